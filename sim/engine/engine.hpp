@@ -1,0 +1,43 @@
+#pragma once
+/// Running a Program. Both engines share one DAG runtime (streams, priorities, readiness) and differ
+/// only in what a collective's phases take: closed-form times, or flows on SimGrid's max-min network.
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "sim/program/program.hpp"
+#include "sim/timeline/timeline.hpp"
+
+namespace spdlog {
+class logger;
+}
+
+namespace lockstep {
+
+enum class EngineKind { simgrid, reference };
+
+struct EngineStatistics {
+  std::int64_t activities = 0;  ///< compute operations and flows over all ranks and groups
+  std::int64_t flows = 0;
+  double wall_seconds = 0;      ///< real time spent in the engine
+};
+
+struct EngineOptions {
+  EngineKind kind = EngineKind::simgrid;
+  /// Called now and then with the fraction of operations done; may be empty.
+  std::function<void(double)> progress;
+};
+
+struct EngineResult {
+  Timeline timeline;
+  EngineStatistics statistics;
+};
+
+/// Runs `program` once. A collective starts when all members are ready for it and all their streams
+/// are free; among those that can start at one instant, lower priority value first, then program
+/// order, then group order. All completions at one instant are taken in before anything starts.
+/// Throws InternalError when operations remain that can never start.
+/// SimGrid's engine is one per process: a second SimGrid run in a process throws InternalError.
+[[nodiscard]] EngineResult run(const Program& program, const EngineOptions& options, spdlog::logger& log);
+
+}  // namespace lockstep
