@@ -17,12 +17,12 @@ struct Location {
   [[nodiscard]] std::string to_string() const;  ///< file:line:col, or file alone
 };
 
-/// One thing that is wrong. Prints as `file:line:col: key.path: what; expected`.
+/// One thing that is wrong. Prints as `file:line:col: key.path: what; expected ...`.
 struct Problem {
   Location where;
   std::string key;       ///< dotted key path; empty when the file itself is the problem
   std::string what;      ///< what is wrong
-  std::string expected;  ///< what would be right, may carry a "did you mean"
+  std::string expected;  ///< what would be right, as a noun phrase; may be or end in a "did you mean"
   [[nodiscard]] std::string to_string() const;
 };
 

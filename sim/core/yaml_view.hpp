@@ -2,8 +2,9 @@
 /// A located, strict view of a YAML (or JSON) document: the only user of yaml-cpp.
 /// Every getter that meets a wrong value records a Problem at its place and returns a harmless
 /// fallback, so that one reading of a file finds all its problems; the caller ends with
-/// Problems::throw_if_any(). Duplicate keys, aliases beyond a small budget, unknown keys, bare numbers
-/// where a unit is due and octal-looking numbers are problems here, because yaml-cpp accepts them.
+/// Problems::throw_if_any(). Duplicate keys, anchors and aliases, unknown keys, bare
+/// numbers where a unit is due and octal-looking numbers are problems here, because yaml-cpp accepts them.
+/// A view of an absent value answers with the fallback in silence: `require` has already reported it.
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -17,7 +18,7 @@
 
 namespace lockstep {
 
-struct YamlNode;  // private to yaml_view.cpp
+struct YamlNode;  // private to sim/core
 
 class YamlView {
  public:
@@ -70,7 +71,7 @@ class YamlView {
   void problem(std::string what, std::string expected) const;
 
   /// A copy of the document with the value at the dotted path replaced by (or added as) `value`,
-  /// itself YAML (for `--set a.b=c`; problems name `--set a.b`).
+  /// itself YAML (for `--set a.b=c`; problems name `--set a.b`). Paths and the answer are the root's.
   [[nodiscard]] YamlView with_override(std::string_view dotted_path, std::string_view value) const;
 
  private:
