@@ -17,9 +17,7 @@ std::string joined_lines(const std::vector<Problem>& problems) {
   return lines;
 }
 
-auto place(const Problem& problem) {
-  return std::tie(problem.where.file, problem.where.line, problem.where.column);
-}
+auto place(const Problem& problem) { return std::tie(problem.where.file, problem.where.line, problem.where.column); }
 
 auto everything(const Problem& problem) {
   return std::tuple_cat(place(problem), std::tie(problem.key, problem.what, problem.expected));
@@ -68,11 +66,13 @@ void Problems::throw_if_any() const {
   std::vector<Problem> sorted = list_;
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Problem& a, const Problem& b) { return place(a) < place(b); });
-  // The same problem may be met twice in one place with others between: keep the first of each.
+  // A value read twice reports its problem twice: of those in one place keep each once.
   std::vector<Problem> distinct;
   for (Problem& problem : sorted) {
-    const auto same = [&](const Problem& kept) { return everything(kept) == everything(problem); };
-    const bool met = std::any_of(distinct.begin(), distinct.end(), same);
+    bool met = false;
+    for (auto kept = distinct.rbegin(); !met && kept != distinct.rend() && place(*kept) == place(problem); ++kept) {
+      met = everything(*kept) == everything(problem);
+    }
     if (!met) distinct.push_back(std::move(problem));
   }
   throw ConfigError(std::move(distinct));
@@ -84,6 +84,8 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   std::size_t nearest_distance = std::min(limit + 1, word.size());
   const std::string* nearest = nullptr;
   for (const std::string& candidate : candidates) {
+    // As many edits as letters differ in number, so a long text needs no table.
+    if (std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size()) >= nearest_distance) continue;
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < nearest_distance) {
       nearest_distance = distance;

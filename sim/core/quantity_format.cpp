@@ -20,7 +20,7 @@ struct Step {
   std::string_view prefix;
   double factor;
 };
-constexpr std::array up{Step{"", 1},      Step{"k", 1e3},  Step{"M", 1e6},  Step{"G", 1e9}, Step{"T", 1e12},
+constexpr std::array up{Step{"", 1},     Step{"k", 1e3},  Step{"M", 1e6},  Step{"G", 1e9}, Step{"T", 1e12},
                         Step{"P", 1e15}, Step{"E", 1e18}, Step{"Z", 1e21}, Step{"Y", 1e24}};
 constexpr std::array down{Step{"p", 1e-12}, Step{"n", 1e-9}, Step{"u", 1e-6}, Step{"m", 1e-3}, Step{"", 1}};
 

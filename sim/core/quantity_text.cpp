@@ -14,24 +14,18 @@ enum class Dimension { size, time, bandwidth, compute_rate, operations };
 
 struct Prefix {
   std::string_view text;
-  double factor;
+  double times;
+  double over = 1;  // dividing by 1e9 rounds once: "7 ns" is the double nearest to 7e-9
 };
-constexpr std::array thousands{Prefix{"", 1},      Prefix{"k", 1e3},  Prefix{"M", 1e6}, Prefix{"G", 1e9},
+constexpr std::array thousands{Prefix{"", 1},     Prefix{"k", 1e3},  Prefix{"M", 1e6}, Prefix{"G", 1e9},
                                Prefix{"T", 1e12}, Prefix{"P", 1e15}, Prefix{"E", 1e18}};
-constexpr std::array data_prefixes{Prefix{"", 1},
-                                   Prefix{"k", 1e3},
-                                   Prefix{"M", 1e6},
-                                   Prefix{"G", 1e9},
-                                   Prefix{"T", 1e12},
-                                   Prefix{"P", 1e15},
-                                   Prefix{"E", 1e18},
-                                   Prefix{"Ki", 0x1p10},
-                                   Prefix{"Mi", 0x1p20},
-                                   Prefix{"Gi", 0x1p30},
-                                   Prefix{"Ti", 0x1p40}};
+constexpr std::array data_prefixes{Prefix{"", 1},        Prefix{"k", 1e3},     Prefix{"M", 1e6},
+                                   Prefix{"G", 1e9},     Prefix{"T", 1e12},    Prefix{"P", 1e15},
+                                   Prefix{"E", 1e18},    Prefix{"Ki", 0x1p10}, Prefix{"Mi", 0x1p20},
+                                   Prefix{"Gi", 0x1p30}, Prefix{"Ti", 0x1p40}};
 // No prefix above one: `5 Ms` is more likely a mistyped `5 ms` than two months.
-constexpr std::array fractions{Prefix{"", 1},     Prefix{"m", 1e-3},  Prefix{"u", 1e-6}, Prefix{"µ", 1e-6},
-                               Prefix{"n", 1e-9}, Prefix{"p", 1e-12}};
+constexpr std::array fractions{Prefix{"", 1},       Prefix{"m", 1, 1e3}, Prefix{"u", 1, 1e6},
+                               Prefix{"µ", 1, 1e6}, Prefix{"n", 1, 1e9}, Prefix{"p", 1, 1e12}};
 
 struct Unit {
   std::string_view text;
@@ -81,7 +75,8 @@ std::string_view example(Dimension dimension) {
 
 struct Scale {
   Dimension dimension;
-  double factor;
+  double times;
+  double over;
 };
 
 std::optional<Scale> find_scale(std::string_view text) {
@@ -89,7 +84,7 @@ std::optional<Scale> find_scale(std::string_view text) {
     if (!text.ends_with(unit.text)) continue;
     const std::string_view before = text.substr(0, text.size() - unit.text.size());
     for (const Prefix& prefix : unit.prefixes) {
-      if (prefix.text == before) return Scale{unit.dimension, prefix.factor * unit.factor};
+      if (prefix.text == before) return Scale{unit.dimension, prefix.times * unit.factor, prefix.over};
     }
   }
   return std::nullopt;
@@ -113,9 +108,9 @@ std::variant<double, QuantityError> parse(std::string_view text, Dimension wante
     return wrong("is " + std::string(name(scale->dimension)) + ", not " + std::string(name(wanted)));
   }
   const std::optional<double> number = plain_number_value(text.substr(0, length));
-  if (!number || !std::isfinite(*number * scale->factor)) return wrong("is out of range");
+  if (!number || !std::isfinite(*number * scale->times)) return wrong("is out of range");
   if (*number < 0) return wrong("is negative");
-  return std::abs(*number) * scale->factor;  // abs: -0 is 0
+  return std::abs(*number) * scale->times / scale->over;  // abs: -0 is 0
 }
 
 template <class Wanted>

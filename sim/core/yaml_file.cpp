@@ -34,6 +34,12 @@ bool is_control(char c) {
   return (code < 0x20 && c != '\t' && c != '\n' && c != '\r') || code == 0x7F;
 }
 
+/// What nlohmann says after its error number or place.
+std::string text_after(std::string_view mark, std::string_view message) {
+  const std::size_t at = message.find(mark);
+  return std::string(at == std::string_view::npos ? message : message.substr(at + mark.size()));
+}
+
 }  // namespace
 
 Location location_of(std::string_view text, std::size_t offset, const std::string& file) {
@@ -86,13 +92,10 @@ bool check_json(std::string_view text, const std::string& file, Problems& proble
     return !parsed.is_discarded();
   } catch (const Json::parse_error& error) {
     // nlohmann counts the bytes read, so the last of them is the culprit; its text repeats the place.
-    std::string what = error.what();
-    const std::size_t reason = what.find(": ");
-    what = reason == std::string::npos ? what : what.substr(reason + 2);
-    problems.add({location_of(text, error.byte == 0 ? 0 : error.byte - 1, file), "", "malformed JSON: " + what,
-                  "strict JSON"});
+    problems.add({location_of(text, error.byte == 0 ? 0 : error.byte - 1, file), "",
+                  "malformed JSON: " + text_after(": ", error.what()), ""});
   } catch (const Json::exception& error) {  // a number that no double holds
-    problems.add({{file, 0, 0}, "", std::string("malformed JSON: ") + error.what(), "strict JSON"});
+    problems.add({{file, 0, 0}, "", "malformed JSON: " + text_after("] ", error.what()), ""});
   }
   return false;
 }

@@ -67,9 +67,7 @@ Wanted quantity(const YamlView& view, const YamlNode& node, bool allow_zero, std
 
 }  // namespace
 
-std::string YamlView::text() const {
-  return exists() && is_single_value(*this, *node_, "a text") ? node_->text : "";
-}
+std::string YamlView::text() const { return exists() && is_single_value(*this, *node_, "a text") ? node_->text : ""; }
 
 std::int64_t YamlView::integer(std::int64_t least, std::int64_t most) const {
   const std::string expected = whole_number_in(least, most);

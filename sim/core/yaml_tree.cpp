@@ -59,7 +59,7 @@ class TreeBuilder final : public YAML::EventHandler {
  private:
   struct Frame {
     YamlNode node;
-    std::optional<YamlEntry> entry;         // of a map: the key whose value comes next
+    std::optional<YamlEntry> entry;          // of a map: the key whose value comes next
     std::map<std::string, int> line_of_key;  // of a map: the keys so far
   };
 

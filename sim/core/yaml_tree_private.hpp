@@ -16,10 +16,10 @@ struct YamlNode {
   enum class Kind { null, scalar, list, map };
   Kind kind = Kind::null;
   Location where;
-  bool quoted = false;              ///< a scalar in quotes or a block scalar: text, never a number
-  std::string text;                 ///< of a scalar
-  std::vector<YamlNode> items;      ///< of a list
-  std::vector<YamlEntry> entries;   ///< of a map, in file order
+  bool quoted = false;             ///< a scalar in quotes or a block scalar: text, never a number
+  std::string text;                ///< of a scalar
+  std::vector<YamlNode> items;     ///< of a list
+  std::vector<YamlEntry> entries;  ///< of a map, in file order
   /// Keys that a reader asked for; what is left over is unknown. Not part of the document's value.
   mutable std::vector<std::string> asked;
 
