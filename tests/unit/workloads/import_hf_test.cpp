@@ -1,0 +1,217 @@
+// Hugging Face configs: published counts to the unit, class defaults, and everything that is refused.
+#include "workloads/import_hf.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/unit/workloads/problem_lines.hpp"
+
+namespace lockstep {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+const std::filesystem::path source_root = LOCKSTEP_SOURCE_DIR;
+const std::filesystem::path configs = source_root / "tests" / "data" / "hf_configs";
+
+/// A folder of its own for each test, because tests run side by side.
+class ImportHf : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(testing::TempDir()) /
+              ("lockstep_import_" + std::to_string(::getpid()) + "_" +
+               testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path write(const std::string& text, const std::string& name = "config.json") const {
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
+  }
+  Model accepted(const std::string& text) const {
+    Problems problems;
+    Model model = import_hf_config(write(text), problems);
+    EXPECT_THAT(lines_of(problems), IsEmpty()) << text;
+    return model;
+  }
+  std::vector<std::string> complaints(const std::string& text) const { return complaints_of(write(text)); }
+  static std::vector<std::string> complaints_of(const std::filesystem::path& file) {
+    Problems problems;
+    (void)import_hf_config(file, problems);
+    return lines_of(problems);
+  }
+
+  std::filesystem::path folder_;
+};
+
+/// D = 64, 4 heads, 2 layers, F = 128, V = 1000, and whatever else the test says.
+std::string small_config(const std::string& model_type, const std::string& more = "") {
+  return R"({"model_type": ")" + model_type + R"(", "hidden_size": 64, "num_attention_heads": 4,)" +
+         R"("num_hidden_layers": 2, "intermediate_size": 128, "vocab_size": 1000)" + (more.empty() ? "" : ", " + more) + "}";
+}
+
+// Counts as the model's pages publish them (parameters.csv); any wrong bias, norm, gate or tie misses.
+TEST_F(ImportHf, CountsEqualThePublishedOnes) {
+  std::ifstream table(configs / "parameters.csv");
+  std::string line;
+  std::getline(table, line);
+  ASSERT_EQ(line, "file,parameters,model,config");
+  int checked = 0;
+  while (std::getline(table, line)) {
+    std::istringstream cells(line);
+    std::string file;
+    std::string parameters;
+    std::getline(cells, file, ',');
+    std::getline(cells, parameters, ',');
+    Problems problems;
+    const Model model = import_hf_config(configs / file, problems);
+    EXPECT_THAT(lines_of(problems), IsEmpty()) << file;
+    EXPECT_EQ(count_parameters(model).total(), std::stoll(parameters)) << file;
+    ++checked;
+  }
+  EXPECT_EQ(checked, 27);
+}
+
+TEST_F(ImportHf, ConfigOfTheMainScenario) {
+  Problems problems;
+  const Model model =
+      import_hf_config(source_root / "scenarios/configs/meta-llama/Meta-Llama-3-70B/config.json", problems);
+  EXPECT_THAT(lines_of(problems), IsEmpty());
+  EXPECT_EQ(model.name, "Meta-Llama-3-70B");
+  EXPECT_EQ(model.model_type, "llama");
+  EXPECT_THAT(model.source, EndsWith("Meta-Llama-3-70B/config.json"));
+  EXPECT_EQ(count_parameters(model).total(), 70'553'706'496);
+}
+
+TEST_F(ImportHf, NamedAfterTheFileUnlessThatIsConfig) {
+  Problems problems;
+  EXPECT_EQ(import_hf_config(write(small_config("llama"), "tiny-0.1.json"), problems).name, "tiny-0.1");
+  EXPECT_EQ(import_hf_config(write(small_config("llama")), problems).name, folder_.filename().string());
+  EXPECT_THAT(lines_of(problems), IsEmpty());
+}
+
+TEST_F(ImportHf, LlamaDefaultsAndNulls) {
+  for (const char* more : {"", R"("num_key_value_heads": null, "head_dim": null, "tie_word_embeddings": null)"}) {
+    const Model model = accepted(small_config("llama", more));
+    EXPECT_EQ(model.kv_heads, 4);
+    EXPECT_EQ(model.head_size, 16);  // 64 / 4
+    EXPECT_FALSE(model.tied_embeddings);
+    EXPECT_FALSE(model.qkv_bias || model.attention_output_bias || model.mlp_bias);
+    EXPECT_TRUE(model.gated);
+  }
+}
+
+TEST_F(ImportHf, LlamaKeys) {
+  const Model model = accepted(small_config("llama", R"("num_key_value_heads": 2, "head_dim": 24, "attention_bias": true,
+      "mlp_bias": true, "tie_word_embeddings": true, "rope_scaling": {"factor": 8.0}, "eos_token_id": [1, 2])"));
+  EXPECT_EQ(model.kv_heads, 2);
+  EXPECT_EQ(model.head_size, 24);
+  EXPECT_TRUE(model.qkv_bias && model.attention_output_bias && model.mlp_bias && model.tied_embeddings);
+}
+
+TEST_F(ImportHf, DefaultsBelongToTheModelType) {
+  const std::string without_optional_keys = R"({"hidden_size": 2048, "num_attention_heads": 32, "num_hidden_layers": 2,
+      "intermediate_size": 128, "vocab_size": 1000, "model_type": )";
+  EXPECT_EQ(accepted(without_optional_keys + R"("llama"})").kv_heads, 32);
+  EXPECT_EQ(accepted(without_optional_keys + R"("mistral"})").kv_heads, 8);
+  EXPECT_EQ(accepted(without_optional_keys + R"("mistral", "num_key_value_heads": null})").kv_heads, 32);
+  EXPECT_EQ(accepted(without_optional_keys + R"("gemma"})").kv_heads, 16);
+  EXPECT_EQ(accepted(without_optional_keys + R"("gemma2"})").kv_heads, 4);
+  EXPECT_EQ(accepted(without_optional_keys + R"("gemma2"})").head_size, 256);
+  EXPECT_TRUE(accepted(without_optional_keys + R"("gemma2"})").tied_embeddings);
+  EXPECT_EQ(accepted(without_optional_keys + R"("qwen3"})").head_size, 128);
+  EXPECT_TRUE(accepted(without_optional_keys + R"("qwen2"})").qkv_bias);
+  EXPECT_FALSE(accepted(without_optional_keys + R"("qwen2"})").attention_output_bias);
+  EXPECT_TRUE(accepted(without_optional_keys + R"("gpt_neox"})").attention_output_bias);
+}
+
+TEST_F(ImportHf, TextPartOfAMultimodalConfig) {
+  const Model model = accepted(R"({"model_type": "gemma3", "tie_word_embeddings": false, "hidden_size": 1,
+      "text_config": {"model_type": "gemma3_text", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2,
+                      "intermediate_size": 128}})");
+  EXPECT_EQ(model.model_type, "gemma3_text");
+  EXPECT_EQ(model.d_model, 64);
+  EXPECT_EQ(model.vocabulary, 262'208);
+  EXPECT_FALSE(model.tied_embeddings);  // the flag beside text_config counts
+}
+
+TEST_F(ImportHf, MissingFileAndDirectory) {
+  EXPECT_THAT(complaints_of(folder_ / "absent.json"), ElementsAre(HasSubstr("absent.json: no such file")));
+  EXPECT_THAT(complaints_of(folder_), ElementsAre(HasSubstr("is a directory")));
+}
+
+TEST_F(ImportHf, MalformedJsonHasItsPlace) {
+  EXPECT_THAT(complaints("{\n  \"model_type\": \"llama\",\n}\n"),
+              ElementsAre(AllOf(HasSubstr("config.json:3:1"), HasSubstr("malformed JSON"))));
+  EXPECT_THAT(complaints(""), ElementsAre(HasSubstr("the file is empty")));
+  EXPECT_THAT(complaints("model_type: llama\n"), ElementsAre(HasSubstr("config.json:1:1")));
+  EXPECT_THAT(complaints("[1, 2]"), ElementsAre(HasSubstr("is a list")));
+}
+
+TEST_F(ImportHf, EveryMissingKeyIsNamedOnce) {
+  EXPECT_THAT(complaints(R"({"model_type": "llama"})"),
+              UnorderedElementsAre(HasSubstr("1:1: hidden_size: missing"), HasSubstr("1:1: num_attention_heads: missing"),
+                                   HasSubstr("1:1: num_hidden_layers: missing"),
+                                   HasSubstr("1:1: intermediate_size: missing"), HasSubstr("1:1: vocab_size: missing")));
+  EXPECT_THAT(complaints(R"({"hidden_size": 64})"), ElementsAre(HasSubstr("1:1: model_type: missing")));
+  EXPECT_THAT(complaints(R"({"text_config": {}})"), ElementsAre(HasSubstr("text_config.model_type: missing")));
+}
+
+TEST_F(ImportHf, WrongValuesAreNamedAtTheirPlace) {
+  EXPECT_THAT(complaints("{\"model_type\": \"llama\",\n\"hidden_size\": 0,\n\"num_attention_heads\": -4,\n"
+                         "\"num_hidden_layers\": \"2\",\n\"intermediate_size\": 1.5,\n\"vocab_size\": [1],\n"
+                         "\"num_key_value_heads\": 3000000000,\n\"attention_bias\": 1}"),
+              UnorderedElementsAre(HasSubstr(":2:16: hidden_size: `0`"), HasSubstr(":3:24: num_attention_heads: `-4`"),
+                                   HasSubstr(":4:22: num_hidden_layers: \"2\""),
+                                   HasSubstr(":5:22: intermediate_size: `1.5`"), HasSubstr(":6:15: vocab_size: is a list"),
+                                   HasSubstr(":7:24: num_key_value_heads: `3000000000`"),
+                                   HasSubstr(":8:19: attention_bias: `1`")));
+}
+
+TEST_F(ImportHf, SizesThatDoNotFitTogether) {
+  EXPECT_THAT(complaints(small_config("llama", R"("num_key_value_heads": 3)")),
+              ElementsAre(HasSubstr("4 query heads do not divide evenly over 3")));
+  EXPECT_THAT(complaints(R"({"model_type": "llama", "hidden_size": 100, "num_attention_heads": 3, "num_hidden_layers": 2,
+                             "intermediate_size": 8, "vocab_size": 9})"),
+              ElementsAre(HasSubstr("d_model 100 is not a multiple of 3 heads")));
+  // A refused size is complained of once, not again for not fitting the others.
+  EXPECT_THAT(complaints(small_config("llama", R"("num_key_value_heads": 3, "head_dim": 0)")),
+              ElementsAre(HasSubstr("head_dim: `0`")));
+  EXPECT_THAT(complaints(R"({"model_type": "gpt2", "n_embd": 2147483648, "n_head": 1, "n_layer": 100000,
+                             "n_positions": 2147483648, "vocab_size": 2147483648})"),
+              ElementsAre(HasSubstr("more than 1e15 parameters")));
+}
+
+TEST_F(ImportHf, UnsupportedTypesListTheSupportedOnes) {
+  for (const char* file : {"mistralai__Mixtral-8x7B-v0.1.json", "deepseek-ai__DeepSeek-V3.json"}) {
+    EXPECT_THAT(complaints_of(configs / file),
+                ElementsAre(AllOf(HasSubstr("model_type"), HasSubstr("is not supported"), HasSubstr(" gemma gemma2 "),
+                                  HasSubstr(" llama mistral "))))
+        << file;
+  }
+  EXPECT_THAT(complaints(small_config("lama")), ElementsAre(HasSubstr("model_type: `lama` is not supported")));
+  EXPECT_THAT(complaints(R"({"model_type": ["llama"]})"), ElementsAre(HasSubstr("model_type: is a list")));
+  EXPECT_THAT(supported_model_types(), ElementsAre("gemma", "gemma2", "gemma3_text", "gpt2", "gpt_neox", "llama",
+                                                   "mistral", "olmo", "phi3", "qwen2", "qwen3"));
+}
+
+TEST_F(ImportHf, CrossAttentionIsRefused) {
+  EXPECT_THAT(complaints(R"({"model_type": "gpt2", "n_embd": 64, "n_head": 4, "n_layer": 2, "n_positions": 8,
+                             "vocab_size": 9, "add_cross_attention": true})"),
+              ElementsAre(HasSubstr("cross-attention is not modelled")));
+}
+
+}  // namespace
+}  // namespace lockstep

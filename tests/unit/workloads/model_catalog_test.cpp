@@ -1,0 +1,234 @@
+// Models from YAML: defaults, refusals, and the catalog against published counts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "tests/unit/workloads/problem_lines.hpp"
+#include "workloads/import_hf.hpp"
+#include "workloads/model.hpp"
+
+namespace lockstep {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+const std::filesystem::path source_root = LOCKSTEP_SOURCE_DIR;
+const std::filesystem::path catalog = source_root / "workloads" / "catalog";
+
+Model read_text(std::string_view text, Problems& problems) {
+  return read_model(YamlView::from_text(text, "m.yaml", problems), "m");
+}
+
+std::vector<std::string> complaints(std::string_view text) {
+  Problems problems;
+  (void)read_text(text, problems);
+  return lines_of(problems);
+}
+
+Model load(std::string_view name) {
+  Problems problems;
+  Model model = load_model(catalog, name, problems);
+  EXPECT_THAT(lines_of(problems), IsEmpty()) << name;
+  return model;
+}
+
+TEST(ReadModel, DefaultsAreALlamaWithOneKeyHeadPerQueryHead) {
+  Problems problems;
+  const Model model = read_text("{layers: 2, d_model: 96, d_ff: 256, heads: 4, vocabulary: 100}", problems);
+  EXPECT_THAT(lines_of(problems), IsEmpty());
+  EXPECT_EQ(model.name, "m");
+  EXPECT_EQ(model.model_type, "transformer");
+  EXPECT_EQ(model.kv_heads, 4);
+  EXPECT_EQ(model.head_size, 24);  // 96 / 4
+  EXPECT_TRUE(model.gated);
+  EXPECT_EQ(model.norm, NormKind::rms);
+  EXPECT_EQ(model.norms_per_layer, 2);
+  EXPECT_TRUE(model.final_norm);
+  EXPECT_FALSE(model.tied_embeddings);
+  EXPECT_EQ(model.learned_positions, 0);
+}
+
+TEST(ReadModel, EveryKeyReachesItsField) {
+  Problems problems;
+  const Model model = read_text(
+      "type: transformer\nlayers: 2\nd_model: 100\nd_ff: 256\nheads: 6\nkv_heads: 3\nhead_size: 20\nvocabulary: 0\n"
+      "mlp: plain\ntied_embeddings: true\nqkv_bias: true\nattention_output_bias: true\nmlp_bias: true\n"
+      "norm: layer_norm\nnorms_per_layer: 4\nfinal_norm: false\nlearned_positions: 64\nqk_norm: true\nsource: here\n",
+      problems);
+  EXPECT_THAT(lines_of(problems), IsEmpty());
+  Model expected;
+  expected.name = "m";
+  expected.source = "here";
+  expected.model_type = "transformer";
+  expected.layers = 2;
+  expected.d_model = 100;
+  expected.d_ff = 256;
+  expected.heads = 6;
+  expected.kv_heads = 3;
+  expected.head_size = 20;
+  expected.vocabulary = 0;
+  expected.gated = false;
+  expected.tied_embeddings = true;
+  expected.qkv_bias = expected.attention_output_bias = expected.mlp_bias = true;
+  expected.norm = NormKind::layer_norm;
+  expected.norms_per_layer = 4;
+  expected.final_norm = false;
+  expected.learned_positions = 64;
+  expected.qk_norm = true;
+  EXPECT_EQ(model, expected);
+}
+
+TEST(ReadModel, TwoMatmulStackTakesThreeSizes) {
+  Problems problems;
+  const Model model = read_text("{type: two-matmul, layers: 4, d_model: 8, d_ff: 32}", problems);
+  EXPECT_THAT(lines_of(problems), IsEmpty());
+  EXPECT_FALSE(model.attention);
+  EXPECT_EQ(count_parameters(model).total(), 4 * 2 * 8 * 32);
+}
+
+TEST(ReadModel, TwoMatmulStackHasNoHeads) {
+  EXPECT_THAT(complaints("{type: two-matmul, layers: 4, d_model: 8, d_ff: 32, heads: 2}"),
+              ElementsAre(AllOf(HasSubstr("heads"), HasSubstr("unknown key"))));
+}
+
+TEST(ReadModel, EveryMissingKeyIsNamedAtOnce) {
+  EXPECT_THAT(complaints("{kv_heads: 1}"),
+              UnorderedElementsAre(HasSubstr("layers: missing"), HasSubstr("d_model: missing"),
+                                   HasSubstr("d_ff: missing"), HasSubstr("heads: missing"),
+                                   HasSubstr("vocabulary: missing")));
+}
+
+TEST(ReadModel, RefusedSizesBringNoFollowingComplaints) {
+  EXPECT_THAT(complaints("layers: 0\nd_model: -8\nd_ff: big\nheads: 2.5\nkv_heads: 3\nvocabulary: 10\n"),
+              UnorderedElementsAre(HasSubstr("m.yaml:1:9: layers: `0`"), HasSubstr("m.yaml:2:10: d_model: `-8`"),
+                                   HasSubstr("m.yaml:3:7: d_ff: `big`"), HasSubstr("m.yaml:4:8: heads: `2.5`")));
+}
+
+TEST(ReadModel, UnknownWordsAndKeysSuggestTheNearest) {
+  EXPECT_THAT(complaints("layers: 1\nd_model: 8\nd_ff: 8\nheads: 2\nvocabulary: 4\nnorm: rsm\nhead_sise: 4\n"),
+              UnorderedElementsAre(HasSubstr("did you mean `rms`"), HasSubstr("did you mean `head_size`")));
+}
+
+TEST(ReadModel, HeadsMustDivide) {
+  EXPECT_THAT(complaints("{layers: 1, d_model: 100, d_ff: 8, heads: 3, vocabulary: 4}"),
+              ElementsAre(HasSubstr("d_model 100 is not a multiple of 3 heads")));
+  EXPECT_THAT(complaints("{layers: 1, d_model: 100, d_ff: 8, heads: 4, kv_heads: 3, vocabulary: 4}"),
+              ElementsAre(HasSubstr("4 query heads do not divide evenly over 3 key-value heads")));
+}
+
+TEST(ReadModel, HostileSizesAreRefusedBeforeTheyOverflow) {
+  EXPECT_THAT(complaints("{layers: 100001, d_model: 8, d_ff: 8, heads: 2, vocabulary: 4}"),
+              ElementsAre(HasSubstr("layers: `100001` is too large")));
+  EXPECT_THAT(complaints("{layers: 1, d_model: 2147483649, d_ff: 8, heads: 1, vocabulary: 4}"),
+              ElementsAre(HasSubstr("d_model: `2147483649` is too large")));
+  EXPECT_THAT(complaints("{layers: 100000, d_model: 2147483648, d_ff: 2147483648, heads: 1, vocabulary: 4}"),
+              ElementsAre(HasSubstr("more than 1e15 parameters")));
+  EXPECT_THAT(complaints("{layers: 1, d_model: 2147483648, d_ff: 8, heads: 1, head_size: 1, vocabulary: 2147483648}"),
+              ElementsAre(HasSubstr("more than 1e15 parameters")));
+  EXPECT_THAT(complaints("{layers: 1, d_model: 8, d_ff: 8, heads: 2, vocabulary: 4, norms_per_layer: 9}"),
+              ElementsAre(HasSubstr("norms_per_layer: `9` is too large")));
+  EXPECT_THAT(complaints("{type: two-matmul, layers: 100000, d_model: 200000, d_ff: 200000}"),
+              ElementsAre(HasSubstr("more than 1e15 parameters")));
+}
+
+TEST(ReadModel, SomethingElseThanAMapIsOneProblem) {
+  EXPECT_EQ(complaints("[1, 2]").size(), 1u);
+  EXPECT_EQ(complaints("word").size(), 1u);
+}
+
+TEST(Catalog, EveryFileLoadsAndNamesItsSource) {
+  const std::vector<std::string> names = model_names(catalog);
+  EXPECT_GE(names.size(), 24u);
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  for (const std::string& name : names) {
+    const Model model = load(name);
+    EXPECT_EQ(model.name, name);
+    EXPECT_FALSE(model.source.empty()) << name;
+    EXPECT_GT(count_parameters(model).total(), 1'000'000'000) << name;
+  }
+}
+
+TEST(Catalog, UnknownNameIsAProblemWithASuggestion) {
+  Problems problems;
+  (void)load_model(catalog, "llama-3-70", problems);
+  EXPECT_THAT(lines_of(problems),
+              ElementsAre(AllOf(HasSubstr("no model `llama-3-70`"), HasSubstr("did you mean `llama-3-70b`"))));
+}
+
+TEST(Catalog, NamesAreNotPaths) {
+  for (const char* name : {"", "../catalog/llama-3-8b", "llama-3-8b.yaml", "."}) {
+    Problems problems;
+    (void)load_model(catalog, name, problems);
+    EXPECT_EQ(problems.size(), 1u) << name;
+  }
+}
+
+TEST(Catalog, MissingFolderHasNoModels) { EXPECT_THAT(model_names(catalog / "nowhere"), IsEmpty()); }
+
+// Llama-2-13b: the parts of model_test.cpp, 8,493,465,600 + 4,194,304,000 + 327,680,000 + 414,720.
+// GPT-3: 96 (12 h^2 + 13 h) + (50304 + 2048) h + 2 h with h = 12288.
+TEST(Catalog, CountsOfModelsWithoutAConfigHere) {
+  EXPECT_EQ(count_parameters(load("llama-2-13b")).total(), 13'015'864'320);
+  EXPECT_EQ(count_parameters(load("gpt3-175b")).total(), 174'604'836'864);
+}
+
+TEST(Catalog, EqualsTheImportOfTheSameModel) {
+  const std::map<std::string, std::string> config_of = {
+      {"llama-2-7b", "meta-llama__Llama-2-7b-hf"},
+      {"llama-2-70b", "meta-llama__Llama-2-70b-hf"},
+      {"llama-3-8b", "meta-llama__Meta-Llama-3-8B"},
+      {"llama-3-70b", "meta-llama__Meta-Llama-3-70B"},
+      {"llama-3-405b", "meta-llama__Meta-Llama-3.1-405B"},
+      {"mistral-7b", "mistralai__Mistral-7B-v0.1"},
+      {"yi-34b", "01-ai__Yi-34B"},
+      {"deepseek-llm-67b", "deepseek-ai__deepseek-llm-67b-base"},
+      {"olmo-7b", "allenai__OLMo-7B-hf"},
+      {"qwen2.5-7b", "Qwen__Qwen2.5-7B"},
+      {"gemma-2-2b", "google__gemma-2-2b"},
+      {"gemma-2-27b", "google__gemma-2-27b"},
+  };
+  for (const auto& [name, config] : config_of) {
+    Problems problems;
+    Model imported = import_hf_config(source_root / "tests/data/hf_configs" / (config + ".json"), problems);
+    EXPECT_THAT(lines_of(problems), IsEmpty()) << name;
+    const Model model = load(name);
+    imported.name = model.name;
+    imported.source = model.source;
+    imported.model_type = model.model_type;
+    EXPECT_EQ(imported, model) << name << "\n" << to_string(imported) << to_string(model);
+  }
+}
+
+// The ten shapes of table 1 of the Megatron SC21 paper, with its printed sizes in 1e9 and its equations
+//   (2) P = 12 l h^2 (1 + 13/(12 h) + (V + s)/(12 l h)); ours adds the final norm, 2 h
+//   (3) F = 96 B s l h^2 (1 + s/(6 h) + V/(16 l h)): layers four times (recomputation), unembedding three times
+TEST(Catalog, MegatronShapesFollowThePapersEquations) {
+  const std::map<std::string, double> printed = {
+      {"megatron-1.7b", 1.7},   {"megatron-3.6b", 3.6},     {"megatron-7.5b", 7.5},     {"megatron-18b", 18.4},
+      {"megatron-39b", 39.1},   {"megatron-76b", 76.1},     {"megatron-145b", 145.6},   {"megatron-310b", 310.1},
+      {"megatron-530b", 529.6}, {"megatron-1t", 1008.0}};
+  constexpr double s = 2048;
+  constexpr double V = 51200;
+  for (const auto& [name, billions] : printed) {
+    const Model model = load(name);
+    const auto l = static_cast<double>(model.layers);
+    const auto h = static_cast<double>(model.d_model);
+    const double count = static_cast<double>(count_parameters(model).total());
+    EXPECT_NEAR(count / 1e9, billions, 0.05) << name;
+    EXPECT_NEAR(count, 12 * l * h * h * (1 + 13 / (12 * h) + (V + s) / (12 * l * h)) + 2 * h, 1.0 + count * 1e-14) << name;
+    const double unembedding = 2 * V * h;
+    const double with_recomputation = 4 * forward_flops_per_token(model, 2048, false) - unembedding;
+    const double paper = 96 * l * h * h * (1 + s / (6 * h) + V / (16 * l * h));
+    EXPECT_NEAR(with_recomputation / paper, 1.0, 1e-12) << name;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep
