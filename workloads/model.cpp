@@ -78,12 +78,10 @@ std::string to_string(const Model& model) {
   }
   out << "  vocabulary " << model.vocabulary << (model.tied_embeddings ? ", tied" : "") << ", norm "
       << norm_name(model.norm) << " x " << model.norms_per_layer << '\n';
-  const std::pair<const char*, bool> options[] = {{"qkv_bias", model.qkv_bias},
-                                                  {"attention_output_bias", model.attention_output_bias},
-                                                  {"mlp_bias", model.mlp_bias},
-                                                  {"qk_norm", model.qk_norm},
-                                                  {"final_norm", model.final_norm},
-                                                  {"learned_positions", model.learned_positions > 0}};
+  const std::pair<const char*, bool> options[] = {
+      {"qkv_bias", model.qkv_bias},     {"attention_output_bias", model.attention_output_bias},
+      {"mlp_bias", model.mlp_bias},     {"qk_norm", model.qk_norm},
+      {"final_norm", model.final_norm}, {"learned_positions", model.learned_positions > 0}};
   std::string present_options;
   for (const auto& [option, present] : options) {
     if (present) present_options += (present_options.empty() ? "" : ", ") + std::string(option);

@@ -19,10 +19,10 @@ enum class NormKind { none, rms, layer_norm };  ///< none: weightless (OLMo); la
 struct Model {
   std::string name;
   std::string source;
-  std::string model_type;       ///< Hugging Face model_type, "transformer" or "two-matmul"
-  std::int64_t layers = 0;      ///< L
-  std::int64_t d_model = 0;     ///< D
-  std::int64_t d_ff = 0;        ///< F
+  std::string model_type;    ///< Hugging Face model_type, "transformer" or "two-matmul"
+  std::int64_t layers = 0;   ///< L
+  std::int64_t d_model = 0;  ///< D
+  std::int64_t d_ff = 0;     ///< F
   bool attention = true;
   std::int64_t heads = 0;       ///< N
   std::int64_t kv_heads = 0;    ///< K
@@ -44,11 +44,11 @@ struct Model {
 
 /// Parameters by part; total is their sum. All counts are of one copy of the model.
 struct ParameterCount {
-  std::int64_t embedding = 0;       ///< V D (+ learned positions)
-  std::int64_t attention = 0;       ///< all layers: D N H + 2 D K H + N H D (+ biases)
-  std::int64_t mlp = 0;             ///< all layers: 3 D F gated, else 2 D F (+ biases)
-  std::int64_t norms = 0;           ///< all layers and the final one: D each, 2 D with bias, (+ 2 H qk_norm)
-  std::int64_t lm_head = 0;         ///< V D, 0 when tied
+  std::int64_t embedding = 0;  ///< V D (+ learned positions)
+  std::int64_t attention = 0;  ///< all layers: D N H + 2 D K H + N H D (+ biases)
+  std::int64_t mlp = 0;        ///< all layers: 3 D F gated, else 2 D F (+ biases)
+  std::int64_t norms = 0;      ///< all layers and the final one: D each, 2 D with bias, (+ 2 H qk_norm)
+  std::int64_t lm_head = 0;    ///< V D, 0 when tied
   [[nodiscard]] std::int64_t total() const { return embedding + attention + mlp + norms + lm_head; }
 };
 /// Exact for every model that read_model, load_model or import_hf_config accepted (model_limits.hpp).

@@ -18,9 +18,9 @@ void complete_heads(Model& model, const YamlView& place) {
   const std::string heads = std::to_string(model.heads);
   if (model.kv_heads == 0) model.kv_heads = model.heads;
   if (model.kv_heads > 0 && model.heads % model.kv_heads != 0) {
-    place.problem(heads + " query heads do not divide evenly over " + std::to_string(model.kv_heads) +
-                      " key-value heads",
-                  "a number of key-value heads that divides the query heads");
+    place.problem(
+        heads + " query heads do not divide evenly over " + std::to_string(model.kv_heads) + " key-value heads",
+        "a number of key-value heads that divides the query heads");
   }
   if (model.head_size > 0 || model.heads == 0 || model.d_model == 0) return;
   if (model.d_model % model.heads == 0) {

@@ -28,9 +28,9 @@ const std::filesystem::path configs = source_root / "tests" / "data" / "hf_confi
 class ImportHf : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::path(testing::TempDir()) /
-              ("lockstep_import_" + std::to_string(::getpid()) + "_" +
-               testing::UnitTest::GetInstance()->current_test_info()->name());
+    folder_ =
+        std::filesystem::path(testing::TempDir()) / ("lockstep_import_" + std::to_string(::getpid()) + "_" +
+                                                     testing::UnitTest::GetInstance()->current_test_info()->name());
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }
@@ -59,7 +59,8 @@ class ImportHf : public testing::Test {
 /// D = 64, 4 heads, 2 layers, F = 128, V = 1000, and whatever else the test says.
 std::string small_config(const std::string& model_type, const std::string& more = "") {
   return R"({"model_type": ")" + model_type + R"(", "hidden_size": 64, "num_attention_heads": 4,)" +
-         R"("num_hidden_layers": 2, "intermediate_size": 128, "vocab_size": 1000)" + (more.empty() ? "" : ", " + more) + "}";
+         R"("num_hidden_layers": 2, "intermediate_size": 128, "vocab_size": 1000)" + (more.empty() ? "" : ", " + more) +
+         "}";
 }
 
 // Counts as the model's pages publish them (parameters.csv); any wrong bias, norm, gate or tie misses.
@@ -114,7 +115,8 @@ TEST_F(ImportHf, LlamaDefaultsAndNulls) {
 }
 
 TEST_F(ImportHf, LlamaKeys) {
-  const Model model = accepted(small_config("llama", R"("num_key_value_heads": 2, "head_dim": 24, "attention_bias": true,
+  const Model model =
+      accepted(small_config("llama", R"("num_key_value_heads": 2, "head_dim": 24, "attention_bias": true,
       "mlp_bias": true, "tie_word_embeddings": true, "rope_scaling": {"factor": 8.0}, "eos_token_id": [1, 2])"));
   EXPECT_EQ(model.kv_heads, 2);
   EXPECT_EQ(model.head_size, 24);
@@ -161,10 +163,11 @@ TEST_F(ImportHf, MalformedJsonHasItsPlace) {
 }
 
 TEST_F(ImportHf, EveryMissingKeyIsNamedOnce) {
-  EXPECT_THAT(complaints(R"({"model_type": "llama"})"),
-              UnorderedElementsAre(HasSubstr("1:1: hidden_size: missing"), HasSubstr("1:1: num_attention_heads: missing"),
-                                   HasSubstr("1:1: num_hidden_layers: missing"),
-                                   HasSubstr("1:1: intermediate_size: missing"), HasSubstr("1:1: vocab_size: missing")));
+  EXPECT_THAT(
+      complaints(R"({"model_type": "llama"})"),
+      UnorderedElementsAre(HasSubstr("1:1: hidden_size: missing"), HasSubstr("1:1: num_attention_heads: missing"),
+                           HasSubstr("1:1: num_hidden_layers: missing"), HasSubstr("1:1: intermediate_size: missing"),
+                           HasSubstr("1:1: vocab_size: missing")));
   EXPECT_THAT(complaints(R"({"hidden_size": 64})"), ElementsAre(HasSubstr("1:1: model_type: missing")));
   EXPECT_THAT(complaints(R"({"text_config": {}})"), ElementsAre(HasSubstr("text_config.model_type: missing")));
 }
@@ -173,19 +176,20 @@ TEST_F(ImportHf, WrongValuesAreNamedAtTheirPlace) {
   EXPECT_THAT(complaints("{\"model_type\": \"llama\",\n\"hidden_size\": 0,\n\"num_attention_heads\": -4,\n"
                          "\"num_hidden_layers\": \"2\",\n\"intermediate_size\": 1.5,\n\"vocab_size\": [1],\n"
                          "\"num_key_value_heads\": 3000000000,\n\"attention_bias\": 1}"),
-              UnorderedElementsAre(HasSubstr(":2:16: hidden_size: `0`"), HasSubstr(":3:24: num_attention_heads: `-4`"),
-                                   HasSubstr(":4:22: num_hidden_layers: \"2\""),
-                                   HasSubstr(":5:22: intermediate_size: `1.5`"), HasSubstr(":6:15: vocab_size: is a list"),
-                                   HasSubstr(":7:24: num_key_value_heads: `3000000000`"),
-                                   HasSubstr(":8:19: attention_bias: `1`")));
+              UnorderedElementsAre(
+                  HasSubstr(":2:16: hidden_size: `0`"), HasSubstr(":3:24: num_attention_heads: `-4`"),
+                  HasSubstr(":4:22: num_hidden_layers: \"2\""), HasSubstr(":5:22: intermediate_size: `1.5`"),
+                  HasSubstr(":6:15: vocab_size: is a list"), HasSubstr(":7:24: num_key_value_heads: `3000000000`"),
+                  HasSubstr(":8:19: attention_bias: `1`")));
 }
 
 TEST_F(ImportHf, SizesThatDoNotFitTogether) {
   EXPECT_THAT(complaints(small_config("llama", R"("num_key_value_heads": 3)")),
               ElementsAre(HasSubstr("4 query heads do not divide evenly over 3")));
-  EXPECT_THAT(complaints(R"({"model_type": "llama", "hidden_size": 100, "num_attention_heads": 3, "num_hidden_layers": 2,
+  EXPECT_THAT(
+      complaints(R"({"model_type": "llama", "hidden_size": 100, "num_attention_heads": 3, "num_hidden_layers": 2,
                              "intermediate_size": 8, "vocab_size": 9})"),
-              ElementsAre(HasSubstr("d_model 100 is not a multiple of 3 heads")));
+      ElementsAre(HasSubstr("d_model 100 is not a multiple of 3 heads")));
   // A refused size is complained of once, not again for not fitting the others.
   EXPECT_THAT(complaints(small_config("llama", R"("num_key_value_heads": 3, "head_dim": 0)")),
               ElementsAre(HasSubstr("head_dim: `0`")));

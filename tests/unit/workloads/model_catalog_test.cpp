@@ -99,10 +99,10 @@ TEST(ReadModel, TwoMatmulStackHasNoHeads) {
 }
 
 TEST(ReadModel, EveryMissingKeyIsNamedAtOnce) {
-  EXPECT_THAT(complaints("{kv_heads: 1}"),
-              UnorderedElementsAre(HasSubstr("layers: missing"), HasSubstr("d_model: missing"),
-                                   HasSubstr("d_ff: missing"), HasSubstr("heads: missing"),
-                                   HasSubstr("vocabulary: missing")));
+  EXPECT_THAT(
+      complaints("{kv_heads: 1}"),
+      UnorderedElementsAre(HasSubstr("layers: missing"), HasSubstr("d_model: missing"), HasSubstr("d_ff: missing"),
+                           HasSubstr("heads: missing"), HasSubstr("vocabulary: missing")));
 }
 
 TEST(ReadModel, RefusedSizesBringNoFollowingComplaints) {
@@ -211,8 +211,8 @@ TEST(Catalog, EqualsTheImportOfTheSameModel) {
 //   (3) F = 96 B s l h^2 (1 + s/(6 h) + V/(16 l h)): layers four times (recomputation), unembedding three times
 TEST(Catalog, MegatronShapesFollowThePapersEquations) {
   const std::map<std::string, double> printed = {
-      {"megatron-1.7b", 1.7},   {"megatron-3.6b", 3.6},     {"megatron-7.5b", 7.5},     {"megatron-18b", 18.4},
-      {"megatron-39b", 39.1},   {"megatron-76b", 76.1},     {"megatron-145b", 145.6},   {"megatron-310b", 310.1},
+      {"megatron-1.7b", 1.7},   {"megatron-3.6b", 3.6}, {"megatron-7.5b", 7.5},   {"megatron-18b", 18.4},
+      {"megatron-39b", 39.1},   {"megatron-76b", 76.1}, {"megatron-145b", 145.6}, {"megatron-310b", 310.1},
       {"megatron-530b", 529.6}, {"megatron-1t", 1008.0}};
   constexpr double s = 2048;
   constexpr double V = 51200;
@@ -222,7 +222,8 @@ TEST(Catalog, MegatronShapesFollowThePapersEquations) {
     const auto h = static_cast<double>(model.d_model);
     const double count = static_cast<double>(count_parameters(model).total());
     EXPECT_NEAR(count / 1e9, billions, 0.05) << name;
-    EXPECT_NEAR(count, 12 * l * h * h * (1 + 13 / (12 * h) + (V + s) / (12 * l * h)) + 2 * h, 1.0 + count * 1e-14) << name;
+    EXPECT_NEAR(count, 12 * l * h * h * (1 + 13 / (12 * h) + (V + s) / (12 * l * h)) + 2 * h, 1.0 + count * 1e-14)
+        << name;
     const double unembedding = 2 * V * h;
     const double with_recomputation = 4 * forward_flops_per_token(model, 2048, false) - unembedding;
     const double paper = 96 * l * h * h * (1 + s / (6 * h) + V / (16 * l * h));
