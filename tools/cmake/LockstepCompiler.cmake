@@ -39,6 +39,8 @@ function(lockstep_library name)
   add_library(${name} STATIC ${arg_SOURCES})
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include/lockstep>)
   target_link_libraries(${name} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE} $<BUILD_INTERFACE:lockstep_build_options>)
+  target_compile_features(${name} PUBLIC cxx_std_20)
+  set_property(GLOBAL APPEND PROPERTY LOCKSTEP_LIBRARIES ${name})
 endfunction()
 
 # lockstep_test(NAME SOURCES ... LIBRARIES ... [LABELS ...]): one GoogleTest program, one ctest entry per test
