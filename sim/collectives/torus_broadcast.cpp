@@ -1,0 +1,39 @@
+// Broadcast from member 0 and its mirror image, reduce to member 0, pipelined in small pieces. Dimension d
+// carries its share w_d of V: a ring sends half of it each way round (X-1 hops), a line all of it outwards.
+#include "sim/collectives/torus_algorithms.hpp"
+
+namespace lockstep::torus {
+namespace {
+
+Seconds pipeline_latency(const Dimensions& dimensions) {
+  Seconds total(0);
+  for (const auto& dimension : dimensions) total += dimension.hop_latency * static_cast<double>(dimension.members - 1);
+  return total;
+}
+
+Phase spread(const Dimensions& dimensions, Bytes full_size, int outwards) {
+  const SlotLayout slots(dimensions);
+  Phase phase{pipeline_latency(dimensions), std::vector<double>(static_cast<std::size_t>(slots.total), 0.0)};
+  for (int d = 0; d < static_cast<int>(dimensions.size()); ++d) {
+    const auto& dimension = dimensions[static_cast<std::size_t>(d)];
+    const double share = static_cast<double>(full_size.value()) * (bandwidth(dimension) / bandwidth(dimensions));
+    if (dimension.shape == GroupDimension::Shape::ring) {
+      for (const int direction : {+1, -1}) phase.slot_bytes[static_cast<std::size_t>(slots.ring(d, direction))] = share / 2;
+      continue;
+    }
+    for (int i = 0; i + 1 < dimension.members; ++i) phase.slot_bytes[static_cast<std::size_t>(slots.hop(d, outwards, i))] = share;
+  }
+  return phase;
+}
+
+}  // namespace
+
+Phase plan_broadcast(const Dimensions& dimensions, Bytes full_size) { return spread(dimensions, full_size, +1); }
+Phase plan_reduce(const Dimensions& dimensions, Bytes full_size) { return spread(dimensions, full_size, -1); }
+
+Seconds cost_broadcast(const Dimensions& dimensions, Bytes full_size) {
+  return pipeline_latency(dimensions) + full_size / bandwidth(dimensions);
+}
+Seconds cost_reduce(const Dimensions& dimensions, Bytes full_size) { return cost_broadcast(dimensions, full_size); }
+
+}  // namespace lockstep::torus

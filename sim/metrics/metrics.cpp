@@ -1,0 +1,158 @@
+#include "sim/metrics/metrics.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace lockstep {
+namespace {
+
+/// Sweeps one rank's spans in time and tells `visit(length, computing, first)` for every piece between two
+/// changes; `first` is the communication that started first among those in flight, or -1.
+template <class Visit>
+void sweep(const Program& program, const Timeline& timeline, std::int32_t rank, Visit visit) {
+  struct Change {
+    double time;
+    bool begins;
+    std::int32_t op;
+  };
+  std::vector<Change> changes;
+  for (std::int32_t op = 0; op < timeline.ops(); ++op) {
+    if (!timeline.took_part(op, rank)) continue;
+    const auto span = timeline.span(op, rank);
+    if (span.end <= span.start) continue;
+    changes.push_back({span.start.value(), true, op});
+    changes.push_back({span.end.value(), false, op});
+  }
+  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+    return a.time != b.time ? a.time < b.time : a.op < b.op;
+  });
+  std::set<std::pair<double, std::int32_t>> communicating;  // by start, then program order
+  std::map<std::int32_t, double> started;
+  int computing = 0;
+  double now = 0;
+  for (const auto& change : changes) {
+    if (change.time > now) {
+      visit(change.time - now, computing > 0, communicating.empty() ? -1 : communicating.begin()->second);
+      now = change.time;
+    }
+    if (program.ops[static_cast<std::size_t>(change.op)].kind == ProgramOp::Kind::compute) {
+      computing += change.begins ? 1 : -1;
+    } else if (change.begins) {
+      communicating.emplace(change.time, change.op);
+      started[change.op] = change.time;
+    } else {
+      communicating.erase({started[change.op], change.op});
+    }
+  }
+  const double end = timeline.makespan().value();
+  if (end > now) visit(end - now, false, -1);
+}
+
+std::string joined(const AxisNames& axes) {
+  std::string text;
+  for (const auto& axis : axes) text += (text.empty() ? "" : "+") + axis;
+  return text;
+}
+
+Bytes& of_kind(MemoryUse& memory, MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::weights: return memory.weights;
+    case MemoryKind::gradients: return memory.gradients;
+    case MemoryKind::optimizer: return memory.optimizer;
+    case MemoryKind::activations: return memory.activations;
+    case MemoryKind::other: return memory.other;
+  }
+  return memory.other;
+}
+
+}  // namespace
+
+double Metrics::tokens_per_second() const { return static_cast<double>(tokens) / step_time.value(); }
+double Metrics::mfu() const { return model_flops.value() / (static_cast<double>(chips) * peak.value() * step_time.value()); }
+double Metrics::hfu() const { return executed_flops.value() / (static_cast<double>(chips) * peak.value() * step_time.value()); }
+
+Breakdown breakdown_of(const Program& program, const Timeline& timeline, std::int32_t rank) {
+  Breakdown result;
+  sweep(program, timeline, rank, [&](double length, bool computing, std::int32_t first) {
+    (computing ? result.compute : first >= 0 ? result.exposed_comm : result.bubble) += Seconds(length);
+  });
+  return result;
+}
+
+std::vector<CommunicationUse> communication_of(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank) {
+  std::map<std::pair<std::string, CollectiveKind>, CommunicationUse> uses;
+  auto use_of = [&](std::int32_t op) -> CommunicationUse& {
+    const auto& vertex = step.op(program.ops[static_cast<std::size_t>(op)].vertex);
+    auto& use = uses[{joined(vertex.axes), vertex.collective}];
+    use.axis = joined(vertex.axes);
+    use.kind = vertex.collective;
+    return use;
+  };
+  for (std::int32_t op = 0; op < timeline.ops(); ++op) {
+    if (program.ops[static_cast<std::size_t>(op)].kind != ProgramOp::Kind::collective || !timeline.took_part(op, rank)) continue;
+    auto& use = use_of(op);
+    const auto span = timeline.span(op, rank);
+    ++use.count;
+    use.full_size += step.op(program.ops[static_cast<std::size_t>(op)].vertex).full_size;
+    use.busy += span.end - span.start;
+  }
+  sweep(program, timeline, rank, [&](double length, bool computing, std::int32_t first) {
+    if (!computing && first >= 0) use_of(first).exposed += Seconds(length);
+  });
+  std::vector<CommunicationUse> result;
+  for (auto& [key, use] : uses) result.push_back(use);
+  return result;
+}
+
+MemoryUse memory_of(const StepGraph& step, const Timeline& timeline, std::int32_t rank, Bytes capacity) {
+  struct Change {
+    double time;
+    std::int64_t size;  // negative: freed
+    MemoryKind kind;
+  };
+  std::vector<Change> changes;
+  for (const auto& buffer : step.buffers) {
+    if (buffer.size.value() == 0 || !timeline.took_part(buffer.producer, rank)) continue;
+    const auto span = timeline.span(buffer.producer, rank);
+    Seconds until = span.end;
+    for (const auto reader : buffer.readers) {
+      if (timeline.took_part(reader, rank)) until = std::max(until, timeline.span(reader, rank).end);
+    }
+    changes.push_back({span.start.value(), buffer.size.value(), buffer.kind});
+    changes.push_back({until.value(), -buffer.size.value(), buffer.kind});
+  }
+  // At one instant what ends is freed before what begins is taken.
+  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+    return a.time != b.time ? a.time < b.time : a.size < b.size;
+  });
+  MemoryUse now;
+  now.capacity = capacity;
+  now.weights = step.weights;
+  now.optimizer = step.optimizer;
+  now.weight_padding = step.weight_padding;
+  now.peak = now.weights + now.optimizer;
+  MemoryUse worst = now;
+  for (const auto& change : changes) {
+    of_kind(now, change.kind) += Bytes(change.size);
+    now.peak += Bytes(change.size);
+    if (now.peak > worst.peak) {
+      worst = now;
+      worst.peak_at = Seconds(change.time);
+    }
+  }
+  worst.fits = worst.peak <= capacity;
+  return worst;
+}
+
+std::int32_t critical_rank(const Timeline& timeline) {
+  for (std::int32_t op = timeline.ops() - 1; op >= 0; --op) {
+    for (std::int32_t rank = 0; rank < timeline.ranks(); ++rank) {
+      if (timeline.took_part(op, rank) && timeline.span(op, rank).end == timeline.makespan()) return rank;
+      if (timeline.uniform(op)) break;
+    }
+  }
+  return 0;
+}
+
+}  // namespace lockstep

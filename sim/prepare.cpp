@@ -1,0 +1,155 @@
+// Scenario -> Cluster -> Mesh -> Plan -> StepGraph, with every problem placed in the scenario file.
+#include <algorithm>
+
+#include "sim/collectives/collective.hpp"
+#include "sim/simulate.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double most_operations = 20e6;         // vertices of one step graph
+constexpr double most_rank_operations = 4e9;     // operations of all ranks together in one engine
+
+[[noreturn]] void refuse(const Scenario& scenario, const std::string& key, const std::string& what, const std::string& expected) {
+  throw ConfigError({{scenario.where(key), key, what, expected}});
+}
+
+bool all_placed(const Scenario& scenario) {
+  return std::all_of(scenario.mesh.begin(), scenario.mesh.end(), [](const auto& request) { return request.place.has_value(); });
+}
+
+/// Sizes that are stated must multiply to the chips before anything is placed.
+void check_axis_sizes(const Scenario& scenario, const Cluster& cluster) {
+  std::int64_t product = 1;
+  std::string text;
+  for (const auto& request : scenario.mesh) {
+    if (request.size == 0 && all_placed(scenario)) return;  // the placement will tell
+    if (request.size == 0) refuse(scenario, "mesh." + request.name, "axis " + request.name + " has a place but no size, and other axes have no place", "its size under parallel, or a place for every axis");
+    product *= request.size;
+    if (product > cluster.devices()) product = cluster.devices() + 1;
+    text += (text.empty() ? "" : " x ") + request.name + " " + std::to_string(request.size);
+  }
+  if (product == cluster.devices()) return;
+  if (scenario.mesh.empty() && !all_placed(scenario)) return;
+  refuse(scenario, "parallel", "the mesh (" + (text.empty() ? "no axes" : text) + ") does not make up the cluster's " + std::to_string(cluster.devices()) + " chips",
+         "axis sizes that multiply to " + std::to_string(cluster.devices()));
+}
+
+Parallel sizes_in(const std::vector<AxisRequest>& requests, Parallel parallel) {
+  for (const auto& request : requests) {
+    if (request.name == "data") parallel.data = request.size;
+    if (request.name == "fsdp") parallel.fsdp = request.size;
+    if (request.name == "tensor") parallel.tensor = request.size;
+  }
+  return parallel;
+}
+
+/// Plan and derived blocks for given axis sizes; needs no placement.
+void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& requests, Preparation& preparation) {
+  const auto blocks = blocks_of(scenario.model);
+  auto sizes = sizes_of(scenario.model, scenario.batch.sequences / scenario.batch.microbatches, scenario.batch.sequence_length);
+  for (const auto& request : requests) sizes.axes[request.name] = request.size;
+  try {
+    preparation.plan = plan_for(blocks, sizes_in(requests, scenario.parallel));
+    apply(scenario.plan, preparation.plan);
+    preparation.order = blocks.order;
+    preparation.blocks.clear();
+    const Block* before = nullptr;
+    for (const auto& block : blocks.kinds) {
+      const auto& arriving = before != nullptr ? before->output : block.input;
+      ShardedTensor arrives;
+      if (!arriving.empty()) arrives = preparation.plan.activations.at(arriving);
+      preparation.blocks.push_back(derive_block(block, preparation.plan, sizes, arrives, scenario.derive));
+      before = &block;
+    }
+  } catch (const ShardingError& error) {
+    const bool user_plan = scenario.places.contains("plan");
+    const std::string key = user_plan ? "plan" : "parallel" + (error.axis().empty() ? std::string() : "." + error.axis());
+    refuse(scenario, key, error.what_is_wrong(), error.expected());
+  }
+}
+
+/// What a step's collectives cost on a candidate mesh, by closed form and without overlap.
+Seconds communication_cost(const Preparation& preparation, const Mesh& mesh) {
+  Seconds total(0);
+  auto add = [&](CollectiveKind kind, const AxisNames& axes, Bytes size) { total += cost(kind, mesh.dimensions(axes), size); };
+  for (const int kind : preparation.order) {
+    const auto& block = preparation.blocks[static_cast<std::size_t>(kind)];
+    for (const auto* steps : {&block.forward, &block.backward}) {
+      for (const auto& step : *steps) {
+        if (step.kind == BlockStep::Kind::collective) add(step.collective, step.axes, step.full_size);
+      }
+    }
+    for (const auto& update : block.weights) {
+      for (const auto* chain : {&update.each_microbatch, &update.last_microbatch, &update.publish}) {
+        for (const auto& derived : *chain) add(derived.kind, derived.axes, derived.full_size);
+      }
+    }
+  }
+  return total;
+}
+
+[[noreturn]] void refuse(const Scenario& scenario, const PlacementError& error) {
+  refuse(scenario, "mesh" + (error.axis.empty() ? std::string() : "." + error.axis), error.what, error.expected);
+}
+
+void place(const Scenario& scenario, Preparation& preparation) {
+  const auto& cluster = *preparation.cluster;
+  if (all_placed(scenario)) {
+    auto placed = place_as_requested(cluster, scenario.mesh);
+    if (const auto* error = std::get_if<PlacementError>(&placed)) refuse(scenario, *error);
+    preparation.mesh = std::make_unique<Mesh>(cluster, std::get<0>(std::move(placed)), "as the scenario says");
+    auto requests = scenario.mesh;
+    for (auto& request : requests) request.size = preparation.mesh->axis(request.name).size();
+    derive_plan(scenario, requests, preparation);
+    return;
+  }
+  derive_plan(scenario, scenario.mesh, preparation);
+  int tried = 0;
+  auto placed = place_by_cost(cluster, scenario.mesh, [&](const Mesh& mesh) { return communication_cost(preparation, mesh); }, tried);
+  if (const auto* error = std::get_if<PlacementError>(&placed)) refuse(scenario, *error);
+  preparation.mesh = std::make_unique<Mesh>(cluster, std::get<0>(std::move(placed)),
+                                            "least closed-form communication of " + std::to_string(tried) + " candidates");
+}
+
+/// Refused before memory is spent on it.
+void check_size(const Scenario& scenario, const Preparation& preparation) {
+  double operations = 0;
+  for (const int kind : preparation.order) {
+    const auto& block = preparation.blocks[static_cast<std::size_t>(kind)];
+    operations += static_cast<double>(block.forward.size() + block.backward.size() + block.weights.size());
+  }
+  operations *= static_cast<double>(scenario.batch.microbatches);
+  if (operations > most_operations) {
+    refuse(scenario, "batch.microbatches", "the step would have more than 2e7 operations", "fewer microbatches or layers");
+  }
+  if (operations * preparation.cluster->devices() > most_rank_operations) {
+    refuse(scenario, "batch.microbatches", "the step would have more than 4e9 operations over all ranks", "fewer microbatches, layers or chips");
+  }
+}
+
+}  // namespace
+
+Preparation prepare(const Scenario& scenario) {
+  (void)rates_of(scenario);
+  Preparation preparation;
+  preparation.cluster = std::make_unique<const Cluster>(build_torus(scenario.cluster));
+  check_axis_sizes(scenario, *preparation.cluster);
+  place(scenario, preparation);
+  check_size(scenario, preparation);
+  preparation.step = build_step(preparation.blocks, preparation.order, scenario.step);
+  return preparation;
+}
+
+ComputeRates rates_of(const Scenario& scenario) {
+  const auto& chip = scenario.cluster.chip;
+  const auto peak = chip.peak_for(scenario.training.precision);
+  if (!peak) {
+    std::string known;
+    for (const auto& [precision, rate] : chip.peak) known += (known.empty() ? "" : ", ") + std::string(name(precision));
+    refuse(scenario, "training.precision", "chip " + chip.name + " has no " + std::string(name(scenario.training.precision)) + " rate", "one of " + known);
+  }
+  return {scenario.time_model, *peak, chip.memory_bandwidth};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,15 @@
+#pragma once
+/// StepGraph on a mesh -> Program: durations for compute, phases of flows for collectives, streams.
+#include "sim/program/program.hpp"
+#include "sim/program/time_model.hpp"
+#include "topologies/cluster.hpp"
+#include "topologies/mesh.hpp"
+#include "workloads/step_graph.hpp"
+
+namespace lockstep {
+
+/// One compute stream and one communication stream per mesh axis; a collective over several axes
+/// occupies all of theirs. Activations go before weight prefetch before gradients.
+[[nodiscard]] Program lower(const StepGraph& step, const Cluster& cluster, const Mesh& mesh, const ComputeRates& rates);
+
+}  // namespace lockstep

@@ -1,0 +1,316 @@
+#include "sim/scenario/scenario.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "sim/core/quantity_text.hpp"
+#include "sim/core/yaml_view.hpp"
+#include "workloads/import_hf.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::int64_t most_tokens = 100'000'000'000;  // keeps every size in bytes far inside 64 bits
+constexpr std::int64_t most_microbatches = 100'000;
+
+class Reader {
+ public:
+  Reader(const YamlView& root, std::filesystem::path folder, Problems& problems)
+      : root_(root), folder_(std::move(folder)), problems_(problems) {}
+
+  Scenario read() {
+    format();
+    model();
+    cluster();
+    mesh();
+    parallel();
+    plan();
+    batch();
+    training();
+    communication();
+    const auto model_of_time = optional(root_, "model_of_time");
+    if (model_of_time.exists()) scenario_.time_model = model_of_time.choice({"ideal", "roofline"}) == 0 ? TimeModel::ideal : TimeModel::roofline;
+    root_.refuse_unknown_keys();
+    return std::move(scenario_);
+  }
+
+ private:
+  YamlView note(YamlView view) {
+    if (view.exists()) scenario_.places[view.path()] = view.where();
+    return view;
+  }
+  YamlView optional(const YamlView& parent, std::string_view key) { return note(parent[key]); }
+  YamlView require(const YamlView& parent, std::string_view key, std::string_view expected) { return note(parent.require(key, expected)); }
+
+  void flag(const YamlView& parent, std::string_view key, bool& value) {
+    const auto view = optional(parent, key);
+    if (view.exists()) value = view.boolean();
+  }
+
+  void format() {
+    const auto view = require(root_, "format", "1, the format of scenario files that this version reads");
+    if (view.exists() && view.integer() != 1) view.problem("format " + view.text() + " is not known", "1");
+  }
+
+  void model() {
+    const auto view = require(root_, "model", "a catalog name, a path to a Hugging Face config.json, or a block that describes the model");
+    if (!view.exists()) return;
+    if (view.is_map()) {
+      scenario_.model = read_model(view, "inline");
+      return;
+    }
+    const auto text = view.text();
+    if (text.ends_with(".json") || text.find('/') != std::string::npos) {
+      scenario_.model = import_hf_config(folder_ / text, problems_);
+      return;
+    }
+    const auto catalog = data_root() / "workloads" / "catalog";
+    const auto names = model_names(catalog);
+    if (std::find(names.begin(), names.end(), text) == names.end()) {
+      view.problem("model '" + text + "' is not in the catalog", one_of(text, names) + ", or a path to a config.json");
+      return;
+    }
+    scenario_.model = load_model(catalog, text, problems_);
+  }
+
+  static std::string one_of(const std::string& word, const std::vector<std::string>& names) {
+    std::string list = "one of";
+    for (const auto& name : names) list += (name == names.front() ? " " : ", ") + name;
+    const auto hint = did_you_mean(word, names);
+    return hint.empty() ? list : list + "; " + hint;
+  }
+
+  void cluster() {
+    const auto view = require(root_, "cluster", "CHIP:SHAPE such as tpu-v5p:16x20x28, or {chip: ..., shape: [...]}");
+    if (!view.exists()) return;
+    const auto before = problems_.size();
+    auto& spec = scenario_.cluster;
+    if (view.is_map()) {
+      chip(require(view, "chip", "a catalog name such as tpu-v5p, or a block that describes the chip"));
+      spec.shape = shape(require(view, "shape", "the slice's chips along each axis, such as [16, 20, 28]"));
+      const auto pod = optional(view, "pod");
+      if (pod.exists()) spec.pod = shape(pod);
+      view.refuse_unknown_keys();
+    } else {
+      const auto text = view.text();
+      const auto names = chip_names(chips());
+      const auto name = text.substr(0, text.find(':'));
+      if (std::find(names.begin(), names.end(), name) == names.end()) {
+        view.problem("chip '" + name + "' is not in the catalog", one_of(name, names));
+      } else {
+        spec = parse_cluster(text, view.where(), view.path(), problems_);
+      }
+    }
+    if (problems_.size() > before) return;
+    const auto why = why_not_a_slice(spec);
+    if (!why.empty()) view.problem(why, "a slice that the pod holds");
+  }
+
+  static std::filesystem::path chips() { return data_root() / "topologies" / "catalog" / "chips"; }
+
+  void chip(const YamlView& view) {
+    if (!view.exists()) return;
+    if (view.is_map()) {
+      scenario_.cluster.chip = read_chip(view, "inline");
+      return;
+    }
+    const auto names = chip_names(chips());
+    if (std::find(names.begin(), names.end(), view.text()) == names.end()) {
+      view.problem("chip '" + view.text() + "' is not in the catalog", one_of(view.text(), names));
+      return;
+    }
+    scenario_.cluster.chip = load_chip(chips(), view.text(), problems_);
+  }
+
+  static std::vector<int> shape(const YamlView& view) {
+    std::vector<int> result;
+    if (!view.exists()) return result;
+    for (const auto& item : view.items()) result.push_back(static_cast<int>(item.integer(1, 1'000'000)));
+    return result;
+  }
+
+  void mesh() {
+    const auto view = optional(root_, "mesh");
+    if (!view.exists() || !view.expect_map("logical axes and where they lie, such as {tensor: [x/2, y/2], fsdp: rest}")) return;
+    for (const auto& name : view.keys()) {
+      const auto place = optional(view, name);
+      AxisRequest request;
+      request.name = name;
+      request.place.emplace();
+      if (place.is_list()) {
+        for (const auto& item : place.items()) request.place->push_back(item.text());
+      } else {
+        request.place->push_back(place.text());
+      }
+      if (!std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) != 0; }) || name == "compute") {
+        place.problem("'" + name + "' cannot name a mesh axis", "letters and digits only, and not 'compute'");
+      }
+      scenario_.mesh.push_back(std::move(request));
+    }
+  }
+
+  /// Sizes of the standard axes; joined with what `mesh` places. Innermost (most bandwidth) first.
+  void parallel() {
+    const auto view = optional(root_, "parallel");
+    if (!view.exists() || !view.expect_map("sizes of the standard axes, such as {tensor: 4, fsdp: 2240}")) return;
+    for (const auto* name : {"tensor", "fsdp", "data"}) {
+      const auto size = optional(view, name);
+      if (!size.exists()) continue;
+      const auto value = static_cast<int>(size.integer(1, 1'000'000));
+      const auto known = std::find_if(scenario_.mesh.begin(), scenario_.mesh.end(), [&](const auto& r) { return r.name == name; });
+      if (known != scenario_.mesh.end()) {
+        known->size = value;
+      } else if (value > 1) {
+        scenario_.mesh.push_back({name, value, std::nullopt});
+      }
+    }
+    for (const auto* name : {"pipeline", "context", "expert"}) {
+      const auto size = optional(view, name);
+      if (size.exists() && size.integer() != 1) {
+        size.problem(std::string(name) + " parallelism is not in this version", "1");
+      }
+    }
+    const auto zero = optional(view, "zero");
+    if (zero.exists()) scenario_.parallel.zero = static_cast<int>(zero.integer(0, 3));
+    flag(view, "sequence_parallel", scenario_.parallel.sequence_parallel);
+    view.refuse_unknown_keys();
+  }
+
+  void plan() {
+    const auto view = optional(root_, "plan");
+    if (!view.exists() || !view.expect_map("shardings of activations, weights, gradients, optimizer")) return;
+    AxisNames axes;
+    for (const auto& request : scenario_.mesh) axes.push_back(request.name);
+    auto tensors = [&](std::string_view key, std::vector<ShardedTensor>& into) {
+      const auto list = optional(view, key);
+      if (!list.exists()) return;
+      for (const auto& item : list.items()) {
+        try {
+          into.push_back(parse_tensor(item.text(), axes));
+          scenario_.places[view.path() + "." + std::string(key) + "." + into.back().name] = item.where();
+        } catch (const ShardingError& error) {
+          item.problem(error.what_is_wrong(), error.expected());
+        }
+      }
+    };
+    tensors("activations", scenario_.plan.activations);
+    tensors("weights", scenario_.plan.weights);
+    tensors("gradients", scenario_.plan.gradients);
+    tensors("optimizer", scenario_.plan.optimizer);
+    view.refuse_unknown_keys();
+  }
+
+  void batch() {
+    const auto view = require(root_, "batch", "{sequences: ..., sequence_length: ...}");
+    if (!view.exists() || !view.expect_map("{sequences: ..., sequence_length: ...}")) return;
+    auto& batch = scenario_.batch;
+    const auto sequences = require(view, "sequences", "sequences of one step, over all ranks");
+    const auto length = require(view, "sequence_length", "tokens of one sequence");
+    if (sequences.exists()) batch.sequences = sequences.integer(1, most_tokens);
+    if (length.exists()) batch.sequence_length = length.integer(1, most_tokens);
+    const auto microbatches = optional(view, "microbatches");
+    if (microbatches.exists()) batch.microbatches = microbatches.integer(1, most_microbatches);
+    view.refuse_unknown_keys();
+    if (batch.sequences <= 0 || batch.sequence_length <= 0) return;
+    if (batch.sequences > most_tokens / batch.sequence_length) {
+      sequences.problem("one step has more than 1e11 tokens", "at most 1e11 tokens in sequences x sequence_length");
+    }
+    if (batch.microbatches > 0 && batch.sequences % batch.microbatches != 0) {
+      microbatches.problem("microbatches " + std::to_string(batch.microbatches) + " do not divide " + std::to_string(batch.sequences) + " sequences",
+                           "a number that divides " + std::to_string(batch.sequences));
+    }
+    scenario_.step.microbatches = batch.microbatches;
+  }
+
+  void training() {
+    const auto view = optional(root_, "training");
+    if (!view.exists() || !view.expect_map("{precision: bf16, optimizer: adam, ...}")) return;
+    auto& training = scenario_.training;
+    const auto precision = optional(view, "precision");
+    if (precision.exists()) training.precision = precision.choice({"bf16", "fp16"}) == 0 ? Precision::bf16 : Precision::fp16;
+    const auto optimizer = optional(view, "optimizer");
+    if (optimizer.exists()) training.optimizer = optimizer.choice({"adam", "sgd"}) == 0 ? "adam" : "sgd";
+    flag(view, "master_weights", training.master_weights);
+    const auto recompute = optional(view, "recompute");
+    if (recompute.exists()) (void)recompute.choice({"none"});
+    flag(view, "causal_attention", training.causal_attention);
+    flag(view, "optimizer_barrier", scenario_.step.optimizer_barrier);
+    view.refuse_unknown_keys();
+    scenario_.derive.causal = training.causal_attention;
+    scenario_.step.optimizer_name = training.optimizer;
+    scenario_.step.optimizer_state_per_parameter = Bytes((training.optimizer == "adam" ? 8 : 0) + (training.master_weights ? 4 : 0));
+  }
+
+  void communication() {
+    const auto view = optional(root_, "communication");
+    if (!view.exists() || !view.expect_map("{prefetch: 1, ...}")) return;
+    const auto prefetch = optional(view, "prefetch");
+    if (prefetch.exists()) scenario_.step.prefetch = static_cast<int>(prefetch.integer(0, 1'000'000));
+    const auto weights = optional(view, "weight_buckets");
+    if (weights.exists()) scenario_.step.weight_buckets.unit = weights.choice({"layer", "matrix"}) == 0 ? Bucketing::Unit::layer : Bucketing::Unit::matrix;
+    gradient_buckets(optional(view, "gradient_buckets"));
+    flag(view, "regather_weights", scenario_.derive.regather_weights);
+    flag(view, "share_activation_gathers", scenario_.derive.share_activation_gathers);
+    flag(view, "collective_matmul", scenario_.derive.collective_matmul);
+    view.refuse_unknown_keys();
+  }
+
+  void gradient_buckets(const YamlView& view) {
+    if (!view.exists()) return;
+    auto& buckets = scenario_.step.gradient_buckets;
+    const auto text = view.text();
+    if (!text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0) {
+      buckets = {Bucketing::Unit::size, view.bytes()};
+    } else {
+      buckets.unit = view.choice({"layer", "matrix"}) == 0 ? Bucketing::Unit::layer : Bucketing::Unit::matrix;
+    }
+  }
+
+  const YamlView& root_;
+  std::filesystem::path folder_;
+  Problems& problems_;
+  Scenario scenario_;
+};
+
+}  // namespace
+
+Location Scenario::where(std::string key) const {
+  while (true) {
+    if (const auto found = places.find(key); found != places.end()) return found->second;
+    const auto dot = key.rfind('.');
+    if (dot == std::string::npos) {
+      const auto root = places.find("");
+      return root != places.end() ? root->second : Location{};
+    }
+    key.resize(dot);
+  }
+}
+
+Scenario load_scenario(const std::filesystem::path& file, const std::vector<KeyOverride>& overrides) {
+  Problems problems;
+  auto root = YamlView::from_file(file, problems);
+  problems.throw_if_any();
+  for (const auto& override_ : overrides) root = root.with_override(override_.path, override_.value);
+  problems.throw_if_any();
+  if (!root.expect_map("a mapping with the keys format, model, cluster, batch, ...")) problems.throw_if_any();
+  auto scenario = Reader(root, file.parent_path(), problems).read();
+  problems.throw_if_any();
+  scenario.name = file.stem().string();
+  scenario.places[""] = {file.string(), 1, 1};
+  return scenario;
+}
+
+std::vector<std::string> scenario_keys() {
+  return {"format", "model", "cluster", "cluster.chip", "cluster.shape", "cluster.pod", "mesh",
+          "parallel", "parallel.tensor", "parallel.fsdp", "parallel.data", "parallel.pipeline", "parallel.context", "parallel.expert",
+          "parallel.zero", "parallel.sequence_parallel",
+          "plan", "plan.activations", "plan.weights", "plan.gradients", "plan.optimizer",
+          "batch", "batch.sequences", "batch.sequence_length", "batch.microbatches",
+          "training", "training.precision", "training.optimizer", "training.master_weights", "training.recompute",
+          "training.causal_attention", "training.optimizer_barrier",
+          "communication", "communication.prefetch", "communication.weight_buckets", "communication.gradient_buckets",
+          "communication.regather_weights", "communication.share_activation_gathers", "communication.collective_matmul",
+          "model_of_time"};
+}
+
+}  // namespace lockstep

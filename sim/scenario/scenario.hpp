@@ -1,0 +1,69 @@
+#pragma once
+/// A scenario file as values: what to simulate, nothing computed yet. Reference: docs/scenario_reference.md.
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/core/errors.hpp"
+#include "sim/program/time_model.hpp"
+#include "topologies/cluster.hpp"
+#include "topologies/mesh.hpp"
+#include "workloads/build_step.hpp"
+#include "workloads/derived_block.hpp"
+#include "workloads/model.hpp"
+#include "workloads/plan.hpp"
+
+namespace lockstep {
+
+struct BatchSpec {
+  std::int64_t sequences = 0;        ///< of one step, all ranks
+  std::int64_t sequence_length = 0;  ///< tokens
+  std::int64_t microbatches = 1;
+};
+
+struct TrainingSpec {
+  Precision precision = Precision::bf16;
+  std::string optimizer = "adam";
+  bool master_weights = false;  ///< an fp32 copy of the weights beside the optimizer state
+  bool causal_attention = true;
+};
+
+struct Scenario {
+  std::string name;  ///< the file's stem
+  Model model;
+  TorusSpec cluster;
+  std::vector<AxisRequest> mesh;  ///< logical axes, innermost first
+  Parallel parallel;              ///< sizes are the mesh's; zero and sequence_parallel are read here
+  PlanOverrides plan;
+  BatchSpec batch;
+  TrainingSpec training;
+  TimeModel time_model = TimeModel::ideal;
+  DerivePolicy derive;
+  StepOptions step;
+
+  /// Where a key stands, for problems that only show up later ("mesh.tensor"); the nearest key above it
+  /// that the file has.
+  [[nodiscard]] Location where(std::string key) const;
+  std::map<std::string, Location> places;
+};
+
+struct KeyOverride {
+  std::string path;   ///< dotted
+  std::string value;  ///< YAML
+};
+
+/// Reads and validates a scenario file. Every problem of the file is in the ConfigError.
+[[nodiscard]] Scenario load_scenario(const std::filesystem::path& file, const std::vector<KeyOverride>& overrides = {});
+
+/// Every key that the loader knows, dotted, in reading order (a test holds docs/scenario_reference.md to it).
+[[nodiscard]] std::vector<std::string> scenario_keys();
+
+/// Reads the cluster shorthand "tpu-v5p:16x20x28"; problems are placed at the view (or the given location).
+[[nodiscard]] TorusSpec parse_cluster(std::string_view text, const Location& where, const std::string& key, Problems& problems);
+
+/// Folder with topologies/catalog and workloads/catalog: $LOCKSTEP_DATA, else the source tree that this
+/// program was built from, else <prefix>/share/lockstep beside the program.
+[[nodiscard]] std::filesystem::path data_root();
+
+}  // namespace lockstep

@@ -1,0 +1,42 @@
+#include "sim/simulate.hpp"
+
+#include "sim/program/lower.hpp"
+
+namespace lockstep {
+
+Simulation simulate(const Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
+  auto tell = [&](std::string_view stage, double fraction) {
+    if (options.progress) options.progress(stage, fraction);
+  };
+  tell("preparing", 0);
+  auto preparation = prepare(scenario);                                      // cluster, mesh, plan, step graph
+  auto program = lower(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario));
+  check(program);
+  const EngineOptions engine{options.engine, [&](double fraction) { tell("simulating", fraction); }};
+  auto result = run(program, engine, log);                                   // timeline
+  auto metrics = measure(scenario, preparation, program, result.timeline);
+  tell("done", 1);
+  return {std::move(preparation), std::move(program), std::move(result), std::move(metrics)};
+}
+
+Metrics measure(const Scenario& scenario, const Preparation& preparation, const Program& program, const Timeline& timeline) {
+  const auto& step = preparation.step;
+  Metrics metrics;
+  metrics.step_time = timeline.makespan();
+  metrics.chips = preparation.cluster->devices();
+  metrics.tokens = scenario.batch.sequences * scenario.batch.sequence_length;
+  metrics.parameters = step.parameters;
+  metrics.peak = rates_of(scenario).flops;
+  const double forward = forward_flops_per_token(scenario.model, scenario.batch.sequence_length, scenario.training.causal_attention);
+  metrics.model_flops = Flops(3 * forward * static_cast<double>(metrics.tokens));
+  Flops per_rank(0);
+  for (OpId id = 0; id < step.size(); ++id) per_rank += step.op(id).flops;
+  metrics.executed_flops = per_rank * static_cast<double>(metrics.chips);
+  metrics.critical_rank = critical_rank(timeline);
+  metrics.breakdown = breakdown_of(program, timeline, metrics.critical_rank);
+  metrics.communication = communication_of(step, program, timeline, metrics.critical_rank);
+  metrics.memory = memory_of(step, timeline, metrics.critical_rank, preparation.cluster->chip().memory);
+  return metrics;
+}
+
+}  // namespace lockstep

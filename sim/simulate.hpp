@@ -1,0 +1,46 @@
+#pragma once
+/// The way through: a scenario becomes a timeline by pure steps from value to value.
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/engine/engine.hpp"
+#include "sim/metrics/metrics.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep {
+
+/// Everything before the engine: each member is made from those above it, and prints itself.
+struct Preparation {
+  std::unique_ptr<const Cluster> cluster;
+  std::unique_ptr<const Mesh> mesh;
+  Plan plan;
+  std::vector<DerivedBlock> blocks;  ///< by kind
+  std::vector<int> order;            ///< kinds in forward order
+  StepGraph step;
+};
+
+struct Simulation {
+  Preparation preparation;
+  Program program;
+  EngineResult run;
+  Metrics metrics;
+};
+
+struct SimulateOptions {
+  EngineKind engine = EngineKind::simgrid;
+  std::function<void(std::string_view stage, double fraction)> progress;  ///< may be empty
+};
+
+/// Scenario -> Cluster -> Mesh -> Plan -> StepGraph. Throws ConfigError for what only shows up here:
+/// axes that do not make up the cluster, placements that do not fit, shardings that do not divide.
+[[nodiscard]] Preparation prepare(const Scenario& scenario);
+/// The chip's rates under the scenario's time model; throws ConfigError if the chip lacks the precision.
+[[nodiscard]] ComputeRates rates_of(const Scenario& scenario);
+/// ... -> Program -> Timeline -> Metrics.
+[[nodiscard]] Simulation simulate(const Scenario& scenario, const SimulateOptions& options, spdlog::logger& log);
+
+[[nodiscard]] Metrics measure(const Scenario& scenario, const Preparation& preparation, const Program& program, const Timeline& timeline);
+
+}  // namespace lockstep

@@ -1,0 +1,32 @@
+#pragma once
+/// Expands derived blocks into the DAG of one training step: microbatches, layers, weight prefetch,
+/// gradient buckets, optimizer.
+#include <cstdint>
+
+#include "workloads/derived_block.hpp"
+#include "workloads/step_graph.hpp"
+
+namespace lockstep {
+
+/// How collectives of many matrices are put together.
+struct Bucketing {
+  enum class Unit { matrix, layer, size };
+  Unit unit = Unit::layer;
+  Bytes size{0};  ///< Unit::size: a bucket is sent when it holds at least this (gradients only)
+};
+
+struct StepOptions {
+  std::int64_t microbatches = 1;
+  int prefetch = 1;               ///< blocks whose weights may be gathered ahead of the one that computes
+  Bucketing weight_buckets;       ///< matrix or layer
+  Bucketing gradient_buckets;
+  bool optimizer_barrier = true;  ///< no update before all gradients are reduced
+  Bytes gradient_element{2};
+  Bytes optimizer_state_per_parameter{8};
+  std::string optimizer_name = "adam";
+};
+
+/// `kinds[order[i]]` is the i-th block of the model, under its plan.
+[[nodiscard]] StepGraph build_step(const std::vector<DerivedBlock>& kinds, const std::vector<int>& order, const StepOptions& options);
+
+}  // namespace lockstep

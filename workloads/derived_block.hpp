@@ -1,0 +1,80 @@
+#pragma once
+/// A block under a plan: the compute steps and derived collectives of its forward, backward and update,
+/// once for all layers of the kind and all ranks (SPMD).
+#include <string>
+#include <vector>
+
+#include "workloads/block.hpp"
+#include "workloads/plan.hpp"
+#include "workloads/sharding/derive.hpp"
+
+namespace lockstep {
+
+/// What a collective is for; decides its priority on a stream and how it is grouped.
+enum class CollectiveRole { activation, weight, gradient };
+
+/// What a step leaves in memory until its last reader is done.
+enum class MemoryKind { weights, gradients, optimizer, activations, other };
+
+struct BlockStep {
+  enum class Kind { compute, collective };
+  Kind kind;
+  std::string name;              ///< "query projection" or "AllGather_Y In"
+  std::string detail;            ///< shapes of a compute step, derivation of a collective
+  std::vector<int> after;        ///< steps of the same pass it waits for; `outside` stands for the pass's input
+  std::vector<int> saved;        ///< backward: forward steps whose output it reads (or `outside`: the block's input)
+  Flops flops{0};                ///< compute: of one rank
+  Bytes traffic{0};              ///< compute: bytes one rank reads and writes in memory
+  Bytes output{0};               ///< what it leaves in one rank's memory
+  MemoryKind output_kind = MemoryKind::activations;
+
+  CollectiveKind collective{};
+  AxisNames axes;
+  Bytes full_size{0};
+  CollectiveRole role = CollectiveRole::activation;
+  std::string reason;
+
+  static constexpr int outside = -1;
+};
+
+/// Gradient of one weight: the backward steps that end it, and what still has to happen after the last microbatch.
+struct WeightUpdate {
+  std::string weight;
+  std::int64_t parameters;               ///< of one copy
+  Bytes stored;                          ///< one rank's shard as stored, padding included
+  Bytes padding;                         ///< of stored, on the average rank
+  std::int64_t gradient_elements;        ///< one rank's accumulated gradient
+  std::int64_t optimizer_elements;       ///< one rank's optimizer shard
+  std::vector<int> gradient_steps;       ///< backward steps that complete it within one microbatch
+  std::vector<DerivedCollective> each_microbatch;  ///< its chain of gradient collectives
+  std::vector<DerivedCollective> last_microbatch;  ///< from the accumulated to the optimizer's sharding
+  std::vector<DerivedCollective> publish;          ///< updated weights, back to the stored sharding
+};
+
+struct DerivedBlock {
+  std::string name;
+  std::vector<BlockStep> forward;
+  std::vector<BlockStep> backward;
+  std::vector<int> output_steps;         ///< forward steps the next block waits for
+  std::vector<int> input_gradient_steps; ///< backward steps the previous block waits for
+  Bytes input_bytes{0};                  ///< the block's input as it arrives, on one rank
+  std::vector<WeightUpdate> weights;
+  [[nodiscard]] std::string to_string() const;  ///< the derivation as the book would write it
+};
+
+struct DerivePolicy {
+  Bytes activation_element{2};
+  Bytes weight_element{2};
+  Bytes gradient_element{2};
+  bool causal = true;
+  bool regather_weights = true;         ///< weights gathered for the forward are freed and gathered again
+  bool share_activation_gathers = true; ///< activations gathered in the forward are kept for the backward
+  bool collective_matmul = false;       ///< activation collectives overlap the products they belong to
+};
+
+/// Derives one block. `arrives` is the sharding in which the block before leaves its output (for the
+/// first block, the block input's own). Throws ShardingError.
+[[nodiscard]] DerivedBlock derive_block(const Block& block, const Plan& plan, const Sizes& sizes, const ShardedTensor& arrives,
+                                        const DerivePolicy& policy);
+
+}  // namespace lockstep

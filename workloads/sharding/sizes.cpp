@@ -1,0 +1,56 @@
+#include "workloads/sharding/sizes.hpp"
+
+namespace lockstep {
+
+std::int64_t Sizes::dim(const std::string& name) const {
+  const auto found = dims.find(name);
+  if (found == dims.end()) throw ShardingError("", "dimension " + name + " has no size", "a dimension of the model");
+  return found->second.size;
+}
+
+std::int64_t Sizes::product(const AxisNames& names) const {
+  std::int64_t result = 1;
+  for (const auto& axis : names) {
+    const auto found = axes.find(axis);
+    if (found == axes.end()) throw ShardingError(axis, "mesh axis " + axis + " does not exist", "an axis of the mesh");
+    result *= found->second;
+  }
+  return result;
+}
+
+std::int64_t Sizes::local(const ShardedDim& sharded) const {
+  const auto parts = product(sharded.axes);
+  return (dim(sharded.name) + parts - 1) / parts;
+}
+
+std::int64_t Sizes::local_elements(const ShardedTensor& tensor) const {
+  std::int64_t result = 1;
+  for (const auto& sharded : tensor.dims) result *= local(sharded);
+  return result;
+}
+
+std::int64_t Sizes::padding_elements(const ShardedTensor& tensor) const {
+  std::int64_t padded = 1;
+  std::int64_t own = 1;
+  for (const auto& sharded : tensor.dims) {
+    padded *= local(sharded) * product(sharded.axes);
+    own *= dim(sharded.name);
+  }
+  return padded - own;
+}
+
+void Sizes::check_divides(const ShardedTensor& tensor) const {
+  for (const auto& sharded : tensor.dims) {
+    const auto found = dims.find(sharded.name);
+    if (found == dims.end() || !found->second.must_divide) continue;
+    const auto parts = product(sharded.axes);
+    if (found->second.size % parts == 0) continue;
+    throw ShardingError(sharded.axes.front(),
+                        "mesh " + std::string(sharded.axes.size() == 1 ? "axis " : "axes ") + subscript(sharded.axes) + " of size " +
+                            std::to_string(parts) + " does not divide " + sharded.name + " = " +
+                            std::to_string(found->second.size) + " of " + tensor.to_string(),
+                        "a size that divides " + std::to_string(found->second.size));
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,74 @@
+#pragma once
+/// The SPMD DAG of one training step: a vertex is one operation of *all* ranks of a stage, so the size
+/// does not depend on the number of chips. Vertices are numbered in program order, which is topological.
+/// Boost.Graph holds it inside.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "workloads/derived_block.hpp"
+
+namespace lockstep {
+
+using OpId = std::int32_t;
+
+enum class StepPass { forward, backward, update };
+[[nodiscard]] std::string_view name(StepPass pass);
+
+struct StepOp {
+  enum class Kind { compute, collective };
+  Kind kind = Kind::compute;
+  StepPass pass = StepPass::forward;
+  std::int32_t stage = 0;
+  std::int32_t block = 0;       ///< position in the model's block order
+  std::int32_t microbatch = 0;
+  std::string name;             ///< "query projection", "AllGather_fsdp Wq Wk Wv ..."
+  std::string detail;           ///< shapes, or what a collective turns into what
+  Flops flops{0};               ///< compute: of one rank
+  Bytes traffic{0};             ///< compute: memory bytes one rank moves
+  CollectiveKind collective{};
+  AxisNames axes;
+  Bytes full_size{0};
+  CollectiveRole role = CollectiveRole::activation;
+  std::string reason;
+};
+
+/// Memory of one rank from the start of `producer` to the end of the last reader (or of the producer).
+struct Buffer {
+  MemoryKind kind;
+  Bytes size;
+  OpId producer;
+  std::vector<OpId> readers;
+};
+
+class StepGraph {
+ public:
+  struct Graph;  // Boost.Graph inside
+  StepGraph();
+  StepGraph(StepGraph&&) noexcept;
+  StepGraph& operator=(StepGraph&&) noexcept;
+  ~StepGraph();
+
+  OpId add(StepOp op);
+  /// `before` must have been added before `after`; a repeated dependency is kept once.
+  void depend(OpId after, OpId before);
+
+  [[nodiscard]] std::int32_t size() const;
+  [[nodiscard]] const StepOp& op(OpId id) const;
+  [[nodiscard]] std::vector<OpId> predecessors(OpId id) const;
+  [[nodiscard]] std::int64_t dependencies() const;
+
+  std::vector<Buffer> buffers;          ///< memory that comes and goes during the step
+  std::vector<std::string> block_names; ///< by block position: "embedding", "layer 0", ...
+  Bytes weights{0};                     ///< held by one rank throughout
+  Bytes weight_padding{0};              ///< of weights: shards that the axes do not divide
+  Bytes optimizer{0};                   ///< held by one rank throughout
+  std::int64_t parameters = 0;          ///< of one copy of the model
+
+  [[nodiscard]] std::string to_string() const;  ///< for --dump=step
+ private:
+  std::unique_ptr<Graph> graph_;
+};
+
+}  // namespace lockstep
