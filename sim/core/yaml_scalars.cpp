@@ -31,7 +31,7 @@ bool is_plain_value(const YamlView& view, const YamlNode& node, const std::strin
 }
 
 std::string whole_number_in(std::int64_t least, std::int64_t most) {
-  const std::string from = "a whole number";
+  std::string from = "a whole number";
   const bool unbounded = most == std::numeric_limits<std::int64_t>::max();
   if (unbounded && least == std::numeric_limits<std::int64_t>::min()) return from;
   if (unbounded) return from + " of at least " + std::to_string(least);
