@@ -1,8 +1,8 @@
 # Debian's libsimgrid-dev ships no CMake package. Gives the target SimGrid::SimGrid.
 find_path(SimGrid_INCLUDE_DIR simgrid/s4u.hpp)
 find_library(SimGrid_LIBRARY simgrid)
-if(SimGrid_INCLUDE_DIR AND EXISTS "${SimGrid_INCLUDE_DIR}/simgrid/config.h")
-  file(STRINGS "${SimGrid_INCLUDE_DIR}/simgrid/config.h" _simgrid_version_lines
+if(SimGrid_INCLUDE_DIR AND EXISTS "${SimGrid_INCLUDE_DIR}/simgrid/version.h")
+  file(STRINGS "${SimGrid_INCLUDE_DIR}/simgrid/version.h" _simgrid_version_lines
        REGEX "^#define SIMGRID_VERSION_(MAJOR|MINOR) ")
   string(REGEX REPLACE ".*MAJOR ([0-9]+).*" "\\1" _simgrid_major "${_simgrid_version_lines}")
   string(REGEX REPLACE ".*MINOR ([0-9]+).*" "\\1" _simgrid_minor "${_simgrid_version_lines}")
