@@ -19,7 +19,7 @@ enum class EngineKind { simgrid, reference };
 struct EngineStatistics {
   std::int64_t activities = 0;  ///< compute operations and flows over all ranks and groups
   std::int64_t flows = 0;
-  double wall_seconds = 0;      ///< real time spent in the engine
+  double wall_seconds = 0;  ///< real time spent in the engine
 };
 
 struct EngineOptions {

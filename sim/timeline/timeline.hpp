@@ -19,6 +19,7 @@ class Timeline {
  public:
   Timeline(std::int32_t ops, std::int32_t ranks);
 
+  /// Once per (op, rank).
   void record(std::int32_t op, std::int32_t rank, Interval span);
 
   [[nodiscard]] std::int32_t ops() const { return static_cast<std::int32_t>(spans_.size()); }
@@ -31,10 +32,9 @@ class Timeline {
 
  private:
   struct Spans {
-    Interval shared;                     // valid while per_rank is empty
-    std::int32_t recorded = 0;           // how many ranks agreed so far
-    std::vector<bool> took_part;         // empty while nobody did
-    std::vector<Interval> per_rank;      // filled at the first disagreement
+    std::vector<Interval> distinct;    // one while the ranks agree; empty while nobody took part
+    std::vector<bool> took_part;       // per rank
+    std::vector<std::int32_t> chosen;  // per rank, into `distinct`; empty while the ranks agree
   };
   std::int32_t ranks_;
   Seconds makespan_{0};

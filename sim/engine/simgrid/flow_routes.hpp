@@ -1,0 +1,42 @@
+#pragma once
+/// SimGrid's platform for a Program: its links, and a pair of hosts for every flow whose route is
+/// the flow's list of links. Hosts are only names for routes; ranks do not appear.
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <simgrid/forward.h>
+#include <simgrid/kernel/resource/Model.hpp>
+
+#include "sim/program/program.hpp"
+
+namespace lockstep {
+
+class FlowRoutes {
+ public:
+  /// Sets SimGrid up: one call per process, a second one throws InternalError.
+  explicit FlowRoutes(const Program& program);
+
+  /// Flows of a group have consecutive numbers from this one.
+  [[nodiscard]] std::size_t first_flow(std::int32_t communicator, std::int32_t group) const {
+    return first_flow_[static_cast<std::size_t>(communicator)][static_cast<std::size_t>(group)];
+  }
+  [[nodiscard]] std::size_t flows() const { return flows_; }
+  [[nodiscard]] std::pair<simgrid::s4u::Host*, simgrid::s4u::Host*> ends(std::size_t flow) const;
+  [[nodiscard]] simgrid::kernel::resource::Model& model() const { return *model_; }
+
+ private:
+  void number_flows(const Program& program);
+  void create_zones();
+  void create_routes(const Program& program);
+
+  std::vector<std::vector<std::size_t>> first_flow_;  // empty for communicators that no operation uses
+  std::size_t flows_ = 0;
+  std::size_t side_ = 1;  // a zone of `side` hosts has side^2 routes
+  std::vector<simgrid::s4u::NetZone*> zones_;
+  std::vector<simgrid::s4u::Host*> hosts_;  // zone after zone
+  simgrid::s4u::NetZone* root_ = nullptr;
+  simgrid::kernel::resource::Model* model_ = nullptr;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,162 @@
+#include "sim/engine/simgrid/simgrid_network.hpp"
+
+#include <algorithm>
+
+#include <simgrid/s4u/Engine.hpp>
+#include <simgrid/s4u/Host.hpp>
+
+#include "sim/core/errors.hpp"
+
+// How a flow runs. SimGrid 3.32 scans a list of all live communications whenever one ends, which makes
+// n concurrent flows cost n^2. So the end of a flow is taken from the network model itself, as soon as
+// the clock has moved and before SimGrid looks, and the communication is started again for the
+// next transfer of the same flow instead of being replaced. It keeps a stale pointer to its last
+// transfer, which only its destructor would follow: SimGrid holds it to the end of the process.
+
+namespace lockstep {
+
+namespace s4u = simgrid::s4u;
+using simgrid::kernel::resource::Action;
+using simgrid::kernel::timer::Timer;
+
+namespace {
+
+constexpr std::int32_t end_of_latency = -1;  // Work::turn of a date that is no operation's
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+}  // namespace
+
+SimGridNetwork::SimGridNetwork(const Program& program)
+    : program_(program), routes_(program), idle_carrier_(routes_.flows(), -1) {}
+
+void SimGridNetwork::start_compute(Work work, Seconds duration) { dates_.push(now_s_ + duration.value(), work); }
+
+bool SimGridNetwork::start_collective(Work work, std::int32_t op, std::int32_t group) {
+  if (free_collectives_.empty()) {
+    free_collectives_.push_back(static_cast<std::int32_t>(collectives_.size()));
+    collectives_.emplace_back();
+  }
+  const std::int32_t collective = free_collectives_.back();
+  free_collectives_.pop_back();
+  collectives_[at(collective)] = {work, op, group, 0, 0};
+  const bool takes_time = enter_phase(collective, 0);
+  if (!takes_time) free_collectives_.push_back(collective);
+  return takes_time;
+}
+
+void SimGridNetwork::run(const TakeIn& take_in) {
+  s4u::Engine::on_time_advance_cb([this, &take_in](double) { on_time_advance(take_in); });
+  take_in({});
+  set_alarm();
+  s4u::Engine::get_instance()->run();
+}
+
+void SimGridNetwork::on_time_advance(const TakeIn& take_in) {
+  now_s_ = s4u::Engine::get_clock();
+  completed_.clear();
+  take_finished_flows();
+  take_due_dates();
+  if (!completed_.empty()) take_in(completed_);
+  set_alarm();
+}
+
+void SimGridNetwork::take_finished_flows() {
+  while (Action* action = routes_.model().extract_done_action()) {
+    const auto found = carrier_of_.find(action);
+    if (found == carrier_of_.end()) throw InternalError("SimGrid ended a transfer that was not started");
+    Carrier& carrier = carriers_[at(found->second)];
+    const std::int32_t collective = carrier.collective;
+    carrier.comm->set_state(s4u::Activity::State::FINISHED);
+    carrier.next_idle = idle_carrier_[carrier.flow];
+    idle_carrier_[carrier.flow] = found->second;
+    carrier_of_.erase(found);
+    action->unref();  // gives its bandwidth back
+    if (--collectives_[at(collective)].flows_left == 0) {
+      go_on(collective, enter_phase(collective, collectives_[at(collective)].phase + 1));
+    }
+  }
+}
+
+void SimGridNetwork::take_due_dates() {
+  due_.clear();
+  dates_.take(now_s_ + one_instant_s, due_);
+  for (const Work work : due_) {
+    if (work.turn != end_of_latency) {
+      completed_.push_back(work);
+    } else {
+      const bool has_flows = start_flows(work.index);
+      go_on(work.index, has_flows || enter_phase(work.index, collectives_[at(work.index)].phase + 1));
+    }
+  }
+}
+
+void SimGridNetwork::go_on(std::int32_t collective, bool takes_time) {
+  if (takes_time) return;
+  completed_.push_back(collectives_[at(collective)].work);
+  free_collectives_.push_back(collective);
+}
+
+void SimGridNetwork::set_alarm() {
+  const bool due_later = !dates_.empty();
+  if (alarm_ != nullptr) {
+    if (due_later && !(alarm_->get_date() < dates_.next_date_s()) && !(dates_.next_date_s() < alarm_->get_date()))
+      return;
+    alarm_->remove();
+    alarm_ = nullptr;
+  }
+  if (due_later) alarm_ = Timer::set(std::max(dates_.next_date_s(), now_s_), [this] { alarm_ = nullptr; });
+}
+
+bool SimGridNetwork::enter_phase(std::int32_t collective, std::int32_t phase) {
+  Collective& entering = collectives_[at(collective)];
+  const std::vector<Phase>& phases = program_.ops[at(entering.op)].phases;
+  for (; at(phase) < phases.size(); ++phase) {
+    entering.phase = phase;
+    if (phases[at(phase)].latency > Seconds(0)) {
+      dates_.push(now_s_ + phases[at(phase)].latency.value(), {end_of_latency, collective});
+      return true;
+    }
+    if (start_flows(collective)) return true;
+  }
+  return false;
+}
+
+bool SimGridNetwork::start_flows(std::int32_t collective) {
+  Collective& starting = collectives_[at(collective)];
+  const ProgramOp& op = program_.ops[at(starting.op)];
+  const std::vector<double>& slot_bytes = op.phases[at(starting.phase)].slot_bytes;
+  std::size_t flow = routes_.first_flow(op.communicator, starting.group);
+  for (const Flow& program_flow : program_.communicators[at(op.communicator)].groups[at(starting.group)].flows) {
+    const double bytes = slot_bytes[at(program_flow.slot)];
+    if (bytes > 0) {
+      start_flow(flow, bytes, collective);
+      ++starting.flows_left;
+    }
+    ++flow;
+  }
+  return starting.flows_left > 0;
+}
+
+void SimGridNetwork::start_flow(std::size_t flow, double bytes, std::int32_t collective) {
+  std::int32_t number = idle_carrier_[flow];
+  if (number < 0) {
+    number = static_cast<std::int32_t>(carriers_.size());
+    const auto [source, destination] = routes_.ends(flow);
+    carriers_.push_back({s4u::Comm::sendto_init(source, destination), flow, collective, -1});
+    carriers_.back().comm->set_payload_size(1);  // the size is set below: this one is an integer
+  } else {
+    idle_carrier_[flow] = carriers_[at(number)].next_idle;
+  }
+  Carrier& carrier = carriers_[at(number)];
+  carrier.collective = collective;
+  carrier.comm->set_state(s4u::Activity::State::STARTING);
+  carrier.comm->start();
+  Action& action = routes_.model().get_started_action_set()->back();
+  if (action.get_activity() != carrier.comm->get_impl()) throw InternalError("SimGrid did not start a flow at once");
+  action.set_remains(bytes);
+  carrier_of_.emplace(&action, number);
+  ++flows_started_;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,167 @@
+#include "sim/program/program.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <string_view>
+
+#include "sim/core/errors.hpp"
+
+namespace lockstep {
+
+namespace {
+
+constexpr std::size_t longest_list = 300;  // lines of one list in a dump
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+std::string list(const std::vector<std::int32_t>& values) {
+  constexpr std::size_t shown = 12;
+  std::string text = "[";
+  for (std::size_t i = 0; i < std::min(values.size(), shown); ++i)
+    text += (i == 0 ? "" : " ") + std::to_string(values[i]);
+  if (values.size() > shown) text += " ... " + std::to_string(values.size() - shown) + " more";
+  return text + "]";
+}
+
+std::string describe(const Phase& phase) {
+  std::string text = "(" + number(phase.latency.value()) + " s +";
+  const double low = phase.slot_bytes.empty() ? 0 : *std::min_element(phase.slot_bytes.begin(), phase.slot_bytes.end());
+  const double high =
+      phase.slot_bytes.empty() ? 0 : *std::max_element(phase.slot_bytes.begin(), phase.slot_bytes.end());
+  text += " " + number(low);
+  if (low < high) text += ".." + number(high);
+  return text + " B)";
+}
+
+std::string describe(const ProgramOp& op, const Program& program) {
+  std::string text;
+  if (op.kind == ProgramOp::Kind::compute) {
+    text = "compute stage " + std::to_string(op.stage) + " " + number(op.duration.value()) + " s";
+  } else {
+    text = "collective " + program.communicators[static_cast<std::size_t>(op.communicator)].name + " closed form " +
+           number(op.closed_form.value()) + " s phases";
+    constexpr std::size_t shown = 4;
+    for (std::size_t i = 0; i < std::min(op.phases.size(), shown); ++i) text += " " + describe(op.phases[i]);
+    if (op.phases.size() > shown) text += " ... " + std::to_string(op.phases.size() - shown) + " more";
+  }
+  return text + " vertex " + std::to_string(op.vertex) + " priority " + std::to_string(op.priority) + " streams " +
+         list(op.streams) + " after " + list(op.predecessors);
+}
+
+/// Refuses a program, saying where.
+struct Checker {
+  const Program& program;
+
+  [[noreturn]] static void fail(const std::string& where, std::string_view what) {
+    throw InternalError("program: " + where + ": " + std::string(what));
+  }
+  static void require(bool holds, const std::string& where, std::string_view what) {
+    if (!holds) fail(where, what);
+  }
+  static bool within(std::int32_t index, std::size_t size) {
+    return index >= 0 && static_cast<std::size_t>(index) < size;
+  }
+  static bool finite_non_negative(double value) { return std::isfinite(value) && value >= 0; }
+  static bool finite_positive(double value) { return std::isfinite(value) && value > 0; }
+
+  void check_ranks_and_links() const {
+    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
+    require(!program.streams.empty(), "streams", "there are none");
+    require(program.stage_of_rank.size() <= most / program.streams.size(), "ranks", "too many lanes");
+    require(program.slowdown_of_rank.size() == program.stage_of_rank.size(), "slowdown_of_rank",
+            "not one entry per rank");
+    for (std::size_t rank = 0; rank < program.slowdown_of_rank.size(); ++rank) {
+      if (!finite_positive(program.slowdown_of_rank[rank]))
+        fail("rank " + std::to_string(rank), "slowdown is not positive");
+    }
+    for (std::size_t link = 0; link < program.links.size(); ++link) {
+      if (!finite_positive(program.links[link].value()))
+        fail("link " + std::to_string(link), "capacity is not positive");
+    }
+  }
+
+  void check_communicator(const Communicator& communicator) const {
+    const std::string where = "communicator " + communicator.name;
+    std::vector<bool> taken(program.stage_of_rank.size(), false);
+    for (const ProgramGroup& group : communicator.groups) {
+      require(!group.members.empty(), where, "a group has no members");
+      for (const std::int32_t rank : group.members) {
+        require(within(rank, taken.size()), where, "a member is not a rank");
+        require(!taken[static_cast<std::size_t>(rank)], where, "a rank is a member twice");
+        taken[static_cast<std::size_t>(rank)] = true;
+      }
+      for (const Flow& flow : group.flows) {
+        require(within(flow.slot, static_cast<std::size_t>(std::max(communicator.slots, 0))), where,
+                "a flow's slot is out of range");
+        require(!flow.links.empty(), where, "a flow crosses no link");
+        for (const std::int32_t link : flow.links) {
+          require(within(link, program.links.size()), where, "a flow crosses a link that does not exist");
+        }
+      }
+    }
+  }
+
+  void check_op(std::size_t position) const {
+    const ProgramOp& op = program.ops[position];
+    const std::string where = "op " + std::to_string(position);
+    require(!op.streams.empty(), where, "occupies no stream");
+    for (std::size_t i = 0; i < op.streams.size(); ++i) {
+      require(within(op.streams[i], program.streams.size()), where, "a stream does not exist");
+      require(std::find(op.streams.begin(), op.streams.begin() + static_cast<std::ptrdiff_t>(i), op.streams[i]) ==
+                  op.streams.begin() + static_cast<std::ptrdiff_t>(i),
+              where, "names a stream twice");
+    }
+    require(op.predecessors.size() <= std::numeric_limits<std::uint16_t>::max(), where, "more than 65535 predecessors");
+    for (const std::int32_t predecessor : op.predecessors) {
+      require(within(predecessor, position), where, "a predecessor is not an earlier op");
+    }
+    if (op.kind == ProgramOp::Kind::compute) {
+      require(finite_non_negative(op.duration.value()), where, "duration is not finite and non-negative");
+      return;
+    }
+    require(within(op.communicator, program.communicators.size()), where, "communicator does not exist");
+    require(finite_non_negative(op.closed_form.value()), where, "closed form is not finite and non-negative");
+    const Communicator& communicator = program.communicators[static_cast<std::size_t>(op.communicator)];
+    for (const Phase& phase : op.phases) {
+      require(finite_non_negative(phase.latency.value()), where, "a latency is not finite and non-negative");
+      require(std::ssize(phase.slot_bytes) == communicator.slots, where,
+              "a phase does not have its communicator's slots");
+      require(std::all_of(phase.slot_bytes.begin(), phase.slot_bytes.end(), finite_non_negative), where,
+              "bytes are not finite and non-negative");
+    }
+  }
+};
+
+}  // namespace
+
+std::string Program::to_string() const {
+  std::string text = "ranks " + std::to_string(ranks()) + ", links " + std::to_string(links.size()) + "\nstreams";
+  for (const std::string& stream : streams) text += " " + stream;
+  text += "\n";
+  for (const Communicator& communicator : communicators) {
+    std::size_t flows = 0;
+    for (const ProgramGroup& group : communicator.groups) flows += group.flows.size();
+    text += "communicator " + communicator.name + ": " + std::to_string(communicator.groups.size()) + " groups, " +
+            std::to_string(flows) + " flows, " + std::to_string(communicator.slots) + " slots\n";
+  }
+  for (std::size_t i = 0; i < std::min(ops.size(), longest_list); ++i) {
+    text += std::to_string(i) + ": " + describe(ops[i], *this) + "\n";
+  }
+  if (ops.size() > longest_list) text += "... " + std::to_string(ops.size() - longest_list) + " more ops\n";
+  return text;
+}
+
+void check(const Program& program) {
+  const Checker checker{program};
+  checker.check_ranks_and_links();
+  for (const Communicator& communicator : program.communicators) checker.check_communicator(communicator);
+  for (std::size_t position = 0; position < program.ops.size(); ++position) checker.check_op(position);
+}
+
+}  // namespace lockstep

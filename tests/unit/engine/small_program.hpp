@@ -1,0 +1,74 @@
+#pragma once
+/// Builds Programs of a few ranks by hand, one call per operation.
+#include <utility>
+#include <vector>
+
+#include "sim/program/program.hpp"
+
+namespace lockstep::test {
+
+/// Nominal ranks, all of stage 0, with streams "compute", "comm0" and "comm1".
+inline Program ranks(std::int32_t count) {
+  Program program;
+  program.streams = {"compute", "comm0", "comm1"};
+  program.stage_of_rank.assign(static_cast<std::size_t>(count), 0);
+  program.slowdown_of_rank.assign(static_cast<std::size_t>(count), 1.0);
+  return program;
+}
+
+inline std::int32_t add_link(Program& program, double bytes_per_second) {
+  program.links.emplace_back(bytes_per_second);
+  return static_cast<std::int32_t>(program.links.size()) - 1;
+}
+
+inline std::int32_t add_communicator(Program& program, std::int32_t slots, std::vector<ProgramGroup> groups) {
+  const std::string name = "c" + std::to_string(program.communicators.size());
+  program.communicators.push_back({name, slots, std::move(groups)});
+  return static_cast<std::int32_t>(program.communicators.size()) - 1;
+}
+
+/// One rank alone with one flow over `links`.
+inline std::int32_t add_lone_flow(Program& program, std::int32_t rank, std::vector<std::int32_t> links) {
+  return add_communicator(program, 1, {{{rank}, {{0, std::move(links)}}}});
+}
+
+inline std::int32_t add_op(Program& program, ProgramOp op) {
+  op.vertex = static_cast<std::int32_t>(program.ops.size());
+  program.ops.push_back(std::move(op));
+  return static_cast<std::int32_t>(program.ops.size()) - 1;
+}
+
+inline std::int32_t add_compute(Program& program, double seconds, std::vector<std::int32_t> predecessors = {},
+                                std::int32_t priority = 0, std::int32_t stream = 0, std::int32_t stage = 0) {
+  ProgramOp op;
+  op.streams = {stream};
+  op.priority = priority;
+  op.stage = stage;
+  op.duration = Seconds(seconds);
+  op.predecessors = std::move(predecessors);
+  return add_op(program, op);
+}
+
+inline std::int32_t add_collective(Program& program, std::int32_t communicator, std::vector<Phase> phases,
+                                   std::vector<std::int32_t> predecessors = {}, std::int32_t priority = 0,
+                                   std::int32_t stream = 1) {
+  ProgramOp op;
+  op.kind = ProgramOp::Kind::collective;
+  op.streams = {stream};
+  op.priority = priority;
+  op.communicator = communicator;
+  op.phases = std::move(phases);
+  op.predecessors = std::move(predecessors);
+  return add_op(program, op);
+}
+
+/// A collective for the reference engine, which looks at nothing but its closed form.
+inline std::int32_t add_timed_collective(Program& program, std::int32_t communicator, double seconds,
+                                         std::vector<std::int32_t> predecessors = {}, std::int32_t priority = 0,
+                                         std::int32_t stream = 1) {
+  const std::int32_t op = add_collective(program, communicator, {}, std::move(predecessors), priority, stream);
+  program.ops.back().closed_form = Seconds(seconds);
+  return op;
+}
+
+}  // namespace lockstep::test
