@@ -1,6 +1,7 @@
 #pragma once
 /// An accelerator as its data sheet gives it. The catalog is YAML: topologies/catalog/chips/*.yaml,
 /// one file per chip, every value with its source.
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,28 +30,31 @@ struct WrapRule {
 
 /// The inter-chip interconnect of a torus machine.
 struct TorusFabric {
-  std::vector<int> pod;      ///< largest slice, e.g. 16 20 28; its length is the number of axes
-  std::vector<int> host;     ///< chips of one host, e.g. 2 2 1
-  BytesPerSecond link;       ///< one way, one link
-  Seconds hop_latency;       ///< one link
+  std::vector<int> pod;   ///< largest slice, e.g. 16 20 28; its length is the number of axes
+  std::vector<int> host;  ///< chips of one host, e.g. 2 2 1
+  BytesPerSecond link;    ///< one way, one link
+  Seconds hop_latency;    ///< one link
   WrapRule wrap;
 };
 
 struct Chip {
-  std::string name;                           ///< catalog name, e.g. tpu-v5p
-  std::string title;                          ///< as the vendor writes it
-  std::map<Precision, FlopsPerSecond> peak;   ///< dense matrix peak
+  std::string name;                          ///< catalog name, e.g. tpu-v5p
+  std::string title;                         ///< as the vendor writes it
+  std::map<Precision, FlopsPerSecond> peak;  ///< dense matrix peak
   Bytes memory;
   BytesPerSecond memory_bandwidth;
-  std::optional<TorusFabric> torus;           ///< TPUs
-  std::optional<BytesPerSecond> dcn_per_host; ///< egress of one host's NIC, full duplex
-  std::optional<BytesPerSecond> scale_up;     ///< GPUs: one way per device into the node's switch
-  int scale_up_domain = 0;                    ///< GPUs: devices behind one switch (8, 72)
+  std::optional<TorusFabric> torus;            ///< TPUs
+  std::optional<BytesPerSecond> pcie;          ///< TPUs: one way between a chip and its host
+  std::optional<BytesPerSecond> dcn_per_host;  ///< egress of one host's NIC, full duplex
+  std::optional<BytesPerSecond> scale_up;      ///< GPUs: one way per device into the node's switch
+  int scale_up_domain = 0;                     ///< GPUs: devices behind one switch (8, 72)
   std::vector<std::string> sources;
 
   /// The chip's peak for a precision; empty when the data sheet has none.
   [[nodiscard]] std::optional<FlopsPerSecond> peak_for(Precision precision) const;
 };
+
+[[nodiscard]] std::string by_axis(const std::vector<int>& sizes);  ///< "16x20x28"
 
 /// Reads one chip from its YAML form; problems go to the view's sink.
 [[nodiscard]] Chip read_chip(const YamlView& view, std::string_view name);

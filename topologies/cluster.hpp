@@ -31,15 +31,15 @@ struct Link {
   LinkKind kind;
   BytesPerSecond bandwidth;  ///< one way
   Seconds latency;
-  int axis = -1;       ///< physical axis of an ici link, else -1
-  int direction = 0;   ///< +1 or -1 along the axis
+  int axis = -1;      ///< physical axis of an ici link, else -1
+  int direction = 0;  ///< +1 or -1 along the axis
 };
 
 /// A direction along which devices are numbered.
 struct PhysicalAxis {
   std::string name;  ///< x, y, z
   int size;
-  bool wraps;        ///< the last device is linked to the first
+  bool wraps;  ///< the last device is linked to the first
   BytesPerSecond link;
   Seconds hop_latency;
 };
@@ -93,6 +93,9 @@ struct TorusSpec {
 /// Why a slice is impossible: empty when it is fine. Checks axis count, sizes and fit into the pod
 /// (axes may be taken in any order).
 [[nodiscard]] std::string why_not_a_slice(const TorusSpec& spec);
+/// Chips joined by ICI links along each axis; each host block of chips joined to its host by PCIe
+/// (1 us); each host joined to one switch of the data-centre network (10 us a link). A block at the
+/// edge of the slice is clipped. Chips without a PCIe or DCN rate have no such nodes and links.
 [[nodiscard]] Cluster build_torus(const TorusSpec& spec);
 
 }  // namespace lockstep

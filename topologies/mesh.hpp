@@ -4,7 +4,7 @@
 /// Placement text, one list per logical axis: `x` is the whole physical axis (or what is left of it),
 /// `x/4` a part of size 4. Parts are taken in the order the logical axes are written: the first part
 /// of an axis has stride 1 (neighbours), a later part strides over the earlier ones. `rest` takes all
-/// that is left of every axis. Two parts `[x/2, y/2]` are a 2x2 block.
+/// that the other axes leave, wherever it is written. Two parts `[x/2, y/2]` are a 2x2 block.
 #include <functional>
 #include <map>
 #include <optional>
@@ -36,12 +36,12 @@ struct MeshAxis {
 struct GroupDimension {
   enum class Shape { ring, line };
   Shape shape;
-  int members;             ///< positions along it (X)
-  int links_per_hop;       ///< stride: physical links between neighbours
-  int sharing;             ///< rings of sibling groups that cross each of its links when all are active
-  BytesPerSecond link;     ///< one way, one physical link
-  Seconds hop_latency;     ///< between neighbours = links_per_hop x link latency
-  std::string label;       ///< "ring of 16 on x", "ring of 4 through the 2x2 block x,y"
+  int members;          ///< positions along it (X)
+  int links_per_hop;    ///< stride: physical links between neighbours
+  int sharing;          ///< rings of sibling groups that cross each of its links when all are active
+  BytesPerSecond link;  ///< one way, one physical link
+  Seconds hop_latency;  ///< between neighbours = links_per_hop x link latency
+  std::string label;    ///< "ring of 16 on x", "ring of 4 through the 2x2 block x,y"
 };
 
 /// The links between neighbouring members, in one direction, of one ring or line.
@@ -93,8 +93,8 @@ class Mesh {
 /// What a user wants of one logical axis: its size and, optionally, where it lies.
 struct AxisRequest {
   std::string name;
-  int size = 0;                                    ///< 0: whatever the placement gives
-  std::optional<std::vector<std::string>> place;   ///< {"x/2","y/2"}, {"z"}, {"rest"}; none: chosen
+  int size = 0;                                   ///< 0: whatever the placement gives
+  std::optional<std::vector<std::string>> place;  ///< {"x/2","y/2"}, {"z"}, {"rest"}; none: chosen
 };
 
 /// Places logical axes as requested. On error the text says what is wrong and names the axis.
@@ -112,7 +112,7 @@ struct PlacementError {
 /// cost, first found on ties. `cost` prices a candidate mesh (closed forms; supplied by the caller,
 /// because the volume on each axis is the plan's). The count of candidates goes to `tried`.
 [[nodiscard]] std::variant<std::vector<MeshAxis>, PlacementError> place_by_cost(
-    const Cluster& cluster, const std::vector<AxisRequest>& requests,
-    const std::function<Seconds(const Mesh&)>& cost, int& tried);
+    const Cluster& cluster, const std::vector<AxisRequest>& requests, const std::function<Seconds(const Mesh&)>& cost,
+    int& tried);
 
 }  // namespace lockstep

@@ -1,0 +1,131 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "topologies/chip.hpp"
+
+namespace lockstep {
+namespace {
+
+using testing::HasSubstr;
+
+struct Reading {
+  Chip chip;
+  std::vector<std::string> problems;
+};
+
+Reading read(const std::string& yaml) {
+  Problems problems;
+  Reading reading{read_chip(YamlView::from_text(yaml, "chip.yaml", problems), "mine"), {}};
+  for (const Problem& problem : problems.list()) reading.problems.push_back(problem.to_string());
+  return reading;
+}
+
+const std::string basics =
+    "title: Mine\nmemory: 16 GiB\nmemory_bandwidth: 1 TB/s\npeak: {bf16: 100 TFLOP/s, int8: 200 TFLOP/s}\n";
+const std::string fabric = "torus: {pod: [8, 8], host: [2, 2], link: 50 GB/s, hop_latency: 2 us, wrap: {exactly: 8}}\n";
+
+TEST(ChipYaml, AllValuesArrive) {
+  const Reading reading =
+      read(basics + fabric + "pcie: 15 GB/s\ndcn_per_host: 200 Gbps\nsources: [a sheet, a measurement]\n");
+  EXPECT_THAT(reading.problems, testing::IsEmpty());
+  const Chip& chip = reading.chip;
+  EXPECT_EQ(chip.name, "mine");
+  EXPECT_EQ(chip.title, "Mine");
+  EXPECT_EQ(chip.memory, Bytes(17'179'869'184));  // 16 x 2^30
+  EXPECT_EQ(chip.memory_bandwidth, BytesPerSecond(1e12));
+  EXPECT_EQ(chip.peak_for(Precision::int8), FlopsPerSecond(200e12));
+  EXPECT_EQ(chip.peak_for(Precision::fp4), std::nullopt);
+  EXPECT_EQ(chip.torus->pod, (std::vector<int>{8, 8}));
+  EXPECT_EQ(chip.torus->host, (std::vector<int>{2, 2}));
+  EXPECT_EQ(chip.torus->link, BytesPerSecond(50e9));
+  EXPECT_EQ(chip.torus->hop_latency, Seconds(2e-6));
+  EXPECT_EQ(chip.torus->wrap.exactly, 8);
+  EXPECT_EQ(chip.pcie, BytesPerSecond(15e9));
+  EXPECT_EQ(chip.dcn_per_host, BytesPerSecond(25e9));  // 200e9 bit/s / 8
+  EXPECT_THAT(chip.sources, testing::ElementsAre("a sheet", "a measurement"));
+}
+
+TEST(ChipYaml, AGpuHasADomainInsteadOfATorus) {
+  const Reading reading = read(basics + "scale_up: {bandwidth: 450 GB/s, domain: 8}\n");
+  EXPECT_THAT(reading.problems, testing::IsEmpty());
+  EXPECT_FALSE(reading.chip.torus);
+  EXPECT_EQ(reading.chip.scale_up, BytesPerSecond(450e9));
+  EXPECT_EQ(reading.chip.scale_up_domain, 8);
+}
+
+TEST(ChipYaml, AllProblemsAreFoundAtOnce) {
+  const Reading reading = read(
+      "title: Mine\nmemory: 16\npeak: {bf61: 1 TFLOP/s}\nmemori: 3\n"
+      "torus: {pod: [8, 8], host: [2], link: 50 GB/s, hop_latency: 2 us, wrap: {}}\n");
+  EXPECT_THAT(reading.problems,
+              testing::UnorderedElementsAre(HasSubstr("chip.yaml:2:9: memory:"), HasSubstr("memory_bandwidth: missing"),
+                                            HasSubstr("peak.bf61: unknown precision"), HasSubstr("peak: no peak given"),
+                                            HasSubstr("memori: unknown key"), HasSubstr("torus.host: has 1 axes"),
+                                            HasSubstr("torus.wrap: not one rule")));
+}
+
+TEST(ChipYaml, RefusesWhatIsNoFabric) {
+  EXPECT_THAT(read(basics).problems,
+              testing::ElementsAre(HasSubstr("not one fabric; expected either torus or scale_up")));
+  EXPECT_THAT(read(basics + fabric + "scale_up: {bandwidth: 1 GB/s, domain: 8}\n").problems,
+              testing::ElementsAre(HasSubstr("not one fabric")));
+  EXPECT_THAT(read(basics + "torus: {pod: [1, 2, 3, 4], host: [1, 1, 1, 1], link: 50 GB/s, hop_latency: 2 us, "
+                            "wrap: {exactly: 8}}\n")
+                  .problems,
+              testing::Each(HasSubstr("one to three sizes")));
+  EXPECT_THAT(read(basics + "torus: {pod: [8, 0], host: [1, 1], link: 50 GB/s, hop_latency: 2 us, "
+                            "wrap: {exactly: 8, multiple_of: 4}}\n")
+                  .problems,
+              testing::UnorderedElementsAre(HasSubstr("torus.pod[1]"), HasSubstr("torus.wrap: not one rule")));
+}
+
+TEST(ChipYaml, TheDcnNeedsAWayToTheHost) {
+  EXPECT_THAT(read(basics + fabric + "dcn_per_host: 25 GB/s\n").problems,
+              testing::ElementsAre(HasSubstr("dcn_per_host: cannot be reached")));
+}
+
+TEST(ChipYaml, TextInsteadOfAMapIsOneProblem) {
+  EXPECT_EQ(read("just a word\n").problems.size(), 1u);
+  EXPECT_THAT(read(basics + "torus: 3\n").problems, testing::ElementsAre(HasSubstr("torus: ")));
+}
+
+TEST(Precision, NamesReadBack) {
+  for (const Precision precision :
+       {Precision::fp32, Precision::bf16, Precision::fp16, Precision::fp8, Precision::int8, Precision::fp4}) {
+    EXPECT_EQ(precision_named(name(precision)), precision);
+  }
+  EXPECT_EQ(precision_named("fp64"), std::nullopt);
+}
+
+/// Bits of the format / 8.
+TEST(Precision, ElementSizesAreBitsOverEight) {
+  EXPECT_EQ(element_size(Precision::fp32), Bytes(4));
+  EXPECT_EQ(element_size(Precision::bf16), Bytes(2));
+  EXPECT_EQ(element_size(Precision::fp16), Bytes(2));
+  EXPECT_EQ(element_size(Precision::fp8), Bytes(1));
+  EXPECT_EQ(element_size(Precision::int8), Bytes(1));
+  EXPECT_THROW(static_cast<void>(element_size(Precision::fp4)), InternalError);
+}
+
+TEST(WrapRule, AMultipleOrExactlyOneSize) {
+  const WrapRule cubes{.multiple_of = 4};
+  EXPECT_TRUE(cubes.wraps(4));
+  EXPECT_TRUE(cubes.wraps(28));
+  EXPECT_FALSE(cubes.wraps(6));
+  const WrapRule full_axis{.exactly = 16};
+  EXPECT_TRUE(full_axis.wraps(16));
+  EXPECT_FALSE(full_axis.wraps(8));
+  EXPECT_FALSE(full_axis.wraps(32));
+  EXPECT_FALSE(WrapRule{}.wraps(16));
+}
+
+/// Two chips are neighbours already; a wrap would join them twice.
+TEST(WrapRule, NothingBelowThreeWraps) {
+  const WrapRule any{.multiple_of = 1};
+  EXPECT_FALSE(any.wraps(1));
+  EXPECT_FALSE(any.wraps(2));
+  EXPECT_TRUE(any.wraps(3));
+}
+
+}  // namespace
+}  // namespace lockstep

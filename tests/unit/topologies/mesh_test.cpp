@@ -1,0 +1,64 @@
+#include <gtest/gtest.h>
+
+#include "sim/core/errors.hpp"
+#include "tests/unit/topologies/small_torus.hpp"
+
+namespace lockstep {
+namespace {
+
+using test::on;
+
+TEST(Mesh, RanksAndDevicesAreOneToOne) {
+  const Cluster cluster = test::torus({4, 6, 2}, test::multiple_of_four);
+  const Mesh mesh = test::placed(cluster, {on("tp", {"x/2", "y/3"}), on("dp", {"rest"})});
+  ASSERT_EQ(mesh.ranks(), 48);
+  for (RankId rank = 0; rank < 48; ++rank) EXPECT_EQ(mesh.rank_of(mesh.device_of(rank)), rank);
+  for (DeviceId device = 0; device < 48; ++device) EXPECT_EQ(mesh.device_of(mesh.rank_of(device)), device);
+}
+
+/// x of 4: a = x/2 (stride 1) is written first, so it is the slow digit: rank = 2a + b stands at x = a + 2b.
+TEST(Mesh, RanksCountRowMajorOverTheAxes) {
+  const Cluster cluster = test::torus({4}, test::always);
+  const Mesh mesh = test::placed(cluster, {on("a", {"x/2"}), on("b", {"x"})});
+  EXPECT_EQ(mesh.device_of(0), 0);
+  EXPECT_EQ(mesh.device_of(1), 2);
+  EXPECT_EQ(mesh.device_of(2), 1);
+  EXPECT_EQ(mesh.device_of(3), 3);
+}
+
+TEST(Mesh, KnowsItsAxes) {
+  const Cluster cluster = test::torus({4, 2}, test::always);
+  const Mesh mesh = test::placed(cluster, {on("a", {"x"}), on("b", {"y"})});
+  EXPECT_TRUE(mesh.has_axis("a"));
+  EXPECT_FALSE(mesh.has_axis("x"));
+  EXPECT_EQ(mesh.axis("b").size(), 2);
+  EXPECT_THROW(static_cast<void>(mesh.axis("c")), InternalError);
+}
+
+TEST(Mesh, RefusesAxesThatOverlapOrLeaveGaps) {
+  const Cluster cluster = test::torus({4, 4}, test::always);
+  const auto build = [&](std::vector<Factor> factors) {
+    static_cast<void>(Mesh(cluster, {{"a", std::move(factors)}}, ""));
+  };
+  EXPECT_NO_THROW(build({{0, 4, 1}, {1, 2, 1}, {1, 2, 2}}));
+  EXPECT_THROW(build({{0, 4, 1}}), InternalError);                        // y is left over
+  EXPECT_THROW(build({{0, 4, 1}, {1, 2, 1}, {1, 2, 1}}), InternalError);  // the same half twice
+  EXPECT_THROW(build({{0, 4, 1}, {1, 2, 1}, {1, 2, 4}}), InternalError);  // beyond the axis
+  EXPECT_THROW(build({{0, 4, 1}, {1, 8, 1}}), InternalError);             // too long
+  EXPECT_THROW(build({{0, 4, 1}, {2, 4, 1}}), InternalError);             // no such axis
+}
+
+TEST(Mesh, PrintsItself) {
+  const Cluster cluster = build_torus({test::catalog_chip("tpu-v5p"), {16, 20, 28}, {}});
+  const auto axes = place_as_requested(cluster, {on("fsdp", {"rest"}), on("tp", {"x/2", "y/2"}), on("pp", {"z/1"})});
+  EXPECT_EQ(
+      Mesh(cluster, std::get<std::vector<MeshAxis>>(axes), "as requested").to_string(),
+      "mesh of 8960 ranks on tpu-v5p 16x20x28, as requested\n"
+      "  fsdp  2240 = x/8 (stride 2) * y/10 (stride 2) * z/28   ring of 8 on x (hop 2 links, 2 rings share each link), "
+      "ring of 10 on y (hop 2 links, 2 rings share each link), ring of 28 on z\n"
+      "  tp       4 = x/2 * y/2                                 ring of 4 through the 2x2 block x,y\n"
+      "  pp       1 = z/1                                       nothing to exchange\n");
+}
+
+}  // namespace
+}  // namespace lockstep

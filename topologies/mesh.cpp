@@ -1,0 +1,121 @@
+#include "topologies/mesh.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "sim/core/errors.hpp"
+#include "topologies/group_geometry_private.hpp"
+
+namespace lockstep {
+namespace {
+
+/// The factors of the mesh axes that are named (or, with `named` false, that are not), in mesh order.
+std::vector<Factor> factors_of(const Mesh& mesh, const std::vector<std::string>& names, bool named) {
+  std::vector<Factor> factors;
+  for (const MeshAxis& axis : mesh.axes()) {
+    const bool found = std::find(names.begin(), names.end(), axis.name) != names.end();
+    if (found == named) factors.insert(factors.end(), axis.factors.begin(), axis.factors.end());
+  }
+  return factors;
+}
+
+/// Every position is taken once exactly if, on each physical axis, each factor's stride is the product
+/// of the smaller factors and all of them multiply to the axis.
+void expect_every_position_once(const Cluster& cluster, std::vector<Factor> factors) {
+  std::sort(factors.begin(), factors.end(), [](const Factor& a, const Factor& b) {
+    return std::tie(a.axis, a.stride, a.size) < std::tie(b.axis, b.stride, b.size);
+  });
+  std::vector<std::int64_t> taken(cluster.axes().size(), 1);
+  for (const Factor& factor : factors) {
+    if (factor.size == 1) continue;
+    if (factor.axis < 0 || static_cast<std::size_t>(factor.axis) >= taken.size() || factor.size < 1 ||
+        factor.stride != taken[static_cast<std::size_t>(factor.axis)]) {
+      throw InternalError("mesh axes overlap or leave gaps");
+    }
+    taken[static_cast<std::size_t>(factor.axis)] *= factor.size;
+  }
+  for (std::size_t axis = 0; axis < taken.size(); ++axis) {
+    if (taken[axis] != cluster.axes()[axis].size) {
+      throw InternalError("mesh axes do not cover physical axis " + cluster.axes()[axis].name);
+    }
+  }
+}
+
+void expect_known(const Mesh& mesh, const std::vector<std::string>& names) {
+  for (const std::string& name : names) static_cast<void>(mesh.axis(name));
+}
+
+}  // namespace
+
+int MeshAxis::size() const {
+  int size = 1;
+  for (const Factor& factor : factors) size *= factor.size;
+  return size;
+}
+
+Mesh::Mesh(const Cluster& cluster, std::vector<MeshAxis> axes, std::string why_placed)
+    : cluster_(&cluster), axes_(std::move(axes)), why_placed_(std::move(why_placed)) {
+  const std::vector<Factor> factors = factors_of(*this, {}, false);
+  expect_every_position_once(cluster, factors);
+  device_of_rank_ = device_offsets(cluster, factors);
+  rank_of_device_.resize(device_of_rank_.size());
+  for (std::size_t rank = 0; rank < device_of_rank_.size(); ++rank) {
+    rank_of_device_[static_cast<std::size_t>(device_of_rank_[rank])] = static_cast<RankId>(rank);
+  }
+}
+
+const MeshAxis& Mesh::axis(const std::string& name) const {
+  for (const MeshAxis& axis : axes_) {
+    if (axis.name == name) return axis;
+  }
+  throw InternalError("the mesh has no axis " + name);
+}
+
+bool Mesh::has_axis(const std::string& name) const {
+  return std::any_of(axes_.begin(), axes_.end(), [&](const MeshAxis& axis) { return axis.name == name; });
+}
+
+int Mesh::ranks() const { return static_cast<int>(device_of_rank_.size()); }
+
+std::vector<GroupDimension> Mesh::dimensions(const std::vector<std::string>& axes) const {
+  expect_known(*this, axes);
+  std::vector<GroupDimension> dimensions;
+  for (DimensionGeometry& geometry : group_geometry(*cluster_, factors_of(*this, axes, true))) {
+    dimensions.push_back(std::move(geometry.shape));
+  }
+  return dimensions;
+}
+
+std::vector<Group> Mesh::groups(const std::vector<std::string>& axes) const {
+  expect_known(*this, axes);
+  const std::vector<Factor> inside = factors_of(*this, axes, true);
+  const std::vector<DimensionGeometry> geometry = group_geometry(*cluster_, inside);
+
+  // A dimension's lanes start where all other dimensions of the group put them.
+  std::vector<std::vector<DeviceId>> origins;
+  for (std::size_t own = 0; own < geometry.size(); ++own) {
+    std::vector<Factor> others;
+    for (std::size_t i = 0; i < geometry.size(); ++i) {
+      if (i != own) others.insert(others.end(), geometry[i].factors.begin(), geometry[i].factors.end());
+    }
+    origins.push_back(device_offsets(*cluster_, others));
+  }
+
+  const std::vector<DeviceId> members = device_offsets(*cluster_, inside);
+  std::vector<Group> groups;
+  for (const DeviceId first : device_offsets(*cluster_, factors_of(*this, axes, false))) {
+    Group group;
+    group.members.reserve(members.size());
+    for (const DeviceId member : members) group.members.push_back(rank_of(first + member));
+    for (std::size_t dimension = 0; dimension < geometry.size(); ++dimension) {
+      for (const DeviceId origin : origins[dimension]) {
+        add_lanes(*cluster_, geometry[dimension], static_cast<int>(dimension), first + origin, group.lanes);
+      }
+    }
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+}  // namespace lockstep
