@@ -11,5 +11,8 @@ namespace lockstep {
 /// One compute stream and one communication stream per mesh axis; a collective over several axes
 /// occupies all of theirs. Activations go before weight prefetch before gradients.
 [[nodiscard]] Program lower(const StepGraph& step, const Cluster& cluster, const Mesh& mesh, const ComputeRates& rates);
+/// The program of one rank alone, collectives as closed forms: without contention all ranks of a step do
+/// the same, so the reference engine needs no more. For estimates and checks.
+[[nodiscard]] Program lower_one_rank(const StepGraph& step, const Mesh& mesh, const ComputeRates& rates);
 
 }  // namespace lockstep

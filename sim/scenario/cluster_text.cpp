@@ -12,7 +12,7 @@ TorusSpec parse_cluster(std::string_view text, const Location& where, const std:
     problems.add({where, key, "'" + std::string(text) + "' has no shape", expected});
     return spec;
   }
-  spec.chip = load_chip(data_root() / "topologies" / "catalog" / "chips", text.substr(0, colon), problems);
+  spec.chip = load_chip(data_root() / "topologies" / "catalog", text.substr(0, colon), problems);
   auto rest = text.substr(colon + 1);
   while (true) {
     int size = 0;

@@ -106,7 +106,7 @@ class Reader {
     if (!why.empty()) view.problem(why, "a slice that the pod holds");
   }
 
-  static std::filesystem::path chips() { return data_root() / "topologies" / "catalog" / "chips"; }
+  static std::filesystem::path chips() { return data_root() / "topologies" / "catalog"; }
 
   void chip(const YamlView& view) {
     if (!view.exists()) return;

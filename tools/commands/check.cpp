@@ -1,0 +1,53 @@
+#include <spdlog/sinks/null_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "sim/core/quantity_text.hpp"
+#include "sim/program/lower.hpp"
+#include "sim/simulate.hpp"
+#include "tools/commands/commands.hpp"
+
+namespace lockstep {
+namespace {
+
+/// One rank on the contention-free engine: enough for memory, and a lower bound of the step time.
+std::string estimate(const Scenario& scenario) {
+  const auto preparation = prepare(scenario);
+  const auto program = lower_one_rank(preparation.step, *preparation.mesh, rates_of(scenario));
+  spdlog::logger silent("check", std::make_shared<spdlog::sinks::null_sink_mt>());
+  const auto result = run(program, {EngineKind::reference, {}}, silent);
+  const auto memory = memory_of(preparation.step, result.timeline, 0, preparation.cluster->chip().memory);
+  return "ok; memory peak " + format(memory.peak) + " of " + format(memory.capacity) + (memory.fits ? ", fits" : ", does NOT fit") +
+         " (weights + optimizer " + format(memory.weights + memory.optimizer) + "); step at least " + format(result.timeline.makespan()) +
+         " without contention";
+}
+
+void check_scenarios(const std::vector<std::string>& files, const std::vector<std::string>& overrides) {
+  Problems problems;
+  for (const auto& file : files) {
+    try {
+      const auto text = estimate(load_scenario(file, parse_overrides(overrides)));
+      std::printf("%s: %s\n", file.c_str(), text.c_str());
+    } catch (const ConfigError& error) {
+      for (const auto& problem : error.problems()) problems.add(problem);
+    }
+  }
+  problems.throw_if_any();
+}
+
+}  // namespace
+
+void add_check(CLI::App& app) {
+  auto* command = app.add_subcommand("check", "validate scenarios and estimate their memory, without simulating the network");
+  auto files = std::make_shared<std::vector<std::string>>();
+  auto overrides = std::make_shared<std::vector<std::string>>();
+  command->add_option("scenarios", *files, "scenario files (YAML)")->required();
+  command->add_option("--set", *overrides, "replace a key of every scenario: a.b=c (may be repeated)");
+  command->footer("Example:\n  lockstep check scenarios/*.yaml");
+  command->callback([files, overrides] { check_scenarios(*files, *overrides); });
+}
+
+}  // namespace lockstep

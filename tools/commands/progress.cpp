@@ -1,0 +1,32 @@
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include "tools/commands/commands.hpp"
+
+namespace lockstep {
+
+std::function<void(std::string_view, double)> progress_line() {
+  if (::isatty(STDERR_FILENO) == 0) return {};
+  using Clock = std::chrono::steady_clock;
+  struct State {
+    Clock::time_point started = Clock::now();
+    Clock::time_point drawn{};
+    bool visible = false;
+  };
+  return [state = std::make_shared<State>()](std::string_view stage, double fraction) {
+    const auto now = Clock::now();
+    if (stage == "done") {
+      if (state->visible) std::fputs("\r\033[K", stderr);
+      return;
+    }
+    if (now - state->started < std::chrono::milliseconds(500) || now - state->drawn < std::chrono::milliseconds(100)) return;
+    state->drawn = now;
+    state->visible = true;
+    std::fprintf(stderr, "\r%.*s %3.0f %%\033[K", static_cast<int>(stage.size()), stage.data(), fraction * 100);
+  };
+}
+
+}  // namespace lockstep

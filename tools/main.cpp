@@ -1,0 +1,42 @@
+// The lockstep program. Exit 0: done, 2: the user's error, 70: our bug.
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "sim/core/errors.hpp"
+#include "tools/commands/commands.hpp"
+
+int main(int argc, char** argv) {
+  spdlog::logger log("lockstep", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  log.set_level(spdlog::level::warn);
+
+  CLI::App app("Lockstep simulates one training step of a sharded Transformer on a cluster.", "lockstep");
+  app.set_version_flag("--version", std::string("lockstep " LOCKSTEP_VERSION));
+  app.require_subcommand(1);
+  app.footer("Examples:\n  lockstep run scenarios/llama3-70b-v5p.yaml --out out/llama3-70b\n"
+             "  lockstep collective all_gather --cluster tpu-v5p:4x4x4 --group x --bytes 1MiB..1GiB\n"
+             "Each command has its own --help.");
+  app.add_flag_callback("-v,--verbose", [&] { log.set_level(spdlog::level::debug); }, "log what happens inside to stderr");
+  lockstep::add_run(app, log);
+  lockstep::add_check(app);
+  lockstep::add_collective(app, log);
+  lockstep::add_roofline(app, log);
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  } catch (const lockstep::ConfigError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "lockstep: out of memory\n");
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "lockstep: internal error: %s\n", error.what());
+    return 70;
+  }
+}

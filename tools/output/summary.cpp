@@ -1,0 +1,86 @@
+#include "tools/output/summary.hpp"
+
+#include <algorithm>
+
+#include "sim/core/quantity_text.hpp"
+#include "tools/output/table.hpp"
+
+namespace lockstep {
+namespace {
+
+std::string shape_text(const Cluster& cluster) {
+  std::string text;
+  for (const auto& axis : cluster.axes()) text += (text.empty() ? "" : "x") + std::to_string(axis.size);
+  return text;
+}
+
+std::string mesh_text(const Mesh& mesh) {
+  std::string text;
+  for (const auto& axis : mesh.axes()) {
+    std::string shapes;
+    for (const auto& dimension : mesh.dimensions({axis.name})) shapes += (shapes.empty() ? "" : ", ") + dimension.label;
+    text += "  " + axis.name + " " + std::to_string(axis.size()) + ": " + (shapes.empty() ? "one rank" : shapes) + "\n";
+  }
+  return text;
+}
+
+/// One line that says what limits the step.
+std::string bound(const Metrics& metrics) {
+  const auto& parts = metrics.breakdown;
+  if (parts.bubble > parts.compute && parts.bubble > parts.exposed_comm) return "bubbles";
+  const CommunicationUse* worst = nullptr;
+  for (const auto& use : metrics.communication) {
+    if (worst == nullptr || use.exposed > worst->exposed) worst = &use;
+  }
+  const double exposed = parts.exposed_comm / metrics.step_time;
+  const std::string where = worst == nullptr ? "" : worst->axis + " " + std::string(name(worst->kind));
+  if (exposed > 0.5) return "communication-bound: most exposed is " + where;
+  if (exposed > 0.05) return "compute-bound with " + percent(exposed) + " exposed communication, most of it " + where;
+  return "compute-bound";
+}
+
+std::string memory_text(const MemoryUse& memory) {
+  std::string text = "memory of one chip: peak " + format(memory.peak) + " of " + format(memory.capacity) +
+                     (memory.fits ? " (fits)\n" : "  DOES NOT FIT\n");
+  text += "  weights " + format(memory.weights) + ", optimizer " + format(memory.optimizer) + " (together " +
+          format(memory.weights + memory.optimizer) + "), gradients " + format(memory.gradients) + ", activations " +
+          format(memory.activations) + ", gathered and in flight " + format(memory.other) + "\n";
+  if (memory.weight_padding.value() > 0) {
+    text += "  of the weights " + format(memory.weight_padding) + " are padding of shards that the mesh does not divide\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string summary(const Scenario& scenario, const Simulation& simulation) {
+  const auto& metrics = simulation.metrics;
+  const auto& cluster = *simulation.preparation.cluster;
+  const double chips = static_cast<double>(metrics.chips);
+  std::string text = scenario.name + ": " + scenario.model.name + ", " + fixed(static_cast<double>(metrics.parameters) / 1e9, 2) +
+                     "e9 parameters, on " + with_separators(chips) + " " + cluster.chip().name + " (" + shape_text(cluster) + "), " +
+                     with_separators(static_cast<double>(metrics.tokens)) + " tokens a step, " + std::string(name(scenario.time_model)) + " rates\n";
+  text += mesh_text(*simulation.preparation.mesh) + "\n";
+  text += "step time " + format(metrics.step_time) + "   MFU " + percent(metrics.mfu()) + "   " +
+          with_separators(metrics.tokens_per_second()) + " tokens/s   " +
+          fixed(metrics.model_flops.value() / metrics.step_time.value() / chips / 1e12, 1) + " TFLOP/s a chip\n";
+  text += bound(metrics) + "\n\n";
+
+  Table parts({"rank " + std::to_string(metrics.critical_rank) + " spends", "time", "share"});
+  auto part = [&](const char* title, Seconds time) { parts.add({title, format(time), percent(time / metrics.step_time)}); };
+  part("computing", metrics.breakdown.compute);
+  part("in exposed communication", metrics.breakdown.exposed_comm);
+  part("idle (bubble)", metrics.breakdown.bubble);
+  text += parts.to_string() + "\n";
+
+  if (!metrics.communication.empty()) {
+    Table uses({"communication", "count", "bytes (full)", "busy", "exposed"});
+    for (const auto& use : metrics.communication) {
+      uses.add({use.axis + " " + std::string(name(use.kind)), std::to_string(use.count), format(use.full_size), format(use.busy), format(use.exposed)});
+    }
+    text += uses.to_string() + "\n";
+  }
+  return text + memory_text(metrics.memory);
+}
+
+}  // namespace lockstep
