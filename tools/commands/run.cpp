@@ -8,6 +8,7 @@
 #include "tools/output/file.hpp"
 #include "tools/output/result_json.hpp"
 #include "tools/output/summary.hpp"
+#include "tools/output/timeline_picture.hpp"
 
 namespace lockstep {
 namespace {
@@ -56,7 +57,10 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   const auto json = result_json(scenario, simulation);
   if (!arguments.out.empty()) {
     make_folder(arguments.out);
-    write_file(std::filesystem::path(arguments.out) / "result.json", json);
+    const std::filesystem::path folder = arguments.out;
+    write_file(folder / "result.json", json);
+    const auto window = middle_window(simulation);
+    write_file(folder / "timeline.svg", timeline_picture(scenario, simulation, window.from, window.to));
   }
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
   print(arguments.json == "-" ? json : summary(scenario, simulation));
@@ -83,7 +87,7 @@ void add_run(CLI::App& app, spdlog::logger& log) {
   auto* command = app.add_subcommand("run", "simulate one training step of a scenario");
   auto arguments = std::make_shared<RunArguments>();
   command->add_option("scenario", arguments->scenario, "scenario file (YAML)")->required();
-  command->add_option("--out", arguments->out, "folder for result.json and trace.json.gz");
+  command->add_option("--out", arguments->out, "folder for result.json, timeline.svg and trace.json.gz");
   command->add_option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
   command->add_option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)");
   command->add_option("--dump", arguments->dump, "print one value on the way instead of simulating")

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tools/output/svg.hpp"
 #include "tools/output/table.hpp"
 
 namespace lockstep {
@@ -28,20 +29,6 @@ struct Range {
   }
 };
 
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '<') result += "&lt;";
-    else if (c == '&') result += "&amp;";
-    else result += c;
-  }
-  return result;
-}
-
-std::string text_at(double x, double y, const std::string& anchor, const std::string& text, const std::string& more = "") {
-  return "<text x=\"" + fixed(x, 1) + "\" y=\"" + fixed(y, 1) + "\" text-anchor=\"" + anchor + "\"" + more + ">" + escaped(text) + "</text>\n";
-}
-
 std::string tick(int decade) {
   if (decade >= -3 && decade <= 4) return fixed(std::pow(10.0, decade), std::max(0, -decade));
   return "1e" + std::to_string(decade);
@@ -49,7 +36,7 @@ std::string tick(int decade) {
 
 }  // namespace
 
-std::string svg(const LinePlot& plot) {
+std::string draw(const LinePlot& plot) {
   Range x, y;
   for (const auto& line : plot.lines) {
     for (const auto& [px, py] : line.points) {
@@ -58,19 +45,18 @@ std::string svg(const LinePlot& plot) {
     }
   }
   const double x0 = left, x1 = width - right, y0 = height - bottom, y1 = top;
-  std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + fixed(width, 0) + " " + fixed(height, 0) +
-                    "\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#777\">\n<rect width=\"100%\" height=\"100%\" fill=\"none\"/>\n";
-  out += text_at((x0 + x1) / 2, 22, "middle", plot.title, " font-size=\"15\"");
+  std::string out = svg::open(width, height);
+  out += svg::text_at((x0 + x1) / 2, 22, "middle", plot.title, " font-size=\"15\"");
   for (int decade = static_cast<int>(std::ceil(x.low - 1e-9)); decade <= x.high + 1e-9; ++decade) {
     const double px = x.at(decade, x0, x1);
-    out += "<path d=\"M" + fixed(px, 1) + " " + fixed(y0, 1) + "V" + fixed(y1, 1) + "\" stroke=\"#8884\"/>\n" + text_at(px, y0 + 18, "middle", tick(decade));
+    out += "<path d=\"M" + fixed(px, 1) + " " + fixed(y0, 1) + "V" + fixed(y1, 1) + "\" stroke=\"#8884\"/>\n" + svg::text_at(px, y0 + 18, "middle", tick(decade));
   }
   for (int decade = static_cast<int>(std::ceil(y.low - 1e-9)); decade <= y.high + 1e-9; ++decade) {
     const double py = y.at(decade, y0, y1);
-    out += "<path d=\"M" + fixed(x0, 1) + " " + fixed(py, 1) + "H" + fixed(x1, 1) + "\" stroke=\"#8884\"/>\n" + text_at(x0 - 8, py + 4, "end", tick(decade));
+    out += "<path d=\"M" + fixed(x0, 1) + " " + fixed(py, 1) + "H" + fixed(x1, 1) + "\" stroke=\"#8884\"/>\n" + svg::text_at(x0 - 8, py + 4, "end", tick(decade));
   }
-  out += text_at((x0 + x1) / 2, height - 14, "middle", plot.x_title);
-  out += text_at(0, 0, "middle", plot.y_title, " transform=\"translate(18 " + fixed((y0 + y1) / 2, 1) + ") rotate(-90)\"");
+  out += svg::text_at((x0 + x1) / 2, height - 14, "middle", plot.x_title);
+  out += svg::text_at(0, 0, "middle", plot.y_title, " transform=\"translate(18 " + fixed((y0 + y1) / 2, 1) + ") rotate(-90)\"");
   for (std::size_t i = 0; i < plot.lines.size(); ++i) {
     const auto& line = plot.lines[i];
     const std::string colour = colours[i % colours.size()];
@@ -81,7 +67,7 @@ std::string svg(const LinePlot& plot) {
     out += "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"2\"" + (line.dashed ? " stroke-dasharray=\"6 4\"" : "") + "/>\n";
     const double ly = top + 16 + 22 * static_cast<double>(i);
     out += "<path d=\"M" + fixed(x1 + 12, 1) + " " + fixed(ly - 4, 1) + "h24\" stroke=\"" + colour + "\" stroke-width=\"2\"" + (line.dashed ? " stroke-dasharray=\"6 4\"" : "") + "/>\n";
-    out += text_at(x1 + 42, ly, "start", line.name);
+    out += svg::text_at(x1 + 42, ly, "start", line.name);
   }
   return out + "</svg>\n";
 }

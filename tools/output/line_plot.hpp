@@ -17,6 +17,6 @@ struct LinePlot {
   std::vector<PlotLine> lines;
 };
 
-[[nodiscard]] std::string svg(const LinePlot& plot);
+[[nodiscard]] std::string draw(const LinePlot& plot);  ///< SVG
 
 }  // namespace lockstep

@@ -38,7 +38,7 @@ std::string ratio_plot(const RooflineStudy& study) {
     mixed.points.emplace_back(per_chip, times.math / times.mixed);
     one.points.emplace_back(per_chip, 1.0);
   });
-  return svg({"FLOPs time over communication time", "tokens per chip (B/N)", "T_math / T_comms", {tensor, fsdp, mixed, one}});
+  return draw({"FLOPs time over communication time", "tokens per chip (B/N)", "T_math / T_comms", {tensor, fsdp, mixed, one}});
 }
 
 std::string times_plot(const RooflineStudy& study) {
@@ -50,7 +50,7 @@ std::string times_plot(const RooflineStudy& study) {
     fsdp.points.emplace_back(tokens, times.fsdp * 1e3);
     mixed.points.emplace_back(tokens, times.mixed * 1e3);
   });
-  return svg({"One layer's forward", "tokens of the global batch (B)", "time (ms)", {math, tensor, fsdp, mixed}});
+  return draw({"One layer's forward", "tokens of the global batch (B)", "time (ms)", {math, tensor, fsdp, mixed}});
 }
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 #include "tools/output/summary.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/table.hpp"
@@ -24,19 +25,30 @@ std::string mesh_text(const Mesh& mesh) {
   return text;
 }
 
-/// One line that says what limits the step.
+/// One line that says what limits the step: the roofline's view (busy time of each mesh axis against compute),
+/// then what of the communication could not hide.
 std::string bound(const Metrics& metrics) {
   const auto& parts = metrics.breakdown;
-  if (parts.bubble > parts.compute && parts.bubble > parts.exposed_comm) return "bubbles";
-  const CommunicationUse* worst = nullptr;
+  std::map<std::string, Seconds> busy;  // by mesh axes
+  const CommunicationUse* most_exposed = nullptr;
   for (const auto& use : metrics.communication) {
-    if (worst == nullptr || use.exposed > worst->exposed) worst = &use;
+    busy[use.axis] += use.busy;
+    if (most_exposed == nullptr || use.exposed > most_exposed->exposed) most_exposed = &use;
+  }
+  const auto busiest = std::max_element(busy.begin(), busy.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::string text;
+  if (parts.bubble > parts.compute && parts.bubble > parts.exposed_comm) {
+    text = "bound by bubbles";
+  } else if (busiest != busy.end() && busiest->second > parts.compute) {
+    text = "communication-bound: axis " + busiest->first + " communicates for " + format(busiest->second) + ", compute takes " + format(parts.compute);
+  } else {
+    text = "compute-bound: no axis communicates for longer than the " + format(parts.compute) + " of compute";
   }
   const double exposed = parts.exposed_comm / metrics.step_time;
-  const std::string where = worst == nullptr ? "" : worst->axis + " " + std::string(name(worst->kind));
-  if (exposed > 0.5) return "communication-bound: most exposed is " + where;
-  if (exposed > 0.05) return "compute-bound with " + percent(exposed) + " exposed communication, most of it " + where;
-  return "compute-bound";
+  if (exposed > 0.01) {
+    text += "; " + percent(exposed) + " of the step is exposed communication, most of it " + most_exposed->axis + " " + std::string(name(most_exposed->kind));
+  }
+  return text;
 }
 
 std::string memory_text(const MemoryUse& memory) {

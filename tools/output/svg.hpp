@@ -1,0 +1,13 @@
+#pragma once
+/// The few pieces of SVG that our pictures are made of.
+#include <string>
+
+namespace lockstep::svg {
+
+[[nodiscard]] std::string escaped(const std::string& text);
+/// A text element; `anchor` is start, middle or end; `more` are further attributes.
+[[nodiscard]] std::string text_at(double x, double y, const std::string& anchor, const std::string& text, const std::string& more = "");
+/// The opening tag of a picture whose text is readable on light and dark pages.
+[[nodiscard]] std::string open(double width, double height);
+
+}  // namespace lockstep::svg

@@ -1,0 +1,85 @@
+#include "tools/output/timeline_picture.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "sim/core/quantity_text.hpp"
+#include "tools/output/svg.hpp"
+#include "tools/output/table.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double width = 1100, left = 90, right = 20, top = 54, row = 46, gap = 10;
+
+constexpr std::array axis_colours = {"#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};
+
+std::string colour(const StepOp& op, std::int32_t stream) {
+  if (op.kind == StepOp::Kind::collective) return axis_colours[static_cast<std::size_t>(stream - 1) % axis_colours.size()];
+  switch (op.pass) {
+    case StepPass::forward: return "#0072B2";
+    case StepPass::backward: return "#004a78";
+    case StepPass::update: return "#777777";
+  }
+  return "#777777";
+}
+
+}  // namespace
+
+Window middle_window(const Simulation& simulation) {
+  const auto& step = simulation.preparation.step;
+  const auto rank = simulation.metrics.critical_rank;
+  const int last = static_cast<int>(step.block_names.size()) - 1;
+  Window window{simulation.run.timeline.makespan(), Seconds(0)};
+  for (OpId id = 0; id < step.size(); ++id) {
+    const auto& op = step.op(id);
+    if (op.kind != StepOp::Kind::compute || op.microbatch != 0 || op.block < last - 3 || op.pass == StepPass::update) continue;
+    const auto span = simulation.run.timeline.span(id, rank);
+    window.from = std::min(window.from, span.start);
+    window.to = std::max(window.to, span.end);
+  }
+  return window;
+}
+
+std::string timeline_picture(const Scenario& scenario, const Simulation& simulation, Seconds from, Seconds to) {
+  const auto& program = simulation.program;
+  const auto& timeline = simulation.run.timeline;
+  const auto rank = simulation.metrics.critical_rank;
+  const double height = top + (row + gap) * static_cast<double>(program.streams.size()) + 40;
+  const double scale = (width - left - right) / std::max((to - from).value(), 1e-12);
+  auto x = [&](Seconds time) { return left + std::clamp((time - from).value(), 0.0, (to - from).value()) * scale; };
+  auto y = [&](std::int32_t stream) { return top + (row + gap) * stream; };
+
+  std::string out = svg::open(width, height);
+  out += svg::text_at(left, 22, "start", scenario.name + ", rank " + std::to_string(rank) + ": " + format(from) + " to " + format(to) + " of a step of " + format(timeline.makespan()), " font-size=\"15\"");
+  out += svg::text_at(left, 42, "start", "compute: light forward, dark backward; a row of communication per mesh axis");
+  for (std::size_t stream = 0; stream < program.streams.size(); ++stream) {
+    const double at = y(static_cast<std::int32_t>(stream));
+    out += svg::text_at(left - 10, at + row / 2 + 4, "end", program.streams[stream]);
+    out += "<rect x=\"" + fixed(left, 1) + "\" y=\"" + fixed(at, 1) + "\" width=\"" + fixed(width - left - right, 1) + "\" height=\"" + fixed(row, 0) + "\" fill=\"#8882\"/>\n";
+  }
+  for (std::int32_t id = 0; id < timeline.ops(); ++id) {
+    if (!timeline.took_part(id, rank)) continue;
+    const auto span = timeline.span(id, rank);
+    if (span.end <= from || span.start >= to || span.end <= span.start) continue;
+    const auto& op = program.ops[static_cast<std::size_t>(id)];
+    const auto& vertex = simulation.preparation.step.op(op.vertex);
+    for (const auto stream : op.streams) {
+      const double wide = std::max(x(span.end) - x(span.start), 0.3);
+      out += "<rect x=\"" + fixed(x(span.start), 2) + "\" y=\"" + fixed(y(stream), 1) + "\" width=\"" + fixed(wide, 2) + "\" height=\"" + fixed(row, 0) + "\" fill=\"" +
+             colour(vertex, stream) + "\" stroke=\"#fff\" stroke-width=\"0.4\"><title>" + svg::escaped(vertex.name + " " + format(span.end - span.start)) + "</title></rect>\n";
+      const auto label = vertex.kind == StepOp::Kind::collective ? std::string(book_name(vertex.collective)) : vertex.name;
+      if (wide > 7.2 * static_cast<double>(label.size())) {
+        out += svg::text_at(x(span.start) + wide / 2, y(stream) + row / 2 + 4, "middle", label, " font-size=\"11\" fill=\"#fff\"");
+      }
+    }
+  }
+  const double axis = y(static_cast<std::int32_t>(program.streams.size())) + 14;
+  for (int tick = 0; tick <= 5; ++tick) {
+    const auto time = from + (to - from) * (tick / 5.0);
+    out += svg::text_at(x(time), axis, tick == 5 ? "end" : "middle", format(time));
+  }
+  return out + "</svg>\n";
+}
+
+}  // namespace lockstep

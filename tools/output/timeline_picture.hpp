@@ -1,0 +1,17 @@
+#pragma once
+/// A picture of part of a timeline: one row per stream of the critical rank, compute and collectives by colour.
+#include <string>
+
+#include "sim/simulate.hpp"
+
+namespace lockstep {
+
+/// SVG of the window [from, to] of the critical rank's lanes, at most a few thousand rectangles.
+[[nodiscard]] std::string timeline_picture(const Scenario& scenario, const Simulation& simulation, Seconds from, Seconds to);
+/// A window that tells most: three blocks on either side of the turn from forward to backward.
+struct Window {
+  Seconds from, to;
+};
+[[nodiscard]] Window middle_window(const Simulation& simulation);
+
+}  // namespace lockstep
