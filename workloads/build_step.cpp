@@ -1,50 +1,11 @@
-#include "workloads/build_step.hpp"
-
 #include <algorithm>
 #include <map>
+#include <utility>
+
+#include "workloads/build_step_private.hpp"
 
 namespace lockstep {
 namespace {
-
-using OpIds = std::vector<OpId>;
-
-void merge(OpIds& into, const OpIds& more) {
-  for (const auto id : more) {
-    if (std::find(into.begin(), into.end(), id) == into.end()) into.push_back(id);
-  }
-}
-
-/// The same chain of collectives on several arrays at once: same kinds, same axes, sizes added up.
-bool alike(const std::vector<DerivedCollective>& a, const std::vector<DerivedCollective>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) { return x.kind == y.kind && x.axes == y.axes; });
-}
-
-/// Chains of collectives waiting to be sent together.
-struct Bucket {
-  std::vector<DerivedCollective> chain;
-  std::vector<std::string> arrays;
-  std::vector<std::pair<int, std::string>> owners;  ///< (block position, weight) whose gradient is inside
-  OpIds after;
-  [[nodiscard]] Bytes size() const { return chain.front().full_size; }
-
-  void take(const std::vector<DerivedCollective>& more, const std::string& array, int block, const OpIds& ready) {
-    if (chain.empty()) {
-      chain = more;
-    } else {
-      for (std::size_t i = 0; i < chain.size(); ++i) chain[i].full_size += more[i].full_size;
-    }
-    arrays.push_back(array);
-    owners.emplace_back(block, array);
-    merge(after, ready);
-  }
-};
-
-/// One block in one pass of one microbatch, as vertices.
-struct PassVertices {
-  OpIds of_step;         ///< vertex of each step
-  OpIds weight_readers;  ///< vertices that use gathered weights
-  OpId last_compute = -1;
-};
 
 class StepBuilder {
  public:
@@ -57,15 +18,15 @@ class StepBuilder {
     for (std::int32_t microbatch = 0; microbatch < options_.microbatches; ++microbatch) {
       microbatch_ = microbatch;
       std::vector<PassVertices> forward;
-      OpIds carried;  // what the next block waits for
+      Handover carried;
       for (int block = 0; block < blocks; ++block) {
         forward.push_back(expand(block, StepPass::forward, carried));
-        carried = pick(forward.back(), kind(block).output_steps, carried);
+        carried = handover(forward.back(), kind(block).output_steps);
       }
       for (int block = blocks - 1; block >= 0; --block) {
         const auto backward = expand(block, StepPass::backward, carried);
-        carried = pick(backward, kind(block).input_gradient_steps, carried);
-        hold_activations(block, forward, backward);
+        carried = handover(backward, kind(block).input_gradient_steps);
+        hold_activations(block, forward[static_cast<std::size_t>(block)], backward);
         reduce_gradients(block, backward);
       }
       flush_all();
@@ -84,6 +45,7 @@ class StepBuilder {
     std::map<int, int> many, seen;
     for (const int which : order_) ++many[which];
     for (const int which : order_) {
+      const int position = static_cast<int>(graph_.block_names.size());
       const auto& name = kinds_[static_cast<std::size_t>(which)].name;
       graph_.block_names.push_back(many[which] == 1 ? name : name + " " + std::to_string(seen[which]++));
       for (const auto& update : kinds_[static_cast<std::size_t>(which)].weights) {
@@ -91,15 +53,28 @@ class StepBuilder {
         graph_.weight_padding += update.padding;
         graph_.optimizer += options_.optimizer_state_per_parameter * update.optimizer_elements;
         graph_.parameters += update.parameters;
+        tied_to_.try_emplace(update.weight, position, update.weight);
       }
     }
   }
 
-  static OpIds pick(const PassVertices& vertices, const std::vector<int>& steps, const OpIds& outside) {
+  static Handover handover(const PassVertices& vertices, const std::vector<int>& steps) {
+    Handover result{pick(vertices, steps), {}};
+    for (const int step : steps) {
+      if (step == BlockStep::outside) {
+        result.buffers.insert(result.buffers.end(), vertices.received.buffers.begin(), vertices.received.buffers.end());
+      } else {
+        result.buffers.push_back(vertices.first_buffer + static_cast<std::size_t>(step));
+      }
+    }
+    return result;
+  }
+
+  static OpIds pick(const PassVertices& vertices, const std::vector<int>& steps) {
     OpIds result;
     for (const int step : steps) {
       if (step == BlockStep::outside) {
-        merge(result, outside);
+        merge(result, vertices.received.ops);
       } else {
         merge(result, {vertices.of_step[static_cast<std::size_t>(step)]});
       }
@@ -115,7 +90,8 @@ class StepBuilder {
     return op;
   }
 
-  StepOp collective(int block, StepPass pass, const DerivedCollective& derived, CollectiveRole role, const std::vector<std::string>& arrays) const {
+  StepOp collective(int block, StepPass pass, const DerivedCollective& derived, CollectiveRole role,
+                    const std::vector<std::string>& arrays) const {
     auto op = blank(block, pass);
     op.kind = StepOp::Kind::collective;
     op.name = std::string(book_name(derived.kind)) + "_" + subscript(derived.axes);
@@ -138,15 +114,16 @@ class StepBuilder {
 
   // ---- one block, one pass ---------------------------------------------------------------------
 
-  PassVertices expand(int block, StepPass pass, const OpIds& outside) {
+  PassVertices expand(int block, StepPass pass, const Handover& received) {
     const auto& steps = pass == StepPass::forward ? kind(block).forward : kind(block).backward;
     PassVertices vertices;
+    vertices.received = received;
     vertices.of_step.assign(steps.size(), -1);
     gather_weights(block, pass, steps, vertices);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const auto& step = steps[i];
       if (vertices.of_step[i] >= 0) continue;  // a weight gather, already there
-      auto after = pick(vertices, step.after, outside);
+      auto after = pick(vertices, step.after);
       const bool uses_weights = std::any_of(step.after.begin(), step.after.end(), [&](int id) {
         return id != BlockStep::outside && is_weight_gather(steps[static_cast<std::size_t>(id)]);
       });
@@ -154,8 +131,9 @@ class StepBuilder {
       if (step.kind == BlockStep::Kind::compute) vertices.last_compute = vertices.of_step[i];
       if (uses_weights) vertices.weight_readers.push_back(vertices.of_step[i]);
     }
-    hold_outputs(steps, vertices, pass);
-    if (vertices.weight_readers.empty() && vertices.last_compute >= 0) vertices.weight_readers = {vertices.last_compute};
+    hold_outputs(steps, vertices);
+    if (vertices.weight_readers.empty() && vertices.last_compute >= 0)
+      vertices.weight_readers = {vertices.last_compute};
     window_.push_back(vertices.weight_readers);
     return vertices;
   }
@@ -190,7 +168,8 @@ class StepBuilder {
       if (!is_weight_gather(steps[i])) continue;
       auto op = as_op(block, pass, steps[i]);
       auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
-        return options_.weight_buckets.unit != Bucketing::Unit::matrix && group.first.axes == op.axes && group.first.collective == op.collective;
+        return options_.weight_buckets.unit != Bucketing::Unit::matrix && group.first.axes == op.axes &&
+               group.first.collective == op.collective;
       });
       if (same == groups.end()) {
         groups.push_back({std::move(op), {i}});
@@ -209,75 +188,69 @@ class StepBuilder {
 
   // ---- memory ----------------------------------------------------------------------------------
 
-  /// Every step's output lives until its last reader in the same pass; forward outputs that the backward
-  /// reads are prolonged in hold_activations.
-  void hold_outputs(const std::vector<BlockStep>& steps, const PassVertices& vertices, StepPass pass) {
-    std::vector<OpIds> readers(steps.size());
+  /// Every step's output lives until its last reader in the same pass, and what the block received at least
+  /// until that pass has read it; what the backward reads of the forward is prolonged in hold_activations.
+  void hold_outputs(const std::vector<BlockStep>& steps, PassVertices& vertices) {
+    vertices.first_buffer = graph_.buffers.size();
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      for (const int id : steps[i].after) {
-        if (id != BlockStep::outside) merge(readers[static_cast<std::size_t>(id)], {vertices.of_step[i]});
-      }
+      graph_.buffers.push_back({steps[i].output_kind, steps[i].output, vertices.of_step[i], {}});
     }
-    if (pass == StepPass::forward) first_forward_buffer_.push_back(graph_.buffers.size());
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      graph_.buffers.push_back({steps[i].output_kind, steps[i].output, vertices.of_step[i], readers[i]});
+      for (const int read : steps[i].after) prolong(vertices, read, vertices.of_step[i]);
     }
   }
 
-  void hold_activations(int block, const std::vector<PassVertices>& forward, const PassVertices& backward) {
-    const auto blocks = order_.size();
-    const auto base = static_cast<std::size_t>(microbatch_) * blocks;
+  void hold_activations(int block, const PassVertices& forward, const PassVertices& backward) {
     const auto& steps = kind(block).backward;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      for (const int saved : steps[i].saved) prolong(block, saved, backward.of_step[i], base, forward);
-    }
-    // The block's output waits for the next block to read it; its gradient input for this block's readers.
-    if (block > 0) {
-      const auto& first = kind(block).forward;
-      for (std::size_t i = 0; i < first.size(); ++i) {
-        if (std::find(first[i].after.begin(), first[i].after.end(), BlockStep::outside) == first[i].after.end()) continue;
-        prolong(block, BlockStep::outside, forward[static_cast<std::size_t>(block)].of_step[i], base, forward);
-      }
+      for (const int saved : steps[i].saved) prolong(forward, saved, backward.of_step[i]);
     }
   }
 
-  void prolong(int block, int saved, OpId reader, std::size_t base, const std::vector<PassVertices>& forward) {
-    if (saved != BlockStep::outside) {
-      auto& buffer = graph_.buffers[first_forward_buffer_[base + static_cast<std::size_t>(block)] + static_cast<std::size_t>(saved)];
-      merge(buffer.readers, {reader});
-      return;
-    }
-    if (block == 0) return;
-    for (const int step : kind(block - 1).output_steps) {
-      if (step != BlockStep::outside) prolong(block - 1, step, reader, base, forward);
+  void prolong(const PassVertices& vertices, int step, OpId reader) {
+    if (step == BlockStep::outside) {
+      for (const auto buffer : vertices.received.buffers) merge(graph_.buffers[buffer].readers, {reader});
+    } else {
+      merge(graph_.buffers[vertices.first_buffer + static_cast<std::size_t>(step)].readers, {reader});
     }
   }
 
   // ---- gradients -------------------------------------------------------------------------------
 
   void reduce_gradients(int block, const PassVertices& backward) {
+    for (const auto& tied : kind(block).tied_gradients) take_gradient(tied_to_.at(tied.weight), {tied.step}, backward);
     for (const auto& update : kind(block).weights) {
-      auto& ready = gradient_ready_[{block, update.weight}];
-      merge(ready, pick(backward, update.gradient_steps, {}));
-      if (microbatch_ == 0 && !update.gradient_steps.empty()) {
-        graph_.buffers.push_back({MemoryKind::gradients, options_.gradient_element * update.gradient_elements, ready.front(), {}});
-        gradient_buffer_[{block, update.weight}] = graph_.buffers.size() - 1;
-      }
+      const Owner owner{block, update.weight};
+      take_gradient(owner, update.gradient_steps, backward);
       auto chain = update.each_microbatch;
       if (last_microbatch()) chain.insert(chain.end(), update.last_microbatch.begin(), update.last_microbatch.end());
       if (chain.empty()) continue;
       auto& bucket = bucket_for(buckets_, chain);
-      bucket.take(chain, update.weight, block, ready);
-      const bool full = options_.gradient_buckets.unit == Bucketing::Unit::size && bucket.size() >= options_.gradient_buckets.size;
+      bucket.take(chain, update.weight, block, gradients_[owner].ready);
+      const bool full =
+          options_.gradient_buckets.unit == Bucketing::Unit::size && bucket.size() >= options_.gradient_buckets.size;
       if (full || options_.gradient_buckets.unit == Bucketing::Unit::matrix) flush(bucket);
       std::erase_if(buckets_, [](const auto& b) { return b.chain.empty(); });
     }
     if (options_.gradient_buckets.unit == Bucketing::Unit::layer) flush_all();
   }
 
-  static Bucket& bucket_for(std::vector<Bucket>& buckets, const std::vector<DerivedCollective>& chain) {
-    const auto found = std::find_if(buckets.begin(), buckets.end(), [&](const auto& bucket) { return alike(bucket.chain, chain); });
-    return found != buckets.end() ? *found : buckets.emplace_back();
+  /// The steps' contributions wait, unreduced, for the weight's bucket; the accumulated gradient exists from the first
+  /// on.
+  void take_gradient(const Owner& owner, const std::vector<int>& steps, const PassVertices& backward) {
+    auto& gradient = gradients_[owner];
+    merge(gradient.ready, pick(backward, steps));
+    for (const int step : steps) {
+      const auto buffer = backward.first_buffer + static_cast<std::size_t>(step);
+      if (graph_.buffers[buffer].kind == MemoryKind::gradients) gradient.unreduced.push_back(buffer);
+    }
+    if (gradient.accumulated || steps.empty()) return;
+    const auto& updates = kind(owner.first).weights;
+    const auto update =
+        std::find_if(updates.begin(), updates.end(), [&](const auto& u) { return u.weight == owner.second; });
+    gradient.accumulated = graph_.buffers.size();
+    graph_.buffers.push_back(
+        {MemoryKind::gradients, options_.gradient_element * update->gradient_elements, gradient.ready.front(), {}});
   }
 
   void flush_all() {
@@ -287,12 +260,20 @@ class StepBuilder {
 
   void flush(Bucket& bucket) {
     OpIds after = bucket.after;
+    const OpId first = graph_.size();
     std::vector<std::string> arrays;
     for (const auto& array : bucket.arrays) arrays.push_back("d" + array);
     for (const auto& derived : bucket.chain) {
-      after = {add(collective(bucket.owners.back().first, StepPass::backward, derived, CollectiveRole::gradient, arrays), after)};
+      after = {
+          add(collective(bucket.owners.back().first, StepPass::backward, derived, CollectiveRole::gradient, arrays),
+              after)};
     }
-    for (const auto& owner : bucket.owners) gradient_ready_[owner] = after;
+    for (const auto& owner : bucket.owners) {
+      auto& gradient = gradients_[owner];
+      for (const auto buffer : gradient.unreduced) merge(graph_.buffers[buffer].readers, {first});
+      gradient.unreduced.clear();
+      gradient.ready = after;
+    }
     bucket = {};
   }
 
@@ -301,7 +282,8 @@ class StepBuilder {
   void update() {
     OpIds barrier;
     if (options_.optimizer_barrier) {
-      for (const auto& [owner, ready] : gradient_ready_) barrier.insert(barrier.end(), ready.begin(), ready.end());
+      for (const auto& [owner, gradient] : gradients_)
+        barrier.insert(barrier.end(), gradient.ready.begin(), gradient.ready.end());
       std::sort(barrier.begin(), barrier.end());
       barrier.erase(std::unique(barrier.begin(), barrier.end()), barrier.end());
       auto op = blank(0, StepPass::update);
@@ -318,18 +300,20 @@ class StepBuilder {
     auto op = blank(block, StepPass::update);
     op.name = options_.optimizer_name + " update";
     for (const auto& update : weights) {
-      merge(after, gradient_ready_[{block, update.weight}]);
+      if (!options_.optimizer_barrier) merge(after, gradients_[{block, update.weight}].ready);
       // reads gradient and state, writes state, reads and writes the weight
-      op.traffic += (options_.gradient_element + options_.optimizer_state_per_parameter * 2 + Bytes(4)) * update.optimizer_elements;
+      op.traffic += (options_.gradient_element + options_.optimizer_state_per_parameter * 2 + Bytes(4)) *
+                    update.optimizer_elements;
     }
     const auto id = add(std::move(op), after);
     for (const auto& update : weights) {
-      const auto buffer = gradient_buffer_.find({block, update.weight});
-      if (buffer != gradient_buffer_.end()) merge(graph_.buffers[buffer->second].readers, {id});
+      const auto& buffer = gradients_[{block, update.weight}].accumulated;
+      if (buffer) merge(graph_.buffers[*buffer].readers, {id});
     }
     std::vector<Bucket> published;
     for (const auto& update : weights) {
-      if (!update.publish.empty()) bucket_for(published, update.publish).take(update.publish, update.weight, block, {id});
+      if (!update.publish.empty())
+        bucket_for(published, update.publish).take(update.publish, update.weight, block, {id});
     }
     for (const auto& bucket : published) {
       OpIds previous{id};
@@ -346,14 +330,14 @@ class StepBuilder {
   std::int32_t microbatch_ = 0;
   std::vector<OpIds> window_;  ///< by pass, in order: who uses its weights
   std::vector<Bucket> buckets_;
-  std::map<std::pair<int, std::string>, OpIds> gradient_ready_;
-  std::map<std::pair<int, std::string>, std::size_t> gradient_buffer_;
-  std::vector<std::size_t> first_forward_buffer_;  ///< by microbatch and block
+  std::map<Owner, Gradient> gradients_;
+  std::map<std::string, Owner> tied_to_;  ///< by name: the first block that owns such a weight
 };
 
 }  // namespace
 
-StepGraph build_step(const std::vector<DerivedBlock>& kinds, const std::vector<int>& order, const StepOptions& options) {
+StepGraph build_step(const std::vector<DerivedBlock>& kinds, const std::vector<int>& order,
+                     const StepOptions& options) {
   return StepBuilder(kinds, order, options).run();
 }
 

@@ -51,6 +51,12 @@ struct WeightUpdate {
   std::vector<DerivedCollective> publish;          ///< updated weights, back to the stored sharding
 };
 
+/// A backward step that adds to the gradient of a weight that an earlier block owns.
+struct TiedGradient {
+  std::string weight;
+  int step;
+};
+
 struct DerivedBlock {
   std::string name;
   std::vector<BlockStep> forward;
@@ -59,6 +65,7 @@ struct DerivedBlock {
   std::vector<int> input_gradient_steps; ///< backward steps the previous block waits for
   Bytes input_bytes{0};                  ///< the block's input as it arrives, on one rank
   std::vector<WeightUpdate> weights;
+  std::vector<TiedGradient> tied_gradients;
   [[nodiscard]] std::string to_string() const;  ///< the derivation as the book would write it
 };
 

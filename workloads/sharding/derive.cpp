@@ -15,7 +15,8 @@ void refuse_bad_tensor(const ShardedTensor& tensor, const Sizes& sizes) {
   auto once = [&](const AxisNames& axes) {
     for (const auto& axis : axes) {
       if (!seen.insert(axis).second) {
-        throw ShardingError(axis, "mesh axis " + axis + " is used twice in " + tensor.to_string(), "an axis at most once per tensor");
+        throw ShardingError(axis, "mesh axis " + axis + " is used twice in " + tensor.to_string(),
+                            "an axis at most once per tensor");
       }
     }
     (void)sizes.product(axes);  // all of them exist
@@ -63,6 +64,7 @@ class Product {
       align(dim.name, einsum_.result.find(dim.name) == nullptr);
     }
     resolve_kept_conflicts();
+    slice_what_the_result_wants();  // once more: a gathered axis is free again
 
     Derivation result;
     result.left = collect(left_);
@@ -77,31 +79,37 @@ class Product {
   void refuse_bad_dimensions() const {
     for (const auto* input : {&einsum_.left, &einsum_.right}) {
       if (!input->partial.empty()) {
-        throw ShardingError(input->partial.front(), input->to_string() + " is a partial sum where a product needs values",
+        throw ShardingError(input->partial.front(),
+                            input->to_string() + " is a partial sum where a product needs values",
                             "an input that is already reduced over " + subscript(input->partial));
       }
       const auto& other = input == &einsum_.left ? einsum_.right : einsum_.left;
       for (const auto& dim : input->dims) {
         if (other.find(dim.name) == nullptr && einsum_.result.find(dim.name) == nullptr) {
-          throw ShardingError("", "dimension " + dim.name + " of " + input->to_string() + " is neither contracted nor in the result",
-                              "it on the other operand or on the result");
+          throw ShardingError(
+              "", "dimension " + dim.name + " of " + input->to_string() + " is neither contracted nor in the result",
+              "it on the other operand or on the result");
         }
       }
     }
     for (const auto& dim : einsum_.result.dims) {
       if (einsum_.left.find(dim.name) == nullptr && einsum_.right.find(dim.name) == nullptr) {
-        throw ShardingError("", "dimension " + dim.name + " of " + einsum_.result.to_string() + " is on neither operand",
+        throw ShardingError("",
+                            "dimension " + dim.name + " of " + einsum_.result.to_string() + " is on neither operand",
                             "a dimension of an operand");
       }
     }
   }
 
-  /// A result wanted over an axis that neither operand uses: slice the operand first, which is free and
+  /// A result wanted over an axis that splits neither operand: slice the operand first, which is free and
   /// divides the work, instead of slicing the finished product.
   void slice_what_the_result_wants() {
+    auto is_free = [](const Operand& operand, const std::string& dim, const std::string& axis) {
+      return !operand.uses(axis) || (operand.tensor.find(dim) == nullptr && contains(operand.to_gather, axis));
+    };
     for (const auto& wanted : einsum_.result.dims) {
       for (const auto& axis : wanted.axes) {
-        if (left_.uses(axis) || right_.uses(axis)) continue;
+        if (!is_free(left_, wanted.name, axis) || !is_free(right_, wanted.name, axis)) continue;
         for (auto* operand : {&left_, &right_}) {
           if (auto* dim = operand->tensor.find(wanted.name)) dim->axes.push_back(axis);
         }
@@ -121,9 +129,10 @@ class Product {
     for (auto i = common; i < on_right.size(); ++i) one_sided(name, on_right[i], right_, left_, right_only, contracted);
   }
 
-  void one_sided(const std::string& name, const std::string& axis, Operand& has, Operand& lacks, bool may_slice, bool contracted) {
-    const std::string what = std::string(contracted ? "contracted" : "shared") + " dimension " + name + " is sharded over " + axis +
-                             " on " + has.tensor.name + " only";
+  void one_sided(const std::string& name, const std::string& axis, Operand& has, Operand& lacks, bool may_slice,
+                 bool contracted) {
+    const std::string what = std::string(contracted ? "contracted" : "shared") + " dimension " + name +
+                             " is sharded over " + axis + " on " + has.tensor.name + " only";
     if (!may_slice || lacks.uses(axis) || (contracted && !slicing_pays(axis, has))) {
       has.gather(axis, what);
     } else {
@@ -137,7 +146,9 @@ class Product {
     auto result = local_result();
     std::erase(result.partial, axis);
     const double local = static_cast<double>(sizes_.local_elements(result) * options_.result_element.value());
-    const double reduce = einsum_.result.sharded_by(axis) != nullptr ? local : einsum_.result.is_partial_over(axis) ? 0.0 : 2 * local;
+    const double reduce = einsum_.result.sharded_by(axis) != nullptr ? local
+                          : einsum_.result.is_partial_over(axis)     ? 0.0
+                                                                     : 2 * local;
     return reduce < has.bytes_to_gather(axis, sizes_);
   }
 
@@ -153,8 +164,8 @@ class Product {
         if (wanted != nullptr && wanted->name == dim.name) gather_right = true;
         if (wanted != nullptr && wanted->name == on_right->name) gather_right = false;
         auto& chosen = gather_right ? right_ : left_;
-        chosen.gather(axis, axis + " shards both " + dim.name + " of " + left_.tensor.name + " and " + on_right->name + " of " +
-                                right_.tensor.name);
+        chosen.gather(axis, axis + " shards both " + dim.name + " of " + left_.tensor.name + " and " + on_right->name +
+                                " of " + right_.tensor.name);
       }
     }
   }
@@ -178,8 +189,9 @@ class Product {
 
   [[nodiscard]] std::vector<DerivedCollective> collect(const Operand& operand) const {
     if (operand.to_gather.empty()) return {};
-    const auto full = operand.element * (sizes_.local_elements(operand.tensor) * sizes_.product(operand.to_gather));
-    return {{CollectiveKind::all_gather, operand.to_gather, operand.tensor, gathered(operand.tensor, operand.to_gather), full, operand.reason}};
+    auto steps = settle(operand.tensor, gathered(operand.tensor, operand.to_gather), sizes_, operand.element);
+    steps.back().reason = operand.reason;  // the gather; an outer axis is first exchanged inwards
+    return steps;
   }
 
   [[nodiscard]] Flops flops(const Einsum& local) const {

@@ -26,17 +26,21 @@ class Parser {
 
   ShardedTensor tensor() {
     ShardedTensor result;
+    skip_space();
+    const auto start = position_;
     result.name = word("a tensor's name");
     expect('[', "'[' after the tensor's name");
     do result.dims.push_back(dim(result));
     while (accept(','));
     expect(']', "',' or ']' after a dimension");
     if (accept('{')) {
-      if (word("U") != "U" || !accept('_')) fail("is not a partial sum", "{U_X}", position_);
+      skip_space();
+      const auto place = position_;
+      if (word("U") != "U" || !accept('_')) fail("is not a partial sum", "{U_X}", place);
       result.partial = subscripts();
       expect('}', "'}' after a partial sum's axes");
     }
-    refuse_axis_used_twice(result);
+    refuse_axis_used_twice(result, start);
     return result;
   }
 
@@ -61,7 +65,8 @@ class Parser {
     skip_space();
     const auto start = position_;
     ShardedDim result{word("a dimension"), {}};
-    if (so_far.find(result.name) != nullptr) fail("names dimension " + result.name + " twice", "each dimension once", start);
+    if (so_far.find(result.name) != nullptr)
+      fail("names dimension " + result.name + " twice", "each dimension once", start);
     if (accept('_')) result.axes = subscripts();
     return result;
   }
@@ -80,7 +85,8 @@ class Parser {
       return result;
     }
     const auto name = word("a mesh axis");
-    const bool letters = std::all_of(name.begin(), name.end(), [&](char c) { return contains(axes_, std::string(1, c)); });
+    const bool letters =
+        std::all_of(name.begin(), name.end(), [&](char c) { return contains(axes_, std::string(1, c)); });
     if (!contains(axes_, name) && letters) {
       for (const char letter : name) add_axis(result, std::string(1, letter), start);
     } else {
@@ -96,13 +102,13 @@ class Parser {
     list.push_back(axis);
   }
 
-  void refuse_axis_used_twice(const ShardedTensor& tensor) {
+  static void refuse_axis_used_twice(const ShardedTensor& tensor, std::size_t start) {
     std::set<std::string> seen;
     auto visit = [&](const AxisNames& list) {
       for (const auto& axis : list) {
         if (!seen.insert(axis).second) {
           throw ShardingError(axis, "mesh axis " + axis + " is used twice in " + tensor.to_string(),
-                              "an axis at most once per tensor", column(0));
+                              "an axis at most once per tensor", column(start));
         }
       }
     };
@@ -114,7 +120,9 @@ class Parser {
     skip_space();
     const auto start = position_;
     while (position_ < text_.size() && std::isalnum(static_cast<unsigned char>(text_[position_])) != 0) ++position_;
-    if (start == position_) fail(start < text_.size() ? "has '" + std::string(1, text_[start]) + "' where a name is due" : "ends too early", expected, start);
+    if (start == position_)
+      fail(start < text_.size() ? "has '" + std::string(1, text_[start]) + "' where a name is due" : "ends too early",
+           expected, start);
     return std::string(text_.substr(start, position_ - start));
   }
 
@@ -126,7 +134,9 @@ class Parser {
   }
 
   void expect(char symbol, const std::string& expected) {
-    if (!accept(symbol)) fail(position_ < text_.size() ? "has '" + std::string(1, text_[position_]) + "'" : "ends too early", expected, position_);
+    if (!accept(symbol))
+      fail(position_ < text_.size() ? "has '" + std::string(1, text_[position_]) + "'" : "ends too early", expected,
+           position_);
   }
 
   void skip_space() {
@@ -136,7 +146,8 @@ class Parser {
   static int column(std::size_t place) { return static_cast<int>(place) + 1; }
 
   [[noreturn]] void fail(const std::string& what, const std::string& expected, std::size_t place) const {
-    throw ShardingError("", "'" + std::string(text_) + "' " + what + " at column " + std::to_string(column(place)), expected, column(place));
+    throw ShardingError("", "'" + std::string(text_) + "' " + what + " at column " + std::to_string(column(place)),
+                        expected, column(place));
   }
 
   std::string_view text_;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 
 #include "workloads/sharding/derive.hpp"
 
@@ -29,7 +28,6 @@ class Settling {
     exchange();
     all_reduce();
     all_gather();
-    reorder();
     return std::move(steps_);
   }
 
@@ -43,50 +41,75 @@ class Settling {
     }
     for (const auto& dim : now_.dims) {
       if (to_.find(dim.name) == nullptr || now_.dims.size() != to_.dims.size()) {
-        throw ShardingError("", to_.to_string() + " has other dimensions than " + now_.to_string(), "the same dimensions");
+        throw ShardingError("", to_.to_string() + " has other dimensions than " + now_.to_string(),
+                            "the same dimensions");
       }
     }
   }
 
   void reduce_scatter() {
     AxisNames axes;
-    for (const auto& axis : now_.partial) {
-      if (to_.sharded_by(axis) != nullptr) axes.push_back(axis);
+    auto after = now_;
+    remove(after.partial, wanted_axes());
+    for (const auto& wanted : to_.dims) {
+      for (const auto& axis : wanted.axes) {
+        if (!now_.is_partial_over(axis)) continue;
+        axes.push_back(axis);
+        after.find(wanted.name)->axes.push_back(axis);
+      }
     }
     if (axes.empty()) return;
-    auto after = now_;
-    remove(after.partial, axes);
-    for (const auto& axis : axes) after.find(to_.sharded_by(axis)->name)->axes.push_back(axis);
-    order_as_wanted(after);
-    step(CollectiveKind::reduce_scatter, axes, after, times(sizes_.local_elements(after) * sizes_.product(axes), element_),
+    step(CollectiveKind::reduce_scatter, axes, after,
+         times(sizes_.local_elements(after) * sizes_.product(axes), element_),
          "partial sum over " + subscript(axes) + ", wanted sharded over it");
   }
 
+  /// A new axis cuts what a rank holds, so it comes innermost.
   void slice() {
     for (const auto& wanted : to_.dims) {
       for (const auto& axis : wanted.axes) {
-        if (now_.sharded_by(axis) == nullptr && !now_.is_partial_over(axis)) now_.find(wanted.name)->axes.push_back(axis);
+        if (now_.sharded_by(axis) == nullptr) now_.find(wanted.name)->axes.push_back(axis);
       }
     }
-    order_as_wanted(now_);
   }
 
+  /// All wanted axes to their places; those still to be gathered stay innermost, where gathering leaves blocks.
   void exchange() {
-    AxisNames axes;
     auto after = now_;
-    for (auto& dim : now_.dims) {
-      for (const auto& axis : dim.axes) {
-        const auto* wanted = to_.sharded_by(axis);
-        if (wanted == nullptr || wanted->name == dim.name) continue;
-        axes.push_back(axis);
-        remove(after.find(dim.name)->axes, {axis});
-        after.find(wanted->name)->axes.push_back(axis);
+    AxisNames axes;
+    bool moves = false;
+    for (auto& dim : after.dims) {
+      const auto before = dim.axes;
+      dim.axes = to_.find(dim.name)->axes;
+      for (const auto& axis : before) {
+        if (to_.sharded_by(axis) == nullptr) dim.axes.push_back(axis);
+      }
+      for (const auto& axis : rearranged(before, dim.axes)) {
+        if (!contains(axes, axis)) axes.push_back(axis);
+        moves = moves || !contains(before, axis);
       }
     }
     if (axes.empty()) return;
-    order_as_wanted(after);
     step(CollectiveKind::all_to_all, axes, after, times(sizes_.local_elements(now_) * sizes_.product(axes), element_),
-         subscript(axes) + " moves to another dimension");
+         subscript(axes) + (moves ? " moves to another dimension" : " stands in another order"));
+  }
+
+  /// The axes whose ranks exchange data when a dimension's axes change from one list to the other:
+  /// outer axes that stay keep the data inside their block, inner ones only if the blocks they cut stay as large.
+  static AxisNames rearranged(const AxisNames& before, const AxisNames& after) {
+    const auto [first, first_after] = std::mismatch(before.begin(), before.end(), after.begin(), after.end());
+    AxisNames out(first, before.end());
+    AxisNames in(first_after, after.end());
+    if (std::is_permutation(out.begin(), out.end(), in.begin(), in.end())) {
+      while (!out.empty() && out.back() == in.back()) {
+        out.pop_back();
+        in.pop_back();
+      }
+    }
+    for (const auto& axis : in) {
+      if (!contains(out, axis)) out.push_back(axis);
+    }
+    return out;
   }
 
   void all_reduce() {
@@ -113,38 +136,10 @@ class Settling {
     step(CollectiveKind::all_gather, axes, gathered(now_, axes), full, "wanted whole along " + subscript(axes));
   }
 
-  /// The same axes in another order are another layout: every shard changes its place.
-  void reorder() {
-    AxisNames axes;
-    for (const auto& dim : now_.dims) {
-      const auto& wanted = to_.find(dim.name)->axes;
-      for (std::size_t i = 0; i < wanted.size(); ++i) {
-        if (dim.axes[i] != wanted[i]) axes.push_back(wanted[i]);
-      }
-    }
-    if (axes.empty()) return;
-    auto after = to_;
-    after.name = now_.name;
-    step(CollectiveKind::all_to_all, axes, after, times(sizes_.local_elements(now_) * sizes_.product(axes), element_),
-         "the axes " + subscript(axes) + " stand in another order");
-  }
-
-  /// New axes may go in at any place of the order for free; those that were there before keep theirs.
-  void order_as_wanted(ShardedTensor& tensor) const {
-    for (auto& dim : tensor.dims) {
-      const auto& wanted = to_.find(dim.name)->axes;
-      AxisNames before;
-      for (const auto& axis : now_.find(dim.name)->axes) {
-        if (contains(dim.axes, axis)) before.push_back(axis);
-      }
-      AxisNames in_wanted_order;
-      for (const auto& axis : wanted) {
-        if (contains(dim.axes, axis)) in_wanted_order.push_back(axis);
-      }
-      AxisNames kept = in_wanted_order;
-      std::erase_if(kept, [&](const auto& axis) { return !contains(before, axis); });
-      if (in_wanted_order.size() == dim.axes.size() && kept == before) dim.axes = in_wanted_order;
-    }
+  [[nodiscard]] AxisNames wanted_axes() const {
+    AxisNames all;
+    for (const auto& dim : to_.dims) all.insert(all.end(), dim.axes.begin(), dim.axes.end());
+    return all;
   }
 
   void step(CollectiveKind kind, AxisNames axes, ShardedTensor after, Bytes full_size, std::string reason) {
@@ -170,7 +165,8 @@ ShardedTensor gathered(ShardedTensor tensor, const AxisNames& axes) {
   return tensor;
 }
 
-std::vector<DerivedCollective> settle(const ShardedTensor& from, const ShardedTensor& to, const Sizes& sizes, Bytes element) {
+std::vector<DerivedCollective> settle(const ShardedTensor& from, const ShardedTensor& to, const Sizes& sizes,
+                                      Bytes element) {
   return Settling(from, to, sizes, element).run();
 }
 

@@ -46,8 +46,8 @@ void Sizes::check_divides(const ShardedTensor& tensor) const {
     const auto parts = product(sharded.axes);
     if (found->second.size % parts == 0) continue;
     throw ShardingError(sharded.axes.front(),
-                        "mesh " + std::string(sharded.axes.size() == 1 ? "axis " : "axes ") + subscript(sharded.axes) + " of size " +
-                            std::to_string(parts) + " does not divide " + sharded.name + " = " +
+                        "mesh " + std::string(sharded.axes.size() == 1 ? "axis " : "axes ") + subscript(sharded.axes) +
+                            " of size " + std::to_string(parts) + " does not divide " + sharded.name + " = " +
                             std::to_string(found->second.size) + " of " + tensor.to_string(),
                         "a size that divides " + std::to_string(found->second.size));
   }

@@ -1,0 +1,136 @@
+// Whatever the shardings of A[I,J] * B[J,K] -> C[I,K], the derived steps, carried out by ranks that hold only
+// their parts, must give C = sum over J of A B on every rank.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/unit/workloads/sharding_ranks.hpp"
+
+namespace lockstep::test {
+namespace {
+
+/// Every way to put some of the axes on the two dimensions of a tensor, in every order.
+std::vector<ShardedTensor> all_shardings(const ShardedTensor& bare, const AxisNames& axes) {
+  std::vector<ShardedTensor> result{bare};
+  for (const auto& axis : axes) {
+    const auto without = result;
+    for (const auto& tensor : without) {
+      for (std::size_t d = 0; d < tensor.dims.size(); ++d) {
+        for (std::size_t place = 0; place <= tensor.dims[d].axes.size(); ++place) {
+          auto with = tensor;
+          auto& list = with.dims[d].axes;
+          list.insert(list.begin() + static_cast<std::ptrdiff_t>(place), axis);
+          result.push_back(with);
+        }
+      }
+    }
+  }
+  return result;
+}
+
+constexpr std::int64_t a(const Index& at) { return 1 + 3 * at[0] + 7 * at[1] * at[1]; }
+constexpr std::int64_t b(const Index& at) { return 2 + 5 * at[0] * at[1] + at[1]; }
+
+/// Derives the product, carries it out and compares; true if it holds.
+::testing::AssertionResult right_on_every_rank(const Einsum& einsum, const Sizes& sizes, OneSided one_sided) {
+  const auto derived = derive(einsum, sizes, {Bytes(1), Bytes(1), Bytes(1), one_sided});
+  DistributedArray left(einsum.left, sizes, [](const auto&, const Index& at) { return a(at); });
+  DistributedArray right(einsum.right, sizes, [](const auto&, const Index& at) { return b(at); });
+  for (const auto& collective : derived.left) left.run(collective);
+  for (const auto& collective : derived.right) right.run(collective);
+  left.slice(derived.local.left);
+  right.slice(derived.local.right);
+  auto result = multiply(derived.local, left, right, sizes);
+  for (const auto& collective : derived.result) result.run(collective);
+  if (!result.sharding().same_sharding(einsum.result)) result.slice(einsum.result);
+  if (::testing::Test::HasFailure()) return ::testing::AssertionFailure() << einsum.to_string();
+
+  for (const auto& rank : all_ranks(sizes)) {
+    for (const auto& index : block_of(einsum.result, rank, sizes)) {
+      std::int64_t expected = 0;
+      for (std::int64_t j = 0; j < sizes.dim("J"); ++j) expected += a({index[0], j}) * b({j, index[1]});
+      if (result.value(rank, index) != expected) return ::testing::AssertionFailure() << einsum.to_string() << " gives a wrong number";
+    }
+  }
+  return ::testing::AssertionSuccess();
+}
+
+const ShardedTensor bare_a{"A", {{"I", {}}, {"J", {}}}, {}};
+const ShardedTensor bare_b{"B", {{"J", {}}, {"K", {}}}, {}};
+const ShardedTensor bare_c{"C", {{"I", {}}, {"K", {}}}, {}};
+constexpr OneSided all_choices[] = {OneSided::fewer_bytes, OneSided::gather, OneSided::slice};
+
+// 1 + 2 x 2 one-axis choices and 2 x 3 two-axis ones on each tensor: 11^3 products, under every choice of rule 2.
+TEST(ShardingNumeric, EveryShardingOnTwoAxesOfUnequalSize) {
+  const Sizes sizes{{{"I", {6, true}}, {"J", {6, true}}, {"K", {6, true}}}, {{"X", 2}, {"Y", 3}}};
+  int products = 0;
+  for (const auto& left : all_shardings(bare_a, {"X", "Y"})) {
+    for (const auto& right : all_shardings(bare_b, {"X", "Y"})) {
+      for (const auto& result : all_shardings(bare_c, {"X", "Y"})) {
+        for (const auto choice : all_choices) ASSERT_TRUE(right_on_every_rank({left, right, result}, sizes, choice));
+        ++products;
+      }
+    }
+  }
+  EXPECT_EQ(products, 11 * 11 * 11);
+}
+
+// With three axes a gathered or moved axis can lie between two others. A seeded sample of all products.
+TEST(ShardingNumeric, ASampleOnThreeAxes) {
+  const Sizes sizes{{{"I", {8, true}}, {"J", {8, true}}, {"K", {8, true}}}, {{"X", 2}, {"Y", 2}, {"Z", 2}}};
+  const AxisNames axes{"X", "Y", "Z"};
+  const auto lefts = all_shardings(bare_a, axes);
+  const auto rights = all_shardings(bare_b, axes);
+  const auto results = all_shardings(bare_c, axes);
+  std::mt19937 random(20240607);
+  for (int i = 0; i < 1500; ++i) {
+    const Einsum einsum{lefts[random() % lefts.size()], rights[random() % rights.size()], results[random() % results.size()]};
+    ASSERT_TRUE(right_on_every_rank(einsum, sizes, all_choices[i % 3]));
+  }
+}
+
+// A result that may stay a partial sum: every rank's part, summed over the axis, is the product.
+TEST(ShardingNumeric, PartialResults) {
+  const Sizes sizes{{{"I", {6, true}}, {"J", {6, true}}, {"K", {6, true}}}, {{"X", 2}, {"Y", 3}}};
+  int partial = 0;
+  for (const auto& left : all_shardings(bare_a, {"X", "Y"})) {
+    for (const auto& right : all_shardings(bare_b, {"X", "Y"})) {
+      for (auto result : all_shardings(bare_c, {"Y"})) {
+        result.partial = {"X"};
+        const auto* on_left = left.sharded_by("X");
+        const auto* on_right = right.sharded_by("X");
+        if (on_left == nullptr || on_right == nullptr || on_left->name != "J" || on_left->axes != on_right->axes || on_right->name != "J") continue;
+        ASSERT_TRUE(right_on_every_rank({left, right, result}, sizes, OneSided::fewer_bytes));
+        ++partial;
+      }
+    }
+  }
+  EXPECT_EQ(partial, (2 * 2 + 2) * 3);  // J_X on both with Y on I, K or neither; J_XY and J_YX; Y on I, K or neither of C
+}
+
+// settle by itself: from every sharding, whole or partial, to every other.
+TEST(ShardingNumeric, EverySettlementOnThreeAxes) {
+  const Sizes sizes{{{"I", {12, true}}, {"K", {12, true}}}, {{"X", 2}, {"Y", 3}, {"Z", 2}}};
+  int settled = 0;
+  for (auto from : all_shardings(bare_c, {"X", "Y", "Z"})) {
+    for (const auto& axis : AxisNames{"", "X", "Y"}) {
+      if (!axis.empty() && from.sharded_by(axis) != nullptr) continue;
+      from.partial = axis.empty() ? AxisNames{} : AxisNames{axis};
+      for (const auto& to : all_shardings(bare_c, {"X", "Y", "Z"})) {
+        if (++settled % 7 != 0) continue;  // a seventh of them is enough, and every kind is among them
+        // A partial sum: the rank at 0 holds the value, the others nothing.
+        DistributedArray array(from, sizes, [&](const Coordinates& rank, const Index& at) { return axis.empty() || rank.at(axis) == 0 ? a(at) : 0; });
+        for (const auto& collective : settle(from, to, sizes, Bytes(1))) array.run(collective);
+        array.slice(to);
+        for (const auto& rank : all_ranks(sizes)) {
+          for (const auto& index : block_of(to, rank, sizes)) {
+            ASSERT_EQ(array.value(rank, index), a(index)) << from.to_string() << " -> " << to.to_string();
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::test

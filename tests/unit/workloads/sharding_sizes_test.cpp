@@ -1,0 +1,83 @@
+// What one rank holds: on every dimension ceil(size / product of its axes) elements.
+#include <gtest/gtest.h>
+
+#include "workloads/sharding/sizes.hpp"
+
+namespace lockstep {
+namespace {
+
+Sizes sizes(std::map<std::string, DimSize> dims, std::map<std::string, std::int64_t> axes) { return {std::move(dims), std::move(axes)}; }
+
+std::int64_t ranks(const Sizes& of) {
+  std::int64_t product = 1;
+  for (const auto& [axis, size] : of.axes) product *= size;
+  return product;
+}
+
+// int8[128_XY, 2048] on {X:2, Y:8, Z:2}: 128/16 x 2048 = 16 KiB on a device, and 32 x 16 KiB = 2 copies of 256 KiB.
+TEST(ShardingSizes, SplitOverTwoAxesReplicatedOverTheThird) {
+  const auto of = sizes({{"I", {128}}, {"J", {2048}}}, {{"X", 2}, {"Y", 8}, {"Z", 2}});
+  const auto array = parse_tensor("A[I_XY, J]", {"X", "Y", "Z"});
+  EXPECT_EQ(of.local(array.dims[0]), 8);
+  EXPECT_EQ(of.local(array.dims[1]), 2048);
+  EXPECT_EQ(of.local_elements(array), 16 * 1024);
+  EXPECT_EQ(of.local_elements(array) * ranks(of), 2 * 128 * 2048);
+}
+
+// fp32[1024_XY, 4096] on {X:8, Y:2}: 64 x 4096 x 4 B = 1 MiB, read in 2^20/3.4e12 s = 0.308 us.
+TEST(ShardingSizes, ShardOfOneMebibyte) {
+  const auto of = sizes({{"I", {1024}}, {"J", {4096}}}, {{"X", 8}, {"Y", 2}});
+  const auto array = parse_tensor("A[I_XY, J]", {"X", "Y"});
+  const auto bytes = Bytes(4) * of.local_elements(array);
+  EXPECT_EQ(of.local(array.dims[0]), 64);
+  EXPECT_EQ(bytes.value(), 1 << 20);
+  EXPECT_NEAR((bytes / BytesPerSecond(3.4e12)).value(), 0.308e-6, 0.001e-6);
+}
+
+// A[I_X, J, K] on {X:4, Y:8, Z:2}: every rank of the other 8 x 2 holds the same, so 16 copies.
+TEST(ShardingSizes, SixteenCopies) {
+  const auto of = sizes({{"I", {64}}, {"J", {3}}, {"K", {5}}}, {{"X", 4}, {"Y", 8}, {"Z", 2}});
+  const auto array = parse_tensor("A[I_X, J, K]", {"X", "Y", "Z"});
+  EXPECT_EQ(of.local_elements(array) * ranks(of), 16 * 64 * 3 * 5);
+}
+
+// 10 over 4: shards of 3, 12 held in all, 2 of them padding; with 7 columns 14.
+TEST(ShardingSizes, WhatDoesNotDivideIsPadded) {
+  const auto of = sizes({{"I", {10}}, {"J", {7}}}, {{"X", 4}});
+  const auto array = parse_tensor("A[I_X, J]", {"X"});
+  EXPECT_EQ(of.local(array.dims[0]), 3);
+  EXPECT_EQ(of.local_elements(array), 21);
+  EXPECT_EQ(of.padding_elements(array), 14);
+  EXPECT_EQ(of.padding_elements(parse_tensor("A[I, J]", {"X"})), 0);
+  EXPECT_NO_THROW(of.check_divides(array));
+}
+
+TEST(ShardingSizes, TokensAndHeadsMustDivide) {
+  const auto of = sizes({{"B", {10, true}}, {"N", {12, true}}}, {{"X", 4}, {"Y", 2}});
+  EXPECT_NO_THROW(of.check_divides(parse_tensor("A[B_Y, N_X]", {"X", "Y"})));
+  try {
+    of.check_divides(parse_tensor("A[B_X, N]", {"X", "Y"}));
+    FAIL() << "accepted";
+  } catch (const ShardingError& error) {
+    EXPECT_EQ(error.axis(), "X");
+    EXPECT_EQ(error.what_is_wrong(), "mesh axis X of size 4 does not divide B = 10 of A[B_X, N]");
+    EXPECT_EQ(error.expected(), "a size that divides 10");
+  }
+  try {
+    of.check_divides(parse_tensor("A[B, N_XY]", {"X", "Y"}));
+    FAIL() << "accepted";
+  } catch (const ShardingError& error) {
+    EXPECT_EQ(error.what_is_wrong(), "mesh axes XY of size 8 does not divide N = 12 of A[B, N_XY]");
+  }
+}
+
+TEST(ShardingSizes, UnknownNames) {
+  const auto of = sizes({{"B", {10}}}, {{"X", 4}});
+  EXPECT_EQ(of.dim("B"), 10);
+  EXPECT_EQ(of.product({}), 1);
+  EXPECT_THROW((void)of.dim("Q"), ShardingError);
+  EXPECT_THROW((void)of.product({"Q"}), ShardingError);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,45 @@
+#include "workloads/derived_block.hpp"
+
+namespace lockstep {
+namespace {
+
+std::string cost_and_reason(Bytes full_size, const std::string& reason) {
+  return "  (" + std::to_string(full_size.value()) + " B; " + reason + ")\n";
+}
+
+void print(std::string& text, const char* title, const std::vector<BlockStep>& steps) {
+  text += std::string("  ") + title + "\n";
+  for (const auto& step : steps) {
+    if (step.kind == BlockStep::Kind::compute) {
+      text += "    " + step.name + ": " + step.detail + "\n";
+    } else {
+      text += "    " + std::string(book_name(step.collective)) + "_" + subscript(step.axes) + ": " + step.detail +
+              cost_and_reason(step.full_size, step.reason);
+    }
+  }
+}
+
+void print(std::string& text, const std::string& weight, const char* when,
+           const std::vector<DerivedCollective>& collectives) {
+  for (const auto& derived : collectives) {
+    text +=
+        "    " + weight + " " + when + ": " + derived.to_string() + cost_and_reason(derived.full_size, derived.reason);
+  }
+}
+
+}  // namespace
+
+std::string DerivedBlock::to_string() const {
+  std::string text = "block " + name + "\n";
+  print(text, "forward", forward);
+  print(text, "backward", backward);
+  text += "  gradients and update\n";
+  for (const auto& update : weights) {
+    print(text, update.weight, "each microbatch", update.each_microbatch);
+    print(text, update.weight, "after the last microbatch", update.last_microbatch);
+    print(text, update.weight, "after the update", update.publish);
+  }
+  return text;
+}
+
+}  // namespace lockstep
