@@ -36,7 +36,7 @@ Outcome outcome_of(const Metrics& metrics) {
 /// The child's answer: 'o' and an Outcome, or 'e' and a text.
 [[noreturn]] void answer(int file, const Scenario& scenario, EngineKind engine, spdlog::logger& log) {
   try {
-    const auto outcome = outcome_of(simulate(scenario, {engine, {}}, log).metrics);
+    const auto outcome = outcome_of(simulate(scenario, {engine, true, {}}, log).metrics);
     write_all(file, "o", 1);
     write_all(file, &outcome, sizeof outcome);
   } catch (const std::exception& error) {

@@ -1,5 +1,7 @@
 #include "sim/simulate.hpp"
 
+#include <chrono>
+
 #include "sim/program/lower.hpp"
 
 namespace lockstep {
@@ -10,13 +12,17 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options, sp
   };
   tell("preparing", 0);
   auto preparation = prepare(scenario);                                      // cluster, mesh, plan, step graph
-  auto program = lower(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario));
-  check(program);
+  auto whole = lower(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario));
+  check(whole);
+  const auto started = std::chrono::steady_clock::now();
+  auto folded = options.fold ? fold(whole) : unfolded(std::move(whole));     // one rank per symmetry class
+  const std::chrono::duration<double> folding = std::chrono::steady_clock::now() - started;
   const EngineOptions engine{options.engine, [&](double fraction) { tell("simulating", fraction); }};
-  auto result = run(program, engine, log);                                   // timeline
-  auto metrics = measure(scenario, preparation, program, result.timeline);
+  auto result = run(folded.program, engine, log);                            // timeline
+  auto metrics = measure(scenario, preparation, folded.program, result.timeline);
   tell("done", 1);
-  return {std::move(preparation), std::move(program), std::move(result), std::move(metrics)};
+  return {std::move(preparation), std::move(folded.program), std::move(folded.ranks), folded.link_classes, folded.links,
+          folding.count(), std::move(result), std::move(metrics)};
 }
 
 Metrics measure(const Scenario& scenario, const Preparation& preparation, const Program& program, const Timeline& timeline) {

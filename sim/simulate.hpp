@@ -7,6 +7,7 @@
 
 #include "sim/engine/engine.hpp"
 #include "sim/metrics/metrics.hpp"
+#include "sim/program/fold.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep {
@@ -23,13 +24,18 @@ struct Preparation {
 
 struct Simulation {
   Preparation preparation;
-  Program program;
+  Program program;              ///< as run: its ranks are rank classes, its links link classes
+  RankClasses ranks;            ///< which class each rank of the mesh is in
+  std::int32_t link_classes = 0;
+  std::int32_t links = 0;       ///< of the cluster
+  double fold_seconds = 0;      ///< real time spent on folding
   EngineResult run;
   Metrics metrics;
 };
 
 struct SimulateOptions {
   EngineKind engine = EngineKind::simgrid;
+  bool fold = true;  ///< false: every rank its own class; same spans, much more work
   std::function<void(std::string_view stage, double fraction)> progress;  ///< may be empty
 };
 

@@ -19,6 +19,7 @@ struct RunArguments {
   std::string json;
   std::string dump;
   std::string engine = "simgrid";
+  bool no_fold = false;
   std::vector<std::string> overrides;
 };
 
@@ -28,6 +29,19 @@ std::string blocks_text(const Preparation& preparation) {
   std::string text = preparation.plan.to_string();
   for (const auto& block : preparation.blocks) text += block.to_string();
   return text;
+}
+
+std::string program_text(const Scenario& scenario, const Preparation& preparation, bool folding) {
+  auto whole = lower(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario));
+  const auto folded = folding ? fold(whole) : unfolded(std::move(whole));
+  std::string text = std::to_string(folded.ranks.class_of_rank.size()) + " ranks in " + std::to_string(folded.ranks.count()) + " classes, links in " +
+                     std::to_string(folded.link_classes) + " classes\n";
+  for (std::int32_t id = 0; id < std::min(folded.ranks.count(), 100); ++id) {
+    text += "  class " + std::to_string(id) + ": " + std::to_string(folded.ranks.size[static_cast<std::size_t>(id)]) + " ranks like rank " +
+            std::to_string(folded.ranks.representative[static_cast<std::size_t>(id)]) + "\n";
+  }
+  if (folded.ranks.count() > 100) text += "  ... " + std::to_string(folded.ranks.count() - 100) + " more\n";
+  return text + folded.program.to_string();
 }
 
 /// Prints one value on the way and nothing else; only the timeline needs the engine.
@@ -43,7 +57,7 @@ bool dump(const std::string& what, const Scenario& scenario, const SimulateOptio
   if (what == "mesh") print(preparation.mesh->to_string());
   if (what == "plan") print(blocks_text(preparation));
   if (what == "step") print(preparation.step.to_string());
-  if (what == "program") print(lower(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario)).to_string());
+  if (what == "program") print(program_text(scenario, preparation, options.fold));
   return true;
 }
 
@@ -51,6 +65,7 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   const auto scenario = load_scenario(arguments.scenario, parse_overrides(arguments.overrides));
   SimulateOptions options;
   options.engine = arguments.engine == "reference" ? EngineKind::reference : EngineKind::simgrid;
+  options.fold = !arguments.no_fold;
   options.progress = progress_line();
   if (dump(arguments.dump, scenario, options, log)) return;
   const auto simulation = simulate(scenario, options, log);
@@ -94,6 +109,7 @@ void add_run(CLI::App& app, spdlog::logger& log) {
       ->check(CLI::IsMember({"cluster", "mesh", "plan", "step", "program", "timeline"}));
   command->add_option("--engine", arguments->engine, "simgrid (contention) or reference (closed forms, no contention)")
       ->check(CLI::IsMember({"simgrid", "reference"}));
+  command->add_flag("--no-fold", arguments->no_fold, "simulate every rank instead of one per symmetry class (same result, slower)");
   command->footer("Examples:\n  lockstep run scenarios/llama3-70b-v5p.yaml\n"
                   "  lockstep run scenarios/llama3-70b-v5p.yaml --set batch.sequences=4480 --out out/double\n"
                   "  lockstep run scenarios/llama3-70b-v5p.yaml --dump mesh");

@@ -63,18 +63,18 @@ std::string result_json(const Scenario& scenario, const Simulation& simulation) 
   result["chips"] = metrics.chips;
   result["params"] = metrics.parameters;
   result["mesh"] = mesh(simulation.preparation);
-  result["critical_rank"] = metrics.critical_rank;
+  result["critical_rank"] = simulation.ranks.representative[static_cast<std::size_t>(metrics.critical_rank)];
   result["breakdown"] = breakdown(metrics.breakdown);
   result["comm"] = communication(metrics.communication);
   result["pipeline"] = {{"schedule", "none"}, {"bubble_fraction_step", metrics.breakdown.bubble / metrics.step_time},
                         {"bubble_fraction_span", metrics.breakdown.bubble / metrics.step_time}};
   result["memory"] = memory(metrics.memory);
   result["stages"] = Json::array({{{"stage", 0}, {"ranks", metrics.chips}, {"breakdown", breakdown(metrics.breakdown)}, {"memory", memory(metrics.memory)}}});
-  result["engine"] = {{"folded", false},
-                      {"rank_classes", simulation.program.ranks()},
-                      {"ranks", simulation.program.ranks()},
-                      {"link_classes", simulation.program.links.size()},
-                      {"links", simulation.program.links.size()},
+  result["engine"] = {{"folded", simulation.ranks.count() < metrics.chips},
+                      {"rank_classes", simulation.ranks.count()},
+                      {"ranks", metrics.chips},
+                      {"link_classes", simulation.link_classes},
+                      {"links", simulation.links},
                       {"ops", simulation.program.ops.size()},
                       {"activities", engine.activities},
                       {"time_model", std::string(name(scenario.time_model))}};

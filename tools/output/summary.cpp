@@ -78,7 +78,9 @@ std::string summary(const Scenario& scenario, const Simulation& simulation) {
           fixed(metrics.model_flops.value() / metrics.step_time.value() / chips / 1e12, 1) + " TFLOP/s a chip\n";
   text += bound(metrics) + "\n\n";
 
-  Table parts({"rank " + std::to_string(metrics.critical_rank) + " spends", "time", "share"});
+  const auto critical = static_cast<std::size_t>(metrics.critical_rank);
+  const auto like_it = simulation.ranks.size[critical];
+  Table parts({"rank " + std::to_string(simulation.ranks.representative[critical]) + (like_it > 1 ? " (and " + with_separators(like_it - 1) + " like it)" : "") + " spends", "time", "share"});
   auto part = [&](const char* title, Seconds time) { parts.add({title, format(time), percent(time / metrics.step_time)}); };
   part("computing", metrics.breakdown.compute);
   part("in exposed communication", metrics.breakdown.exposed_comm);
@@ -92,7 +94,8 @@ std::string summary(const Scenario& scenario, const Simulation& simulation) {
     }
     text += uses.to_string() + "\n";
   }
-  return text + memory_text(metrics.memory);
+  return text + memory_text(metrics.memory) + "simulated " + with_separators(chips) + " ranks as " + with_separators(simulation.ranks.count()) + (simulation.ranks.count() == 1 ? " class, " : " classes, ") +
+         with_separators(simulation.links) + " links as " + with_separators(simulation.link_classes) + "\n";
 }
 
 }  // namespace lockstep

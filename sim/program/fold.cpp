@@ -1,0 +1,142 @@
+#include "sim/program/fold.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "sim/program/refine.hpp"
+
+namespace lockstep {
+namespace {
+
+class Quotient {
+ public:
+  explicit Quotient(const Program& whole) : whole_(whole), partition_(refine(whole)), seen_flow_(static_cast<std::size_t>(partition_.flows), false) {}
+
+  FoldedProgram run() {
+    ranks();
+    links();
+    communicators();
+    auto& program = result_.program;
+    program.streams = whole_.streams;
+    program.ops = whole_.ops;
+    return std::move(result_);
+  }
+
+ private:
+  void ranks() {
+    auto& classes = result_.ranks;
+    classes.class_of_rank = partition_.rank;
+    classes.size.assign(static_cast<std::size_t>(partition_.ranks), 0);
+    for (std::size_t rank = 0; rank < partition_.rank.size(); ++rank) {
+      const auto which = static_cast<std::size_t>(partition_.rank[rank]);
+      if (classes.size[which]++ > 0) continue;
+      classes.representative.push_back(static_cast<std::int32_t>(rank));
+      result_.program.stage_of_rank.push_back(whole_.stage_of_rank[rank]);
+      result_.program.slowdown_of_rank.push_back(whole_.slowdown_of_rank[rank]);
+    }
+  }
+
+  /// One link per class, and how often flows of each class cross one of its members.
+  void links() {
+    result_.links = static_cast<std::int32_t>(whole_.links.size());
+    std::vector<std::int32_t> member(static_cast<std::size_t>(partition_.links), -1);
+    for (std::size_t link = 0; link < whole_.links.size(); ++link) {
+      auto& chosen = member[static_cast<std::size_t>(partition_.link[link])];
+      if (chosen < 0) {
+        chosen = static_cast<std::int32_t>(link);
+        result_.program.links.push_back(whole_.links[link]);
+      }
+    }
+    std::size_t f = 0;
+    std::vector<bool> used(static_cast<std::size_t>(partition_.links), false);
+    for (const auto& communicator : whole_.communicators) {
+      for (const auto& group : communicator.groups) {
+        for (const auto& flow : group.flows) {
+          for (const auto link : flow.links) {
+            const auto link_class = partition_.link[static_cast<std::size_t>(link)];
+            used[static_cast<std::size_t>(link_class)] = true;
+            if (member[static_cast<std::size_t>(link_class)] == link) ++crossings_[{partition_.flow[f], link_class}];
+          }
+          ++f;
+        }
+      }
+    }
+    result_.link_classes = static_cast<std::int32_t>(std::count(used.begin(), used.end(), true));
+  }
+
+  void communicators() {
+    std::size_t g = 0;
+    std::size_t f = 0;
+    std::vector<bool> seen_group(static_cast<std::size_t>(partition_.groups), false);
+    for (const auto& communicator : whole_.communicators) {
+      Communicator folded{communicator.name, communicator.slots, {}};
+      for (const auto& group : communicator.groups) {
+        const auto first_flow = f;
+        f += group.flows.size();
+        const auto group_class = static_cast<std::size_t>(partition_.group[g++]);
+        if (seen_group[group_class]) continue;
+        seen_group[group_class] = true;
+        folded.groups.push_back(representative(group, first_flow));
+      }
+      result_.program.communicators.push_back(std::move(folded));
+    }
+  }
+
+  /// A group with one member per rank class and one flow per flow class.
+  [[nodiscard]] ProgramGroup representative(const ProgramGroup& group, std::size_t first_flow) {
+    ProgramGroup folded;
+    for (const auto rank : group.members) folded.members.push_back(partition_.rank[static_cast<std::size_t>(rank)]);
+    std::sort(folded.members.begin(), folded.members.end());
+    folded.members.erase(std::unique(folded.members.begin(), folded.members.end()), folded.members.end());
+    for (std::size_t i = 0; i < group.flows.size(); ++i) {
+      const auto flow_class = partition_.flow[first_flow + i];
+      if (seen_flow_[static_cast<std::size_t>(flow_class)]) continue;  // flows of a class lie in groups of one class
+      seen_flow_[static_cast<std::size_t>(flow_class)] = true;
+      folded.flows.push_back({group.flows[i].slot, route(flow_class)});
+    }
+    return folded;
+  }
+
+  [[nodiscard]] std::vector<std::int32_t> route(std::int32_t flow_class) const {
+    std::vector<std::int32_t> links;
+    for (auto at = crossings_.lower_bound({flow_class, 0}); at != crossings_.end() && at->first.first == flow_class; ++at) {
+      links.insert(links.end(), static_cast<std::size_t>(at->second), at->first.second);
+    }
+    return links;
+  }
+
+  const Program& whole_;
+  Partition partition_;
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> crossings_;  ///< (flow class, link class) -> weight
+  std::vector<bool> seen_flow_;
+  FoldedProgram result_;
+};
+
+}  // namespace
+
+FoldedProgram fold(const Program& whole) { return Quotient(whole).run(); }
+
+FoldedProgram unfolded(Program whole) {
+  FoldedProgram result;
+  const auto ranks = whole.ranks();
+  for (std::int32_t rank = 0; rank < ranks; ++rank) {
+    result.ranks.class_of_rank.push_back(rank);
+    result.ranks.representative.push_back(rank);
+  }
+  result.ranks.size.assign(static_cast<std::size_t>(ranks), 1);
+  std::vector<bool> used(whole.links.size(), false);
+  for (const auto& communicator : whole.communicators) {
+    for (const auto& group : communicator.groups) {
+      for (const auto& flow : group.flows) {
+        for (const auto link : flow.links) used[static_cast<std::size_t>(link)] = true;
+      }
+    }
+  }
+  result.links = static_cast<std::int32_t>(whole.links.size());
+  result.link_classes = static_cast<std::int32_t>(std::count(used.begin(), used.end(), true));
+  result.program = std::move(whole);
+  return result;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,33 @@
+#pragma once
+/// Exact symmetry folding. An SPMD step on thousands of ranks is mostly symmetric; the coarsest equitable
+/// partition of ranks, groups, flows and links is found by colour refinement, and one representative per
+/// class is simulated. It is exact, not an approximation: docs/models/folding.md.
+#include <cstdint>
+#include <vector>
+
+#include "sim/program/program.hpp"
+
+namespace lockstep {
+
+/// Which class each rank of the whole program belongs to.
+struct RankClasses {
+  std::vector<std::int32_t> class_of_rank;
+  std::vector<std::int32_t> representative;  ///< by class: its lowest rank
+  std::vector<std::int32_t> size;            ///< by class: how many ranks
+  [[nodiscard]] std::int32_t count() const { return static_cast<std::int32_t>(size.size()); }
+};
+
+struct FoldedProgram {
+  Program program;      ///< ranks are rank classes, links are link classes
+  RankClasses ranks;
+  std::int32_t link_classes = 0;  ///< among links that any flow crosses
+  std::int32_t links = 0;         ///< of the whole program
+};
+
+/// The quotient of a program. A flow of class f crosses the one link of class l as often as flows of class
+/// f cross each real link of that class, so link shares are those of the whole.
+[[nodiscard]] FoldedProgram fold(const Program& whole);
+/// The trivial partition: every rank its own class.
+[[nodiscard]] FoldedProgram unfolded(Program whole);
+
+}  // namespace lockstep

@@ -1,0 +1,133 @@
+#include "sim/program/refine.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+
+namespace lockstep {
+namespace {
+
+using Colour = std::uint64_t;
+using Colours = std::vector<Colour>;
+
+/// SplitMix64's finaliser: spreads every input bit over all output bits.
+Colour mix(Colour x) {
+  x += 0x9e3779b97f4a7c15U;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31);
+}
+
+Colour join(Colour a, Colour b) { return mix(a ^ mix(b)); }
+
+std::int32_t count_classes(const Colours& colours) {
+  auto sorted = colours;
+  std::sort(sorted.begin(), sorted.end());
+  return static_cast<std::int32_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
+}
+
+std::int32_t number(const Colours& colours, std::vector<std::int32_t>& classes) {
+  std::unordered_map<Colour, std::int32_t> numbers;
+  classes.reserve(colours.size());
+  for (const auto colour : colours) classes.push_back(numbers.try_emplace(colour, static_cast<std::int32_t>(numbers.size())).first->second);
+  return static_cast<std::int32_t>(numbers.size());
+}
+
+/// What a slot carries in every collective of its communicator: slots that always carry the same (the two
+/// directions of a ring) need not be told apart.
+std::vector<Colours> slot_colours(const Program& program) {
+  std::vector<Colours> colours;
+  for (std::size_t c = 0; c < program.communicators.size(); ++c) {
+    colours.emplace_back(static_cast<std::size_t>(program.communicators[c].slots), mix(c));
+  }
+  for (const auto& op : program.ops) {
+    if (op.kind != ProgramOp::Kind::collective) continue;
+    auto& slots = colours[static_cast<std::size_t>(op.communicator)];
+    for (const auto& phase : op.phases) {
+      for (std::size_t slot = 0; slot < slots.size(); ++slot) slots[slot] = join(slots[slot], std::bit_cast<Colour>(phase.slot_bytes[slot]));
+    }
+  }
+  return colours;
+}
+
+/// Multisets enter a colour as sums of mixed members: the order does not matter, and a member that occurs
+/// twice counts twice. Two different multisets agree with probability 2^-64.
+class Refinement {
+ public:
+  explicit Refinement(const Program& program) : program_(program) {
+    for (std::size_t rank = 0; rank < program.stage_of_rank.size(); ++rank) {
+      ranks_.push_back(join(static_cast<Colour>(program.stage_of_rank[rank]), std::bit_cast<Colour>(program.slowdown_of_rank[rank])));
+    }
+    for (const auto& capacity : program.links) links_.push_back(mix(std::bit_cast<Colour>(capacity.value())));
+    const auto slots = slot_colours(program);
+    for (std::size_t c = 0; c < program.communicators.size(); ++c) {
+      for (const auto& group : program.communicators[c].groups) {
+        groups_.push_back(mix(c));
+        for (const auto& flow : group.flows) flows_.push_back(slots[c][static_cast<std::size_t>(flow.slot)]);
+      }
+    }
+  }
+
+  Partition run() {
+    for (std::int64_t before = -1, now = classes(); now != before; now = classes()) {
+      before = now;
+      pass();
+    }
+    Partition result;
+    result.ranks = number(ranks_, result.rank);
+    result.groups = number(groups_, result.group);
+    result.flows = number(flows_, result.flow);
+    result.links = number(links_, result.link);
+    return result;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t classes() const {
+    return std::int64_t{count_classes(ranks_)} + count_classes(groups_) + count_classes(flows_) + count_classes(links_);
+  }
+
+  /// Every colour takes in its neighbours': links <-> flows <-> groups <-> ranks.
+  void pass() {
+    Colours on_link(links_.size(), 0);
+    Colours on_rank(ranks_.size(), 0);
+    Colours new_flows(flows_.size());
+    Colours new_groups(groups_.size());
+    std::size_t g = 0;
+    std::size_t f = 0;
+    for (std::size_t c = 0; c < program_.communicators.size(); ++c) {
+      for (const auto& group : program_.communicators[c].groups) {
+        Colour members = 0;
+        for (const auto rank : group.members) {
+          members += mix(ranks_[static_cast<std::size_t>(rank)]);
+          on_rank[static_cast<std::size_t>(rank)] += join(c, groups_[g]);
+        }
+        Colour carried = 0;
+        for (const auto& flow : group.flows) {
+          Colour crossed = 0;
+          for (const auto link : flow.links) {
+            crossed += mix(links_[static_cast<std::size_t>(link)]);
+            on_link[static_cast<std::size_t>(link)] += mix(flows_[f]);
+          }
+          carried += mix(flows_[f]);
+          new_flows[f] = join(join(flows_[f], groups_[g]), crossed);
+          ++f;
+        }
+        new_groups[g] = join(join(groups_[g], members), carried);
+        ++g;
+      }
+    }
+    for (std::size_t i = 0; i < links_.size(); ++i) links_[i] = join(links_[i], on_link[i]);
+    for (std::size_t i = 0; i < ranks_.size(); ++i) ranks_[i] = join(ranks_[i], on_rank[i]);
+    flows_ = std::move(new_flows);
+    groups_ = std::move(new_groups);
+  }
+
+  const Program& program_;
+  Colours ranks_, groups_, flows_, links_;
+};
+
+}  // namespace
+
+Partition refine(const Program& program) { return Refinement(program).run(); }
+
+}  // namespace lockstep

@@ -1,0 +1,25 @@
+#pragma once
+/// Colour refinement (1-dimensional Weisfeiler-Leman) on the objects of a Program.
+#include <cstdint>
+#include <vector>
+
+#include "sim/program/program.hpp"
+
+namespace lockstep {
+
+/// Classes numbered from 0 in order of first appearance. Groups and flows are numbered communicator by
+/// communicator, group by group, in the program's order.
+struct Partition {
+  std::vector<std::int32_t> rank, group, flow, link;
+  std::int32_t ranks = 0, groups = 0, flows = 0, links = 0;  ///< how many classes of each
+};
+
+/// The coarsest partition such that
+///   ranks of a class have the same stage and speed, and belong, in every communicator, to groups of one class;
+///   groups of a class are of one communicator and have the same multiset of rank classes and of flow classes;
+///   flows of a class carry the same bytes in every phase of every collective, belong to groups of one class, and cross the same multiset of link classes;
+///   links of a class have the same capacity and carry the same multiset of flow classes.
+/// A rank's place in its group is no part of this: a collective starts and ends for all its members alike.
+[[nodiscard]] Partition refine(const Program& program);
+
+}  // namespace lockstep
