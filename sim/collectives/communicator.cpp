@@ -1,5 +1,7 @@
 #include "sim/collectives/communicator.hpp"
 
+#include <algorithm>
+
 namespace lockstep {
 
 Communicator make_communicator(const Mesh& mesh, const std::vector<std::string>& axes) {
@@ -13,7 +15,9 @@ Communicator make_communicator(const Mesh& mesh, const std::vector<std::string>&
     for (const auto& lane : group.lanes) {
       if (dimensions[static_cast<std::size_t>(lane.dimension)].shape == GroupDimension::Shape::ring) {
         Flow flow{slots.ring(lane.dimension, lane.direction), {}};
-        for (const auto& hop : lane.hops) flow.links.insert(flow.links.end(), hop.begin(), hop.end());
+        auto hops = lane.hops;
+        if (lane.direction < 0) std::reverse(hops.begin(), hops.end());  // hop i leads back from i + 1 to i
+        for (const auto& hop : hops) flow.links.insert(flow.links.end(), hop.begin(), hop.end());
         flows.flows.push_back(std::move(flow));
         continue;
       }

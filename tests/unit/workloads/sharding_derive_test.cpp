@@ -17,7 +17,8 @@ Derivation of(const char* text, const Sizes& sizes = small(), OneSided one_sided
 
 std::string text(const std::vector<DerivedCollective>& collectives) {
   std::string all;
-  for (const auto& collective : collectives) all += (all.empty() ? "" : "; ") + collective.to_string() + " " + std::to_string(collective.full_size.value());
+  for (const auto& collective : collectives)
+    all += (all.empty() ? "" : "; ") + collective.to_string() + " " + std::to_string(collective.full_size.value());
   return all;
 }
 
@@ -77,8 +78,8 @@ TEST(ShardingDerive, ContractedDimensionShardedOnBothSides) {
 TEST(ShardingDerive, ReduceScatterWhereTheResultStaysSharded) {
   expect(of("A[I, J_X] * B[J_X, K] -> C[I_X, K]"), "", "", "ReduceScatter_X C[I, K] {U_X} -> C[I_X, K] 16384");
   expect(of("A[I, J_X] * B[J_X, K] -> C[I, K_X]"), "", "", "ReduceScatter_X C[I, K] {U_X} -> C[I, K_X] 16384");
-  expect(of("A[I, J_XY] * B[J_XY, K] -> C[I_X, K]"), "",
-         "", "ReduceScatter_X C[I, K] {U_XY} -> C[I_X, K] {U_Y} 16384; AllReduce_Y C[I_X, K] {U_Y} -> C[I_X, K] 4096");
+  expect(of("A[I, J_XY] * B[J_XY, K] -> C[I_X, K]"), "", "",
+         "ReduceScatter_X C[I, K] {U_XY} -> C[I_X, K] {U_Y} 16384; AllReduce_Y C[I_X, K] {U_Y} -> C[I_X, K] 4096");
   expect(of("A[I, J_YX] * B[J_YX, K] -> C[I_XY, K]"), "", "", "ReduceScatter_XY C[I, K] {U_YX} -> C[I_XY, K] 16384");
 }
 
@@ -89,7 +90,8 @@ TEST(ShardingDerive, OneAxisOnBothKeptDimensions) {
   expect(derived, "", "AllGather_X B[J, K_X] -> B[J, K] 8192", "");
   EXPECT_EQ(derived.right[0].reason, "X shards both I of A and K of B");
   // Without a wish the smaller is gathered: A, and C is gathered where it has to be.
-  expect(of("A[I_X, J] * B[J, K_X] -> C[I, K]"), "AllGather_X A[I_X, J] -> A[I, J] 4096", "", "AllGather_X C[I, K_X] -> C[I, K] 16384");
+  expect(of("A[I_X, J] * B[J, K_X] -> C[I, K]"), "AllGather_X A[I_X, J] -> A[I, J] 4096", "",
+         "AllGather_X C[I, K_X] -> C[I, K] 16384");
 }
 
 // FSDP and tensor parallelism together: X on rows of A and on the contracted J of B, Y the other way round.
@@ -97,7 +99,8 @@ TEST(ShardingDerive, AxesUsedTwiceAcrossOperands) {
   expect(of("A[I_X, J_Y] * B[J_X, K_Y] -> C[I_X, K_Y]"), "AllGather_Y A[I_X, J_Y] -> A[I_X, J] 1024",
          "AllGather_X B[J_X, K_Y] -> B[J, K_Y] 4096", "");
   // Slicing is impossible where the axis already splits the other operand, whatever is asked for.
-  expect(of("A[I_X, J] * B[J_X, K] -> C[I_X, K]", small(), OneSided::slice), "", "AllGather_X B[J_X, K] -> B[J, K] 8192", "");
+  expect(of("A[I_X, J] * B[J_X, K] -> C[I_X, K]", small(), OneSided::slice), "",
+         "AllGather_X B[J_X, K] -> B[J, K] 8192", "");
 }
 
 TEST(ShardingDerive, WhatTheResultWantsIsCutFromTheOperands) {
@@ -115,20 +118,25 @@ TEST(ShardingDerive, AnAxisThatMovesIsAnAllToAll) {
 // B_XY -> B_Y: a rank's block of Y lies with many X, so the axes change places before the outer one can be gathered.
 TEST(ShardingDerive, AnOuterAxisIsExchangedInwardsBeforeItIsGathered) {
   const auto from = parse_tensor("C[I_XY, K]", axes);
-  EXPECT_EQ(text(settle(from, parse_tensor("C[I_X, K]", axes), small(), Bytes(2))), "AllGather_Y C[I_XY, K] -> C[I_X, K] 4096");
+  EXPECT_EQ(text(settle(from, parse_tensor("C[I_X, K]", axes), small(), Bytes(2))),
+            "AllGather_Y C[I_XY, K] -> C[I_X, K] 4096");
   EXPECT_EQ(text(settle(from, parse_tensor("C[I_Y, K]", axes), small(), Bytes(2))),
             "AllToAll_XY C[I_XY, K] -> C[I_YX, K] 16384; AllGather_X C[I_YX, K] -> C[I_Y, K] 8192");
-  EXPECT_EQ(text(settle(from, parse_tensor("C[I_YX, K]", axes), small(), Bytes(2))), "AllToAll_XY C[I_XY, K] -> C[I_YX, K] 16384");
+  EXPECT_EQ(text(settle(from, parse_tensor("C[I_YX, K]", axes), small(), Bytes(2))),
+            "AllToAll_XY C[I_XY, K] -> C[I_YX, K] 16384");
   // The order of outer axes does not concern the ranks that differ in the inner one.
-  EXPECT_EQ(settle(parse_tensor("C[I_XYZ, K]", axes), parse_tensor("C[I_YXZ, K]", axes), small(), Bytes(2))[0].axes, (AxisNames{"X", "Y"}));
-  EXPECT_EQ(settle(parse_tensor("C[I_XYZ, K]", axes), parse_tensor("C[I_XZY, K]", axes), small(), Bytes(2))[0].axes, (AxisNames{"Y", "Z"}));
+  EXPECT_EQ(settle(parse_tensor("C[I_XYZ, K]", axes), parse_tensor("C[I_YXZ, K]", axes), small(), Bytes(2))[0].axes,
+            (AxisNames{"X", "Y"}));
+  EXPECT_EQ(settle(parse_tensor("C[I_XYZ, K]", axes), parse_tensor("C[I_XZY, K]", axes), small(), Bytes(2))[0].axes,
+            (AxisNames{"Y", "Z"}));
 }
 
 TEST(ShardingDerive, SettlingTheSameIsFree) {
   for (const auto* same : {"C[I, K]", "C[I_X, K_Y]", "C[I_X, K] {U_Y}"}) {
     EXPECT_TRUE(settle(parse_tensor(same, axes), parse_tensor(same, axes), small(), Bytes(2)).empty()) << same;
   }
-  EXPECT_TRUE(settle(parse_tensor("C[I, K]", axes), parse_tensor("C[I_XY, K_Z]", axes), small(), Bytes(2)).empty()) << "a cut";
+  EXPECT_TRUE(settle(parse_tensor("C[I, K]", axes), parse_tensor("C[I_XY, K_Z]", axes), small(), Bytes(2)).empty())
+      << "a cut";
 }
 
 // 10 rows over 4: every rank holds and sends 3, so the array that moves has 12.
@@ -152,21 +160,28 @@ void expect_refused(const Einsum& einsum, const Sizes& sizes, const char* axis, 
 TEST(ShardingDerive, InvalidProductsNameTheAxis) {
   const ShardedTensor b{"B", {{"J", {}}, {"K", {}}}, {}};
   const ShardedTensor c{"C", {{"I", {}}, {"K", {}}}, {}};
-  expect_refused({{"A", {{"I", {"X"}}, {"J", {"X"}}}, {}}, b, c}, small(), "X", "mesh axis X is used twice in A[I_X, J_X]");
+  expect_refused({{"A", {{"I", {"X"}}, {"J", {"X"}}}, {}}, b, c}, small(), "X",
+                 "mesh axis X is used twice in A[I_X, J_X]");
   expect_refused({{"A", {{"I", {"Q"}}, {"J", {}}}, {}}, b, c}, small(), "Q", "mesh axis Q does not exist");
-  expect_refused(parse_einsum("A[I, J] {U_X} * B[J, K] -> C[I, K]", axes), small(), "X", "A[I, J] {U_X} is a partial sum where a product needs values");
-  expect_refused(parse_einsum("A[I, J] * B[J, K] -> C[I, K] {U_X}", axes), small(), "X", "C[I, K] {U_X} wants a partial sum over X that does not arise");
-  expect_refused(parse_einsum("A[I, J] * B[J, K] -> C[I]", axes), small(), "", "dimension K of B[J, K] is neither contracted nor in the result");
-  expect_refused(parse_einsum("A[I, J] * B[J, K] -> C[I, L]", axes), {{{"I", {2}}, {"J", {2}}, {"K", {2}}, {"L", {2}}}, {}}, "",
+  expect_refused(parse_einsum("A[I, J] {U_X} * B[J, K] -> C[I, K]", axes), small(), "X",
+                 "A[I, J] {U_X} is a partial sum where a product needs values");
+  expect_refused(parse_einsum("A[I, J] * B[J, K] -> C[I, K] {U_X}", axes), small(), "X",
+                 "C[I, K] {U_X} wants a partial sum over X that does not arise");
+  expect_refused(parse_einsum("A[I, J] * B[J, K] -> C[I]", axes), small(), "",
                  "dimension K of B[J, K] is neither contracted nor in the result");
-  expect_refused(parse_einsum("A[I, J] * B[J, K] -> C[I, K, L]", axes), {{{"I", {2}}, {"J", {2}}, {"K", {2}}, {"L", {2}}}, {}}, "",
+  expect_refused(parse_einsum("A[I, J] * B[J, K] -> C[I, L]", axes),
+                 {{{"I", {2}}, {"J", {2}}, {"K", {2}}, {"L", {2}}}, {}}, "",
+                 "dimension K of B[J, K] is neither contracted nor in the result");
+  expect_refused(parse_einsum("A[I, J] * B[J, K] -> C[I, K, L]", axes),
+                 {{{"I", {2}}, {"J", {2}}, {"K", {2}}, {"L", {2}}}, {}}, "",
                  "dimension L of C[I, K, L] is on neither operand");
   expect_refused(parse_einsum("A[I, Q] * B[Q, K] -> C[I, K]", axes), small(), "", "dimension Q has no size");
 }
 
 TEST(ShardingDerive, TokensAndHeadsThatAreNotDivided) {
   const Sizes sizes{{{"I", {10, true}}, {"J", {8}}, {"K", {8}}}, {{"X", 4}}};
-  expect_refused(parse_einsum("A[I_X, J] * B[J, K] -> C[I_X, K]", {"X"}), sizes, "X", "mesh axis X of size 4 does not divide I = 10 of A[I_X, J]");
+  expect_refused(parse_einsum("A[I_X, J] * B[J, K] -> C[I_X, K]", {"X"}), sizes, "X",
+                 "mesh axis X of size 4 does not divide I = 10 of A[I_X, J]");
 }
 
 }  // namespace

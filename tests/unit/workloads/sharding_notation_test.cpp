@@ -10,10 +10,12 @@ const AxisNames letters{"X", "Y", "Z"};
 const AxisNames words{"data", "fsdp", "tensor"};
 
 TEST(ShardingNotation, PrintsWhatItReads) {
-  for (const auto* text : {"In[B, D]", "In[B_X, D_Y]", "In[B_XY, D]", "In[B_YX, D_Z]", "Out[B, D] {U_X}", "Out[B_Z, D] {U_XY}", "W[D]"}) {
+  for (const auto* text :
+       {"In[B, D]", "In[B_X, D_Y]", "In[B_XY, D]", "In[B_YX, D_Z]", "Out[B, D] {U_X}", "Out[B_Z, D] {U_XY}", "W[D]"}) {
     EXPECT_EQ(parse_tensor(text, letters).to_string(), text);
   }
-  for (const auto* text : {"In[B_data, D_tensor]", "In[B_{data,fsdp}, D]", "Out[B, D_tensor] {U_{data,fsdp}}", "Wq[D_fsdp, N_tensor, H]"}) {
+  for (const auto* text : {"In[B_data, D_tensor]", "In[B_{data,fsdp}, D]", "Out[B, D_tensor] {U_{data,fsdp}}",
+                           "Wq[D_fsdp, N_tensor, H]"}) {
     EXPECT_EQ(parse_tensor(text, words).to_string(), text);
   }
   const auto* product = "In[B_X, D_Y] * Win[D_X, F_Y] -> Tmp[B_X, F_Y]";
@@ -21,7 +23,8 @@ TEST(ShardingNotation, PrintsWhatItReads) {
 }
 
 TEST(ShardingNotation, SpacesDoNotMatter) {
-  EXPECT_EQ(parse_tensor("  In [ B_{ data , fsdp } ,D ]{U_ tensor }  ", words).to_string(), "In[B_{data,fsdp}, D] {U_tensor}");
+  EXPECT_EQ(parse_tensor("  In [ B_{ data , fsdp } ,D ]{U_ tensor }  ", words).to_string(),
+            "In[B_{data,fsdp}, D] {U_tensor}");
   EXPECT_EQ(parse_einsum("A[I,J]*B[J,K]->C[I,K]", letters).to_string(), "A[I, J] * B[J, K] -> C[I, K]");
 }
 

@@ -49,7 +49,8 @@ constexpr std::int64_t b(const Index& at) { return 2 + 5 * at[0] * at[1] + at[1]
     for (const auto& index : block_of(einsum.result, rank, sizes)) {
       std::int64_t expected = 0;
       for (std::int64_t j = 0; j < sizes.dim("J"); ++j) expected += a({index[0], j}) * b({j, index[1]});
-      if (result.value(rank, index) != expected) return ::testing::AssertionFailure() << einsum.to_string() << " gives a wrong number";
+      if (result.value(rank, index) != expected)
+        return ::testing::AssertionFailure() << einsum.to_string() << " gives a wrong number";
     }
   }
   return ::testing::AssertionSuccess();
@@ -84,7 +85,8 @@ TEST(ShardingNumeric, ASampleOnThreeAxes) {
   const auto results = all_shardings(bare_c, axes);
   std::mt19937 random(20240607);
   for (int i = 0; i < 1500; ++i) {
-    const Einsum einsum{lefts[random() % lefts.size()], rights[random() % rights.size()], results[random() % results.size()]};
+    const Einsum einsum{lefts[random() % lefts.size()], rights[random() % rights.size()],
+                        results[random() % results.size()]};
     ASSERT_TRUE(right_on_every_rank(einsum, sizes, all_choices[i % 3]));
   }
 }
@@ -99,13 +101,16 @@ TEST(ShardingNumeric, PartialResults) {
         result.partial = {"X"};
         const auto* on_left = left.sharded_by("X");
         const auto* on_right = right.sharded_by("X");
-        if (on_left == nullptr || on_right == nullptr || on_left->name != "J" || on_left->axes != on_right->axes || on_right->name != "J") continue;
+        if (on_left == nullptr || on_right == nullptr || on_left->name != "J" || on_left->axes != on_right->axes ||
+            on_right->name != "J")
+          continue;
         ASSERT_TRUE(right_on_every_rank({left, right, result}, sizes, OneSided::fewer_bytes));
         ++partial;
       }
     }
   }
-  EXPECT_EQ(partial, (2 * 2 + 2) * 3);  // J_X on both with Y on I, K or neither; J_XY and J_YX; Y on I, K or neither of C
+  EXPECT_EQ(partial,
+            (2 * 2 + 2) * 3);  // J_X on both with Y on I, K or neither; J_XY and J_YX; Y on I, K or neither of C
 }
 
 // settle by itself: from every sharding, whole or partial, to every other.
@@ -119,7 +124,9 @@ TEST(ShardingNumeric, EverySettlementOnThreeAxes) {
       for (const auto& to : all_shardings(bare_c, {"X", "Y", "Z"})) {
         if (++settled % 7 != 0) continue;  // a seventh of them is enough, and every kind is among them
         // A partial sum: the rank at 0 holds the value, the others nothing.
-        DistributedArray array(from, sizes, [&](const Coordinates& rank, const Index& at) { return axis.empty() || rank.at(axis) == 0 ? a(at) : 0; });
+        DistributedArray array(from, sizes, [&](const Coordinates& rank, const Index& at) {
+          return axis.empty() || rank.at(axis) == 0 ? a(at) : 0;
+        });
         for (const auto& collective : settle(from, to, sizes, Bytes(1))) array.run(collective);
         array.slice(to);
         for (const auto& rank : all_ranks(sizes)) {

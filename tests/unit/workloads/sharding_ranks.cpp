@@ -58,7 +58,8 @@ std::vector<Coordinates> DistributedArray::group(const Coordinates& rank, const 
   std::vector<Coordinates> members;
   for (const auto& [other, unused] : parts_) {
     const bool same = std::all_of(rank.begin(), rank.end(), [&, &peer = other](const auto& coordinate) {
-      return std::find(axes.begin(), axes.end(), coordinate.first) != axes.end() || peer.at(coordinate.first) == coordinate.second;
+      return std::find(axes.begin(), axes.end(), coordinate.first) != axes.end() ||
+             peer.at(coordinate.first) == coordinate.second;
     });
     if (same) members.push_back(other);
   }
@@ -82,7 +83,8 @@ void DistributedArray::run(const DerivedCollective& collective) {
       const auto [sum, holders] = sum_and_holders[index];
       const auto due = sums ? static_cast<std::int64_t>(members.size()) : 1;
       if (holders != due) {
-        ADD_FAILURE() << collective.to_string() << ": an element has " << holders << " holders in its group, not " << due;
+        ADD_FAILURE() << collective.to_string() << ": an element has " << holders << " holders in its group, not "
+                      << due;
         return;
       }
       after[rank][index] = sum;
@@ -101,7 +103,9 @@ void DistributedArray::run(const DerivedCollective& collective) {
       case CollectiveKind::point_to_point: ADD_FAILURE() << "never derived: " << collective.to_string();
     }
     // full_size is the group's whole array: all shards along the axes together (elements of 1 byte here).
-    const auto whole = collective.kind == CollectiveKind::all_gather || collective.kind == CollectiveKind::all_to_all ? holds * (holds == held ? n : 1) : held;
+    const auto whole = collective.kind == CollectiveKind::all_gather || collective.kind == CollectiveKind::all_to_all
+                           ? holds * (holds == held ? n : 1)
+                           : held;
     EXPECT_EQ(collective.full_size.value(), whole) << collective.to_string();
   }
   parts_ = std::move(after);
@@ -114,7 +118,8 @@ std::int64_t DistributedArray::value(const Coordinates& rank, const Index& index
   return sum;
 }
 
-DistributedArray multiply(const Einsum& local, const DistributedArray& left, const DistributedArray& right, const Sizes& sizes) {
+DistributedArray multiply(const Einsum& local, const DistributedArray& left, const DistributedArray& right,
+                          const Sizes& sizes) {
   // left is [I, J], right is [J, K]
   return DistributedArray(local.result, sizes, [&](const Coordinates& rank, const Index& index) {
     std::int64_t sum = 0;

@@ -12,8 +12,8 @@
 
 namespace lockstep::test {
 
-using Index = std::vector<std::int64_t>;           ///< by dimension, in the tensor's order
-using Part = std::map<Index, std::int64_t>;        ///< what one rank holds of an array, at its global places
+using Index = std::vector<std::int64_t>;                  ///< by dimension, in the tensor's order
+using Part = std::map<Index, std::int64_t>;               ///< what one rank holds of an array, at its global places
 using Coordinates = std::map<std::string, std::int64_t>;  ///< of a rank on the mesh
 
 /// All ranks of the mesh that `sizes` describes.
@@ -26,7 +26,8 @@ class DistributedArray {
  public:
   /// Cut from whole values, which `value` gives.
   template <class Value>
-  DistributedArray(ShardedTensor sharding, const Sizes& sizes, const Value& value) : sharding_(std::move(sharding)), sizes_(sizes) {
+  DistributedArray(ShardedTensor sharding, const Sizes& sizes, const Value& value)
+      : sharding_(std::move(sharding)), sizes_(sizes) {
     for (const auto& rank : all_ranks(sizes)) {
       auto& part = parts_[rank];
       for (const auto& index : block_of(sharding_, rank, sizes)) part[index] = value(rank, index);
@@ -52,6 +53,7 @@ class DistributedArray {
 };
 
 /// One matrix product on every rank, from the blocks it holds and nothing else.
-DistributedArray multiply(const Einsum& local, const DistributedArray& left, const DistributedArray& right, const Sizes& sizes);
+DistributedArray multiply(const Einsum& local, const DistributedArray& left, const DistributedArray& right,
+                          const Sizes& sizes);
 
 }  // namespace lockstep::test

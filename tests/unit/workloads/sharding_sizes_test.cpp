@@ -6,7 +6,9 @@
 namespace lockstep {
 namespace {
 
-Sizes sizes(std::map<std::string, DimSize> dims, std::map<std::string, std::int64_t> axes) { return {std::move(dims), std::move(axes)}; }
+Sizes sizes(std::map<std::string, DimSize> dims, std::map<std::string, std::int64_t> axes) {
+  return {std::move(dims), std::move(axes)};
+}
 
 std::int64_t ranks(const Sizes& of) {
   std::int64_t product = 1;

@@ -1,0 +1,129 @@
+// The phases that the engine runs and the closed form must tell the same time: every phase takes
+// latency + max over its slots of bytes x sharing / link.
+#include <gtest/gtest.h>
+
+#include "tests/unit/collectives/small_groups.hpp"
+
+namespace lockstep::test {
+namespace {
+
+const Bytes v(48'000'000);
+
+double time_of(const Phase& phase, const Dimensions& dimensions) {
+  double longest = 0;
+  for (int d = 0; d < static_cast<int>(dimensions.size()); ++d) {
+    const auto& shape = dimensions[static_cast<std::size_t>(d)];
+    for (const int direction : {+1, -1}) {
+      for (int at = 0; at < shape.members; ++at) {
+        longest = std::max(longest, leaving(phase, dimensions, d, direction, at) * shape.sharing / shape.link.value());
+      }
+    }
+  }
+  return phase.latency.value() + longest;
+}
+
+TEST(PlanAndCost, AgreeForEveryKindAndGroup) {
+  for (const auto& dimensions : many_groups()) {
+    for (const auto kind : all_collective_kinds) {
+      double total = 0;
+      for (const auto& phase : plan(kind, dimensions, v)) total += time_of(phase, dimensions);
+      const double closed = cost(kind, dimensions, v).value();
+      ASSERT_NEAR(total, closed, 1e-12 * closed) << name(kind) << " on " << describe(dimensions);
+    }
+  }
+}
+
+TEST(PlanAndCost, EveryPhaseHasABytesEntryForEverySlot) {
+  for (const auto& dimensions : many_groups()) {
+    std::int32_t slots = 0;
+    for (const auto& d : dimensions) slots += d.shape == Shape::ring ? 2 : 2 * (d.members - 1);
+    EXPECT_EQ(SlotLayout(dimensions).total, slots);
+    for (const auto kind : all_collective_kinds) {
+      for (const auto& phase : plan(kind, dimensions, v))
+        ASSERT_EQ(static_cast<std::int32_t>(phase.slot_bytes.size()), slots) << name(kind);
+    }
+  }
+}
+
+TEST(PlanAndCost, SlotsAreNumberedOnceEach) {
+  const Dimensions dimensions{line(4), ring(5), line(2)};
+  const SlotLayout slots(dimensions);
+  std::vector<std::int32_t> all;
+  for (const int direction : {+1, -1}) {
+    for (int i = 0; i < 3; ++i) all.push_back(slots.hop(0, direction, i));
+    all.push_back(slots.ring(1, direction));
+    all.push_back(slots.hop(2, direction, 0));
+  }
+  std::sort(all.begin(), all.end());
+  for (std::int32_t i = 0; i < slots.total; ++i) EXPECT_EQ(all[static_cast<std::size_t>(i)], i);
+  EXPECT_EQ(all.size(), static_cast<std::size_t>(slots.total));
+}
+
+TEST(PlanAndCost, AllReduceIsReduceScatterThenAllGather) {
+  for (const auto& dimensions : many_groups()) {
+    const double parts = cost(CollectiveKind::reduce_scatter, dimensions, v).value() +
+                         cost(CollectiveKind::all_gather, dimensions, v).value();
+    ASSERT_DOUBLE_EQ(cost(CollectiveKind::all_reduce, dimensions, v).value(), parts) << describe(dimensions);
+    const auto phases = plan(CollectiveKind::all_reduce, dimensions, v);
+    ASSERT_EQ(phases.size(), 2U);
+    EXPECT_EQ(phases[0].slot_bytes, plan(CollectiveKind::reduce_scatter, dimensions, v)[0].slot_bytes);
+    EXPECT_EQ(phases[1].slot_bytes, plan(CollectiveKind::all_gather, dimensions, v)[0].slot_bytes);
+  }
+}
+
+// T = V (X-1)/(X 2W) + ceil(X/2) alpha on a ring, V (X-1)/(X W) + (X-1) alpha on a line.
+TEST(PlanAndCost, ClosedFormsOfOneDimension) {
+  const double bytes = static_cast<double>(v.value());
+  EXPECT_DOUBLE_EQ(cost(CollectiveKind::all_gather, {ring(8)}, v).value(), bytes * 7 / 8 / 200e9 + 4e-6);
+  EXPECT_DOUBLE_EQ(cost(CollectiveKind::all_gather, {ring(5)}, v).value(), bytes * 4 / 5 / 200e9 + 3e-6);
+  EXPECT_DOUBLE_EQ(cost(CollectiveKind::all_gather, {line(8)}, v).value(), bytes * 7 / 8 / 100e9 + 7e-6);
+  // Two interleaved rings share every link, and each hop is two links long.
+  EXPECT_DOUBLE_EQ(cost(CollectiveKind::all_gather, {ring(8, 2)}, v).value(), bytes * 7 / 8 / 100e9 + 8e-6);
+  EXPECT_DOUBLE_EQ(cost(CollectiveKind::broadcast, {ring(8)}, v).value(), bytes / 200e9 + 7e-6);
+  EXPECT_DOUBLE_EQ(cost(CollectiveKind::reduce, {line(4)}, v).value(), bytes / 100e9 + 3e-6);
+  EXPECT_DOUBLE_EQ(cost(CollectiveKind::point_to_point, {ring(8)}, v).value(), bytes / 100e9 + 1e-6);
+}
+
+// k equal rings gather k times as fast (up to the (N-1)/N of what is gathered).
+TEST(PlanAndCost, BandwidthOfSeveralAxesAddsUp) {
+  const double bytes = static_cast<double>(v.value());
+  EXPECT_DOUBLE_EQ(cost(CollectiveKind::all_gather, {ring(4), ring(4), ring(4)}, v).value(),
+                   bytes * 63 / 64 / 600e9 + 6e-6);
+  EXPECT_DOUBLE_EQ(cost(CollectiveKind::all_gather, {ring(4), line(4)}, v).value(), bytes * 15 / 16 / 300e9 + 5e-6);
+  EXPECT_DOUBLE_EQ(book_cost(CollectiveKind::all_gather, {ring(4), ring(4), ring(4)}, v).value(), bytes / 600e9);
+}
+
+TEST(PlanAndCost, AGroupOfOneCostsNothing) {
+  for (const auto kind : all_collective_kinds) {
+    EXPECT_TRUE(plan(kind, {}, v).empty());
+    EXPECT_EQ(cost(kind, {}, v), Seconds(0));
+    EXPECT_EQ(book_cost(kind, {}, v), Seconds(0));
+  }
+  EXPECT_EQ(members({}), 1);
+  EXPECT_EQ(algorithm_name(CollectiveKind::all_gather, {}), "none");
+}
+
+// The book's form neglects latency and (X-1)/X, so it is a bound from above on the bandwidth part of a long ring.
+TEST(PlanAndCost, BookFormIsTheLimitOfLongRings) {
+  auto long_ring = ring(1024);
+  long_ring.hop_latency = Seconds(0);
+  for (const auto kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce,
+                          CollectiveKind::all_to_all}) {
+    const double ratio = cost(kind, {long_ring}, v) / book_cost(kind, {long_ring}, v);
+    EXPECT_LE(ratio, 1.0) << name(kind);
+    EXPECT_NEAR(ratio, 1, 1.0 / 1024 + 1e-12) << name(kind);
+  }
+}
+
+// Bus bandwidth as nccl-tests define it: 2(n-1)/n, (n-1)/n, 1.
+TEST(PlanAndCost, BusFactors) {
+  EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::all_reduce, 8), 1.75);
+  EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::all_gather, 8), 0.875);
+  EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::reduce_scatter, 4), 0.75);
+  EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::all_to_all, 4), 0.75);
+  EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::broadcast, 8), 1);
+  EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::reduce, 8), 1);
+}
+
+}  // namespace
+}  // namespace lockstep::test
