@@ -18,8 +18,8 @@ struct Bucketing {
 struct StepOptions {
   std::int64_t microbatches = 1;
   int prefetch = 1;               ///< blocks whose weights may be gathered ahead of the one that computes
-  Bucketing weight_buckets;       ///< matrix or layer
-  Bucketing gradient_buckets;
+  Bucketing weight_buckets{};      ///< matrix or layer
+  Bucketing gradient_buckets{};
   bool optimizer_barrier = true;  ///< no update before all gradients are reduced
   Bytes gradient_element{2};
   Bytes optimizer_state_per_parameter{8};

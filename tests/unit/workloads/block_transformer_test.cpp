@@ -1,0 +1,190 @@
+// The Transformer layer under tensor and fully sharded parallelism. B = 16 sequences of T = 8 tokens, D = 32:
+// the residual stream X[B, T, D] has 2BTD = 8192 bytes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/unit/workloads/small_models.hpp"
+
+namespace lockstep::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::UnorderedElementsAre;
+
+std::vector<std::string> along(const std::vector<std::string>& collectives, const std::string& axis) {
+  std::vector<std::string> result;
+  for (const auto& text : collectives) {
+    if (text.find("_" + axis + " ") != std::string::npos) result.push_back(text);
+  }
+  return result;
+}
+
+// Sequence parallel: the stream is split over T, so an all-gather enters and a reduce-scatter leaves each of the
+// two tensor-parallel regions; backward the same by transposition. Q, K, V (gate, up) share one gather.
+TEST(TransformerBlock, SequenceParallel) {
+  const auto layer = derived(transformer(), Parallel{.tensor = 4}).layer();
+  EXPECT_THAT(collectives(layer.forward), ElementsAre("AllGather_tensor A 8192", "ReduceScatter_tensor Y 8192",
+                                                      "AllGather_tensor M 8192", "ReduceScatter_tensor E 8192"));
+  EXPECT_THAT(collectives(layer.backward), ElementsAre("AllGather_tensor dE 8192", "ReduceScatter_tensor dM 8192",
+                                                       "AllGather_tensor dY 8192", "ReduceScatter_tensor dA 8192"));
+}
+
+// Without it the stream is whole on every rank: 2 all-reduces forward, 2 backward, of the same bytes.
+TEST(TransformerBlock, TensorParallelWithoutSequenceParallel) {
+  const auto layer = derived(transformer(), Parallel{.tensor = 4, .sequence_parallel = false}).layer();
+  EXPECT_THAT(collectives(layer.forward), ElementsAre("AllReduce_tensor Y 8192", "AllReduce_tensor E 8192"));
+  EXPECT_THAT(collectives(layer.backward), ElementsAre("AllReduce_tensor dM 8192", "AllReduce_tensor dA 8192"));
+}
+
+// Gathered again instead of kept: A and M once more, each for all of its weight gradients.
+TEST(TransformerBlock, SequenceParallelGatheringAgain) {
+  const auto layer = derived(transformer(), Parallel{.tensor = 4}, {.share_activation_gathers = false}).layer();
+  EXPECT_THAT(
+      collectives(layer.backward),
+      UnorderedElementsAre("AllGather_tensor dE 8192", "ReduceScatter_tensor dM 8192", "AllGather_tensor M 8192",
+                           "AllGather_tensor dY 8192", "ReduceScatter_tensor dA 8192", "AllGather_tensor A 8192"));
+}
+
+// Norm weights are whole on every rank but see only its tokens: their gradients are summed over tensor.
+TEST(TransformerBlock, NormGradientsAreSummedOverTheSequenceSplit) {
+  const auto layer = derived(transformer(), Parallel{.tensor = 4}).layer();
+  for (const auto& update : layer.weights) {
+    if (update.weight.starts_with("Wnorm")) {
+      ASSERT_EQ(update.each_microbatch.size(), 1U);
+      EXPECT_EQ(update.each_microbatch[0].to_string(),
+                "AllReduce_tensor d" + update.weight + "[D] {U_tensor} -> d" + update.weight + "[D]");
+    } else {
+      EXPECT_TRUE(update.each_microbatch.empty()) << update.weight;
+    }
+  }
+}
+
+// Grouped queries: K and V have 4 of the 8 heads, so their weights and gathers are half of Wq's; 8-way is too much.
+TEST(TransformerBlock, GroupedQueries) {
+  const auto layer = derived(transformer(), Parallel{.fsdp = 4}).layer();
+  EXPECT_THAT(collectives(layer.forward),
+              ElementsAre("AllGather_fsdp Wnorm1 64", "AllGather_fsdp Wq 2048", "AllGather_fsdp Wk 1024",
+                          "AllGather_fsdp Wv 1024", "AllGather_fsdp Wo 2048", "AllGather_fsdp Wnorm2 64",
+                          "AllGather_fsdp Wgate 8192", "AllGather_fsdp Wup 8192", "AllGather_fsdp Wdown 8192"));
+  try {
+    (void)derived(transformer(), Parallel{.tensor = 8});
+    FAIL() << "accepted";
+  } catch (const ShardingError& error) {
+    EXPECT_EQ(error.axis(), "tensor");
+    EXPECT_THAT(error.what_is_wrong(), ::testing::HasSubstr("does not divide K = 4"));
+  }
+}
+
+// FSDP: every weight is gathered once forward and once backward and its gradient scattered once: 3 x its bytes.
+TEST(TransformerBlock, EveryWeightIsGatheredOncePerPass) {
+  for (const std::int64_t tensor : {1, 4}) {
+    const auto model = transformer();
+    const auto all = derived(model, Parallel{.fsdp = 2, .tensor = tensor});
+    for (const auto& block : all.kinds) {
+      std::map<std::string, std::int64_t> bytes;  // by weight, full_size of all of its collectives over fsdp
+      for (const auto& update : block.weights) bytes[update.weight] = 0;
+      for (const auto* pass : {&block.forward, &block.backward}) {
+        std::map<std::string, int> times;
+        for (const auto& step : *pass) {
+          if (step.kind != BlockStep::Kind::collective || step.role != CollectiveRole::weight) continue;
+          const auto weight = step.name.substr(step.name.find(' ') + 1);
+          EXPECT_EQ(++times[weight], 1) << weight;
+          bytes[weight] += step.full_size.value();
+        }
+      }
+      for (const auto& update : block.weights) {
+        std::int64_t scattered = 0;
+        for (const auto& derived : update.each_microbatch) {
+          if (derived.kind == CollectiveKind::reduce_scatter && derived.axes == AxisNames{"fsdp"})
+            scattered += derived.full_size.value();
+        }
+        if (update.weight == "Wembed") continue;  // looked up, not multiplied
+        EXPECT_EQ(bytes[update.weight], 2 * 2 * update.stored.value()) << update.weight;
+        EXPECT_EQ(scattered, 2 * update.stored.value()) << update.weight;
+      }
+    }
+  }
+}
+
+// FSDP and sequence-parallel tensor parallelism: the activation collectives of one, 1/X as large, and the weights' of
+// the other, 1/Y.
+TEST(TransformerBlock, BothAtOnce) {
+  const auto layer = derived(transformer(), Parallel{.fsdp = 2, .tensor = 4}).layer();
+  const auto forward = collectives(layer.forward);
+  EXPECT_THAT(along(forward, "tensor"), ElementsAre("AllGather_tensor A 4096", "ReduceScatter_tensor Y 4096",
+                                                    "AllGather_tensor M 4096", "ReduceScatter_tensor E 4096"));
+  EXPECT_THAT(along(forward, "fsdp"), ::testing::Contains("AllGather_fsdp Wq 512"));
+  EXPECT_EQ(along(forward, "tensor").size() + along(forward, "fsdp").size(), forward.size());
+}
+
+// Vocabulary parallel: the embedding's rows are summed onto the stream, the logits stay split, and the loss needs
+// 3 fp32 statistics of every token: 4 x 3 x BT bytes.
+TEST(TransformerBlock, VocabularyParallelEmbeddingAndLoss) {
+  const auto all = derived(transformer(), Parallel{.tensor = 4});
+  EXPECT_THAT(collectives(all.kinds[0].forward), ElementsAre("ReduceScatter_tensor X 8192"));
+  EXPECT_THAT(collectives(all.kinds[2].forward),
+              ElementsAre("AllGather_tensor Xf 8192", "AllReduce_tensor Logitsstat 1536"));
+}
+
+// A tied unembedding's gradient belongs to the embedding, which owns the weight.
+TEST(TransformerBlock, TiedEmbeddings) {
+  auto model = transformer();
+  model.tied_embeddings = true;
+  const auto all = derived(model, Parallel{.fsdp = 4});
+  ASSERT_EQ(all.kinds[2].tied_gradients.size(), 1U);
+  EXPECT_EQ(all.kinds[2].tied_gradients[0].weight, "Wembed");
+  EXPECT_EQ(all.kinds[2].backward[static_cast<std::size_t>(all.kinds[2].tied_gradients[0].step)].name,
+            "unembedding weight gradient");
+  for (const auto& update : all.kinds[2].weights) EXPECT_NE(update.weight, "Wembed");
+}
+
+// Context parallel: queries split over T need all keys and values, which are gathered; their gradients, of which every
+// slice of the queries makes a part, are scattered back. Also where the keys cross whole.
+TEST(TransformerBlock, KeysAndValuesAlongASplitSequence) {
+  const Parallel parallel{.data = 4};
+  auto plan = plan_for(blocks_of(transformer()), Parallel{});
+  for (auto& [name, tensor] : plan.activations) {
+    if (auto* t = tensor.find("T")) t->axes = {"data"};
+  }
+  auto layer = derived(transformer(), plan, parallel).layer();
+  EXPECT_THAT(collectives(layer.forward), ElementsAre("AllGather_data K 4096", "AllGather_data V 4096"));
+  EXPECT_THAT(collectives(layer.backward),
+              UnorderedElementsAre("ReduceScatter_data dK 4096", "ReduceScatter_data dV 4096"));
+
+  plan.activations["K"].find("T")->axes.clear();
+  plan.activations["V"].find("T")->axes.clear();
+  layer = derived(transformer(), plan, parallel).layer();
+  EXPECT_THAT(collectives(layer.forward), ElementsAre("AllGather_data K 4096", "AllGather_data V 4096"));
+  EXPECT_THAT(collectives(layer.backward),
+              ::testing::IsSupersetOf({"AllReduce_data dK 4096", "AllReduce_data dV 4096"}));
+}
+
+TEST(TransformerBlock, HeadsMustBeSplitAlike) {
+  const Parallel parallel{.tensor = 4};
+  auto plan = plan_for(blocks_of(transformer()), parallel);
+  plan.activations["K"].find("K")->axes.clear();
+  try {
+    (void)derived(transformer(), plan, parallel);
+    FAIL() << "accepted";
+  } catch (const ShardingError& error) {
+    EXPECT_EQ(error.axis(), "tensor");
+    EXPECT_THAT(error.what_is_wrong(), ::testing::HasSubstr("split the heads differently"));
+  }
+}
+
+// A norm over a split D reduces one fp32 number per token, 4BT bytes, forward and backward.
+TEST(TransformerBlock, NormOverASplitDimension) {
+  const Parallel parallel{.tensor = 4};
+  auto plan = plan_for(blocks_of(transformer()), Parallel{});
+  for (const auto* name : {"X", "Xnext", "R", "Y", "E"}) plan.activations[name].find("D")->axes = {"tensor"};
+  const auto layer = derived(transformer(), plan, parallel).layer();
+  EXPECT_THAT(along(collectives(layer.forward), "tensor"),
+              ::testing::IsSupersetOf({"AllReduce_tensor Xstat 512", "AllReduce_tensor Rstat 512"}));
+  EXPECT_THAT(along(collectives(layer.backward), "tensor"),
+              ::testing::IsSupersetOf({"AllReduce_tensor dXstat 512", "AllReduce_tensor dRstat 512"}));
+}
+
+}  // namespace
+}  // namespace lockstep::test

@@ -1,0 +1,90 @@
+#pragma once
+/// Small models under plans, derived and expanded in one call each.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "workloads/build_step.hpp"
+
+namespace lockstep::test {
+
+inline constexpr std::int64_t D = 32, F = 128;
+
+inline Model two_matmuls(std::int64_t layers = 2) {
+  Model model;
+  model.layers = layers;
+  model.d_model = D;
+  model.d_ff = F;
+  model.attention = false;
+  return model;
+}
+
+/// N = 8 query heads on K = 4 of H = 4, gated, RMS norms, V = 96.
+inline Model transformer(std::int64_t layers = 2) {
+  Model model = two_matmuls(layers);
+  model.attention = true;
+  model.heads = 8;
+  model.kv_heads = 4;
+  model.head_size = 4;
+  model.vocabulary = 96;
+  return model;
+}
+
+struct Derived {
+  std::vector<DerivedBlock> kinds;
+  std::vector<int> order;
+  std::int64_t ranks;
+  std::int64_t tokens;  ///< of one microbatch
+
+  [[nodiscard]] const DerivedBlock& layer() const { return kinds.size() == 1 ? kinds[0] : kinds[1]; }
+  [[nodiscard]] StepGraph step(const StepOptions& options = {}) const { return build_step(kinds, order, options); }
+};
+
+inline Sizes sizes_on(const Model& model, const Parallel& parallel, std::int64_t sequences, std::int64_t length) {
+  auto sizes = sizes_of(model, sequences, length);
+  sizes.axes = {{"data", parallel.data}, {"fsdp", parallel.fsdp}, {"tensor", parallel.tensor}};
+  return sizes;
+}
+
+inline Derived derived(const Model& model, const Plan& plan, const Parallel& parallel, const DerivePolicy& policy = {},
+                       std::int64_t sequences = 16, std::int64_t length = 8) {
+  const auto blocks = blocks_of(model);
+  const auto sizes = sizes_on(model, parallel, sequences, length);
+  Derived result{{}, blocks.order, parallel.data * parallel.fsdp * parallel.tensor, sequences * length};
+  const Block* before = nullptr;
+  for (const auto& block : blocks.kinds) {
+    const auto& arriving = before != nullptr ? before->output : block.input;
+    result.kinds.push_back(
+        derive_block(block, plan, sizes, arriving.empty() ? ShardedTensor{} : plan.activations.at(arriving), policy));
+    before = &block;
+  }
+  return result;
+}
+
+inline Derived derived(const Model& model, const Parallel& parallel, const DerivePolicy& policy = {}) {
+  return derived(model, plan_for(blocks_of(model), parallel), parallel, policy);
+}
+
+/// "AllGather_fsdp Win 8192" for every collective of a pass, in order.
+inline std::vector<std::string> collectives(const std::vector<BlockStep>& steps) {
+  std::vector<std::string> result;
+  for (const auto& step : steps) {
+    if (step.kind == BlockStep::Kind::collective)
+      result.push_back(step.name + " " + std::to_string(step.full_size.value()));
+  }
+  return result;
+}
+
+/// What the book counts: an all-reduce moves its array twice.
+inline std::int64_t book_bytes(CollectiveKind kind, Bytes full_size) {
+  return full_size.value() * (kind == CollectiveKind::all_reduce ? 2 : 1);
+}
+inline std::int64_t book_bytes(const std::vector<BlockStep>& steps) {
+  std::int64_t sum = 0;
+  for (const auto& step : steps) {
+    if (step.kind == BlockStep::Kind::collective) sum += book_bytes(step.collective, step.full_size);
+  }
+  return sum;
+}
+
+}  // namespace lockstep::test
