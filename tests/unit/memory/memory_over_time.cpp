@@ -1,0 +1,62 @@
+#include "tests/unit/memory/memory_over_time.hpp"
+
+#include <spdlog/logger.h>
+
+#include <algorithm>
+
+#include "sim/program/lower.hpp"
+
+namespace lockstep::test {
+namespace {
+
+Timeline run_alone(const Scenario& scenario, const Preparation& preparation) {
+  spdlog::logger silent("test");
+  const auto program = lower_one_rank(preparation.step, *preparation.mesh, rates_of(scenario));
+  return run(program, {EngineKind::reference, {}}, silent).timeline;
+}
+
+}  // namespace
+
+std::filesystem::path test_scenario(const std::string& file) {
+  return std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "tests/data/scenarios" / file;
+}
+
+OneRank::OneRank(const std::string& file, const std::vector<KeyOverride>& overrides)
+    : scenario(load_scenario(test_scenario(file), overrides)),
+      preparation(prepare(scenario)),
+      timeline(run_alone(scenario, preparation)),
+      memory(memory_of(preparation.step, timeline, 0, preparation.cluster->chip().memory)) {}
+
+Bytes OneRank::held(MemoryKind kind, Seconds time) const {
+  Bytes sum(0);
+  for (const auto& buffer : step().buffers) {
+    if (buffer.kind != kind) continue;
+    const auto span = timeline.span(buffer.producer, 0);
+    Seconds until = span.end;
+    for (const auto reader : buffer.readers) until = std::max(until, timeline.span(reader, 0).end);
+    if (span.start <= time && time < until) sum += buffer.size;
+  }
+  return sum;
+}
+
+std::vector<Seconds> OneRank::ends_of(StepPass pass) const {
+  std::vector<Seconds> ends;
+  for (OpId id = 0; id < step().size(); ++id) {
+    const auto& op = step().op(id);
+    if (op.kind == StepOp::Kind::compute && op.pass == pass) ends.push_back(timeline.span(id, 0).end);
+  }
+  std::sort(ends.begin(), ends.end());
+  return ends;
+}
+
+Bytes OneRank::accumulated_gradients() const {
+  Bytes sum(0);
+  for (const auto& buffer : step().buffers) {
+    const bool updated = std::any_of(buffer.readers.begin(), buffer.readers.end(),
+                                     [&](OpId reader) { return step().op(reader).pass == StepPass::update; });
+    if (buffer.kind == MemoryKind::gradients && updated) sum += buffer.size;
+  }
+  return sum;
+}
+
+}  // namespace lockstep::test

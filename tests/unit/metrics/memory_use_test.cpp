@@ -1,0 +1,76 @@
+// A buffer lives from the start of its producer to the end of its last reader; the peak is the largest sum.
+#include <gtest/gtest.h>
+
+#include "tests/unit/metrics/drawn_step.hpp"
+
+namespace lockstep {
+namespace {
+
+using test::DrawnStep;
+
+constexpr Bytes plenty{1000};
+
+// a (10 B) is held 0..5, b (20 B) 2..5, c (5 B) 5..6; weights and optimizer, 7 B, throughout: peak 37 at 2.
+TEST(MemoryUseTest, PeaksWhereMostBuffersMeet) {
+  DrawnStep drawn(1);
+  const auto a = drawn.compute({{0, 2}});
+  const auto b = drawn.compute({{2, 3}});
+  const auto c = drawn.compute({{3, 5}});
+  const auto d = drawn.compute({{5, 6}});
+  drawn.step.weights = Bytes(3);
+  drawn.step.optimizer = Bytes(4);
+  drawn.step.buffers = {{MemoryKind::activations, Bytes(10), a, {b, c}},
+                        {MemoryKind::gradients, Bytes(20), b, {c}},
+                        {MemoryKind::other, Bytes(5), d, {}}};
+  const auto use = memory_of(drawn.step, drawn.timeline(), 0, plenty);
+  EXPECT_EQ(use.peak.value(), 37);
+  EXPECT_DOUBLE_EQ(use.peak_at.value(), 2);
+  EXPECT_EQ(use.weights.value(), 3);
+  EXPECT_EQ(use.optimizer.value(), 4);
+  EXPECT_EQ(use.activations.value(), 10);
+  EXPECT_EQ(use.gradients.value(), 20);
+  EXPECT_EQ(use.other.value(), 0);
+}
+
+// What ends at an instant is freed before what begins there is taken: 10 then 12, never 22.
+TEST(MemoryUseTest, HandsOverWithoutHoldingBoth) {
+  DrawnStep drawn(1);
+  const auto a = drawn.compute({{0, 1}});
+  const auto b = drawn.compute({{1, 2}});
+  drawn.step.buffers = {{MemoryKind::activations, Bytes(10), a, {}}, {MemoryKind::activations, Bytes(12), b, {}}};
+  EXPECT_EQ(memory_of(drawn.step, drawn.timeline(), 0, plenty).peak.value(), 12);
+}
+
+// A gathered weight counts as weights while it is there.
+TEST(MemoryUseTest, GatheredWeightsComeOnTopOfTheStored) {
+  DrawnStep drawn(1);
+  const auto gather = drawn.collective({"x"}, {{0, 1}});
+  drawn.step.weights = Bytes(100);
+  drawn.step.buffers = {{MemoryKind::weights, Bytes(800), gather, {}}};
+  const auto use = memory_of(drawn.step, drawn.timeline(), 0, plenty);
+  EXPECT_EQ(use.weights.value(), 900);
+  EXPECT_EQ(use.peak.value(), 900);
+}
+
+TEST(MemoryUseTest, FitsExactlyToTheLastByte) {
+  DrawnStep drawn(1);
+  drawn.compute({{0, 1}});
+  drawn.step.weights = Bytes(1000);
+  EXPECT_TRUE(memory_of(drawn.step, drawn.timeline(), 0, Bytes(1000)).fits);
+  EXPECT_FALSE(memory_of(drawn.step, drawn.timeline(), 0, Bytes(999)).fits);
+  EXPECT_EQ(memory_of(drawn.step, drawn.timeline(), 0, Bytes(999)).capacity.value(), 999);
+}
+
+// Rank 1 does not run the producer, so it holds nothing; rank 0's reader of another rank does not prolong.
+TEST(MemoryUseTest, IsOfOneRank) {
+  DrawnStep drawn(2);
+  const auto a = drawn.compute({{0, 1}, {-1, -1}});
+  const auto b = drawn.compute({{-1, -1}, {0, 9}});
+  const auto c = drawn.compute({{1, 2}, {-1, -1}});
+  drawn.step.buffers = {{MemoryKind::activations, Bytes(10), a, {b}}, {MemoryKind::activations, Bytes(6), c, {}}};
+  EXPECT_EQ(memory_of(drawn.step, drawn.timeline(), 0, plenty).peak.value(), 10);
+  EXPECT_EQ(memory_of(drawn.step, drawn.timeline(), 1, plenty).peak.value(), 0);
+}
+
+}  // namespace
+}  // namespace lockstep
