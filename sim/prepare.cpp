@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-constexpr double most_operations = 20e6;         // vertices of one step graph
+constexpr double most_operations = 5e6;          // vertices of one step graph, about 1 kB each
 constexpr double most_rank_operations = 4e9;     // operations of all ranks together in one engine
 
 [[noreturn]] void refuse(const Scenario& scenario, const std::string& key, const std::string& what, const std::string& expected) {
@@ -44,14 +44,38 @@ Parallel sizes_in(const std::vector<AxisRequest>& requests, Parallel parallel) {
   return parallel;
 }
 
+/// Puts the user's shardings over the plan; each problem stands at the tensor that has it.
+void apply_overrides(const Scenario& scenario, const Sizes& sizes, Plan& plan) {
+  Problems problems;
+  const auto put = [&](const std::string& list, std::vector<ShardedTensor> PlanOverrides::*tensors) {
+    for (const auto& tensor : scenario.plan.*tensors) {
+      const auto key = "plan." + list + "." + tensor.name;
+      PlanOverrides one;
+      (one.*tensors) = {tensor};
+      try {
+        apply(one, plan);
+        sizes.check_divides(tensor);
+      } catch (const ShardingError& error) {
+        problems.add({scenario.where(key), key, error.what_is_wrong(), error.expected()});
+      }
+    }
+  };
+  put("activations", &PlanOverrides::activations);
+  put("weights", &PlanOverrides::weights);
+  put("gradients", &PlanOverrides::gradients);
+  put("optimizer", &PlanOverrides::optimizer);
+  problems.throw_if_any();
+}
+
 /// Plan and derived blocks for given axis sizes; needs no placement.
 void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& requests, Preparation& preparation) {
   const auto blocks = blocks_of(scenario.model);
   auto sizes = sizes_of(scenario.model, scenario.batch.sequences / scenario.batch.microbatches, scenario.batch.sequence_length);
   for (const auto& request : requests) sizes.axes[request.name] = request.size;
+  if (scenario.training.flat_zero_shards) sizes.flat_axes = {"data", "fsdp"};
   try {
     preparation.plan = plan_for(blocks, sizes_in(requests, scenario.parallel));
-    apply(scenario.plan, preparation.plan);
+    apply_overrides(scenario, sizes, preparation.plan);
     preparation.order = blocks.order;
     preparation.blocks.clear();
     const Block* before = nullptr;
@@ -121,7 +145,7 @@ void check_size(const Scenario& scenario, const Preparation& preparation) {
   }
   operations *= static_cast<double>(scenario.batch.microbatches);
   if (operations > most_operations) {
-    refuse(scenario, "batch.microbatches", "the step would have more than 2e7 operations", "fewer microbatches or layers");
+    refuse(scenario, "batch.microbatches", "the step would have more than 5e6 operations", "fewer microbatches or layers");
   }
   if (operations * preparation.cluster->devices() > most_rank_operations) {
     refuse(scenario, "batch.microbatches", "the step would have more than 4e9 operations over all ranks", "fewer microbatches, layers or chips");

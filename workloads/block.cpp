@@ -63,7 +63,7 @@ Block transformer_layer(const Model& model) {
   return block;
 }
 
-Block embedding(const Model&) {
+Block embedding() {
   return {"embedding", "", "X",
           {{"Tokens", {"B", "T", "V"}}, {"X", {"B", "T", "D"}}},
           {{"Wembed", {"V", "D"}}},
@@ -92,12 +92,12 @@ const BlockTensor& Block::weight(const std::string& wanted) const { return named
 BlockSequence blocks_of(const Model& model) {
   BlockSequence sequence;
   const auto layers = static_cast<std::size_t>(model.layers);
-  if (!model.attention) {
-    sequence.kinds = {two_matmul_layer()};
+  if (!model.attention || model.vocabulary == 0) {
+    sequence.kinds = {model.attention ? transformer_layer(model) : two_matmul_layer()};
     sequence.order.assign(layers, 0);
     return sequence;
   }
-  sequence.kinds = {embedding(model), transformer_layer(model), head(model)};
+  sequence.kinds = {embedding(), transformer_layer(model), head(model)};
   sequence.order.push_back(0);
   sequence.order.insert(sequence.order.end(), layers, 1);
   sequence.order.push_back(2);

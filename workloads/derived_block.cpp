@@ -210,16 +210,20 @@ Version BlockDerivation::obtain_gradient(const std::string& tensor, const Sharde
 }
 
 /// Collective matmul: a collective on a product's result starts with the product, chunk by chunk, so it
-/// waits for what the product waits for (its consumers wait for both).
+/// waits for what the product waits for and for the product before it on the compute stream (its consumers
+/// wait for both). Of several products that are summed, the last one counts.
 Version BlockDerivation::overlapped(Pass& pass, Version result, bool has_collectives) const {
   if (!policy_.collective_matmul || !has_collectives) return result;
-  StepIds earlier;
+  const int last = *std::max_element(result.producers.begin(), result.producers.end());
+  if (last == outside || pass[last].kind != BlockStep::Kind::compute) return result;
+  StepIds earlier = pass[last].after;
   for (const int id : result.producers) {
-    if (id == outside || pass[id].kind != BlockStep::Kind::compute) {
-      merge(earlier, {id});
-    } else {
-      merge(earlier, pass[id].after);
-    }
+    if (id != last) merge(earlier, {id});
+  }
+  for (int before = last - 1; before >= 0; --before) {
+    if (pass[before].kind != BlockStep::Kind::compute) continue;
+    merge(earlier, {before});
+    break;
   }
   result.producers = earlier;
   return result;

@@ -8,13 +8,42 @@
 namespace lockstep {
 namespace {
 
+constexpr std::size_t most_lines = 100;
+constexpr std::size_t most_letters = 300;  // of one part of a line
+
 std::string joined_lines(const std::vector<Problem>& problems) {
   std::string lines;
-  for (const Problem& problem : problems) {
-    if (!lines.empty()) lines += '\n';
-    lines += problem.to_string();
+  for (std::size_t i = 0; i < std::min(problems.size(), most_lines); ++i) {
+    lines += (i == 0 ? "" : "\n") + problems[i].to_string();
   }
+  if (problems.size() > most_lines) lines += "\nand " + std::to_string(problems.size() - most_lines) + " more problems";
   return lines;
+}
+
+/// A user's text within one line: control characters as their code, the middle of a long text left out.
+std::string on_one_line(const std::string& text) {
+  constexpr char digits[] = "0123456789abcdef";
+  const auto inside_letter = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0u) == 0x80u; };
+  std::size_t cut_from = text.size();
+  std::size_t cut_to = text.size();
+  if (text.size() > most_letters) {
+    cut_from = most_letters / 2;
+    cut_to = text.size() - most_letters / 2;
+    while (inside_letter(cut_from)) --cut_from;
+    while (cut_to < text.size() && inside_letter(cut_to)) ++cut_to;
+  }
+  std::string line;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (i == cut_from) line += " ... ";
+    if (i >= cut_from && i < cut_to) continue;
+    const auto code = static_cast<unsigned char>(text[i]);
+    if (code >= 0x20 && code != 0x7F) {
+      line += text[i];
+    } else {
+      line += std::string("\\x") + digits[code >> 4] + digits[code & 15];
+    }
+  }
+  return line;
 }
 
 auto place(const Problem& problem) { return std::tie(problem.where.file, problem.where.line, problem.where.column); }
@@ -48,9 +77,9 @@ std::string Location::to_string() const {
 }
 
 std::string Problem::to_string() const {
-  std::string line = where.to_string() + ": ";
-  if (!key.empty()) line += key + ": ";
-  line += what;
+  std::string line = on_one_line(where.to_string()) + ": ";
+  if (!key.empty()) line += on_one_line(key) + ": ";
+  line += on_one_line(what);
   if (expected.starts_with("did you mean")) return line + "; " + expected;
   if (!expected.empty()) line += "; expected " + expected;
   return line;

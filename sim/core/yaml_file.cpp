@@ -52,7 +52,7 @@ Location location_of(std::string_view text, std::size_t offset, const std::strin
 
 std::optional<std::string> read_text_file(const std::string& file, Problems& problems) {
   const auto refuse = [&](std::string what, std::string expected) {
-    problems.add({{file, 0, 0}, "", std::move(what), std::move(expected)});
+    problems.add({{file.empty() ? "''" : file, 0, 0}, "", std::move(what), std::move(expected)});
     return std::nullopt;
   };
   std::error_code error;

@@ -154,6 +154,16 @@ class TreeBuilder final : public YAML::EventHandler {
   bool started_ = false;
 };
 
+/// The first tab at the start of one of the first lines. It breaks the parse, but yaml-cpp blames what follows.
+std::optional<std::size_t> tab_that_indents(std::string_view text, int lines) {
+  for (std::size_t start = 0; lines > 0 && start < text.size(); --lines) {
+    const std::size_t letter = std::min(text.find_first_not_of(' ', start), text.size());
+    if (letter < text.size() && text[letter] == '\t') return letter;
+    start = std::min(text.find('\n', start), text.size() - 1) + 1;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 const YamlNode* YamlNode::find(std::string_view key) const {
@@ -179,7 +189,11 @@ std::optional<YamlNode> parse_yaml(std::string_view text, const std::string& fil
   } catch (const YAML::Exception& error) {
     const Location where =
         error.mark.is_null() ? Location{file, 0, 0} : Location{file, error.mark.line + 1, error.mark.column + 1};
-    problems.add({where, "", "malformed YAML: " + error.msg, ""});
+    if (const auto tab = tab_that_indents(text, where.line)) {
+      problems.add({location_of(text, *tab, file), "", "a tab indents this line", "spaces"});
+    } else {
+      problems.add({where, "", "malformed YAML: " + error.msg, ""});
+    }
   }
   return std::nullopt;
 }

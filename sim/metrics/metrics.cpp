@@ -55,7 +55,7 @@ std::string joined(const AxisNames& axes) {
   return text;
 }
 
-Bytes& of_kind(MemoryUse& memory, MemoryKind kind) {
+Bytes& of_kind(MemoryPoint& memory, MemoryKind kind) {
   switch (kind) {
     case MemoryKind::weights: return memory.weights;
     case MemoryKind::gradients: return memory.gradients;
@@ -105,10 +105,10 @@ std::vector<CommunicationUse> communication_of(const StepGraph& step, const Prog
   return result;
 }
 
-MemoryUse memory_of(const StepGraph& step, const Timeline& timeline, std::int32_t rank, Bytes capacity) {
+std::vector<MemoryPoint> memory_curve(const StepGraph& step, const Timeline& timeline, std::int32_t rank) {
   struct Change {
-    double time;
-    std::int64_t size;  // negative: freed
+    Seconds time;
+    Bytes size;  // negative: freed
     MemoryKind kind;
   };
   std::vector<Change> changes;
@@ -119,30 +119,41 @@ MemoryUse memory_of(const StepGraph& step, const Timeline& timeline, std::int32_
     for (const auto reader : buffer.readers) {
       if (timeline.took_part(reader, rank)) until = std::max(until, timeline.span(reader, rank).end);
     }
-    changes.push_back({span.start.value(), buffer.size.value(), buffer.kind});
-    changes.push_back({until.value(), -buffer.size.value(), buffer.kind});
+    changes.push_back({span.start, buffer.size, buffer.kind});
+    changes.push_back({until, Bytes(0) - buffer.size, buffer.kind});
   }
-  // At one instant what ends is freed before what begins is taken.
-  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-    return a.time != b.time ? a.time < b.time : a.size < b.size;
-  });
-  MemoryUse now;
-  now.capacity = capacity;
-  now.weights = step.weights;
-  now.optimizer = step.optimizer;
-  now.weight_padding = step.weight_padding;
-  now.peak = now.weights + now.optimizer;
-  MemoryUse worst = now;
+  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.time < b.time; });
+  std::vector<MemoryPoint> curve(1);
+  curve.front().weights = step.weights;
+  curve.front().optimizer = step.optimizer;
   for (const auto& change : changes) {
-    of_kind(now, change.kind) += Bytes(change.size);
-    now.peak += Bytes(change.size);
-    if (now.peak > worst.peak) {
-      worst = now;
-      worst.peak_at = Seconds(change.time);
+    // At one instant what ends makes room for what begins: only their sum is a point.
+    if (change.time > curve.back().time) {
+      curve.push_back(curve.back());
+      curve.back().time = change.time;
     }
+    of_kind(curve.back(), change.kind) += change.size;
   }
-  worst.fits = worst.peak <= capacity;
-  return worst;
+  return curve;
+}
+
+MemoryUse memory_of(const StepGraph& step, const Timeline& timeline, std::int32_t rank, Bytes capacity) {
+  const auto curve = memory_curve(step, timeline, rank);
+  const auto worst = std::max_element(curve.begin(), curve.end(), [](const MemoryPoint& a, const MemoryPoint& b) {
+    return a.total() < b.total();
+  });
+  MemoryUse use;
+  use.peak = worst->total();
+  use.capacity = capacity;
+  use.fits = use.peak <= capacity;
+  use.weights = worst->weights;
+  use.gradients = worst->gradients;
+  use.optimizer = worst->optimizer;
+  use.activations = worst->activations;
+  use.other = worst->other;
+  use.peak_at = worst->time;
+  use.weight_padding = step.weight_padding;
+  return use;
 }
 
 std::int32_t critical_rank(const Timeline& timeline) {

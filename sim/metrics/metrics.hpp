@@ -36,6 +36,13 @@ struct MemoryUse {
   Bytes weight_padding{0};
 };
 
+/// Memory of one rank from an instant on, until the next point of its curve.
+struct MemoryPoint {
+  Seconds time{0};
+  Bytes weights{0}, gradients{0}, optimizer{0}, activations{0}, other{0};
+  [[nodiscard]] Bytes total() const { return weights + gradients + optimizer + activations + other; }
+};
+
 struct Metrics {
   Seconds step_time{0};
   std::int64_t chips = 0;
@@ -57,7 +64,10 @@ struct Metrics {
 [[nodiscard]] Breakdown breakdown_of(const Program& program, const Timeline& timeline, std::int32_t rank);
 [[nodiscard]] std::vector<CommunicationUse> communication_of(const StepGraph& step, const Program& program, const Timeline& timeline,
                                                              std::int32_t rank);
-/// Memory of one rank over the step: weights and optimizer state throughout, buffers as they come and go.
+/// Memory of one rank over the step, from time 0, a point for every instant at which it changes: weights and
+/// optimizer state throughout, buffers as they come and go.
+[[nodiscard]] std::vector<MemoryPoint> memory_curve(const StepGraph& step, const Timeline& timeline, std::int32_t rank);
+/// The highest point of that curve, the first if there are several.
 [[nodiscard]] MemoryUse memory_of(const StepGraph& step, const Timeline& timeline, std::int32_t rank, Bytes capacity);
 /// The rank that sets the step time: the lowest-numbered of those whose last span ends at the makespan.
 [[nodiscard]] std::int32_t critical_rank(const Timeline& timeline);

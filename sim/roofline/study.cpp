@@ -66,8 +66,8 @@ FsdpThreshold fsdp_on(const Scenario& scenario, const ChipBalance& balance, cons
 TensorLimit tensor_on_rings(const Scenario& scenario, const ChipBalance& balance, spdlog::logger& log) {
   TensorLimit result{tensor_limit(balance, static_cast<double>(scenario.model.d_ff), 1), 1, {}};
   const auto& torus = *scenario.cluster.chip.torus;
-  for (int size = 2; size <= 64 && scenario.model.d_model % size == 0; ++size) {
-    if (!torus.wrap.wraps(size) || scenario.model.d_ff % size != 0) continue;
+  for (int size = 2; size <= 64; ++size) {
+    if (!torus.wrap.wraps(size) || scenario.model.d_model % size != 0 || scenario.model.d_ff % size != 0) continue;
     Parallel parallel;
     parallel.tensor = size;
     auto trial = two_matmul(scenario, {size}, parallel);
@@ -92,18 +92,6 @@ Scenario resplit(const Scenario& scenario, const MixedPlan& plan) {
   return trial;
 }
 
-Seconds with_contention(Scenario scenario, spdlog::logger& log) {
-  const auto depth = scenario.model.layers;
-  auto step = [&](std::int64_t layers) {
-    scenario.model.layers = layers;
-    return simulate_isolated(scenario, EngineKind::simgrid, log).step_s;
-  };
-  if (depth <= 4) return Seconds(step(depth));
-  const double few = step(2);
-  const double more = step(4);
-  return Seconds(more + (more - few) / 2 * static_cast<double>(depth - 4));
-}
-
 Split try_split(const Scenario& scenario, const RooflineStudy& study, const MixedPlan& plan, spdlog::logger& log) {
   Split split;
   split.plan = plan;
@@ -121,7 +109,7 @@ Split try_split(const Scenario& scenario, const RooflineStudy& study, const Mixe
     const auto estimate = estimate_one_rank(trial, log);
     split.without_contention = estimate.step_time;
     split.fits = estimate.memory.fits;
-    split.with_contention = with_contention(trial, log);
+    split.with_contention = Seconds(simulate_isolated(trial, EngineKind::simgrid, log).step_s);
   } catch (const ConfigError& error) {
     split.refused = error.problems().front().what;
   }

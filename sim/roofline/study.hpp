@@ -50,8 +50,7 @@ struct RooflineStudy {
   std::vector<Split> splits;
 };
 
-/// `progress` is told what is being simulated. Step times with contention come from simulations of 2 and 4
-/// layers, continued linearly to the model's depth (every further layer of a step takes the same time).
+/// `progress` is told what is being simulated.
 [[nodiscard]] RooflineStudy study_roofline(const Scenario& scenario, spdlog::logger& log,
                                            const std::function<void(std::string_view, double)>& progress);
 

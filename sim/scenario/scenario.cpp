@@ -53,35 +53,46 @@ class Reader {
   }
 
   void model() {
-    const auto view = require(root_, "model", "a catalog name, a path to a Hugging Face config.json, or a block that describes the model");
+    const std::string expected = "a catalog name, a path to a Hugging Face config.json, or a block that describes the model";
+    const auto view = require(root_, "model", expected);
     if (!view.exists()) return;
     if (view.is_map()) {
       scenario_.model = read_model(view, "inline");
       return;
     }
+    if (!expect_value(view, expected)) return;
     const auto text = view.text();
     if (text.ends_with(".json") || text.find('/') != std::string::npos) {
-      scenario_.model = import_hf_config(folder_ / text, problems_);
+      config_json(view);
       return;
     }
     const auto catalog = data_root() / "workloads" / "catalog";
     const auto names = model_names(catalog);
     if (std::find(names.begin(), names.end(), text) == names.end()) {
-      view.problem("model '" + text + "' is not in the catalog", one_of(text, names) + ", or a path to a config.json");
+      view.problem("model '" + text + "' is not in the catalog", catalog_name(text, names, "a path to a config.json"));
       return;
     }
     scenario_.model = load_model(catalog, text, problems_);
   }
 
-  static std::string one_of(const std::string& word, const std::vector<std::string>& names) {
-    std::string list = "one of";
-    for (const auto& name : names) list += (name == names.front() ? " " : ", ") + name;
-    const auto hint = did_you_mean(word, names);
-    return hint.empty() ? list : list + "; " + hint;
+  void config_json(const YamlView& view) {
+    std::error_code unreadable;
+    if (std::filesystem::is_regular_file(folder_ / view.text(), unreadable)) {
+      scenario_.model = import_hf_config(folder_ / view.text(), problems_);
+    } else {
+      view.problem("there is no file '" + view.text() + "'", "the path of a config.json, seen from the scenario's folder");
+    }
+  }
+
+  /// Whether the view is a single value, not a list, a map or null.
+  static bool expect_value(const YamlView& view, const std::string& expected) {
+    if (!view.is_scalar()) view.problem(view.is_list() ? "is a list" : view.is_map() ? "is a map" : "is null", expected);
+    return view.is_scalar();
   }
 
   void cluster() {
-    const auto view = require(root_, "cluster", "CHIP:SHAPE such as tpu-v5p:16x20x28, or {chip: ..., shape: [...]}");
+    const std::string expected = "CHIP:SHAPE such as tpu-v5p:16x20x28, or {chip: ..., shape: [...]}";
+    const auto view = require(root_, "cluster", expected);
     if (!view.exists()) return;
     const auto before = problems_.size();
     auto& spec = scenario_.cluster;
@@ -91,41 +102,26 @@ class Reader {
       const auto pod = optional(view, "pod");
       if (pod.exists()) spec.pod = shape(pod);
       view.refuse_unknown_keys();
-    } else {
-      const auto text = view.text();
-      const auto names = chip_names(chips());
-      const auto name = text.substr(0, text.find(':'));
-      if (std::find(names.begin(), names.end(), name) == names.end()) {
-        view.problem("chip '" + name + "' is not in the catalog", one_of(name, names));
-      } else {
-        spec = parse_cluster(text, view.where(), view.path(), problems_);
-      }
+      if (problems_.size() == before) check_slice(spec, view.where(), view.path(), problems_);
+    } else if (expect_value(view, expected)) {
+      spec = parse_cluster(view.text(), view.where(), view.path(), problems_);
     }
-    if (problems_.size() > before) return;
-    const auto why = why_not_a_slice(spec);
-    if (!why.empty()) view.problem(why, "a slice that the pod holds");
   }
-
-  static std::filesystem::path chips() { return data_root() / "topologies" / "catalog"; }
 
   void chip(const YamlView& view) {
     if (!view.exists()) return;
     if (view.is_map()) {
       scenario_.cluster.chip = read_chip(view, "inline");
-      return;
+    } else if (expect_value(view, "a catalog name such as tpu-v5p, or a block that describes the chip")) {
+      scenario_.cluster.chip = chip_named(view.text(), view.where(), view.path(), problems_);
     }
-    const auto names = chip_names(chips());
-    if (std::find(names.begin(), names.end(), view.text()) == names.end()) {
-      view.problem("chip '" + view.text() + "' is not in the catalog", one_of(view.text(), names));
-      return;
-    }
-    scenario_.cluster.chip = load_chip(chips(), view.text(), problems_);
   }
 
   static std::vector<int> shape(const YamlView& view) {
     std::vector<int> result;
     if (!view.exists()) return result;
     for (const auto& item : view.items()) result.push_back(static_cast<int>(item.integer(1, 1'000'000)));
+    if (view.is_list() && result.empty()) view.problem("is empty", "one to three sizes, such as [16, 20, 28]");
     return result;
   }
 
@@ -137,12 +133,11 @@ class Reader {
       AxisRequest request;
       request.name = name;
       request.place.emplace();
-      if (place.is_list()) {
-        for (const auto& item : place.items()) request.place->push_back(item.text());
-      } else {
-        request.place->push_back(place.text());
+      const std::string expected = "parts of physical axes such as [x, y/2], or rest";
+      for (const auto& part : place.is_list() ? place.items() : std::vector{place}) {
+        if (expect_value(part, expected)) request.place->push_back(part.text());
       }
-      if (!std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) != 0; }) || name == "compute") {
+      if (name.empty() || !std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) != 0; }) || name == "compute") {
         place.problem("'" + name + "' cannot name a mesh axis", "letters and digits only, and not 'compute'");
       }
       scenario_.mesh.push_back(std::move(request));
@@ -185,9 +180,11 @@ class Reader {
       const auto list = optional(view, key);
       if (!list.exists()) return;
       for (const auto& item : list.items()) {
+        if (!expect_value(item, "a sharding such as Win[D_X, F_Y]")) continue;
         try {
           into.push_back(parse_tensor(item.text(), axes));
-          scenario_.places[view.path() + "." + std::string(key) + "." + into.back().name] = item.where();
+          const auto [first, is_new] = scenario_.places.emplace(list.path() + "." + into.back().name, item.where());
+          if (!is_new) item.problem(into.back().name + " is given twice", "each tensor once; it stands at " + first->second.to_string() + " already");
         } catch (const ShardingError& error) {
           item.problem(error.what_is_wrong(), error.expected());
         }
@@ -235,6 +232,8 @@ class Reader {
     if (recompute.exists()) (void)recompute.choice({"none"});
     flag(view, "causal_attention", training.causal_attention);
     flag(view, "optimizer_barrier", scenario_.step.optimizer_barrier);
+    const auto shards = optional(view, "zero_shards");
+    if (shards.exists()) training.flat_zero_shards = shards.choice({"flat", "dimension"}) == 0;
     view.refuse_unknown_keys();
     scenario_.derive.causal = training.causal_attention;
     scenario_.step.optimizer_name = training.optimizer;
@@ -307,7 +306,7 @@ std::vector<std::string> scenario_keys() {
           "plan", "plan.activations", "plan.weights", "plan.gradients", "plan.optimizer",
           "batch", "batch.sequences", "batch.sequence_length", "batch.microbatches",
           "training", "training.precision", "training.optimizer", "training.master_weights", "training.recompute",
-          "training.causal_attention", "training.optimizer_barrier",
+          "training.causal_attention", "training.optimizer_barrier", "training.zero_shards",
           "communication", "communication.prefetch", "communication.weight_buckets", "communication.gradient_buckets",
           "communication.regather_weights", "communication.share_activation_gathers", "communication.collective_matmul",
           "model_of_time"};

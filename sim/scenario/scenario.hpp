@@ -27,6 +27,7 @@ struct TrainingSpec {
   std::string optimizer = "adam";
   bool master_weights = false;  ///< an fp32 copy of the weights beside the optimizer state
   bool causal_attention = true;
+  bool flat_zero_shards = true;  ///< the data and fsdp axes split weights as flat runs, not along a dimension
 };
 
 struct Scenario {
@@ -59,8 +60,14 @@ struct KeyOverride {
 /// Every key that the loader knows, dotted, in reading order (a test holds docs/scenario_reference.md to it).
 [[nodiscard]] std::vector<std::string> scenario_keys();
 
-/// Reads the cluster shorthand "tpu-v5p:16x20x28"; problems are placed at the view (or the given location).
+/// Reads the cluster shorthand "tpu-v5p:16x20x28"; problems are placed at the given location.
 [[nodiscard]] TorusSpec parse_cluster(std::string_view text, const Location& where, const std::string& key, Problems& problems);
+/// A chip of the catalog.
+[[nodiscard]] Chip chip_named(const std::string& name, const Location& where, const std::string& key, Problems& problems);
+/// A problem if the pod does not hold the slice.
+void check_slice(const TorusSpec& spec, const Location& where, const std::string& key, Problems& problems);
+/// What is expected of a name that the catalog does not have: the nearest one, or all.
+[[nodiscard]] std::string catalog_name(const std::string& word, const std::vector<std::string>& names, const std::string& other = "");
 
 /// Folder with topologies/catalog and workloads/catalog: $LOCKSTEP_DATA, else the source tree that this
 /// program was built from, else <prefix>/share/lockstep beside the program.

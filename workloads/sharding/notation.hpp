@@ -2,7 +2,6 @@
 /// Sharding notation: `Win[D_X, F_Y]` is an array with dimensions D and F, D split over mesh axis X and
 /// F over Y; `B_XY` (or `B_{data,fsdp}` for longer names) is split over the product of two axes,
 /// outermost first; `{U_X}` after the brackets says that the array is a partial sum still to be reduced over X.
-#include <map>
 #include <stdexcept>
 #include <string>
 #include <string_view>

@@ -25,15 +25,20 @@ std::int64_t Sizes::local(const ShardedDim& sharded) const {
 
 std::int64_t Sizes::local_elements(const ShardedTensor& tensor) const {
   std::int64_t result = 1;
-  for (const auto& sharded : tensor.dims) result *= local(sharded);
-  return result;
+  std::int64_t flat_parts = 1;
+  for (const auto& sharded : tensor.dims) {
+    std::int64_t parts = 1;
+    for (const auto& axis : sharded.axes) (flat_axes.contains(axis) ? flat_parts : parts) *= product({axis});
+    result *= (dim(sharded.name) + parts - 1) / parts;
+  }
+  return (result + flat_parts - 1) / flat_parts;
 }
 
 std::int64_t Sizes::padding_elements(const ShardedTensor& tensor) const {
-  std::int64_t padded = 1;
+  std::int64_t padded = local_elements(tensor);
   std::int64_t own = 1;
   for (const auto& sharded : tensor.dims) {
-    padded *= local(sharded) * product(sharded.axes);
+    padded *= product(sharded.axes);
     own *= dim(sharded.name);
   }
   return padded - own;

@@ -2,6 +2,7 @@
 /// Sizes of dimensions and mesh axes, and what one rank holds of a sharded tensor.
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 #include "sim/core/units.hpp"
@@ -17,6 +18,9 @@ struct DimSize {
 struct Sizes {
   std::map<std::string, DimSize> dims;
   std::map<std::string, std::int64_t> axes;
+  /// Axes that split an array as one flat run of elements (ZeRO shards of most frameworks), so that padding
+  /// is less than one element per rank; other axes split each dimension by itself and pad it.
+  std::set<std::string> flat_axes;
 
   [[nodiscard]] std::int64_t dim(const std::string& name) const;           ///< throws ShardingError if unknown
   [[nodiscard]] std::int64_t product(const AxisNames& axes) const;
