@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-constexpr double width = 760, height = 460, left = 80, right = 170, top = 44, bottom = 58;
+constexpr double width = 800, height = 460, left = 80, right = 200, top = 44, bottom = 58;
 
 // Okabe and Ito's colours: told apart by colour-blind readers and on either background.
 constexpr std::array colours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};

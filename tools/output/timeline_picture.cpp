@@ -77,7 +77,7 @@ std::string timeline_picture(const Scenario& scenario, const Simulation& simulat
   const double axis = y(static_cast<std::int32_t>(program.streams.size())) + 14;
   for (int tick = 0; tick <= 5; ++tick) {
     const auto time = from + (to - from) * (tick / 5.0);
-    out += svg::text_at(x(time), axis, tick == 5 ? "end" : "middle", format(time));
+    out += svg::text_at(x(time), axis, tick == 0 ? "start" : tick == 5 ? "end" : "middle", format(time));
   }
   return out + "</svg>\n";
 }
