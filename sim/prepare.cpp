@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "sim/collectives/collective.hpp"
+#include "sim/program/lower.hpp"
 #include "sim/simulate.hpp"
 
 namespace lockstep {
@@ -136,6 +137,16 @@ void place(const Scenario& scenario, Preparation& preparation) {
                                             "least closed-form communication of " + std::to_string(tried) + " candidates");
 }
 
+void check_perturbations(const Scenario& scenario, const Cluster& cluster) {
+  Problems problems;
+  for (std::size_t i = 0; i < scenario.perturbations.size(); ++i) {
+    const auto key = "perturbations[" + std::to_string(i) + "]";
+    const auto why = why_not(scenario.perturbations[i], cluster);
+    if (!why.empty()) problems.add({scenario.where(key), key, why, "a chip or link of the cluster"});
+  }
+  problems.throw_if_any();
+}
+
 /// Refused before memory is spent on it.
 void check_size(const Scenario& scenario, const Preparation& preparation) {
   double operations = 0;
@@ -159,10 +170,19 @@ Preparation prepare(const Scenario& scenario) {
   Preparation preparation;
   preparation.cluster = std::make_unique<const Cluster>(build_torus(scenario.cluster));
   check_axis_sizes(scenario, *preparation.cluster);
+  check_perturbations(scenario, *preparation.cluster);
   place(scenario, preparation);
   check_size(scenario, preparation);
   preparation.step = build_step(preparation.blocks, preparation.order, scenario.step);
   return preparation;
+}
+
+Program lower_with_perturbations(const Scenario& scenario, const Preparation& preparation) {
+  auto program = lower(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario));
+  const auto why = perturb(program, scenario.perturbations, *preparation.cluster, *preparation.mesh);
+  if (!why.empty()) refuse(scenario, "perturbations", why, "links that can be avoided");
+  check(program);
+  return program;
 }
 
 ComputeRates rates_of(const Scenario& scenario) {

@@ -2,8 +2,6 @@
 
 #include <chrono>
 
-#include "sim/program/lower.hpp"
-
 namespace lockstep {
 
 Simulation simulate(const Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
@@ -12,8 +10,7 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options, sp
   };
   tell("preparing", 0);
   auto preparation = prepare(scenario);                                      // cluster, mesh, plan, step graph
-  auto whole = lower(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario));
-  check(whole);
+  auto whole = lower_with_perturbations(scenario, preparation);              // program of all ranks
   const auto started = std::chrono::steady_clock::now();
   auto folded = options.fold ? fold(whole) : unfolded(std::move(whole));     // one rank per symmetry class
   const std::chrono::duration<double> folding = std::chrono::steady_clock::now() - started;

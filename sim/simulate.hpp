@@ -42,6 +42,8 @@ struct SimulateOptions {
 /// Scenario -> Cluster -> Mesh -> Plan -> StepGraph. Throws ConfigError for what only shows up here:
 /// axes that do not make up the cluster, placements that do not fit, shardings that do not divide.
 [[nodiscard]] Preparation prepare(const Scenario& scenario);
+/// StepGraph -> Program of all ranks, with the scenario's perturbations.
+[[nodiscard]] Program lower_with_perturbations(const Scenario& scenario, const Preparation& preparation);
 /// The chip's rates under the scenario's time model; throws ConfigError if the chip lacks the precision.
 [[nodiscard]] ComputeRates rates_of(const Scenario& scenario);
 /// ... -> Program -> Timeline -> Metrics.

@@ -30,6 +30,11 @@ class Reader {
     communication();
     const auto model_of_time = optional(root_, "model_of_time");
     if (model_of_time.exists()) scenario_.time_model = model_of_time.choice({"ideal", "roofline"}) == 0 ? TimeModel::ideal : TimeModel::roofline;
+    const auto perturbations = optional(root_, "perturbations");
+    if (perturbations.exists()) {
+      scenario_.perturbations = read_perturbations(perturbations);
+      for (const auto& item : perturbations.items()) note(item);
+    }
     root_.refuse_unknown_keys();
     return std::move(scenario_);
   }
@@ -309,7 +314,7 @@ std::vector<std::string> scenario_keys() {
           "training.causal_attention", "training.optimizer_barrier", "training.zero_shards",
           "communication", "communication.prefetch", "communication.weight_buckets", "communication.gradient_buckets",
           "communication.regather_weights", "communication.share_activation_gathers", "communication.collective_matmul",
-          "model_of_time"};
+          "model_of_time", "perturbations"};
 }
 
 }  // namespace lockstep

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "sim/core/errors.hpp"
+#include "sim/core/yaml_view.hpp"
+#include "sim/program/perturb.hpp"
 #include "sim/program/time_model.hpp"
 #include "topologies/cluster.hpp"
 #include "topologies/mesh.hpp"
@@ -40,6 +42,7 @@ struct Scenario {
   BatchSpec batch;
   TrainingSpec training;
   TimeModel time_model = TimeModel::ideal;
+  std::vector<Perturbation> perturbations;
   DerivePolicy derive;
   StepOptions step;
 
@@ -56,6 +59,9 @@ struct KeyOverride {
 
 /// Reads and validates a scenario file. Every problem of the file is in the ConfigError.
 [[nodiscard]] Scenario load_scenario(const std::filesystem::path& file, const std::vector<KeyOverride>& overrides = {});
+
+/// The list under `perturbations`; problems go to the view's sink.
+[[nodiscard]] std::vector<Perturbation> read_perturbations(const YamlView& list);
 
 /// Every key that the loader knows, dotted, in reading order (a test holds docs/scenario_reference.md to it).
 [[nodiscard]] std::vector<std::string> scenario_keys();

@@ -2,7 +2,6 @@
 #include <cstdio>
 #include <memory>
 
-#include "sim/program/lower.hpp"
 #include "sim/simulate.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
@@ -32,7 +31,7 @@ std::string blocks_text(const Preparation& preparation) {
 }
 
 std::string program_text(const Scenario& scenario, const Preparation& preparation, bool folding) {
-  auto whole = lower(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario));
+  auto whole = lower_with_perturbations(scenario, preparation);
   const auto folded = folding ? fold(whole) : unfolded(std::move(whole));
   std::string text = std::to_string(folded.ranks.class_of_rank.size()) + " ranks in " + std::to_string(folded.ranks.count()) + " classes, links in " +
                      std::to_string(folded.link_classes) + " classes\n";
@@ -62,6 +61,8 @@ bool dump(const std::string& what, const Scenario& scenario, const SimulateOptio
 }
 
 void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
+  check_folder_place(arguments.out);
+  if (arguments.json != "-") check_file_place(arguments.json);
   const auto scenario = load_scenario(arguments.scenario, parse_overrides(arguments.overrides));
   SimulateOptions options;
   options.engine = arguments.engine == "reference" ? EngineKind::reference : EngineKind::simgrid;
@@ -89,7 +90,7 @@ std::vector<KeyOverride> parse_overrides(const std::vector<std::string>& texts) 
   for (const auto& text : texts) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
-      problems.add({{"--set", 0, 0}, "", "'" + text + "' has no value", "KEY=VALUE such as batch.sequences=1024"});
+      problems.add({{"--set", 0, 0}, "", "'" + text + "' has no " + (equals == 0 ? "key" : "value"), "KEY=VALUE such as batch.sequences=1024"});
     } else {
       result.push_back({text.substr(0, equals), text.substr(equals + 1)});
     }
@@ -104,7 +105,7 @@ void add_run(CLI::App& app, spdlog::logger& log) {
   command->add_option("scenario", arguments->scenario, "scenario file (YAML)")->required();
   command->add_option("--out", arguments->out, "folder for result.json, timeline.svg and trace.json.gz");
   command->add_option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
-  command->add_option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)");
+  command->add_option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)")->allow_extra_args(false);
   command->add_option("--dump", arguments->dump, "print one value on the way instead of simulating")
       ->check(CLI::IsMember({"cluster", "mesh", "plan", "step", "program", "timeline"}));
   command->add_option("--engine", arguments->engine, "simgrid (contention) or reference (closed forms, no contention)")

@@ -1,0 +1,205 @@
+#include "sim/program/perturb.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <map>
+#include <random>
+#include <utility>
+
+#include "sim/core/errors.hpp"
+
+namespace lockstep {
+namespace {
+
+bool on_cluster(const Cluster& cluster, const Coordinates& place) {
+  const auto& axes = cluster.axes();
+  if (place.size() != axes.size()) return false;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (place[i] < 0 || place[i] >= axes[i].size) return false;
+  }
+  return true;
+}
+
+std::string text(const Coordinates& place) {
+  std::string result;
+  for (const int at : place) result += (result.empty() ? "(" : ",") + std::to_string(at);
+  return result + ")";
+}
+
+LinkId link_between(const Cluster& cluster, const Coordinates& from, const Coordinates& to) {
+  const auto device = cluster.device_at(from);
+  for (int axis = 0; axis < static_cast<int>(cluster.axes().size()); ++axis) {
+    for (const int direction : {+1, -1}) {
+      const auto link = cluster.neighbour_link(device, axis, direction);
+      if (link >= 0 && cluster.link(link).to == cluster.device_at(to)) return link;
+    }
+  }
+  return -1;
+}
+
+std::vector<LinkId> chip_links(const Cluster& cluster) {
+  std::vector<LinkId> links;
+  for (LinkId link = 0; link < cluster.links(); ++link) {
+    if (cluster.link(link).kind == LinkKind::ici) links.push_back(link);
+  }
+  return links;
+}
+
+/// `count` of `all`, without repetition. The standard's distributions differ between libraries; this does not.
+template <class T>
+std::vector<T> draw(std::vector<T> all, std::int64_t count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) std::swap(all[i], all[i + random() % (all.size() - i)]);
+  all.resize(static_cast<std::size_t>(count));
+  return all;
+}
+
+double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
+
+/// Chips that hang on the same host.
+std::vector<DeviceId> host_of(const Cluster& cluster, const Coordinates& chip) {
+  const auto block = cluster.chip().torus ? cluster.chip().torus->host : std::vector<int>{};
+  std::vector<DeviceId> chips;
+  for (DeviceId device = 0; device < cluster.devices(); ++device) {
+    const auto place = cluster.coordinates(device);
+    bool same = true;
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      const int side = i < block.size() ? block[i] : 1;
+      same = same && place[i] / side == chip[i] / side;
+    }
+    if (same) chips.push_back(device);
+  }
+  return chips;
+}
+
+class Perturbing {
+ public:
+  Perturbing(Program& program, const Cluster& cluster, const Mesh& mesh) : program_(program), cluster_(cluster), mesh_(mesh) {}
+
+  void operator()(const SlowChip& slow) {
+    if (!slow.whole_host) return slow_down(cluster_.device_at(slow.chip), slow.slowdown);
+    for (const auto device : host_of(cluster_, slow.chip)) slow_down(device, slow.slowdown);
+  }
+  void operator()(const DegradedLink& link) { degrade(link_between(cluster_, link.from, link.to), link.bandwidth); }
+  void operator()(const RandomSlowChips& chips) {
+    std::vector<DeviceId> all;
+    for (DeviceId device = 0; device < cluster_.devices(); ++device) all.push_back(device);
+    for (const auto device : draw(std::move(all), chips.count, chips.seed)) slow_down(device, chips.slowdown);
+  }
+  void operator()(const RandomDegradedLinks& links) {
+    for (const auto link : draw(chip_links(cluster_), links.count, links.seed)) degrade(link, links.bandwidth);
+  }
+  void operator()(const Jitter& jitter) {
+    std::mt19937_64 random(jitter.seed);
+    for (DeviceId device = 0; device < cluster_.devices(); ++device) {
+      const double u = unit(random);
+      slow_down(device, 1 + jitter.spread * (jitter.distribution == Jitter::Distribution::uniform ? u : -std::log1p(-u)));
+    }
+  }
+
+  /// Sends every flow that would cross a missing link the shortest way round it.
+  std::string reroute() {
+    if (std::none_of(down_.begin(), down_.end(), [](bool is_down) { return is_down; })) return "";
+    std::map<LinkId, std::vector<LinkId>> detours;
+    for (auto& communicator : program_.communicators) {
+      for (auto& group : communicator.groups) {
+        for (auto& flow : group.flows) {
+          if (std::none_of(flow.links.begin(), flow.links.end(), [&](auto link) { return down_[static_cast<std::size_t>(link)]; })) continue;
+          std::vector<LinkId> links;
+          for (const auto link : flow.links) {
+            if (!down_[static_cast<std::size_t>(link)]) {
+              links.push_back(link);
+              continue;
+            }
+            const auto [detour, is_new] = detours.try_emplace(link);
+            if (is_new) detour->second = way_round(cluster_.link(link).from, cluster_.link(link).to);
+            if (detour->second.empty()) return "no way is left round the missing link " + cluster_.link_name(link);
+            links.insert(links.end(), detour->second.begin(), detour->second.end());
+          }
+          flow.links = std::move(links);
+        }
+      }
+    }
+    return "";
+  }
+
+ private:
+  void slow_down(DeviceId device, double slowdown) { program_.slowdown_of_rank[static_cast<std::size_t>(mesh_.rank_of(device))] *= slowdown; }
+
+  void degrade(LinkId link, double bandwidth) {
+    const auto index = static_cast<std::size_t>(link);
+    if (bandwidth > 0) {
+      program_.links[index] = program_.links[index] * bandwidth;
+    } else {
+      down_[index] = true;
+    }
+  }
+
+  /// Breadth first over the chips' links that are up.
+  [[nodiscard]] std::vector<LinkId> way_round(DeviceId from, DeviceId to) const {
+    std::vector<LinkId> reached_by(static_cast<std::size_t>(cluster_.devices()), -1);
+    std::deque<DeviceId> next{from};
+    while (!next.empty() && reached_by[static_cast<std::size_t>(to)] < 0) {
+      const auto device = next.front();
+      next.pop_front();
+      for (int axis = 0; axis < static_cast<int>(cluster_.axes().size()); ++axis) {
+        for (const int direction : {+1, -1}) {
+          const auto link = cluster_.neighbour_link(device, axis, direction);
+          if (link < 0 || down_[static_cast<std::size_t>(link)]) continue;
+          const auto neighbour = cluster_.link(link).to;
+          if (neighbour == from || reached_by[static_cast<std::size_t>(neighbour)] >= 0) continue;
+          reached_by[static_cast<std::size_t>(neighbour)] = link;
+          next.push_back(neighbour);
+        }
+      }
+    }
+    std::vector<LinkId> way;
+    for (auto at = to; at != from;) {
+      const auto link = reached_by[static_cast<std::size_t>(at)];
+      if (link < 0) return {};
+      way.insert(way.begin(), link);
+      at = cluster_.link(link).from;
+    }
+    return way;
+  }
+
+  Program& program_;
+  const Cluster& cluster_;
+  const Mesh& mesh_;
+  std::vector<bool> down_ = std::vector<bool>(program_.links.size(), false);
+};
+
+}  // namespace
+
+std::string why_not(const Perturbation& perturbation, const Cluster& cluster) {
+  if (const auto* slow = std::get_if<SlowChip>(&perturbation)) {
+    return on_cluster(cluster, slow->chip) ? "" : "the cluster has no chip " + text(slow->chip);
+  }
+  if (const auto* link = std::get_if<DegradedLink>(&perturbation)) {
+    for (const auto* end : {&link->from, &link->to}) {
+      if (!on_cluster(cluster, *end)) return "the cluster has no chip " + text(*end);
+    }
+    return link_between(cluster, link->from, link->to) >= 0 ? "" : "no link leads from chip " + text(link->from) + " to chip " + text(link->to);
+  }
+  if (const auto* chips = std::get_if<RandomSlowChips>(&perturbation)) {
+    return chips->count <= cluster.devices() ? "" : "the cluster has only " + std::to_string(cluster.devices()) + " chips";
+  }
+  if (const auto* links = std::get_if<RandomDegradedLinks>(&perturbation)) {
+    const auto most = static_cast<std::int64_t>(chip_links(cluster).size());
+    return links->count <= most ? "" : "the cluster has only " + std::to_string(most) + " links between chips";
+  }
+  return "";
+}
+
+std::string perturb(Program& program, const std::vector<Perturbation>& perturbations, const Cluster& cluster, const Mesh& mesh) {
+  if (perturbations.empty()) return "";
+  Perturbing perturbing(program, cluster, mesh);
+  for (const auto& perturbation : perturbations) {
+    if (const auto why = why_not(perturbation, cluster); !why.empty()) throw InternalError("perturb: " + why);
+    std::visit(perturbing, perturbation);
+  }
+  return perturbing.reroute();
+}
+
+}  // namespace lockstep

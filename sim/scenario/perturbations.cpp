@@ -1,0 +1,63 @@
+#include <limits>
+
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double most_slowdown = 1e6;
+
+Coordinates coordinates(const YamlView& view) {
+  Coordinates result;
+  for (const auto& item : view.items()) result.push_back(static_cast<int>(item.integer(0, 1'000'000)));
+  return result;
+}
+
+double slowdown(const YamlView& view) {
+  const auto value = view.require("slowdown", "how many times as long computing takes, such as 1.5");
+  return value.exists() ? value.number(1e-3, most_slowdown) : 1;
+}
+
+double bandwidth(const YamlView& view) {
+  const auto value = view.require("bandwidth", "the part of the link's bandwidth that is left, from 0 (down) to 1");
+  return value.exists() ? value.number(0, 1) : 1;
+}
+
+std::uint64_t seed(const YamlView& view) {
+  const auto value = view.require("seed", "a whole number; the same seed draws the same");
+  return value.exists() ? static_cast<std::uint64_t>(value.integer(0)) : 0;
+}
+
+Perturbation read_one(const YamlView& view) {
+  if (const auto chip = view["chip"]; chip.exists()) return SlowChip{coordinates(chip), false, slowdown(view)};
+  if (const auto host = view["host"]; host.exists()) return SlowChip{coordinates(host), true, slowdown(view)};
+  if (const auto link = view["link"]; link.exists()) {
+    const auto ends = link.items();
+    if (ends.size() == 2) return DegradedLink{coordinates(ends[0]), coordinates(ends[1]), bandwidth(view)};
+    link.problem("has " + std::to_string(ends.size()) + " ends", "two neighbouring chips, such as [[0, 0, 0], [1, 0, 0]]");
+    return DegradedLink{{}, {}, bandwidth(view)};
+  }
+  if (const auto chips = view["random_chips"]; chips.exists()) return RandomSlowChips{chips.integer(1, 1'000'000), seed(view), slowdown(view)};
+  if (const auto links = view["random_links"]; links.exists()) return RandomDegradedLinks{links.integer(1, 1'000'000), seed(view), bandwidth(view)};
+  if (const auto jitter = view["jitter"]; jitter.exists()) {
+    const auto distribution = view["distribution"];
+    const bool uniform = !distribution.exists() || distribution.choice({"uniform", "exponential"}) == 0;
+    return Jitter{uniform ? Jitter::Distribution::uniform : Jitter::Distribution::exponential, jitter.number(0, most_slowdown), seed(view)};
+  }
+  view.problem("is no perturbation", "one of the keys chip, host, link, random_chips, random_links, jitter");
+  return Jitter{};
+}
+
+}  // namespace
+
+std::vector<Perturbation> read_perturbations(const YamlView& list) {
+  std::vector<Perturbation> result;
+  for (const auto& item : list.items()) {
+    if (!item.expect_map("a perturbation such as {chip: [0, 0, 0], slowdown: 1.5}")) continue;
+    result.push_back(read_one(item));
+    item.refuse_unknown_keys();
+  }
+  return result;
+}
+
+}  // namespace lockstep
