@@ -20,7 +20,7 @@ struct Sizes {
   std::map<std::string, std::int64_t> axes;
   /// Axes that split an array as one flat run of elements (ZeRO shards of most frameworks), so that padding
   /// is less than one element per rank; other axes split each dimension by itself and pad it.
-  std::set<std::string> flat_axes;
+  std::set<std::string> flat_axes{};
 
   [[nodiscard]] std::int64_t dim(const std::string& name) const;           ///< throws ShardingError if unknown
   [[nodiscard]] std::int64_t product(const AxisNames& axes) const;

@@ -128,6 +128,20 @@ TEST(TransformerBlock, VocabularyParallelEmbeddingAndLoss) {
               ElementsAre("AllGather_tensor Xf 8192", "AllReduce_tensor Logitsstat 1536"));
 }
 
+// Without a vocabulary there is nothing to look up and no loss: layers only.
+TEST(TransformerBlock, WithoutVocabulary) {
+  auto model = transformer(3);
+  model.vocabulary = 0;
+  const auto all = derived(model, Parallel{.fsdp = 4});
+  ASSERT_EQ(all.kinds.size(), 1U);
+  EXPECT_EQ(all.kinds[0].name, "layer");
+  const auto graph = all.step();
+  EXPECT_EQ(graph.block_names, (std::vector<std::string>{"layer 0", "layer 1", "layer 2"}));
+  double flops = 0;
+  for (OpId id = 0; id < graph.size(); ++id) flops += graph.op(id).flops.value();
+  EXPECT_EQ(flops * 4, 3 * forward_flops_per_token(model, 8, true) * 128);
+}
+
 // A tied unembedding's gradient belongs to the embedding, which owns the weight.
 TEST(TransformerBlock, TiedEmbeddings) {
   auto model = transformer();
@@ -172,6 +186,22 @@ TEST(TransformerBlock, HeadsMustBeSplitAlike) {
     EXPECT_EQ(error.axis(), "tensor");
     EXPECT_THAT(error.what_is_wrong(), ::testing::HasSubstr("split the heads differently"));
   }
+}
+
+// Collective matmul: the reduce-scatter of the sum dA over Q, K and V starts with the last of the three products, so it
+// waits for the other two and for what the compute stream does before the last, but not for the last itself.
+TEST(TransformerBlock, CollectiveMatmulStartsWithTheLastProduct) {
+  const auto layer = derived(transformer(), Parallel{.tensor = 4}, {.collective_matmul = true}).layer();
+  const auto step = [&](const std::string& name) {
+    const auto found =
+        std::find_if(layer.backward.begin(), layer.backward.end(), [&](const auto& s) { return s.name == name; });
+    return static_cast<int>(found - layer.backward.begin());
+  };
+  const auto& after = layer.backward[static_cast<std::size_t>(step("ReduceScatter_tensor dA"))].after;
+  EXPECT_THAT(after,
+              ::testing::IsSupersetOf({step("value projection input gradient"), step("key projection input gradient"),
+                                       step("key projection weight gradient")}));
+  EXPECT_THAT(after, ::testing::Not(::testing::Contains(step("query projection input gradient"))));
 }
 
 // A norm over a split D reduces one fp32 number per token, 4BT bytes, forward and backward.

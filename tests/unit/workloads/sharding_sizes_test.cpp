@@ -54,6 +54,18 @@ TEST(ShardingSizes, WhatDoesNotDivideIsPadded) {
   EXPECT_NO_THROW(of.check_divides(array));
 }
 
+// As one flat run of 70 elements over 4: 18 each, 2 of them padding. With J over Y = 2 first, 10 x 4 = 40: 10 each.
+TEST(ShardingSizes, AFlatAxisSplitsTheWholeArray) {
+  auto of = sizes({{"I", {10}}, {"J", {7}}}, {{"X", 4}, {"Y", 2}});
+  of.flat_axes = {"X"};
+  const auto array = parse_tensor("A[I_X, J]", {"X", "Y"});
+  EXPECT_EQ(of.local_elements(array), 18);
+  EXPECT_EQ(of.padding_elements(array), 2);
+  const auto both = parse_tensor("A[I_X, J_Y]", {"X", "Y"});
+  EXPECT_EQ(of.local_elements(both), 10);
+  EXPECT_EQ(of.padding_elements(both), 4 * 2 * 10 - 70);
+}
+
 TEST(ShardingSizes, TokensAndHeadsMustDivide) {
   const auto of = sizes({{"B", {10, true}}, {"N", {12, true}}}, {{"X", 4}, {"Y", 2}});
   EXPECT_NO_THROW(of.check_divides(parse_tensor("A[B_Y, N_X]", {"X", "Y"})));
