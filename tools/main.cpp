@@ -9,6 +9,24 @@
 #include "sim/core/errors.hpp"
 #include "tools/commands/commands.hpp"
 
+namespace {
+
+/// CLI11 calls a mistyped command a missing one.
+void refuse_unknown_command(const CLI::App& app, std::string_view word) {
+  if (word.starts_with('-')) return;
+  std::vector<std::string> names;
+  std::string list;
+  for (const auto* command : app.get_subcommands({})) {
+    if (command->get_name() == word) return;
+    names.push_back(command->get_name());
+    list += (list.empty() ? "" : ", ") + names.back();
+  }
+  const auto hint = lockstep::did_you_mean(word, names);
+  throw lockstep::ConfigError({{{"lockstep", 0, 0}, "", "'" + std::string(word) + "' is not a command", hint.empty() ? "one of " + list : "a command; " + hint}});
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   spdlog::logger log("lockstep", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   log.set_level(spdlog::level::warn);
@@ -25,7 +43,9 @@ int main(int argc, char** argv) {
   lockstep::add_collective(app, log);
   lockstep::add_roofline(app, log);
   try {
+    if (argc > 1) refuse_unknown_command(app, argv[1]);
     app.parse(argc, argv);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw lockstep::ConfigError({{{"stdout", 0, 0}, "", "cannot be written", "a place with room"}});
     return 0;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;

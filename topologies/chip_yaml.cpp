@@ -18,7 +18,7 @@ std::map<Precision, FlopsPerSecond> read_peaks(const YamlView& view) {
       value.problem("unknown precision", "one of fp32, bf16, fp16, fp8, int8, fp4");
     }
   }
-  if (peaks.empty()) view.problem("no peak given", "at least one precision, as {bf16: 459 TFLOP/s}");
+  if (view.keys().empty()) view.problem("no peak given", "at least one precision, as {bf16: 459 TFLOP/s}");
   return peaks;
 }
 

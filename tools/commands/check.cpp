@@ -45,7 +45,7 @@ void add_check(CLI::App& app) {
   auto files = std::make_shared<std::vector<std::string>>();
   auto overrides = std::make_shared<std::vector<std::string>>();
   command->add_option("scenarios", *files, "scenario files (YAML)")->required();
-  command->add_option("--set", *overrides, "replace a key of every scenario: a.b=c (may be repeated)");
+  command->add_option("--set", *overrides, "replace a key of every scenario: a.b=c (may be repeated)")->allow_extra_args(false);
   command->footer("Example:\n  lockstep check scenarios/*.yaml");
   command->callback([files, overrides] { check_scenarios(*files, *overrides); });
 }

@@ -15,6 +15,8 @@
 namespace lockstep {
 namespace {
 
+constexpr Bytes most_bytes(1'000'000'000'000'000);  // doublings and sums stay far inside 64 bits
+
 struct CollectiveArguments {
   std::string kind, cluster, group, bytes = "1MiB..1GiB", json;
 };
@@ -44,16 +46,20 @@ CollectiveKind kind_named(const std::string& word) {
 Bytes size_named(const std::string& text) {
   const auto parsed = parse_bytes(text);
   if (const auto* error = std::get_if<QuantityError>(&parsed)) refuse("--bytes", error->what, error->expected);
-  return std::get<Bytes>(parsed);
+  const auto size = std::get<Bytes>(parsed);
+  if (size < Bytes(1) || size > most_bytes) refuse("--bytes", "'" + text + "' is " + (size < Bytes(1) ? "zero" : "too large"), "a size from 1 B to 1 PB");
+  return size;
 }
 
 /// "1MiB..1GiB": both ends and every doubling between them.
 std::vector<Bytes> sizes_named(const std::string& text) {
   const auto dots = text.find("..");
   if (dots == std::string::npos) return {size_named(text)};
+  const auto first = size_named(text.substr(0, dots));
   const auto last = size_named(text.substr(dots + 2));
+  if (last < first) refuse("--bytes", "'" + text + "' ends before it starts", "a range such as 1MiB..1GiB");
   std::vector<Bytes> sizes;
-  for (auto size = size_named(text.substr(0, dots)); size < last; size = size * 2) sizes.push_back(size);
+  for (auto size = first; size < last; size = size * 2) sizes.push_back(size);
   sizes.push_back(last);
   return sizes;
 }
@@ -136,12 +142,12 @@ std::vector<Row> measure(const Cluster& cluster, const Mesh& mesh, CollectiveKin
 }
 
 void run_collective(const CollectiveArguments& arguments, spdlog::logger& log) {
+  if (arguments.json != "-") check_file_place(arguments.json);
   const auto kind = kind_named(arguments.kind);
   const auto sizes = sizes_named(arguments.bytes);
   Problems problems;
   const auto spec = parse_cluster(arguments.cluster, {"--cluster", 0, 0}, "", problems);
   problems.throw_if_any();
-  if (const auto why = why_not_a_slice(spec); !why.empty()) refuse("--cluster", why, "a slice that the pod holds");
   const auto cluster = build_torus(spec);
   const auto mesh = mesh_for(cluster, arguments.group, kind);
   const auto dimensions = mesh.dimensions({"group"});

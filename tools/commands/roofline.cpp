@@ -90,6 +90,8 @@ nlohmann::ordered_json json_of(const Scenario& scenario, const RooflineStudy& st
 }
 
 void run_roofline(const RooflineArguments& arguments, spdlog::logger& log) {
+  check_folder_place(arguments.out);
+  if (arguments.json != "-") check_file_place(arguments.json);
   const auto scenario = load_scenario(arguments.scenario, parse_overrides(arguments.overrides));
   (void)prepare(scenario);
   auto progress = progress_line();
@@ -116,7 +118,7 @@ void add_roofline(CLI::App& app, spdlog::logger& log) {
   command->add_option("scenario", arguments->scenario, "scenario file (YAML)")->required();
   command->add_option("--json", arguments->json, "write the study as JSON to a file, or to stdout with -");
   command->add_option("--out", arguments->out, "folder for roofline.json and the two plots (SVG)");
-  command->add_option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)");
+  command->add_option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)")->allow_extra_args(false);
   command->footer("Example:\n  lockstep roofline scenarios/llama2-13b-fsdp-tp.yaml");
   command->callback([arguments, &log] { run_roofline(*arguments, log); });
 }

@@ -5,7 +5,11 @@
 
 namespace lockstep {
 
-/// Throws std::system_error-like ConfigError when the place cannot be written.
+/// Refuses a place that cannot be written before any work is done for it; makes nothing. "" is no place.
+void check_file_place(const std::filesystem::path& file);
+void check_folder_place(const std::filesystem::path& folder);
+
+/// Throws ConfigError when the place cannot be written.
 void write_file(const std::filesystem::path& file, std::string_view content);
 /// Makes the folder (and its parents); a problem if something else stands there.
 void make_folder(const std::filesystem::path& folder);
