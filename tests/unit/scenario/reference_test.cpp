@@ -1,0 +1,221 @@
+// docs/scenario_reference.md, scenario_keys() and the loader know the same keys.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep {
+namespace {
+
+using Words = std::set<std::string>;
+
+const std::filesystem::path source_root = LOCKSTEP_SOURCE_DIR;
+
+/// Sizes that suit every value below: 4 chips, 4 sequences.
+constexpr std::string_view small =
+    "format: 1\n"
+    "model: {type: two-matmul, layers: 2, d_model: 64, d_ff: 128}\n"
+    "cluster: {chip: tpu-v5p, shape: [4]}\n"
+    "batch: {sequences: 4, sequence_length: 8}\n";
+
+/// A value for every key, one that is not its default where there is a choice.
+const std::map<std::string, std::string>& values() {
+  static const std::map<std::string, std::string> all = {
+      {"format", "1"},
+      {"model", "llama-2-7b"},
+      {"cluster", "tpu-v5e:4x4"},
+      {"cluster.chip", "tpu-v4"},
+      {"cluster.shape", "[2, 2]"},
+      {"cluster.pod", "[4, 4, 4]"},
+      {"mesh", "{tensor: [x/2], fsdp: rest}"},
+      {"parallel", "{fsdp: 4}"},
+      {"parallel.tensor", "4"},
+      {"parallel.fsdp", "4"},
+      {"parallel.data", "4"},
+      {"parallel.pipeline", "1"},
+      {"parallel.context", "1"},
+      {"parallel.expert", "1"},
+      {"parallel.zero", "2"},
+      {"parallel.sequence_parallel", "false"},
+      {"plan", "{weights: ['Win[D, F]']}"},
+      {"plan.activations", "['In[B, D]']"},
+      {"plan.weights", "['Wout[F, D]']"},
+      {"plan.gradients", "['Win[D, F]']"},
+      {"plan.optimizer", "['Win[D, F]']"},
+      {"batch", "{sequences: 8, sequence_length: 16}"},
+      {"batch.sequences", "8"},
+      {"batch.sequence_length", "16"},
+      {"batch.microbatches", "2"},
+      {"training", "{optimizer: sgd}"},
+      {"training.precision", "bf16"},
+      {"training.optimizer", "sgd"},
+      {"training.master_weights", "true"},
+      {"training.recompute", "none"},
+      {"training.causal_attention", "false"},
+      {"training.optimizer_barrier", "false"},
+      {"training.zero_shards", "dimension"},
+      {"communication", "{prefetch: 2}"},
+      {"communication.prefetch", "2"},
+      {"communication.weight_buckets", "matrix"},
+      {"communication.gradient_buckets", "25 MB"},
+      {"communication.regather_weights", "false"},
+      {"communication.share_activation_gathers", "false"},
+      {"communication.collective_matmul", "true"},
+      {"model_of_time", "roofline"},
+      {"perturbations", "[{chip: [0], slowdown: 1.5}, {jitter: 0.02, seed: 7, distribution: exponential}]"},
+  };
+  return all;
+}
+
+/// The maps of a scenario whose keys are fixed; "" is the file itself. (`mesh` takes any axis name.)
+const std::vector<std::string> sections = {"", "cluster", "parallel", "plan", "batch", "training", "communication"};
+
+class Reference : public testing::Test {
+ protected:
+  void SetUp() override {
+    // A file of its own: tests run side by side.
+    file_ = std::filesystem::temp_directory_path() /
+            (std::string("lockstep_reference_") + testing::UnitTest::GetInstance()->current_test_info()->name() + ".yaml");
+    std::ofstream(file_) << small;
+  }
+  void TearDown() override { std::filesystem::remove(file_); }
+
+  [[nodiscard]] Scenario load(const std::vector<KeyOverride>& overrides = {}) const { return load_scenario(file_, overrides); }
+
+  /// What loading complains of: "key: what; expected ..." for each problem.
+  [[nodiscard]] std::vector<Problem> problems(const std::string& key, const std::string& value) const {
+    try {
+      (void)load({{key, value}});
+    } catch (const ConfigError& error) {
+      return error.problems();
+    }
+    return {};
+  }
+
+  std::filesystem::path file_;
+};
+
+std::string page() {
+  std::ifstream file(source_root / "docs" / "scenario_reference.md");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> matches(const std::string& text, const std::regex& pattern) {
+  std::vector<std::string> found;
+  for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at) found.push_back((*at)[1]);
+  return found;
+}
+
+/// The keys of one section as scenario_keys() lists them, without the section's name.
+Words listed_in(const std::string& section) {
+  const std::string before = section.empty() ? "" : section + ".";
+  Words keys;
+  for (const auto& key : scenario_keys()) {
+    if (!key.starts_with(before)) continue;
+    const auto own = key.substr(before.size());
+    if (own.find('.') == std::string::npos) keys.insert(own);
+  }
+  return keys;
+}
+
+TEST_F(Reference, TheSmallScenarioIsValid) { EXPECT_EQ(load().batch.sequences, 4); }
+
+TEST_F(Reference, EveryKeyStandsInThePageInBackticks) {
+  const auto text = page();
+  ASSERT_FALSE(text.empty());
+  for (const auto& key : scenario_keys()) EXPECT_NE(text.find("`" + key + "`"), std::string::npos) << key;
+}
+
+TEST_F(Reference, EveryDottedKeyInThePagesTablesIsKnown) {
+  Words in_tables;
+  std::istringstream lines(page());
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with('|')) continue;
+    for (const auto& key : matches(line, std::regex("`([a-z_]+(?:\\.[a-z_]+)+)`"))) in_tables.insert(key);
+  }
+  Words dotted;
+  for (const auto& key : scenario_keys()) {
+    if (key.find('.') != std::string::npos) dotted.insert(key);
+  }
+  EXPECT_EQ(in_tables, dotted);
+}
+
+TEST_F(Reference, EveryListedKeyIsAccepted) {
+  Words with_value;
+  for (const auto& [key, value] : values()) {
+    with_value.insert(key);
+    for (const auto& problem : problems(key, value)) ADD_FAILURE() << key << ": " << problem.to_string();
+  }
+  const auto keys = scenario_keys();
+  EXPECT_EQ(with_value, Words(keys.begin(), keys.end())) << "each listed key has a value here";
+  EXPECT_EQ(keys.size(), with_value.size()) << "no key is listed twice";
+}
+
+/// The refusal of an unknown key names all keys that the section knows: these are the listed ones, no fewer.
+TEST_F(Reference, EverySectionKnowsExactlyTheListedKeys) {
+  for (const auto& section : sections) {
+    const std::string extra = (section.empty() ? "" : section + ".") + "qqqqqqqqqqqq";
+    const auto found = problems(extra, "1");
+    ASSERT_EQ(found.size(), 1U) << section;
+    EXPECT_EQ(found[0].key, extra);
+    EXPECT_EQ(found[0].what, "unknown key");
+    const auto known = matches(found[0].expected.substr(std::string("one of").size()), std::regex("([a-z_]+)"));
+    EXPECT_EQ(Words(known.begin(), known.end()), listed_in(section)) << section;
+  }
+}
+
+/// Maps in lower rows, each with keys of its own that the page describes in prose.
+TEST_F(Reference, UnknownKeysOfInlineBlocksAreRefused) {
+  const std::string torus = "{pod: [8], host: [4], link: 90 GB/s, hop_latency: 1 us, wrap: {multiple_of: 4}}";
+  const std::string chip = "title: T, memory: 96 GB, memory_bandwidth: 2 TB/s, peak: {bf16: 400 TFLOP/s}, torus: " + torus;
+  EXPECT_TRUE(problems("cluster.chip", "{" + chip + "}").empty());
+  const auto in_chip = problems("cluster.chip", "{" + chip + ", colour: red}");
+  ASSERT_EQ(in_chip.size(), 1U);
+  EXPECT_EQ(in_chip[0].key, "cluster.chip.colour");
+  const auto in_model = problems("model.colour", "red");
+  ASSERT_EQ(in_model.size(), 1U);
+  EXPECT_EQ(in_model[0].key, "model.colour");
+}
+
+/// The page's list of keys of an inline model and of an inline chip, against what the readers know.
+TEST_F(Reference, ThePageNamesEveryKeyOfInlineBlocks) {
+  const auto text = page();
+  const std::string chip = "{title: T, memory: 96 GB, memory_bandwidth: 2 TB/s, peak: {bf16: 400 TFLOP/s}, qqqqqqqqqqqq: 1}";
+  const std::string perturbation = "[{chip: [0], slowdown: 2, qqqqqqqqqqqq: 1}, {random_links: 1, seed: 1, bandwidth: 1, qqqqqqqqqqqq: 1}, "
+                                   "{jitter: 0.1, seed: 1, qqqqqqqqqqqq: 1}]";
+  const std::string transformer = "{layers: 2, d_model: 64, d_ff: 128, heads: 4, vocabulary: 256, qqqqqqqqqqqq: 1}";
+  for (const auto& [key, block] : {std::pair{std::string("cluster.chip"), chip}, {std::string("model"), transformer}, {std::string("perturbations"), perturbation}}) {
+    int refusals = 0;
+    for (const auto& problem : problems(key, block)) {
+      if (problem.what != "unknown key") continue;
+      ++refusals;
+      for (const auto& name : matches(problem.expected.substr(std::string("one of").size()), std::regex("([a-z_]+)"))) {
+        EXPECT_NE(text.find("`" + name + "`"), std::string::npos) << key << "." << name;
+      }
+    }
+    EXPECT_GT(refusals, 0) << key;
+  }
+}
+
+/// The example in the page loads and is placed as it says.
+TEST_F(Reference, ThePagesExampleLoads) {
+  const auto text = page();
+  const std::string fence = "```yaml\n";
+  const auto from = text.find(fence) + fence.size();
+  std::ofstream(file_) << text.substr(from, text.find("```", from) - from);
+  const auto scenario = load();
+  EXPECT_EQ(scenario.model.name, "llama-3-70b");
+  EXPECT_EQ(scenario.cluster.shape, (std::vector<int>{16, 20, 28}));
+}
+
+}  // namespace
+}  // namespace lockstep
