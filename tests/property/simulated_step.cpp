@@ -1,0 +1,127 @@
+#include "tests/property/simulated_step.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "sim/program/lower.hpp"
+#include "tests/unit/engine/child_run.hpp"
+
+namespace lockstep::test {
+namespace {
+
+Program lowered(const Scenario& scenario, const Preparation& preparation) {
+  auto program = lower(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario));
+  check(program);
+  return program;
+}
+
+}  // namespace
+
+std::filesystem::path scenario_file(const std::string& relative) { return std::filesystem::path(LOCKSTEP_SOURCE_DIR) / relative; }
+
+Scenario Case::load() const { return load_scenario(scenario_file("tests/data/scenarios/" + file), overrides); }
+
+std::string Case::to_string() const {
+  std::string text = file;
+  for (const auto& [path, value] : overrides) text += " --set '" + path + "=" + value + "'";
+  return text;
+}
+
+Timeline timeline_of(const Program& program, EngineKind engine) {
+  if (engine == EngineKind::reference) return run_reference(program).timeline;
+  const auto spans = run_in_child(program, engine);
+  const auto ops = static_cast<std::int32_t>(program.ops.size());
+  Timeline timeline(ops, program.ranks());
+  for (std::int32_t op = 0; op < ops; ++op) {
+    for (std::int32_t rank = 0; rank < program.ranks(); ++rank) {
+      if (spans.start(op, rank) >= 0) timeline.record(op, rank, {Seconds(spans.start(op, rank)), Seconds(spans.end(op, rank))});
+    }
+  }
+  return timeline;
+}
+
+SimulatedStep::SimulatedStep(Scenario of)
+    : scenario(std::move(of)),
+      preparation(prepare(scenario)),
+      program(lowered(scenario, preparation)),
+      simgrid(timeline_of(program, EngineKind::simgrid)),
+      reference(timeline_of(program, EngineKind::reference)) {}
+
+Seconds SimulatedStep::alone(const ProgramOp& op) const {
+  const auto& communicator = program.communicators[static_cast<std::size_t>(op.communicator)];
+  Seconds total(0);
+  for (const auto& phase : op.phases) {
+    std::map<std::int32_t, double> bytes_of_link;
+    for (const auto& flow : communicator.groups.front().flows) {
+      for (const auto link : flow.links) bytes_of_link[link] += phase.slot_bytes[static_cast<std::size_t>(flow.slot)];
+    }
+    double longest = 0;
+    for (const auto& [link, bytes] : bytes_of_link) {
+      longest = std::max(longest, bytes / program.links[static_cast<std::size_t>(link)].value());
+    }
+    total += phase.latency + Seconds(longest);
+  }
+  return total;
+}
+
+Seconds SimulatedStep::critical_path() const {
+  std::vector<Seconds> ends;
+  Seconds last(0);
+  for (const auto& op : program.ops) {
+    Seconds start(0);
+    for (const auto before : op.predecessors) start = std::max(start, ends[static_cast<std::size_t>(before)]);
+    ends.push_back(start + (op.kind == ProgramOp::Kind::compute ? op.duration : alone(op)));
+    last = std::max(last, ends.back());
+  }
+  return last;
+}
+
+Seconds SimulatedStep::busiest_compute_lane() const {
+  Seconds total(0);  // one stage: every rank runs every compute operation
+  for (const auto& op : program.ops) total += op.kind == ProgramOp::Kind::compute ? op.duration : Seconds(0);
+  return total;
+}
+
+Seconds SimulatedStep::same_order_without_contention() const {
+  struct Instance {
+    Interval span;
+    std::int32_t op;
+    std::vector<std::int32_t> members;
+  };
+  std::vector<Instance> instances;
+  for (std::int32_t op = 0; op < simgrid.ops(); ++op) {
+    const auto& program_op = program.ops[static_cast<std::size_t>(op)];
+    if (program_op.kind == ProgramOp::Kind::compute) {
+      for (std::int32_t rank = 0; rank < simgrid.ranks(); ++rank) instances.push_back({simgrid.span(op, rank), op, {rank}});
+      continue;
+    }
+    for (const auto& group : program.communicators[static_cast<std::size_t>(program_op.communicator)].groups) {
+      instances.push_back({simgrid.span(op, group.members.front()), op, group.members});
+    }
+  }
+  // By start, and what takes no time before what begins at its end: the order of the streams, and topological.
+  std::stable_sort(instances.begin(), instances.end(), [](const Instance& a, const Instance& b) {
+    return std::tie(a.span.start, a.span.end) < std::tie(b.span.start, b.span.end);
+  });
+  std::map<std::pair<std::int32_t, std::int32_t>, Seconds> ended, stream_free;  // by rank and op, rank and stream
+  Seconds last(0);
+  for (const auto& [span, op, members] : instances) {
+    const auto& program_op = program.ops[static_cast<std::size_t>(op)];
+    Seconds end(0);
+    for (const auto rank : members) {
+      for (const auto before : program_op.predecessors) end = std::max(end, ended.at({rank, before}));
+      for (const auto stream : program_op.streams) end = std::max(end, stream_free[{rank, stream}]);
+    }
+    end += program_op.kind == ProgramOp::Kind::compute ? program_op.duration : program_op.closed_form;
+    for (const auto rank : members) {
+      ended[{rank, op}] = end;
+      for (const auto stream : program_op.streams) stream_free[{rank, stream}] = end;
+    }
+    last = std::max(last, end);
+  }
+  return last;
+}
+
+}  // namespace lockstep::test

@@ -1,0 +1,41 @@
+#pragma once
+/// One scenario simulated by both engines, every rank on its own (nothing folded), with all spans at hand.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "sim/simulate.hpp"
+
+namespace lockstep::test {
+
+/// A file of tests/data/scenarios and keys to replace in it.
+struct Case {
+  std::string file;
+  std::vector<KeyOverride> overrides;
+  [[nodiscard]] Scenario load() const;
+  [[nodiscard]] std::string to_string() const;  ///< as one would type it: file --set a=b ...
+};
+
+struct SimulatedStep {
+  explicit SimulatedStep(Scenario of);
+  Scenario scenario;
+  Preparation preparation;
+  Program program;
+  Timeline simgrid;    ///< with contention
+  Timeline reference;  ///< collectives take their closed forms
+
+  /// What collective `op` takes if nothing else is on the network: per phase, latency and its busiest link.
+  [[nodiscard]] Seconds alone(const ProgramOp& op) const;
+  /// Longest path through the step with operations at their shortest.
+  [[nodiscard]] Seconds critical_path() const;
+  [[nodiscard]] Seconds busiest_compute_lane() const;
+  /// Makespan if every stream kept the order that it has in the contended run, but collectives took their
+  /// closed forms.
+  [[nodiscard]] Seconds same_order_without_contention() const;
+};
+
+/// Runs in a child process when the engine is SimGrid.
+[[nodiscard]] Timeline timeline_of(const Program& program, EngineKind engine);
+[[nodiscard]] std::filesystem::path scenario_file(const std::string& relative);
+
+}  // namespace lockstep::test
