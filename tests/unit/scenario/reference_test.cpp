@@ -81,13 +81,16 @@ class Reference : public testing::Test {
  protected:
   void SetUp() override {
     // A file of its own: tests run side by side.
-    file_ = std::filesystem::temp_directory_path() /
-            (std::string("lockstep_reference_") + testing::UnitTest::GetInstance()->current_test_info()->name() + ".yaml");
+    file_ =
+        std::filesystem::temp_directory_path() /
+        (std::string("lockstep_reference_") + testing::UnitTest::GetInstance()->current_test_info()->name() + ".yaml");
     std::ofstream(file_) << small;
   }
   void TearDown() override { std::filesystem::remove(file_); }
 
-  [[nodiscard]] Scenario load(const std::vector<KeyOverride>& overrides = {}) const { return load_scenario(file_, overrides); }
+  [[nodiscard]] Scenario load(const std::vector<KeyOverride>& overrides = {}) const {
+    return load_scenario(file_, overrides);
+  }
 
   /// What loading complains of: "key: what; expected ..." for each problem.
   [[nodiscard]] std::vector<Problem> problems(const std::string& key, const std::string& value) const {
@@ -176,7 +179,8 @@ TEST_F(Reference, EverySectionKnowsExactlyTheListedKeys) {
 /// Maps in lower rows, each with keys of its own that the page describes in prose.
 TEST_F(Reference, UnknownKeysOfInlineBlocksAreRefused) {
   const std::string torus = "{pod: [8], host: [4], link: 90 GB/s, hop_latency: 1 us, wrap: {multiple_of: 4}}";
-  const std::string chip = "title: T, memory: 96 GB, memory_bandwidth: 2 TB/s, peak: {bf16: 400 TFLOP/s}, torus: " + torus;
+  const std::string chip =
+      "title: T, memory: 96 GB, memory_bandwidth: 2 TB/s, peak: {bf16: 400 TFLOP/s}, torus: " + torus;
   EXPECT_TRUE(problems("cluster.chip", "{" + chip + "}").empty());
   const auto in_chip = problems("cluster.chip", "{" + chip + ", colour: red}");
   ASSERT_EQ(in_chip.size(), 1U);
@@ -189,11 +193,15 @@ TEST_F(Reference, UnknownKeysOfInlineBlocksAreRefused) {
 /// The page's list of keys of an inline model and of an inline chip, against what the readers know.
 TEST_F(Reference, ThePageNamesEveryKeyOfInlineBlocks) {
   const auto text = page();
-  const std::string chip = "{title: T, memory: 96 GB, memory_bandwidth: 2 TB/s, peak: {bf16: 400 TFLOP/s}, qqqqqqqqqqqq: 1}";
-  const std::string perturbation = "[{chip: [0], slowdown: 2, qqqqqqqqqqqq: 1}, {random_links: 1, seed: 1, bandwidth: 1, qqqqqqqqqqqq: 1}, "
-                                   "{jitter: 0.1, seed: 1, qqqqqqqqqqqq: 1}]";
+  const std::string chip =
+      "{title: T, memory: 96 GB, memory_bandwidth: 2 TB/s, peak: {bf16: 400 TFLOP/s}, qqqqqqqqqqqq: 1}";
+  const std::string perturbation =
+      "[{chip: [0], slowdown: 2, qqqqqqqqqqqq: 1}, {random_links: 1, seed: 1, bandwidth: 1, qqqqqqqqqqqq: 1}, "
+      "{jitter: 0.1, seed: 1, qqqqqqqqqqqq: 1}]";
   const std::string transformer = "{layers: 2, d_model: 64, d_ff: 128, heads: 4, vocabulary: 256, qqqqqqqqqqqq: 1}";
-  for (const auto& [key, block] : {std::pair{std::string("cluster.chip"), chip}, {std::string("model"), transformer}, {std::string("perturbations"), perturbation}}) {
+  for (const auto& [key, block] : {std::pair{std::string("cluster.chip"), chip},
+                                   {std::string("model"), transformer},
+                                   {std::string("perturbations"), perturbation}}) {
     int refusals = 0;
     for (const auto& problem : problems(key, block)) {
       if (problem.what != "unknown key") continue;
