@@ -77,6 +77,8 @@ std::string result_json(const Scenario& scenario, const Simulation& simulation) 
                       {"links", simulation.links},
                       {"ops", simulation.program.ops.size()},
                       {"activities", engine.activities},
+                      {"wall_s", engine.wall_seconds},
+                      {"fold_wall_s", simulation.fold_seconds},
                       {"time_model", std::string(name(scenario.time_model))}};
   result["versions"] = {{"lockstep", version()}, {"format", 1}};
   return result.dump(2) + "\n";

@@ -1,0 +1,81 @@
+// lockstep collective.
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "tests/cli/program_run.hpp"
+
+namespace lockstep::test {
+namespace {
+
+using testing::IsSupersetOf;
+using Words = std::vector<std::string>;
+
+class Collective : public CommandLine {
+ protected:
+  nlohmann::json measured(const std::string& kind, const std::string& group, const std::string& bytes) const {
+    return json({"collective", kind, "--cluster", "tpu-v5p:4x4x4", "--group", group, "--bytes", bytes});
+  }
+};
+
+/// Bus bandwidth over algorithm bandwidth in a group of n, as nccl-tests defines it.
+double bus_factor(const std::string& kind, double n) {
+  if (kind == "all_reduce") return 2 * (n - 1) / n;
+  if (kind == "all_gather" || kind == "reduce_scatter" || kind == "all_to_all") return (n - 1) / n;
+  return 1;
+}
+
+class EveryKind : public Collective, public testing::WithParamInterface<const char*> {};
+
+// Groups that cover whole axes share no link, so simulated times are the closed forms, on one to three axes.
+TEST_P(EveryKind, RowsAreConsistentOnEveryGroup) {
+  const std::string kind = GetParam();
+  const std::map<std::string, int> sizes = {{"x", 4}, {"x,y", 16}, {"x,y,z", 64}, {"x/2,y/2", 4}, {"8", 8}};
+  for (const auto& [group, size] : sizes) {
+    const auto table = measured(kind, group, "1MiB");
+    EXPECT_EQ(table["group_size"], size) << group;
+    ASSERT_EQ(table["rows"].size(), 1u);
+    const auto& row = table["rows"][0];
+    EXPECT_THAT(keys_of(row), IsSupersetOf(Words{"bytes", "time_s", "algbw_Bps", "busbw_Bps", "algorithm", "bottleneck"}));
+    const double time = row["time_s"];
+    const double algorithm_bandwidth = 1048576 / time;
+    EXPECT_EQ(row["bytes"], 1048576);
+    EXPECT_NEAR(row["algbw_Bps"], algorithm_bandwidth, 1e-9 * algorithm_bandwidth);
+    EXPECT_NEAR(row["busbw_Bps"], algorithm_bandwidth * bus_factor(kind, size), 1e-9 * algorithm_bandwidth) << group;
+    EXPECT_NEAR(row["time_s"], row["closed_form_s"], 1e-9 * time) << group;
+    EXPECT_NE(row["algorithm"], "");
+    EXPECT_NE(row["bottleneck"], "none");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, EveryKind,
+                         testing::Values("all_gather", "reduce_scatter", "all_reduce", "all_to_all", "broadcast", "reduce", "point_to_point"),
+                         [](const auto& kind) { return std::string(kind.param); });
+
+// A ring of 4 gathers V bytes in two directions: V (4-1)/4 / (2 * 90 GB/s), plus latency that a large V hides.
+TEST_F(Collective, LargeGathersReachTheBandwidthOfARing) {
+  const auto row = measured("all_gather", "x", "16GiB")["rows"][0];
+  const double bytes = 17179869184.0;
+  EXPECT_NEAR(row["time_s"], bytes * 0.75 / 180e9, 1e-3 * bytes * 0.75 / 180e9);
+}
+
+TEST_F(Collective, ARangeOfSizesDoubles) {
+  const auto rows = measured("all_gather", "x", "1MiB..5MiB")["rows"];
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0]["bytes"], 1048576);
+  EXPECT_EQ(rows[1]["bytes"], 2097152);
+  EXPECT_EQ(rows[2]["bytes"], 4194304);
+  EXPECT_EQ(rows[3]["bytes"], 5242880) << "the end of the range is there even if no doubling meets it";
+  EXPECT_LT(rows[0]["time_s"], rows[3]["time_s"]);
+}
+
+TEST_F(Collective, PrintsATableAndWritesJson) {
+  const auto text = good({"collective", "all_reduce", "--cluster", "tpu-v5p:4x4x4", "--group", "x,y", "--bytes", "1MiB..4MiB", "--json", "table.json"});
+  EXPECT_THAT(text, testing::StartsWith("all_reduce on groups of 16 of tpu-v5p:4x4x4"));
+  EXPECT_THAT(text, testing::HasSubstr("busbw"));
+  EXPECT_EQ(nlohmann::json::parse(content("table.json"))["rows"].size(), 3u);
+  EXPECT_EQ(files_in("."), Words{"table.json"});
+}
+
+}  // namespace
+}  // namespace lockstep::test

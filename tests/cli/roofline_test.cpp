@@ -1,0 +1,52 @@
+// lockstep roofline on the book's layer.
+#include <gmock/gmock.h>
+
+#include "tests/cli/program_run.hpp"
+
+namespace lockstep::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using Words = std::vector<std::string>;
+
+class Roofline : public CommandLine {
+ protected:
+  const std::string layer = LOCKSTEP_SCENARIOS "/small_two_matmul.yaml";
+};
+
+// C = 459 TFLOP/s, W = 2 * 90 GB/s an axis: C/W = 2550, and over M axes FSDP needs C/(W M) tokens a chip.
+TEST_F(Roofline, ThresholdsAreTheBooksAndTheSimulatedOnesTheExactOnes) {
+  const auto study = json({"roofline", layer});
+  EXPECT_EQ(study["intensity_flops_per_byte"], 2550);
+  EXPECT_EQ(study["chips"], 16);
+  EXPECT_EQ(study["tokens_per_chip"], 1024);
+  ASSERT_EQ(study["fsdp_thresholds"].size(), 2u);
+  EXPECT_EQ(study["fsdp_thresholds"][0]["book"], 2550);
+  EXPECT_EQ(study["fsdp_thresholds"][1]["book"], 1275);
+  for (const auto& row : study["fsdp_thresholds"]) {
+    EXPECT_NEAR(row["simulated"], row["exact"], 0.01 * row["exact"].get<double>()) << row["group"];
+  }
+}
+
+TEST_F(Roofline, JsonHasItsKeys) {
+  const auto study = json({"roofline", layer});
+  EXPECT_THAT(keys_of(study), IsSupersetOf(Words{"scenario", "flops_per_s", "axis_bandwidth_Bps", "intensity_flops_per_byte", "chips", "tokens_per_chip",
+                                                 "best_fsdp", "named_plan", "fsdp_thresholds", "tensor_limit", "splits"}));
+  ASSERT_EQ(study["splits"].size(), 5u) << "16 x 1, 8 x 2, 4 x 4, 2 x 8, 1 x 16";
+  for (const auto& split : study["splits"]) {
+    EXPECT_EQ(split["fsdp"].get<int>() * split["tensor"].get<int>(), 16);
+    EXPECT_GE(split["step_with_contention_s"].get<double>(), split["step_without_contention_s"].get<double>() * (1 - 1e-9));
+  }
+}
+
+TEST_F(Roofline, OutHoldsTheStudyAndItsPlots) {
+  EXPECT_THAT(good({"roofline", layer, "--out", "out"}), HasSubstr("FSDP is compute-bound above"));
+  EXPECT_EQ(files_in("out"), (Words{"ratio_by_tokens_per_chip.svg", "roofline.json", "times_by_batch.svg"}));
+  EXPECT_EQ(nlohmann::json::parse(content("out/roofline.json")), json({"roofline", layer}));
+}
+
+TEST_F(Roofline, SetReplacesAKey) { EXPECT_EQ(json({"roofline", layer, "--set", "batch.sequences=32"})["tokens_per_chip"], 2048); }
+
+}  // namespace
+}  // namespace lockstep::test

@@ -1,0 +1,148 @@
+// lockstep run.
+#include <gmock/gmock.h>
+
+#include "tests/cli/program_run.hpp"
+
+namespace lockstep::test {
+namespace {
+
+using nlohmann::json;
+using testing::Each;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::StartsWith;
+using Words = std::vector<std::string>;
+
+class Run : public CommandLine {};
+
+/// The result without what the machine's clock decides.
+json without_clock(json result) {
+  result["engine"].erase("wall_s");
+  result["engine"].erase("fold_wall_s");
+  return result;
+}
+
+double sum(const json& breakdown) {
+  return breakdown["compute_s"].get<double>() + breakdown["exposed_comm_s"].get<double>() + breakdown["bubble_s"].get<double>();
+}
+
+TEST_F(Run, JsonHasTheKeysThatStay) {
+  const auto result = json({"run", small});
+  EXPECT_THAT(keys_of(result), IsSupersetOf(Words{"scenario", "step_time_s", "tokens_per_s", "tokens_per_s_per_chip", "model_flops_per_step", "mfu",
+                                                  "hfu", "tflops_per_chip", "chips", "params", "breakdown", "comm", "pipeline", "memory", "stages",
+                                                  "engine", "versions"}));
+  EXPECT_THAT(keys_of(result["pipeline"]), IsSupersetOf(Words{"schedule", "bubble_fraction_step", "bubble_fraction_span"}));
+  EXPECT_THAT(keys_of(result["engine"]), IsSupersetOf(Words{"folded", "rank_classes", "ranks", "link_classes", "links", "ops", "activities", "wall_s", "fold_wall_s"}));
+  ASSERT_FALSE(result["comm"].empty());
+  for (const auto& use : result["comm"]) {
+    EXPECT_THAT(keys_of(use), IsSupersetOf(Words{"axis", "kind", "count", "full_size_bytes", "busy_s", "exposed_s"}));
+  }
+  ASSERT_EQ(result["stages"].size(), 1u);
+  for (const auto& part : {result, result["stages"][0]}) {
+    EXPECT_THAT(keys_of(part["breakdown"]), IsSupersetOf(Words{"compute_s", "exposed_comm_s", "bubble_s"}));
+    EXPECT_THAT(keys_of(part["memory"]), IsSupersetOf(Words{"peak_bytes", "capacity_bytes", "fits", "weights_bytes", "gradients_bytes",
+                                                            "optimizer_bytes", "activations_bytes", "other_bytes"}));
+  }
+}
+
+// compute + exposed communication + bubble = step time, on the critical rank and on each stage.
+TEST_F(Run, TheBreakdownSumsToTheStepTime) {
+  const auto result = json({"run", small});
+  const double step = result["step_time_s"];
+  EXPECT_GT(step, 0);
+  EXPECT_NEAR(sum(result["breakdown"]), step, 1e-9 * step);
+  EXPECT_NEAR(sum(result["stages"][0]["breakdown"]), step, 1e-9 * step);
+}
+
+// tokens = 64 * 512 = 32768; tokens/s = tokens / step; MFU = model FLOPs / (step * 64 chips * 459 TFLOP/s).
+TEST_F(Run, RatesFollowFromTheStepTime) {
+  const auto result = json({"run", small});
+  const double step = result["step_time_s"];
+  const double flops = result["model_flops_per_step"];
+  EXPECT_EQ(result["chips"], 64);
+  EXPECT_NEAR(result["tokens_per_s"], 32768 / step, 1e-9 * 32768 / step);
+  EXPECT_NEAR(result["tokens_per_s_per_chip"], 512 / step, 1e-9 * 512 / step);
+  EXPECT_NEAR(result["mfu"], flops / (step * 64 * 459e12), 1e-9);
+  EXPECT_EQ(result["hfu"], result["mfu"]) << "nothing is recomputed";
+  EXPECT_NEAR(result["tflops_per_chip"], flops / step / 64 / 1e12, 1e-6);
+}
+
+TEST_F(Run, TwoRunsAreAlikeToTheByte) {
+  EXPECT_EQ(good({"run", small}), good({"run", small}));
+  EXPECT_EQ(good({"run", small, "--dump", "timeline"}), good({"run", small, "--dump", "timeline"}));
+  EXPECT_EQ(without_clock(json({"run", small})).dump(), without_clock(json({"run", small})).dump());
+}
+
+TEST_F(Run, OutHoldsWholeFilesOnly) {
+  EXPECT_THAT(good({"run", small, "--out", "a/b", "--json", "also.json"}), HasSubstr("step time"));
+  EXPECT_THAT(files_in("a/b"), IsSupersetOf(Words{"result.json", "timeline.svg"}));
+  EXPECT_THAT(files_in("a/b"), Each(testing::AnyOf("result.json", "timeline.svg", "trace.json.gz", "trace.pftrace.gz", "report.html")));
+  EXPECT_EQ(files_in("."), (Words{"a", "also.json"}));
+  EXPECT_EQ(content("a/b/result.json"), content("also.json"));
+  EXPECT_EQ(without_clock(json::parse(content("also.json"))), without_clock(json({"run", small})));
+  EXPECT_THAT(content("a/b/timeline.svg"), HasSubstr("</svg>"));
+
+  (void)good({"run", small, "--out", "a/b"});  // once more, over the old files
+  EXPECT_EQ(files_in("."), (Words{"a", "also.json"}));
+}
+
+TEST_F(Run, WithoutOutNothingIsWritten) {
+  EXPECT_THAT(good({"run", small}), HasSubstr("64 tpu-v5p"));
+  EXPECT_EQ(files_in("."), Words{});
+}
+
+// Twice the sequences of one length are twice the tokens and twice the FLOPs.
+TEST_F(Run, SetReplacesAKey) {
+  const auto once = json({"run", small});
+  const auto twice = json({"run", "--set", "batch.sequences=128", small});
+  EXPECT_EQ(twice["tokens_per_step"], 2 * once["tokens_per_step"].get<double>());
+  EXPECT_EQ(twice["model_flops_per_step"], 2 * once["model_flops_per_step"].get<double>());
+  EXPECT_GT(twice["step_time_s"], once["step_time_s"]);
+
+  auto text = content(small);
+  text.replace(text.find("sequences: 64"), 13, "sequences: 128");
+  write("small.yaml", text);
+  EXPECT_EQ(without_clock(json({"run", "small.yaml"})), without_clock(twice));
+}
+
+TEST_F(Run, SetAddsAKeyAndRepeats) {
+  const auto result = json({"run", small, "--set", "training.optimizer=sgd", "--set", "mesh={data: rest}", "--set", "parallel={data: 64}"});
+  EXPECT_EQ(result["memory"]["optimizer_bytes"], 0);
+  ASSERT_EQ(result["mesh"].size(), 1u);
+  EXPECT_EQ(result["mesh"][0]["axis"], "data");
+}
+
+TEST_F(Run, DumpsPrintOneValue) {
+  EXPECT_THAT(good({"run", small, "--dump", "cluster"}), StartsWith("cluster tpu-v5p 4x4x4: 64 chips\n"));
+  EXPECT_THAT(good({"run", small, "--dump", "mesh"}), StartsWith("mesh of 64 ranks on tpu-v5p 4x4x4"));
+  EXPECT_THAT(good({"run", small, "--dump", "plan"}), HasSubstr("Wdown[F_tensor, D_fsdp]"));
+  EXPECT_THAT(good({"run", small, "--dump", "step"}), HasSubstr("AllGather_fsdp"));
+  EXPECT_THAT(good({"run", small, "--dump", "program"}), StartsWith("64 ranks in 1 classes"));
+  EXPECT_THAT(good({"run", small, "--dump", "program", "--no-fold"}), StartsWith("64 ranks in 64 classes"));
+  EXPECT_THAT(good({"run", small, "--dump", "timeline"}), StartsWith("timeline of rank 0"));
+  EXPECT_EQ(files_in("."), Words{});
+}
+
+// tensor lies on x, fsdp on y and z: no link is shared, so contention adds nothing to the closed forms.
+TEST_F(Run, EnginesAgreeWithoutContention) {
+  const double step = json({"run", small})["step_time_s"];
+  EXPECT_NEAR(json({"run", small, "--engine", "reference"})["step_time_s"], step, 1e-9 * step);
+}
+
+// tensor takes half of x, fsdp the strided rest of it: their rings share x links, which the closed forms do not see.
+TEST_F(Run, ContentionCostsTimeOnSharedLinks) {
+  const Words shared = {"run", small, "--set", "mesh={tensor: [x/2, y/2], fsdp: rest}"};
+  auto without = shared;
+  without.insert(without.end(), {"--engine", "reference"});
+  EXPECT_GT(json(shared)["step_time_s"].get<double>(), 1.001 * json(without)["step_time_s"].get<double>());
+}
+
+TEST_F(Run, FoldingChangesNoSpan) {
+  const auto whole = json({"run", small, "--no-fold"});
+  EXPECT_FALSE(whole["engine"]["folded"]);
+  EXPECT_EQ(whole["engine"]["rank_classes"], 64);
+  EXPECT_EQ(good({"run", small, "--no-fold", "--dump", "timeline"}), good({"run", small, "--dump", "timeline"}));
+}
+
+}  // namespace
+}  // namespace lockstep::test
