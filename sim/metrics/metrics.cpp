@@ -157,13 +157,15 @@ MemoryUse memory_of(const StepGraph& step, const Timeline& timeline, std::int32_
 }
 
 std::int32_t critical_rank(const Timeline& timeline) {
-  for (std::int32_t op = timeline.ops() - 1; op >= 0; --op) {
-    for (std::int32_t rank = 0; rank < timeline.ranks(); ++rank) {
-      if (timeline.took_part(op, rank) && timeline.span(op, rank).end == timeline.makespan()) return rank;
-      if (timeline.uniform(op)) break;
+  std::int32_t lowest = timeline.ranks();
+  for (std::int32_t op = 0; op < timeline.ops(); ++op) {
+    for (std::int32_t rank = 0; rank < lowest; ++rank) {
+      if (!timeline.took_part(op, rank)) continue;
+      if (timeline.span(op, rank).end == timeline.makespan()) lowest = rank;
+      if (timeline.uniform(op)) break;  // the others that took part end with this one
     }
   }
-  return 0;
+  return lowest < timeline.ranks() ? lowest : 0;
 }
 
 }  // namespace lockstep

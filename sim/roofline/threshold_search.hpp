@@ -13,7 +13,7 @@ namespace lockstep {
 [[nodiscard]] Seconds exposed_per_layer(Scenario scenario, const std::function<Seconds(const Scenario&)>& exposed);
 
 /// The least tokens per chip, to `tolerance` (relative), at which a layer exposes less than a 1e-6 part of
-/// `step`; by bisection over sequence_length with one sequence per data-parallel rank.
+/// its compute time; by bisection over sequence_length with one sequence per data-parallel rank.
 /// `scenario` holds a two-matmul model; low and high are tokens per chip below and above the threshold.
 [[nodiscard]] double simulated_token_threshold(const Scenario& scenario, double low, double high, double tolerance,
                                                const std::function<Seconds(const Scenario&)>& exposed);

@@ -85,6 +85,22 @@ TEST(CriticalRankTest, LooksAtAllOperations) {
   EXPECT_EQ(critical_rank(drawn.timeline()), 0);
 }
 
+// Operations that some ranks have no part in: rank 1 alone ends last, though its span is the only one there.
+TEST(CriticalRankTest, LooksAtThoseThatTakePart) {
+  DrawnStep drawn(3);
+  drawn.compute({{0, 5}, {-1, -1}, {-1, -1}});
+  drawn.compute({{-1, -1}, {0, 9}, {-1, -1}});
+  EXPECT_EQ(critical_rank(drawn.timeline()), 1);
+}
+
+// Rank 2 ends last in an earlier operation, rank 1 in a later one: the lower of the two.
+TEST(CriticalRankTest, PrefersTheLowerOfTwoOperations) {
+  DrawnStep drawn(3);
+  drawn.compute({{-1, -1}, {-1, -1}, {0, 9}});
+  drawn.compute({{0, 1}, {0, 9}, {-1, -1}});
+  EXPECT_EQ(critical_rank(drawn.timeline()), 1);
+}
+
 TEST(CriticalRankTest, OfAnEmptyTimelineIsTheFirst) { EXPECT_EQ(critical_rank(Timeline(0, 4)), 0); }
 
 }  // namespace

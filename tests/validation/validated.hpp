@@ -1,0 +1,26 @@
+#pragma once
+/// Scenarios of this repository and of tests/data/scenarios, simulated with contention.
+#include <spdlog/logger.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "sim/isolated.hpp"
+
+namespace lockstep::test {
+
+inline Scenario shipped(const std::string& file, const std::vector<KeyOverride>& overrides = {}) {
+  return load_scenario(std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "scenarios" / file, overrides);
+}
+
+inline Scenario validation(const std::string& file, const std::vector<KeyOverride>& overrides = {}) {
+  return load_scenario(std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "tests/data/scenarios" / file, overrides);
+}
+
+inline Outcome contended(const Scenario& scenario) {
+  spdlog::logger silent("test");
+  return simulate_isolated(scenario, EngineKind::simgrid, silent);
+}
+
+}  // namespace lockstep::test
