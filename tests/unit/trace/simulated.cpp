@@ -1,0 +1,54 @@
+#include "tests/unit/trace/simulated.hpp"
+
+#include <gtest/gtest.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/null_sink.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+
+namespace lockstep {
+namespace {
+
+spdlog::logger silent() { return {"null", std::make_shared<spdlog::sinks::null_sink_mt>()}; }
+
+Simulation simulated(const Scenario& scenario, bool fold) {
+  auto log = silent();
+  SimulateOptions options;
+  options.engine = EngineKind::reference;
+  options.fold = fold;
+  return simulate(scenario, options, log);
+}
+
+}  // namespace
+
+Simulated::Simulated(const std::string& file, bool fold)
+    : scenario(load_scenario(std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "tests/data/scenarios" / file)),
+      simulation(simulated(scenario, fold)) {}
+
+void Simulated::run_again() {
+  auto log = silent();
+  simulation.run = run(simulation.program, {EngineKind::reference, {}}, log);
+  simulation.metrics = measure(scenario, simulation.preparation, simulation.program, simulation.run.timeline);
+}
+
+std::filesystem::path Simulated::trace(const ChromeTraceOptions& options) const {
+  static int written = 0;
+  const auto file = scratch("trace" + std::to_string(++written) + ".json.gz");
+  write_chrome_trace(file, scenario, simulation, options);
+  return file;
+}
+
+std::filesystem::path scratch(const std::string& name) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / ("lockstep_trace_test_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  return folder / name;
+}
+
+std::string bytes_of(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,63 @@
+#include "tools/trace/shown_ranks.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+namespace lockstep {
+namespace {
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+using Times = std::pair<double, double>;
+
+Times times(const Timeline& timeline, std::int32_t op, std::int32_t rank) {
+  if (!timeline.took_part(op, rank)) return {-1, -1};
+  const auto span = timeline.span(op, rank);
+  return {span.start.value(), span.end.value()};
+}
+
+/// Classes of ranks of the program that have the same spans throughout.
+std::vector<std::int32_t> classes_by_spans(const Program& program, const Timeline& timeline) {
+  std::vector<std::int32_t> class_of(at(timeline.ranks()), 0);
+  std::set<std::pair<ProgramOp::Kind, std::int32_t>> participants;
+  for (std::int32_t id = 0; id < timeline.ops(); ++id) {
+    const auto& op = program.ops[at(id)];
+    const bool collective = op.kind == ProgramOp::Kind::collective;
+    // Where all that took part agree, an operation tells ranks apart only by who that was: once is enough.
+    const bool is_new = participants.emplace(op.kind, collective ? op.communicator : op.stage).second;
+    if (!is_new && timeline.uniform(id)) continue;
+    std::map<std::pair<std::int32_t, Times>, std::int32_t> parts;
+    for (std::int32_t rank = 0; rank < timeline.ranks(); ++rank) {
+      auto& mine = class_of[at(rank)];
+      mine =
+          parts.try_emplace({mine, times(timeline, id, rank)}, static_cast<std::int32_t>(parts.size())).first->second;
+    }
+  }
+  return class_of;
+}
+
+}  // namespace
+
+std::vector<ShownRank> distinct_ranks(const Simulation& simulation) {
+  const auto class_of = classes_by_spans(simulation.program, simulation.run.timeline);
+  std::map<std::int32_t, ShownRank> shown;
+  for (std::int32_t rank = 0; rank < simulation.program.ranks(); ++rank) {
+    const auto number = simulation.ranks.representative[at(rank)];
+    auto& it = shown.try_emplace(class_of[at(rank)], ShownRank{rank, number, 0}).first->second;
+    if (number < it.number) it = {rank, number, it.alike};
+    it.alike += simulation.ranks.size[at(rank)];
+  }
+  std::vector<ShownRank> result;
+  for (const auto& [of_class, it] : shown) result.push_back(it);
+  const auto critical = class_of[at(simulation.metrics.critical_rank)];
+  std::sort(result.begin(), result.end(), [&](const ShownRank& a, const ShownRank& b) {
+    const bool a_waits = class_of[at(a.rank)] != critical, b_waits = class_of[at(b.rank)] != critical;
+    return a_waits != b_waits ? b_waits : a.number < b.number;
+  });
+  return result;
+}
+
+}  // namespace lockstep
