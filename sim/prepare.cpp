@@ -68,6 +68,20 @@ void apply_overrides(const Scenario& scenario, const Sizes& sizes, Plan& plan) {
   problems.throw_if_any();
 }
 
+/// A layer that follows its like takes over what that one leaves.
+void refuse_change_between_layers(const BlockSequence& blocks, const Plan& plan) {
+  for (std::size_t i = 1; i < blocks.order.size(); ++i) {
+    if (blocks.order[i] != blocks.order[i - 1]) continue;
+    const auto& block = blocks.kinds[static_cast<std::size_t>(blocks.order[i])];
+    auto left = plan.activations.at(block.output);
+    left.name = block.input;
+    const auto& taken = plan.activations.at(block.input);
+    if (left.same_sharding(taken)) continue;
+    throw ShardingError("", "a layer leaves " + plan.activations.at(block.output).to_string() + " but the next takes " + taken.to_string(),
+                        block.input + " and " + block.output + " sharded alike");
+  }
+}
+
 /// Plan and derived blocks for given axis sizes; needs no placement.
 void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& requests, Preparation& preparation) {
   const auto blocks = blocks_of(scenario.model);
@@ -79,6 +93,7 @@ void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& reque
     apply_overrides(scenario, sizes, preparation.plan);
     preparation.order = blocks.order;
     preparation.blocks.clear();
+    refuse_change_between_layers(blocks, preparation.plan);
     const Block* before = nullptr;
     for (const auto& block : blocks.kinds) {
       const auto& arriving = before != nullptr ? before->output : block.input;

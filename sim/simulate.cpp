@@ -17,9 +17,26 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options, sp
   const EngineOptions engine{options.engine, [&](double fraction) { tell("simulating", fraction); }};
   auto result = run(folded.program, engine, log);                            // timeline
   auto metrics = measure(scenario, preparation, folded.program, result.timeline);
+  const auto rank = folded.ranks.representative[static_cast<std::size_t>(metrics.critical_rank)];
   tell("done", 1);
   return {std::move(preparation), std::move(folded.program), std::move(folded.ranks), folded.link_classes, folded.links,
-          folding.count(), std::move(result), std::move(metrics)};
+          folding.count(), std::move(result), std::move(metrics), rank};
+}
+
+namespace {
+
+void measure_lane(const Preparation& preparation, const Program& program, const Timeline& timeline, std::int32_t lane, Metrics& metrics) {
+  metrics.breakdown = breakdown_of(program, timeline, lane);
+  metrics.communication = communication_of(preparation.step, program, timeline, lane);
+  metrics.memory = memory_of(preparation.step, timeline, lane, preparation.cluster->chip().memory);
+}
+
+}  // namespace
+
+void look_at(Simulation& simulation, RankId rank) {
+  simulation.rank = rank;
+  simulation.metrics.critical_rank = simulation.ranks.class_of_rank[static_cast<std::size_t>(rank)];
+  measure_lane(simulation.preparation, simulation.program, simulation.run.timeline, simulation.metrics.critical_rank, simulation.metrics);
 }
 
 Metrics measure(const Scenario& scenario, const Preparation& preparation, const Program& program, const Timeline& timeline) {
@@ -28,7 +45,7 @@ Metrics measure(const Scenario& scenario, const Preparation& preparation, const 
   metrics.step_time = timeline.makespan();
   metrics.chips = preparation.cluster->devices();
   metrics.tokens = scenario.batch.sequences * scenario.batch.sequence_length;
-  metrics.parameters = step.parameters;
+  metrics.parameters = count_parameters(scenario.model).total();
   metrics.peak = rates_of(scenario).flops;
   const double forward = forward_flops_per_token(scenario.model, scenario.batch.sequence_length, scenario.training.causal_attention);
   metrics.model_flops = Flops(3 * forward * static_cast<double>(metrics.tokens));
@@ -36,9 +53,7 @@ Metrics measure(const Scenario& scenario, const Preparation& preparation, const 
   for (OpId id = 0; id < step.size(); ++id) per_rank += step.op(id).flops;
   metrics.executed_flops = per_rank * static_cast<double>(metrics.chips);
   metrics.critical_rank = critical_rank(timeline);
-  metrics.breakdown = breakdown_of(program, timeline, metrics.critical_rank);
-  metrics.communication = communication_of(step, program, timeline, metrics.critical_rank);
-  metrics.memory = memory_of(step, timeline, metrics.critical_rank, preparation.cluster->chip().memory);
+  measure_lane(preparation, program, timeline, metrics.critical_rank, metrics);
   return metrics;
 }
 

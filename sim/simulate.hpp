@@ -31,6 +31,7 @@ struct Simulation {
   double fold_seconds = 0;      ///< real time spent on folding
   EngineResult run;
   Metrics metrics;
+  RankId rank = 0;              ///< whose breakdown, communication and memory `metrics` holds
 };
 
 struct SimulateOptions {
@@ -48,6 +49,9 @@ struct SimulateOptions {
 [[nodiscard]] ComputeRates rates_of(const Scenario& scenario);
 /// ... -> Program -> Timeline -> Metrics.
 [[nodiscard]] Simulation simulate(const Scenario& scenario, const SimulateOptions& options, spdlog::logger& log);
+
+/// Makes `metrics` those of another rank than the critical one; its lane is that of its class.
+void look_at(Simulation& simulation, RankId rank);
 
 [[nodiscard]] Metrics measure(const Scenario& scenario, const Preparation& preparation, const Program& program, const Timeline& timeline);
 

@@ -51,7 +51,7 @@ struct Metrics {
   Flops model_flops{0};     ///< per step, all chips: 3 x forward, without recomputation
   Flops executed_flops{0};  ///< per step, all chips: what the ranks really compute
   FlopsPerSecond peak{0};   ///< of one chip at the step's precision
-  std::int32_t critical_rank = 0;  ///< of the program as run: the first class of those that end last
+  std::int32_t critical_rank = 0;  ///< lane of the program as run (a rank class): the first of those that end last
   Breakdown breakdown;             ///< of the critical rank
   std::vector<CommunicationUse> communication;  ///< of the critical rank, by axis and kind
   MemoryUse memory;

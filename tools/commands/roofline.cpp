@@ -119,7 +119,7 @@ void add_roofline(CLI::App& app, spdlog::logger& log) {
   command->add_option("--json", arguments->json, "write the study as JSON to a file, or to stdout with -");
   command->add_option("--out", arguments->out, "folder for roofline.json and the two plots (SVG)");
   command->add_option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)")->allow_extra_args(false);
-  command->footer("Example:\n  lockstep roofline scenarios/llama2-13b-fsdp-tp.yaml");
+  command->footer("Example:\n  lockstep roofline scenarios/llama2-13b-fsdp-tp-block.yaml");
   command->callback([arguments, &log] { run_roofline(*arguments, log); });
 }
 

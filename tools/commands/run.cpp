@@ -8,6 +8,7 @@
 #include "tools/output/result_json.hpp"
 #include "tools/output/summary.hpp"
 #include "tools/output/timeline_picture.hpp"
+#include "tools/trace/chrome_trace.hpp"
 
 namespace lockstep {
 namespace {
@@ -19,6 +20,8 @@ struct RunArguments {
   std::string dump;
   std::string engine = "simgrid";
   bool no_fold = false;
+  bool trace_flows = false;
+  std::int64_t rank = -1;
   std::vector<std::string> overrides;
 };
 
@@ -43,12 +46,23 @@ std::string program_text(const Scenario& scenario, const Preparation& preparatio
   return text + folded.program.to_string();
 }
 
+/// simulate(), seen from a given rank (-1: the critical one).
+Simulation simulate_at(std::int64_t rank, const Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
+  std::int64_t chips = 1;
+  for (const int size : scenario.cluster.shape) chips *= size;
+  if (rank >= chips) {
+    throw ConfigError({{{"--rank", 0, 0}, "", "rank " + std::to_string(rank) + " does not exist", "a rank from 0 to " + std::to_string(chips - 1)}});
+  }
+  auto simulation = simulate(scenario, options, log);
+  if (rank >= 0) look_at(simulation, static_cast<RankId>(rank));
+  return simulation;
+}
+
 /// Prints one value on the way and nothing else; only the timeline needs the engine.
-bool dump(const std::string& what, const Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
+bool dump(const std::string& what, std::int64_t rank, const Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
   if (what.empty()) return false;
   if (what == "timeline") {
-    const auto simulation = simulate(scenario, options, log);
-    print(timeline_text(simulation));
+    print(timeline_text(simulate_at(rank, scenario, options, log)));
     return true;
   }
   const auto preparation = prepare(scenario);
@@ -68,8 +82,8 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   options.engine = arguments.engine == "reference" ? EngineKind::reference : EngineKind::simgrid;
   options.fold = !arguments.no_fold;
   options.progress = progress_line();
-  if (dump(arguments.dump, scenario, options, log)) return;
-  const auto simulation = simulate(scenario, options, log);
+  if (dump(arguments.dump, arguments.rank, scenario, options, log)) return;
+  const auto simulation = simulate_at(arguments.rank, scenario, options, log);
   const auto json = result_json(scenario, simulation);
   if (!arguments.out.empty()) {
     make_folder(arguments.out);
@@ -77,6 +91,7 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
     write_file(folder / "result.json", json);
     const auto window = middle_window(simulation);
     write_file(folder / "timeline.svg", timeline_picture(scenario, simulation, window.from, window.to));
+    write_chrome_trace(folder / "trace.json.gz", scenario, simulation, {16, arguments.trace_flows});
   }
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
   print(arguments.json == "-" ? json : summary(scenario, simulation));
@@ -110,6 +125,8 @@ void add_run(CLI::App& app, spdlog::logger& log) {
       ->check(CLI::IsMember({"cluster", "mesh", "plan", "step", "program", "timeline"}));
   command->add_option("--engine", arguments->engine, "simgrid (contention) or reference (closed forms, no contention)")
       ->check(CLI::IsMember({"simgrid", "reference"}));
+  command->add_option("--rank", arguments->rank, "show this rank's lane instead of the critical one")->check(CLI::NonNegativeNumber);
+  command->add_flag("--trace-flows", arguments->trace_flows, "arrows for dependencies in the trace");
   command->add_flag("--no-fold", arguments->no_fold, "simulate every rank instead of one per symmetry class (same result, slower)");
   command->footer("Examples:\n  lockstep run scenarios/llama3-70b-v5p.yaml\n"
                   "  lockstep run scenarios/llama3-70b-v5p.yaml --set batch.sequences=4480 --out out/double\n"

@@ -63,7 +63,7 @@ std::string result_json(const Scenario& scenario, const Simulation& simulation) 
   result["chips"] = metrics.chips;
   result["params"] = metrics.parameters;
   result["mesh"] = mesh(simulation.preparation);
-  result["critical_rank"] = simulation.ranks.representative[static_cast<std::size_t>(metrics.critical_rank)];
+  result["critical_rank"] = simulation.rank;
   result["breakdown"] = breakdown(metrics.breakdown);
   result["comm"] = communication(metrics.communication);
   result["pipeline"] = {{"schedule", "none"}, {"bubble_fraction_step", metrics.breakdown.bubble / metrics.step_time},

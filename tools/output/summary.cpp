@@ -80,7 +80,7 @@ std::string summary(const Scenario& scenario, const Simulation& simulation) {
 
   const auto critical = static_cast<std::size_t>(metrics.critical_rank);
   const auto like_it = simulation.ranks.size[critical];
-  Table parts({"rank " + std::to_string(simulation.ranks.representative[critical]) + (like_it > 1 ? " (and " + with_separators(like_it - 1) + " like it)" : "") + " spends", "time", "share"});
+  Table parts({"rank " + std::to_string(simulation.rank) + (like_it > 1 ? " (and " + with_separators(like_it - 1) + " like it)" : "") + " spends", "time", "share"});
   auto part = [&](const char* title, Seconds time) { parts.add({title, format(time), percent(time / metrics.step_time)}); };
   part("computing", metrics.breakdown.compute);
   part("in exposed communication", metrics.breakdown.exposed_comm);

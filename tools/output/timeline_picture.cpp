@@ -51,7 +51,7 @@ std::string timeline_picture(const Scenario& scenario, const Simulation& simulat
   auto y = [&](std::int32_t stream) { return top + (row + gap) * stream; };
 
   std::string out = svg::open(width, height);
-  out += svg::text_at(left, 22, "start", scenario.name + ", rank " + std::to_string(simulation.ranks.representative[static_cast<std::size_t>(rank)]) + ": " + format(from) + " to " + format(to) + " of a step of " + format(timeline.makespan()), " font-size=\"15\"");
+  out += svg::text_at(left, 22, "start", scenario.name + ", rank " + std::to_string(simulation.rank) + ": " + format(from) + " to " + format(to) + " of a step of " + format(timeline.makespan()), " font-size=\"15\"");
   out += svg::text_at(left, 42, "start", "compute: light forward, dark backward; a row of communication per mesh axis");
   for (std::size_t stream = 0; stream < program.streams.size(); ++stream) {
     const double at = y(static_cast<std::int32_t>(stream));

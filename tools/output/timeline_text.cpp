@@ -7,7 +7,7 @@ std::string timeline_text(const Simulation& simulation) {
   const auto& step = simulation.preparation.step;
   const auto& timeline = simulation.run.timeline;
   const auto rank = simulation.metrics.critical_rank;
-  std::string text = "timeline of rank " + std::to_string(simulation.ranks.representative[static_cast<std::size_t>(rank)]) + " (start and end in s)\n";
+  std::string text = "timeline of rank " + std::to_string(simulation.rank) + " (start and end in s)\n";
   for (std::int32_t id = 0; id < timeline.ops(); ++id) {
     if (!timeline.took_part(id, rank)) continue;
     const auto& op = simulation.program.ops[static_cast<std::size_t>(id)];
