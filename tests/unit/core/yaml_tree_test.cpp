@@ -64,7 +64,7 @@ TEST(YamlTree, RefusesKeysThatAreNoWords) {
 
 TEST(YamlTree, GivesMalformedTextAPlace) {
   EXPECT_EQ(refusal("a: {b: 1"), "f.yaml:1:1: malformed YAML: end of map flow not found");
-  EXPECT_EQ(refusal("a: 1\n\tb: 2\n"), "f.yaml:2:1: malformed YAML: illegal tab when looking for indentation");
+  EXPECT_EQ(refusal("a: 1\n\tb: 2\n"), "f.yaml:2:1: a tab indents this line; expected spaces");
 }
 
 TEST(YamlTree, LimitsTheDepth) {

@@ -59,9 +59,14 @@ TEST(ChipYaml, AllProblemsAreFoundAtOnce) {
       "torus: {pod: [8, 8], host: [2], link: 50 GB/s, hop_latency: 2 us, wrap: {}}\n");
   EXPECT_THAT(reading.problems,
               testing::UnorderedElementsAre(HasSubstr("chip.yaml:2:9: memory:"), HasSubstr("memory_bandwidth: missing"),
-                                            HasSubstr("peak.bf61: unknown precision"), HasSubstr("peak: no peak given"),
-                                            HasSubstr("memori: unknown key"), HasSubstr("torus.host: has 1 axes"),
+                                            HasSubstr("peak.bf61: unknown precision"), HasSubstr("memori: unknown key"),
+                                            HasSubstr("torus.host: has 1 axes"),
                                             HasSubstr("torus.wrap: not one rule")));
+}
+
+TEST(ChipYaml, NoPeakAtAllIsAProblem) {
+  EXPECT_THAT(read("title: Mine\nmemory: 16 GB\nmemory_bandwidth: 1 TB/s\npeak: {}\n" + fabric).problems,
+              testing::Contains(HasSubstr("peak: no peak given")));
 }
 
 TEST(ChipYaml, RefusesWhatIsNoFabric) {
