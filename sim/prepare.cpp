@@ -9,6 +9,7 @@ namespace lockstep {
 namespace {
 
 constexpr double most_operations = 5e6;          // vertices of one step graph, about 1 kB each
+constexpr double most_weights = 20e3;            // weight tensors; the optimizer may wait for the gradients of all
 constexpr double most_rank_operations = 4e9;     // operations of all ranks together in one engine
 
 [[noreturn]] void refuse(const Scenario& scenario, const std::string& key, const std::string& what, const std::string& expected) {
@@ -165,10 +166,13 @@ void check_perturbations(const Scenario& scenario, const Cluster& cluster) {
 /// Refused before memory is spent on it.
 void check_size(const Scenario& scenario, const Preparation& preparation) {
   double operations = 0;
+  double weights = 0;
   for (const int kind : preparation.order) {
     const auto& block = preparation.blocks[static_cast<std::size_t>(kind)];
     operations += static_cast<double>(block.forward.size() + block.backward.size() + block.weights.size());
+    weights += static_cast<double>(block.weights.size());
   }
+  if (weights > most_weights) refuse(scenario, "model", "the model has more than 20000 weight tensors", "fewer layers");
   operations *= static_cast<double>(scenario.batch.microbatches);
   if (operations > most_operations) {
     refuse(scenario, "batch.microbatches", "the step would have more than 5e6 operations", "fewer microbatches or layers");

@@ -44,6 +44,11 @@ class Lowering {
     op.priority = priority(vertex);
     op.predecessors = step_.predecessors(id);
     if (vertex.kind == StepOp::Kind::compute) {
+      // A compute stream runs in program order, as kernels on a CUDA stream or a compiled TPU program do.
+      if (last_compute_ >= 0 && std::find(op.predecessors.begin(), op.predecessors.end(), last_compute_) == op.predecessors.end()) {
+        op.predecessors.push_back(last_compute_);
+      }
+      last_compute_ = id;
       op.kind = ProgramOp::Kind::compute;
       op.streams = {0};
       op.duration = compute_time(rates_, vertex.flops, vertex.traffic);
@@ -79,6 +84,7 @@ class Lowering {
   const ComputeRates& rates_;
   bool whole_;
   Program program_;
+  OpId last_compute_ = -1;
   std::map<AxisNames, std::int32_t> known_;
   std::vector<Dimensions> dimensions_;
 };

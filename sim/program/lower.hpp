@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// One compute stream and one communication stream per mesh axis; a collective over several axes
+/// One compute stream, in program order, and one communication stream per mesh axis; a collective over several axes
 /// occupies all of theirs. Activations go before weight prefetch before gradients.
 [[nodiscard]] Program lower(const StepGraph& step, const Cluster& cluster, const Mesh& mesh, const ComputeRates& rates);
 /// The program of one rank alone, collectives as closed forms: without contention all ranks of a step do

@@ -42,7 +42,7 @@ Json mesh(const Preparation& preparation) {
 
 std::string version() { return LOCKSTEP_VERSION; }
 
-std::string result_json(const Scenario& scenario, const Simulation& simulation) {
+std::string result_json(const Scenario& scenario, const Simulation& simulation, WallTimes times) {
   const auto& metrics = simulation.metrics;
   const auto& engine = simulation.run.statistics;
   const double chips = static_cast<double>(metrics.chips);
@@ -77,8 +77,8 @@ std::string result_json(const Scenario& scenario, const Simulation& simulation) 
                       {"links", simulation.links},
                       {"ops", simulation.program.ops.size()},
                       {"activities", engine.activities},
-                      {"wall_s", engine.wall_seconds},
-                      {"fold_wall_s", simulation.fold_seconds},
+                      {"wall_s", times == WallTimes::shown ? Json(engine.wall_seconds) : Json()},
+                      {"fold_wall_s", times == WallTimes::shown ? Json(simulation.fold_seconds) : Json()},
                       {"time_model", std::string(name(scenario.time_model))}};
   result["versions"] = {{"lockstep", version()}, {"format", 1}};
   return result.dump(2) + "\n";

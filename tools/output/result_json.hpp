@@ -6,7 +6,10 @@
 
 namespace lockstep {
 
-[[nodiscard]] std::string result_json(const Scenario& scenario, const Simulation& simulation);
+/// Real times of this run (`wall_s`, `fold_wall_s`) are the only values that two equal runs differ in;
+/// without them, as in files under --out, they are null and equal runs give equal bytes.
+enum class WallTimes { shown, hidden };
+[[nodiscard]] std::string result_json(const Scenario& scenario, const Simulation& simulation, WallTimes times);
 [[nodiscard]] std::string version();
 
 }  // namespace lockstep
