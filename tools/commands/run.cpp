@@ -84,17 +84,17 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   options.progress = progress_line();
   if (dump(arguments.dump, arguments.rank, scenario, options, log)) return;
   const auto simulation = simulate_at(arguments.rank, scenario, options, log);
-  const auto json = result_json(scenario, simulation, WallTimes::shown);
+  const auto json = result_json(scenario, simulation, WallTimes::hidden);
   if (!arguments.out.empty()) {
     make_folder(arguments.out);
     const std::filesystem::path folder = arguments.out;
-    write_file(folder / "result.json", result_json(scenario, simulation, WallTimes::hidden));
+    write_file(folder / "result.json", json);
     const auto window = middle_window(simulation);
     write_file(folder / "timeline.svg", timeline_picture(scenario, simulation, window.from, window.to));
     write_chrome_trace(folder / "trace.json.gz", scenario, simulation, {16, arguments.trace_flows});
   }
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
-  print(arguments.json == "-" ? json : summary(scenario, simulation));
+  print(arguments.json == "-" ? result_json(scenario, simulation, WallTimes::shown) : summary(scenario, simulation));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace lockstep {
 
 /// Real times of this run (`wall_s`, `fold_wall_s`) are the only values that two equal runs differ in;
-/// without them, as in files under --out, they are null and equal runs give equal bytes.
+/// in files they are null, so that equal runs give equal bytes; `--json -` shows them.
 enum class WallTimes { shown, hidden };
 [[nodiscard]] std::string result_json(const Scenario& scenario, const Simulation& simulation, WallTimes times);
 [[nodiscard]] std::string version();
