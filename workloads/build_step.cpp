@@ -58,16 +58,28 @@ class StepBuilder {
     }
   }
 
-  static Handover handover(const PassVertices& vertices, const std::vector<int>& steps) {
+  /// Products that overlap their collectives hand on what they themselves wait for: that is done when they are.
+  Handover handover(const PassVertices& vertices, const std::vector<int>& steps) const {
     Handover result{pick(vertices, steps), {}};
+    drop_implied(result.ops);
+    const bool passes_on = std::any_of(result.ops.begin(), result.ops.end(), [&](OpId id) { return id < vertices.first_op; });
     for (const int step : steps) {
       if (step == BlockStep::outside) {
+        if (!passes_on) continue;
         result.buffers.insert(result.buffers.end(), vertices.received.buffers.begin(), vertices.received.buffers.end());
       } else {
         result.buffers.push_back(vertices.first_buffer + static_cast<std::size_t>(step));
       }
     }
     return result;
+  }
+
+  /// Leaves out operations that another one waits for.
+  void drop_implied(OpIds& ops) const {
+    if (ops.size() < 2) return;
+    OpIds implied;
+    for (const auto id : ops) merge(implied, graph_.predecessors(id));
+    std::erase_if(ops, [&](OpId id) { return std::find(implied.begin(), implied.end(), id) != implied.end(); });
   }
 
   static OpIds pick(const PassVertices& vertices, const std::vector<int>& steps) {
@@ -118,6 +130,7 @@ class StepBuilder {
     const auto& steps = pass == StepPass::forward ? kind(block).forward : kind(block).backward;
     PassVertices vertices;
     vertices.received = received;
+    vertices.first_op = graph_.size();
     vertices.of_step.assign(steps.size(), -1);
     gather_weights(block, pass, steps, vertices);
     for (std::size_t i = 0; i < steps.size(); ++i) {
