@@ -22,7 +22,10 @@ void refuse_unknown_command(const CLI::App& app, std::string_view word) {
     list += (list.empty() ? "" : ", ") + names.back();
   }
   const auto hint = lockstep::did_you_mean(word, names);
-  throw lockstep::ConfigError({{{"lockstep", 0, 0}, "", "'" + std::string(word) + "' is not a command", hint.empty() ? "one of " + list : "a command; " + hint}});
+  throw lockstep::ConfigError({{{"lockstep", 0, 0},
+                                "",
+                                "'" + std::string(word) + "' is not a command",
+                                hint.empty() ? "one of " + list : "a command; " + hint}});
 }
 
 }  // namespace
@@ -34,10 +37,12 @@ int main(int argc, char** argv) {
   CLI::App app("Lockstep simulates one training step of a sharded Transformer on a cluster.", "lockstep");
   app.set_version_flag("--version", std::string("lockstep " LOCKSTEP_VERSION));
   app.require_subcommand(1);
-  app.footer("Examples:\n  lockstep run scenarios/llama3-70b-v5p.yaml --out out/llama3-70b\n"
-             "  lockstep collective all_gather --cluster tpu-v5p:4x4x4 --group x --bytes 1MiB..1GiB\n"
-             "Each command has its own --help.");
-  app.add_flag_callback("-v,--verbose", [&] { log.set_level(spdlog::level::debug); }, "log what happens inside to stderr");
+  app.footer(
+      "Examples:\n  lockstep run scenarios/llama3-70b-v5p.yaml --out out/llama3-70b\n"
+      "  lockstep collective all_gather --cluster tpu-v5p:4x4x4 --group x --bytes 1MiB..1GiB\n"
+      "Each command has its own --help.");
+  app.add_flag_callback(
+      "-v,--verbose", [&] { log.set_level(spdlog::level::debug); }, "log what happens inside to stderr");
   lockstep::add_run(app, log);
   lockstep::add_check(app);
   lockstep::add_collective(app, log);
@@ -45,7 +50,8 @@ int main(int argc, char** argv) {
   try {
     if (argc > 1) refuse_unknown_command(app, argv[1]);
     app.parse(argc, argv);
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw lockstep::ConfigError({{{"stdout", 0, 0}, "", "cannot be written", "a place with room"}});
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      throw lockstep::ConfigError({{{"stdout", 0, 0}, "", "cannot be written", "a place with room"}});
     return 0;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;

@@ -62,7 +62,8 @@ class StepBuilder {
   Handover handover(const PassVertices& vertices, const std::vector<int>& steps) const {
     Handover result{pick(vertices, steps), {}};
     drop_implied(result.ops);
-    const bool passes_on = std::any_of(result.ops.begin(), result.ops.end(), [&](OpId id) { return id < vertices.first_op; });
+    const bool passes_on =
+        std::any_of(result.ops.begin(), result.ops.end(), [&](OpId id) { return id < vertices.first_op; });
     for (const int step : steps) {
       if (step == BlockStep::outside) {
         if (!passes_on) continue;

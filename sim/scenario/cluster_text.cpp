@@ -42,7 +42,9 @@ Chip chip_named(const std::string& name, const Location& where, const std::strin
 
 void check_slice(const TorusSpec& spec, const Location& where, const std::string& key, Problems& problems) {
   const auto why = why_not_a_slice(spec);
-  if (!why.empty()) problems.add({where, key, why, spec.chip.torus ? "a slice that the pod holds" : "a chip whose links form a torus, such as tpu-v5p"});
+  if (!why.empty())
+    problems.add({where, key, why,
+                  spec.chip.torus ? "a slice that the pod holds" : "a chip whose links form a torus, such as tpu-v5p"});
 }
 
 TorusSpec parse_cluster(std::string_view text, const Location& where, const std::string& key, Problems& problems) {
@@ -52,7 +54,8 @@ TorusSpec parse_cluster(std::string_view text, const Location& where, const std:
   spec.chip = chip_named(std::string(text.substr(0, colon)), where, key, problems);
   if (colon < text.size()) spec.shape = parse_shape(text.substr(colon + 1));
   if (spec.shape.empty()) {
-    problems.add({where, key, "'" + std::string(text) + "' has " + (colon < text.size() ? "a bad" : "no") + " shape", "CHIP:SHAPE such as tpu-v5p:16x20x28"});
+    problems.add({where, key, "'" + std::string(text) + "' has " + (colon < text.size() ? "a bad" : "no") + " shape",
+                  "CHIP:SHAPE such as tpu-v5p:16x20x28"});
   }
   if (problems.size() == before) check_slice(spec, where, key, problems);
   return spec;

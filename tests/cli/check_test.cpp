@@ -23,7 +23,9 @@ TEST_F(Check, SaysOneLinePerFile) {
 
 // Plain data parallelism keeps 10 bytes of each of 70 billion parameters on every chip of 96 GB.
 TEST_F(Check, NotFittingIsAnAnswer) {
-  EXPECT_THAT(good({"check", small, "--set", "model=llama-3-70b", "--set", "mesh={data: rest}", "--set", "parallel={data: 64}"}), HasSubstr("does NOT fit"));
+  EXPECT_THAT(good({"check", small, "--set", "model=llama-3-70b", "--set", "mesh={data: rest}", "--set",
+                    "parallel={data: 64}"}),
+              HasSubstr("does NOT fit"));
   EXPECT_THAT(good({"check", small}), HasSubstr(", fits "));
 }
 

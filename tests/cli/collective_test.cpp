@@ -36,7 +36,8 @@ TEST_P(EveryKind, RowsAreConsistentOnEveryGroup) {
     EXPECT_EQ(table["group_size"], size) << group;
     ASSERT_EQ(table["rows"].size(), 1u);
     const auto& row = table["rows"][0];
-    EXPECT_THAT(keys_of(row), IsSupersetOf(Words{"bytes", "time_s", "algbw_Bps", "busbw_Bps", "algorithm", "bottleneck"}));
+    EXPECT_THAT(keys_of(row),
+                IsSupersetOf(Words{"bytes", "time_s", "algbw_Bps", "busbw_Bps", "algorithm", "bottleneck"}));
     const double time = row["time_s"];
     const double algorithm_bandwidth = 1048576 / time;
     EXPECT_EQ(row["bytes"], 1048576);
@@ -49,7 +50,8 @@ TEST_P(EveryKind, RowsAreConsistentOnEveryGroup) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, EveryKind,
-                         testing::Values("all_gather", "reduce_scatter", "all_reduce", "all_to_all", "broadcast", "reduce", "point_to_point"),
+                         testing::Values("all_gather", "reduce_scatter", "all_reduce", "all_to_all", "broadcast",
+                                         "reduce", "point_to_point"),
                          [](const auto& kind) { return std::string(kind.param); });
 
 // A ring of 4 gathers V bytes in two directions: V (4-1)/4 / (2 * 90 GB/s), plus latency that a large V hides.
@@ -70,7 +72,8 @@ TEST_F(Collective, ARangeOfSizesDoubles) {
 }
 
 TEST_F(Collective, PrintsATableAndWritesJson) {
-  const auto text = good({"collective", "all_reduce", "--cluster", "tpu-v5p:4x4x4", "--group", "x,y", "--bytes", "1MiB..4MiB", "--json", "table.json"});
+  const auto text = good({"collective", "all_reduce", "--cluster", "tpu-v5p:4x4x4", "--group", "x,y", "--bytes",
+                          "1MiB..4MiB", "--json", "table.json"});
   EXPECT_THAT(text, testing::StartsWith("all_reduce on groups of 16 of tpu-v5p:4x4x4"));
   EXPECT_THAT(text, testing::HasSubstr("busbw"));
   EXPECT_EQ(nlohmann::json::parse(content("table.json"))["rows"].size(), 3u);

@@ -27,7 +27,8 @@ std::string read(const std::filesystem::path& file) {
 
 CommandLine::CommandLine() {
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-  scratch = std::filesystem::temp_directory_path() / ("lockstep-cli-" + std::to_string(::getpid()) + "-" + test->name());
+  scratch =
+      std::filesystem::temp_directory_path() / ("lockstep-cli-" + std::to_string(::getpid()) + "-" + test->name());
   std::filesystem::create_directories(scratch / "work");
 }
 
@@ -58,14 +59,17 @@ nlohmann::json CommandLine::json(std::vector<std::string> arguments) const {
 
 std::vector<std::string> CommandLine::files_in(const std::string& folder) const {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(scratch / "work" / folder)) names.push_back(entry.path().filename().string());
+  for (const auto& entry : std::filesystem::directory_iterator(scratch / "work" / folder))
+    names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
 }
 
 std::string CommandLine::content(const std::string& file) const { return read(scratch / "work" / file); }
 
-void CommandLine::write(const std::string& file, const std::string& text) const { std::ofstream(scratch / "work" / file) << text; }
+void CommandLine::write(const std::string& file, const std::string& text) const {
+  std::ofstream(scratch / "work" / file) << text;
+}
 
 std::vector<std::string> keys_of(const nlohmann::json& object) {
   std::vector<std::string> keys;

@@ -31,12 +31,14 @@ TEST_F(Roofline, ThresholdsAreTheBooksAndTheSimulatedOnesTheExactOnes) {
 
 TEST_F(Roofline, JsonHasItsKeys) {
   const auto study = json({"roofline", layer});
-  EXPECT_THAT(keys_of(study), IsSupersetOf(Words{"scenario", "flops_per_s", "axis_bandwidth_Bps", "intensity_flops_per_byte", "chips", "tokens_per_chip",
-                                                 "best_fsdp", "named_plan", "fsdp_thresholds", "tensor_limit", "splits"}));
+  EXPECT_THAT(keys_of(study), IsSupersetOf(Words{"scenario", "flops_per_s", "axis_bandwidth_Bps",
+                                                 "intensity_flops_per_byte", "chips", "tokens_per_chip", "best_fsdp",
+                                                 "named_plan", "fsdp_thresholds", "tensor_limit", "splits"}));
   ASSERT_EQ(study["splits"].size(), 5u) << "16 x 1, 8 x 2, 4 x 4, 2 x 8, 1 x 16";
   for (const auto& split : study["splits"]) {
     EXPECT_EQ(split["fsdp"].get<int>() * split["tensor"].get<int>(), 16);
-    EXPECT_GE(split["step_with_contention_s"].get<double>(), split["step_without_contention_s"].get<double>() * (1 - 1e-9));
+    EXPECT_GE(split["step_with_contention_s"].get<double>(),
+              split["step_without_contention_s"].get<double>() * (1 - 1e-9));
   }
 }
 
@@ -46,7 +48,9 @@ TEST_F(Roofline, OutHoldsTheStudyAndItsPlots) {
   EXPECT_EQ(nlohmann::json::parse(content("out/roofline.json")), json({"roofline", layer}));
 }
 
-TEST_F(Roofline, SetReplacesAKey) { EXPECT_EQ(json({"roofline", layer, "--set", "batch.sequences=32"})["tokens_per_chip"], 2048); }
+TEST_F(Roofline, SetReplacesAKey) {
+  EXPECT_EQ(json({"roofline", layer, "--set", "batch.sequences=32"})["tokens_per_chip"], 2048);
+}
 
 }  // namespace
 }  // namespace lockstep::test

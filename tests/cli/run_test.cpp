@@ -23,16 +23,20 @@ json without_clock(json result) {
 }
 
 double sum(const json& breakdown) {
-  return breakdown["compute_s"].get<double>() + breakdown["exposed_comm_s"].get<double>() + breakdown["bubble_s"].get<double>();
+  return breakdown["compute_s"].get<double>() + breakdown["exposed_comm_s"].get<double>() +
+         breakdown["bubble_s"].get<double>();
 }
 
 TEST_F(Run, JsonHasTheKeysThatStay) {
   const auto result = json({"run", small});
-  EXPECT_THAT(keys_of(result), IsSupersetOf(Words{"scenario", "step_time_s", "tokens_per_s", "tokens_per_s_per_chip", "model_flops_per_step", "mfu",
-                                                  "hfu", "tflops_per_chip", "chips", "params", "breakdown", "comm", "pipeline", "memory", "stages",
-                                                  "engine", "versions"}));
-  EXPECT_THAT(keys_of(result["pipeline"]), IsSupersetOf(Words{"schedule", "bubble_fraction_step", "bubble_fraction_span"}));
-  EXPECT_THAT(keys_of(result["engine"]), IsSupersetOf(Words{"folded", "rank_classes", "ranks", "link_classes", "links", "ops", "activities", "wall_s", "fold_wall_s"}));
+  EXPECT_THAT(keys_of(result),
+              IsSupersetOf(Words{"scenario", "step_time_s", "tokens_per_s", "tokens_per_s_per_chip",
+                                 "model_flops_per_step", "mfu", "hfu", "tflops_per_chip", "chips", "params",
+                                 "breakdown", "comm", "pipeline", "memory", "stages", "engine", "versions"}));
+  EXPECT_THAT(keys_of(result["pipeline"]),
+              IsSupersetOf(Words{"schedule", "bubble_fraction_step", "bubble_fraction_span"}));
+  EXPECT_THAT(keys_of(result["engine"]), IsSupersetOf(Words{"folded", "rank_classes", "ranks", "link_classes", "links",
+                                                            "ops", "activities", "wall_s", "fold_wall_s"}));
   ASSERT_FALSE(result["comm"].empty());
   for (const auto& use : result["comm"]) {
     EXPECT_THAT(keys_of(use), IsSupersetOf(Words{"axis", "kind", "count", "full_size_bytes", "busy_s", "exposed_s"}));
@@ -40,8 +44,9 @@ TEST_F(Run, JsonHasTheKeysThatStay) {
   ASSERT_EQ(result["stages"].size(), 1u);
   for (const auto& part : {result, result["stages"][0]}) {
     EXPECT_THAT(keys_of(part["breakdown"]), IsSupersetOf(Words{"compute_s", "exposed_comm_s", "bubble_s"}));
-    EXPECT_THAT(keys_of(part["memory"]), IsSupersetOf(Words{"peak_bytes", "capacity_bytes", "fits", "weights_bytes", "gradients_bytes",
-                                                            "optimizer_bytes", "activations_bytes", "other_bytes"}));
+    EXPECT_THAT(keys_of(part["memory"]),
+                IsSupersetOf(Words{"peak_bytes", "capacity_bytes", "fits", "weights_bytes", "gradients_bytes",
+                                   "optimizer_bytes", "activations_bytes", "other_bytes"}));
   }
 }
 
@@ -76,7 +81,8 @@ TEST_F(Run, TwoRunsAreAlikeToTheByte) {
 TEST_F(Run, OutHoldsWholeFilesOnly) {
   EXPECT_THAT(good({"run", small, "--out", "a/b", "--json", "also.json"}), HasSubstr("step time"));
   EXPECT_THAT(files_in("a/b"), IsSupersetOf(Words{"result.json", "timeline.svg"}));
-  EXPECT_THAT(files_in("a/b"), Each(testing::AnyOf("result.json", "timeline.svg", "trace.json.gz", "trace.pftrace.gz", "report.html")));
+  EXPECT_THAT(files_in("a/b"),
+              Each(testing::AnyOf("result.json", "timeline.svg", "trace.json.gz", "trace.pftrace.gz", "report.html")));
   EXPECT_EQ(files_in("."), (Words{"a", "also.json"}));
   EXPECT_EQ(content("a/b/result.json"), content("also.json"));
   EXPECT_EQ(without_clock(json::parse(content("also.json"))), without_clock(json({"run", small})));
@@ -106,7 +112,8 @@ TEST_F(Run, SetReplacesAKey) {
 }
 
 TEST_F(Run, SetAddsAKeyAndRepeats) {
-  const auto result = json({"run", small, "--set", "training.optimizer=sgd", "--set", "mesh={data: rest}", "--set", "parallel={data: 64}"});
+  const auto result = json(
+      {"run", small, "--set", "training.optimizer=sgd", "--set", "mesh={data: rest}", "--set", "parallel={data: 64}"});
   EXPECT_EQ(result["memory"]["optimizer_bytes"], 0);
   ASSERT_EQ(result["mesh"].size(), 1u);
   EXPECT_EQ(result["mesh"][0]["axis"], "data");

@@ -70,8 +70,25 @@ class Mutator {
   }
 
   void replace_number(std::string& text, std::size_t at) {
-    static constexpr std::array numbers = {"0", "-1", "1", "3", "7", "1000000", "99999999999", "9223372036854775807", "9223372036854775808",
-                                           "1e30", "-0.0", "nan", ".inf", "010", "0x10", "1.5", "2147483647", "100000", "100000000000"};
+    static constexpr std::array numbers = {"0",
+                                           "-1",
+                                           "1",
+                                           "3",
+                                           "7",
+                                           "1000000",
+                                           "99999999999",
+                                           "9223372036854775807",
+                                           "9223372036854775808",
+                                           "1e30",
+                                           "-0.0",
+                                           "nan",
+                                           ".inf",
+                                           "010",
+                                           "0x10",
+                                           "1.5",
+                                           "2147483647",
+                                           "100000",
+                                           "100000000000"};
     const auto start = text.find_first_of("0123456789", at);
     if (start == std::string::npos) return;
     const auto end = std::min(text.find_first_not_of("0123456789", start), text.size());
@@ -79,10 +96,14 @@ class Mutator {
   }
 
   void replace_word(std::string& text, std::size_t at) {
-    static constexpr std::array words = {"null", "~", "true", "rest", "x", "y/2", "z/4", "[]", "{}", "tensor", "fsdp", "data", "Win[D_X, F]", "96 GB",
-                                         "90 GB/s", "llama-3-8b", "tpu-v5e", "h100", "gemma-2-2b", "pipeline", "zero: 2", "prefetch: 0", "config.json", ""};
+    static constexpr std::array words = {"null",        "~",        "true",    "rest",        "x",           "y/2",
+                                         "z/4",         "[]",       "{}",      "tensor",      "fsdp",        "data",
+                                         "Win[D_X, F]", "96 GB",    "90 GB/s", "llama-3-8b",  "tpu-v5e",     "h100",
+                                         "gemma-2-2b",  "pipeline", "zero: 2", "prefetch: 0", "config.json", ""};
     const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-    const auto start = static_cast<std::size_t>(std::find_if(text.begin() + static_cast<std::ptrdiff_t>(std::min(at, text.size())), text.end(), is_letter) - text.begin());
+    const auto start = static_cast<std::size_t>(
+        std::find_if(text.begin() + static_cast<std::ptrdiff_t>(std::min(at, text.size())), text.end(), is_letter) -
+        text.begin());
     auto end = start;
     while (end < text.size() && is_letter(text[end])) ++end;
     text.replace(start, end - start, words[below(words.size())]);
@@ -91,12 +112,20 @@ class Mutator {
   /// A part of a scenario that most files leave out.
   std::string extra_line() {
     static constexpr std::array lines = {
-        "communication: {prefetch: 0, gradient_buckets: 25 MB, weight_buckets: matrix}", "communication: {collective_matmul: true, regather_weights: false}",
-        "training: {optimizer: sgd, master_weights: true}", "training: {zero_shards: dimension, optimizer_barrier: true}",
-        "plan: {activations: ['In[B, D_fsdp]']}", "plan: {weights: ['Win[D, F_fsdp]']}", "plan: {weights: ['Wq[D_fsdp, N_tensor, H]']}",
-        "plan: {gradients: ['Win[D, F] {U_fsdp}']}", "perturbations: [{chip: [1, 0, 0], slowdown: 2}, {jitter: 0.02, seed: 7}]",
-        "perturbations: [{link: [[0, 0, 0], [1, 0, 0]], bandwidth: 0}]", "perturbations: [{random_links: 3, seed: 1, bandwidth: 0.5}]",
-        "perturbations: [{random_chips: 3, seed: 1, slowdown: 1.5}]", "model_of_time: roofline", "mesh: {data: [x], fsdp: rest}",
+        "communication: {prefetch: 0, gradient_buckets: 25 MB, weight_buckets: matrix}",
+        "communication: {collective_matmul: true, regather_weights: false}",
+        "training: {optimizer: sgd, master_weights: true}",
+        "training: {zero_shards: dimension, optimizer_barrier: true}",
+        "plan: {activations: ['In[B, D_fsdp]']}",
+        "plan: {weights: ['Win[D, F_fsdp]']}",
+        "plan: {weights: ['Wq[D_fsdp, N_tensor, H]']}",
+        "plan: {gradients: ['Win[D, F] {U_fsdp}']}",
+        "perturbations: [{chip: [1, 0, 0], slowdown: 2}, {jitter: 0.02, seed: 7}]",
+        "perturbations: [{link: [[0, 0, 0], [1, 0, 0]], bandwidth: 0}]",
+        "perturbations: [{random_links: 3, seed: 1, bandwidth: 0.5}]",
+        "perturbations: [{random_chips: 3, seed: 1, slowdown: 1.5}]",
+        "model_of_time: roofline",
+        "mesh: {data: [x], fsdp: rest}",
         "parallel: {data: 2, fsdp: 8, tensor: 4, zero: 1}"};
     return std::string(lines[below(lines.size())]) + "\n";
   }
@@ -121,7 +150,8 @@ int ends_with(const std::string& program, const char* command, const std::string
   if (child == 0) {
     const rlimit seconds = {most_seconds, most_seconds + 1};
     ::setrlimit(RLIMIT_CPU, &seconds);
-    if (std::freopen("/dev/null", "w", stdout) == nullptr || std::freopen(errors.c_str(), "w", stderr) == nullptr) ::_exit(99);
+    if (std::freopen("/dev/null", "w", stdout) == nullptr || std::freopen(errors.c_str(), "w", stderr) == nullptr)
+      ::_exit(99);
     ::execl(program.c_str(), program.c_str(), command, file.c_str(), static_cast<char*>(nullptr));
     ::_exit(98);
   }
@@ -159,6 +189,7 @@ int main(int argc, char** argv) {
     std::filesystem::copy_file(file, kept, std::filesystem::copy_options::overwrite_existing);
     std::printf("%s: exit code %d\n", kept.c_str(), code);
   }
-  std::printf("%d scenarios: %d accepted, %d refused, %d defects\n", count, accepted, count - accepted - defects, defects);
+  std::printf("%d scenarios: %d accepted, %d refused, %d defects\n", count, accepted, count - accepted - defects,
+              defects);
   return defects == 0 && accepted > 0 && accepted < count ? 0 : 1;
 }

@@ -21,9 +21,11 @@ void check_open(const std::filesystem::path& folder, const std::filesystem::path
   std::error_code error;
   const auto at = folder.empty() ? std::filesystem::path(".") : folder;
   const auto status = std::filesystem::status(at, error);
-  if (!std::filesystem::exists(status)) refuse(place, "there is no folder " + at.string(), "a place in a folder that exists");
+  if (!std::filesystem::exists(status))
+    refuse(place, "there is no folder " + at.string(), "a place in a folder that exists");
   if (!std::filesystem::is_directory(status)) refuse(place, at.string() + " is no folder", "a place in a folder");
-  if (::access(at.c_str(), W_OK | X_OK) != 0) refuse(place, std::generic_category().message(errno), "a folder that may be written");
+  if (::access(at.c_str(), W_OK | X_OK) != 0)
+    refuse(place, std::generic_category().message(errno), "a folder that may be written");
 }
 
 }  // namespace
@@ -53,21 +55,28 @@ void write_file(const std::filesystem::path& file, std::string_view content) {
     stream.close();
     if (!stream) {
       std::filesystem::remove(temporary, error);
-      throw ConfigError({{{file.string(), 0, 0}, "", "cannot be written", "a file in a folder that exists and may be written"}});
+      throw ConfigError(
+          {{{file.string(), 0, 0}, "", "cannot be written", "a file in a folder that exists and may be written"}});
     }
   }
   std::filesystem::rename(temporary, file, error);
   if (!error) return;
   std::error_code ignored;
   std::filesystem::remove(temporary, ignored);
-  throw ConfigError({{{file.string(), 0, 0}, "", "cannot be written: " + error.message(), "a file, not a folder, that may be replaced"}});
+  throw ConfigError({{{file.string(), 0, 0},
+                      "",
+                      "cannot be written: " + error.message(),
+                      "a file, not a folder, that may be replaced"}});
 }
 
 void make_folder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error || !std::filesystem::is_directory(folder)) {
-    throw ConfigError({{{folder.string(), 0, 0}, "", "cannot be made a folder" + (error ? ": " + error.message() : std::string()), "a folder that can be written"}});
+    throw ConfigError({{{folder.string(), 0, 0},
+                        "",
+                        "cannot be made a folder" + (error ? ": " + error.message() : std::string()),
+                        "a folder that can be written"}});
   }
 }
 
