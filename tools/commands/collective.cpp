@@ -157,11 +157,11 @@ void run_collective(const CollectiveArguments& arguments, spdlog::logger& log) {
   const auto rows = measure(cluster, mesh, kind, sizes, log);
 
   nlohmann::ordered_json json = {{"kind", arguments.kind}, {"cluster", arguments.cluster}, {"group_size", group}, {"algorithm", algorithm}, {"rows", nlohmann::ordered_json::array()}};
-  Table table({"size", "time", "algbw", "busbw", "closed form", "book form"});
+  Table table({"bytes", "time", "algbw", "busbw", "closed form", "book form"});
   for (const auto& row : rows) {
     const auto algbw = row.size / row.simulated;
     const auto busbw = algbw * bus_factor(kind, group);
-    table.add({format(row.size), format(row.simulated), format(algbw), format(busbw), format(row.closed_form), format(row.book)});
+    table.add({std::to_string(row.size.value()), format(row.simulated), format(algbw), format(busbw), format(row.closed_form), format(row.book)});
     json["rows"].push_back({{"bytes", row.size.value()}, {"time_s", row.simulated.value()}, {"algbw_Bps", algbw.value()}, {"busbw_Bps", busbw.value()},
                             {"algorithm", algorithm}, {"bottleneck", row.bottleneck}, {"closed_form_s", row.closed_form.value()}, {"book_form_s", row.book.value()}});
   }
