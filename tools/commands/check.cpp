@@ -16,6 +16,7 @@ namespace {
 /// One rank on the contention-free engine: enough for memory, and a lower bound of the step time.
 std::string estimate(const Scenario& scenario) {
   const auto preparation = prepare(scenario);
+  if (!scenario.perturbations.empty()) (void)lower_with_perturbations(scenario, preparation);  // a link may be missing for good
   const auto program = lower_one_rank(preparation.step, *preparation.mesh, rates_of(scenario));
   spdlog::logger silent("check", std::make_shared<spdlog::sinks::null_sink_mt>());
   const auto result = run(program, {EngineKind::reference, {}}, silent);

@@ -1,0 +1,66 @@
+// The parts of a run before the engine, on LLaMA-3 70B and a full pod (Google Benchmark).
+#include <benchmark/benchmark.h>
+
+#include "sim/collectives/communicator.hpp"
+#include "sim/program/fold.hpp"
+#include "sim/program/refine.hpp"
+#include "sim/simulate.hpp"
+
+namespace {
+
+using namespace lockstep;
+
+Scenario pod() { return load_scenario(LOCKSTEP_SOURCE_DIR "/scenarios/llama3-70b-v5p.yaml"); }
+
+Scenario pod_with_a_slow_chip() {
+  auto scenario = pod();
+  scenario.perturbations = {SlowChip{{3, 0, 7}, false, 1.5}};
+  return scenario;
+}
+
+void load(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(pod());
+}
+
+void build_cluster(benchmark::State& state) {
+  const auto scenario = pod();
+  for (auto _ : state) benchmark::DoNotOptimize(build_torus(scenario.cluster));
+}
+
+void prepare_step(benchmark::State& state) {
+  const auto scenario = pod();
+  for (auto _ : state) benchmark::DoNotOptimize(prepare(scenario));
+}
+
+void make_communicators(benchmark::State& state) {
+  const auto preparation = prepare(pod());
+  for (auto _ : state) {
+    for (const auto& axis : preparation.mesh->axes()) benchmark::DoNotOptimize(make_communicator(*preparation.mesh, {axis.name}));
+  }
+}
+
+void lower_step(benchmark::State& state) {
+  const auto scenario = pod();
+  const auto preparation = prepare(scenario);
+  for (auto _ : state) benchmark::DoNotOptimize(lower_with_perturbations(scenario, preparation));
+}
+
+template <Scenario (*make)()>
+void fold_step(benchmark::State& state) {
+  const auto scenario = make();
+  const auto whole = lower_with_perturbations(scenario, prepare(scenario));
+  for (auto _ : state) benchmark::DoNotOptimize(fold(whole));
+  state.counters["rank classes"] = refine(whole).ranks;
+}
+
+BENCHMARK(load)->Unit(benchmark::kMillisecond);
+BENCHMARK(build_cluster)->Unit(benchmark::kMillisecond);
+BENCHMARK(prepare_step)->Unit(benchmark::kMillisecond);
+BENCHMARK(make_communicators)->Unit(benchmark::kMillisecond);
+BENCHMARK(lower_step)->Unit(benchmark::kMillisecond);
+BENCHMARK(fold_step<pod>)->Unit(benchmark::kMillisecond);
+BENCHMARK(fold_step<pod_with_a_slow_chip>)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();
