@@ -59,7 +59,7 @@ FsdpThreshold fsdp_on(const Scenario& scenario, const ChipBalance& balance, cons
   const auto gather = cost(CollectiveKind::all_gather, preparation.mesh->dimensions({"fsdp"}), Bytes(std::llround(weights)));
   result.exact = gather.value() * balance.flops.value() / weights;
   result.simulated = simulated_token_threshold(trial, result.exact / 4, result.exact * 4, 1e-3,
-                                               [&](const Scenario& s) { return estimate_one_rank(s, log).exposed_comm; });
+                                               [&](const Scenario& s) { return estimate_one_rank(s, prepare(s), log).exposed_comm; });
   return result;
 }
 
@@ -74,9 +74,9 @@ TensorLimit tensor_on_rings(const Scenario& scenario, const ChipBalance& balance
     if (!why_not_a_slice(trial.cluster).empty()) continue;
     trial.derive.collective_matmul = true;
     trial.batch = {1 << 16, 1, 1};
-    const auto exposed = exposed_per_layer(trial, [&](const Scenario& s) { return estimate_one_rank(s, log).exposed_comm; });
+    const auto exposed = exposed_per_layer(trial, [&](const Scenario& s) { return estimate_one_rank(s, prepare(s), log).exposed_comm; });
     result.tried.push_back(size);
-    const auto one = estimate_one_rank(trial, log);
+    const auto one = estimate_one_rank(trial, prepare(trial), log);
     if (exposed < one.step_time * 1e-6) result.simulated = size;
   }
   return result;
@@ -106,7 +106,7 @@ Split try_split(const Scenario& scenario, const RooflineStudy& study, const Mixe
       split.placement += (split.placement.empty() ? "" : "; ") + axis.name + ":";
       for (const auto& dimension : preparation.mesh->dimensions({axis.name})) split.placement += " " + dimension.label;
     }
-    const auto estimate = estimate_one_rank(trial, log);
+    const auto estimate = estimate_one_rank(trial, preparation, log);
     split.without_contention = estimate.step_time;
     split.fits = estimate.memory.fits;
     split.with_contention = Seconds(simulate_isolated(trial, EngineKind::simgrid, log).step_s);
@@ -118,8 +118,7 @@ Split try_split(const Scenario& scenario, const RooflineStudy& study, const Mixe
 
 }  // namespace
 
-Estimate estimate_one_rank(const Scenario& scenario, spdlog::logger& log) {
-  const auto preparation = prepare(scenario);
+Estimate estimate_one_rank(const Scenario& scenario, const Preparation& preparation, spdlog::logger& log) {
   const auto program = lower_one_rank(preparation.step, *preparation.mesh, rates_of(scenario));
   const auto result = run(program, {EngineKind::reference, {}}, log);
   return {result.timeline.makespan(), breakdown_of(program, result.timeline, 0).exposed_comm,
@@ -132,8 +131,7 @@ RooflineStudy study_roofline(const Scenario& scenario, spdlog::logger& log, cons
   study.balance = balance_of(scenario.cluster.chip, scenario.training.precision);
   const double tokens = static_cast<double>(scenario.batch.sequences * scenario.batch.sequence_length);
   study.layer = {tokens, static_cast<double>(scenario.model.d_model), static_cast<double>(scenario.model.d_ff)};
-  study.chips = 1;
-  for (const int size : axes) study.chips *= size;
+  study.chips = scenario.chips();
   study.fsdp_axes = std::max(1, static_cast<int>(axes.size()) - 1);
   study.tokens_per_chip = tokens / static_cast<double>(study.chips);
   study.best_fsdp = best_fsdp_size(study.layer, static_cast<double>(study.chips), study.fsdp_axes, study.tensor_axes);

@@ -60,6 +60,6 @@ struct Estimate {
   Seconds exposed_comm;
   MemoryUse memory;
 };
-[[nodiscard]] Estimate estimate_one_rank(const Scenario& scenario, spdlog::logger& log);
+[[nodiscard]] Estimate estimate_one_rank(const Scenario& scenario, const Preparation& preparation, spdlog::logger& log);
 
 }  // namespace lockstep

@@ -11,11 +11,7 @@ constexpr std::int64_t deep = 10;
 Seconds layer_math(const Scenario& scenario) {
   const auto& model = scenario.model;
   const double tokens = static_cast<double>(scenario.batch.sequences * scenario.batch.sequence_length);
-  const double chips = [&] {
-    double product = 1;
-    for (const int size : scenario.cluster.shape) product *= size;
-    return product;
-  }();
+  const double chips = static_cast<double>(scenario.chips());
   const auto peak = scenario.cluster.chip.peak_for(scenario.training.precision).value_or(FlopsPerSecond(1));
   return Flops(12 * tokens * static_cast<double>(model.d_model) * static_cast<double>(model.d_ff) / chips) / peak;
 }
@@ -32,8 +28,7 @@ Seconds exposed_per_layer(Scenario scenario, const std::function<Seconds(const S
 
 double simulated_token_threshold(const Scenario& scenario, double low, double high, double tolerance,
                                  const std::function<Seconds(const Scenario&)>& exposed) {
-  double chips = 1;
-  for (const int size : scenario.cluster.shape) chips *= size;
+  const double chips = static_cast<double>(scenario.chips());
   auto hides = [&](double tokens_per_chip) {
     auto trial = scenario;
     trial.batch.sequence_length = static_cast<std::int64_t>(std::llround(tokens_per_chip * chips / static_cast<double>(trial.batch.sequences)));

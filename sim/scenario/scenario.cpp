@@ -278,6 +278,12 @@ class Reader {
 
 }  // namespace
 
+std::int64_t Scenario::chips() const {
+  std::int64_t product = 1;
+  for (const int size : cluster.shape) product *= size;
+  return product;
+}
+
 Location Scenario::where(std::string key) const {
   while (true) {
     if (const auto found = places.find(key); found != places.end()) return found->second;

@@ -46,6 +46,8 @@ struct Scenario {
   DerivePolicy derive;
   StepOptions step;
 
+  /// Chips of the slice.
+  [[nodiscard]] std::int64_t chips() const;
   /// Where a key stands, for problems that only show up later ("mesh.tensor"); the nearest key above it
   /// that the file has.
   [[nodiscard]] Location where(std::string key) const;

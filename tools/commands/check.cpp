@@ -6,8 +6,7 @@
 #include <memory>
 
 #include "sim/core/quantity_text.hpp"
-#include "sim/program/lower.hpp"
-#include "sim/simulate.hpp"
+#include "sim/roofline/study.hpp"
 #include "tools/commands/commands.hpp"
 
 namespace lockstep {
@@ -17,12 +16,11 @@ namespace {
 std::string estimate(const Scenario& scenario) {
   const auto preparation = prepare(scenario);
   if (!scenario.perturbations.empty()) (void)lower_with_perturbations(scenario, preparation);  // a link may be missing for good
-  const auto program = lower_one_rank(preparation.step, *preparation.mesh, rates_of(scenario));
   spdlog::logger silent("check", std::make_shared<spdlog::sinks::null_sink_mt>());
-  const auto result = run(program, {EngineKind::reference, {}}, silent);
-  const auto memory = memory_of(preparation.step, result.timeline, 0, preparation.cluster->chip().memory);
+  const auto one_rank = estimate_one_rank(scenario, preparation, silent);
+  const auto& memory = one_rank.memory;
   return "ok; memory peak " + format(memory.peak) + " of " + format(memory.capacity) + (memory.fits ? ", fits" : ", does NOT fit") +
-         " (weights + optimizer " + format(memory.weights + memory.optimizer) + "); step at least " + format(result.timeline.makespan()) +
+         " (weights + optimizer " + format(memory.weights + memory.optimizer) + "); step at least " + format(one_rank.step_time) +
          " without contention";
 }
 

@@ -48,10 +48,8 @@ std::string program_text(const Scenario& scenario, const Preparation& preparatio
 
 /// simulate(), seen from a given rank (-1: the critical one).
 Simulation simulate_at(std::int64_t rank, const Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
-  std::int64_t chips = 1;
-  for (const int size : scenario.cluster.shape) chips *= size;
-  if (rank >= chips) {
-    throw ConfigError({{{"--rank", 0, 0}, "", "rank " + std::to_string(rank) + " does not exist", "a rank from 0 to " + std::to_string(chips - 1)}});
+  if (rank >= scenario.chips()) {
+    throw ConfigError({{{"--rank", 0, 0}, "", "rank " + std::to_string(rank) + " does not exist", "a rank from 0 to " + std::to_string(scenario.chips() - 1)}});
   }
   auto simulation = simulate(scenario, options, log);
   if (rank >= 0) look_at(simulation, static_cast<RankId>(rank));

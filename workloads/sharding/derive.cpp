@@ -6,10 +6,6 @@
 namespace lockstep {
 namespace {
 
-bool contains(const AxisNames& list, const std::string& axis) {
-  return std::find(list.begin(), list.end(), axis) != list.end();
-}
-
 void refuse_bad_tensor(const ShardedTensor& tensor, const Sizes& sizes) {
   std::set<std::string> seen;
   auto once = [&](const AxisNames& axes) {

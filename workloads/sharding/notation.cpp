@@ -8,11 +8,6 @@
 namespace lockstep {
 namespace {
 
-template <class Range>
-bool contains(const Range& range, std::string_view word) {
-  return std::find(range.begin(), range.end(), word) != range.end();
-}
-
 std::string join(const AxisNames& words) {
   std::string text;
   for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
@@ -156,6 +151,8 @@ class Parser {
 };
 
 }  // namespace
+
+bool contains(const AxisNames& axes, std::string_view axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
 
 const ShardedDim* ShardedTensor::find(std::string_view dim) const {
   const auto found = std::find_if(dims.begin(), dims.end(), [&](const auto& d) { return d.name == dim; });

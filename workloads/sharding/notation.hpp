@@ -10,6 +10,7 @@
 namespace lockstep {
 
 using AxisNames = std::vector<std::string>;
+[[nodiscard]] bool contains(const AxisNames& axes, std::string_view axis);
 
 struct ShardedDim {
   std::string name;

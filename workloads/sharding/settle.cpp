@@ -5,10 +5,6 @@
 namespace lockstep {
 namespace {
 
-bool contains(const AxisNames& list, const std::string& axis) {
-  return std::find(list.begin(), list.end(), axis) != list.end();
-}
-
 void remove(AxisNames& list, const AxisNames& gone) {
   std::erase_if(list, [&](const auto& axis) { return contains(gone, axis); });
 }
