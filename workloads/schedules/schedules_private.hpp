@@ -1,0 +1,30 @@
+#pragma once
+/// One function per schedule, each in the file of its name.
+#include "workloads/schedules/schedules.hpp"
+
+namespace lockstep {
+
+[[nodiscard]] PipelineOrder naive_order(const ScheduleRequest& request);
+[[nodiscard]] PipelineOrder gpipe_order(const ScheduleRequest& request);
+[[nodiscard]] PipelineOrder one_f_one_b_order(const ScheduleRequest& request);
+[[nodiscard]] PipelineOrder interleaved_order(const ScheduleRequest& request);
+[[nodiscard]] PipelineOrder breadth_first_order(const ScheduleRequest& request);
+[[nodiscard]] PipelineOrder zb_h1_order(const ScheduleRequest& request);
+[[nodiscard]] PipelineOrder zb_h2_order(const ScheduleRequest& request);
+[[nodiscard]] PipelineOrder zb_1p_order(const ScheduleRequest& request);
+[[nodiscard]] PipelineOrder zb_auto_order(const ScheduleRequest& request);
+[[nodiscard]] PipelineOrder interleaved_zb_order(const ScheduleRequest& request);
+[[nodiscard]] PipelineOrder zb_v_order(const ScheduleRequest& request);
+[[nodiscard]] PipelineOrder zb_v_auto_order(const ScheduleRequest& request);
+[[nodiscard]] PipelineOrder v_half_order(const ScheduleRequest& request);
+[[nodiscard]] PipelineOrder v_min_order(const ScheduleRequest& request);
+[[nodiscard]] PipelineOrder v_1f1b_order(const ScheduleRequest& request);
+[[nodiscard]] PipelineOrder wave_order(const ScheduleRequest& request);
+[[nodiscard]] PipelineOrder dualpipe_order(const ScheduleRequest& request);
+[[nodiscard]] PipelineOrder dualpipe_v_order(const ScheduleRequest& request);
+[[nodiscard]] PipelineOrder overlap_1f1b_order(const ScheduleRequest& request);
+
+/// An order without cells.
+[[nodiscard]] PipelineOrder empty_order(const ScheduleRequest& request, StagePlacement placement, std::int32_t chunks);
+
+}  // namespace lockstep

@@ -1,0 +1,9 @@
+#include "workloads/schedules/schedules_private.hpp"
+
+namespace lockstep {
+
+PipelineOrder v_min_order(const ScheduleRequest& request) {
+  throw ScheduleError("schedule", "'" + request.name + "' is not in this version", "another schedule");
+}
+
+}  // namespace lockstep
