@@ -1,7 +1,7 @@
 #include "workloads/schedules/pipeline_timing.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <utility>
 
 namespace lockstep {
 namespace {
@@ -68,7 +68,8 @@ class Ends {
 class Timing {
  public:
   Timing(const PipelineOrder& order, const PipelineTimes& times)
-      : order_(order), times_(times), ends_(order.shape), next_(order.ranks.size(), 0), free_(order.ranks.size(), 0) {
+      : order_(order), times_(times), ends_(order.shape), next_(order.ranks.size(), 0), free_(order.ranks.size(), 0),
+        waiting_for_(order.ranks.size()) {
     for (const auto& cells : order.ranks) result_.spans.emplace_back(cells.size());
   }
 
@@ -79,11 +80,8 @@ class Timing {
     while (!able.empty()) {
       const auto rank = able.back();
       able.pop_back();
-      if (run_on(rank)) {
-        for (std::int32_t other = 0; other < std::ssize(order_.ranks); ++other) {
-          if (other != rank && !done(other) && can_start(other) && std::find(able.begin(), able.end(), other) == able.end()) able.push_back(other);
-        }
-      }
+      if (!run_on(rank)) continue;
+      for (const auto waiting : std::exchange(waiting_for_[at(rank)], {})) able.push_back(waiting);
     }
     for (std::int32_t rank = 0; rank < std::ssize(order_.ranks); ++rank) {
       if (!done(rank)) refuse(rank);
@@ -103,14 +101,22 @@ class Timing {
     const double second = ends_.inputs(*cell.second, times_.latency);
     return second == not_yet ? not_yet : std::max(first, second);
   }
-  [[nodiscard]] bool can_start(std::int32_t rank) const { return inputs(cell(rank)) != not_yet; }
+  /// What keeps a cell from starting.
+  [[nodiscard]] PipelineAction missing(const PipelineCell& cell) const {
+    return ends_.missing(ends_.inputs(cell.first, 0) == not_yet ? cell.first : *cell.second);
+  }
 
+  /// Runs a rank until it waits for another; true if it ran anything.
   bool run_on(std::int32_t rank) {
     bool any = false;
     for (; !done(rank); ++next_[at(rank)], any = true) {
       const auto& cell = this->cell(rank);
       const double ready = inputs(cell);
-      if (ready == not_yet) break;
+      if (ready == not_yet) {
+        const auto awaited = missing(cell);
+        waiting_for_[at(order_.shape.rank_of(awaited.stage, awaited.microbatch))].push_back(rank);
+        break;
+      }
       const double start = std::max(free_[at(rank)], ready);
       const double end = start + times_.of(cell);
       result_.spans[at(rank)][at(next_[at(rank)])] = {start, end};
@@ -123,8 +129,9 @@ class Timing {
 
   [[noreturn]] void refuse(std::int32_t rank) const {
     const auto& stuck = cell(rank);
-    auto waits = ends_.inputs(stuck.first, 0) == not_yet ? ends_.missing(stuck.first) : ends_.missing(*stuck.second);
-    throw ScheduleError("schedule", "rank " + std::to_string(rank) + " never comes to run " + stuck.to_string() + ", which waits for " + waits.to_string(),
+    throw ScheduleError("schedule",
+                        "rank " + std::to_string(rank) + " never comes to run " + stuck.to_string() + ", which waits for " +
+                            missing(stuck).to_string(),
                         "an order in which everything that is waited for comes first");
   }
 
@@ -151,6 +158,7 @@ class Timing {
   Ends ends_;
   std::vector<std::int32_t> next_;
   std::vector<double> free_;
+  std::vector<std::vector<std::int32_t>> waiting_for_;  ///< ranks that wait for something that this one makes
   PipelineTiming result_;
 };
 

@@ -49,6 +49,17 @@ void check_size(const ScheduleRequest& request, std::int64_t chunks) {
   }
 }
 
+// Options that a schedule knows nothing of are refused, not passed over.
+void refuse_foreign_options(const Schedule& schedule, const ScheduleRequest& request) {
+  const auto named = "'" + request.name + "'";
+  if (schedule.usual_chunks == 1 && request.chunks.value_or(1) > 1) {
+    throw ScheduleError("chunks", named + " has one chunk per rank, not " + std::to_string(*request.chunks), "1");
+  }
+  if (request.group && schedule.order != interleaved_order && schedule.order != overlap_1f1b_order) {
+    throw ScheduleError("group", named + " has no group size", "a group with interleaved or overlap-1f1b only");
+  }
+}
+
 }  // namespace
 
 std::span<const Schedule> schedules() { return table; }
@@ -68,6 +79,7 @@ PipelineOrder make_order(const ScheduleRequest& request) {
   auto complete = request;
   complete.chunks = request.chunks.value_or(schedule->usual_chunks);
   check_size(complete, *complete.chunks);
+  refuse_foreign_options(*schedule, complete);
   auto order = schedule->order(complete);
   order.schedule = request.name;
   return order;

@@ -3,7 +3,9 @@
 namespace lockstep {
 
 PipelineOrder zb_1p_order(const ScheduleRequest& request) {
-  throw ScheduleError("schedule", "'" + request.name + "' is not in this version", "another schedule");
+  auto order = interleaved_zb_order(request);  // with the one chunk of a linear placement
+  order.shape.placement = StagePlacement::linear;
+  return order;
 }
 
 }  // namespace lockstep

@@ -1,0 +1,44 @@
+#pragma once
+/// What the schedules on linear and looped placements share: a rank takes its work in passes, forwards in one
+/// sequence and backwards in the same sequence with its chunks reversed; schedules differ in how far one trails the other.
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "workloads/schedules/schedules.hpp"
+
+namespace lockstep {
+
+/// The passes of any rank, each one microbatch through one of its chunks: a group of microbatches through the first
+/// chunk, the same group through the next, and so on; then the next group. The last group may be smaller.
+class InterleavedPasses {
+ public:
+  InterleavedPasses(const PipelineShape& shape, std::int32_t group) : shape_(shape), group_(group) {}
+
+  [[nodiscard]] std::int32_t count() const { return shape_.microbatches * shape_.chunks; }
+  /// To trail by more passes than there are is to trail by all of them.
+  [[nodiscard]] std::int32_t at_most_all(std::int32_t passes) const { return std::min(passes, count()); }
+  /// Nothing before the first pass and after the last.
+  [[nodiscard]] std::optional<PipelineAction> forward(std::int32_t rank, std::int32_t pass) const;
+  [[nodiscard]] std::optional<PipelineAction> backward(PipelineWork work, std::int32_t rank, std::int32_t pass) const;
+
+ private:
+  struct Pass {
+    std::int32_t chunk;
+    std::int32_t microbatch;
+  };
+  [[nodiscard]] std::optional<Pass> at(std::int32_t pass) const;
+
+  PipelineShape shape_;
+  std::int32_t group_;
+};
+
+void append(std::vector<PipelineCell>& cells, const std::optional<PipelineAction>& action);
+
+/// Group size under Megatron's rules: P unless the request names one; throws where Megatron refuses.
+[[nodiscard]] std::int32_t megatron_group(const ScheduleRequest& request);
+/// Group size under PyTorch's rule: microbatches go in M / P rounds (rounded down, at least one), which must be equal.
+[[nodiscard]] std::int32_t pytorch_group(const ScheduleRequest& request);
+
+}  // namespace lockstep
