@@ -1,9 +1,39 @@
+#include <utility>
+
+#include "workloads/schedules/dualpipe_steps.hpp"
 #include "workloads/schedules/schedules_private.hpp"
 
 namespace lockstep {
+namespace {
+
+void check(const ScheduleRequest& request) {
+  if (request.ranks % 2 != 0) {
+    throw ScheduleError("stages", "dualpipe on " + std::to_string(request.ranks) + " ranks", "an even number of ranks: both directions meet between two of them");
+  }
+  const auto microbatches = std::to_string(request.microbatches) + " microbatches";
+  if (request.microbatches % 2 != 0) {
+    throw ScheduleError("microbatches", "dualpipe with " + microbatches, "an even number of microbatches: half of them enters at each end");
+  }
+  if (request.microbatches < 2 * request.ranks) {
+    throw ScheduleError("microbatches", "dualpipe with " + microbatches + " on " + std::to_string(request.ranks) + " ranks",
+                        "at least 2P = " + std::to_string(2 * request.ranks) + " microbatches");
+  }
+}
+
+}  // namespace
 
 PipelineOrder dualpipe_order(const ScheduleRequest& request) {
-  throw ScheduleError("schedule", "'" + request.name + "' is not in this version", "another schedule");
+  check(request);
+  auto order = empty_order(request, StagePlacement::bidirectional, 1);
+  const auto last = request.ranks - 1;
+  const auto half = request.microbatches / 2;
+  for (std::int32_t rank = 0; rank <= last; ++rank) {
+    DualPipeStream near{rank, 0}, far{last - rank, half};  // of the end that the rank is near to, and of the other end
+    const bool second_half = rank > last / 2;
+    if (second_half) std::swap(near, far);
+    order.ranks[static_cast<std::size_t>(rank)] = dualpipe_cells(request.ranks / 2, second_half ? last - rank : rank, half, {{near, far}});
+  }
+  return order;
 }
 
 }  // namespace lockstep

@@ -1,9 +1,16 @@
-#include "workloads/schedules/schedules_private.hpp"
+#include "workloads/schedules/v_pattern.hpp"
 
 namespace lockstep {
 
+/// A microbatch never waits: one rank per slot, down, up, down and up the V.
 PipelineOrder v_min_order(const ScheduleRequest& request) {
-  throw ScheduleError("schedule", "'" + request.name + "' is not in this version", "another schedule");
+  const auto ranks = request.ranks;
+  const auto turn = ranks % 3 == 0 ? 2 : 0;  // 2P a multiple of six would have backwards on the slots of forwards
+  std::vector<VPattern> pattern;
+  for (std::int32_t rank = 0; rank < ranks; ++rank) {
+    pattern.push_back({rank, 2 * ranks - rank - 1, 2 * ranks + turn + rank, 4 * ranks + turn - rank - 1});
+  }
+  return order_from_pattern(request, pattern);
 }
 
 }  // namespace lockstep
