@@ -42,9 +42,9 @@ std::int32_t megatron_group(const ScheduleRequest& request) {
   }
   const auto group = *request.group;
   if (group < ranks || group > microbatches) {
-    throw ScheduleError("group", text(group) + " is out of range",
-                        "a number from " + text(ranks) + " (the stages) to " + text(microbatches) +
-                            " (the microbatches)");
+    throw ScheduleError(
+        "group", text(group) + " is out of range",
+        "a number from " + text(ranks) + " (the stages) to " + text(microbatches) + " (the microbatches)");
   }
   const auto rest = microbatches % group;
   if (rest != 0 && rest < ranks) {
@@ -59,11 +59,11 @@ std::int32_t megatron_group(const ScheduleRequest& request) {
 std::int32_t pytorch_group(const ScheduleRequest& request) {
   const auto rounds = std::max(1, request.microbatches / request.ranks);
   if (request.microbatches % rounds != 0) {
-    throw ScheduleError("microbatches",
-                        std::to_string(request.microbatches) + " cannot go in " + std::to_string(rounds) +
-                            " equal rounds (microbatches / stages, rounded down)",
-                        "a multiple of the rounds, as every multiple of the " + std::to_string(request.ranks) +
-                            " stages is");
+    throw ScheduleError(
+        "microbatches",
+        std::to_string(request.microbatches) + " cannot go in " + std::to_string(rounds) +
+            " equal rounds (microbatches / stages, rounded down)",
+        "a multiple of the rounds, as every multiple of the " + std::to_string(request.ranks) + " stages is");
   }
   return request.microbatches / rounds;
 }

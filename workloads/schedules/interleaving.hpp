@@ -1,6 +1,6 @@
 #pragma once
 /// What the schedules on linear and looped placements share: a rank takes its work in passes, forwards in one
-/// sequence and backwards in the same sequence with its chunks reversed; schedules differ in how far one trails the other.
+/// sequence and backwards in the same one with the chunks reversed. They differ in how far one trails the other.
 #include <algorithm>
 #include <cstdint>
 #include <optional>

@@ -17,8 +17,10 @@ class Ends {
         input_gradient_(forward_) {}
 
   void note(const PipelineAction& action, double end) {
-    if (action.work == PipelineWork::forward) at(forward_, action.stage, action.microbatch) = end;
-    else if (action.work != PipelineWork::weight_gradient) at(input_gradient_, action.stage, action.microbatch) = end;
+    if (action.work == PipelineWork::forward)
+      at(forward_, action.stage, action.microbatch) = end;
+    else if (action.work != PipelineWork::weight_gradient)
+      at(input_gradient_, action.stage, action.microbatch) = end;
   }
 
   /// When the inputs of an action are on its rank; not_yet if one of them has no time yet.
@@ -41,8 +43,12 @@ class Ends {
 
   /// The action that the given one waits for and that has no time yet.
   [[nodiscard]] PipelineAction missing(const PipelineAction& action) const {
-    const auto forward_of = [&](std::int32_t stage) { return PipelineAction{PipelineWork::forward, stage, action.microbatch}; };
-    const auto gradient_of = [&](std::int32_t stage) { return PipelineAction{PipelineWork::input_gradient, stage, action.microbatch}; };
+    const auto forward_of = [&](std::int32_t stage) {
+      return PipelineAction{PipelineWork::forward, stage, action.microbatch};
+    };
+    const auto gradient_of = [&](std::int32_t stage) {
+      return PipelineAction{PipelineWork::input_gradient, stage, action.microbatch};
+    };
     if (action.work == PipelineWork::forward) return forward_of(action.stage - 1);
     if (action.work == PipelineWork::weight_gradient) return gradient_of(action.stage);
     if (at(forward_, action.stage, action.microbatch) == not_yet) return forward_of(action.stage);
@@ -50,12 +56,18 @@ class Ends {
   }
 
  private:
-  [[nodiscard]] double& at(std::vector<double>& ends, std::int32_t stage, std::int32_t m) const { return ends[index(stage, m)]; }
-  [[nodiscard]] double at(const std::vector<double>& ends, std::int32_t stage, std::int32_t m) const { return ends[index(stage, m)]; }
-  [[nodiscard]] std::size_t index(std::int32_t stage, std::int32_t m) const {
-    return static_cast<std::size_t>(stage) * static_cast<std::size_t>(shape_.microbatches) + static_cast<std::size_t>(m);
+  [[nodiscard]] double& at(std::vector<double>& ends, std::int32_t stage, std::int32_t m) const {
+    return ends[index(stage, m)];
   }
-  [[nodiscard]] double arrival(const std::vector<double>& ends, std::int32_t from, std::int32_t to, std::int32_t m, double latency) const {
+  [[nodiscard]] double at(const std::vector<double>& ends, std::int32_t stage, std::int32_t m) const {
+    return ends[index(stage, m)];
+  }
+  [[nodiscard]] std::size_t index(std::int32_t stage, std::int32_t m) const {
+    return static_cast<std::size_t>(stage) * static_cast<std::size_t>(shape_.microbatches) +
+           static_cast<std::size_t>(m);
+  }
+  [[nodiscard]] double arrival(const std::vector<double>& ends, std::int32_t from, std::int32_t to, std::int32_t m,
+                               double latency) const {
     const double end = at(ends, from, m);
     if (end == not_yet || shape_.rank_of(from, m) == shape_.rank_of(to, m)) return end;
     return end + latency;
@@ -68,7 +80,11 @@ class Ends {
 class Timing {
  public:
   Timing(const PipelineOrder& order, const PipelineTimes& times)
-      : order_(order), times_(times), ends_(order.shape), next_(order.ranks.size(), 0), free_(order.ranks.size(), 0),
+      : order_(order),
+        times_(times),
+        ends_(order.shape),
+        next_(order.ranks.size(), 0),
+        free_(order.ranks.size(), 0),
         waiting_for_(order.ranks.size()) {
     for (const auto& cells : order.ranks) result_.spans.emplace_back(cells.size());
   }
@@ -92,7 +108,9 @@ class Timing {
 
  private:
   static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-  [[nodiscard]] const PipelineCell& cell(std::int32_t rank) const { return order_.ranks[at(rank)][at(next_[at(rank)])]; }
+  [[nodiscard]] const PipelineCell& cell(std::int32_t rank) const {
+    return order_.ranks[at(rank)][at(next_[at(rank)])];
+  }
   [[nodiscard]] bool done(std::int32_t rank) const { return next_[at(rank)] == std::ssize(order_.ranks[at(rank)]); }
 
   [[nodiscard]] double inputs(const PipelineCell& cell) const {
@@ -130,8 +148,8 @@ class Timing {
   [[noreturn]] void refuse(std::int32_t rank) const {
     const auto& stuck = cell(rank);
     throw ScheduleError("schedule",
-                        "rank " + std::to_string(rank) + " never comes to run " + stuck.to_string() + ", which waits for " +
-                            missing(stuck).to_string(),
+                        "rank " + std::to_string(rank) + " never comes to run " + stuck.to_string() +
+                            ", which waits for " + missing(stuck).to_string(),
                         "an order in which everything that is waited for comes first");
   }
 
@@ -150,7 +168,8 @@ class Timing {
     }
     // Stable: cells that start together stay as they were run, with whatever they wait for before them.
     const auto start = [&](const auto& cell) { return result_.spans[at(cell.first)][at(cell.second)].start; };
-    std::stable_sort(result_.by_start.begin(), result_.by_start.end(), [&](const auto& a, const auto& b) { return start(a) < start(b); });
+    std::stable_sort(result_.by_start.begin(), result_.by_start.end(),
+                     [&](const auto& a, const auto& b) { return start(a) < start(b); });
   }
 
   const PipelineOrder& order_;

@@ -14,8 +14,8 @@ constexpr double tolerance = 1e-9;
 
 const std::map<std::string, PipelineTimes>& cases() {
   static const std::map<std::string, PipelineTimes> all = {
-      {"unit_c0", {{{1, 1, 1}}, 0, std::nullopt}},       {"unit_c0.1", {{{1, 1, 1}}, 0.1, std::nullopt}},
-      {"uneq_c0", {{{1, 1.2, 0.8}}, 0, std::nullopt}},   {"uneq_c0.1", {{{1, 1.2, 0.8}}, 0.1, std::nullopt}},
+      {"unit_c0", {{{1, 1, 1}}, 0, std::nullopt}},     {"unit_c0.1", {{{1, 1, 1}}, 0.1, std::nullopt}},
+      {"uneq_c0", {{{1, 1.2, 0.8}}, 0, std::nullopt}}, {"uneq_c0.1", {{{1, 1.2, 0.8}}, 0.1, std::nullopt}},
       {"unit_c0_pair2", {{{1, 1, 1}}, 0, 2.0}},
   };
   return all;

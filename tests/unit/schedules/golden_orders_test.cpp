@@ -41,7 +41,8 @@ INSTANTIATE_TEST_SUITE_P(LinearAndLooped, GoldenOrders,
                                          Golden{"1f1b", "1f1b", 6}, Golden{"interleaved", "interleaved1f1b", 12},
                                          Golden{"interleaved", "megatron_interleaved", 2}, Golden{"bfs", "bfs", 12},
                                          Golden{"zb-h1", "zbh1_light", 6}, Golden{"zb-h2", "zbh2", 6},
-                                         Golden{"zb-1p", "zb1p_torch", 6}, Golden{"interleaved-zb", "interleavedzb", 12},
+                                         Golden{"zb-1p", "zb1p_torch", 6},
+                                         Golden{"interleaved-zb", "interleavedzb", 12},
                                          Golden{"overlap-1f1b", "megatron_combined1f1b", 12}),
                          [](const auto& golden) { return std::string(golden.param.prefix); });
 
