@@ -24,7 +24,9 @@ std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 using Pattern = std::array<std::int32_t, 4>;
 
-std::int32_t rank_in_turn(std::size_t row, std::int32_t i, std::int32_t ranks) { return from_first_rank(row) ? i : ranks - 1 - i; }
+std::int32_t rank_in_turn(std::size_t row, std::int32_t i, std::int32_t ranks) {
+  return from_first_rank(row) ? i : ranks - 1 - i;
+}
 
 /// The slot of a period, for every rank and row, that no other row of the rank takes.
 std::vector<Pattern> pattern_of(std::int32_t ranks) {
@@ -78,7 +80,8 @@ class Compaction {
   Compaction(const std::vector<Pattern>& first, std::int32_t microbatches) : ranks_(first.size()) {
     for (std::int32_t rank = 0; rank < std::ssize(first); ++rank) {
       for (const auto row : rows) {
-        for (std::int32_t m = 0; m < microbatches; ++m) events_.push_back({first[at(rank)][row] + period * m, rank, row, m});
+        for (std::int32_t m = 0; m < microbatches; ++m)
+          events_.push_back({first[at(rank)][row] + period * m, rank, row, m});
       }
     }
     std::sort(events_.begin(), events_.end());
@@ -136,8 +139,10 @@ class Compaction {
     };
     const auto before = from_first_rank(row) ? rank - 1 : rank + 1;
     std::int32_t first = microbatch > 0 ? after(rank, row, microbatch - 1) : 0;
-    if (before >= 0 && before < std::ssize(ranks_)) first = std::max(first, after(before, row, microbatch));
-    else if (row != down) first = std::max(first, after(rank, row - 1, microbatch));  // the V turns here
+    if (before >= 0 && before < std::ssize(ranks_))
+      first = std::max(first, after(before, row, microbatch));
+    else if (row != down)
+      first = std::max(first, after(rank, row - 1, microbatch));  // the V turns here
     return first;
   }
   [[nodiscard]] std::int32_t earlier_forward(const Event& event) const {

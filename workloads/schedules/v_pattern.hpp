@@ -1,5 +1,5 @@
 #pragma once
-/// V schedules made from a pattern that repeats every six slots, one action of each chunk per slot and rank:
+/// V schedules made from a pattern that repeats every six slots, one action per slot and rank:
 /// two forwards, two input gradients and, in what is left, two weight gradients ("Pipeline Parallelism with
 /// Controllable Memory", 2024). How far apart a microbatch's slots lie is how long its activations are held.
 #include <array>

@@ -20,7 +20,8 @@ namespace lockstep {
 inline void refuse_long_search(const ScheduleRequest& request) {
   constexpr std::int32_t most_ranks = 256;
   if (request.ranks > most_ranks) {
-    throw ScheduleError("stages", request.name + " on " + std::to_string(request.ranks) + " ranks takes too long to work out",
+    throw ScheduleError("stages",
+                        request.name + " on " + std::to_string(request.ranks) + " ranks takes too long to work out",
                         "at most " + std::to_string(most_ranks) + " ranks");
   }
 }
