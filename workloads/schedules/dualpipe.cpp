@@ -8,14 +8,17 @@ namespace {
 
 void check(const ScheduleRequest& request) {
   if (request.ranks % 2 != 0) {
-    throw ScheduleError("stages", "dualpipe on " + std::to_string(request.ranks) + " ranks", "an even number of ranks: both directions meet between two of them");
+    throw ScheduleError("stages", "dualpipe on " + std::to_string(request.ranks) + " ranks",
+                        "an even number of ranks: both directions meet between two of them");
   }
   const auto microbatches = std::to_string(request.microbatches) + " microbatches";
   if (request.microbatches % 2 != 0) {
-    throw ScheduleError("microbatches", "dualpipe with " + microbatches, "an even number of microbatches: half of them enters at each end");
+    throw ScheduleError("microbatches", "dualpipe with " + microbatches,
+                        "an even number of microbatches: half of them enters at each end");
   }
   if (request.microbatches < 2 * request.ranks) {
-    throw ScheduleError("microbatches", "dualpipe with " + microbatches + " on " + std::to_string(request.ranks) + " ranks",
+    throw ScheduleError("microbatches",
+                        "dualpipe with " + microbatches + " on " + std::to_string(request.ranks) + " ranks",
                         "at least 2P = " + std::to_string(2 * request.ranks) + " microbatches");
   }
 }
@@ -31,7 +34,8 @@ PipelineOrder dualpipe_order(const ScheduleRequest& request) {
     DualPipeStream near{rank, 0}, far{last - rank, half};  // of the end that the rank is near to, and of the other end
     const bool second_half = rank > last / 2;
     if (second_half) std::swap(near, far);
-    order.ranks[static_cast<std::size_t>(rank)] = dualpipe_cells(request.ranks / 2, second_half ? last - rank : rank, half, {{near, far}});
+    order.ranks[static_cast<std::size_t>(rank)] =
+        dualpipe_cells(request.ranks / 2, second_half ? last - rank : rank, half, {{near, far}});
   }
   return order;
 }

@@ -28,7 +28,9 @@ class Steps {
 
  private:
   PipelineAction next_forward(std::size_t stream) { return action(forward, stream, forwards_[stream]++); }
-  PipelineAction next_backward(std::size_t stream, PipelineWork work) { return action(work, stream, backwards_[stream]++); }
+  PipelineAction next_backward(std::size_t stream, PipelineWork work) {
+    return action(work, stream, backwards_[stream]++);
+  }
   [[nodiscard]] PipelineAction action(PipelineWork work, std::size_t stream, std::int32_t index) const {
     return {work, streams_[stream].stage, streams_[stream].first_microbatch + index};
   }
@@ -73,8 +75,10 @@ std::vector<PipelineCell> dualpipe_cells(std::int32_t ranks, std::int32_t rank, 
   // Of the last backwards, by turns from both streams, the second half leaves its weight gradients for the drain.
   for (std::int32_t i = 0; i < 2 * (rank + 1); ++i) {
     const std::size_t stream = i % 2 == 0 ? 1 : 0;
-    if (i <= rank) steps.add_backward(stream);
-    else steps.add_input_gradient(stream);
+    if (i <= rank)
+      steps.add_backward(stream);
+    else
+      steps.add_input_gradient(stream);
   }
   for (std::int32_t i = 0; i < after; ++i) {
     steps.add_weight_gradient();

@@ -21,7 +21,8 @@ class GreedyWave {
       // Ranks decide only once everything that ends now has ended.
       for (const auto rank : std::exchange(idle_, {})) start(rank, now);
       if (running_.empty()) return std::move(order_);
-      for (now = running_.top().end; !running_.empty() && running_.top().end == now; running_.pop()) finish(running_.top());
+      for (now = running_.top().end; !running_.empty() && running_.top().end == now; running_.pop())
+        finish(running_.top());
     }
   }
 
@@ -49,7 +50,8 @@ class GreedyWave {
 
   /// At most P microbatches are on their way at once.
   void admit() {
-    for (; admitted_ < order_.shape.microbatches && admitted_ - left_ < order_.shape.ranks; ++admitted_) offer({forward, 0, admitted_});
+    for (; admitted_ < order_.shape.microbatches && admitted_ - left_ < order_.shape.ranks; ++admitted_)
+      offer({forward, 0, admitted_});
   }
   void offer(const PipelineAction& action) {
     const auto on = order_.shape.rank_of(action.stage, action.microbatch);
@@ -71,7 +73,8 @@ class GreedyWave {
     const auto [work, stage, microbatch] = ended.action;
     const auto last_stage = order_.shape.stages() - 1;
     if (work == forward) {
-      offer(stage < last_stage ? PipelineAction{forward, stage + 1, microbatch} : PipelineAction{backward, stage, microbatch});
+      offer(stage < last_stage ? PipelineAction{forward, stage + 1, microbatch}
+                               : PipelineAction{backward, stage, microbatch});
     } else if (stage > 0) {
       offer({backward, stage - 1, microbatch});
     } else {
@@ -95,7 +98,8 @@ class GreedyWave {
 PipelineOrder wave_order(const ScheduleRequest& request) {
   const auto chunks = request.chunks.value_or(2);
   if (chunks % 2 != 0) {
-    throw ScheduleError("chunks", "wave with " + std::to_string(chunks) + " chunks per rank", "an even number: every wave goes down the ranks and up again");
+    throw ScheduleError("chunks", "wave with " + std::to_string(chunks) + " chunks per rank",
+                        "an even number: every wave goes down the ranks and up again");
   }
   return GreedyWave(empty_order(request, StagePlacement::wave, chunks)).run();
 }

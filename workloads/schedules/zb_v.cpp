@@ -75,8 +75,10 @@ PipelineOrder zb_v_order(const ScheduleRequest& request) {
   const auto ranks = request.ranks;
   const auto padded = std::max(2 * ranks - 1, request.microbatches);
   if (padded > most_actions / (std::int64_t{6} * ranks)) {
-    throw ScheduleError("stages", "zb-v fills " + std::to_string(ranks) + " stages with at least 2P - 1 microbatches, more than " +
-                                      std::to_string(most_actions) + " actions",
+    throw ScheduleError("stages",
+                        "zb-v fills " + std::to_string(ranks) +
+                            " stages with at least 2P - 1 microbatches, more than " + std::to_string(most_actions) +
+                            " actions",
                         "fewer stages or microbatches");
   }
   for (std::int32_t r = 0; r < ranks; ++r) {
