@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "workloads/schedules/schedules_private.hpp"
 #include "workloads/schedules/split_pipeline_private.hpp"
+#include "workloads/schedules/v_shape.hpp"
 
 namespace lockstep {
 namespace {
@@ -27,7 +27,7 @@ class Search {
         choices_(choices),
         ranks_(request.ranks),
         microbatches_(request.microbatches),
-        pipeline_(request, empty_order(request, StagePlacement::v, 2), limits),
+        pipeline_(request, empty_v_order(request), limits),
         allowance_(approved) {
     const double longest = *std::max_element(approved.begin(), approved.end());
     for (auto& allowance : allowance_) allowance = longest - allowance;
@@ -178,9 +178,6 @@ SplitPipeline search(const ScheduleRequest& request, const std::vector<double>& 
 // Without a limit P microbatches, 2P activations of a chunk. Less does not work: to be busy until its first input
 // gradient the last rank runs P microbatches, or all if there are fewer. v-half and v-min are for less memory.
 PipelineOrder zb_v_auto_order(const ScheduleRequest& request) {
-  if (*request.chunks != 2) {
-    throw ScheduleError("chunks", std::to_string(*request.chunks) + " per rank", "2, the arms of the V");
-  }
   const auto limits = limits_in_activations(request, 2, request.ranks, std::min(request.ranks, request.microbatches));
   std::optional<SplitPipeline> best;
   for (const bool fill_down_backward : {true, false}) {
