@@ -105,7 +105,9 @@ class Run {
       text += (i == 0 ? "rank " + std::to_string(circle[i]) : std::string(", which")) + " waits at " +
               cell.to_string() + " for " + wait.action.to_string() + " on rank " + std::to_string(wait.rank);
     }
-    return text + ", which comes after " + current(circle.front()).to_string();
+    const auto& begin = current(circle.front());
+    const bool is_later = what_it_waits_for(current(circle.back()))->index > next_[at(circle.front())];
+    return text + (is_later ? ", which comes after " + begin.to_string() : ", where the circle closes");
   }
 
   struct Sleeper {
