@@ -239,7 +239,8 @@ TEST(AutomaticProperty, WholeAndUnderTheLimit) {
   EXPECT_EQ(orders, 2U * 5 * 8 * 5 * 8 * 3);
 }
 
-// 1F1B holds P microbatches on rank 0 and is one of the orders under a limit of P.
+// 1F1B holds P microbatches on rank 0 and is one of the orders under a limit of P. Stages are equally long here: with
+// uneven ones the greedy search is not always as good.
 TEST(AutomaticProperty, NeverSlowerThan1F1B) {
   for (const std::int32_t ranks : {2, 3, 4, 7, 8}) {
     for (const std::int32_t microbatches : {1, 2, 3, 5, 8, 16, 29}) {
