@@ -47,6 +47,7 @@ int main(int argc, char** argv) {
   lockstep::add_check(app);
   lockstep::add_collective(app, log);
   lockstep::add_roofline(app, log);
+  lockstep::add_schedule(app);
   try {
     if (argc > 1) refuse_unknown_command(app, argv[1]);
     app.parse(argc, argv);

@@ -69,9 +69,10 @@ class Form {
     form_.activations = activations;
     return *this;
   }
-  Form& holds_at_most(std::string expression, double activations) {
-    form_.activations_are_bound = true;
-    return holds(std::move(expression), activations);
+  /// What the user allows, counted as an ActivationModel counts, is no number of microbatches.
+  Form& holds_under_limit() {
+    form_.activations_expression = "memory limit";
+    return *this;
   }
   Form& note(std::string note) {
     form_.note = std::move(note);
@@ -149,15 +150,21 @@ ClosedForm interleaved(const Letters& of) {
     const double trips = of.P > 1 ? 2 * (of.P * of.V - 1) : 0;
     form.latency("2(PV-1)c", trips * of.c, "c <= F/V and c <= B/V", at_most(of.c, shorter));
   } else {
-    form.latency("2(P-1)c", 2 * (of.P - 1) * of.c, "N divides M, c <= (N/P-1)F/V and c <= (N/P-1)B/V",
-                 divides(of.N, of.M) && at_most(of.c, (of.N / of.P - 1) * shorter));
+    form.latency("2(P-1)c", 2 * (of.P - 1) * of.c, "N >= 2P, N divides M, c <= F/V and c <= B/V",
+                 of.N >= 2 * of.P && divides(of.N, of.M) && at_most(of.c, shorter));
   }
   return form.holds("min(M, ((V-1)N + 2(P-1-r) + 1)/V) on rank r", interleaved_activations(of, 0)).finish(of, true);
 }
 
+/// A pair lasts at least as long as its longer half, at most as long as both.
+Form& overlapping(Form& form, const Letters& of) {
+  return form.needs("F&B >= F, F&B >= B, F&B <= F + B",
+                    at_most(std::max(of.F, of.B), of.pair) && at_most(of.pair, of.F + of.B));
+}
+
 ClosedForm overlap_1f1b(const Letters& of) {
-  return interleaved_bubble(of)
-      .needs("F&B = F + B", same(of.pair, of.F + of.B))
+  auto form = interleaved_bubble(of);
+  return overlapping(form, of)
       .holds("min(M, ((V-1)N + 2(P-1-r) + 2)/V) on rank r", interleaved_activations(of, 1))
       .note("F&B is a pair; what latency adds grows with M")
       .finish(of, true);
@@ -170,7 +177,8 @@ ClosedForm breadth_first(const Letters& of) {
     form.latency("2(PV-1)c", 2 * (of.P * of.V - 1) * of.c);
   } else {
     const double spare = (of.M / of.P - 1) * std::min(of.F, of.B);
-    form.latency("2(P-1)c", 2 * (of.P - 1) * of.c, "c <= (M/P-1)F/V and c <= (M/P-1)B/V", of.P == 1 || at_most(of.c, spare));
+    form.latency("2(P-1)c", 2 * (of.P - 1) * of.c, "c <= (M/P-1)F/V and c <= (M/P-1)B/V",
+                 of.P == 1 || at_most(of.c, spare));
   }
   return form.holds("M", of.M).finish(of, true);
 }
@@ -205,7 +213,9 @@ ClosedForm zb_h2(const Letters& of) {
       .needs("M >= 2P-1", of.M >= 2 * of.P - 1)
       .latency("2(P-1)c", 2 * (of.P - 1) * of.c, "c <= F, c <= I", at_most(of.c, of.least()))
       .holds("min(2P-1, M)", std::min(2 * of.P - 1, of.M))
-      .note("a bubble of the span; with an optimizer barrier the step keeps at least (P-1)F. Zero-bubble papers write B for I")
+      .note(
+          "a bubble of the span; with an optimizer barrier the step keeps at least (P-1)F. Zero-bubble papers write B "
+          "for I")
       .finish(of, true);
 }
 
@@ -227,39 +237,43 @@ ClosedForm zb_v_auto(const Letters& of) {
   const double limit = of.limit.value_or(of.P);
   return nothing_in_span(of, 2 * of.P, "M >= 2P")
       .needs("memory limit >= P", at_most(of.P, limit))
-      .holds_at_most("min(limit, M)", std::min(limit, of.M))
+      .holds_under_limit()
       .finish(of, false);
 }
 
 std::optional<ClosedForm> zb_auto(const Letters& of) {
-  const double limit = of.limit.value_or(2 * of.P);
-  const double most = std::min(limit, of.M);
-  if (at_most(2 * of.P, limit)) return nothing_in_span(of, 2 * of.P, "M >= 2P").holds_at_most("min(limit, M)", most).finish(of, false);
+  const double limit = of.limit.value_or(of.P);
+  if (at_most(2 * of.P, limit)) return nothing_in_span(of, 2 * of.P, "M >= 2P").holds_under_limit().finish(of, false);
   if (!same(limit, of.P)) return std::nullopt;
   return Form(step, "(P-1)(F+I-W)", (of.P - 1) * (of.F + of.I - of.W))
       .needs("W <= F", at_most(of.W, of.F))
       .needs("W <= I", at_most(of.W, of.I))
       .needs("M >= P", of.M >= of.P)
-      .holds_at_most("min(limit, M)", most)
+      .holds_under_limit()
       .note("for a memory limit of P; zero-bubble papers write B for I")
       .finish(of, true);
 }
 
+/// What the pattern of one microbatch leaves idle when every slot takes the same time.
 ClosedForm v_half(const Letters& of) {
-  return Form(step, "(3P-7)F", (3 * of.P - 7) * of.F)
+  const bool even = divides(2, of.P);
+  return Form(step, even ? "(3P-7)F" : "(3P-4)F", (3 * of.P - (even ? 7 : 4)) * of.F)
       .needs("F = I = W", all_alike(of))
-      .needs("P even, P >= 4", divides(2, of.P) && of.P >= 4)
+      .needs("P >= 3", of.P >= 3)
       .needs("M >= 2P", of.M >= 2 * of.P)
-      .holds("(P+2)/2", (of.P + 2) / 2)
+      .holds(even ? "(P+2)/2" : "(P+1)/2", (of.P + (even ? 2 : 1)) / 2)
+      .note("P even: 3P-7, odd: 3P-4; longer where F, I, W differ")
       .finish(of, false);
 }
 
 ClosedForm v_min(const Letters& of) {
-  return Form(step, "(4P-5)F", (4 * of.P - 5) * of.F)
+  const bool threes = divides(3, of.P);
+  return Form(step, threes ? "(4P-7)F" : "(4P-5)F", (4 * of.P - (threes ? 7 : 5)) * of.F)
       .needs("F = I = W", all_alike(of))
-      .needs("P even, P >= 4", divides(2, of.P) && of.P >= 4)
-      .needs("M >= P", of.M >= of.P)
-      .note("grows with M where F, I, W differ")
+      .needs("P >= 2", of.P >= 2)
+      .needs("M >= 2P", of.M >= 2 * of.P)
+      .holds("ceil((P-1)/3) + 1", std::ceil((of.P - 1) / 3) + 1)
+      .note("3 divides P: 4P-7, otherwise 4P-5; grows with M where F, I, W differ")
       .finish(of, false);
 }
 
@@ -272,13 +286,16 @@ Form dual_bubble(const Letters& of, double ranks, const std::string& factor) {
   if (!two) form.needs("F = I", same(of.F, of.I));
   form.needs("W <= F", at_most(of.W, of.F));
   if (two) form.needs("W <= I", at_most(of.W, of.I));
-  form.needs("F&B >= F, F&B >= B", at_most(std::max(of.F, of.B), of.pair)).needs("M >= 2P", of.M >= 2 * of.P);
+  overlapping(form, of).needs("M >= 2P", of.M >= 2 * of.P);
   form.note("F&B is an overlapped pair; what latency adds grows with M");
   return form;
 }
 
 ClosedForm dualpipe(const Letters& of) {
-  return dual_bubble(of, of.P / 2, "(P/2-1)").needs("P even", divides(2, of.P)).holds("P+1", of.P + 1).finish(of, false);
+  return dual_bubble(of, of.P / 2, "(P/2-1)")
+      .needs("P even", divides(2, of.P))
+      .holds("P+1", of.P + 1)
+      .finish(of, false);
 }
 
 ClosedForm dualpipe_v(const Letters& of) {

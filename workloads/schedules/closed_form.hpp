@@ -20,8 +20,7 @@ struct ClosedForm {
   std::string symbols;                  ///< what the letters stand for, B above all
   std::string note;                     ///< what the form does not say, "" if nothing
   std::string activations_expression;   ///< peak activations of a rank, "" if there is no form
-  std::optional<double> activations;    ///< on the worst rank, in microbatches through all chunks of a rank
-  bool activations_are_bound = false;   ///< the worst rank may hold fewer
+  std::optional<double> activations;    ///< on the worst rank until W, in microbatches through all chunks of a rank
 };
 
 /// None for schedules without one (wave, v-1f1b, a user's order). Where stages differ the form is evaluated for

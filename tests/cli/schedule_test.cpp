@@ -1,0 +1,179 @@
+// lockstep schedule.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "tests/cli/program_run.hpp"
+
+namespace lockstep::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::StartsWith;
+using Words = std::vector<std::string>;
+
+class Schedule : public CommandLine {
+ protected:
+  /// Exit 2, nothing on stdout, one line that starts with the option at fault.
+  void refused(const Words& options, const std::string& place, const std::string& what) const {
+    Words arguments = {"schedule"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const auto done = run(arguments);
+    EXPECT_EQ(done.exit_code, 2) << place;
+    EXPECT_EQ(done.output, "");
+    EXPECT_THAT(done.errors, AllOf(StartsWith(place), HasSubstr(what)));
+  }
+};
+
+const Words one_f_one_b = {"1f1b", "--stages", "4", "--microbatches", "8"};
+
+Words with(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+// P = 4, M = 8, F = I = W = 1: busy 8 * 3 = 24, bubble (P-1)(F+B) = 9, makespan 33; rank r starts F r late and its
+// drain is B r early, so its span idles 9 - 3r; it holds P - r microbatches.
+TEST_F(Schedule, JsonOfOneForwardOneBackward) {
+  const auto result = json(with({"schedule"}, one_f_one_b));
+  EXPECT_THAT(keys_of(result), IsSupersetOf(Words{"makespan", "bubble_step", "bubble_span", "peak_activations",
+                                                  "closed_form", "orders"}));
+  EXPECT_EQ(result["makespan"], 33);
+  EXPECT_EQ(result["bubble_step"], (std::vector<double>{9, 9, 9, 9}));
+  EXPECT_EQ(result["bubble_span"], (std::vector<double>{9, 6, 3, 0}));
+  EXPECT_EQ(result["peak_activations"], (std::vector<int>{4, 3, 2, 1}));
+  EXPECT_EQ(result["closed_form"]["value"], 9);
+  EXPECT_EQ(result["closed_form"]["applies"], true);
+  EXPECT_THAT(result["closed_form"]["symbols"].get<std::string>(), HasSubstr("B = I + W"));
+  ASSERT_EQ(result["orders"].size(), 4u);
+  EXPECT_EQ(result["orders"][3][1], "3B0");
+  EXPECT_EQ(result["spans"][0][0], (std::vector<double>{0, 1}));
+}
+
+// F = 1, I = 2, W = 1: simulated 11, the form says (P/2-1)(F&B+B-3W) = 3 * 4 = 12 and does not apply as F != I.
+TEST_F(Schedule, SaysWhenTheClosedFormDoesNotApply) {
+  const Words dualpipe = {"schedule", "dualpipe", "--stages", "8", "--microbatches", "16", "--times", "1,2,1"};
+  const auto result = json(dualpipe);
+  EXPECT_EQ(result["closed_form"]["applies"], false);
+  EXPECT_EQ(result["closed_form"]["value"], 12);
+  EXPECT_EQ(result["worst"]["bubble_step"], 11);
+  EXPECT_THAT(good(dualpipe), AllOf(HasSubstr("DOES NOT APPLY"), HasSubstr("F = I"), HasSubstr("simulated 11")));
+}
+
+// 2(P-1)c of latency on GPipe's (P-1)(F+B) = 9: 9 + 6 * 0.5 = 12.
+TEST_F(Schedule, LatencyStandsBesideTheForm) {
+  EXPECT_THAT(good({"schedule", "gpipe", "--stages", "4", "--microbatches", "8", "--latency", "0.5"}),
+              AllOf(HasSubstr("2(P-1)c = 3"), HasSubstr("latency 12"), HasSubstr("simulated 12")));
+}
+
+// The last of two stages twice as slow, M = 2: rank 1 works 2 * 2 * 3 = 12, rank 0 starts 1 before and ends 2 after.
+TEST_F(Schedule, StagesMayDiffer) {
+  const auto result = json({"schedule", "1f1b", "--stages", "2", "--microbatches", "2", "--stage-scale", "1,2"});
+  EXPECT_EQ(result["makespan"], 15);
+  EXPECT_EQ(result["closed_form"]["applies"], false);
+}
+
+TEST_F(Schedule, ExportComesBackByImport) {
+  for (const auto& [name, placement] : {std::pair{"dualpipe", "bidirectional"},
+                                        {"zb-v", "v"},
+                                        {"interleaved", "loop"},
+                                        {"wave", "wave"},
+                                        {"zb-h1", "linear"}}) {
+    const Words made = {"schedule", name,      "--stages",  "4",         "--microbatches",
+                        "8",        "--times", "1,1.2,0.8", "--latency", "0.1"};
+    write("order.csv", good(with(made, {"--csv", "-"})));
+    const auto again = json(
+        {"schedule", "--import", "order.csv", "--placement", placement, "--times", "1,1.2,0.8", "--latency", "0.1"});
+    const auto before = json(made);
+    for (const auto* key : {"orders", "makespan", "bubble_step", "bubble_span", "peak_activations"})
+      EXPECT_EQ(again[key], before[key]) << name << " " << key;
+    EXPECT_TRUE(again["closed_form"].is_null());
+  }
+}
+
+TEST_F(Schedule, OutHasOrderResultAndPicture) {
+  (void)good(
+      {"schedule", "zb-h1", "--stages", "4", "--microbatches", "8", "--out", "made/here", "--svg", "picture.svg"});
+  EXPECT_EQ(files_in("made/here"), (Words{"schedule.csv", "schedule.json", "schedule.svg"}));
+  EXPECT_EQ(files_in("."), (Words{"made", "picture.svg"}));
+  EXPECT_THAT(content("picture.svg"),
+              AllOf(StartsWith("<svg"), HasSubstr("bubble on the worst rank"), HasSubstr("</svg>")));
+}
+
+// 64 ranks, 1024 microbatches, 4 chunks: half a million cells, but a picture is at most a few thousand pixels wide.
+TEST_F(Schedule, PictureOfALargeScheduleStaysSmall) {
+  (void)good(
+      {"schedule", "interleaved", "--stages", "64", "--microbatches", "1024", "--chunks", "4", "--svg", "large.svg"});
+  EXPECT_LT(content("large.svg").size(), 10'000'000u);
+}
+
+// Equal devices and work: 1F1B (P-1)(F+B) = 7 * 6 = 42; ZB-H1 (P-1)(F+I-W) = 14; DualPipeV with chunks of half the
+// time, (P-1)(F&B+B-3W) = 7 (3 + 2 - 3) = 14.
+TEST_F(Schedule, ComparesAtEqualWork) {
+  const Words words = {"schedule", "1f1b",           "zb-h1", "dualpipe-v", "--stages",
+                       "8",        "--microbatches", "16",    "--times",    "2,2,2"};
+  const auto rows = json(words)["schedules"];
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0]["worst"]["bubble_step"], 42);
+  EXPECT_EQ(rows[1]["worst"]["bubble_step"], 14);
+  EXPECT_EQ(rows[2]["worst"]["bubble_step"], 14);
+  for (const auto& row : rows) EXPECT_EQ(row["busy"][0], 96) << "M * (F + I + W)";
+  EXPECT_THAT(good(words), AllOf(StartsWith("Equal devices"), HasSubstr("1/V")));
+}
+
+TEST_F(Schedule, ListsAllSchedules) {
+  EXPECT_THAT(good({"schedule", "--list"}),
+              AllOf(HasSubstr("1f1b"), HasSubstr("dualpipe-v"), HasSubstr("overlap-1f1b")));
+}
+
+TEST_F(Schedule, RefusesBadOptions) {
+  refused({}, "NAME: is missing", "--list");
+  refused({"1f1c", "--stages", "4", "--microbatches", "8"}, "NAME: '1f1c' is not a schedule", "did you mean `1f1b`");
+  refused({"1f1b", "--microbatches", "8"}, "--stages: is missing", "");
+  refused({"1f1b", "--stages", "4"}, "--microbatches: is missing", "");
+  refused({"1f1b", "--stages", "0", "--microbatches", "8"}, "--stages: ", "0 is out of range");
+  refused({"1f1b", "--stages", "60000", "--microbatches", "1000000"}, "--microbatches: ", "fewer");
+  refused(with(one_f_one_b, {"--times", "1,2"}), "--times: '1,2' has 2 numbers", "three");
+  refused(with(one_f_one_b, {"--times", "1,2,x"}), "--times: 'x' is not a number", "");
+  refused(with(one_f_one_b, {"--times", "1,nan,1"}), "--times: 'nan' is not a number", "");
+  refused(with(one_f_one_b, {"--times", "0,0,0"}), "--times: ", "nothing takes any time");
+  refused(with(one_f_one_b, {"--latency", "-1"}), "--latency: '-1' is negative", "");
+  refused(with(one_f_one_b, {"--stage-scale", "1,2"}), "--stage-scale: has 2 numbers", "4 stages");
+  refused(with(one_f_one_b, {"--placement", "v"}), "--placement: ", "--import");
+  refused(with(one_f_one_b, {"--csv", "-", "--json", "-"}), "--csv: ", "stdout");
+  refused(with(one_f_one_b, {"--svg", "nowhere/x.svg"}), "nowhere/x.svg: ", "there is no folder");
+  refused(with({"gpipe"}, with(one_f_one_b, {"--csv", "-"})), "--csv: is for one schedule", "one NAME");
+  refused(with(one_f_one_b, {"--import", "x.csv"}), "--import: ", "either NAME or");
+}
+
+TEST_F(Schedule, RefusesSizesAgainstTheRulesOfASchedule) {
+  refused({"interleaved", "--stages", "4", "--microbatches", "6"}, "--microbatches: interleaved", "");
+  refused({"dualpipe", "--stages", "3", "--microbatches", "8"}, "--stages: dualpipe", "");
+  refused({"dualpipe", "--stages", "4", "--microbatches", "6"}, "--microbatches: dualpipe", "");
+  refused(with(one_f_one_b, {"--chunks", "2"}), "--chunks: 1f1b", "one chunk");
+}
+
+TEST_F(Schedule, RefusesBadImports) {
+  write("good.csv", good(with({"schedule"}, with(one_f_one_b, {"--csv", "-"}))));
+  refused({"--import", "good.csv"}, "--placement: is missing", "bidirectional");
+  refused({"--import", "good.csv", "--placement", "ring"}, "--placement: 'ring' is not a placement",
+          "linear, loop, v, wave, bidirectional");
+  refused({"--import", "none.csv", "--placement", "v"}, "none.csv: no such file", "");
+  refused({"--import", ".", "--placement", "v"}, ".: is not a regular file", "");
+  refused({"--import", "good.csv", "--placement", "linear", "--stages", "4"}, "--stages: stands beside --import", "");
+  write("empty.csv", "");
+  refused({"--import", "empty.csv", "--placement", "linear"}, "empty.csv", "");
+}
+
+// Every bad cell by row and column, counted from one as a spreadsheet counts.
+TEST_F(Schedule, TellsEveryBadCell) {
+  write("bad.csv", "0F0junk,0B0\n1F0,1X0\n");
+  const auto done = run({"schedule", "--import", "bad.csv", "--placement", "linear"});
+  EXPECT_EQ(done.exit_code, 2);
+  EXPECT_THAT(done.errors, AllOf(HasSubstr("bad.csv:1:1: cell '0F0junk': "), HasSubstr("bad.csv:2:2: cell '1X0': ")));
+}
+
+}  // namespace
+}  // namespace lockstep::test

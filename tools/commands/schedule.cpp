@@ -1,0 +1,337 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "sim/core/errors.hpp"
+#include "tools/commands/commands.hpp"
+#include "tools/output/file.hpp"
+#include "tools/output/schedule_study.hpp"
+#include "tools/output/table.hpp"
+#include "workloads/schedules/pytorch_csv.hpp"
+#include "workloads/schedules/schedules.hpp"
+#include "workloads/schedules/verify_order.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::uintmax_t most_csv_bytes = 256 << 20;
+constexpr double longest_time = 1e15;
+constexpr std::int32_t most_ranks_in_picture = 512;
+
+struct ScheduleArguments {
+  std::vector<std::string> names;
+  std::optional<std::int32_t> stages, microbatches, chunks, group;
+  std::string memory_limit, times = "1,1,1", stage_scale, latency = "0", pair;
+  std::string import, placement;
+  std::string csv, csv_dialect = "current", json, out, svg;
+  bool communication = false, list = false;
+};
+
+[[noreturn]] void refuse(const std::string& option, const std::string& what, const std::string& expected) {
+  throw ConfigError({{{option, 0, 0}, "", what, expected}});
+}
+
+[[noreturn]] void refuse(const ScheduleError& error, const std::string& schedule) {
+  refuse(error.about() == "schedule" ? "NAME" : "--" + error.about(), schedule + ": " + error.what_is_wrong(),
+         error.expected());
+}
+
+double number_of(const std::string& option, const std::string& text) {
+  double value = 0;
+  const auto* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !std::isfinite(value))
+    refuse(option, "'" + text + "' is not a number", "a number such as 1.5");
+  if (value < 0 || value > longest_time)
+    refuse(option, "'" + text + "' is " + (value < 0 ? "negative" : "too large"), "a number from 0 to 1e15");
+  return value;
+}
+
+std::vector<double> numbers_of(const std::string& option, const std::string& text) {
+  std::vector<double> values;
+  std::istringstream parts(text + ",");
+  for (std::string part; std::getline(parts, part, ',');) values.push_back(number_of(option, part));
+  return values;
+}
+
+StageTimes stage_times(const std::string& text) {
+  const auto values = numbers_of("--times", text);
+  if (values.size() != 3) {
+    refuse("--times",
+           "'" + text + "' has " + std::to_string(values.size()) + (values.size() == 1 ? " number" : " numbers"),
+           "three, F,I,W: forward, input gradient and weight gradient");
+  }
+  if (values[0] + values[1] + values[2] <= 0)
+    refuse("--times", "nothing takes any time", "at least one number above 0");
+  return {values[0], values[1], values[2]};
+}
+
+StageTimes scaled(const StageTimes& times, double factor) {
+  return {times.forward * factor, times.input_gradient * factor, times.weight_gradient * factor};
+}
+
+/// Times for an order of so many stages; `share` is the part of a rank's time that a chunk takes.
+PipelineTimes times_for(const ScheduleArguments& arguments, std::int32_t stages, double share = 1) {
+  PipelineTimes times;
+  const auto one = scaled(stage_times(arguments.times), share);
+  times.stages = {one};
+  times.latency = number_of("--latency", arguments.latency);
+  if (!arguments.pair.empty()) times.pair = number_of("--pair", arguments.pair) * share;
+  if (arguments.stage_scale.empty()) return times;
+  const auto scales = numbers_of("--stage-scale", arguments.stage_scale);
+  if (std::ssize(scales) != stages) {
+    refuse("--stage-scale", "has " + std::to_string(scales.size()) + " numbers",
+           "one for each of " + std::to_string(stages) + " stages");
+  }
+  times.stages.clear();
+  for (const double scale : scales) times.stages.push_back(scaled(one, scale));
+  return times;
+}
+
+ScheduleRequest request_for(const ScheduleArguments& arguments, const Schedule& schedule, bool comparing) {
+  ScheduleRequest request;
+  request.name = schedule.name;
+  request.ranks = *arguments.stages;
+  request.microbatches = *arguments.microbatches;
+  // In a comparison, options reach the schedules that know them.
+  using enum StagePlacement;
+  const bool loops = schedule.placement == loop || schedule.placement == wave;
+  if (!comparing || loops) request.chunks = arguments.chunks;
+  if (!comparing || (schedule.placement == loop && !schedule.splits_backward && schedule.name != "bfs"))
+    request.group = arguments.group;
+  const auto limits =
+      arguments.memory_limit.empty() ? std::vector<double>() : numbers_of("--memory-limit", arguments.memory_limit);
+  if (!comparing || schedule.chooses_by_time) request.memory_limit = limits;
+  const auto chunks = std::clamp(request.chunks.value_or(schedule.usual_chunks), 1, 1024);
+  const auto stages = std::int64_t{std::clamp(request.ranks, 1, 65'536)} * chunks;
+  request.times = times_for(arguments, static_cast<std::int32_t>(stages), comparing ? 1.0 / chunks : 1);
+  return request;
+}
+
+/// Makes, verifies and times an order of ours.
+ScheduleStudy study_schedule(const ScheduleRequest& request) {
+  auto order = make_order(request);
+  if (const auto problems = verify_order(order); !problems.empty()) {
+    throw InternalError(request.name + " is not a sound order: " + problems[0].what + "; expected " +
+                        problems[0].expected);
+  }
+  return study_order(std::move(order), request.times, closed_form(request));
+}
+
+const Schedule& schedule_named(const std::string& word) {
+  if (const auto* schedule = find_schedule(word)) return *schedule;
+  std::vector<std::string> names;
+  std::string list;
+  for (const auto& known : schedules()) {
+    names.emplace_back(known.name);
+    list += (list.empty() ? "" : ", ") + names.back();
+  }
+  const auto hint = did_you_mean(word, names);
+  refuse("NAME", "'" + word + "' is not a schedule", "one of " + list + (hint.empty() ? "" : "; " + hint));
+}
+
+std::string read_csv(const std::string& file) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (status.type() == std::filesystem::file_type::not_found) refuse(file, "no such file", "the CSV of a schedule");
+  if (!std::filesystem::is_regular_file(status)) refuse(file, "is not a regular file", "the CSV of a schedule");
+  if (std::filesystem::file_size(file, error) > most_csv_bytes)
+    refuse(file, "the file is too large", "at most 256 MiB");
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  if (!text) refuse(file, "cannot be read", "a file that may be read and is not empty");
+  return std::move(text).str();
+}
+
+StagePlacement placement_named(const std::string& word) {
+  std::string list;
+  for (const auto placement : all_stage_placements) {
+    if (name(placement) == word) return placement;
+    list += (list.empty() ? "" : ", ") + std::string(name(placement));
+  }
+  refuse("--placement", word.empty() ? "is missing: the CSV does not tell" : "'" + word + "' is not a placement",
+         "one of " + list);
+}
+
+PipelineOrder import_order(const ScheduleArguments& arguments) {
+  const auto placement = placement_named(arguments.placement);
+  auto imported = import_pytorch_csv(read_csv(arguments.import), placement);
+  Problems problems;
+  const auto add = [&](std::int32_t row, std::int32_t column, const std::string& cell, const std::string& what,
+                       const std::string& expected) {
+    problems.add({{arguments.import, row + 1, row < 0 ? 0 : column + 1},
+                  "",
+                  (cell.empty() ? "" : "cell '" + cell + "': ") + what,
+                  expected});
+  };
+  for (const auto& problem : imported.problems)
+    add(problem.row, problem.column, problem.cell, problem.what, problem.expected);
+  problems.throw_if_any();
+  for (const auto& problem : verify_order(imported.order)) {
+    const bool in_cell = problem.rank >= 0 && problem.index >= 0;
+    const auto cell =
+        in_cell ? imported.order.ranks[static_cast<std::size_t>(problem.rank)][static_cast<std::size_t>(problem.index)]
+                      .to_string()
+                : "";
+    add(problem.rank, problem.index, cell, problem.what, problem.expected);
+  }
+  problems.throw_if_any();
+  return std::move(imported.order);
+}
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+/// Prints or writes what the options ask for.
+void deliver(const ScheduleArguments& arguments, const ScheduleStudy& study) {
+  const CsvExport dialect{arguments.communication, arguments.csv_dialect == "older"};
+  const bool picture = !arguments.svg.empty() || !arguments.out.empty();
+  if (picture && study.order.shape.ranks > most_ranks_in_picture) {
+    refuse(arguments.svg.empty() ? "--out" : "--svg",
+           std::to_string(study.order.shape.ranks) + " ranks are too many for a picture",
+           "at most " + std::to_string(most_ranks_in_picture) + " ranks");
+  }
+  const auto csv = !arguments.csv.empty() || !arguments.out.empty() ? export_pytorch_csv(study.order, dialect) : "";
+  const auto json = !arguments.json.empty() || !arguments.out.empty() ? schedule_json(study) : "";
+  const auto svg = picture ? schedule_picture(study) : "";
+  if (!arguments.out.empty()) {
+    make_folder(arguments.out);
+    const std::filesystem::path folder = arguments.out;
+    write_file(folder / "schedule.csv", csv);
+    write_file(folder / "schedule.json", json);
+    write_file(folder / "schedule.svg", svg);
+  }
+  if (!arguments.svg.empty()) write_file(arguments.svg, svg);
+  if (!arguments.csv.empty() && arguments.csv != "-") write_file(arguments.csv, csv);
+  if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
+  print(arguments.csv == "-" ? csv : arguments.json == "-" ? json : schedule_text(study));
+}
+
+void compare(const ScheduleArguments& arguments) {
+  for (const auto& [option, value] : {std::pair{"--csv", arguments.csv},
+                                      {"--out", arguments.out},
+                                      {"--svg", arguments.svg},
+                                      {"--stage-scale", arguments.stage_scale}}) {
+    if (!value.empty()) refuse(option, "is for one schedule", "one NAME");
+  }
+  std::vector<ComparedSchedule> rows;
+  for (const auto& word : arguments.names) {
+    ComparedSchedule row{word, std::nullopt, ""};
+    try {
+      row.study = study_schedule(request_for(arguments, schedule_named(word), true));
+    } catch (const ScheduleError& error) {
+      row.refused = error.what();
+    }
+    rows.push_back(std::move(row));
+  }
+  const auto json = arguments.json.empty() ? "" : comparison_json(rows);
+  if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
+  print(arguments.json == "-"
+            ? json
+            : comparison_text(rows, times_for(arguments, 1), *arguments.stages, *arguments.microbatches));
+}
+
+std::string list_text() {
+  Table table({"schedule", "placement", "V", "backward", "pairs", "what it is"});
+  for (const auto& schedule : schedules()) {
+    table.add({std::string(schedule.name), std::string(name(schedule.placement)), std::to_string(schedule.usual_chunks),
+               schedule.splits_backward ? "split" : "whole", schedule.overlaps ? "yes" : "no",
+               std::string(schedule.summary)});
+  }
+  return table.to_string();
+}
+
+/// Options that contradict each other or are missing.
+void check_options(const ScheduleArguments& arguments) {
+  if (arguments.csv == "-" && arguments.json == "-")
+    refuse("--csv", "stdout holds one thing, and --json - is there already", "a file for one of them");
+  if (arguments.import.empty()) {
+    if (arguments.names.empty())
+      refuse("NAME", "is missing", "a schedule (lockstep schedule --list), or --import FILE.csv");
+    if (!arguments.placement.empty())
+      refuse("--placement", "is for --import", "no placement: schedules have their own");
+    if (!arguments.stages) refuse("--stages", "is missing", "the number of ranks P");
+    if (!arguments.microbatches) refuse("--microbatches", "is missing", "the number of microbatches M");
+    return;
+  }
+  if (!arguments.names.empty())
+    refuse("--import", "stands beside the schedule '" + arguments.names[0] + "'", "either NAME or --import FILE.csv");
+  const std::pair<const char*, bool> generated[] = {{"--stages", arguments.stages.has_value()},
+                                                    {"--microbatches", arguments.microbatches.has_value()},
+                                                    {"--chunks", arguments.chunks.has_value()},
+                                                    {"--group", arguments.group.has_value()},
+                                                    {"--memory-limit", !arguments.memory_limit.empty()}};
+  for (const auto& [option, given] : generated) {
+    if (given) refuse(option, "stands beside --import", "nothing: the file tells the order");
+  }
+}
+
+void run_schedule(const ScheduleArguments& arguments) {
+  if (arguments.list) return print(list_text());
+  check_options(arguments);
+  check_folder_place(arguments.out);
+  check_file_place(arguments.svg);
+  if (arguments.csv != "-") check_file_place(arguments.csv);
+  if (arguments.json != "-") check_file_place(arguments.json);
+  if (arguments.names.size() > 1) return compare(arguments);
+  std::string about = arguments.import;
+  try {
+    if (!arguments.import.empty()) {
+      auto order = import_order(arguments);
+      auto times = times_for(arguments, order.shape.stages());
+      return deliver(arguments, study_order(std::move(order), std::move(times), std::nullopt));
+    }
+    about = arguments.names[0];
+    deliver(arguments, study_schedule(request_for(arguments, schedule_named(about), false)));
+  } catch (const ScheduleError& error) {
+    refuse(error, about);
+  }
+}
+
+}  // namespace
+
+void add_schedule(CLI::App& app) {
+  auto* command = app.add_subcommand("schedule", "make, verify, time and draw a pipeline schedule by itself");
+  auto arguments = std::make_shared<ScheduleArguments>();
+  auto& a = *arguments;
+  command->add_option("name", a.names, "schedule (see --list); several are compared at equal devices and work");
+  command->add_flag("--list", a.list, "list the schedules");
+  command->add_option("--stages", a.stages, "P: ranks of the pipeline");
+  command->add_option("--microbatches", a.microbatches, "M");
+  command->add_option("--chunks", a.chunks, "V: stages per rank (default: the schedule's own)");
+  command->add_option("--group", a.group, "interleaved: microbatches in a row on one chunk (default: P)");
+  command->add_option(
+      "--memory-limit", a.memory_limit,
+      "automatic schedules: most microbatches whose activations a rank holds, L or one per rank L,L,...");
+  command->add_option("--times", a.times, "F,I,W of one microbatch on one chunk (comparing: on a rank's whole share)")
+      ->capture_default_str();
+  command->add_option("--stage-scale", a.stage_scale,
+                      "factor of each stage's times, such as 1,1,1,1.3 for a last stage with the head");
+  command->add_option("--latency", a.latency, "c: time on every edge between two ranks")->capture_default_str();
+  command->add_option("--pair", a.pair, "time of an overlapped forward-backward pair (default: F + I + W)");
+  command->add_option("--import", a.import, "read an order from a CSV of torch.distributed.pipelining");
+  command->add_option("--placement", a.placement,
+                      "where the stages of an imported order stand: linear, loop, v, wave, bidirectional");
+  command->add_option("--csv", a.csv, "write the order as CSV to a file, or to stdout with -");
+  command
+      ->add_option("--csv-dialect", a.csv_dialect,
+                   "current (I, W, B) or older (B for the input gradient, BW for the whole backward)")
+      ->check(CLI::IsMember({"current", "older"}))
+      ->capture_default_str();
+  command->add_flag("--communication", a.communication, "add SEND, RECV and parameter cells to the CSV");
+  command->add_option("--json", a.json, "write everything as JSON to a file, or to stdout with -");
+  command->add_option("--out", a.out, "folder for schedule.csv, schedule.json and schedule.svg");
+  command->add_option("--svg", a.svg, "write the picture to a file");
+  command->footer(
+      "Examples:\n  lockstep schedule 1f1b --stages 4 --microbatches 8\n"
+      "  lockstep schedule dualpipe --stages 8 --microbatches 20 --pair 2.5 --out out/dualpipe\n"
+      "  lockstep schedule 1f1b zb-h1 dualpipe-v --stages 8 --microbatches 16\n"
+      "  lockstep schedule --import order.csv --placement v --times 1,1.2,0.8 --latency 0.1");
+  command->callback([arguments] { run_schedule(*arguments); });
+}
+
+}  // namespace lockstep

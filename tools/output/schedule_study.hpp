@@ -1,0 +1,48 @@
+#pragma once
+/// A pipeline order with everything that the schedule command says about it: as text, JSON and a picture.
+#include <optional>
+#include <span>
+#include <string>
+
+#include "workloads/schedules/closed_form.hpp"
+#include "workloads/schedules/pipeline_timing.hpp"
+
+namespace lockstep {
+
+struct ScheduleStudy {
+  PipelineOrder order;
+  PipelineTimes times;
+  PipelineTiming timing;
+  HeldActivations held;  ///< in chunks
+  std::optional<ClosedForm> form;
+
+  [[nodiscard]] std::string title() const;       ///< "1f1b", or "imported order"
+  [[nodiscard]] std::size_t worst_step() const;  ///< rank with the longest bubble of the step
+  [[nodiscard]] std::size_t worst_span() const;
+  [[nodiscard]] double step_fraction(std::size_t rank) const;  ///< of the makespan
+  [[nodiscard]] double span_fraction(std::size_t rank) const;  ///< of the rank's own span
+  /// Most activations any rank holds until the weight gradient, in microbatches through all its chunks.
+  [[nodiscard]] double peak_microbatches() const;
+  [[nodiscard]] int parameter_copies() const;  ///< a bidirectional rank holds two stages
+};
+
+/// Times the order; throws ScheduleError if it never ends.
+[[nodiscard]] ScheduleStudy study_order(PipelineOrder order, PipelineTimes times, std::optional<ClosedForm> form);
+
+/// One line of a comparison: a study, or why there is none.
+struct ComparedSchedule {
+  std::string name;
+  std::optional<ScheduleStudy> study;
+  std::string refused;
+};
+
+[[nodiscard]] std::string schedule_text(const ScheduleStudy& study);
+[[nodiscard]] std::string schedule_json(const ScheduleStudy& study);
+[[nodiscard]] std::string comparison_text(std::span<const ComparedSchedule> schedules, const PipelineTimes& rank_times,
+                                          std::int32_t ranks, std::int32_t microbatches);
+[[nodiscard]] std::string comparison_json(std::span<const ComparedSchedule> schedules);
+
+/// SVG: a row per rank with its cells over time and the activations that it holds.
+[[nodiscard]] std::string schedule_picture(const ScheduleStudy& study);
+
+}  // namespace lockstep
