@@ -87,7 +87,9 @@ void refuse_change_between_layers(const BlockSequence& blocks, const Plan& plan)
 void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& requests, Preparation& preparation) {
   const auto blocks = blocks_of(scenario.model);
   auto sizes = sizes_of(scenario.model, scenario.batch.sequences / scenario.batch.microbatches, scenario.batch.sequence_length);
-  for (const auto& request : requests) sizes.axes[request.name] = request.size;
+  for (const auto& request : requests) {
+    if (request.name != "pipeline") sizes.axes[request.name] = request.size;
+  }
   if (scenario.training.flat_zero_shards) sizes.flat_axes = {"data", "fsdp"};
   try {
     preparation.plan = plan_for(blocks, sizes_in(requests, scenario.parallel));
@@ -125,6 +127,12 @@ Seconds communication_cost(const Preparation& preparation, const Mesh& mesh) {
       for (const auto* chain : {&update.each_microbatch, &update.last_microbatch, &update.publish}) {
         for (const auto& derived : *chain) add(derived.kind, derived.axes, derived.full_size);
       }
+    }
+  }
+  if (mesh.has_axis("pipeline")) {
+    const auto dimensions = mesh.dimensions({"pipeline"});
+    for (const auto& block : preparation.blocks) {
+      if (block.input_bytes.value() > 0) total += cost(CollectiveKind::point_to_point, dimensions, block.input_bytes) * (2.0 * mesh.axis("pipeline").size());
     }
   }
   return total;
@@ -174,10 +182,11 @@ void check_size(const Scenario& scenario, const Preparation& preparation) {
   }
   if (weights > most_weights) refuse(scenario, "model", "the model has more than 20000 weight tensors", "fewer layers");
   operations *= static_cast<double>(scenario.batch.microbatches);
+  const int stages = preparation.mesh->has_axis("pipeline") ? preparation.mesh->axis("pipeline").size() : 1;
   if (operations > most_operations) {
     refuse(scenario, "batch.microbatches", "the step would have more than 5e6 operations", "fewer microbatches or layers");
   }
-  if (operations * preparation.cluster->devices() > most_rank_operations) {
+  if (operations * (preparation.cluster->devices() / stages) > most_rank_operations) {
     refuse(scenario, "batch.microbatches", "the step would have more than 4e9 operations over all ranks", "fewer microbatches, layers or chips");
   }
 }
@@ -192,12 +201,13 @@ Preparation prepare(const Scenario& scenario) {
   check_perturbations(scenario, *preparation.cluster);
   place(scenario, preparation);
   check_size(scenario, preparation);
-  preparation.step = build_step(preparation.blocks, preparation.order, scenario.step);
+  preparation.pipeline = place_pipeline(scenario, preparation);
+  preparation.step = build_step(preparation.blocks, preparation.order, preparation.pipeline, scenario.step);
   return preparation;
 }
 
 Program lower_with_perturbations(const Scenario& scenario, const Preparation& preparation) {
-  auto program = lower(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario));
+  auto program = lower(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario), scenario.lower);
   const auto why = perturb(program, scenario.perturbations, *preparation.cluster, *preparation.mesh);
   if (!why.empty()) refuse(scenario, "perturbations", why, "links that can be avoided");
   check(program);

@@ -28,7 +28,7 @@ namespace {
 void measure_lane(const Preparation& preparation, const Program& program, const Timeline& timeline, std::int32_t lane, Metrics& metrics) {
   metrics.breakdown = breakdown_of(program, timeline, lane);
   metrics.communication = communication_of(preparation.step, program, timeline, lane);
-  metrics.memory = memory_of(preparation.step, timeline, lane, preparation.cluster->chip().memory);
+  metrics.memory = memory_of(preparation.step, program, timeline, lane, preparation.cluster->chip().memory);
 }
 
 }  // namespace
@@ -49,11 +49,19 @@ Metrics measure(const Scenario& scenario, const Preparation& preparation, const 
   metrics.peak = rates_of(scenario).flops;
   const double forward = forward_flops_per_token(scenario.model, scenario.batch.sequence_length, scenario.training.causal_attention);
   metrics.model_flops = Flops(3 * forward * static_cast<double>(metrics.tokens));
-  Flops per_rank(0);
-  for (OpId id = 0; id < step.size(); ++id) per_rank += step.op(id).flops;
-  metrics.executed_flops = per_rank * static_cast<double>(metrics.chips);
+  Flops of_a_rank_of_each_stage(0);
+  for (OpId id = 0; id < step.size(); ++id) of_a_rank_of_each_stage += step.op(id).flops;
+  metrics.executed_flops = of_a_rank_of_each_stage * (static_cast<double>(metrics.chips) / static_cast<double>(step.held.size()));
   metrics.critical_rank = critical_rank(timeline);
   measure_lane(preparation, program, timeline, metrics.critical_rank, metrics);
+  const auto lanes = last_rank_of_stages(program, timeline);
+  const auto idle = idle_of(step, preparation.pipeline, program, timeline, lanes);
+  for (std::size_t stage = 0; stage < lanes.size(); ++stage) {
+    const auto lane = lanes[stage];
+    metrics.stages.push_back({static_cast<std::int32_t>(stage), lane, breakdown_of(program, timeline, lane), idle[stage],
+                              memory_of(step, program, timeline, lane, preparation.cluster->chip().memory)});
+    if (metrics.stages.back().memory.peak > metrics.memory.peak) metrics.memory = metrics.stages.back().memory;
+  }
   return metrics;
 }
 

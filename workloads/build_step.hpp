@@ -5,6 +5,7 @@
 
 #include "workloads/derived_block.hpp"
 #include "workloads/step_graph.hpp"
+#include "workloads/step_pipeline.hpp"
 
 namespace lockstep {
 
@@ -26,7 +27,11 @@ struct StepOptions {
   std::string optimizer_name = "adam";
 };
 
-/// `kinds[order[i]]` is the i-th block of the model, under its plan.
+/// `kinds[order[i]]` is the i-th block of the model, under its plan; the pipeline says which stage runs which blocks
+/// and in what order. Its microbatches count, not the options'.
+[[nodiscard]] StepGraph build_step(const std::vector<DerivedBlock>& kinds, const std::vector<int>& order, const StepPipeline& pipeline,
+                                   const StepOptions& options);
+/// Without a pipeline: options.microbatches one after the other.
 [[nodiscard]] StepGraph build_step(const std::vector<DerivedBlock>& kinds, const std::vector<int>& order, const StepOptions& options);
 
 }  // namespace lockstep

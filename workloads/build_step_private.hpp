@@ -59,8 +59,6 @@ struct PassVertices {
   Handover received;
   OpIds of_step;         ///< vertex of each step
   OpId first_op = 0;     ///< the received operations come before it
-  OpIds weight_readers;  ///< vertices that use gathered weights
-  OpId last_compute = -1;
   std::size_t first_buffer = 0;  ///< that of step 0; one for each step follows
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 /// A block under a plan: the compute steps and derived collectives of its forward, backward and update,
 /// once for all layers of the kind and all ranks (SPMD).
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct BlockStep {
   Bytes full_size{0};
   CollectiveRole role = CollectiveRole::activation;
   std::string reason;
+
+  std::optional<Seconds> given_time;  ///< it takes this long, whatever chip or network (replayed measurements)
+  std::string stream;                 ///< where it runs; empty: the compute stream, or those of its axes
 
   static constexpr int outside = -1;
 };

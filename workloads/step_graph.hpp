@@ -4,6 +4,7 @@
 /// Boost.Graph holds it inside.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,9 @@ struct StepOp {
   enum class Kind { compute, collective };
   Kind kind = Kind::compute;
   StepPass pass = StepPass::forward;
-  std::int32_t stage = 0;
+  std::int32_t stage = 0;         ///< place on the pipeline whose ranks run it; every_stage: all of them
+  std::int32_t other_stage = -1;  ///< a collective between two places of the pipeline: the second (of a send, the receiver)
+  std::int32_t half = 0;          ///< 2 n + 1 and 2 n + 2: the halves of overlapped pair n, which do not wait for each other; 0: no pair
   std::int32_t block = 0;       ///< position in the model's block order
   std::int32_t microbatch = 0;
   std::string name;             ///< "query projection", "AllGather_fsdp Wq Wk Wv ..."
@@ -32,14 +35,26 @@ struct StepOp {
   Bytes full_size{0};
   CollectiveRole role = CollectiveRole::activation;
   std::string reason;
+  std::optional<Seconds> given_time;  ///< it takes this long, whatever chip or network (replayed measurements)
+  std::string stream;                 ///< where it runs; empty: the compute stream, or those of its axes
+
+  static constexpr std::int32_t every_stage = -1;
 };
 
-/// Memory of one rank from the start of `producer` to the end of the last reader (or of the producer).
+/// Memory of one rank of a stage from the start of `producer` to the end of the last reader (or of the producer).
 struct Buffer {
   MemoryKind kind;
   Bytes size;
   OpId producer;
   std::vector<OpId> readers;
+  std::int32_t stage = 0;
+};
+
+/// What one rank of a stage holds throughout.
+struct HeldMemory {
+  Bytes weights{0};
+  Bytes weight_padding{0};  ///< of weights: shards that the axes do not divide
+  Bytes optimizer{0};
 };
 
 class StepGraph {
@@ -61,9 +76,7 @@ class StepGraph {
 
   std::vector<Buffer> buffers;          ///< memory that comes and goes during the step
   std::vector<std::string> block_names; ///< by block position: "embedding", "layer 0", ...
-  Bytes weights{0};                     ///< held by one rank throughout
-  Bytes weight_padding{0};              ///< of weights: shards that the axes do not divide
-  Bytes optimizer{0};                   ///< held by one rank throughout
+  std::vector<HeldMemory> held{1};      ///< by stage
   std::int64_t parameters = 0;          ///< of one copy of the model
 
   [[nodiscard]] std::string to_string() const;  ///< for --dump=step

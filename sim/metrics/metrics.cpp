@@ -2,52 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+
+#include "sim/metrics/sweep_private.hpp"
 
 namespace lockstep {
 namespace {
-
-/// Sweeps one rank's spans in time and tells `visit(length, computing, first)` for every piece between two
-/// changes; `first` is the communication that started first among those in flight, or -1.
-template <class Visit>
-void sweep(const Program& program, const Timeline& timeline, std::int32_t rank, Visit visit) {
-  struct Change {
-    double time;
-    bool begins;
-    std::int32_t op;
-  };
-  std::vector<Change> changes;
-  for (std::int32_t op = 0; op < timeline.ops(); ++op) {
-    if (!timeline.took_part(op, rank)) continue;
-    const auto span = timeline.span(op, rank);
-    if (span.end <= span.start) continue;
-    changes.push_back({span.start.value(), true, op});
-    changes.push_back({span.end.value(), false, op});
-  }
-  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-    return a.time != b.time ? a.time < b.time : a.op < b.op;
-  });
-  std::set<std::pair<double, std::int32_t>> communicating;  // by start, then program order
-  std::map<std::int32_t, double> started;
-  int computing = 0;
-  double now = 0;
-  for (const auto& change : changes) {
-    if (change.time > now) {
-      visit(change.time - now, computing > 0, communicating.empty() ? -1 : communicating.begin()->second);
-      now = change.time;
-    }
-    if (program.ops[static_cast<std::size_t>(change.op)].kind == ProgramOp::Kind::compute) {
-      computing += change.begins ? 1 : -1;
-    } else if (change.begins) {
-      communicating.emplace(change.time, change.op);
-      started[change.op] = change.time;
-    } else {
-      communicating.erase({started[change.op], change.op});
-    }
-  }
-  const double end = timeline.makespan().value();
-  if (end > now) visit(end - now, false, -1);
-}
 
 std::string joined(const AxisNames& axes) {
   std::string text;
@@ -74,7 +33,7 @@ double Metrics::hfu() const { return executed_flops.value() / (static_cast<doubl
 
 Breakdown breakdown_of(const Program& program, const Timeline& timeline, std::int32_t rank) {
   Breakdown result;
-  sweep(program, timeline, rank, [&](double length, bool computing, std::int32_t first) {
+  sweep(program, timeline, rank, [&](double, double length, bool computing, std::int32_t first) {
     (computing ? result.compute : first >= 0 ? result.exposed_comm : result.bubble) += Seconds(length);
   });
   return result;
@@ -97,7 +56,7 @@ std::vector<CommunicationUse> communication_of(const StepGraph& step, const Prog
     use.full_size += step.op(program.ops[static_cast<std::size_t>(op)].vertex).full_size;
     use.busy += span.end - span.start;
   }
-  sweep(program, timeline, rank, [&](double length, bool computing, std::int32_t first) {
+  sweep(program, timeline, rank, [&](double, double length, bool computing, std::int32_t first) {
     if (!computing && first >= 0) use_of(first).exposed += Seconds(length);
   });
   std::vector<CommunicationUse> result;
@@ -105,15 +64,16 @@ std::vector<CommunicationUse> communication_of(const StepGraph& step, const Prog
   return result;
 }
 
-std::vector<MemoryPoint> memory_curve(const StepGraph& step, const Timeline& timeline, std::int32_t rank) {
+std::vector<MemoryPoint> memory_curve(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank) {
   struct Change {
     Seconds time;
     Bytes size;  // negative: freed
     MemoryKind kind;
   };
   std::vector<Change> changes;
+  const auto stage = program.stage_of_rank[static_cast<std::size_t>(rank)];
   for (const auto& buffer : step.buffers) {
-    if (buffer.size.value() == 0 || !timeline.took_part(buffer.producer, rank)) continue;
+    if (buffer.size.value() == 0 || buffer.stage != stage || !timeline.took_part(buffer.producer, rank)) continue;
     const auto span = timeline.span(buffer.producer, rank);
     Seconds until = span.end;
     for (const auto reader : buffer.readers) {
@@ -124,8 +84,9 @@ std::vector<MemoryPoint> memory_curve(const StepGraph& step, const Timeline& tim
   }
   std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.time < b.time; });
   std::vector<MemoryPoint> curve(1);
-  curve.front().weights = step.weights;
-  curve.front().optimizer = step.optimizer;
+  const auto& held = step.held[static_cast<std::size_t>(stage)];
+  curve.front().weights = held.weights;
+  curve.front().optimizer = held.optimizer;
   for (const auto& change : changes) {
     // At one instant what ends makes room for what begins: only their sum is a point.
     if (change.time > curve.back().time) {
@@ -137,8 +98,8 @@ std::vector<MemoryPoint> memory_curve(const StepGraph& step, const Timeline& tim
   return curve;
 }
 
-MemoryUse memory_of(const StepGraph& step, const Timeline& timeline, std::int32_t rank, Bytes capacity) {
-  const auto curve = memory_curve(step, timeline, rank);
+MemoryUse memory_of(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank, Bytes capacity) {
+  const auto curve = memory_curve(step, program, timeline, rank);
   const auto worst = std::max_element(curve.begin(), curve.end(), [](const MemoryPoint& a, const MemoryPoint& b) {
     return a.total() < b.total();
   });
@@ -152,7 +113,7 @@ MemoryUse memory_of(const StepGraph& step, const Timeline& timeline, std::int32_
   use.activations = worst->activations;
   use.other = worst->other;
   use.peak_at = worst->time;
-  use.weight_padding = step.weight_padding;
+  use.weight_padding = step.held[static_cast<std::size_t>(program.stage_of_rank[static_cast<std::size_t>(rank)])].weight_padding;
   return use;
 }
 

@@ -7,6 +7,7 @@
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "workloads/step_graph.hpp"
+#include "workloads/step_pipeline.hpp"
 
 namespace lockstep {
 
@@ -43,6 +44,29 @@ struct MemoryPoint {
   [[nodiscard]] Bytes total() const { return weights + gradients + optimizer + activations + other; }
 };
 
+/// Why a rank of a pipeline does not compute; together with its computing this is the makespan. In what
+/// follows "pass" means forwards and backwards, not the optimizer.
+struct IdleTime {
+  Seconds fill{0};        ///< before its first pass
+  Seconds drain{0};       ///< after its last pass
+  Seconds dependency{0};  ///< in between: other stages compute what it waits for, as far as the schedule makes even stages wait
+  Seconds imbalance{0};   ///< and what comes on top, because stages (or their chips) are not equally fast
+  Seconds transfer{0};    ///< in between: what it waits for is on its way between stages
+  Seconds collective{0};  ///< a collective on the mesh's other axes, its own (at any time) or another stage's, is waited for
+  [[nodiscard]] Seconds span_bubble() const { return dependency + imbalance + transfer; }
+  [[nodiscard]] Seconds step_bubble() const { return fill + drain + span_bubble(); }
+  [[nodiscard]] Seconds total() const { return step_bubble() + collective; }
+};
+
+/// One stage, seen on its rank that ends last (the first of those).
+struct StageMetrics {
+  std::int32_t stage = 0;
+  std::int32_t rank = 0;  ///< lane of the program as run
+  Breakdown breakdown;
+  IdleTime idle;
+  MemoryUse memory;
+};
+
 struct Metrics {
   Seconds step_time{0};
   std::int64_t chips = 0;
@@ -54,7 +78,12 @@ struct Metrics {
   std::int32_t critical_rank = 0;  ///< lane of the program as run (a rank class): the first of those that end last
   Breakdown breakdown;             ///< of the critical rank
   std::vector<CommunicationUse> communication;  ///< of the critical rank, by axis and kind
-  MemoryUse memory;
+  MemoryUse memory;                ///< of the stage with the highest peak
+  std::vector<StageMetrics> stages;
+
+  /// Largest share of the step that a stage loses to the pipeline, over the step or only within the stage's own span.
+  [[nodiscard]] double bubble_fraction_step() const;
+  [[nodiscard]] double bubble_fraction_span() const;
 
   [[nodiscard]] double tokens_per_second() const;
   [[nodiscard]] double mfu() const;  ///< model FLOPs / (chips x peak x step time)
@@ -64,11 +93,16 @@ struct Metrics {
 [[nodiscard]] Breakdown breakdown_of(const Program& program, const Timeline& timeline, std::int32_t rank);
 [[nodiscard]] std::vector<CommunicationUse> communication_of(const StepGraph& step, const Program& program, const Timeline& timeline,
                                                              std::int32_t rank);
+/// Why each of the given ranks waits.
+[[nodiscard]] std::vector<IdleTime> idle_of(const StepGraph& step, const StepPipeline& pipeline, const Program& program, const Timeline& timeline,
+                                            const std::vector<std::int32_t>& ranks);
+/// For every stage the rank that ends last, the lowest-numbered of those.
+[[nodiscard]] std::vector<std::int32_t> last_rank_of_stages(const Program& program, const Timeline& timeline);
 /// Memory of one rank over the step, from time 0, a point for every instant at which it changes: weights and
 /// optimizer state throughout, buffers as they come and go.
-[[nodiscard]] std::vector<MemoryPoint> memory_curve(const StepGraph& step, const Timeline& timeline, std::int32_t rank);
+[[nodiscard]] std::vector<MemoryPoint> memory_curve(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank);
 /// The highest point of that curve, the first if there are several.
-[[nodiscard]] MemoryUse memory_of(const StepGraph& step, const Timeline& timeline, std::int32_t rank, Bytes capacity);
+[[nodiscard]] MemoryUse memory_of(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank, Bytes capacity);
 /// The rank that sets the step time: the lowest-numbered of those whose last span ends at the makespan.
 [[nodiscard]] std::int32_t critical_rank(const Timeline& timeline);
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "sim/collectives/communicator.hpp"
+#include "sim/collectives/stage_pairs.hpp"
 
 namespace lockstep {
 namespace {
@@ -18,24 +20,41 @@ std::int32_t priority(const StepOp& op) {
   return 0;
 }
 
-/// The program while it is written; `whole` false: one rank, and groups without flows.
+const std::string pipeline_axis = "pipeline";
+
+/// The program while it is written; `cluster` null: one rank per stage, and groups without flows.
 class Lowering {
  public:
-  Lowering(const StepGraph& step, const Mesh& mesh, const ComputeRates& rates, bool whole)
-      : step_(step), mesh_(mesh), rates_(rates), whole_(whole) {}
+  Lowering(const StepGraph& step, const Cluster& cluster, const Mesh& mesh, const ComputeRates& rates, const LowerOptions& options, bool whole)
+      : step_(step), cluster_(cluster), mesh_(mesh), rates_(rates), options_(options), whole_(whole) {}
 
   Program run() {
-    program_.streams.push_back("compute");
-    for (const auto& axis : mesh_.axes()) program_.streams.push_back(axis.name);
-    const auto ranks = whole_ ? static_cast<std::size_t>(mesh_.ranks()) : 1;
-    program_.stage_of_rank.assign(ranks, 0);
-    program_.slowdown_of_rank.assign(ranks, 1.0);
+    stream("compute");
+    for (const auto& axis : mesh_.axes()) stream(axis.name);
+    stages();
+    program_.slowdown_of_rank.assign(program_.stage_of_rank.size(), 1.0);
     program_.ops.reserve(static_cast<std::size_t>(step_.size()));
     for (OpId id = 0; id < step_.size(); ++id) program_.ops.push_back(lowered(id));
     return std::move(program_);
   }
 
  private:
+  void stages() {
+    const int stages = mesh_.has_axis(pipeline_axis) ? mesh_.axis(pipeline_axis).size() : 1;
+    if (!whole_) {
+      for (std::int32_t stage = 0; stage < stages; ++stage) program_.stage_of_rank.push_back(stage);
+      return;
+    }
+    program_.stage_of_rank.assign(static_cast<std::size_t>(mesh_.ranks()), 0);
+    if (stages == 1) return;
+    for (const auto& line : mesh_.groups({pipeline_axis})) {
+      lines_.push_back(line.members);
+      for (std::size_t stage = 0; stage < line.members.size(); ++stage) {
+        program_.stage_of_rank[static_cast<std::size_t>(line.members[stage])] = static_cast<std::int32_t>(stage);
+      }
+    }
+  }
+
   ProgramOp lowered(OpId id) {
     const auto& vertex = step_.op(id);
     ProgramOp op;
@@ -44,62 +63,201 @@ class Lowering {
     op.priority = priority(vertex);
     op.predecessors = step_.predecessors(id);
     if (vertex.kind == StepOp::Kind::compute) {
-      // A compute stream runs in program order, as kernels on a CUDA stream or a compiled TPU program do.
-      if (last_compute_ >= 0 && std::find(op.predecessors.begin(), op.predecessors.end(), last_compute_) == op.predecessors.end()) {
-        op.predecessors.push_back(last_compute_);
-      }
-      last_compute_ = id;
-      op.kind = ProgramOp::Kind::compute;
-      op.streams = {0};
-      op.duration = compute_time(rates_, vertex.flops, vertex.traffic);
-      return op;
+      compute(vertex, id, op);
+    } else if (vertex.given_time) {
+      given(vertex, op);
+    } else if (vertex.other_stage >= 0) {
+      between_stages(vertex, id, op);
+    } else {
+      collective(vertex, op);
     }
-    op.kind = ProgramOp::Kind::collective;
-    AxisNames in_mesh_order;
-    for (std::size_t i = 0; i < mesh_.axes().size(); ++i) {
-      const auto& name = mesh_.axes()[i].name;
-      if (std::find(vertex.axes.begin(), vertex.axes.end(), name) == vertex.axes.end()) continue;
-      in_mesh_order.push_back(name);
-      op.streams.push_back(static_cast<std::int32_t>(i) + 1);
-    }
-    op.communicator = communicator(in_mesh_order);
-    const auto& dimensions = dimensions_[static_cast<std::size_t>(op.communicator)];
-    if (whole_) op.phases = plan(vertex.collective, dimensions, vertex.full_size);
-    op.closed_form = cost(vertex.collective, dimensions, vertex.full_size);
     return op;
   }
 
-  /// Communicators by mesh axes in mesh order, made at first use.
-  std::int32_t communicator(const AxisNames& axes) {
-    const auto [found, is_new] = known_.try_emplace(axes, static_cast<std::int32_t>(program_.communicators.size()));
-    if (is_new) {
-      program_.communicators.push_back(whole_ ? make_communicator(mesh_, axes) : Communicator{"alone", 0, {{{0}, {}}}});
-      dimensions_.push_back(mesh_.dimensions(axes));
+  void compute(const StepOp& vertex, OpId id, ProgramOp& op) {
+    op.kind = ProgramOp::Kind::compute;
+    op.streams = {vertex.stream.empty() ? 0 : stream(vertex.stream)};
+    op.duration = vertex.given_time ? *vertex.given_time : compute_time(rates_, vertex.flops, vertex.traffic);
+    if (op.streams.front() == 0) follow(order_[vertex.stage], vertex.half, id, op);
+  }
+
+  /// A compute stream runs in program order, as kernels on a CUDA stream or a compiled TPU program do; but the two
+  /// halves of an overlapped pair each have their own order, and whichever is ready goes on.
+  struct ComputeOrder {
+    std::vector<OpId> before;   ///< what an operation outside the present pair follows
+    std::int32_t pair = -1;     ///< that runs now
+    OpId of_half[2] = {-1, -1};
+
+    void leave_pair() {
+      if (of_half[0] >= 0 || of_half[1] >= 0) before.clear();
+      for (auto& last : of_half) {
+        if (last >= 0) before.push_back(std::exchange(last, -1));
+      }
+      pair = -1;
     }
+  };
+  static void follow(ComputeOrder& order, std::int32_t half, OpId id, ProgramOp& op) {
+    const auto after = [&](OpId earlier) {
+      if (std::find(op.predecessors.begin(), op.predecessors.end(), earlier) == op.predecessors.end()) op.predecessors.push_back(earlier);
+    };
+    if (half == 0 || (half - 1) / 2 != order.pair) order.leave_pair();
+    auto* own = half == 0 ? nullptr : &order.of_half[(half - 1) % 2];
+    if (own != nullptr && *own >= 0) {
+      after(*own);
+    } else {
+      for (const auto earlier : order.before) after(earlier);
+    }
+    if (own != nullptr) {
+      order.pair = (half - 1) / 2;
+      *own = id;
+    } else {
+      order.before = {id};
+    }
+  }
+
+  /// Takes its time on every rank of its stage by itself.
+  void given(const StepOp& vertex, ProgramOp& op) {
+    op.kind = ProgramOp::Kind::collective;
+    op.streams = {stream(vertex.stream.empty() ? vertex.axes.front() : vertex.stream)};
+    op.communicator = alone(vertex.stage);
+    op.phases = {{*vertex.given_time, {}}};
+    op.closed_form = *vertex.given_time;
+  }
+
+  void collective(const StepOp& vertex, ProgramOp& op) {
+    op.kind = ProgramOp::Kind::collective;
+    AxisNames in_mesh_order;
+    for (const auto& axis : mesh_.axes()) {
+      if (!contains(vertex.axes, axis.name)) continue;
+      in_mesh_order.push_back(axis.name);
+      op.streams.push_back(stream(axis.name));
+    }
+    op.communicator = communicator(in_mesh_order, vertex.stage);
+    const auto& dimensions = dimensions_.at(in_mesh_order);
+    if (whole_) op.phases = plan(vertex.collective, dimensions, vertex.full_size);
+    op.closed_form = cost(vertex.collective, dimensions, vertex.full_size);
+  }
+
+  void between_stages(const StepOp& vertex, OpId id, ProgramOp& op) {
+    op.kind = ProgramOp::Kind::collective;
+    const auto& pair = stage_pair(vertex.stage, vertex.other_stage);
+    op.communicator = pair.communicator;
+    const double bytes = static_cast<double>(vertex.full_size.value());
+    const bool both = vertex.collective != CollectiveKind::point_to_point;
+    const bool upward = vertex.stage < vertex.other_stage;
+    op.closed_form = both ? std::max(pair.routes.time(0, bytes), pair.routes.time(1, bytes)) : pair.routes.time(upward ? 0 : 1, bytes);
+    if (whole_) op.phases = {{pair.routes.latency, {both || upward ? bytes : 0.0, both || !upward ? bytes : 0.0}}};
+    if (both) {
+      op.streams = {stream(pipeline_axis)};
+    } else if (options_.sends_in_order) {
+      // One queue for all that a rank sends and receives, and nothing in it overtakes.
+      op.streams = {stream(pipeline_axis)};
+      for (const auto stage : {vertex.stage, vertex.other_stage}) {
+        auto& last = last_send_[stage];
+        if (last >= 0 && std::find(op.predecessors.begin(), op.predecessors.end(), last) == op.predecessors.end()) op.predecessors.push_back(last);
+        last = id;
+      }
+    } else {
+      op.streams = {stream(pipeline_axis + " " + std::to_string(vertex.stage) + ">" + std::to_string(vertex.other_stage))};
+    }
+  }
+
+  std::int32_t stream(const std::string& name) {
+    const auto [found, is_new] = streams_.try_emplace(name, static_cast<std::int32_t>(program_.streams.size()));
+    if (is_new) program_.streams.push_back(name);
     return found->second;
   }
 
+  /// Communicators by mesh axes in mesh order and stage, made at first use.
+  std::int32_t communicator(const AxisNames& axes, std::int32_t stage) {
+    const auto [found, is_new] = known_.try_emplace({axes, stage}, static_cast<std::int32_t>(program_.communicators.size()));
+    if (!is_new) return found->second;
+    if (!dimensions_.contains(axes)) {
+      dimensions_[axes] = mesh_.dimensions(axes);
+      if (whole_) whole_communicators_[axes] = make_communicator(mesh_, axes);
+    }
+    Communicator made{"alone", 0, {}};
+    if (whole_) {
+      const auto& all = whole_communicators_.at(axes);
+      made.name = all.name;
+      made.slots = all.slots;
+      for (const auto& group : all.groups) {
+        if (stage == StepOp::every_stage || program_.stage_of_rank[static_cast<std::size_t>(group.members.front())] == stage) made.groups.push_back(group);
+      }
+    } else if (stage == StepOp::every_stage) {
+      made.groups.emplace_back();
+      for (std::int32_t each = 0; each < program_.ranks(); ++each) made.groups.back().members.push_back(each);
+    } else {
+      made.groups.push_back({{stage}, {}});
+    }
+    program_.communicators.push_back(std::move(made));
+    return found->second;
+  }
+
+  /// Every rank of a stage as a group of its own.
+  std::int32_t alone(std::int32_t stage) {
+    const auto [found, is_new] = known_.try_emplace({AxisNames{}, stage}, static_cast<std::int32_t>(program_.communicators.size()));
+    if (!is_new) return found->second;
+    Communicator made{"alone", 0, {}};
+    for (std::int32_t rank = 0; rank < program_.ranks(); ++rank) {
+      if (program_.stage_of_rank[static_cast<std::size_t>(rank)] == stage) made.groups.push_back({{rank}, {}});
+    }
+    program_.communicators.push_back(std::move(made));
+    return found->second;
+  }
+
+  struct Pair {
+    std::int32_t communicator = -1;
+    StagePairRoutes routes;
+  };
+  const Pair& stage_pair(std::int32_t one, std::int32_t other) {
+    const auto [found, is_new] = pairs_.try_emplace(std::minmax(one, other));
+    auto& pair = found->second;
+    if (!is_new) return pair;
+    pair.communicator = static_cast<std::int32_t>(program_.communicators.size());
+    auto [low, high] = std::minmax(one, other);
+    auto made = connect_stages(cluster_, mesh_, lines_of_mesh(), low, high);
+    pair.routes = made.routes;
+    if (!whole_) made.communicator = {made.communicator.name, 2, {{{low, high}, {}}}};
+    program_.communicators.push_back(std::move(made.communicator));
+    return pair;
+  }
+
+  const std::vector<std::vector<RankId>>& lines_of_mesh() {
+    if (lines_.empty()) {
+      for (const auto& line : mesh_.groups({pipeline_axis})) lines_.push_back(line.members);
+    }
+    return lines_;
+  }
+
   const StepGraph& step_;
+  const Cluster& cluster_;
   const Mesh& mesh_;
   const ComputeRates& rates_;
+  const LowerOptions& options_;
   bool whole_;
   Program program_;
-  OpId last_compute_ = -1;
-  std::map<AxisNames, std::int32_t> known_;
-  std::vector<Dimensions> dimensions_;
+  std::vector<std::vector<RankId>> lines_;  ///< along the pipeline axis, stage by stage
+  std::map<std::int32_t, ComputeOrder> order_;  ///< of compute, by stage
+  std::map<std::int32_t, OpId> last_send_;      ///< by stage; see sends_in_order
+  std::map<std::string, std::int32_t> streams_;
+  std::map<std::pair<AxisNames, std::int32_t>, std::int32_t> known_;
+  std::map<AxisNames, Communicator> whole_communicators_;
+  std::map<AxisNames, std::vector<GroupDimension>> dimensions_;
+  std::map<std::pair<std::int32_t, std::int32_t>, Pair> pairs_;
 };
 
 }  // namespace
 
-Program lower(const StepGraph& step, const Cluster& cluster, const Mesh& mesh, const ComputeRates& rates) {
-  auto program = Lowering(step, mesh, rates, true).run();
+Program lower(const StepGraph& step, const Cluster& cluster, const Mesh& mesh, const ComputeRates& rates, const LowerOptions& options) {
+  auto program = Lowering(step, cluster, mesh, rates, options, true).run();
   program.links.reserve(static_cast<std::size_t>(cluster.links()));
   for (LinkId link = 0; link < cluster.links(); ++link) program.links.push_back(cluster.link(link).bandwidth);
   return program;
 }
 
-Program lower_one_rank(const StepGraph& step, const Mesh& mesh, const ComputeRates& rates) {
-  return Lowering(step, mesh, rates, false).run();
+Program lower_one_rank_per_stage(const StepGraph& step, const Cluster& cluster, const Mesh& mesh, const ComputeRates& rates, const LowerOptions& options) {
+  return Lowering(step, cluster, mesh, rates, options, false).run();
 }
 
 }  // namespace lockstep

@@ -8,11 +8,17 @@
 
 namespace lockstep {
 
-/// One compute stream, in program order, and one communication stream per mesh axis; a collective over several axes
-/// occupies all of theirs. Activations go before weight prefetch before gradients.
-[[nodiscard]] Program lower(const StepGraph& step, const Cluster& cluster, const Mesh& mesh, const ComputeRates& rates);
-/// The program of one rank alone, collectives as closed forms: without contention all ranks of a step do
+struct LowerOptions {
+  bool sends_in_order = false;  ///< all that a rank sends and receives between stages in one queue, head of line first
+};
+
+/// One compute stream, in program order (the halves of an overlapped pair each in its own), one communication stream per
+/// mesh axis, one for sends per pair of stages and direction. A collective over several axes occupies all of
+/// theirs. Activations go before weight prefetch before gradients.
+[[nodiscard]] Program lower(const StepGraph& step, const Cluster& cluster, const Mesh& mesh, const ComputeRates& rates, const LowerOptions& options = {});
+/// The program of one rank of each stage, collectives as closed forms: without contention all ranks of a stage do
 /// the same, so the reference engine needs no more. For estimates and checks.
-[[nodiscard]] Program lower_one_rank(const StepGraph& step, const Mesh& mesh, const ComputeRates& rates);
+[[nodiscard]] Program lower_one_rank_per_stage(const StepGraph& step, const Cluster& cluster, const Mesh& mesh, const ComputeRates& rates,
+                                               const LowerOptions& options = {});
 
 }  // namespace lockstep

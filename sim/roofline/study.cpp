@@ -119,10 +119,15 @@ Split try_split(const Scenario& scenario, const RooflineStudy& study, const Mixe
 }  // namespace
 
 Estimate estimate_one_rank(const Scenario& scenario, const Preparation& preparation, spdlog::logger& log) {
-  const auto program = lower_one_rank(preparation.step, *preparation.mesh, rates_of(scenario));
+  const auto program = lower_one_rank_per_stage(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario), scenario.lower);
   const auto result = run(program, {EngineKind::reference, {}}, log);
-  return {result.timeline.makespan(), breakdown_of(program, result.timeline, 0).exposed_comm,
-          memory_of(preparation.step, result.timeline, 0, preparation.cluster->chip().memory)};
+  const auto critical = critical_rank(result.timeline);
+  Estimate estimate{result.timeline.makespan(), breakdown_of(program, result.timeline, critical).exposed_comm, {}};
+  for (std::int32_t rank = 0; rank < program.ranks(); ++rank) {
+    const auto memory = memory_of(preparation.step, program, result.timeline, rank, preparation.cluster->chip().memory);
+    if (rank == 0 || memory.peak > estimate.memory.peak) estimate.memory = memory;
+  }
+  return estimate;
 }
 
 RooflineStudy study_roofline(const Scenario& scenario, spdlog::logger& log, const std::function<void(std::string_view, double)>& progress) {

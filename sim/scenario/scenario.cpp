@@ -6,6 +6,7 @@
 #include "sim/core/quantity_text.hpp"
 #include "sim/core/yaml_view.hpp"
 #include "workloads/import_hf.hpp"
+#include "workloads/schedules/schedules.hpp"
 
 namespace lockstep {
 namespace {
@@ -24,6 +25,7 @@ class Reader {
     cluster();
     mesh();
     parallel();
+    pipeline();
     plan();
     batch();
     training();
@@ -153,7 +155,7 @@ class Reader {
   void parallel() {
     const auto view = optional(root_, "parallel");
     if (!view.exists() || !view.expect_map("sizes of the standard axes, such as {tensor: 4, fsdp: 2240}")) return;
-    for (const auto* name : {"tensor", "fsdp", "data"}) {
+    for (const auto* name : {"tensor", "fsdp", "data", "pipeline"}) {
       const auto size = optional(view, name);
       if (!size.exists()) continue;
       const auto value = static_cast<int>(size.integer(1, 1'000'000));
@@ -164,7 +166,7 @@ class Reader {
         scenario_.mesh.push_back({name, value, std::nullopt});
       }
     }
-    for (const auto* name : {"pipeline", "context", "expert"}) {
+    for (const auto* name : {"context", "expert"}) {
       const auto size = optional(view, name);
       if (size.exists() && size.integer() != 1) {
         size.problem(std::string(name) + " parallelism is not in this version", "1");
@@ -176,11 +178,62 @@ class Reader {
     view.refuse_unknown_keys();
   }
 
+  void pipeline() {
+    const auto view = optional(root_, "pipeline");
+    if (!view.exists() || !view.expect_map("{schedule: 1f1b, ...}")) return;
+    auto& pipeline = scenario_.pipeline;
+    const auto schedule = optional(view, "schedule");
+    const auto placement = optional(view, "placement");
+    if (schedule.exists() && expect_value(schedule, "the name of a schedule, or a CSV file with an order")) schedule_named(schedule, placement);
+    const auto small = [&](std::string_view key, std::optional<std::int32_t>& value) {
+      const auto number = optional(view, key);
+      if (number.exists()) value = static_cast<std::int32_t>(number.integer(1, 1'000'000));
+    };
+    small("chunks", pipeline.chunks);
+    small("group", pipeline.group);
+    const auto limit = optional(view, "memory_limit");
+    if (limit.exists()) {
+      for (const auto& item : limit.is_list() ? limit.items() : std::vector{limit}) pipeline.memory_limit.push_back(item.number(0, 1e9));
+    }
+    const auto layers = optional(view, "layers");
+    if (layers.exists()) {
+      for (const auto& item : layers.items()) pipeline.layers.push_back(item.integer(0, 1'000'000));
+      if (layers.is_list() && pipeline.layers.empty()) layers.problem("is empty", "the layers of each stage, such as [7, 8, 8, 7]");
+    }
+    const auto sends = optional(view, "sends");
+    if (sends.exists()) scenario_.lower.sends_in_order = sends.choice({"own_streams", "in_order"}) == 1;
+    view.refuse_unknown_keys();
+  }
+
+  void schedule_named(const YamlView& view, const YamlView& placement) {
+    auto& pipeline = scenario_.pipeline;
+    const auto text = view.text();
+    if (!text.ends_with(".csv")) {
+      pipeline.schedule = text;
+      std::vector<std::string> names;
+      for (const auto& known : schedules()) names.emplace_back(known.name);
+      if (find_schedule(text) == nullptr) view.problem("'" + text + "' is not a schedule", catalog_name(text, names, "a CSV file with an order"));
+      if (placement.exists()) placement.problem("schedule " + text + " has its own placement", "placement only beside a CSV file");
+      return;
+    }
+    pipeline.schedule = std::filesystem::path(text).stem().string();
+    pipeline.file = folder_ / text;
+    std::error_code unreadable;
+    if (!std::filesystem::is_regular_file(pipeline.file, unreadable)) view.problem("there is no file '" + text + "'", "the path of a CSV file, seen from the scenario's folder");
+    if (!placement.exists()) {
+      view.problem("a CSV file does not say where its stages stand", "placement: linear, loop, v, wave or bidirectional beside it");
+      return;
+    }
+    pipeline.placement = all_stage_placements[placement.choice({"linear", "loop", "v", "wave", "bidirectional"})];
+  }
+
   void plan() {
     const auto view = optional(root_, "plan");
     if (!view.exists() || !view.expect_map("shardings of activations, weights, gradients, optimizer")) return;
     AxisNames axes;
-    for (const auto& request : scenario_.mesh) axes.push_back(request.name);
+    for (const auto& request : scenario_.mesh) {
+      if (request.name != "pipeline") axes.push_back(request.name);  // it splits the model, not its arrays
+    }
     auto tensors = [&](std::string_view key, std::vector<ShardedTensor>& into) {
       const auto list = optional(view, key);
       if (!list.exists()) return;
@@ -314,6 +367,8 @@ std::vector<std::string> scenario_keys() {
   return {"format", "model", "cluster", "cluster.chip", "cluster.shape", "cluster.pod", "mesh",
           "parallel", "parallel.tensor", "parallel.fsdp", "parallel.data", "parallel.pipeline", "parallel.context", "parallel.expert",
           "parallel.zero", "parallel.sequence_parallel",
+          "pipeline", "pipeline.schedule", "pipeline.placement", "pipeline.chunks", "pipeline.group", "pipeline.memory_limit", "pipeline.layers",
+          "pipeline.sends",
           "plan", "plan.activations", "plan.weights", "plan.gradients", "plan.optimizer",
           "batch", "batch.sequences", "batch.sequence_length", "batch.microbatches",
           "training", "training.precision", "training.optimizer", "training.master_weights", "training.recompute",

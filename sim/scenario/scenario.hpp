@@ -2,11 +2,13 @@
 /// A scenario file as values: what to simulate, nothing computed yet. Reference: docs/scenario_reference.md.
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/core/errors.hpp"
 #include "sim/core/yaml_view.hpp"
+#include "sim/program/lower.hpp"
 #include "sim/program/perturb.hpp"
 #include "sim/program/time_model.hpp"
 #include "topologies/cluster.hpp"
@@ -32,6 +34,16 @@ struct TrainingSpec {
   bool flat_zero_shards = true;  ///< the data and fsdp axes split weights as flat runs, not along a dimension
 };
 
+struct PipelineSpec {
+  std::string schedule = "1f1b";
+  std::filesystem::path file;                          ///< a CSV with the order, instead of a schedule by name
+  StagePlacement placement = StagePlacement::linear;   ///< of the file's stages
+  std::optional<std::int32_t> chunks;                  ///< none: the schedule's usual number
+  std::optional<std::int32_t> group;
+  std::vector<double> memory_limit;
+  std::vector<std::int64_t> layers;                    ///< of each stage of the model; empty: even
+};
+
 struct Scenario {
   std::string name;  ///< the file's stem
   Model model;
@@ -39,12 +51,14 @@ struct Scenario {
   std::vector<AxisRequest> mesh;  ///< logical axes, innermost first
   Parallel parallel;              ///< sizes are the mesh's; zero and sequence_parallel are read here
   PlanOverrides plan;
+  PipelineSpec pipeline;
   BatchSpec batch;
   TrainingSpec training;
   TimeModel time_model = TimeModel::ideal;
   std::vector<Perturbation> perturbations;
   DerivePolicy derive;
   StepOptions step;
+  LowerOptions lower;
 
   /// Chips of the slice.
   [[nodiscard]] std::int64_t chips() const;

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tools/output/expected_bubble.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -38,6 +40,54 @@ Json mesh(const Preparation& preparation) {
   return list;
 }
 
+Json idle(const IdleTime& value) {
+  return {{"fill_s", value.fill.value()},           {"drain_s", value.drain.value()},       {"dependency_s", value.dependency.value()},
+          {"imbalance_s", value.imbalance.value()}, {"transfer_s", value.transfer.value()}, {"collective_s", value.collective.value()}};
+}
+
+Json pipeline(const Scenario& scenario, const Simulation& simulation) {
+  const auto& pipeline = simulation.preparation.pipeline;
+  const auto& shape = pipeline.order.shape;
+  const auto& metrics = simulation.metrics;
+  Json result;
+  result["schedule"] = pipeline.order.schedule.empty() ? "none" : pipeline.order.schedule;
+  result["placement"] = std::string(name(shape.placement));
+  result["stages"] = shape.ranks;
+  result["chunks"] = shape.chunks;
+  result["microbatches"] = shape.microbatches;
+  result["bubble_fraction_step"] = metrics.bubble_fraction_step();
+  result["bubble_fraction_span"] = metrics.bubble_fraction_span();
+  const auto bubble = expected_bubble(scenario, simulation);
+  if (bubble) {
+    result["closed_form"] = {{"expression", bubble->form.expression},   {"bubble_s", bubble->form.value},         {"of", bubble->form.of == ClosedForm::Of::step ? "step" : "span"},
+                             {"applies", bubble->form.applies},         {"conditions", bubble->form.conditions},  {"symbols", bubble->form.symbols},
+                             {"forward_s", bubble->times.forward},      {"input_gradient_s", bubble->times.input_gradient}, {"weight_gradient_s", bubble->times.weight_gradient}};
+  } else {
+    result["closed_form"] = Json();
+  }
+  return result;
+}
+
+Json stage_json(const Simulation& simulation, const StageMetrics& stage) {
+  std::int64_t ranks = 0;
+  for (std::size_t lane = 0; lane < simulation.program.stage_of_rank.size(); ++lane) {
+    if (simulation.program.stage_of_rank[lane] == stage.stage) ranks += simulation.ranks.size[lane];
+  }
+  const auto& pipeline = simulation.preparation.pipeline;
+  Json parts = Json::array();
+  for (const auto part : pipeline.order.shape.stages_of(stage.stage)) {
+    const auto first = pipeline.first_block[static_cast<std::size_t>(part)];
+    parts.push_back({{"part", part}, {"blocks", pipeline.blocks_of(part)}, {"first_block", simulation.preparation.step.block_names[static_cast<std::size_t>(first)]}});
+  }
+  return {{"stage", stage.stage},
+          {"ranks", ranks},
+          {"rank", simulation.ranks.representative[static_cast<std::size_t>(stage.rank)]},
+          {"parts", parts},
+          {"breakdown", breakdown(stage.breakdown)},
+          {"idle", idle(stage.idle)},
+          {"memory", memory(stage.memory)}};
+}
+
 }  // namespace
 
 std::string version() { return LOCKSTEP_VERSION; }
@@ -66,10 +116,10 @@ std::string result_json(const Scenario& scenario, const Simulation& simulation, 
   result["critical_rank"] = simulation.rank;
   result["breakdown"] = breakdown(metrics.breakdown);
   result["comm"] = communication(metrics.communication);
-  result["pipeline"] = {{"schedule", "none"}, {"bubble_fraction_step", metrics.breakdown.bubble / metrics.step_time},
-                        {"bubble_fraction_span", metrics.breakdown.bubble / metrics.step_time}};
+  result["pipeline"] = pipeline(scenario, simulation);
   result["memory"] = memory(metrics.memory);
-  result["stages"] = Json::array({{{"stage", 0}, {"ranks", metrics.chips}, {"breakdown", breakdown(metrics.breakdown)}, {"memory", memory(metrics.memory)}}});
+  result["stages"] = Json::array();
+  for (const auto& stage : metrics.stages) result["stages"].push_back(stage_json(simulation, stage));
   result["engine"] = {{"folded", simulation.ranks.count() < metrics.chips},
                       {"rank_classes", simulation.ranks.count()},
                       {"ranks", metrics.chips},

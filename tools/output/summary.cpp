@@ -4,6 +4,7 @@
 #include <map>
 
 #include "sim/core/quantity_text.hpp"
+#include "tools/output/expected_bubble.hpp"
 #include "tools/output/table.hpp"
 
 namespace lockstep {
@@ -51,8 +52,8 @@ std::string bound(const Metrics& metrics) {
   return text;
 }
 
-std::string memory_text(const MemoryUse& memory) {
-  std::string text = "memory of one chip: peak " + format(memory.peak) + " of " + format(memory.capacity) +
+std::string memory_text(const MemoryUse& memory, std::size_t stages) {
+  std::string text = std::string("memory of one chip") + (stages > 1 ? " of the fullest stage" : "") + ": peak " + format(memory.peak) + " of " + format(memory.capacity) +
                      (memory.fits ? " (fits)\n" : "  DOES NOT FIT\n");
   text += "  weights " + format(memory.weights) + ", optimizer " + format(memory.optimizer) + " (together " +
           format(memory.weights + memory.optimizer) + "), gradients " + format(memory.gradients) + ", activations " +
@@ -61,6 +62,43 @@ std::string memory_text(const MemoryUse& memory) {
     text += "  of the weights " + format(memory.weight_padding) + " are padding of shards that the mesh does not divide\n";
   }
   return text;
+}
+
+/// Stages of a pipeline: who holds what and why it waits. Long lists show both ends and the worst.
+std::string pipeline_text(const Scenario& scenario, const Simulation& simulation) {
+  const auto& metrics = simulation.metrics;
+  const auto& pipeline = simulation.preparation.pipeline;
+  const auto& shape = pipeline.order.shape;
+  if (shape.ranks == 1) return "";
+  std::string text = "pipeline " + pipeline.order.schedule + ": " + std::to_string(shape.ranks) + " stages" +
+                     (shape.chunks > 1 ? " of " + std::to_string(shape.chunks) + " chunks" : "") + ", " + std::to_string(shape.microbatches) +
+                     " microbatches; bubble of the worst stage " + percent(metrics.bubble_fraction_step()) + " of the step, " +
+                     percent(metrics.bubble_fraction_span()) + " within its own span\n";
+  if (const auto expected = expected_bubble(scenario, simulation)) {
+    const auto& form = expected->form;
+    double worst = 0;
+    for (const auto& stage : metrics.stages) {
+      worst = std::max(worst, (form.of == ClosedForm::Of::step ? stage.idle.step_bubble() : stage.idle.span_bubble()).value());
+    }
+    text += "  closed form " + form.expression + " = " + format(Seconds(form.value)) + (form.of == ClosedForm::Of::span ? " within the span" : "") +
+            ", simulated " + format(Seconds(worst)) + "; F " + format(Seconds(expected->times.forward)) + ", I " + format(Seconds(expected->times.input_gradient)) + ", W " +
+            format(Seconds(expected->times.weight_gradient)) + (form.applies ? "" : " (does not apply exactly: " + form.conditions + ")") + "\n";
+  }
+  Table table({"stage", "blocks", "computing", "fill", "drain", "dependency", "imbalance", "transfer", "collective", "memory"});
+  const auto count = metrics.stages.size();
+  constexpr std::size_t ends = 8;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (count > 2 * ends + 2 && i >= ends && i + ends < count) {
+      if (i == ends) table.add({"...", "", "", "", "", "", "", "", "", ""});
+      continue;
+    }
+    const auto& stage = metrics.stages[i];
+    int blocks = 0;
+    for (const auto part : shape.stages_of(stage.stage)) blocks += pipeline.blocks_of(part);
+    table.add({std::to_string(stage.stage), std::to_string(blocks), format(stage.breakdown.compute), format(stage.idle.fill), format(stage.idle.drain),
+               format(stage.idle.dependency), format(stage.idle.imbalance), format(stage.idle.transfer), format(stage.idle.collective), format(stage.memory.peak)});
+  }
+  return text + table.to_string() + "\n";
 }
 
 }  // namespace
@@ -94,7 +132,8 @@ std::string summary(const Scenario& scenario, const Simulation& simulation) {
     }
     text += uses.to_string() + "\n";
   }
-  return text + memory_text(metrics.memory) + "simulated " + with_separators(chips) + " ranks as " + with_separators(simulation.ranks.count()) + (simulation.ranks.count() == 1 ? " class, " : " classes, ") +
+  text += pipeline_text(scenario, simulation);
+  return text + memory_text(metrics.memory, metrics.stages.size()) + "simulated " + with_separators(chips) + " ranks as " + with_separators(simulation.ranks.count()) + (simulation.ranks.count() == 1 ? " class, " : " classes, ") +
          with_separators(simulation.links) + " links as " + with_separators(simulation.link_classes) + "\n";
 }
 

@@ -163,7 +163,7 @@ class ChromeTrace {
   // ---- memory ----------------------------------------------------------------------------------
 
   void write_memory(std::int32_t rank) {
-    const auto curve = memory_curve(simulation_.preparation.step, simulation_.run.timeline, rank);
+    const auto curve = memory_curve(simulation_.preparation.step, simulation_.program, simulation_.run.timeline, rank);
     for (std::size_t i = 0; i < curve.size(); ++i) {
       const auto time = nanoseconds(curve[i].time);
       if (i + 1 < curve.size() && nanoseconds(curve[i + 1].time) == time) continue;  // the last of a nanosecond counts

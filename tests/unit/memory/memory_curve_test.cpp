@@ -73,15 +73,15 @@ TEST_F(MemoryCurve, ThePeakIsInsideTheBackward) {
 TEST_F(MemoryCurve, ThePartsOfThePeakAddUp) {
   const auto& memory = rank.memory;
   EXPECT_EQ(memory.weights + memory.gradients + memory.optimizer + memory.activations + memory.other, memory.peak);
-  EXPECT_GE(memory.weights, rank.step().weights);
-  EXPECT_EQ(memory.optimizer, rank.step().optimizer);
+  EXPECT_GE(memory.weights, rank.step().held[0].weights);
+  EXPECT_EQ(memory.optimizer, rank.step().held[0].optimizer);
   EXPECT_GT(memory.activations, memory.weights);
 }
 
 // The curve never exceeds the peak, and reaches it at peak_at.
 TEST_F(MemoryCurve, ThePeakIsTheCurvesMaximum) {
   auto total = [&](Seconds time) {
-    Bytes sum = rank.step().weights + rank.step().optimizer;
+    Bytes sum = rank.step().held[0].weights + rank.step().held[0].optimizer;
     for (const auto kind : {MemoryKind::weights, MemoryKind::gradients, MemoryKind::optimizer, MemoryKind::activations, MemoryKind::other}) {
       sum += rank.held(kind, time);
     }

@@ -9,9 +9,12 @@
 namespace lockstep::test {
 namespace {
 
-Timeline run_alone(const Scenario& scenario, const Preparation& preparation) {
+Program alone(const Scenario& scenario, const Preparation& preparation) {
+  return lower_one_rank_per_stage(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario));
+}
+
+Timeline run_alone(const Program& program) {
   spdlog::logger silent("test");
-  const auto program = lower_one_rank(preparation.step, *preparation.mesh, rates_of(scenario));
   return run(program, {EngineKind::reference, {}}, silent).timeline;
 }
 
@@ -24,8 +27,9 @@ std::filesystem::path test_scenario(const std::string& file) {
 OneRank::OneRank(const std::string& file, const std::vector<KeyOverride>& overrides)
     : scenario(load_scenario(test_scenario(file), overrides)),
       preparation(prepare(scenario)),
-      timeline(run_alone(scenario, preparation)),
-      memory(memory_of(preparation.step, timeline, 0, preparation.cluster->chip().memory)) {}
+      program(alone(scenario, preparation)),
+      timeline(run_alone(program)),
+      memory(memory_of(preparation.step, program, timeline, 0, preparation.cluster->chip().memory)) {}
 
 Bytes OneRank::held(MemoryKind kind, Seconds time) const {
   Bytes sum(0);

@@ -13,6 +13,7 @@ struct OneRank {
   explicit OneRank(const std::string& file, const std::vector<KeyOverride>& overrides = {});
   Scenario scenario;
   Preparation preparation;
+  Program program;
   Timeline timeline;
   MemoryUse memory;
 

@@ -24,8 +24,8 @@ struct Held {
 Held at_stage(int zero) {
   const OneRank rank("validation_zero.yaml", {{"parallel.zero", std::to_string(zero)}});
   EXPECT_EQ(rank.step().parameters, static_cast<std::int64_t>(parameters));
-  return {static_cast<double>(rank.step().weights.value()), static_cast<double>(rank.accumulated_gradients().value()),
-          static_cast<double>(rank.step().optimizer.value())};
+  return {static_cast<double>(rank.step().held[0].weights.value()), static_cast<double>(rank.accumulated_gradients().value()),
+          static_cast<double>(rank.step().held[0].optimizer.value())};
 }
 
 TEST(ZeroTest, Stage0KeepsEverything) {
@@ -64,16 +64,16 @@ TEST(ZeroTest, Stage3SplitsWeightsToo) {
 TEST(ZeroTest, FsdpIsStage3) {
   const OneRank fsdp("validation_zero.yaml", {{"mesh", "{fsdp: rest}"}, {"parallel", "{fsdp: 64}"}});
   const auto held = at_stage(3);
-  EXPECT_DOUBLE_EQ(static_cast<double>(fsdp.step().weights.value()), held.weights);
+  EXPECT_DOUBLE_EQ(static_cast<double>(fsdp.step().held[0].weights.value()), held.weights);
   EXPECT_DOUBLE_EQ(static_cast<double>(fsdp.accumulated_gradients().value()), held.gradients);
-  EXPECT_DOUBLE_EQ(static_cast<double>(fsdp.step().optimizer.value()), held.optimizer);
+  EXPECT_DOUBLE_EQ(static_cast<double>(fsdp.step().held[0].optimizer.value()), held.optimizer);
 }
 
 // The peak is never less than what is held throughout plus the accumulated gradients, which meet at the update.
 TEST(ZeroTest, ThePeakHoldsAllThree) {
   for (const char* zero : {"0", "1", "2", "3"}) {
     const OneRank rank("validation_zero.yaml", {{"parallel.zero", zero}});
-    EXPECT_GE(rank.memory.peak, rank.step().weights + rank.step().optimizer + rank.accumulated_gradients()) << zero;
+    EXPECT_GE(rank.memory.peak, rank.step().held[0].weights + rank.step().held[0].optimizer + rank.accumulated_gradients()) << zero;
   }
 }
 

@@ -12,7 +12,10 @@ class DrawnStep {
  public:
   using Drawn = std::vector<std::pair<double, double>>;  ///< start and end in s by rank
 
-  explicit DrawnStep(std::int32_t ranks) : ranks_(ranks) { program.streams = {"compute", "x", "y"}; }
+  explicit DrawnStep(std::int32_t ranks) : ranks_(ranks) { 
+    program.streams = {"compute", "x", "y"};
+    program.stage_of_rank.assign(static_cast<std::size_t>(ranks), 0);
+  }
 
   OpId compute(const Drawn& spans) { return add({}, spans); }
 

@@ -17,12 +17,12 @@ TEST(MemoryUseTest, PeaksWhereMostBuffersMeet) {
   const auto b = drawn.compute({{2, 3}});
   const auto c = drawn.compute({{3, 5}});
   const auto d = drawn.compute({{5, 6}});
-  drawn.step.weights = Bytes(3);
-  drawn.step.optimizer = Bytes(4);
+  drawn.step.held[0].weights = Bytes(3);
+  drawn.step.held[0].optimizer = Bytes(4);
   drawn.step.buffers = {{MemoryKind::activations, Bytes(10), a, {b, c}},
                         {MemoryKind::gradients, Bytes(20), b, {c}},
                         {MemoryKind::other, Bytes(5), d, {}}};
-  const auto use = memory_of(drawn.step, drawn.timeline(), 0, plenty);
+  const auto use = memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty);
   EXPECT_EQ(use.peak.value(), 37);
   EXPECT_DOUBLE_EQ(use.peak_at.value(), 2);
   EXPECT_EQ(use.weights.value(), 3);
@@ -38,16 +38,16 @@ TEST(MemoryUseTest, HandsOverWithoutHoldingBoth) {
   const auto a = drawn.compute({{0, 1}});
   const auto b = drawn.compute({{1, 2}});
   drawn.step.buffers = {{MemoryKind::activations, Bytes(10), a, {}}, {MemoryKind::activations, Bytes(12), b, {}}};
-  EXPECT_EQ(memory_of(drawn.step, drawn.timeline(), 0, plenty).peak.value(), 12);
+  EXPECT_EQ(memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty).peak.value(), 12);
 }
 
 // A gathered weight counts as weights while it is there.
 TEST(MemoryUseTest, GatheredWeightsComeOnTopOfTheStored) {
   DrawnStep drawn(1);
   const auto gather = drawn.collective({"x"}, {{0, 1}});
-  drawn.step.weights = Bytes(100);
+  drawn.step.held[0].weights = Bytes(100);
   drawn.step.buffers = {{MemoryKind::weights, Bytes(800), gather, {}}};
-  const auto use = memory_of(drawn.step, drawn.timeline(), 0, plenty);
+  const auto use = memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty);
   EXPECT_EQ(use.weights.value(), 900);
   EXPECT_EQ(use.peak.value(), 900);
 }
@@ -55,10 +55,10 @@ TEST(MemoryUseTest, GatheredWeightsComeOnTopOfTheStored) {
 TEST(MemoryUseTest, FitsExactlyToTheLastByte) {
   DrawnStep drawn(1);
   drawn.compute({{0, 1}});
-  drawn.step.weights = Bytes(1000);
-  EXPECT_TRUE(memory_of(drawn.step, drawn.timeline(), 0, Bytes(1000)).fits);
-  EXPECT_FALSE(memory_of(drawn.step, drawn.timeline(), 0, Bytes(999)).fits);
-  EXPECT_EQ(memory_of(drawn.step, drawn.timeline(), 0, Bytes(999)).capacity.value(), 999);
+  drawn.step.held[0].weights = Bytes(1000);
+  EXPECT_TRUE(memory_of(drawn.step, drawn.program, drawn.timeline(), 0, Bytes(1000)).fits);
+  EXPECT_FALSE(memory_of(drawn.step, drawn.program, drawn.timeline(), 0, Bytes(999)).fits);
+  EXPECT_EQ(memory_of(drawn.step, drawn.program, drawn.timeline(), 0, Bytes(999)).capacity.value(), 999);
 }
 
 // Rank 1 does not run the producer, so it holds nothing; rank 0's reader of another rank does not prolong.
@@ -68,8 +68,8 @@ TEST(MemoryUseTest, IsOfOneRank) {
   const auto b = drawn.compute({{-1, -1}, {0, 9}});
   const auto c = drawn.compute({{1, 2}, {-1, -1}});
   drawn.step.buffers = {{MemoryKind::activations, Bytes(10), a, {b}}, {MemoryKind::activations, Bytes(6), c, {}}};
-  EXPECT_EQ(memory_of(drawn.step, drawn.timeline(), 0, plenty).peak.value(), 10);
-  EXPECT_EQ(memory_of(drawn.step, drawn.timeline(), 1, plenty).peak.value(), 0);
+  EXPECT_EQ(memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty).peak.value(), 10);
+  EXPECT_EQ(memory_of(drawn.step, drawn.program, drawn.timeline(), 1, plenty).peak.value(), 0);
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST_P(EveryScenario, MemoryIsACounterWithThePeakOfTheMetrics) {
   EXPECT_EQ(peak, memory.peak.value());
   EXPECT_EQ(peak_at, std::llround(memory.peak_at.value() * 1e9));
   EXPECT_EQ(trace.counters.front().at("ts"), 0);
-  EXPECT_EQ(trace.counters.back().at("args").at("weights"), run.simulation.preparation.step.weights.value());
+  EXPECT_EQ(trace.counters.back().at("args").at("weights"), run.simulation.preparation.step.held[0].weights.value());
   EXPECT_EQ(trace.counters.back().at("args").at("activations"), 0);  // nothing is left when the step is over
 }
 

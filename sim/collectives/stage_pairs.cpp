@@ -1,0 +1,39 @@
+#include "sim/collectives/stage_pairs.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+namespace lockstep {
+
+StagePairs connect_stages(const Cluster& cluster, const Mesh& mesh, const std::vector<std::vector<RankId>>& lines, std::int32_t low, std::int32_t high) {
+  StagePairs pairs;
+  pairs.communicator.name = "pipeline " + std::to_string(low) + "-" + std::to_string(high);
+  pairs.communicator.slots = 2;
+  std::array<std::map<LinkId, int>, 2> crossings;
+  for (const auto& line : lines) {
+    const std::array<RankId, 2> ends{line[static_cast<std::size_t>(low)], line[static_cast<std::size_t>(high)]};
+    ProgramGroup group{{ends[0], ends[1]}, {}};
+    for (const std::int32_t direction : {0, 1}) {
+      const auto side = static_cast<std::size_t>(direction);
+      auto route = cluster.route(mesh.device_of(ends[side]), mesh.device_of(ends[1 - side]));
+      Seconds latency(0);
+      for (const auto link : route) {
+        latency += cluster.link(link).latency;
+        ++crossings[side][link];
+      }
+      pairs.routes.latency = std::max(pairs.routes.latency, latency);
+      group.flows.push_back({direction, std::move(route)});
+    }
+    std::sort(group.members.begin(), group.members.end());
+    pairs.communicator.groups.push_back(std::move(group));
+  }
+  for (std::size_t side = 0; side < crossings.size(); ++side) {
+    for (const auto& [link, flows] : crossings[side]) {
+      pairs.routes.seconds_per_byte[side] = std::max(pairs.routes.seconds_per_byte[side], flows / cluster.link(link).bandwidth.value());
+    }
+  }
+  return pairs;
+}
+
+}  // namespace lockstep

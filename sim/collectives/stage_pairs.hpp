@@ -1,0 +1,31 @@
+#pragma once
+/// Point-to-point traffic between two stages of a pipeline: every rank of one with its partner of the other.
+#include <array>
+#include <vector>
+
+#include "sim/program/program.hpp"
+#include "topologies/cluster.hpp"
+#include "topologies/mesh.hpp"
+
+namespace lockstep {
+
+/// What the pairs' routes do to a transfer; [0] from the lower stage to the higher, [1] back.
+struct StagePairRoutes {
+  Seconds latency{0};                             ///< of the longest route
+  std::array<double, 2> seconds_per_byte{0, 0};   ///< when all pairs send at once: routes may share links
+
+  [[nodiscard]] Seconds time(int direction, double bytes) const {
+    return latency + Seconds(bytes * seconds_per_byte[static_cast<std::size_t>(direction)]);
+  }
+};
+
+struct StagePairs {
+  Communicator communicator;  ///< slot 0 from the lower stage to the higher, slot 1 back
+  StagePairRoutes routes;
+};
+
+/// `lines`: ranks along the pipeline axis, stage by stage. Routes are the cluster's shortest.
+[[nodiscard]] StagePairs connect_stages(const Cluster& cluster, const Mesh& mesh, const std::vector<std::vector<RankId>>& lines, std::int32_t low,
+                                        std::int32_t high);
+
+}  // namespace lockstep

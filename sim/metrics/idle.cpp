@@ -1,0 +1,225 @@
+// Why ranks of a pipeline wait: own communication by axis, the ends of the step, and in between what the chain of
+// operations that a rank waits for was doing on other ranks.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "sim/metrics/metrics.hpp"
+#include "sim/metrics/sweep_private.hpp"
+
+namespace lockstep {
+namespace {
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+bool between_stages(const StepOp& op) { return op.kind == StepOp::Kind::collective && op.axes.size() == 1 && op.axes.front() == "pipeline"; }
+
+class Waiting {
+ public:
+  Waiting(const StepGraph& step, const StepPipeline& pipeline, const Program& program, const Timeline& timeline)
+      : step_(step), program_(program), timeline_(timeline), group_of_rank_(program.communicators.size()), even_wait_(wait_of_even_stages(pipeline)) {}
+
+  IdleTime of(std::int32_t rank) {
+    IdleTime idle;
+    const auto [first, last] = passes(rank);
+    std::vector<Interval> gaps;
+    sweep(program_, timeline_, rank, [&](double start, double length, bool computing, std::int32_t communicating) {
+      if (computing) return;
+      if (communicating >= 0 && !between_stages(vertex(communicating))) {
+        idle.collective += Seconds(length);
+        return;
+      }
+      // A piece ends where something begins or ends, so it lies on one side of the first and the last pass.
+      if (start < first.value()) {
+        idle.fill += Seconds(length);
+      } else if (start >= last.value()) {
+        idle.drain += Seconds(length);
+      } else if (communicating >= 0) {
+        idle.transfer += Seconds(length);
+      } else {
+        gaps.push_back({Seconds(start), Seconds(start + length)});
+      }
+    });
+    const auto starts = starts_on(rank);
+    for (const auto& gap : gaps) explain(gap, rank, starts, idle);
+    const Seconds even(even_wait_[at(program_.stage_of_rank[at(rank)])]);
+    idle.imbalance = std::max(Seconds(0), idle.dependency - even);
+    idle.dependency = idle.dependency - idle.imbalance;
+    return idle;
+  }
+
+ private:
+  [[nodiscard]] const StepOp& vertex(std::int32_t op) const { return step_.op(program_.ops[at(op)].vertex); }
+  [[nodiscard]] bool is_pass(std::int32_t op) const {
+    return program_.ops[at(op)].kind == ProgramOp::Kind::compute && vertex(op).pass != StepPass::update;
+  }
+
+  /// From the start of a rank's first pass to the end of its last.
+  [[nodiscard]] std::pair<Seconds, Seconds> passes(std::int32_t rank) const {
+    std::pair<Seconds, Seconds> span{timeline_.makespan(), Seconds(0)};
+    for (std::int32_t op = 0; op < timeline_.ops(); ++op) {
+      if (!is_pass(op) || !timeline_.took_part(op, rank)) continue;
+      const auto one = timeline_.span(op, rank);
+      span = {std::min(span.first, one.start), std::max(span.second, one.end)};
+    }
+    return span;
+  }
+
+  /// Operations of a rank by start, those that take time or not.
+  [[nodiscard]] std::vector<std::pair<double, std::int32_t>> starts_on(std::int32_t rank) const {
+    std::vector<std::pair<double, std::int32_t>> starts;
+    for (std::int32_t op = 0; op < timeline_.ops(); ++op) {
+      if (timeline_.took_part(op, rank)) starts.emplace_back(timeline_.span(op, rank).start.value(), op);
+    }
+    std::sort(starts.begin(), starts.end());
+    return starts;
+  }
+
+  /// Follows what ended the gap backwards in time, from operation to the predecessor that ended last.
+  void explain(const Interval& gap, std::int32_t rank, const std::vector<std::pair<double, std::int32_t>>& starts, IdleTime& idle) {
+    const auto next = std::lower_bound(starts.begin(), starts.end(), std::pair{gap.end.value(), std::int32_t{0}});
+    auto until = gap.end;
+    if (next == starts.end()) {
+      idle.dependency += until - gap.start;
+      return;
+    }
+    std::int32_t op = next->second;
+    while (until > gap.start) {
+      const auto [before, on] = last_predecessor(op, rank);
+      if (before < 0) {
+        idle.dependency += until - gap.start;
+        return;
+      }
+      const auto span = timeline_.span(before, on);
+      // Between the predecessor's end and the start of `op` its stream was taken by something else.
+      take(vertex(op), std::max(span.end, gap.start), until, idle);
+      until = std::min(until, std::max(span.end, gap.start));
+      take(vertex(before), std::max(span.start, gap.start), until, idle);
+      until = std::min(until, std::max(span.start, gap.start));
+      op = before;
+      rank = on;
+    }
+  }
+
+  static void take(const StepOp& op, Seconds from, Seconds to, IdleTime& idle) {
+    if (to <= from) return;
+    const auto length = to - from;
+    if (op.kind == StepOp::Kind::collective) {
+      (between_stages(op) ? idle.transfer : idle.collective) += length;
+      return;
+    }
+    idle.dependency += length;
+  }
+
+  /// The predecessor that ended last, over all ranks that had to be ready for `op` on this rank.
+  std::pair<std::int32_t, std::int32_t> last_predecessor(std::int32_t op, std::int32_t rank) {
+    const auto& program_op = program_.ops[at(op)];
+    std::pair<std::int32_t, std::int32_t> found{-1, -1};
+    Seconds latest(-1);
+    const auto look = [&](std::int32_t member) {
+      for (const auto before : program_op.predecessors) {
+        if (!timeline_.took_part(before, member)) continue;
+        const auto end = timeline_.span(before, member).end;
+        if (end > latest) {
+          latest = end;
+          found = {before, member};
+        }
+      }
+    };
+    if (program_op.kind == ProgramOp::Kind::compute) {
+      look(rank);
+    } else {
+      for (const auto member : group_of(program_op.communicator, rank).members) look(member);
+    }
+    return found;
+  }
+
+  const ProgramGroup& group_of(std::int32_t communicator, std::int32_t rank) {
+    auto& groups = group_of_rank_[at(communicator)];
+    const auto& all = program_.communicators[at(communicator)].groups;
+    if (groups.empty()) {
+      groups.assign(program_.stage_of_rank.size(), 0);
+      for (std::size_t group = 0; group < all.size(); ++group) {
+        for (const auto member : all[group].members) groups[at(member)] = static_cast<std::int32_t>(group);
+      }
+    }
+    return all[at(groups[at(rank)])];
+  }
+
+  /// What each rank of the schedule would wait within its span if all stages took the average time.
+  std::vector<double> wait_of_even_stages(const StepPipeline& pipeline) const {
+    const auto stages = step_.held.size();
+    std::array<double, 2> mean{0, 0};  // forward, backward: of the fastest rank of each stage
+    for (const bool forward : {true, false}) {
+      std::vector<double> busy(program_.stage_of_rank.size(), 0);
+      for (std::int32_t op = 0; op < timeline_.ops(); ++op) {
+        if (!is_pass(op) || (vertex(op).pass == StepPass::forward) != forward) continue;
+        for (std::int32_t rank = 0; rank < timeline_.ranks(); ++rank) {
+          if (timeline_.took_part(op, rank)) busy[at(rank)] += (timeline_.span(op, rank).end - timeline_.span(op, rank).start).value();
+        }
+      }
+      std::vector<double> fastest(stages, std::numeric_limits<double>::infinity());
+      for (std::size_t rank = 0; rank < busy.size(); ++rank) {
+        auto& stage = fastest[at(program_.stage_of_rank[rank])];
+        stage = std::min(stage, busy[rank]);
+      }
+      const auto& shape = pipeline.order.shape;
+      for (const double stage : fastest) mean[forward ? 0 : 1] += stage / static_cast<double>(stages) / (shape.chunks * static_cast<double>(shape.microbatches));
+    }
+    double input = 0, weight = 0;
+    for (const auto& stage : pipeline.times.stages) {
+      input += stage.input_gradient;
+      weight += stage.weight_gradient;
+    }
+    const double share = input + weight > 0 ? input / (input + weight) : 0.5;
+    PipelineTimes even;
+    even.stages = {{mean[0], mean[1] * share, mean[1] * (1 - share)}};
+    return time_order(pipeline.order, even).bubble_span;
+  }
+
+  const StepGraph& step_;
+  const Program& program_;
+  const Timeline& timeline_;
+  std::vector<std::vector<std::int32_t>> group_of_rank_;  ///< by communicator, when it was asked for
+  std::vector<double> even_wait_;  ///< by stage
+};
+
+}  // namespace
+
+std::vector<IdleTime> idle_of(const StepGraph& step, const StepPipeline& pipeline, const Program& program, const Timeline& timeline,
+                              const std::vector<std::int32_t>& ranks) {
+  Waiting waiting(step, pipeline, program, timeline);
+  std::vector<IdleTime> result;
+  for (const auto rank : ranks) result.push_back(waiting.of(rank));
+  return result;
+}
+
+std::vector<std::int32_t> last_rank_of_stages(const Program& program, const Timeline& timeline) {
+  std::vector<Seconds> end(program.stage_of_rank.size(), Seconds(0));
+  for (std::int32_t op = 0; op < timeline.ops(); ++op) {
+    for (std::int32_t rank = 0; rank < timeline.ranks(); ++rank) {
+      if (timeline.took_part(op, rank)) end[at(rank)] = std::max(end[at(rank)], timeline.span(op, rank).end);
+    }
+  }
+  std::vector<std::int32_t> result;
+  for (std::int32_t rank = 0; rank < program.ranks(); ++rank) {
+    const auto stage = at(program.stage_of_rank[at(rank)]);
+    if (result.size() <= stage) result.resize(stage + 1, -1);
+    if (result[stage] < 0 || end[at(rank)] > end[at(result[stage])]) result[stage] = rank;
+  }
+  return result;
+}
+
+double Metrics::bubble_fraction_step() const {
+  double worst = 0;
+  for (const auto& stage : stages) worst = std::max(worst, stage.idle.step_bubble() / step_time);
+  return worst;
+}
+
+double Metrics::bubble_fraction_span() const {
+  double worst = 0;
+  for (const auto& stage : stages) worst = std::max(worst, stage.idle.span_bubble() / step_time);
+  return worst;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,129 @@
+// The pipeline of a step: schedule, stages and about how long each takes, with every problem placed in the scenario file.
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "sim/collectives/collective.hpp"
+#include "sim/collectives/stage_pairs.hpp"
+#include "sim/simulate.hpp"
+#include "workloads/schedules/pytorch_csv.hpp"
+#include "workloads/schedules/schedules.hpp"
+#include "workloads/schedules/verify_order.hpp"
+
+namespace lockstep {
+namespace {
+
+[[noreturn]] void refuse(const Scenario& scenario, const std::string& key, const std::string& what, const std::string& expected) {
+  throw ConfigError({{scenario.where(key), key, what, expected}});
+}
+
+/// The scenario's key for what a ScheduleError is about.
+std::string key_of(const std::string& about) {
+  static const std::map<std::string, std::string> keys = {
+      {"stages", "parallel.pipeline"}, {"microbatches", "batch.microbatches"}, {"chunks", "pipeline.chunks"},
+      {"group", "pipeline.group"},     {"memory-limit", "pipeline.memory_limit"}};
+  const auto found = keys.find(about);
+  return found != keys.end() ? found->second : "pipeline.schedule";
+}
+
+/// One block in one microbatch: its compute and the communication that its next step waits for, one after the other.
+StageTimes time_of(const DerivedBlock& block, const Mesh& mesh, const ComputeRates& rates) {
+  const auto time = [&](const BlockStep& step) {
+    if (step.given_time) return step.stream.empty() ? *step.given_time : Seconds(0);
+    if (step.kind == BlockStep::Kind::compute) return compute_time(rates, step.flops, step.traffic);
+    return step.role == CollectiveRole::activation ? cost(step.collective, mesh.dimensions(step.axes), step.full_size) : Seconds(0);
+  };
+  Seconds forward(0), input(0), weight(0);
+  for (const auto& step : block.forward) forward += time(step);
+  const auto of_input = steps_of_input_gradient(block);
+  for (std::size_t i = 0; i < block.backward.size(); ++i) (of_input[i] ? input : weight) += time(block.backward[i]);
+  return {forward.value(), input.value(), weight.value()};
+}
+
+std::vector<StageTimes> times_of_stages(const Preparation& preparation, const std::vector<int>& first_block, const ComputeRates& rates) {
+  std::vector<StageTimes> kinds;
+  for (const auto& block : preparation.blocks) kinds.push_back(time_of(block, *preparation.mesh, rates));
+  std::vector<StageTimes> stages;
+  for (std::size_t stage = 0; stage + 1 < first_block.size(); ++stage) {
+    StageTimes sum{0, 0, 0};
+    for (int block = first_block[stage]; block < first_block[stage + 1]; ++block) {
+      const auto& kind = kinds[static_cast<std::size_t>(preparation.order[static_cast<std::size_t>(block)])];
+      sum.forward += kind.forward;
+      sum.input_gradient += kind.input_gradient;
+      sum.weight_gradient += kind.weight_gradient;
+    }
+    stages.push_back(sum);
+  }
+  return stages;
+}
+
+double latency_between_stages(const Preparation& preparation) {
+  std::vector<std::vector<RankId>> lines;
+  for (const auto& line : preparation.mesh->groups({"pipeline"})) lines.push_back(line.members);
+  const auto pairs = connect_stages(*preparation.cluster, *preparation.mesh, lines, 0, 1);
+  Bytes largest(0);
+  for (const auto& block : preparation.blocks) largest = std::max(largest, block.input_bytes);
+  return pairs.routes.time(0, static_cast<double>(largest.value())).value();
+}
+
+PipelineOrder read_order(const Scenario& scenario, std::int32_t ranks) {
+  const auto& spec = scenario.pipeline;
+  std::ifstream file(spec.file, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  auto imported = import_pytorch_csv(text.str(), spec.placement);
+  Problems problems;
+  for (const auto& problem : imported.problems) {
+    problems.add({{spec.file.string(), problem.row + 1, problem.column + 1}, problem.cell.empty() ? "" : "cell '" + problem.cell + "'", problem.what, problem.expected});
+  }
+  problems.throw_if_any();
+  const auto& shape = imported.order.shape;
+  if (shape.ranks != ranks) {
+    refuse(scenario, "pipeline.schedule", "the file has " + std::to_string(shape.ranks) + " ranks, the pipeline axis " + std::to_string(ranks), "as many lines as ranks on the pipeline axis");
+  }
+  if (shape.microbatches != scenario.batch.microbatches) {
+    refuse(scenario, "batch.microbatches", "the file has " + std::to_string(shape.microbatches) + " microbatches, the batch " + std::to_string(scenario.batch.microbatches),
+           std::to_string(shape.microbatches) + ", as in the file");
+  }
+  return std::move(imported.order);
+}
+
+}  // namespace
+
+StepPipeline place_pipeline(const Scenario& scenario, const Preparation& preparation) {
+  const auto& spec = scenario.pipeline;
+  const int ranks = preparation.mesh->has_axis("pipeline") ? preparation.mesh->axis("pipeline").size() : 1;
+  if (ranks == 1 && !scenario.places.contains("pipeline")) return single_stage(static_cast<int>(preparation.order.size()), scenario.batch.microbatches);
+
+  ScheduleRequest request;
+  request.name = spec.schedule;
+  request.ranks = ranks;
+  request.microbatches = static_cast<std::int32_t>(scenario.batch.microbatches);
+  request.chunks = spec.chunks;
+  request.group = spec.group;
+  request.memory_limit = spec.memory_limit;
+
+  StepPipeline pipeline;
+  if (!spec.file.empty()) pipeline.order = read_order(scenario, ranks);
+  const auto* schedule = find_schedule(spec.schedule);
+  const auto chunks = spec.file.empty() ? spec.chunks.value_or(schedule->usual_chunks) : pipeline.order.shape.chunks;
+  const auto split = split_layers(preparation.order, ranks * chunks, spec.layers);
+  if (!split.what.empty()) refuse(scenario, spec.layers.empty() ? "parallel.pipeline" : "pipeline.layers", split.what, split.expected);
+  pipeline.first_block = split.first_block;
+  pipeline.times.stages = times_of_stages(preparation, split.first_block, rates_of(scenario));
+  if (ranks > 1) pipeline.times.latency = latency_between_stages(preparation);
+  if (!spec.file.empty()) return pipeline;
+
+  request.times = pipeline.times;
+  try {
+    pipeline.order = make_order(request);
+  } catch (const ScheduleError& error) {
+    refuse(scenario, key_of(error.about()), error.what_is_wrong(), error.expected());
+  }
+  const auto problems = verify_order(pipeline.order);
+  if (!problems.empty()) throw InternalError("schedule " + spec.schedule + ": " + problems.front().what);
+  return pipeline;
+}
+
+}  // namespace lockstep

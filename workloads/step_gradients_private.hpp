@@ -1,0 +1,52 @@
+#pragma once
+/// Gradients from their first contribution to the optimizer: reduced in buckets, exchanged between stages that
+/// hold copies of a weight, and used up by the update.
+#include <map>
+#include <set>
+
+#include "workloads/step_writer_private.hpp"
+
+namespace lockstep {
+
+class StepGradients {
+ public:
+  explicit StepGradients(StepWriter& writer);
+
+  /// One block's weight gradients of one microbatch are written: `backward` is the block's backward pass.
+  void take(const StepPlace& place, const PassVertices& backward);
+  /// Sends what waits in a stage's buckets.
+  void flush(std::int32_t stage);
+  /// Optimizer, after everything else.
+  void update();
+
+ private:
+  /// A copy of a weight: on a stage, and whose weight it is.
+  using Copy = std::pair<std::int32_t, Owner>;
+  struct State {
+    Gradient gradient;
+    std::vector<int> contributors;        ///< blocks that add to it here, on any microbatch
+    std::int64_t microbatches_left = 0;
+    std::map<std::int32_t, int> taken;    ///< contributions so far, by microbatch that is not complete
+  };
+
+  void hold_weights();
+  void hold_copy(std::int32_t stage, const Owner& owner, int block);
+  void count_microbatches();
+  void contribute(const StepPlace& place, const Owner& owner, const std::vector<int>& steps, const PassVertices& backward);
+  [[nodiscard]] int expected(const State& state, std::int32_t stage, std::int32_t microbatch) const;
+  void send(const StepPlace& place, const Owner& owner, State& state);
+  void flush(std::int32_t stage, Bucket& bucket);
+  [[nodiscard]] std::int32_t microbatch_of(const OpIds& after) const;
+  void exchange_copies();
+  OpIds wait_for_all();
+  void update_block(std::int32_t stage, int block, const std::vector<Owner>& owners, const OpIds& barrier);
+
+  StepWriter& writer_;
+  std::map<Copy, State> states_;
+  std::map<Owner, std::set<std::int32_t>> stages_of_;         ///< where copies stand
+  std::map<std::string, Owner> tied_to_;                      ///< by name: the first block that owns such a weight
+  std::map<std::int32_t, std::map<int, std::vector<Owner>>> updated_by_;  ///< stage, block: its weights, in order
+  std::map<std::int32_t, std::vector<Bucket>> buckets_;       ///< by stage
+};
+
+}  // namespace lockstep

@@ -1,0 +1,41 @@
+#pragma once
+/// A model's blocks on the stages of a pipeline schedule.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "workloads/derived_block.hpp"
+#include "workloads/schedules/pipeline_order.hpp"
+#include "workloads/schedules/pipeline_timing.hpp"
+
+namespace lockstep {
+
+struct StepPipeline {
+  PipelineOrder order;
+  PipelineTimes times;           ///< about right: they only decide how operations are numbered (program order)
+  std::vector<int> first_block;  ///< by stage of the schedule, and one past the last block at the end
+
+  [[nodiscard]] int blocks_of(std::int32_t stage) const {
+    return first_block[static_cast<std::size_t>(stage) + 1] - first_block[static_cast<std::size_t>(stage)];
+  }
+  [[nodiscard]] std::int32_t stage_of_block(int block) const;
+};
+
+/// No pipeline: one rank that runs each microbatch forwards and backwards.
+[[nodiscard]] StepPipeline single_stage(int blocks, std::int64_t microbatches);
+
+/// For every backward step, whether the gradient of the block's input waits for it (I); the others make
+/// gradients of weights (W), and nobody but the optimizer waits for them.
+[[nodiscard]] std::vector<bool> steps_of_input_gradient(const DerivedBlock& block);
+
+/// Which blocks stand on which of `stages` stages. The layers are the run of equal blocks in the middle of
+/// `order`; what comes before them goes to the first stage, what comes after to the last. `layers` gives the
+/// layers of each stage; empty: as even as they come, and where they do not divide, one layer less on the
+/// last stage, the first, the last but one, the second, ... (those hold head and embedding).
+struct LayerSplit {
+  std::vector<int> first_block;  ///< as in StepPipeline
+  std::string what, expected;    ///< why it cannot be done; empty: done
+};
+[[nodiscard]] LayerSplit split_layers(const std::vector<int>& order, std::int32_t stages, const std::vector<std::int64_t>& layers);
+
+}  // namespace lockstep

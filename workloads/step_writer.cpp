@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <utility>
+
+#include "workloads/step_writer_private.hpp"
+
+namespace lockstep {
+
+StepWriter::StepWriter(const std::vector<DerivedBlock>& kinds, const std::vector<int>& order, const StepPipeline& placed, const StepOptions& chosen)
+    : pipeline(placed), options(chosen), kinds_(kinds), order_(order) {
+  for (const auto& kind : kinds) of_input_gradient_.push_back(steps_of_input_gradient(kind));
+  std::map<int, int> many, seen;
+  for (const int which : order) ++many[which];
+  for (const int which : order) {
+    const auto& name = kinds[static_cast<std::size_t>(which)].name;
+    graph.block_names.push_back(many[which] == 1 ? name : name + " " + std::to_string(seen[which]++));
+  }
+}
+
+const WeightUpdate& StepWriter::update_of(const Owner& owner) const {
+  const auto& updates = kind(owner.first).weights;
+  return *std::find_if(updates.begin(), updates.end(), [&](const auto& update) { return update.weight == owner.second; });
+}
+
+StepOp StepWriter::blank(const StepPlace& place, StepPass pass) {
+  StepOp op;
+  op.pass = pass;
+  op.stage = place.stage;
+  op.half = place.half;
+  op.block = place.block;
+  op.microbatch = place.microbatch;
+  return op;
+}
+
+StepOp StepWriter::as_op(const StepPlace& place, StepPass pass, const BlockStep& step) {
+  auto op = blank(place, pass);
+  op.kind = step.kind == BlockStep::Kind::compute ? StepOp::Kind::compute : StepOp::Kind::collective;
+  op.name = step.name;
+  op.detail = step.detail;
+  op.flops = step.flops;
+  op.traffic = step.traffic;
+  op.collective = step.collective;
+  op.axes = step.axes;
+  op.full_size = step.full_size;
+  op.role = step.role;
+  op.reason = step.reason;
+  op.given_time = step.given_time;
+  op.stream = step.stream;
+  return op;
+}
+
+StepOp StepWriter::collective(const StepPlace& place, StepPass pass, const DerivedCollective& derived, CollectiveRole role,
+                              const std::vector<std::string>& arrays) {
+  auto op = blank(place, pass);
+  op.kind = StepOp::Kind::collective;
+  op.name = std::string(book_name(derived.kind)) + "_" + subscript(derived.axes);
+  for (const auto& array : arrays) op.name += " " + array;
+  op.detail = derived.before.to_string() + " -> " + derived.after.to_string();
+  if (arrays.size() > 1) op.detail += " and " + std::to_string(arrays.size() - 1) + " more arrays";
+  op.collective = derived.kind;
+  op.axes = derived.axes;
+  op.full_size = derived.full_size;
+  op.role = role;
+  op.reason = derived.reason;
+  return op;
+}
+
+OpId StepWriter::add(StepOp op, const OpIds& after) {
+  const auto id = graph.add(std::move(op));
+  for (const auto before : after) graph.depend(id, before);
+  return id;
+}
+
+std::size_t StepWriter::hold(MemoryKind kind, Bytes size, OpId producer, std::int32_t stage) {
+  graph.buffers.push_back({kind, size, producer, {}, stage});
+  return graph.buffers.size() - 1;
+}
+
+}  // namespace lockstep

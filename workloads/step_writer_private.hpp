@@ -1,0 +1,52 @@
+#pragma once
+/// Writes operations and buffers into the step graph; knows the blocks and where they stand, but no order.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workloads/build_step_private.hpp"
+#include "workloads/step_pipeline.hpp"
+
+namespace lockstep {
+
+/// Who does something: a stage of the pipeline (a rank of its order), for a block and a microbatch.
+struct StepPlace {
+  std::int32_t stage = 0;
+  int block = 0;
+  std::int32_t microbatch = 0;
+  std::int32_t half = 0;
+};
+
+class StepWriter {
+ public:
+  StepWriter(const std::vector<DerivedBlock>& kinds, const std::vector<int>& order, const StepPipeline& pipeline, const StepOptions& options);
+
+  [[nodiscard]] const DerivedBlock& kind(int block) const {
+    return kinds_[static_cast<std::size_t>(order_[static_cast<std::size_t>(block)])];
+  }
+  [[nodiscard]] const std::vector<bool>& waited_for_by_input_gradient(int block) const {
+    return of_input_gradient_[static_cast<std::size_t>(order_[static_cast<std::size_t>(block)])];
+  }
+  [[nodiscard]] int blocks() const { return static_cast<int>(order_.size()); }
+  [[nodiscard]] const WeightUpdate& update_of(const Owner& owner) const;
+
+  static StepOp blank(const StepPlace& place, StepPass pass);
+  static StepOp as_op(const StepPlace& place, StepPass pass, const BlockStep& step);
+  static StepOp collective(const StepPlace& place, StepPass pass, const DerivedCollective& derived, CollectiveRole role,
+                           const std::vector<std::string>& arrays);
+  OpId add(StepOp op, const OpIds& after);
+  /// Returns its index in StepGraph::buffers.
+  std::size_t hold(MemoryKind kind, Bytes size, OpId producer, std::int32_t stage);
+  void read(std::size_t buffer, OpId reader) { merge(graph.buffers[buffer].readers, {reader}); }
+
+  StepGraph graph;
+  const StepPipeline& pipeline;
+  const StepOptions& options;
+
+ private:
+  const std::vector<DerivedBlock>& kinds_;
+  const std::vector<int>& order_;
+  std::vector<std::vector<bool>> of_input_gradient_;  ///< by kind
+};
+
+}  // namespace lockstep
