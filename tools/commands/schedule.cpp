@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uintmax_t most_csv_bytes = 256 << 20;
 constexpr double longest_time = 1e15;
-constexpr std::int32_t most_ranks_in_picture = 512;
+constexpr std::int32_t most_ranks_in_picture = 256;
 
 struct ScheduleArguments {
   std::vector<std::string> names;

@@ -14,6 +14,7 @@ Json json_of(const std::optional<ClosedForm>& form) {
                {"value", form->value},
                {"applies", form->applies},
                {"conditions", form->conditions},
+               {"broken_conditions", form->broken},
                {"symbols", form->symbols},
                {"note", form->note},
                {"latency_expression", form->latency_expression},

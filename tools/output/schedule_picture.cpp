@@ -63,6 +63,9 @@ class Picture {
     plot_ = std::clamp(makespan_ / shortest * wished_cell, narrowest, widest);
     one_by_one_ = study.order.cells() <= most_cells_one_by_one && shortest / makespan_ * plot_ >= 2;
     titles_ = study.order.cells() <= most_cells_with_titles;
+    for (const auto& rank : study.order.ranks) {
+      pairs_ |= std::any_of(rank.begin(), rank.end(), [](const auto& cell) { return cell.second.has_value(); });
+    }
     const auto& held = study.held.until_weight_gradient;
     most_held_ = std::max(1, *std::max_element(held.begin(), held.end()));
   }
@@ -169,7 +172,8 @@ class Picture {
   [[nodiscard]] std::string columns(std::size_t rank) const {
     std::map<std::string, std::string> paths;  // by colour
     const auto& spans = study_.timing.spans[rank];
-    for (int half = 0; half < 2; ++half) {
+    const int halves = pairs_ ? 2 : 1;
+    for (int half = 0; half < halves; ++half) {
       std::string current;
       int since = 0;
       std::size_t next = 0;
@@ -183,7 +187,8 @@ class Picture {
         }
         if (now == current) continue;
         if (!current.empty()) {
-          paths[current] += "M" + fixed(left + since, 0) + " " + fixed(y(rank) + row / 4 + half * row / 2, 1) + "h" +
+          paths[current] += "M" + fixed(left + since, 0) + " " +
+                            fixed(y(rank) + row / (2 * halves) + half * row / 2, 1) + "h" +
                             std::to_string(column - since);
         }
         current = now;
@@ -192,39 +197,48 @@ class Picture {
     }
     std::string out;
     for (const auto& [fill, path] : paths) {
-      out += "<path d=\"" + path + "\" stroke=\"" + fill + "\" stroke-width=\"" + fixed(row / 2, 0) +
+      out += "<path d=\"" + path + "\" stroke=\"" + fill + "\" stroke-width=\"" + fixed(row / halves, 0) +
              "\" fill=\"none\"/>\n";
     }
     return out;
   }
 
-  /// Activations held until the weight gradient; at most a step per half pixel.
+  /// Activations held until the weight gradient; where cells are smaller than pixels, the most of each pixel.
   [[nodiscard]] std::string memory(std::size_t rank) const {
     const double floor = y(rank) + row + strip;
     std::string path = "M" + fixed(left, 1) + " " + fixed(floor, 1);
-    int held = 0, drawn = 0;
-    double at = left;
-    const auto step = [&](double time) {
-      if (held == drawn || (x(time) - at < 0.5 && held < drawn && !one_by_one_)) return;
-      at = x(time);
-      drawn = held;
-      path += "H" + fixed(at, 1) + "V" + fixed(floor - strip * held / most_held_, 1);
+    int held = 0, most = 0, drawn = 0;
+    double pixel = left;
+    const auto draw = [&](double at, int height) {
+      if (height == drawn) return;
+      drawn = height;
+      path += "H" + fixed(at, one_by_one_ ? 1 : 0) + "V" + fixed(floor - strip * height / most_held_, 1);
+    };
+    const auto change = [&](double time, int by) {
+      held += by;
+      if (one_by_one_) return draw(x(time), held);
+      if (x(time) >= pixel + 1) {
+        draw(pixel, most);
+        pixel = std::floor(x(time));
+        most = held;
+      }
+      most = std::max(most, held);
     };
     for (std::size_t i = 0; i < study_.order.ranks[rank].size(); ++i) {
-      const auto& cell = study_.order.ranks[rank][i];
       const auto& span = study_.timing.spans[rank][i];
-      for_each_action(cell, [&](const PipelineAction& action) { held += action.work == PipelineWork::forward; });
-      step(span.start);
-      for_each_action(cell, [&](const PipelineAction& action) {
-        held -= action.work == PipelineWork::backward || action.work == PipelineWork::weight_gradient;
+      int taken = 0, let_go = 0;
+      for_each_action(study_.order.ranks[rank][i], [&](const PipelineAction& action) {
+        using enum PipelineWork;
+        taken += action.work == forward;
+        let_go += action.work == backward || action.work == weight_gradient;
       });
-      step(span.end);
+      change(span.start, taken);
+      change(span.end, -let_go);
     }
     path += "H" + fixed(left + plot_, 1) + "V" + fixed(floor, 1) + "Z";
+    const double peak = study_.held.until_weight_gradient[rank] / static_cast<double>(shape_.chunks);
     return "<path d=\"" + path + "\" fill=\"#8888\"/>\n" +
-           svg::text_at(left + plot_ + 6, floor, "start",
-                        "peak " + number(study_.held.until_weight_gradient[rank] / static_cast<double>(shape_.chunks)),
-                        " font-size=\"11\"");
+           svg::text_at(left + plot_ + 6, floor, "start", "peak " + number(peak), " font-size=\"11\"");
   }
 
   [[nodiscard]] std::string axis() const {
@@ -248,7 +262,7 @@ class Picture {
   const PipelineShape& shape_;
   double makespan_;
   double plot_ = 0;
-  bool one_by_one_ = true, titles_ = true;
+  bool one_by_one_ = true, titles_ = true, pairs_ = false;
   int most_held_ = 1;
 };
 

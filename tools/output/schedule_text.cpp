@@ -102,7 +102,7 @@ std::string form_text(const ScheduleStudy& study) {
   if (form.conditions.empty())
     text += "applies always";
   else
-    text += (form.applies ? "applies: " : "DOES NOT APPLY here, it needs ") + form.conditions;
+    text += (form.applies ? "applies: " + form.conditions : "DOES NOT APPLY here, it needs " + form.broken);
   text += "\n  " + form.symbols + "\n";
   if (!form.note.empty()) text += "  " + form.note + "\n";
   if (form.activations) {

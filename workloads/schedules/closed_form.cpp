@@ -55,7 +55,8 @@ class Form {
   }
   Form& needs(const std::string& condition, bool holds) {
     form_.conditions += (form_.conditions.empty() ? "" : ", ") + condition;
-    form_.applies &= holds;
+    if (!holds) form_.broken += (form_.broken.empty() ? "" : ", ") + condition;
+    form_.applies = form_.broken.empty();
     return *this;
   }
   Form& latency(std::string expression, double value, std::string conditions = "", bool holds = true) {
@@ -86,8 +87,7 @@ class Form {
                     "; P ranks, M microbatches" + (of.V > 1 ? ", V chunks of a rank" : "") + ", c latency";
     if (!of.uniform) needs("all stages alike", false);
     if (of.c > 0 && !form_.latency_value) {
-      if (form_.latency_expression.empty()) needs("c = 0", false);
-      form_.applies = false;
+      needs(form_.latency_expression.empty() ? "c = 0" : form_.latency_conditions + " or c = 0", false);
     }
     if (of.c == 0 && !form_.latency_expression.empty()) form_.latency_value = 0;
     return std::move(form_);

@@ -17,6 +17,7 @@ struct ClosedForm {
   std::optional<double> latency_value;  ///< none if there is no form or its conditions do not hold
   bool applies = true;                  ///< the conditions hold; a latency without a form breaks them
   std::string conditions;               ///< "F = I, W <= F, M >= 2P"; "" if it always holds
+  std::string broken;                   ///< those conditions that do not hold
   std::string symbols;                  ///< what the letters stand for, B above all
   std::string note;                     ///< what the form does not say, "" if nothing
   std::string activations_expression;   ///< peak activations of a rank, "" if there is no form

@@ -123,7 +123,7 @@ TEST(StepGraphTest, PersistentMemoryFollowsTheStage) {
   const std::int64_t parameters = 2 * 2 * D * F;
   const auto memory = [](const Parallel& parallel) {
     const auto graph = derived(two_matmuls(), parallel).step();
-    return std::pair(graph.weights.value(), graph.optimizer.value());
+    return std::pair(graph.held[0].weights.value(), graph.held[0].optimizer.value());
   };
   EXPECT_EQ(memory({.data = 4}), std::pair(2 * parameters, 8 * parameters));
   EXPECT_EQ(memory({.data = 4, .zero = 1}), std::pair(2 * parameters, 8 * parameters / 4));
