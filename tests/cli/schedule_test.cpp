@@ -167,6 +167,15 @@ TEST_F(Schedule, RefusesBadImports) {
   refused({"--import", "empty.csv", "--placement", "linear"}, "empty.csv", "");
 }
 
+// The older form is recognised and said; W without I or BW tells it from the current one.
+TEST_F(Schedule, OlderDialectIsRecognised) {
+  const Words made = {"schedule", "zb-h1", "--stages", "4", "--microbatches", "8"};
+  write("older.csv", good(with(made, {"--csv", "-", "--csv-dialect", "older"})));
+  const Words import = {"schedule", "--import", "older.csv", "--placement", "linear"};
+  EXPECT_THAT(good(import), HasSubstr("older dialect"));
+  EXPECT_EQ(json(import)["orders"], json(made)["orders"]);
+}
+
 // Every bad cell by row and column, counted from one as a spreadsheet counts.
 TEST_F(Schedule, TellsEveryBadCell) {
   write("bad.csv", "0F0junk,0B0\n1F0,1X0\n");

@@ -158,7 +158,7 @@ StagePlacement placement_named(const std::string& word) {
          "one of " + list);
 }
 
-PipelineOrder import_order(const ScheduleArguments& arguments) {
+ImportedOrder import_order(const ScheduleArguments& arguments) {
   const auto placement = placement_named(arguments.placement);
   auto imported = import_pytorch_csv(read_csv(arguments.import), placement);
   Problems problems;
@@ -181,7 +181,7 @@ PipelineOrder import_order(const ScheduleArguments& arguments) {
     add(problem.rank, problem.index, cell, problem.what, problem.expected);
   }
   problems.throw_if_any();
-  return std::move(imported.order);
+  return imported;
 }
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
@@ -281,9 +281,11 @@ void run_schedule(const ScheduleArguments& arguments) {
   std::string about = arguments.import;
   try {
     if (!arguments.import.empty()) {
-      auto order = import_order(arguments);
-      auto times = times_for(arguments, order.shape.stages());
-      return deliver(arguments, study_order(std::move(order), std::move(times), std::nullopt));
+      auto imported = import_order(arguments);
+      auto times = times_for(arguments, imported.order.shape.stages());
+      auto study = study_order(std::move(imported.order), std::move(times), std::nullopt);
+      if (imported.older_dialect) study.remark = "read as the older dialect: B input gradient, BW whole backward";
+      return deliver(arguments, study);
     }
     about = arguments.names[0];
     deliver(arguments, study_schedule(request_for(arguments, schedule_named(about), false)));

@@ -43,6 +43,7 @@ Json summary_of(const ScheduleStudy& study) {
   const auto& shape = study.order.shape;
   const auto step = study.worst_step(), span = study.worst_span();
   Json json = {{"schedule", study.order.schedule},
+               {"remark", study.remark},
                {"placement", name(shape.placement)},
                {"ranks", shape.ranks},
                {"chunks", shape.chunks},

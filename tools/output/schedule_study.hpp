@@ -15,6 +15,7 @@ struct ScheduleStudy {
   PipelineTiming timing;
   HeldActivations held;  ///< in chunks
   std::optional<ClosedForm> form;
+  std::string remark;  ///< on how an imported file was read, "" if there is nothing to say
 
   [[nodiscard]] std::string title() const;       ///< "1f1b", or "imported order"
   [[nodiscard]] std::size_t worst_step() const;  ///< rank with the longest bubble of the step

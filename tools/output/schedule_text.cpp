@@ -142,6 +142,7 @@ std::string schedule_text(const ScheduleStudy& study) {
                      " ranks, M = " + std::to_string(shape.microbatches) +
                      " microbatches, V = " + std::to_string(shape.chunks) + (shape.chunks == 1 ? " chunk" : " chunks") +
                      " per rank, placement " + std::string(name(shape.placement)) + "\n";
+  if (!study.remark.empty()) text += study.remark + "\n";
   text += times_text(study.times, "of one microbatch on one chunk");
   text += "makespan " + number(study.timing.makespan) + "\n\n" + timeline_text(study) + ranks_text(study) + "\n" +
           form_text(study);
