@@ -145,7 +145,7 @@ void StepGradients::exchange_copies() {
   }
   for (const auto& [where, owners] : shared) {
     const auto [stage, other, block] = where;
-    auto op = StepWriter::blank({stage, block, 0, 0}, StepPass::backward);
+    auto op = StepWriter::blank({stage, block, last_microbatch(), 0}, StepPass::backward);
     op.kind = StepOp::Kind::collective;
     op.collective = CollectiveKind::all_reduce;
     op.axes = {"pipeline"};
@@ -180,12 +180,12 @@ OpIds StepGradients::wait_for_all() {
     std::sort(ready.begin(), ready.end());
     ready.erase(std::unique(ready.begin(), ready.end()), ready.end());
     const auto first = writer_.pipeline.order.shape.stages_of(stage).front();
-    auto op = StepWriter::blank({stage, writer_.pipeline.first_block[static_cast<std::size_t>(first)], 0, 0}, StepPass::update);
+    auto op = StepWriter::blank({stage, writer_.pipeline.first_block[static_cast<std::size_t>(first)], last_microbatch(), 0}, StepPass::update);
     op.name = "all gradients ready";
     reached.push_back(writer_.add(std::move(op), ready));
   }
   if (stages == 1) return reached;
-  auto op = StepWriter::blank({StepOp::every_stage, 0, 0, 0}, StepPass::update);
+  auto op = StepWriter::blank({StepOp::every_stage, 0, last_microbatch(), 0}, StepPass::update);
   op.kind = StepOp::Kind::collective;
   op.collective = CollectiveKind::all_reduce;
   op.axes = {"pipeline"};
@@ -208,7 +208,7 @@ void StepGradients::update() {
 void StepGradients::update_block(std::int32_t stage, int block, const std::vector<Owner>& owners, const OpIds& barrier) {
   if (owners.empty()) return;
   const auto& options = writer_.options;
-  const StepPlace place{stage, block, 0, 0};
+  const StepPlace place{stage, block, last_microbatch(), 0};
   OpIds after = barrier;
   auto op = StepWriter::blank(place, StepPass::update);
   op.name = options.optimizer_name + " update";

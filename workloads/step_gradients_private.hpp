@@ -36,6 +36,7 @@ class StepGradients {
   [[nodiscard]] int expected(const State& state, std::int32_t stage, std::int32_t microbatch) const;
   void send(const StepPlace& place, const Owner& owner, State& state);
   void flush(std::int32_t stage, Bucket& bucket);
+  [[nodiscard]] std::int32_t last_microbatch() const { return writer_.pipeline.order.shape.microbatches - 1; }
   [[nodiscard]] std::int32_t microbatch_of(const OpIds& after) const;
   void exchange_copies();
   OpIds wait_for_all();
