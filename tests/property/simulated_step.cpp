@@ -12,7 +12,7 @@ namespace lockstep::test {
 namespace {
 
 Program lowered(const Scenario& scenario, const Preparation& preparation) {
-  auto program = lower(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario));
+  auto program = lower(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario), scenario.lower);
   check(program);
   return program;
 }
@@ -79,9 +79,13 @@ Seconds SimulatedStep::critical_path() const {
 }
 
 Seconds SimulatedStep::busiest_compute_lane() const {
-  Seconds total(0);  // one stage: every rank runs every compute operation
-  for (const auto& op : program.ops) total += op.kind == ProgramOp::Kind::compute ? op.duration : Seconds(0);
-  return total;
+  std::map<std::int32_t, Seconds> of_stage;  // whose ranks run all its compute operations
+  for (const auto& op : program.ops) {
+    if (op.kind == ProgramOp::Kind::compute) of_stage[op.stage] += op.duration;
+  }
+  Seconds most(0);
+  for (const auto& [stage, total] : of_stage) most = std::max(most, total);
+  return most;
 }
 
 Seconds SimulatedStep::same_order_without_contention() const {

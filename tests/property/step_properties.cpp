@@ -33,10 +33,14 @@ void expect_dependencies_hold(const SimulatedStep& step) {
   for (const auto* timeline : both(step)) {
     for (std::int32_t op = 0; op < timeline->ops(); ++op) {
       for (std::int32_t rank = 0; rank < timeline->ranks(); ++rank) {
-        ASSERT_TRUE(timeline->took_part(op, rank)) << "op " << op << " rank " << rank;
+        if (!timeline->took_part(op, rank)) {
+          ASSERT_GT(step.preparation.step.held.size(), 1U) << "op " << op << " rank " << rank << ", and there is one stage";
+          continue;
+        }
         const auto span = timeline->span(op, rank);
         ASSERT_LE(span.start, span.end);
         for (const auto before : op_at(step, op).predecessors) {
+          if (!timeline->took_part(before, rank)) continue;
           ASSERT_GE(span.start, timeline->span(before, rank).end) << "op " << op << " after " << before << " on rank " << rank;
         }
       }
@@ -52,6 +56,7 @@ void expect_streams_do_one_thing(const SimulatedStep& step) {
         std::vector<Interval> spans;
         for (std::int32_t op = 0; op < timeline->ops(); ++op) {
           const auto& occupied = op_at(step, op).streams;
+          if (!timeline->took_part(op, rank)) continue;
           const auto span = timeline->span(op, rank);
           if (span.start < span.end && std::find(occupied.begin(), occupied.end(), stream) != occupied.end()) spans.push_back(span);
         }
