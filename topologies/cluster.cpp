@@ -5,11 +5,22 @@
 
 #include "sim/core/quantity_text.hpp"
 #include "topologies/cluster_graph_private.hpp"
+#include "topologies/fabric.hpp"
 
 namespace lockstep {
 
 Cluster::Cluster(std::string name, Chip chip, std::vector<PhysicalAxis> axes, std::unique_ptr<Graph> graph)
     : name_(std::move(name)), chip_(std::move(chip)), axes_(std::move(axes)), graph_(std::move(graph)) {}
+Cluster::Cluster(std::string name, Chip chip, std::vector<PhysicalAxis> axes, std::unique_ptr<Graph> graph, std::unique_ptr<const Routing> routing,
+                 std::vector<DeviceId> order, std::unique_ptr<const NodeSpec> node, std::unique_ptr<const FabricSpec> fabric)
+    : name_(std::move(name)),
+      chip_(std::move(chip)),
+      axes_(std::move(axes)),
+      graph_(std::move(graph)),
+      routing_(std::move(routing)),
+      order_(std::move(order)),
+      node_(std::move(node)),
+      fabric_(std::move(fabric)) {}
 Cluster::Cluster(Cluster&&) noexcept = default;
 Cluster& Cluster::operator=(Cluster&&) noexcept = default;
 Cluster::~Cluster() = default;
@@ -41,16 +52,33 @@ DeviceId Cluster::device_at(const std::vector<int>& coordinates) const {
   return device;
 }
 
+int Cluster::unit_size() const {
+  int size = 1;
+  for (const PhysicalAxis& axis : axes_) {
+    if (axis.kind != PhysicalAxis::Kind::scale_out) size *= axis.size;
+  }
+  return size;
+}
+
+bool Cluster::unit_is_torus() const { return axes_.back().kind == PhysicalAxis::Kind::torus; }
+
+DeviceId Cluster::device_at_position(DeviceId position) const {
+  return order_.empty() ? position : order_[static_cast<std::size_t>(position)];
+}
+
 LinkId Cluster::neighbour_link(DeviceId device, int axis, int direction) const {
   return graph_->neighbours[graph_->slot(device, axis, direction)];
 }
 
 std::vector<LinkId> Cluster::route(DeviceId from, DeviceId to) const {
+  if (from == to) return {};
+  if (!unit_is_torus() || unit_of(from) != unit_of(to)) return routing_->route(from, to);
   const std::vector<int> start = coordinates(from);
   const std::vector<int> end = coordinates(to);
   std::vector<LinkId> route;
   DeviceId device = from;
   for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+    if (axes_[axis].kind != PhysicalAxis::Kind::torus) continue;  // the same unit
     int steps = end[axis] - start[axis];
     if (axes_[axis].wraps) {
       const int forward = (steps + axes_[axis].size) % axes_[axis].size;
@@ -71,9 +99,9 @@ std::string Cluster::to_string() const {
     text += "  axis " + axis.name + ' ' + std::to_string(axis.size) + (axis.wraps ? ", a ring" : ", a line") + ", " +
             format(axis.link) + " one way, hop " + format(axis.hop_latency) + '\n';
   }
-  std::array<int, 3> nodes_of{};
+  std::array<int, 4> nodes_of{};
   for (NodeId id = 0; id < nodes(); ++id) ++nodes_of[static_cast<std::size_t>(node(id).kind)];
-  std::array<int, 3> links_of{};
+  std::array<int, 5> links_of{};
   for (const Link& link : graph_->links) ++links_of[static_cast<std::size_t>(link.kind)];
   text += "  nodes: chips " + std::to_string(nodes_of[0]) + ", hosts " + std::to_string(nodes_of[1]) + ", switches " +
           std::to_string(nodes_of[2]) + '\n';

@@ -17,8 +17,9 @@ using DeviceId = std::int32_t;  ///< 0 .. devices-1, row-major over the physical
 using NodeId = std::int32_t;    ///< devices come first, then hosts, then switches
 using LinkId = std::int32_t;
 
-enum class NodeKind { device, host, network_switch };
-enum class LinkKind { ici, pcie, dcn };
+enum class NodeKind { device, host, network_switch, nic };
+/// ici: between chips of a torus; scale_up: NVLink, xGMI; network: NICs and switches of a fabric; dcn: hosts of TPUs.
+enum class LinkKind { ici, pcie, dcn, scale_up, network };
 
 struct Node {
   NodeKind kind;
@@ -37,17 +38,33 @@ struct Link {
 
 /// A direction along which devices are numbered.
 struct PhysicalAxis {
-  std::string name;  ///< x, y, z
+  std::string name;  ///< x, y, z of a torus; gpu, node, pod, hall
   int size;
   bool wraps;  ///< the last device is linked to the first
   BytesPerSecond link;
   Seconds hop_latency;
+  enum class Kind { torus, scale_up, scale_out };
+  Kind kind = Kind::torus;  ///< neighbours linked; or all positions behind switches, inside a unit or between units
 };
+
+/// Ways between devices that are not neighbours on a torus; a builder's own knowledge of its network.
+class Routing {
+ public:
+  virtual ~Routing() = default;
+  /// Links from one device to another, in order. Never between devices of one torus.
+  [[nodiscard]] virtual std::vector<LinkId> route(DeviceId from, DeviceId to) const = 0;
+};
+
+struct NodeSpec;
+struct FabricSpec;
 
 class Cluster {
  public:
   struct Graph;  // Boost.Graph inside
   Cluster(std::string name, Chip chip, std::vector<PhysicalAxis> axes, std::unique_ptr<Graph> graph);
+  /// With a network between units (fabric.hpp). `order`: device of each logical position; empty: as they are numbered.
+  Cluster(std::string name, Chip chip, std::vector<PhysicalAxis> axes, std::unique_ptr<Graph> graph, std::unique_ptr<const Routing> routing,
+          std::vector<DeviceId> order, std::unique_ptr<const NodeSpec> node, std::unique_ptr<const FabricSpec> fabric);
   Cluster(Cluster&&) noexcept;
   Cluster& operator=(Cluster&&) noexcept;
   ~Cluster();
@@ -66,10 +83,22 @@ class Cluster {
   [[nodiscard]] std::vector<int> coordinates(DeviceId device) const;
   [[nodiscard]] DeviceId device_at(const std::vector<int>& coordinates) const;
 
+  /// Devices of one unit (a pod's slice, a node); units follow one another in device order.
+  [[nodiscard]] int unit_size() const;
+  [[nodiscard]] int unit_of(DeviceId device) const { return device / unit_size(); }
+  /// Whether devices of a unit are joined by a torus.
+  [[nodiscard]] bool unit_is_torus() const;
+  /// The device on which the mesh puts a logical position; RankOrder says which.
+  [[nodiscard]] DeviceId device_at_position(DeviceId position) const;
+  /// The node that units are; null for a torus.
+  [[nodiscard]] const NodeSpec* node_spec() const { return node_.get(); }
+  /// The network between units; null for a single unit.
+  [[nodiscard]] const FabricSpec* fabric_spec() const { return fabric_.get(); }
+
   /// The link one hop from `device` along `axis` in `direction` (+1 or -1), or -1 at a line's end.
   [[nodiscard]] LinkId neighbour_link(DeviceId device, int axis, int direction) const;
-  /// Shortest route between two devices, dimension by dimension, the shorter way round each ring;
-  /// an exact half-way tie goes in the + direction.
+  /// Shortest route between two devices of a torus, dimension by dimension, the shorter way round each ring;
+  /// an exact half-way tie goes in the + direction. Between other devices, the network's.
   [[nodiscard]] std::vector<LinkId> route(DeviceId from, DeviceId to) const;
   /// Fewest-hops route between any two nodes of the graph (hosts and switches included).
   [[nodiscard]] std::vector<LinkId> route_nodes(NodeId from, NodeId to) const;
@@ -81,6 +110,10 @@ class Cluster {
   Chip chip_;
   std::vector<PhysicalAxis> axes_;
   std::unique_ptr<Graph> graph_;
+  std::unique_ptr<const Routing> routing_;
+  std::vector<DeviceId> order_;
+  std::unique_ptr<const NodeSpec> node_;
+  std::unique_ptr<const FabricSpec> fabric_;
 };
 
 /// A slice of a pod. `pod` overrides the chip's largest shape for hypothetical machines.

@@ -1,0 +1,83 @@
+#pragma once
+/// The groups along some mesh axes on the network they stand on: which algorithms can serve them, what each costs, and
+/// the flows each needs.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/collectives/collective.hpp"
+#include "sim/program/program.hpp"
+#include "topologies/cluster.hpp"
+#include "topologies/fabric.hpp"
+#include "topologies/mesh.hpp"
+
+namespace lockstep {
+
+/// One group as the network sees it.
+struct NetworkGroup {
+  std::vector<DeviceId> members;             ///< in mesh order
+  std::vector<std::vector<DeviceId>> units;  ///< the same by unit (node, pod), units and devices ascending
+};
+
+/// What all groups of a communicator have in common.
+struct GroupStructure {
+  int members = 1;     ///< N
+  int units = 1;       ///< n, units that a group spans
+  int local = 1;       ///< g, members in each unit; 0 if they are not the same in all
+  Dimensions torus;    ///< inside a unit, if units are tori
+};
+
+/// A way to run collectives. One file each; ring, tree, recursive halving and doubling, direct, in-network, hierarchical,
+/// hierarchical all-to-all, and the torus' own.
+class CollectiveAlgorithm {
+ public:
+  virtual ~CollectiveAlgorithm() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const = 0;
+  /// Flow slots of a group; the same for every kind that it serves.
+  [[nodiscard]] virtual std::int32_t slots(const GroupStructure& groups) const = 0;
+  [[nodiscard]] virtual std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group, const GroupStructure& groups) const = 0;
+  /// Serial phases, with a slot's bytes as they cross each link of its flows (divided by the protocol's efficiency).
+  [[nodiscard]] virtual std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& cluster, const GroupStructure& groups,
+                                                const Protocol& protocol) const = 0;
+};
+
+/// In the order in which equal costs are decided.
+[[nodiscard]] const std::vector<const CollectiveAlgorithm*>& collective_algorithms();
+
+/// One way to run a collective of a given kind and size.
+struct CollectiveChoice {
+  const CollectiveAlgorithm* algorithm = nullptr;
+  std::string protocol;        ///< "" on networks without protocols
+  std::vector<Phase> phases;
+  Seconds cost{0};             ///< all groups of the communicator at once, nothing else on the network
+  [[nodiscard]] std::string name() const;  ///< "ring (LL128)"
+};
+
+class GroupNetwork {
+ public:
+  GroupNetwork(const Cluster& cluster, const Mesh& mesh, std::vector<std::string> axes);
+
+  [[nodiscard]] const GroupStructure& structure() const { return structure_; }
+  /// The cheapest; the first of equals. `forced`: an algorithm's name, or empty; throws InternalError if it cannot serve.
+  [[nodiscard]] CollectiveChoice choose(CollectiveKind kind, Bytes full_size, std::string_view forced = "") const;
+  /// Every algorithm that serves, cheapest protocol each, in the order of collective_algorithms().
+  [[nodiscard]] std::vector<CollectiveChoice> choices(CollectiveKind kind, Bytes full_size) const;
+  /// All groups with the flows of an algorithm, made at first use.
+  [[nodiscard]] const Communicator& communicator(const CollectiveAlgorithm& algorithm) const;
+  /// The link that limits the choice, and its share of the bytes' time; -1 if latency does.
+  [[nodiscard]] LinkId bottleneck(const CollectiveChoice& choice) const;
+
+ private:
+  struct Connected;  // communicator, and what each slot loads the links with
+  const Connected& connected(const CollectiveAlgorithm& algorithm) const;
+
+  const Cluster* cluster_;
+  const Mesh* mesh_;
+  std::vector<std::string> axes_;
+  GroupStructure structure_;
+  std::vector<NetworkGroup> groups_;
+  mutable std::vector<std::pair<const CollectiveAlgorithm*, std::shared_ptr<const Connected>>> connected_;
+};
+
+}  // namespace lockstep
