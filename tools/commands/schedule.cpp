@@ -10,6 +10,7 @@
 #include "sim/core/errors.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
+#include "tools/output/png.hpp"
 #include "tools/output/schedule_study.hpp"
 #include "tools/output/table.hpp"
 #include "workloads/schedules/pytorch_csv.hpp"
@@ -28,7 +29,7 @@ struct ScheduleArguments {
   std::optional<std::int32_t> stages, microbatches, chunks, group;
   std::string memory_limit, times = "1,1,1", stage_scale, latency = "0", pair;
   std::string import, placement;
-  std::string csv, csv_dialect = "current", json, out, svg;
+  std::string csv, csv_dialect = "current", json, out, svg, png;
   bool communication = false, list = false;
 };
 
@@ -189,7 +190,7 @@ void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), s
 /// Prints or writes what the options ask for.
 void deliver(const ScheduleArguments& arguments, const ScheduleStudy& study) {
   const CsvExport dialect{arguments.communication, arguments.csv_dialect == "older"};
-  const bool picture = !arguments.svg.empty() || !arguments.out.empty();
+  const bool picture = !arguments.svg.empty() || !arguments.png.empty() || !arguments.out.empty();
   if (picture && study.order.shape.ranks > most_ranks_in_picture) {
     refuse(arguments.svg.empty() ? "--out" : "--svg",
            std::to_string(study.order.shape.ranks) + " ranks are too many for a picture",
@@ -206,6 +207,7 @@ void deliver(const ScheduleArguments& arguments, const ScheduleStudy& study) {
     write_file(folder / "schedule.svg", svg);
   }
   if (!arguments.svg.empty()) write_file(arguments.svg, svg);
+  if (!arguments.png.empty()) write_png(arguments.png, svg);
   if (!arguments.csv.empty() && arguments.csv != "-") write_file(arguments.csv, csv);
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
   print(arguments.csv == "-" ? csv : arguments.json == "-" ? json : schedule_text(study));
@@ -215,6 +217,7 @@ void compare(const ScheduleArguments& arguments) {
   for (const auto& [option, value] : {std::pair{"--csv", arguments.csv},
                                       {"--out", arguments.out},
                                       {"--svg", arguments.svg},
+                                      {"--png", arguments.png},
                                       {"--stage-scale", arguments.stage_scale}}) {
     if (!value.empty()) refuse(option, "is for one schedule", "one NAME");
   }
@@ -275,6 +278,8 @@ void run_schedule(const ScheduleArguments& arguments) {
   check_options(arguments);
   check_folder_place(arguments.out);
   check_file_place(arguments.svg);
+  check_file_place(arguments.png);
+  check_png_writer(arguments.png);
   if (arguments.csv != "-") check_file_place(arguments.csv);
   if (arguments.json != "-") check_file_place(arguments.json);
   if (arguments.names.size() > 1) return compare(arguments);
@@ -328,6 +333,7 @@ void add_schedule(CLI::App& app) {
   command->add_option("--json", a.json, "write everything as JSON to a file, or to stdout with -");
   command->add_option("--out", a.out, "folder for schedule.csv, schedule.json and schedule.svg");
   command->add_option("--svg", a.svg, "write the picture to a file");
+  command->add_option("--png", a.png, "write the picture to a file as PNG (needs rsvg-convert, Debian's librsvg2-bin)");
   command->footer(
       "Examples:\n  lockstep schedule 1f1b --stages 4 --microbatches 8\n"
       "  lockstep schedule dualpipe --stages 8 --microbatches 20 --pair 2.5 --out out/dualpipe\n"

@@ -1,0 +1,13 @@
+#pragma once
+/// SVG pictures as PNG, by librsvg's rsvg-convert.
+#include <filesystem>
+#include <string_view>
+
+namespace lockstep {
+
+/// Refuses, before any work is done for it, when rsvg-convert is not installed. "" is no file.
+void check_png_writer(const std::filesystem::path& file);
+/// Twice the SVG's own size. Throws ConfigError when the place cannot be written.
+void write_png(const std::filesystem::path& file, std::string_view svg);
+
+}  // namespace lockstep
