@@ -6,8 +6,11 @@
 
 namespace lockstep {
 
-/// All groups along `axes`, with one flow per ring direction and one per line hop and direction; slots as
-/// SlotLayout numbers them.
+/// The flows of one group: one for each ring and direction, one for each hop and direction of a line; slots as SlotLayout
+/// numbers them.
+[[nodiscard]] std::vector<Flow> flows_of_lanes(const std::vector<Lane>& lanes, const Dimensions& dimensions);
+
+/// All groups along `axes` with the flows of their lanes.
 [[nodiscard]] Communicator make_communicator(const Mesh& mesh, const std::vector<std::string>& axes);
 
 }  // namespace lockstep

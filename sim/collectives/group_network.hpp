@@ -2,7 +2,10 @@
 /// The groups along some mesh axes on the network they stand on: which algorithms can serve them, what each costs, and
 /// the flows each needs.
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/collectives/collective.hpp"
@@ -17,6 +20,7 @@ namespace lockstep {
 struct NetworkGroup {
   std::vector<DeviceId> members;             ///< in mesh order
   std::vector<std::vector<DeviceId>> units;  ///< the same by unit (node, pod), units and devices ascending
+  std::vector<Lane> lanes;                   ///< rings and lines of the tori inside its units
 };
 
 /// What all groups of a communicator have in common.
@@ -24,22 +28,30 @@ struct GroupStructure {
   int members = 1;     ///< N
   int units = 1;       ///< n, units that a group spans
   int local = 1;       ///< g, members in each unit; 0 if they are not the same in all
+  int most_local = 1;  ///< members in the fullest unit
+  int rails = 1;       ///< NICs that the members of every unit have; 1 for irregular groups and for single units
+  Seconds local_hop{0};   ///< links from one member to another of its unit
+  Seconds remote_hop{0};  ///< links between the two units that are farthest apart
+  Seconds around{0};      ///< links from each unit to the next, once around all of them
   Dimensions torus;    ///< inside a unit, if units are tori
 };
 
-/// A way to run collectives. One file each; ring, tree, recursive halving and doubling, direct, in-network, hierarchical,
-/// hierarchical all-to-all, and the torus' own.
+/// A way to run collectives. One file each: the torus' own, ring, tree, recursive halving and doubling, direct, in-network,
+/// hierarchical, hierarchical all-to-all.
 class CollectiveAlgorithm {
  public:
   virtual ~CollectiveAlgorithm() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const = 0;
-  /// Flow slots of a group; the same for every kind that it serves.
-  [[nodiscard]] virtual std::int32_t slots(const GroupStructure& groups) const = 0;
+  /// Flow slots of a group; the same for every kind that it serves. Flows of a slot are macro flows: each lists all links
+  /// that one ring or tree crosses, as often as it crosses them, and moves in lock step at the rate of the slowest.
+  [[nodiscard]] virtual std::int32_t slots(const Cluster& cluster, const GroupStructure& groups) const = 0;
   [[nodiscard]] virtual std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group, const GroupStructure& groups) const = 0;
   /// Serial phases, with a slot's bytes as they cross each link of its flows (divided by the protocol's efficiency).
   [[nodiscard]] virtual std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& cluster, const GroupStructure& groups,
                                                 const Protocol& protocol) const = 0;
+  /// Time of all phases where the algorithm has an equation of its own for it; else it is computed from the flows.
+  [[nodiscard]] virtual std::optional<Seconds> closed_form(CollectiveKind kind, Bytes full_size, const GroupStructure& groups) const;
 };
 
 /// In the order in which equal costs are decided.
@@ -49,7 +61,7 @@ class CollectiveAlgorithm {
 struct CollectiveChoice {
   const CollectiveAlgorithm* algorithm = nullptr;
   std::string protocol;        ///< "" on networks without protocols
-  std::vector<Phase> phases;
+  std::vector<Phase> phases;   ///< for the flows of GroupNetwork::communicator
   Seconds cost{0};             ///< all groups of the communicator at once, nothing else on the network
   [[nodiscard]] std::string name() const;  ///< "ring (LL128)"
 };
@@ -60,22 +72,25 @@ class GroupNetwork {
 
   [[nodiscard]] const GroupStructure& structure() const { return structure_; }
   /// The cheapest; the first of equals. `forced`: an algorithm's name, or empty; throws InternalError if it cannot serve.
+  /// A group of one needs no algorithm: no phases.
   [[nodiscard]] CollectiveChoice choose(CollectiveKind kind, Bytes full_size, std::string_view forced = "") const;
   /// Every algorithm that serves, cheapest protocol each, in the order of collective_algorithms().
   [[nodiscard]] std::vector<CollectiveChoice> choices(CollectiveKind kind, Bytes full_size) const;
-  /// All groups with the flows of an algorithm, made at first use.
+  /// All groups with the flows of an algorithm, made at first use. What all flows of a slot cross k times is listed once
+  /// and carries k times the bytes.
   [[nodiscard]] const Communicator& communicator(const CollectiveAlgorithm& algorithm) const;
-  /// The link that limits the choice, and its share of the bytes' time; -1 if latency does.
+  /// The link that limits the phase whose bytes take longest; -1 if all latencies together take longer than all bytes.
   [[nodiscard]] LinkId bottleneck(const CollectiveChoice& choice) const;
 
  private:
   struct Connected;  // communicator, and what each slot loads the links with
   const Connected& connected(const CollectiveAlgorithm& algorithm) const;
+  [[nodiscard]] CollectiveChoice cheapest_protocol(const CollectiveAlgorithm& algorithm, CollectiveKind kind, Bytes full_size) const;
 
   const Cluster* cluster_;
-  const Mesh* mesh_;
   std::vector<std::string> axes_;
   GroupStructure structure_;
+  std::vector<std::vector<RankId>> ranks_;  ///< of each group
   std::vector<NetworkGroup> groups_;
   mutable std::vector<std::pair<const CollectiveAlgorithm*, std::shared_ptr<const Connected>>> connected_;
 };

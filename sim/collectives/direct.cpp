@@ -1,0 +1,93 @@
+// Direct: every member sends to every other at once, V/N each where all get a shard, V/N^2 in an all-to-all. One flow for
+// all pairs of a unit and one for all pairs between units: with routes fixed, no order of the transfers beats the most
+// loaded link. Shift: every member sends V to the next one.
+#include "sim/collectives/algorithms.hpp"
+
+namespace lockstep::network {
+namespace {
+
+/// About two million links on the pairs' routes; beyond, hierarchical algorithms serve.
+constexpr std::int64_t most_pairs = 350'000;
+
+enum Slot : std::int32_t { inside_units, between_units, slot_count };
+
+class Direct final : public CollectiveAlgorithm {
+ public:
+  std::string_view name() const override { return "direct"; }
+
+  bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const override {
+    if (!without_torus(cluster, groups)) return false;
+    const bool few_pairs = std::int64_t{groups.members} * (groups.members - 1) <= most_pairs;
+    switch (kind) {
+      case CollectiveKind::all_to_all: return few_pairs || groups.local == 0;  // nothing else serves irregular groups
+      case CollectiveKind::all_gather:
+      case CollectiveKind::reduce_scatter:
+      case CollectiveKind::all_reduce: return few_pairs;
+      case CollectiveKind::broadcast:
+      case CollectiveKind::reduce:
+      case CollectiveKind::point_to_point: return false;
+    }
+    return false;
+  }
+
+  std::int32_t slots(const Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override { return slot_count; }
+
+  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group, const GroupStructure& /*groups*/) const override {
+    Flow inside{inside_units, {}}, between{between_units, {}};
+    for (const auto from : group.members) {
+      for (const auto to : group.members) append_route(cluster, from, to, cluster.unit_of(from) == cluster.unit_of(to) ? inside.links : between.links);
+    }
+    std::vector<Flow> flows;
+    if (!inside.links.empty()) flows.push_back(std::move(inside));
+    if (!between.links.empty()) flows.push_back(std::move(between));
+    return flows;
+  }
+
+  std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& /*cluster*/, const GroupStructure& groups,
+                          const Protocol& protocol) const override {
+    double to_each = carried(full_size, protocol) / groups.members;
+    if (kind == CollectiveKind::all_to_all) to_each /= groups.members;
+    const auto step = groups.units == 1 ? local_step(groups, protocol) : remote_step(groups, protocol);
+    std::vector<Phase> phases(kind == CollectiveKind::all_reduce ? 2 : 1, {step, std::vector<double>(slot_count, to_each)});
+    phases.front().latency += protocol.launch;
+    return phases;
+  }
+};
+
+class Shift final : public CollectiveAlgorithm {
+ public:
+  std::string_view name() const override { return "shift"; }
+
+  bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const override {
+    return kind == CollectiveKind::point_to_point && (!cluster.unit_is_torus() || groups.units > 1);
+  }
+
+  std::int32_t slots(const Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override { return 1; }
+
+  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group, const GroupStructure& /*groups*/) const override {
+    Flow flow{0, {}};
+    const auto& members = group.members;
+    for (std::size_t i = 0; i < members.size(); ++i) append_route(cluster, members[i], members[(i + 1) % members.size()], flow.links);
+    return {flow};
+  }
+
+  std::vector<Phase> plan(CollectiveKind /*kind*/, Bytes full_size, const Cluster& /*cluster*/, const GroupStructure& groups,
+                          const Protocol& protocol) const override {
+    const auto step = groups.units == 1 ? local_step(groups, protocol) : remote_step(groups, protocol);
+    return {{protocol.launch + step, {carried(full_size, protocol)}}};
+  }
+};
+
+}  // namespace
+
+const CollectiveAlgorithm& direct() {
+  static const Direct algorithm;
+  return algorithm;
+}
+
+const CollectiveAlgorithm& shift() {
+  static const Shift algorithm;
+  return algorithm;
+}
+
+}  // namespace lockstep::network

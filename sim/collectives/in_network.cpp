@@ -1,0 +1,111 @@
+// Switches that add up and copy (NVLink SHARP in a node, SHARP in a fabric). The links of the routes from one member to
+// all others are a tree, which carries V down once for a broadcast; the links of the ways back carry V up once for a
+// reduction. Across units each local member has a tree for its 1/g of the data, and while that runs, members of a unit
+// exchange their parts. All is pipelined: one phase.
+#include <algorithm>
+
+#include "sim/collectives/algorithms.hpp"
+
+namespace lockstep::network {
+namespace {
+
+/// Trees between units (or, in a lone unit, over its members); ports of the members of each unit.
+enum Slot : std::int32_t { from_root, to_root, out_of_members, into_members, slot_count };
+
+/// The links of a number of routes, once each.
+std::vector<LinkId> union_of(std::vector<LinkId> links) {
+  std::sort(links.begin(), links.end());
+  links.erase(std::unique(links.begin(), links.end()), links.end());
+  return links;
+}
+
+void add_tree(const Cluster& cluster, const std::vector<DeviceId>& members, std::vector<Flow>& flows) {
+  Flow down{from_root, {}}, up{to_root, {}};
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    append_route(cluster, members.front(), members[i], down.links);
+    append_route(cluster, members[i], members.front(), up.links);
+  }
+  for (auto* flow : {&down, &up}) flows.push_back({flow->slot, union_of(std::move(flow->links))});
+}
+
+void add_ports(const Cluster& cluster, const std::vector<DeviceId>& members, std::vector<Flow>& flows) {
+  Flow out{out_of_members, {}}, in{into_members, {}};
+  for (const auto from : members) {
+    for (const auto to : members) {
+      if (from == to) continue;
+      const auto route = cluster.route(from, to);
+      out.links.push_back(route.front());
+      in.links.push_back(route.back());
+    }
+  }
+  for (auto* flow : {&out, &in}) flows.push_back({flow->slot, union_of(std::move(flow->links))});
+}
+
+class InNetwork final : public CollectiveAlgorithm {
+ public:
+  std::string_view name() const override { return "in-network"; }
+
+  bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const override {
+    if (cluster.node_spec() == nullptr || kind == CollectiveKind::all_to_all || kind == CollectiveKind::point_to_point) return false;
+    if (cluster.node_spec()->scale_up != NodeSpec::ScaleUp::network_switch) return false;
+    if (groups.units == 1) return cluster.node_spec()->in_network_reduction;
+    const bool reduces_across = cluster.fabric_spec() != nullptr && cluster.fabric_spec()->in_network_reduction && groups.local > 0;
+    return reduces_across && kind != CollectiveKind::all_gather && kind != CollectiveKind::reduce_scatter;
+  }
+
+  std::int32_t slots(const Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override { return slot_count; }
+
+  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group, const GroupStructure& groups) const override {
+    std::vector<Flow> flows;
+    if (groups.units == 1) {
+      add_tree(cluster, group.members, flows);
+    } else {
+      for (std::size_t local = 0; local < group.units.front().size(); ++local) {
+        std::vector<DeviceId> members;
+        for (const auto& unit : group.units) members.push_back(unit[local]);
+        add_tree(cluster, members, flows);
+      }
+    }
+    for (const auto& unit : group.units) {
+      if (unit.size() > 1) add_ports(cluster, unit, flows);
+    }
+    return flows;
+  }
+
+  std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& cluster, const GroupStructure& groups,
+                          const Protocol& protocol) const override {
+    Phase phase{protocol.launch, std::vector<double>(slot_count, 0.0)};
+    auto& bytes = phase.slot_bytes;
+    const double v = carried(full_size, protocol);
+    const bool reduces = kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce;
+    const bool copies = kind == CollectiveKind::all_reduce || kind == CollectiveKind::broadcast;
+    if (groups.units == 1) {
+      phase.latency += local_step(groups, protocol) * (reduces && copies ? 2.0 : 1.0);
+      const double counted = v / cluster.node_spec()->in_network_efficiency;
+      const double shard = counted / groups.members;
+      if (copies) bytes[from_root] = counted;
+      if (reduces) bytes[to_root] = counted;
+      if (kind == CollectiveKind::all_gather) bytes[out_of_members] = shard, bytes[into_members] = counted - shard;
+      if (kind == CollectiveKind::reduce_scatter) bytes[out_of_members] = counted - shard, bytes[into_members] = shard;
+      return {phase};
+    }
+    const double ways = reduces && copies ? 2 : 1;
+    phase.latency += ways * remote_step(groups, protocol);
+    if (copies) bytes[from_root] = v / groups.local;
+    if (reduces) bytes[to_root] = v / groups.local;
+    if (groups.local > 1) {
+      phase.latency += 2.0 * local_step(groups, protocol);
+      bytes[out_of_members] = bytes[into_members] = 2 * v * (groups.local - 1) / groups.local;  // scattered, then gathered
+    }
+    return {phase};
+  }
+};
+
+}  // namespace
+
+const CollectiveAlgorithm& in_network() {
+  static const InNetwork algorithm;
+  return algorithm;
+}
+
+}  // namespace lockstep::network

@@ -1,0 +1,112 @@
+// Rings through all members: a shard goes round in N - 1 steps, and every hop carries V (N-1)/N of its ring's share.
+// Between units every NIC has a ring of its own. Ring r enters a unit at rail r, passes all its members and leaves by the
+// rail before; the next unit is passed the other way, so that each crossing between units stays on one rail.
+#include <algorithm>
+
+#include "sim/collectives/algorithms.hpp"
+
+namespace lockstep::network {
+namespace {
+
+using Order = std::vector<DeviceId>;
+
+bool full_mesh(const Cluster& cluster) {
+  return cluster.node_spec() != nullptr && cluster.node_spec()->scale_up == NodeSpec::ScaleUp::full_mesh;
+}
+
+/// Pairs of opposite rings on a full mesh that share no link (Walecki): one member stays, the others zigzag round a circle.
+int ring_pairs(int members) { return (members - 1) / 2; }
+
+Order zigzag(const Order& members, int pair) {
+  const int circle = static_cast<int>(members.size()) - 1;
+  Order order{members.back()};
+  for (int k = 0; k < circle; ++k) {
+    const int at = (pair + (k % 2 == 1 ? (k + 1) / 2 : circle - k / 2)) % circle;
+    order.push_back(members[static_cast<std::size_t>(at)]);
+  }
+  return order;
+}
+
+std::vector<Order> rings_of_a_unit(const Cluster& cluster, const Order& members) {
+  if (!full_mesh(cluster) || members.size() < 3) return {members};
+  std::vector<Order> rings;
+  for (int pair = 0; pair < ring_pairs(static_cast<int>(members.size())); ++pair) {
+    rings.push_back(zigzag(members, pair));
+    rings.emplace_back(rings.back().rbegin(), rings.back().rend());
+  }
+  return rings;
+}
+
+Order through_units(const std::vector<Order>& units, std::size_t start) {
+  Order order;
+  bool forward = true;
+  for (const auto& unit : units) {
+    const std::size_t g = unit.size();
+    for (std::size_t i = 0; i < g; ++i) order.push_back(unit[(start + (forward ? i : g - 1 + g - i)) % g]);
+    forward = !forward;
+  }
+  return order;
+}
+
+std::vector<LinkId> around(const Cluster& cluster, const Order& order) {
+  std::vector<LinkId> links;
+  for (std::size_t i = 0; i < order.size(); ++i) append_route(cluster, order[i], order[(i + 1) % order.size()], links);
+  return links;
+}
+
+class Ring final : public CollectiveAlgorithm {
+ public:
+  std::string_view name() const override { return "ring"; }
+
+  bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const override {
+    return without_torus(cluster, groups) && kind != CollectiveKind::all_to_all && kind != CollectiveKind::point_to_point;
+  }
+
+  std::int32_t slots(const Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override { return 1; }
+
+  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group, const GroupStructure& groups) const override {
+    std::vector<Order> rings;
+    if (groups.units == 1) {
+      rings = rings_of_a_unit(cluster, group.units.front());
+    } else {
+      for (const auto start : rail_starts(cluster, group, groups)) rings.push_back(through_units(group.units, start));
+    }
+    std::vector<Flow> flows;
+    for (const auto& order : rings) flows.push_back({0, around(cluster, order)});
+    return flows;
+  }
+
+  std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& cluster, const GroupStructure& groups,
+                          const Protocol& protocol) const override {
+    const double n = groups.members;
+    const double share = carried(full_size, protocol) / rings(cluster, groups);
+    const bool whole = kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce;
+    Phase pass{latency(groups, protocol), {whole ? share : share * (n - 1) / n}};
+    std::vector<Phase> phases(kind == CollectiveKind::all_reduce ? 2 : 1, pass);
+    phases.front().latency += protocol.launch;
+    return phases;
+  }
+
+ private:
+  static int rings(const Cluster& cluster, const GroupStructure& groups) {
+    if (groups.units > 1) return groups.rails;
+    return full_mesh(cluster) ? std::max(1, 2 * ring_pairs(groups.members)) : 1;
+  }
+
+  /// N - 1 steps, of which as many as possible lead from unit to unit.
+  static Seconds latency(const GroupStructure& groups, const Protocol& protocol) {
+    const int steps = groups.members - 1;
+    const int remote = groups.units == 1 ? 0 : std::min(groups.units, steps);
+    return static_cast<double>(steps - remote) * local_step(groups, protocol) + static_cast<double>(remote) * protocol.remote_step +
+           groups.around * (static_cast<double>(remote) / groups.units);
+  }
+};
+
+}  // namespace
+
+const CollectiveAlgorithm& ring() {
+  static const Ring algorithm;
+  return algorithm;
+}
+
+}  // namespace lockstep::network
