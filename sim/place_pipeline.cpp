@@ -30,7 +30,7 @@ std::string key_of(const std::string& about) {
 /// One block in one microbatch: its compute and the communication that its next step waits for, one after the other.
 StageTimes time_of(const DerivedBlock& block, const Mesh& mesh, const ComputeRates& rates) {
   const auto time = [&](const BlockStep& step) {
-    if (step.given_time) return step.stream.empty() ? *step.given_time : Seconds(0);
+    if (step.given_time) return step.stream.empty() || step.kind == BlockStep::Kind::collective ? *step.given_time : Seconds(0);
     if (step.kind == BlockStep::Kind::compute) return compute_time(rates, step.flops, step.traffic);
     return step.role == CollectiveRole::activation ? cost(step.collective, mesh.dimensions(step.axes), step.full_size) : Seconds(0);
   };
@@ -108,7 +108,9 @@ StepPipeline place_pipeline(const Scenario& scenario, const Preparation& prepara
   if (!spec.file.empty()) pipeline.order = read_order(scenario, ranks);
   const auto* schedule = find_schedule(spec.schedule);
   const auto chunks = spec.file.empty() ? spec.chunks.value_or(schedule->usual_chunks) : pipeline.order.shape.chunks;
-  const auto split = split_layers(preparation.order, ranks * chunks, spec.layers);
+  // Replayed layers have their own times, but all are layers.
+  const auto layers = scenario.replay ? std::vector<int>(preparation.order.size(), 0) : preparation.order;
+  const auto split = split_layers(layers, ranks * chunks, spec.layers);
   if (!split.what.empty()) refuse(scenario, spec.layers.empty() ? "parallel.pipeline" : "pipeline.layers", split.what, split.expected);
   pipeline.first_block = split.first_block;
   pipeline.times.stages = times_of_stages(preparation, split.first_block, rates_of(scenario));

@@ -85,6 +85,11 @@ void refuse_change_between_layers(const BlockSequence& blocks, const Plan& plan)
 
 /// Plan and derived blocks for given axis sizes; needs no placement.
 void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& requests, Preparation& preparation) {
+  if (scenario.replay) {
+    preparation.blocks = scenario.replay->kinds;
+    preparation.order = scenario.replay->order;
+    return;
+  }
   const auto blocks = blocks_of(scenario.model);
   auto sizes = sizes_of(scenario.model, scenario.batch.sequences / scenario.batch.microbatches, scenario.batch.sequence_length);
   for (const auto& request : requests) {
@@ -120,7 +125,7 @@ Seconds communication_cost(const Preparation& preparation, const Mesh& mesh) {
     const auto& block = preparation.blocks[static_cast<std::size_t>(kind)];
     for (const auto* steps : {&block.forward, &block.backward}) {
       for (const auto& step : *steps) {
-        if (step.kind == BlockStep::Kind::collective) add(step.collective, step.axes, step.full_size);
+        if (step.kind == BlockStep::Kind::collective && !step.given_time) add(step.collective, step.axes, step.full_size);
       }
     }
     for (const auto& update : block.weights) {

@@ -45,10 +45,12 @@ Metrics measure(const Scenario& scenario, const Preparation& preparation, const 
   metrics.step_time = timeline.makespan();
   metrics.chips = preparation.cluster->devices();
   metrics.tokens = scenario.batch.sequences * scenario.batch.sequence_length;
-  metrics.parameters = count_parameters(scenario.model).total();
   metrics.peak = rates_of(scenario).flops;
-  const double forward = forward_flops_per_token(scenario.model, scenario.batch.sequence_length, scenario.training.causal_attention);
-  metrics.model_flops = Flops(3 * forward * static_cast<double>(metrics.tokens));
+  if (!scenario.replay) {
+    metrics.parameters = count_parameters(scenario.model).total();
+    const double forward = forward_flops_per_token(scenario.model, scenario.batch.sequence_length, scenario.training.causal_attention);
+    metrics.model_flops = Flops(3 * forward * static_cast<double>(metrics.tokens));
+  }
   Flops of_a_rank_of_each_stage(0);
   for (OpId id = 0; id < step.size(); ++id) of_a_rank_of_each_stage += step.op(id).flops;
   metrics.executed_flops = of_a_rank_of_each_stage * (static_cast<double>(metrics.chips) / static_cast<double>(step.held.size()));

@@ -41,14 +41,22 @@ class StepBuilder {
   using PartOfMicrobatch = std::pair<std::int32_t, std::int32_t>;  ///< schedule's stage, microbatch
 
   void run_cell(std::int32_t stage, const PipelineCell& cell) {
-    auto first = begin(cell.first, stage, cell.second ? 2 * pairs_ + 1 : 0);
+    const bool as_they_come = cell.second && writer_.kind(0).pair_turns.empty();
+    auto first = begin(cell.first, stage, as_they_come ? 2 * pairs_ + 1 : 0);
     if (!cell.second) {
       while (!first.ended()) advance(first);
       end(first);
       return;
     }
+    auto second = begin(*cell.second, stage, as_they_come ? 2 * pairs_++ + 2 : 0);
+    if (!as_they_come) {
+      // Issued as one: it starts when the inputs of both halves are there.
+      const auto of_first = first.carried.ops;
+      merge(first.carried.ops, second.carried.ops);
+      merge(second.carried.ops, of_first);
+      while (!first.ended() && !second.ended()) first.forward() ? take_turns(first, second) : take_turns(second, first);
+    }
     // Neither half waits for the other; in turns, as far through its blocks as the other.
-    auto second = begin(*cell.second, stage, 2 * pairs_++ + 2);
     while (!first.ended() || !second.ended()) {
       const bool behind = std::int64_t{first.done} * second.blocks <= std::int64_t{second.done} * first.blocks;
       advance(second.ended() || (behind && !first.ended()) ? first : second);
@@ -77,29 +85,59 @@ class StepBuilder {
 
   /// The next block of the pass.
   void advance(Running& running) {
-    const bool forward = running.forward();
-    const int within = forward ? running.done : running.blocks - 1 - running.done;
+    enter(running);
+    write(running, steps_of(running));
+    leave(running);
+  }
+
+  /// The next block of both halves of a pair, step by step.
+  void take_turns(Running& forward, Running& backward) {
+    enter(forward);
+    enter(backward);
+    const auto of_backward = steps_of(backward);
+    for (const auto& turn : writer_.kind(forward.place.block).pair_turns) {
+      const auto step = static_cast<std::size_t>(turn.step);
+      if (!turn.forward && !of_backward[step]) continue;
+      std::vector<bool> only(turn.forward ? steps_of(forward).size() : of_backward.size(), false);
+      only[step] = true;
+      write(turn.forward ? forward : backward, only);
+    }
+    leave(forward);
+    leave(backward);
+  }
+
+  static void enter(Running& running) {
+    running.place.block = running.first + (running.forward() ? running.done : running.blocks - 1 - running.done);
     ++running.done;
-    running.place.block = running.first + within;
+  }
+
+  void write(const Running& running, const std::vector<bool>& steps) {
+    const bool needs_weights = running.action.work != PipelineWork::weight_gradient;
+    expand(running.place, running.forward() ? StepPass::forward : StepPass::backward, running.carried, steps, needs_weights, vertices_of(running));
+  }
+
+  void leave(Running& running) {
     const auto& kind = writer_.kind(running.place.block);
-    const PartOfMicrobatch part{running.action.stage, running.action.microbatch};
-    auto& own_forward = forwards_.at(part)[static_cast<std::size_t>(within)];
-    if (forward) {
-      const auto all = std::vector<bool>(kind.forward.size(), true);
-      expand(running.place, StepPass::forward, running.carried, all, true, own_forward);
-      running.carried = handover(own_forward, kind.output_steps);
+    const auto& vertices = vertices_of(running);
+    if (running.forward()) {
+      running.carried = handover(vertices, kind.output_steps);
       return;
     }
-    auto& backward = backwards_.at(part)[static_cast<std::size_t>(within)];
-    const auto steps = steps_of(running);
-    expand(running.place, StepPass::backward, running.carried, steps, running.action.work != PipelineWork::weight_gradient, backward);
-    hold_activations(running.place.block, own_forward, backward, steps);
-    if (running.action.work != PipelineWork::weight_gradient) running.carried = handover(backward, kind.input_gradient_steps);
-    if (running.action.work != PipelineWork::input_gradient) gradients_.take(running.place, backward);
+    hold_activations(running.place.block, vertices_of(running, forwards_), vertices, steps_of(running));
+    if (running.action.work != PipelineWork::weight_gradient) running.carried = handover(vertices, kind.input_gradient_steps);
+    if (running.action.work != PipelineWork::input_gradient) gradients_.take(running.place, vertices);
+  }
+
+  /// Of the block where the pass is.
+  PassVertices& vertices_of(const Running& running) { return vertices_of(running, running.forward() ? forwards_ : backwards_); }
+  static PassVertices& vertices_of(const Running& running, std::map<PartOfMicrobatch, std::vector<PassVertices>>& passes) {
+    return passes.at({running.action.stage, running.action.microbatch})[static_cast<std::size_t>(running.place.block - running.first)];
   }
 
   [[nodiscard]] std::vector<bool> steps_of(const Running& running) const {
-    if (running.action.work == PipelineWork::backward) return std::vector<bool>(writer_.kind(running.place.block).backward.size(), true);
+    const auto& kind = writer_.kind(running.place.block);
+    if (running.forward()) return std::vector<bool>(kind.forward.size(), true);
+    if (running.action.work == PipelineWork::backward) return std::vector<bool>(kind.backward.size(), true);
     auto steps = writer_.waited_for_by_input_gradient(running.place.block);
     if (running.action.work == PipelineWork::weight_gradient) steps.flip();
     return steps;

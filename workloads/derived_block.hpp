@@ -61,6 +61,12 @@ struct TiedGradient {
   int step;
 };
 
+/// A step of one of the two passes that an overlapped pair runs side by side.
+struct PairTurn {
+  bool forward;
+  int step;
+};
+
 struct DerivedBlock {
   std::string name;
   std::vector<BlockStep> forward;
@@ -70,6 +76,9 @@ struct DerivedBlock {
   Bytes input_bytes{0};                  ///< the block's input as it arrives, on one rank
   std::vector<WeightUpdate> weights;
   std::vector<TiedGradient> tied_gradients;
+  /// How a forward and a backward of such blocks share the compute stream in an overlapped pair: all steps of both,
+  /// in order; the pair starts when the inputs of both are there. Empty: each pass has its own order, and whichever is ready goes on.
+  std::vector<PairTurn> pair_turns;
   [[nodiscard]] std::string to_string() const;  ///< the derivation as the book would write it
 };
 

@@ -1,3 +1,4 @@
+#include "sim/core/quantity_text.hpp"
 #include "workloads/derived_block.hpp"
 
 namespace lockstep {
@@ -10,7 +11,9 @@ std::string cost_and_reason(Bytes full_size, const std::string& reason) {
 void print(std::string& text, const char* title, const std::vector<BlockStep>& steps) {
   text += std::string("  ") + title + "\n";
   for (const auto& step : steps) {
-    if (step.kind == BlockStep::Kind::compute) {
+    if (step.given_time) {
+      text += "    " + step.name + ": " + format(*step.given_time) + (step.stream.empty() ? "" : " on " + step.stream) + "\n";
+    } else if (step.kind == BlockStep::Kind::compute) {
       text += "    " + step.name + ": " + step.detail + "\n";
     } else {
       text += "    " + std::string(book_name(step.collective)) + "_" + subscript(step.axes) + ": " + step.detail +

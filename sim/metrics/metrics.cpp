@@ -40,12 +40,14 @@ Breakdown breakdown_of(const Program& program, const Timeline& timeline, std::in
 }
 
 std::vector<CommunicationUse> communication_of(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank) {
-  std::map<std::pair<std::string, CollectiveKind>, CommunicationUse> uses;
+  std::map<std::pair<std::string, std::optional<CollectiveKind>>, CommunicationUse> uses;
   auto use_of = [&](std::int32_t op) -> CommunicationUse& {
     const auto& vertex = step.op(program.ops[static_cast<std::size_t>(op)].vertex);
-    auto& use = uses[{joined(vertex.axes), vertex.collective}];
-    use.axis = joined(vertex.axes);
-    use.kind = vertex.collective;
+    const auto axis = vertex.given_time ? vertex.stream : joined(vertex.axes);
+    const auto kind = vertex.given_time ? std::nullopt : std::optional(vertex.collective);
+    auto& use = uses[{axis, kind}];
+    use.axis = axis;
+    use.kind = kind;
     return use;
   };
   for (std::int32_t op = 0; op < timeline.ops(); ++op) {

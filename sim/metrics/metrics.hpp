@@ -1,6 +1,7 @@
 #pragma once
 /// What a timeline means. Definitions: docs/models/metrics.md.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,8 @@ struct Breakdown {
 
 /// One rank's communication of one kind on one set of mesh axes.
 struct CommunicationUse {
-  std::string axis;  ///< "fsdp", "fsdp+tensor"
-  CollectiveKind kind;
+  std::string axis;  ///< "fsdp", "fsdp+tensor"; of replayed operations the stream
+  std::optional<CollectiveKind> kind;  ///< none: replayed, known only by its time
   std::int64_t count = 0;
   Bytes full_size{0};  ///< of all of them together
   Seconds busy{0};     ///< sum of their spans

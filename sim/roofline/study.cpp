@@ -131,6 +131,9 @@ Estimate estimate_one_rank(const Scenario& scenario, const Preparation& preparat
 }
 
 RooflineStudy study_roofline(const Scenario& scenario, spdlog::logger& log, const std::function<void(std::string_view, double)>& progress) {
+  if (scenario.replay) {
+    throw ConfigError({{scenario.where("model.replay"), "model.replay", "replayed operations have no FLOPs and no bytes to draw a roofline of", "a model by its shape"}});
+  }
   RooflineStudy study;
   const auto axes = long_axes(scenario);
   study.balance = balance_of(scenario.cluster.chip, scenario.training.precision);

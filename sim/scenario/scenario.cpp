@@ -64,6 +64,12 @@ class Reader {
     const auto view = require(root_, "model", expected);
     if (!view.exists()) return;
     if (view.is_map()) {
+      if (const auto replay = view["replay"]; replay.exists()) {
+        scenario_.model.name = "replay of measured operations";
+        scenario_.replay = read_replay(note(replay));
+        view.refuse_unknown_keys();
+        return;
+      }
       scenario_.model = read_model(view, "inline");
       return;
     }
@@ -230,6 +236,7 @@ class Reader {
   void plan() {
     const auto view = optional(root_, "plan");
     if (!view.exists() || !view.expect_map("shardings of activations, weights, gradients, optimizer")) return;
+    if (scenario_.replay) return view.problem("replayed operations have no tensors", "no plan beside model.replay");
     AxisNames axes;
     for (const auto& request : scenario_.mesh) {
       if (request.name != "pipeline") axes.push_back(request.name);  // it splits the model, not its arrays

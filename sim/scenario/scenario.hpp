@@ -17,6 +17,7 @@
 #include "workloads/derived_block.hpp"
 #include "workloads/model.hpp"
 #include "workloads/plan.hpp"
+#include "workloads/replay_model.hpp"
 
 namespace lockstep {
 
@@ -46,7 +47,8 @@ struct PipelineSpec {
 
 struct Scenario {
   std::string name;  ///< the file's stem
-  Model model;
+  Model model;                        ///< only its name where steps are replayed
+  std::optional<ReplayModel> replay;  ///< instead of a model: measured operations
   TorusSpec cluster;
   std::vector<AxisRequest> mesh;  ///< logical axes, innermost first
   Parallel parallel;              ///< sizes are the mesh's; zero and sequence_parallel are read here

@@ -24,7 +24,7 @@ Json memory(const MemoryUse& value) {
 Json communication(const std::vector<CommunicationUse>& uses) {
   Json list = Json::array();
   for (const auto& use : uses) {
-    list.push_back({{"axis", use.axis}, {"kind", std::string(name(use.kind))}, {"count", use.count},
+    list.push_back({{"axis", use.axis}, {"kind", use.kind ? Json(name(*use.kind)) : Json()}, {"count", use.count},
                     {"full_size_bytes", use.full_size.value()}, {"busy_s", use.busy.value()}, {"exposed_s", use.exposed.value()}});
   }
   return list;
@@ -96,6 +96,7 @@ std::string result_json(const Scenario& scenario, const Simulation& simulation, 
   const auto& metrics = simulation.metrics;
   const auto& engine = simulation.run.statistics;
   const double chips = static_cast<double>(metrics.chips);
+  const auto if_known = [&](double value) { return scenario.replay ? Json() : Json(value); };  // replayed operations have no FLOPs
   Json result;
   result["scenario"] = scenario.name;
   result["model"] = scenario.model.name;
@@ -104,14 +105,14 @@ std::string result_json(const Scenario& scenario, const Simulation& simulation, 
   result["tokens_per_step"] = metrics.tokens;
   result["tokens_per_s"] = metrics.tokens_per_second();
   result["tokens_per_s_per_chip"] = metrics.tokens_per_second() / chips;
-  result["model_flops_per_step"] = metrics.model_flops.value();
-  result["mfu"] = metrics.mfu();
-  result["hfu"] = metrics.hfu();
+  result["model_flops_per_step"] = if_known(metrics.model_flops.value());
+  result["mfu"] = if_known(metrics.mfu());
+  result["hfu"] = if_known(metrics.hfu());
   result["mfu_convention"] = std::string("model FLOPs without recomputation; attention ") +
                              (scenario.training.causal_attention ? "halved (causal)" : "in full");
-  result["tflops_per_chip"] = metrics.model_flops.value() / metrics.step_time.value() / chips / 1e12;
+  result["tflops_per_chip"] = if_known(metrics.model_flops.value() / metrics.step_time.value() / chips / 1e12);
   result["chips"] = metrics.chips;
-  result["params"] = metrics.parameters;
+  result["params"] = scenario.replay ? Json() : Json(metrics.parameters);
   result["mesh"] = mesh(simulation.preparation);
   result["critical_rank"] = simulation.rank;
   result["breakdown"] = breakdown(metrics.breakdown);

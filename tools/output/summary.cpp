@@ -26,6 +26,8 @@ std::string mesh_text(const Mesh& mesh) {
   return text;
 }
 
+std::string what_communicates(const CommunicationUse& use) { return use.axis + (use.kind ? " " + std::string(name(*use.kind)) : std::string()); }
+
 /// One line that says what limits the step: the roofline's view (busy time of each mesh axis against compute),
 /// then what of the communication could not hide.
 std::string bound(const Metrics& metrics) {
@@ -47,7 +49,7 @@ std::string bound(const Metrics& metrics) {
   }
   const double exposed = parts.exposed_comm / metrics.step_time;
   if (exposed > 0.01) {
-    text += "; " + percent(exposed) + " of the step is exposed communication, most of it " + most_exposed->axis + " " + std::string(name(most_exposed->kind));
+    text += "; " + percent(exposed) + " of the step is exposed communication, most of it " + what_communicates(*most_exposed);
   }
   return text;
 }
@@ -107,13 +109,13 @@ std::string summary(const Scenario& scenario, const Simulation& simulation) {
   const auto& metrics = simulation.metrics;
   const auto& cluster = *simulation.preparation.cluster;
   const double chips = static_cast<double>(metrics.chips);
-  std::string text = scenario.name + ": " + scenario.model.name + ", " + fixed(static_cast<double>(metrics.parameters) / 1e9, 2) +
-                     "e9 parameters, on " + with_separators(chips) + " " + cluster.chip().name + " (" + shape_text(cluster) + "), " +
+  const bool known = !scenario.replay;  // parameters and FLOPs
+  std::string text = scenario.name + ": " + scenario.model.name + ", " + (known ? fixed(static_cast<double>(metrics.parameters) / 1e9, 2) + "e9 parameters, " : "") + "on " + with_separators(chips) + " " + cluster.chip().name + " (" + shape_text(cluster) + "), " +
                      with_separators(static_cast<double>(metrics.tokens)) + " tokens a step, " + std::string(name(scenario.time_model)) + " rates\n";
   text += mesh_text(*simulation.preparation.mesh) + "\n";
-  text += "step time " + format(metrics.step_time) + "   MFU " + percent(metrics.mfu()) + "   " +
+  text += "step time " + format(metrics.step_time) + "   MFU " + (known ? percent(metrics.mfu()) : "-") + "   " +
           with_separators(metrics.tokens_per_second()) + " tokens/s   " +
-          fixed(metrics.model_flops.value() / metrics.step_time.value() / chips / 1e12, 1) + " TFLOP/s a chip\n";
+          (known ? fixed(metrics.model_flops.value() / metrics.step_time.value() / chips / 1e12, 1) : "-") + " TFLOP/s a chip\n";
   text += bound(metrics) + "\n\n";
 
   const auto critical = static_cast<std::size_t>(metrics.critical_rank);
@@ -128,7 +130,7 @@ std::string summary(const Scenario& scenario, const Simulation& simulation) {
   if (!metrics.communication.empty()) {
     Table uses({"communication", "count", "bytes (full)", "busy", "exposed"});
     for (const auto& use : metrics.communication) {
-      uses.add({use.axis + " " + std::string(name(use.kind)), std::to_string(use.count), format(use.full_size), format(use.busy), format(use.exposed)});
+      uses.add({what_communicates(use), std::to_string(use.count), format(use.full_size), format(use.busy), format(use.exposed)});
     }
     text += uses.to_string() + "\n";
   }

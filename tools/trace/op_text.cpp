@@ -62,23 +62,24 @@ void OpText::append(std::string& out, std::int32_t op) {
   const auto& lowered = program_.ops[static_cast<std::size_t>(op)];
   const auto& vertex = step_.op(lowered.vertex);
   const bool collective = vertex.kind == StepOp::Kind::collective;
+  const bool measured = vertex.given_time.has_value();
   out += "\"name\":";
   append_json(out, name(op));
-  append_pair(out, "cat", collective ? "comm," + joined(vertex.axes, ",") : std::string("compute"));
+  append_pair(out, "cat", collective ? "comm," + (measured ? vertex.stream : joined(vertex.axes, ",")) : std::string("compute"));
   append_pair(out, "cname", colour(lowered, vertex.pass));
   out += ",\"args\":{\"op\":";
   append_json(out, std::int64_t{op});
-  append_pair(out, "kind", collective ? lockstep::name(vertex.collective) : std::string_view("compute"));
+  append_pair(out, "kind", !collective ? std::string_view("compute") : measured ? std::string_view("measured") : lockstep::name(vertex.collective));
   append_pair(out, "pass", lockstep::name(vertex.pass));
   append_pair(out, "layer", step_.block_names[static_cast<std::size_t>(vertex.block)]);
   append_pair(out, "microbatch", std::int64_t{vertex.microbatch});
   append_pair(out, "detail", vertex.detail);
-  if (collective) {
+  if (collective && !measured) {
     append_pair(out, "reason", vertex.reason);
     append_pair(out, "axes", joined(vertex.axes, "+"));
     append_pair(out, "full_size_bytes", vertex.full_size.value());
     append_pair(out, "algorithm", algorithm(lowered, vertex));
-  } else {
+  } else if (!measured) {
     append_pair(out, "flops", vertex.flops.value());
   }
   out += '}';
