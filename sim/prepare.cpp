@@ -90,6 +90,10 @@ void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& reque
     preparation.order = scenario.replay->order;
     return;
   }
+  const bool tensor_parallel = sizes_in(requests, scenario.parallel).tensor > 1;
+  if (const auto why = why_not_expanded(scenario.model, scenario.batch.sequence_length, tensor_parallel); !why.what.empty()) {
+    refuse(scenario, "model", why.what, why.expected);
+  }
   const auto blocks = blocks_of(scenario.model);
   auto sizes = sizes_of(scenario.model, scenario.batch.sequences / scenario.batch.microbatches, scenario.batch.sequence_length);
   for (const auto& request : requests) {

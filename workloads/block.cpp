@@ -89,7 +89,28 @@ Block head(const Model& model) {
 const BlockTensor& Block::activation(const std::string& wanted) const { return named(activations, wanted); }
 const BlockTensor& Block::weight(const std::string& wanted) const { return named(weights, wanted); }
 
+NotExpanded why_not_expanded(const Model& model, std::int64_t sequence_length, bool tensor_parallel) {
+  const std::string dense = "a model of equal dense layers, such as llama-3-70b";
+  if (model.latent) return {"latent attention is not simulated yet", dense};
+  if (model.experts) return {"experts are not simulated yet", dense};
+  if (model.mtp_modules > 0) return {"multi-token prediction is not simulated yet", dense};
+  std::int64_t shortest = sequence_length;
+  for (const LayerKind& kind : model.layer_kinds) {
+    if (kind.reach != AttentionReach::full) shortest = std::min(shortest, kind.span);
+  }
+  if (shortest < sequence_length) {
+    return {"attention over windows of " + std::to_string(shortest) + " tokens is not simulated yet",
+            "a sequence_length within the window, or the model without it"};
+  }
+  if (model.parallel_residual && tensor_parallel) {
+    return {"attention and MLP beside each other are simulated one after the other, with twice their tensor-parallel communication",
+            "parallel.tensor 1, or another model"};
+  }
+  return {};
+}
+
 BlockSequence blocks_of(const Model& model) {
+  if (model.latent || model.experts) throw InternalError("blocks of a model that they cannot express");
   BlockSequence sequence;
   const auto layers = static_cast<std::size_t>(model.layers);
   if (!model.attention || model.vocabulary == 0) {

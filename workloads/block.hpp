@@ -53,7 +53,15 @@ struct BlockSequence {
   std::vector<Block> kinds;
   std::vector<int> order;  ///< indices into kinds, forward order
 };
+/// Only for models and sequences without a reason in why_not_expanded.
 [[nodiscard]] BlockSequence blocks_of(const Model& model);
+
+/// What the blocks cannot express of a model, and what would do instead; empty if all is well.
+struct NotExpanded {
+  std::string what;
+  std::string expected;
+};
+[[nodiscard]] NotExpanded why_not_expanded(const Model& model, std::int64_t sequence_length, bool tensor_parallel);
 
 /// Sizes of all dimensions for one microbatch.
 [[nodiscard]] Sizes sizes_of(const Model& model, std::int64_t sequences, std::int64_t sequence_length);

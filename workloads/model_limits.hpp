@@ -15,4 +15,9 @@ inline constexpr double most_parameters = 1e15;  ///< leaves a factor 9000 in 64
 /// Sizes that could not be read are 0 and checked no further. `place` is where the model was written.
 void complete_shape(Model& model, const YamlView& place);
 
+/// Problems at the given keys if the numbers of experts and groups contradict each other; returns whether they fit.
+/// Sizes that could not be read are 1 or more, so that nothing here divides by zero.
+bool check_experts(const Experts& experts, const YamlView& per_token, const YamlView& groups,
+                   const YamlView& groups_per_token);
+
 }  // namespace lockstep

@@ -113,7 +113,7 @@ TEST(ModelParameters, EachOptionChangesTheCountByItsOwnSize) {
   EXPECT_EQ(total_with([](Model& m) { m.norm = NormKind::layer_norm; }), 56);
   EXPECT_EQ(total_with([](Model& m) { m.norm = NormKind::none; }), -56);
   EXPECT_EQ(total_with([](Model& m) { m.norms_per_layer = 4; }), 48);
-  EXPECT_EQ(total_with([](Model& m) { m.qk_norm = true; }), 42);
+  EXPECT_EQ(total_with([](Model& m) { m.qk_norm = QkNorm::per_head; }), 42);
   EXPECT_EQ(total_with([](Model& m) { m.final_norm = false; }), -8);
   EXPECT_EQ(total_with([](Model& m) { m.gated = false, m.mlp_bias = true; }), -120 + 3 * (5 + 8));
 }
@@ -147,7 +147,7 @@ TEST(ForwardFlops, OnlyMatmulsCount) {
   dressed.qkv_bias = dressed.attention_output_bias = dressed.mlp_bias = true;
   dressed.norm = NormKind::layer_norm;
   dressed.learned_positions = 13;
-  dressed.qk_norm = true;
+  dressed.qk_norm = QkNorm::per_head;
   EXPECT_DOUBLE_EQ(forward_flops_per_token(plain, 6, false), forward_flops_per_token(dressed, 6, false));
   // 2 x 3 x (672 + 120) + 2 x 11 x 8 + 4 x 6 x 28 x 3 = 4752 + 176 + 2016.
   EXPECT_DOUBLE_EQ(forward_flops_per_token(plain, 6, false), 6944.0);
