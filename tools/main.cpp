@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
   lockstep::add_collective(app, log);
   lockstep::add_roofline(app, log);
   lockstep::add_schedule(app);
+  lockstep::add_model(app);
   try {
     if (argc > 1) refuse_unknown_command(app, argv[1]);
     app.parse(argc, argv);

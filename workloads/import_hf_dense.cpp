@@ -154,12 +154,12 @@ Model read_falcon(const HfConfig& config) {
 }
 
 constexpr std::array readers = {
-    ModelTypeReader{"falcon", read_falcon},   ModelTypeReader{"gemma", read_gemma},
-    ModelTypeReader{"gemma2", read_gemma2},   ModelTypeReader{"gemma3_text", read_gemma3_text},
-    ModelTypeReader{"gpt2", read_gpt2},       ModelTypeReader{"gpt_neox", read_gpt_neox},
-    ModelTypeReader{"llama", read_llama},     ModelTypeReader{"mistral", read_mistral},
-    ModelTypeReader{"olmo", read_olmo},       ModelTypeReader{"olmo2", read_olmo2},
-    ModelTypeReader{"phi3", read_phi3},       ModelTypeReader{"qwen2", read_qwen2},
+    ModelTypeReader{"falcon", read_falcon}, ModelTypeReader{"gemma", read_gemma},
+    ModelTypeReader{"gemma2", read_gemma2}, ModelTypeReader{"gemma3_text", read_gemma3_text},
+    ModelTypeReader{"gpt2", read_gpt2},     ModelTypeReader{"gpt_neox", read_gpt_neox},
+    ModelTypeReader{"llama", read_llama},   ModelTypeReader{"mistral", read_mistral},
+    ModelTypeReader{"olmo", read_olmo},     ModelTypeReader{"olmo2", read_olmo2},
+    ModelTypeReader{"phi3", read_phi3},     ModelTypeReader{"qwen2", read_qwen2},
     ModelTypeReader{"qwen3", read_qwen3},
 };
 

@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-/// Experts without groups; `counted` and `chosen` are the keys of their numbers.
+/// Experts whose number per token stands under `chosen`.
 void take_experts(const HfConfig& config, const Experts& experts, std::string_view chosen, Model& model) {
   check_experts(experts, config.text()[chosen], config.text()["n_group"], config.text()["topk_group"]);
   model.experts = experts;
@@ -118,7 +118,8 @@ Model read_gpt_oss(const HfConfig& config) {
   experts.width = config.size("intermediate_size");
   experts.biases = true;
   experts_everywhere(model);
-  take_experts(config, experts, config.given("num_experts_per_tok") ? "num_experts_per_tok" : "experts_per_token", model);
+  take_experts(config, experts, config.given("num_experts_per_tok") ? "num_experts_per_tok" : "experts_per_token",
+               model);
   const std::int64_t window = config.is_null("sliding_window") ? 0 : config.size_or("sliding_window", 128);
   read_windows(config, {AttentionReach::sliding, window, 2}, model);
   return model;
@@ -159,7 +160,8 @@ void read_llama4_chunks(const HfConfig& config, Model& model) {
   if (rotary.empty() || config.given("layer_types") || rule.span == 0 || model.layers == 0) return;
   if (static_cast<std::int64_t>(rotary.size()) != model.layers) {
     config.text()["no_rope_layers"].problem(
-        std::to_string(rotary.size()) + " entries for " + std::to_string(model.layers) + " layers", "one for each layer");
+        std::to_string(rotary.size()) + " entries for " + std::to_string(model.layers) + " layers",
+        "one for each layer");
     return;
   }
   for (std::size_t i = 0; i < rotary.size(); ++i) {
@@ -172,7 +174,8 @@ void read_llama4_chunks(const HfConfig& config, Model& model) {
 /// intermediate_size is the experts' width and intermediate_size_mlp the dense one; one more expert for all.
 Model read_llama4_text(const HfConfig& config) {
   Model model = read_shape(config, {.head_size = 128});
-  if (config.text()["num_key_value_heads"].exists() == false) (void)config.size("num_key_value_heads");
+  // Sources differ about the class default, and every file has the key.
+  if (!config.text()["num_key_value_heads"].exists()) (void)config.size("num_key_value_heads");
   read_attention_bias(config, false, model);
   Experts experts;
   experts.count = config.size_or("num_local_experts", 16);
@@ -227,11 +230,16 @@ Model read_grok(const HfConfig& config) {
 }
 
 constexpr std::array readers = {
-    ModelTypeReader{"dbrx", read_dbrx},           ModelTypeReader{"gpt_oss", read_gpt_oss},
-    ModelTypeReader{"grok", read_grok},           ModelTypeReader{"grok-1", read_grok},
-    ModelTypeReader{"llama4_text", read_llama4_text}, ModelTypeReader{"minimax_m2", read_minimax_m2},
-    ModelTypeReader{"mixtral", read_mixtral},     ModelTypeReader{"olmoe", read_olmoe},
-    ModelTypeReader{"qwen2_moe", read_qwen2_moe}, ModelTypeReader{"qwen3_moe", read_qwen3_moe},
+    ModelTypeReader{"dbrx", read_dbrx},
+    ModelTypeReader{"gpt_oss", read_gpt_oss},
+    ModelTypeReader{"grok", read_grok},
+    ModelTypeReader{"grok-1", read_grok},
+    ModelTypeReader{"llama4_text", read_llama4_text},
+    ModelTypeReader{"minimax_m2", read_minimax_m2},
+    ModelTypeReader{"mixtral", read_mixtral},
+    ModelTypeReader{"olmoe", read_olmoe},
+    ModelTypeReader{"qwen2_moe", read_qwen2_moe},
+    ModelTypeReader{"qwen3_moe", read_qwen3_moe},
 };
 
 }  // namespace

@@ -23,7 +23,8 @@ void read_latent(const HfConfig& config, Model& model) {
 void place_experts(const HfConfig& config, std::int64_t dense_first, Model& model) {
   if (dense_first > model.layers && model.layers > 0) {
     config.text()["first_k_dense_replace"].problem(
-        std::to_string(dense_first) + " dense layers of " + std::to_string(model.layers), "at most as many as there are");
+        std::to_string(dense_first) + " dense layers of " + std::to_string(model.layers),
+        "at most as many as there are");
   }
   const std::int64_t step = config.size_or("moe_layer_freq", 1);
   spread_experts([&](std::int64_t layer) { return layer >= dense_first && layer % step == 0; }, model);
@@ -76,7 +77,9 @@ Model read_deepseek_v2(const HfConfig& config) {
   const YamlView method = config.text()["topk_method"];
   const bool grouped = method.exists() && !method.is_null() && method.text() != "greedy";
   if (grouped) read_groups(config, 1, 1, experts);
-  place_experts(config, config.given("first_k_dense_replace") ? config.size_or("first_k_dense_replace", 0, 0) : config.size("first_k_dense_replace"), model);
+  const std::string_view dense_first = "first_k_dense_replace";
+  place_experts(config, config.given(dense_first) ? config.size_or(dense_first, 0, 0) : config.size(dense_first),
+                model);
   take_experts(config, experts, model);
   return model;
 }

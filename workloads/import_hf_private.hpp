@@ -25,7 +25,9 @@ class HfConfig {
 
   [[nodiscard]] bool is_null(std::string_view key) const { return text_[key].is_null(); }
   [[nodiscard]] bool given(std::string_view key) const { return text_[key].exists() && !is_null(key); }
-  [[nodiscard]] std::int64_t size(std::string_view key, std::int64_t most = most_size) const { return size({key}, most); }
+  [[nodiscard]] std::int64_t size(std::string_view key, std::int64_t most = most_size) const {
+    return size({key}, most);
+  }
   [[nodiscard]] std::int64_t size(Keys names, std::int64_t most = most_size) const;
   /// `least` may be 0 where nothing is a choice.
   [[nodiscard]] std::int64_t size_or(std::string_view key, std::int64_t absent, std::int64_t least = 1) const {

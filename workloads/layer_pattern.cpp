@@ -34,8 +34,8 @@ std::int64_t spread_experts(const std::function<bool(std::int64_t)>& here, Model
 }
 
 bool has_dense_layer(const Model& model) {
-  return model.layer_kinds.empty() ||
-         std::any_of(model.layer_kinds.begin(), model.layer_kinds.end(), [](const auto& kind) { return !kind.experts; });
+  return model.layer_kinds.empty() || std::any_of(model.layer_kinds.begin(), model.layer_kinds.end(),
+                                                  [](const auto& kind) { return !kind.experts; });
 }
 
 void drop_plain_layer_kinds(Model& model) {

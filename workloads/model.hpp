@@ -51,14 +51,14 @@ struct SparseIndexer {
 
 /// Mixture of experts of the layers that have one; each expert is an MLP like the dense one.
 struct Experts {
-  std::int64_t count = 0;      ///< E
-  std::int64_t per_token = 0;  ///< k
-  std::int64_t width = 0;      ///< inside one routed expert
-  std::int64_t shared = 0;     ///< experts that every token passes
-  std::int64_t shared_width = 0;  ///< of one of them
-  bool shared_gate = false;       ///< D weights that scale the shared experts (Qwen1.5-MoE)
-  bool biases = false;            ///< of router and routed experts (gpt-oss)
-  bool score_bias = false;        ///< E balancing numbers beside the router, no parameters of the model
+  std::int64_t count = 0;             ///< E
+  std::int64_t per_token = 0;         ///< k
+  std::int64_t width = 0;             ///< inside one routed expert
+  std::int64_t shared = 0;            ///< experts that every token passes
+  std::int64_t shared_width = 0;      ///< of one of them
+  bool shared_gate = false;           ///< D weights that scale the shared experts (Qwen1.5-MoE)
+  bool biases = false;                ///< of router and routed experts (gpt-oss)
+  bool score_bias = false;            ///< E balancing numbers beside the router, no parameters of the model
   std::int64_t groups = 1;            ///< node-limited routing: experts lie in groups,
   std::int64_t groups_per_token = 1;  ///< and a token's k experts in this many of them
 
@@ -118,8 +118,8 @@ struct LayerParameters {
   std::int64_t routed_experts = 0;  ///< all E
   std::int64_t active_experts = 0;  ///< the k of them that a token passes
   std::int64_t shared_experts = 0;
-  std::int64_t router = 0;  ///< D E
-  std::int64_t norms = 0;   ///< D each, 2 D with bias; of queries, keys and latents too
+  std::int64_t router = 0;      ///< D E
+  std::int64_t norms = 0;       ///< D each, 2 D with bias; of queries, keys and latents too
   std::int64_t score_bias = 0;  ///< not in total
   [[nodiscard]] std::int64_t total() const {
     return attention + mlp + routed_experts + shared_experts + router + norms;

@@ -70,16 +70,21 @@ bool check_experts(const Experts& experts, const YamlView& per_token, const Yaml
     return false;
   };
   if (experts.per_token > experts.count) {
-    return refuse(per_token, say(experts.per_token) + " experts per token of " + say(experts.count), "at most as many as there are");
+    return refuse(per_token, say(experts.per_token) + " experts per token of " + say(experts.count),
+                  "at most as many as there are");
   }
   if (experts.count % experts.groups != 0) {
-    return refuse(groups, say(experts.count) + " experts do not divide evenly over " + say(experts.groups) + " groups", "a divisor of the experts");
+    return refuse(groups, say(experts.count) + " experts do not divide evenly over " + say(experts.groups) + " groups",
+                  "a divisor of the experts");
   }
   if (experts.groups_per_token > experts.groups) {
-    return refuse(groups_per_token, say(experts.groups_per_token) + " groups per token of " + say(experts.groups), "at most as many as there are");
+    return refuse(groups_per_token, say(experts.groups_per_token) + " groups per token of " + say(experts.groups),
+                  "at most as many as there are");
   }
   if (experts.per_token > experts.groups_per_token * (experts.count / experts.groups)) {
-    return refuse(groups_per_token, say(experts.groups_per_token) + " groups hold fewer than " + say(experts.per_token) + " experts", "room for all experts of a token");
+    return refuse(groups_per_token,
+                  say(experts.groups_per_token) + " groups hold fewer than " + say(experts.per_token) + " experts",
+                  "room for all experts of a token");
   }
   return true;
 }

@@ -20,9 +20,9 @@ const char* norm_name(NormKind kind) {
 void print_attention(std::ostream& out, const Model& model) {
   if (model.latent) {
     const LatentAttention& latent = *model.latent;
-    out << "  heads " << model.heads << ", latent attention: q_rank " << latent.q_rank << ", kv_rank "
-        << latent.kv_rank << ", head sizes nope " << latent.nope_head_size << ", rope " << latent.rope_head_size
-        << ", value " << latent.value_head_size << '\n';
+    out << "  heads " << model.heads << ", latent attention: q_rank " << latent.q_rank << ", kv_rank " << latent.kv_rank
+        << ", head sizes nope " << latent.nope_head_size << ", rope " << latent.rope_head_size << ", value "
+        << latent.value_head_size << '\n';
   } else {
     out << "  heads " << model.heads << ", kv_heads " << model.kv_heads << ", head_size " << model.head_size << '\n';
   }
@@ -65,23 +65,22 @@ std::string to_string(const Model& model) {
   if (!model.layer_kinds.empty()) print_layers(out, model);
   out << "  vocabulary " << model.vocabulary << (model.tied_embeddings ? ", tied" : "") << ", norm "
       << norm_name(model.norm) << " x " << model.norms_per_layer << '\n';
-  const std::pair<const char*, bool> options[] = {
-      {"qkv_bias", model.qkv_bias},
-      {"attention_output_bias", model.attention_output_bias},
-      {"mlp_bias", model.mlp_bias},
-      {"qk_norm", model.qk_norm != QkNorm::none},
-      {"attention_sinks", model.attention_sinks},
-      {"parallel_residual", model.parallel_residual},
-      {"final_norm", model.final_norm},
-      {"learned_positions", model.learned_positions > 0},
-      {"multi-token prediction", model.mtp_modules > 0}};
+  const std::pair<const char*, bool> options[] = {{"qkv_bias", model.qkv_bias},
+                                                  {"attention_output_bias", model.attention_output_bias},
+                                                  {"mlp_bias", model.mlp_bias},
+                                                  {"qk_norm", model.qk_norm != QkNorm::none},
+                                                  {"attention_sinks", model.attention_sinks},
+                                                  {"parallel_residual", model.parallel_residual},
+                                                  {"final_norm", model.final_norm},
+                                                  {"learned_positions", model.learned_positions > 0},
+                                                  {"multi-token prediction", model.mtp_modules > 0}};
   std::string present_options;
   for (const auto& [option, present] : options) {
     if (present) present_options += (present_options.empty() ? "" : ", ") + std::string(option);
   }
   out << "  options: " << (present_options.empty() ? "none" : present_options) << '\n';
-  out << "  parameters: embedding " << count.embedding + count.positions << ", attention " << count.attention << ", mlp "
-      << count.mlp << ", norms " << count.norms << ", lm_head " << count.lm_head;
+  out << "  parameters: embedding " << count.embedding + count.positions << ", attention " << count.attention
+      << ", mlp " << count.mlp << ", norms " << count.norms << ", lm_head " << count.lm_head;
   if (model.experts) {
     out << ", routed experts " << count.routed_experts << ", shared experts " << count.shared_experts << ", router "
         << count.router << ", active " << count.active();

@@ -72,8 +72,8 @@ void read_expert_layers(const YamlView& block, Model& model) {
   const std::int64_t every = size_or(block, "every", 1, 1);
   const auto here = [&](std::int64_t layer) { return layer >= dense_first && (layer + 1) % every == 0; };
   if (spread_experts(here, model) == 0 && model.layers > 0) {
-    block.problem("no layer is left for the experts", "dense_first and every that leave some of the " +
-                                                          std::to_string(model.layers) + " layers");
+    block.problem("no layer is left for the experts",
+                  "dense_first and every that leave some of the " + std::to_string(model.layers) + " layers");
   }
 }
 

@@ -20,6 +20,7 @@ void add_check(CLI::App& app);
 void add_collective(CLI::App& app, spdlog::logger& log);
 void add_roofline(CLI::App& app, spdlog::logger& log);
 void add_schedule(CLI::App& app);
+void add_model(CLI::App& app);
 
 /// "a.b=c" from --set, refused with a ConfigError if it has no '='.
 [[nodiscard]] std::vector<KeyOverride> parse_overrides(const std::vector<std::string>& texts);

@@ -14,12 +14,12 @@
 namespace lockstep {
 namespace {
 
-const std::filesystem::path configs =
-    std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "tests" / "data" / "hf_configs";
+const std::filesystem::path configs = std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "tests" / "data" / "hf_configs";
 
 struct Row {
   std::string file;
-  std::int64_t total = 0, active = 0, active_without_embedding = 0, embedding = 0, lm_head = 0, mtp = 0, router_bias = 0;
+  std::int64_t total = 0, active = 0, active_without_embedding = 0, embedding = 0, lm_head = 0, mtp = 0,
+               router_bias = 0;
   std::int64_t published = 0;
   std::string published_is;
 
@@ -102,7 +102,8 @@ TEST(PublishedCounts, CheckpointsFollowFromTheParts) {
     const ParameterCount count = count_parameters(model);
     const bool fp8 = model.model_type == "deepseek_v3";
     const std::int64_t copies = count.embedding * (model.tied_embeddings ? 1 : 2);
-    EXPECT_EQ(count.total() + count.mtp + count.score_bias + copies + (fp8 ? 41'540'496 : 0), row.published) << row.file;
+    EXPECT_EQ(count.total() + count.mtp + count.score_bias + copies + (fp8 ? 41'540'496 : 0), row.published)
+        << row.file;
   }
 }
 
@@ -121,7 +122,9 @@ TEST(PublishedCounts, MultimodalTotalsAddTheVisionPart) {
 //   6 x (36,625,603,584 - norms of 61 x (2 x 7168 + 1536 + 512) + 7168) = 219.7e9
 //   + 61 layers x 3 x 2 x 4096/2 x 128 heads x (192 + 128) = 30.7e9
 TEST(PublishedFlops, DeepSeekTrainingCostPerToken) {
-  const auto gigaflops = [](const std::string& file) { return 3 * forward_flops_per_token(imported(file), 4096, true) / 1e9; };
+  const auto gigaflops = [](const std::string& file) {
+    return 3 * forward_flops_per_token(imported(file), 4096, true) / 1e9;
+  };
   EXPECT_NEAR(gigaflops("deepseek-ai__DeepSeek-V2.json"), 155, 0.5);
   EXPECT_NEAR(gigaflops("deepseek-ai__DeepSeek-V3.json"), 250, 0.5);
 }

@@ -89,7 +89,8 @@ TEST(ReadModel, LayersThatDiffer) {
   Problems problems;
   const Model model = read_text(
       "{layers: 6, d_model: 64, d_ff: 256, heads: 4, vocabulary: 100, attention_sinks: true, parallel_residual: true,\n"
-      " mtp_modules: 2, qk_norm: full_width, norm: layer_norm_no_bias, window: {tokens: 16, full_every: 3, full_first: 1},\n"
+      " mtp_modules: 2, qk_norm: full_width, norm: layer_norm_no_bias, window: {tokens: 16, full_every: 3, full_first: "
+      "1},\n"
       " latent_attention: {q_rank: 24, kv_rank: 16, nope_head_size: 8, rope_head_size: 4, value_head_size: 6,\n"
       "                    indexer: {heads: 2, head_size: 12, top_k: 5}},\n"
       " moe: {experts: 8, experts_per_token: 2, d_ff: 32, shared_experts: 1, shared_d_ff: 40, shared_gate: true,\n"
@@ -108,9 +109,9 @@ TEST(ReadModel, LayersThatDiffer) {
   // Full: the first, and each third. Experts: each second, but not of the first two.
   constexpr auto full = AttentionReach::full;
   constexpr auto sliding = AttentionReach::sliding;
-  EXPECT_THAT(model.layer_kinds, ElementsAre(LayerKind{full, 0, false}, LayerKind{sliding, 16, false},
-                                             LayerKind{full, 0, false}, LayerKind{sliding, 16, true},
-                                             LayerKind{sliding, 16, false}, LayerKind{full, 0, true}));
+  EXPECT_THAT(model.layer_kinds,
+              ElementsAre(LayerKind{full, 0, false}, LayerKind{sliding, 16, false}, LayerKind{full, 0, false},
+                          LayerKind{sliding, 16, true}, LayerKind{sliding, 16, false}, LayerKind{full, 0, true}));
 }
 
 // Each contradiction stands at the key that makes it.

@@ -1,0 +1,271 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "sim/core/quantity_text.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "tools/commands/commands.hpp"
+#include "tools/output/file.hpp"
+#include "tools/output/table.hpp"
+#include "workloads/import_hf.hpp"
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t most_tokens = 1'000'000'000;
+constexpr double bf16_bytes = 2;
+constexpr const char* convention =
+    "2 per weight that a token is multiplied with (k of the experts; the unembedding, tied or not; no biases, norms, "
+    "embedding look-up or prediction modules) + scores and values, causal: a token sees half the others";
+
+struct ModelArguments {
+  std::string model, json;
+  std::int64_t sequence_length = 4096;
+};
+
+struct Part {
+  const char* name;
+  std::int64_t total = 0;
+  std::int64_t active = 0;
+};
+
+Model named_or_imported(const std::string& word) {
+  Problems problems;
+  Model model;
+  if (word.ends_with(".json") || word.find('/') != std::string::npos) {
+    model = import_hf_config(word, problems);
+  } else {
+    const auto catalog = data_root() / "workloads" / "catalog";
+    const auto names = model_names(catalog);
+    if (std::find(names.begin(), names.end(), word) == names.end()) {
+      throw ConfigError({{{"model", 0, 0},
+                          "",
+                          "model '" + word + "' is not in the catalog",
+                          catalog_name(word, names, "a path to a config.json")}});
+    }
+    model = load_model(catalog, word, problems);
+  }
+  problems.throw_if_any();
+  return model;
+}
+
+std::vector<Part> parts_of(const ParameterCount& count) {
+  std::vector<Part> parts = {{"embedding", count.embedding, count.embedding},
+                             {"learned positions", count.positions, count.positions},
+                             {"attention", count.attention, count.attention},
+                             {"dense mlp", count.mlp, count.mlp},
+                             {"routed experts", count.routed_experts, count.active_experts},
+                             {"shared experts", count.shared_experts, count.shared_experts},
+                             {"router", count.router, count.router},
+                             {"norms", count.norms, count.norms},
+                             {"lm_head", count.lm_head, count.lm_head}};
+  std::erase_if(parts, [](const Part& part) { return part.total == 0; });
+  return parts;
+}
+
+/// "0-2, 5": runs of layers of one kind; of alternating kinds the first few.
+std::string layers_text(const LayerSequence& sequence, std::size_t kind) {
+  std::string text;
+  int runs = 0;
+  for (std::size_t i = 0; i < sequence.order.size(); ++i) {
+    if (static_cast<std::size_t>(sequence.order[i]) != kind) continue;
+    std::size_t last = i;
+    while (last + 1 < sequence.order.size() && static_cast<std::size_t>(sequence.order[last + 1]) == kind) ++last;
+    if (++runs > 4) return text + ", ...";
+    text += (text.empty() ? "" : ", ") + std::to_string(i) + (last > i ? "-" + std::to_string(last) : "");
+    i = last;
+  }
+  return text;
+}
+
+const char* reach_name(AttentionReach reach) {
+  switch (reach) {
+    case AttentionReach::full: return "full";
+    case AttentionReach::sliding: return "sliding";
+    case AttentionReach::chunked: return "chunked";
+  }
+  return "";
+}
+
+const char* attention_name(const Model& model) {
+  if (!model.attention) return "none";
+  if (model.latent) return "latent";
+  if (model.kv_heads == model.heads) return "multi-head";
+  return model.kv_heads == 1 ? "multi-query" : "grouped-query";
+}
+
+std::string mlp_text(const Model& model, const LayerKind& kind) {
+  const std::string gate = model.gated ? "gated " : "plain ";
+  if (!kind.experts || !model.experts) return gate + std::to_string(model.d_ff);
+  const Experts& experts = *model.experts;
+  std::string text = std::to_string(experts.per_token) + " of " + std::to_string(experts.count) + " experts, " + gate +
+                     std::to_string(experts.width);
+  if (experts.shared > 0)
+    text += ", + " + std::to_string(experts.shared) + " shared of " + std::to_string(experts.shared_width);
+  if (experts.groups > 1)
+    text += ", in " + std::to_string(experts.groups_per_token) + " of " + std::to_string(experts.groups) + " groups";
+  return text;
+}
+
+Json layer_json(const Model& model, const LayerSequence& sequence, std::size_t index) {
+  const LayerKind& kind = sequence.kinds[index];
+  const LayerParameters count = count_layer(model, kind);
+  Json layer = {{"count", sequence.counts[index]},
+                {"layers", layers_text(sequence, index)},
+                {"params", count.total()},
+                {"active_params", count.active()},
+                {"attention", attention_name(model)},
+                {"reach", reach_name(kind.reach)},
+                {"window", kind.span},
+                {"heads", model.heads},
+                {"kv_heads", model.latent ? 0 : model.kv_heads},
+                {"head_size", model.head_size},
+                {"kv_width", kv_width(model)},
+                {"mlp", kind.experts ? "experts" : "dense"},
+                {"d_ff", kind.experts ? 0 : model.d_ff}};
+  if (kind.experts && model.experts) {
+    const Experts& experts = *model.experts;
+    layer["experts"] = {{"count", experts.count},
+                        {"per_token", experts.per_token},
+                        {"d_ff", experts.width},
+                        {"shared", experts.shared},
+                        {"shared_d_ff", experts.shared_width},
+                        {"groups", experts.groups},
+                        {"groups_per_token", experts.groups_per_token}};
+  }
+  return layer;
+}
+
+Json json_of(const Model& model, std::int64_t tokens) {
+  const ParameterCount count = count_parameters(model);
+  const LayerSequence sequence = layer_sequence(model);
+  Json json = {{"name", model.name},
+               {"model_type", model.model_type},
+               {"source", model.source},
+               {"total_params", count.total()},
+               {"active_params", count.active()},
+               {"active_params_without_embedding", count.active() - count.embedding},
+               {"embedding_params", count.embedding},
+               {"lm_head_params", count.lm_head},
+               {"mtp_params", count.mtp},
+               {"score_bias_elements", count.score_bias},
+               {"sequence_length", tokens},
+               {"flops_per_token_forward", forward_flops_per_token(model, tokens, true)},
+               {"flops_convention", convention},
+               {"kv_cache_bytes_per_token", bf16_bytes * static_cast<double>(model.layers * kv_width(model))},
+               {"weight_bytes_bf16", bf16_bytes * static_cast<double>(count.total())},
+               {"parts", Json::array()},
+               {"layers", Json::array()}};
+  for (const Part& part : parts_of(count))
+    json["parts"].push_back({{"part", part.name}, {"total", part.total}, {"active", part.active}});
+  for (std::size_t i = 0; i < sequence.kinds.size(); ++i) json["layers"].push_back(layer_json(model, sequence, i));
+  return json;
+}
+
+std::string number(std::int64_t value) { return with_separators(static_cast<double>(value)); }
+
+std::string parts_text(const ParameterCount& count) {
+  Table table({"part", "total", "share", "active", "share"});
+  const auto row = [&](const char* name, std::int64_t total, std::int64_t active) {
+    table.add({name, number(total), percent(static_cast<double>(total) / static_cast<double>(count.total())),
+               number(active), percent(static_cast<double>(active) / static_cast<double>(count.active()))});
+  };
+  for (const Part& part : parts_of(count)) row(part.name, part.total, part.active);
+  row("sum", count.total(), count.active());
+  std::string text = table.to_string();
+  if (count.lm_head == 0 && count.embedding > 0) text += "lm_head is the embedding's matrix (tied)\n";
+  if (count.mtp > 0) text += "multi-token prediction, not in the sum: " + number(count.mtp) + "\n";
+  if (count.score_bias > 0) text += "router score biases, not in the sum: " + number(count.score_bias) + "\n";
+  return text;
+}
+
+std::string layers_table(const Model& model) {
+  const LayerSequence sequence = layer_sequence(model);
+  Table table({"layers", "count", "attention", "sees", "params", "active", "mlp"});
+  for (std::size_t i = 0; i < sequence.kinds.size(); ++i) {
+    const LayerKind& kind = sequence.kinds[i];
+    const LayerParameters count = count_layer(model, kind);
+    const std::string sees =
+        kind.reach == AttentionReach::full
+            ? "all"
+            : (kind.reach == AttentionReach::sliding ? "window " : "chunk ") + std::to_string(kind.span);
+    table.add({layers_text(sequence, i), std::to_string(sequence.counts[i]), attention_name(model), sees,
+               number(count.total()), number(count.active()), mlp_text(model, kind)});
+  }
+  return table.to_string();
+}
+
+std::string heads_text(const Model& model) {
+  if (!model.attention) return "";
+  std::string text = std::to_string(model.heads) + " heads, ";
+  if (model.latent) {
+    const LatentAttention& latent = *model.latent;
+    text += "latent: query rank " + (latent.q_rank > 0 ? std::to_string(latent.q_rank) : "none") + ", key-value rank " +
+            std::to_string(latent.kv_rank) + ", head sizes " + std::to_string(latent.nope_head_size) + " + " +
+            std::to_string(latent.rope_head_size) + " rotary, values " + std::to_string(latent.value_head_size);
+  } else {
+    text += std::to_string(model.kv_heads) + " key-value heads of " + std::to_string(model.head_size);
+  }
+  if (model.indexer)
+    text += "; indexer of " + std::to_string(model.indexer->heads) + " heads keeps " +
+            std::to_string(model.indexer->top_k) + " tokens";
+  return text + "; " + std::to_string(kv_width(model)) + " numbers a token and layer in the KV cache\n";
+}
+
+std::string text_of(const Model& model, std::int64_t tokens) {
+  const ParameterCount count = count_parameters(model);
+  std::string text = model.name + " (" + model.model_type + "): " + number(count.total()) + " parameters";
+  if (model.experts)
+    text += ", " + number(count.active()) + " active (" + number(count.active() - count.embedding) +
+            " without the embedding)";
+  text += "\n" + (model.source.empty() ? "" : "source: " + model.source + "\n") + "\n" + parts_text(count) + "\n";
+  text += "D = " + std::to_string(model.d_model) + ", V = " + std::to_string(model.vocabulary) + "; " +
+          heads_text(model) + layers_table(model) + "\n";
+  text += "forward, sequences of " + std::to_string(tokens) + ": " +
+          format(Flops(forward_flops_per_token(model, tokens, true))) + " a token\n  " + convention + "\n";
+  text += "KV cache, bf16: " + number(2 * model.layers * kv_width(model)) + " B a token" +
+          (layer_sequence(model).kinds.size() > 1 && model.layer_kinds.size() > 0 ? " while all layers hold it" : "") +
+          "\n";
+  text += "weights, bf16: " + fixed(bf16_bytes * static_cast<double>(count.total()) / 1e9, 2) + " GB\n";
+  return text;
+}
+
+void run_model(const ModelArguments& arguments) {
+  if (arguments.json != "-") check_file_place(arguments.json);
+  if (arguments.sequence_length < 1 || arguments.sequence_length > most_tokens) {
+    throw ConfigError({{{"--sequence-length", 0, 0},
+                        "",
+                        "'" + std::to_string(arguments.sequence_length) + "' is too " +
+                            (arguments.sequence_length < 1 ? "small" : "large"),
+                        "1 to 1000000000 tokens"}});
+  }
+  const Model model = named_or_imported(arguments.model);
+  const std::string json = json_of(model, arguments.sequence_length).dump(2) + "\n";
+  if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
+  const std::string text = arguments.json == "-" ? json : text_of(model, arguments.sequence_length);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+}  // namespace
+
+void add_model(CLI::App& app) {
+  auto* command = app.add_subcommand("model", "parameters by part, FLOPs and KV cache of a model");
+  auto arguments = std::make_shared<ModelArguments>();
+  command
+      ->add_option("model", arguments->model,
+                   "a name of the catalog such as deepseek-v3, or the path of a Hugging Face config.json")
+      ->required();
+  command
+      ->add_option("--sequence-length", arguments->sequence_length, "tokens of a sequence, for the FLOPs of attention")
+      ->capture_default_str();
+  command->add_option("--json", arguments->json, "write all of it as JSON to a file, or to stdout with -");
+  command->footer(
+      "Examples:\n  lockstep model deepseek-v3\n  lockstep model path/to/config.json --sequence-length 8192 --json -");
+  command->callback([arguments] { run_model(*arguments); });
+}
+
+}  // namespace lockstep
