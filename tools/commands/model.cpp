@@ -227,9 +227,10 @@ std::string text_of(const Model& model, std::int64_t tokens) {
           heads_text(model) + layers_table(model) + "\n";
   text += "forward, sequences of " + std::to_string(tokens) + ": " +
           format(Flops(forward_flops_per_token(model, tokens, true))) + " a token\n  " + convention + "\n";
+  const bool windows = std::any_of(model.layer_kinds.begin(), model.layer_kinds.end(),
+                                   [](const LayerKind& kind) { return kind.reach != AttentionReach::full; });
   text += "KV cache, bf16: " + number(2 * model.layers * kv_width(model)) + " B a token" +
-          (layer_sequence(model).kinds.size() > 1 && model.layer_kinds.size() > 0 ? " while all layers hold it" : "") +
-          "\n";
+          (windows ? " while all layers hold it" : "") + "\n";
   text += "weights, bf16: " + fixed(bf16_bytes * static_cast<double>(count.total()) / 1e9, 2) + " GB\n";
   return text;
 }
