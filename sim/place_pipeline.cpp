@@ -4,7 +4,7 @@
 #include <map>
 #include <sstream>
 
-#include "sim/collectives/collective.hpp"
+#include "sim/collectives/collective_model.hpp"
 #include "sim/collectives/stage_pairs.hpp"
 #include "sim/simulate.hpp"
 #include "workloads/schedules/pytorch_csv.hpp"
@@ -27,12 +27,22 @@ std::string key_of(const std::string& about) {
   return found != keys.end() ? found->second : "pipeline.schedule";
 }
 
+/// What `make` makes; what it finds wrong, at the scenario's key.
+template <class Make>
+auto located(const Scenario& scenario, Make make) {
+  try {
+    return make();
+  } catch (const ScheduleError& error) {
+    refuse(scenario, key_of(error.about()), error.what_is_wrong(), error.expected());
+  }
+}
+
 /// One block in one microbatch: its compute and the communication that its next step waits for, one after the other.
-StageTimes time_of(const DerivedBlock& block, const Mesh& mesh, const ComputeRates& rates) {
+StageTimes time_of(const DerivedBlock& block, CollectiveModel& collectives, const ComputeRates& rates) {
   const auto time = [&](const BlockStep& step) {
     if (step.given_time) return step.stream.empty() || step.kind == BlockStep::Kind::collective ? *step.given_time : Seconds(0);
     if (step.kind == BlockStep::Kind::compute) return compute_time(rates, step.flops, step.traffic);
-    return step.role == CollectiveRole::activation ? cost(step.collective, mesh.dimensions(step.axes), step.full_size) : Seconds(0);
+    return step.role == CollectiveRole::activation ? collectives.cost(step.collective, step.axes, step.full_size) : Seconds(0);
   };
   Seconds forward(0), input(0), weight(0);
   for (const auto& step : block.forward) forward += time(step);
@@ -41,9 +51,11 @@ StageTimes time_of(const DerivedBlock& block, const Mesh& mesh, const ComputeRat
   return {forward.value(), input.value(), weight.value()};
 }
 
-std::vector<StageTimes> times_of_stages(const Preparation& preparation, const std::vector<int>& first_block, const ComputeRates& rates) {
+std::vector<StageTimes> times_of_stages(const Scenario& scenario, const Preparation& preparation, const std::vector<int>& first_block) {
+  const auto rates = rates_of(scenario);
+  CollectiveModel collectives(*preparation.cluster, *preparation.mesh, scenario.lower.algorithms);
   std::vector<StageTimes> kinds;
-  for (const auto& block : preparation.blocks) kinds.push_back(time_of(block, *preparation.mesh, rates));
+  for (const auto& block : preparation.blocks) kinds.push_back(time_of(block, collectives, rates));
   std::vector<StageTimes> stages;
   for (std::size_t stage = 0; stage + 1 < first_block.size(); ++stage) {
     StageTimes sum{0, 0, 0};
@@ -105,24 +117,25 @@ StepPipeline place_pipeline(const Scenario& scenario, const Preparation& prepara
   request.memory_limit = spec.memory_limit;
 
   StepPipeline pipeline;
-  if (!spec.file.empty()) pipeline.order = read_order(scenario, ranks);
-  const auto* schedule = find_schedule(spec.schedule);
-  const auto chunks = spec.file.empty() ? spec.chunks.value_or(schedule->usual_chunks) : pipeline.order.shape.chunks;
+  if (!spec.file.empty()) {
+    pipeline.order = read_order(scenario, ranks);
+  } else {
+    request = located(scenario, [&] { return completed(request); });
+  }
+  const auto chunks = spec.file.empty() ? *request.chunks : pipeline.order.shape.chunks;
   // Replayed layers have their own times, but all are layers.
   const auto layers = scenario.replay ? std::vector<int>(preparation.order.size(), 0) : preparation.order;
   const auto split = split_layers(layers, ranks * chunks, spec.layers);
-  if (!split.what.empty()) refuse(scenario, spec.layers.empty() ? "parallel.pipeline" : "pipeline.layers", split.what, split.expected);
+  if (!split.what.empty()) {
+    refuse(scenario, !spec.layers.empty() ? "pipeline.layers" : spec.chunks ? "pipeline.chunks" : "parallel.pipeline", split.what, split.expected);
+  }
   pipeline.first_block = split.first_block;
-  pipeline.times.stages = times_of_stages(preparation, split.first_block, rates_of(scenario));
+  pipeline.times.stages = times_of_stages(scenario, preparation, split.first_block);
   if (ranks > 1) pipeline.times.latency = latency_between_stages(preparation);
   if (!spec.file.empty()) return pipeline;
 
   request.times = pipeline.times;
-  try {
-    pipeline.order = make_order(request);
-  } catch (const ScheduleError& error) {
-    refuse(scenario, key_of(error.about()), error.what_is_wrong(), error.expected());
-  }
+  pipeline.order = located(scenario, [&] { return make_order(request); });
   const auto problems = verify_order(pipeline.order);
   if (!problems.empty()) throw InternalError("schedule " + spec.schedule + ": " + problems.front().what);
   return pipeline;

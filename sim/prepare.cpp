@@ -1,7 +1,7 @@
 // Scenario -> Cluster -> Mesh -> Plan -> StepGraph, with every problem placed in the scenario file.
 #include <algorithm>
 
-#include "sim/collectives/collective.hpp"
+#include "sim/collectives/collective_model.hpp"
 #include "sim/program/lower.hpp"
 #include "sim/simulate.hpp"
 
@@ -122,9 +122,10 @@ void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& reque
 }
 
 /// What a step's collectives cost on a candidate mesh, by closed form and without overlap.
-Seconds communication_cost(const Preparation& preparation, const Mesh& mesh) {
+Seconds communication_cost(const Scenario& scenario, const Preparation& preparation, const Mesh& mesh) {
   Seconds total(0);
-  auto add = [&](CollectiveKind kind, const AxisNames& axes, Bytes size) { total += cost(kind, mesh.dimensions(axes), size); };
+  CollectiveModel model(*preparation.cluster, mesh, scenario.lower.algorithms);
+  auto add = [&](CollectiveKind kind, const AxisNames& axes, Bytes size) { total += model.cost(kind, axes, size); };
   for (const int kind : preparation.order) {
     const auto& block = preparation.blocks[static_cast<std::size_t>(kind)];
     for (const auto* steps : {&block.forward, &block.backward}) {
@@ -139,9 +140,8 @@ Seconds communication_cost(const Preparation& preparation, const Mesh& mesh) {
     }
   }
   if (mesh.has_axis("pipeline")) {
-    const auto dimensions = mesh.dimensions({"pipeline"});
     for (const auto& block : preparation.blocks) {
-      if (block.input_bytes.value() > 0) total += cost(CollectiveKind::point_to_point, dimensions, block.input_bytes) * (2.0 * mesh.axis("pipeline").size());
+      if (block.input_bytes.value() > 0) total += model.cost(CollectiveKind::point_to_point, {"pipeline"}, block.input_bytes) * (2.0 * mesh.axis("pipeline").size());
     }
   }
   return total;
@@ -164,7 +164,7 @@ void place(const Scenario& scenario, Preparation& preparation) {
   }
   derive_plan(scenario, scenario.mesh, preparation);
   int tried = 0;
-  auto placed = place_by_cost(cluster, scenario.mesh, [&](const Mesh& mesh) { return communication_cost(preparation, mesh); }, tried);
+  auto placed = place_by_cost(cluster, scenario.mesh, [&](const Mesh& mesh) { return communication_cost(scenario, preparation, mesh); }, tried);
   if (const auto* error = std::get_if<PlacementError>(&placed)) refuse(scenario, *error);
   preparation.mesh = std::make_unique<Mesh>(cluster, std::get<0>(std::move(placed)),
                                             "least closed-form communication of " + std::to_string(tried) + " candidates");
@@ -205,7 +205,7 @@ void check_size(const Scenario& scenario, const Preparation& preparation) {
 Preparation prepare(const Scenario& scenario) {
   (void)rates_of(scenario);
   Preparation preparation;
-  preparation.cluster = std::make_unique<const Cluster>(build_torus(scenario.cluster));
+  preparation.cluster = std::make_unique<const Cluster>(build_cluster(scenario.cluster));
   check_axis_sizes(scenario, *preparation.cluster);
   check_perturbations(scenario, *preparation.cluster);
   place(scenario, preparation);
@@ -224,7 +224,7 @@ Program lower_with_perturbations(const Scenario& scenario, const Preparation& pr
 }
 
 ComputeRates rates_of(const Scenario& scenario) {
-  const auto& chip = scenario.cluster.chip;
+  const auto& chip = scenario.cluster.chip();
   const auto peak = chip.peak_for(scenario.training.precision);
   if (!peak) {
     std::string known;

@@ -1,5 +1,4 @@
-#include <algorithm>
-
+#include "topologies/catalog_folder_private.hpp"
 #include "topologies/chip.hpp"
 
 namespace lockstep {
@@ -66,10 +65,6 @@ void read_scale_up(const YamlView& view, Chip& chip) {
   view.refuse_unknown_keys();
 }
 
-std::filesystem::path chip_folder(const std::filesystem::path& catalog) { return catalog / "chips"; }
-
-std::string file_name(std::string_view chip) { return std::string(chip) + ".yaml"; }
-
 }  // namespace
 
 Chip read_chip(const YamlView& view, std::string_view name) {
@@ -95,30 +90,15 @@ Chip read_chip(const YamlView& view, std::string_view name) {
   return chip;
 }
 
-std::vector<std::string> chip_names(const std::filesystem::path& catalog) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(chip_folder(catalog), error)) {
-    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
+std::vector<std::string> chip_names(const std::filesystem::path& catalog) { return catalog_entries(catalog / "chips"); }
 
 Chip load_chip(const std::filesystem::path& catalog, std::string_view name, Problems& problems) {
-  const std::vector<std::string> names = chip_names(catalog);
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
-    std::string expected = did_you_mean(name, names);
-    if (expected.empty()) {
-      expected = names.empty() ? "a catalog of chips here" : "one of";
-      for (const std::string& known : names) expected += (known == names.front() ? " " : ", ") + known;
-    }
-    problems.add({{chip_folder(catalog).string(), 0, 0}, "", "there is no chip `" + std::string(name) + '`', expected});
-    Chip unknown;
-    unknown.name = name;
-    return unknown;
-  }
-  return read_chip(YamlView::from_file(chip_folder(catalog) / file_name(name), problems), name);
+  const std::filesystem::path folder = catalog / "chips";
+  if (is_catalog_entry(folder, "chip", name, problems))
+    return read_chip(YamlView::from_file(catalog_file(folder, name), problems), name);
+  Chip unknown;
+  unknown.name = name;
+  return unknown;
 }
 
 }  // namespace lockstep

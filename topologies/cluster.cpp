@@ -96,17 +96,21 @@ std::vector<LinkId> Cluster::route(DeviceId from, DeviceId to) const {
 std::string Cluster::to_string() const {
   std::string text = "cluster " + name_ + ": " + std::to_string(devices()) + " chips\n";
   for (const PhysicalAxis& axis : axes_) {
-    text += "  axis " + axis.name + ' ' + std::to_string(axis.size) + (axis.wraps ? ", a ring" : ", a line") + ", " +
-            format(axis.link) + " one way, hop " + format(axis.hop_latency) + '\n';
+    const bool torus = axis.kind == PhysicalAxis::Kind::torus;
+    const std::string shape = axis.kind == PhysicalAxis::Kind::scale_up ? ", scale-up" : axis.kind == PhysicalAxis::Kind::scale_out ? ", scale-out" : axis.wraps ? ", a ring" : ", a line";
+    text += "  axis " + axis.name + ' ' + std::to_string(axis.size) + shape + ", " +
+            format(axis.link) + (torus ? " one way, hop " : " one way, latency ") + format(axis.hop_latency) + '\n';
   }
   std::array<int, 4> nodes_of{};
   for (NodeId id = 0; id < nodes(); ++id) ++nodes_of[static_cast<std::size_t>(node(id).kind)];
   std::array<int, 5> links_of{};
   for (const Link& link : graph_->links) ++links_of[static_cast<std::size_t>(link.kind)];
   text += "  nodes: chips " + std::to_string(nodes_of[0]) + ", hosts " + std::to_string(nodes_of[1]) + ", switches " +
-          std::to_string(nodes_of[2]) + '\n';
+          std::to_string(nodes_of[2]) + (nodes_of[3] > 0 ? ", NICs " + std::to_string(nodes_of[3]) : "") + '\n';
   text += "  one-way links: ICI " + std::to_string(links_of[0]) + ", PCIe " + std::to_string(links_of[1]) + ", DCN " +
-          std::to_string(links_of[2]) + '\n';
+          std::to_string(links_of[2]);
+  if (links_of[3] + links_of[4] > 0) text += ", scale-up " + std::to_string(links_of[3]) + ", network " + std::to_string(links_of[4]);
+  text += '\n';
   return text + lockstep::to_string(chip_);
 }
 

@@ -40,6 +40,7 @@ struct NodeSpec {
   BytesPerSecond nic{0};            ///< one way, each
   BytesPerSecond pcie{0};           ///< one way, a chip and its NIC
   std::vector<Protocol> protocols;  ///< of its communication library; empty: links as they are
+  std::string fabric;               ///< the usual network between such nodes, by its catalog name
   std::vector<std::string> sources;
 };
 
@@ -105,9 +106,13 @@ struct ClusterProblem {
 [[nodiscard]] Cluster build_cluster(const ClusterSpec& spec);
 
 [[nodiscard]] NodeSpec read_node(const YamlView& view, std::string_view name, const std::filesystem::path& catalog);
-[[nodiscard]] FabricSpec read_fabric(const YamlView& view, std::string_view name);
+/// `base` says what holds where the view is silent; without one, the view must give a kind.
+[[nodiscard]] FabricSpec read_fabric(const YamlView& view, std::string_view name, const FabricSpec* base = nullptr);
+/// The catalog's usual node of a chip ("dgx-h100" for "h100"); any other word as it is.
+[[nodiscard]] std::string usual_node(std::string_view word);
 [[nodiscard]] std::vector<std::string> node_names(const std::filesystem::path& catalog);
 [[nodiscard]] std::vector<std::string> fabric_names(const std::filesystem::path& catalog);
+/// By name, or by the name of a chip: its usual node.
 [[nodiscard]] NodeSpec load_node(const std::filesystem::path& catalog, std::string_view name, Problems& problems);
 [[nodiscard]] FabricSpec load_fabric(const std::filesystem::path& catalog, std::string_view name, Problems& problems);
 

@@ -11,6 +11,10 @@ const PhysicalAxis& axis_of(const Cluster& cluster, const Factor& factor) {
   return cluster.axes()[static_cast<std::size_t>(factor.axis)];
 }
 
+bool is_torus(const Cluster& cluster, const Factor& factor) {
+  return axis_of(cluster, factor).kind == PhysicalAxis::Kind::torus;
+}
+
 /// Factors of one axis that continue each other (stride = size x stride of the one before) become one.
 std::vector<Factor> merged(std::vector<Factor> factors) {
   std::erase_if(factors, [](const Factor& factor) { return factor.size == 1; });
@@ -87,7 +91,9 @@ bool is_adjacent_line(const DimensionGeometry& geometry) {
 
 std::vector<DimensionGeometry> group_geometry(const Cluster& cluster, const std::vector<Factor>& factors) {
   std::vector<DimensionGeometry> dimensions;
-  for (const Factor& factor : merged(factors)) dimensions.push_back(along_one_axis(cluster, factor));
+  for (const Factor& factor : merged(factors)) {
+    if (is_torus(cluster, factor)) dimensions.push_back(along_one_axis(cluster, factor));
+  }
   if (std::count_if(dimensions.begin(), dimensions.end(), is_adjacent_line) != 2) return dimensions;
 
   const auto first = std::find_if(dimensions.begin(), dimensions.end(), is_adjacent_line);
@@ -96,6 +102,12 @@ std::vector<DimensionGeometry> group_geometry(const Cluster& cluster, const std:
   *first = through_block(cluster, first->factors.front(), second->factors.front());
   dimensions.erase(second);
   return dimensions;
+}
+
+std::vector<Factor> switched_factors(const Cluster& cluster, const std::vector<Factor>& factors) {
+  std::vector<Factor> switched = merged(factors);
+  std::erase_if(switched, [&](const Factor& factor) { return is_torus(cluster, factor); });
+  return switched;
 }
 
 std::vector<DeviceId> device_offsets(const Cluster& cluster, const std::vector<Factor>& factors) {

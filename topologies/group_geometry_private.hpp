@@ -21,8 +21,11 @@ struct DimensionGeometry {
   std::vector<Step> steps;      ///< from position i to i+1, from the origin on; a ring's last one returns to it
 };
 
-/// The rings and lines that span the positions of `factors`, by physical axis.
+/// The rings and lines that span the positions of `factors`, by physical axis of a torus.
 [[nodiscard]] std::vector<DimensionGeometry> group_geometry(const Cluster& cluster, const std::vector<Factor>& factors);
+
+/// The factors on axes that lie behind switches; those of one axis that continue each other as one.
+[[nodiscard]] std::vector<Factor> switched_factors(const Cluster& cluster, const std::vector<Factor>& factors);
 
 /// The devices at all coordinates of `factors`, as offsets from the first; last factor fastest.
 [[nodiscard]] std::vector<DeviceId> device_offsets(const Cluster& cluster, const std::vector<Factor>& factors);

@@ -59,6 +59,7 @@ Mesh::Mesh(const Cluster& cluster, std::vector<MeshAxis> axes, std::string why_p
   const std::vector<Factor> factors = factors_of(*this, {}, false);
   expect_every_position_once(cluster, factors);
   device_of_rank_ = device_offsets(cluster, factors);
+  for (DeviceId& device : device_of_rank_) device = cluster.device_at_position(device);
   rank_of_device_.resize(device_of_rank_.size());
   for (std::size_t rank = 0; rank < device_of_rank_.size(); ++rank) {
     rank_of_device_[static_cast<std::size_t>(device_of_rank_[rank])] = static_cast<RankId>(rank);
@@ -92,25 +93,28 @@ std::vector<Group> Mesh::groups(const std::vector<std::string>& axes) const {
   const std::vector<Factor> inside = factors_of(*this, axes, true);
   const std::vector<DimensionGeometry> geometry = group_geometry(*cluster_, inside);
 
-  // A dimension's lanes start where all other dimensions of the group put them.
+  // A dimension's lanes start where all other dimensions of the group put them, and in every pod that it spans.
   std::vector<std::vector<DeviceId>> origins;
   for (std::size_t own = 0; own < geometry.size(); ++own) {
-    std::vector<Factor> others;
+    std::vector<Factor> others = switched_factors(*cluster_, inside);
     for (std::size_t i = 0; i < geometry.size(); ++i) {
       if (i != own) others.insert(others.end(), geometry[i].factors.begin(), geometry[i].factors.end());
     }
     origins.push_back(device_offsets(*cluster_, others));
   }
 
+  // Offsets are of positions; an order of ranks puts these on devices, whole pods at a time where there are lanes.
   const std::vector<DeviceId> members = device_offsets(*cluster_, inside);
   std::vector<Group> groups;
   for (const DeviceId first : device_offsets(*cluster_, factors_of(*this, axes, false))) {
     Group group;
     group.members.reserve(members.size());
-    for (const DeviceId member : members) group.members.push_back(rank_of(first + member));
+    for (const DeviceId member : members)
+      group.members.push_back(rank_of(cluster_->device_at_position(first + member)));
     for (std::size_t dimension = 0; dimension < geometry.size(); ++dimension) {
       for (const DeviceId origin : origins[dimension]) {
-        add_lanes(*cluster_, geometry[dimension], static_cast<int>(dimension), first + origin, group.lanes);
+        add_lanes(*cluster_, geometry[dimension], static_cast<int>(dimension),
+                  cluster_->device_at_position(first + origin), group.lanes);
       }
     }
     groups.push_back(std::move(group));

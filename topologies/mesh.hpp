@@ -70,13 +70,14 @@ class Mesh {
   [[nodiscard]] DeviceId device_of(RankId rank) const { return device_of_rank_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] RankId rank_of(DeviceId device) const { return rank_of_device_[static_cast<std::size_t>(device)]; }
 
-  /// The shape of every group whose members differ only along the given mesh axes.
+  /// The shape on the torus of every group whose members differ only along the given mesh axes; factors on axes
+  /// behind switches (gpu, node, pod, hall) have no dimension.
   /// Whole wrapped axes and strided remainders of wrapped axes are rings; a part of an axis, or an
   /// axis without wrap, is a line; exactly two adjacent (stride 1) line factors with an even number
   /// of members close into one ring through the block. Factors of one physical axis that together
   /// make up a contiguous run are merged first. Factors of size 1 vanish.
   [[nodiscard]] std::vector<GroupDimension> dimensions(const std::vector<std::string>& axes) const;
-  /// All groups along the given axes with their rings and lines as explicit links. Each lane's
+  /// All groups along the given axes with their rings and lines as explicit links, in each of their pods. Each lane's
   /// `dimension` indexes dimensions(axes).
   [[nodiscard]] std::vector<Group> groups(const std::vector<std::string>& axes) const;
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "topologies/mesh.hpp"
+#include "topologies/group_geometry_private.hpp"
 
 namespace lockstep {
 namespace {
@@ -30,6 +30,16 @@ std::string text_of(const std::vector<GroupDimension>& dimensions) {
     text += " (hop " + std::to_string(dimension.links_per_hop) + " links, " + std::to_string(dimension.sharing) +
             (ring ? " rings" : " lines") + " share each link)";
   }
+  return text;
+}
+
+/// What a group along one mesh axis looks like: rings and lines, then what lies behind switches.
+std::string shape_of(const Cluster& cluster, const MeshAxis& axis, const std::vector<GroupDimension>& dimensions) {
+  std::string text = text_of(dimensions);
+  for (const Factor& factor : switched_factors(cluster, axis.factors)) {
+    if (!text.empty()) text += ", ";
+    text += std::to_string(factor.size) + " on " + cluster.axes()[static_cast<std::size_t>(factor.axis)].name;
+  }
   return text.empty() ? "nothing to exchange" : text;
 }
 
@@ -50,7 +60,8 @@ std::string Mesh::to_string() const {
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     text += "  " + padded(axes_[i].name, name_width, false) + "  " +
             padded(std::to_string(axes_[i].size()), size_width, true) + " = " +
-            padded(factors[i], factor_width, false) + "   " + text_of(dimensions({axes_[i].name})) + '\n';
+            padded(factors[i], factor_width, false) + "   " +
+            shape_of(*cluster_, axes_[i], dimensions({axes_[i].name})) + '\n';
   }
   return text;
 }

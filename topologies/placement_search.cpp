@@ -75,7 +75,16 @@ class PlacementSearch {
         axes_(std::move(requested.axes)),
         open_(std::move(requested.open)),
         remainder_(requested.remainder),
-        cost_(cost) {}
+        cost_(cost) {
+    // Inside a unit first, then outwards: of equal costs the first is kept.
+    const auto& physical = cluster.axes();
+    for (std::size_t axis = 0; axis < physical.size(); ++axis) {
+      if (physical[axis].kind != PhysicalAxis::Kind::scale_out) order_.push_back(axis);
+    }
+    for (std::size_t axis = physical.size(); axis-- > 0;) {
+      if (physical[axis].kind == PhysicalAxis::Kind::scale_out) order_.push_back(axis);
+    }
+  }
 
   /// Lays open axis number `next` and all after it.
   void lay(std::size_t next, const FreePositions& free) {
@@ -88,21 +97,24 @@ class PlacementSearch {
   int tried = 0;
 
  private:
-  /// Splits `size` positions over the physical axes from `axis` on, large parts of early axes first.
-  void lay_part(std::size_t next, std::size_t axis, int size, const FreePositions& free) {
+  /// Splits `size` positions over the physical axes from place `at` of the order on, large parts of early axes first.
+  void lay_part(std::size_t next, std::size_t at, int size, const FreePositions& free) {
     if (tried > most_candidates) return;
-    if (axis == free.axes()) {
+    if (at == order_.size()) {
       if (size == 1) lay(next + 1, free);
       return;
     }
     std::vector<Factor>& factors = axes_[open_[next].index].factors;
+    const std::size_t axis = order_[at];
+    // Outer axes lead a mesh axis, so that its neighbouring ranks stay inside a unit.
+    const bool leads = !factors.empty() && static_cast<std::size_t>(factors.front().axis) > axis;
     const int largest = std::gcd(size, free.left(axis));
     for (int part = largest; part >= 1; --part) {
       if (largest % part != 0) continue;
       FreePositions still_free = free;
-      if (part > 1) factors.push_back(still_free.take(axis, part));
-      lay_part(next, axis + 1, size / part, still_free);
-      if (part > 1) factors.pop_back();
+      if (part > 1) factors.insert(leads ? factors.begin() : factors.end(), still_free.take(axis, part));
+      lay_part(next, at + 1, size / part, still_free);
+      if (part > 1) factors.erase(leads ? factors.begin() : factors.end() - 1);
     }
   }
 
@@ -116,6 +128,7 @@ class PlacementSearch {
   }
 
   const Cluster& cluster_;
+  std::vector<std::size_t> order_;  ///< of the physical axes
   std::vector<MeshAxis> axes_;
   std::vector<OpenAxis> open_;
   std::optional<std::size_t> remainder_;

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "sim/core/errors.hpp"
-#include "topologies/cluster_graph_private.hpp"
+#include "topologies/torus_private.hpp"
 
 namespace lockstep {
 namespace {
@@ -10,12 +10,6 @@ namespace {
 constexpr std::int64_t most_chips = 1'000'000;  // refused before memory is spent on them
 constexpr Seconds pcie_latency(1e-6);
 constexpr Seconds dcn_latency(10e-6);
-
-std::string place_name(std::string_view what, const std::vector<int>& coordinates) {
-  std::string text(what);
-  for (std::size_t i = 0; i < coordinates.size(); ++i) text += (i == 0 ? '(' : ',') + std::to_string(coordinates[i]);
-  return text + ')';
-}
 
 /// Steps to the next position of a grid, last axis fastest; false after the last.
 bool advance(std::vector<int>& position, const std::vector<int>& sizes) {
@@ -26,7 +20,46 @@ bool advance(std::vector<int>& position, const std::vector<int>& sizes) {
   return false;
 }
 
-std::vector<PhysicalAxis> axes_of(const TorusSpec& spec) {
+/// Chips of a host along each axis, and hosts.
+std::vector<int> host_block(const TorusSpec& spec) {
+  std::vector<int> block = spec.chip.torus->host;
+  block.resize(spec.shape.size(), 1);
+  return block;
+}
+std::vector<int> host_grid(const TorusSpec& spec) {
+  std::vector<int> grid = host_block(spec);
+  for (std::size_t i = 0; i < grid.size(); ++i) grid[i] = (spec.shape[i] - 1) / grid[i] + 1;
+  return grid;
+}
+
+/// Adds a node for every position of a grid.
+std::vector<NodeId> add_grid(Cluster::Graph& graph, NodeKind kind, std::string_view what,
+                             const std::vector<int>& prefix, const std::vector<int>& sizes) {
+  std::vector<NodeId> nodes;
+  std::vector<int> position(sizes.size(), 0);
+  do {
+    std::vector<int> place = prefix;
+    place.insert(place.end(), position.begin(), position.end());
+    nodes.push_back(graph.add_node(kind, place_name(what, place)));
+  } while (advance(position, sizes));
+  return nodes;
+}
+
+}  // namespace
+
+std::string place_name(std::string_view what, const std::vector<int>& coordinates) {
+  std::string text(what);
+  for (std::size_t i = 0; i < coordinates.size(); ++i) text += (i == 0 ? '(' : ',') + std::to_string(coordinates[i]);
+  return text + ')';
+}
+
+LinkId add_both_ways(Cluster::Graph& graph, NodeId a, NodeId b, LinkKind kind, BytesPerSecond rate, Seconds latency) {
+  const LinkId there = graph.add_link({a, b, kind, rate, latency});
+  graph.add_link({b, a, kind, rate, latency});
+  return there;
+}
+
+std::vector<PhysicalAxis> torus_axes(const TorusSpec& spec) {
   const TorusFabric& torus = *spec.chip.torus;
   std::vector<PhysicalAxis> axes;
   for (std::size_t i = 0; i < spec.shape.size(); ++i) {
@@ -36,53 +69,53 @@ std::vector<PhysicalAxis> axes_of(const TorusSpec& spec) {
   return axes;
 }
 
-void add_ici(const std::vector<PhysicalAxis>& axes, int devices, Cluster::Graph& graph) {
+void add_torus_chips(const TorusSpec& spec, const std::vector<int>& prefix, Cluster::Graph& graph) {
+  add_grid(graph, NodeKind::device, "chip", prefix, spec.shape);
+}
+
+void add_ici(const std::vector<PhysicalAxis>& torus, int first_axis, DeviceId first, Cluster::Graph& graph) {
+  int devices = 1;
+  for (const PhysicalAxis& axis : torus) devices *= axis.size;
   for (DeviceId device = 0; device < devices; ++device) {
     int stride = devices;
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      const PhysicalAxis& axis = axes[i];
+    for (std::size_t i = 0; i < torus.size(); ++i) {
+      const PhysicalAxis& axis = torus[i];
       stride /= axis.size;
       const int here = device / stride % axis.size;
       for (const int direction : {1, -1}) {
         const int next = here + direction;
         if (axis.size == 1 || (!axis.wraps && (next < 0 || next == axis.size))) continue;
-        const DeviceId to = device + ((next + axis.size) % axis.size - here) * stride;
-        graph.add_link({device, to, LinkKind::ici, axis.link, axis.hop_latency, static_cast<int>(i), direction});
+        const DeviceId from = first + device;
+        const DeviceId to = from + ((next + axis.size) % axis.size - here) * stride;
+        graph.add_link(
+            {from, to, LinkKind::ici, axis.link, axis.hop_latency, first_axis + static_cast<int>(i), direction});
       }
     }
   }
 }
 
-void add_both_ways(Cluster::Graph& graph, NodeId a, NodeId b, LinkKind kind, BytesPerSecond rate, Seconds latency) {
-  graph.add_link({a, b, kind, rate, latency});
-  graph.add_link({b, a, kind, rate, latency});
-}
-
-/// The host blocks that cover the slice, the last ones clipped; the chips' links to them.
-std::vector<NodeId> add_hosts(const TorusSpec& spec, BytesPerSecond pcie, Cluster::Graph& graph) {
-  const std::size_t axes = spec.shape.size();
-  std::vector<int> block = spec.chip.torus->host;
-  block.resize(axes, 1);
-  std::vector<int> grid(axes);
-  for (std::size_t i = 0; i < axes; ++i) grid[i] = (spec.shape[i] - 1) / block[i] + 1;
-
-  std::vector<NodeId> hosts;
-  std::vector<int> position(axes, 0);
-  do hosts.push_back(graph.add_node(NodeKind::host, place_name("host", position)));
-  while (advance(position, grid));
-
-  DeviceId device = 0;
+std::vector<int> hosts_of_chips(const TorusSpec& spec) {
+  const std::vector<int> block = host_block(spec);
+  const std::vector<int> grid = host_grid(spec);
+  std::vector<int> hosts;
+  std::vector<int> position(spec.shape.size(), 0);
   do {
-    std::size_t host = 0;
-    for (std::size_t i = 0; i < axes; ++i) {
-      host = host * static_cast<std::size_t>(grid[i]) + static_cast<std::size_t>(position[i] / block[i]);
-    }
-    add_both_ways(graph, device++, hosts[host], LinkKind::pcie, pcie, pcie_latency);
+    int host = 0;
+    for (std::size_t i = 0; i < grid.size(); ++i) host = host * grid[i] + position[i] / block[i];
+    hosts.push_back(host);
   } while (advance(position, spec.shape));
   return hosts;
 }
 
-}  // namespace
+std::vector<NodeId> add_hosts(const TorusSpec& spec, const std::vector<int>& prefix, DeviceId first,
+                              BytesPerSecond pcie, Cluster::Graph& graph) {
+  std::vector<NodeId> hosts = add_grid(graph, NodeKind::host, "host", prefix, host_grid(spec));
+  DeviceId device = first;
+  for (const int host : hosts_of_chips(spec)) {
+    add_both_ways(graph, device++, hosts[static_cast<std::size_t>(host)], LinkKind::pcie, pcie, pcie_latency);
+  }
+  return hosts;
+}
 
 std::string why_not_a_slice(const TorusSpec& spec) {
   if (!spec.chip.torus) return spec.chip.name + " has no torus";
@@ -113,18 +146,15 @@ std::string why_not_a_slice(const TorusSpec& spec) {
 
 Cluster build_torus(const TorusSpec& spec) {
   if (const std::string why = why_not_a_slice(spec); !why.empty()) throw InternalError("not a slice: " + why);
-  std::vector<PhysicalAxis> axes = axes_of(spec);
+  std::vector<PhysicalAxis> axes = torus_axes(spec);
   int devices = 1;
   for (const int size : spec.shape) devices *= size;
 
   auto graph = std::make_unique<Cluster::Graph>(devices, static_cast<int>(axes.size()));
-  std::vector<int> position(axes.size(), 0);
-  do graph->add_node(NodeKind::device, place_name("chip", position));
-  while (advance(position, spec.shape));
-
-  add_ici(axes, devices, *graph);
+  add_torus_chips(spec, {}, *graph);
+  add_ici(axes, 0, 0, *graph);
   if (spec.chip.pcie) {
-    const std::vector<NodeId> hosts = add_hosts(spec, *spec.chip.pcie, *graph);
+    const std::vector<NodeId> hosts = add_hosts(spec, {}, 0, *spec.chip.pcie, *graph);
     if (spec.chip.dcn_per_host) {
       const NodeId dcn = graph->add_node(NodeKind::network_switch, "dcn");
       for (const NodeId host : hosts) {

@@ -69,6 +69,11 @@ LayerSplit split_layers(const std::vector<int>& order, std::int32_t stages, cons
       return split;
     }
   }
+  if (stages > std::ssize(order)) {
+    split.what = std::to_string(stages) + " stages for the model's " + std::to_string(count) + " layers";
+    split.expected = "fewer stages (pipeline x chunks)";
+    return split;
+  }
   const auto sizes = layers.empty() ? even_layers(count, stages) : layers;
   auto at = static_cast<int>(first);
   split.first_block.push_back(0);

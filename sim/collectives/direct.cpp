@@ -11,6 +11,10 @@ constexpr std::int64_t most_pairs = 350'000;
 
 enum Slot : std::int32_t { inside_units, between_units, slot_count };
 
+Seconds one_step(const GroupStructure& groups, const Protocol& protocol) {
+  return groups.units == 1 ? local_step(groups, protocol) : groups.cross_hop + protocol.remote_step;
+}
+
 class Direct final : public CollectiveAlgorithm {
  public:
   std::string_view name() const override { return "direct"; }
@@ -47,7 +51,7 @@ class Direct final : public CollectiveAlgorithm {
                           const Protocol& protocol) const override {
     double to_each = carried(full_size, protocol) / groups.members;
     if (kind == CollectiveKind::all_to_all) to_each /= groups.members;
-    const auto step = groups.units == 1 ? local_step(groups, protocol) : remote_step(groups, protocol);
+    const auto step = one_step(groups, protocol);
     std::vector<Phase> phases(kind == CollectiveKind::all_reduce ? 2 : 1, {step, std::vector<double>(slot_count, to_each)});
     phases.front().latency += protocol.launch;
     return phases;
@@ -73,7 +77,7 @@ class Shift final : public CollectiveAlgorithm {
 
   std::vector<Phase> plan(CollectiveKind /*kind*/, Bytes full_size, const Cluster& /*cluster*/, const GroupStructure& groups,
                           const Protocol& protocol) const override {
-    const auto step = groups.units == 1 ? local_step(groups, protocol) : remote_step(groups, protocol);
+    const auto step = one_step(groups, protocol);
     return {{protocol.launch + step, {carried(full_size, protocol)}}};
   }
 };

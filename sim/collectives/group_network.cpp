@@ -54,7 +54,9 @@ void add_hops(const Cluster& cluster, const NetworkGroup& group, GroupStructure&
     const Seconds to_next = latency(cluster, units[u].front(), units[(u + 1) % units.size()].front());
     around += to_next;
     structure.remote_hop = std::max(structure.remote_hop, to_next);
-    if (u > 0) structure.remote_hop = std::max(structure.remote_hop, latency(cluster, units.front().front(), units[u].front()));
+    if (u == 0) continue;
+    structure.remote_hop = std::max(structure.remote_hop, latency(cluster, units.front().front(), units[u].front()));
+    structure.cross_hop = std::max(structure.cross_hop, latency(cluster, units.front().front(), units[u].back()));
   }
   structure.around = std::max(structure.around, around);
 }
@@ -195,6 +197,9 @@ const GroupNetwork::Connected& GroupNetwork::connected(const CollectiveAlgorithm
 const Communicator& GroupNetwork::communicator(const CollectiveAlgorithm& algorithm) const { return connected(algorithm).communicator; }
 
 CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algorithm, CollectiveKind kind, Bytes full_size) const {
+  if (const auto known = algorithm.closed_form(kind, full_size, structure_)) {
+    return {&algorithm, "", algorithm.plan(kind, full_size, *cluster_, structure_, Protocol{}), *known};
+  }
   const auto& network = connected(algorithm);
   const auto price = [&](const Protocol& protocol) {
     CollectiveChoice choice{&algorithm, protocol.name, algorithm.plan(kind, full_size, *cluster_, structure_, protocol), Seconds(0)};
@@ -203,7 +208,6 @@ CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algo
       const auto* heaviest = network.heaviest(phase);
       choice.cost += phase.latency + (heaviest == nullptr ? Seconds(0) : heaviest->time(phase));
     }
-    if (const auto known = algorithm.closed_form(kind, full_size, structure_)) choice.cost = *known;
     return choice;
   };
   const auto* node = cluster_->node_spec();

@@ -31,7 +31,8 @@ struct GroupStructure {
   int most_local = 1;  ///< members in the fullest unit
   int rails = 1;       ///< NICs that the members of every unit have; 1 for irregular groups and for single units
   Seconds local_hop{0};   ///< links from one member to another of its unit
-  Seconds remote_hop{0};  ///< links between the two units that are farthest apart
+  Seconds remote_hop{0};  ///< links between the two units that are farthest apart, members with the same place in theirs
+  Seconds cross_hop{0};   ///< the same for members with different places, which rails may not join directly
   Seconds around{0};      ///< links from each unit to the next, once around all of them
   Dimensions torus;    ///< inside a unit, if units are tori
 };
@@ -50,7 +51,8 @@ class CollectiveAlgorithm {
   /// Serial phases, with a slot's bytes as they cross each link of its flows (divided by the protocol's efficiency).
   [[nodiscard]] virtual std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& cluster, const GroupStructure& groups,
                                                 const Protocol& protocol) const = 0;
-  /// Time of all phases where the algorithm has an equation of its own for it; else it is computed from the flows.
+  /// Time of all phases where the algorithm has an equation of its own for it, needs no protocol and crosses no link twice;
+  /// else the time is computed from the flows.
   [[nodiscard]] virtual std::optional<Seconds> closed_form(CollectiveKind kind, Bytes full_size, const GroupStructure& groups) const;
 };
 

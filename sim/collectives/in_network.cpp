@@ -85,8 +85,13 @@ class InNetwork final : public CollectiveAlgorithm {
       const double shard = counted / groups.members;
       if (copies) bytes[from_root] = counted;
       if (reduces) bytes[to_root] = counted;
-      if (kind == CollectiveKind::all_gather) bytes[out_of_members] = shard, bytes[into_members] = counted - shard;
-      if (kind == CollectiveKind::reduce_scatter) bytes[out_of_members] = counted - shard, bytes[into_members] = shard;
+      if (kind == CollectiveKind::all_gather) {
+        bytes[out_of_members] = shard;
+        bytes[into_members] = counted - shard;
+      } else if (kind == CollectiveKind::reduce_scatter) {
+        bytes[out_of_members] = counted - shard;
+        bytes[into_members] = shard;
+      }
       return {phase};
     }
     const double ways = reduces && copies ? 2 : 1;

@@ -6,10 +6,23 @@
 
 namespace lockstep {
 
+StagePairRoutes::Transfer StagePairRoutes::transfer(Direction direction, double bytes) const {
+  const double per_byte = direction == both ? std::max(seconds_per_byte[0], seconds_per_byte[1]) : seconds_per_byte[direction == upward ? 0 : 1];
+  if (protocols.empty()) return {latency, bytes, latency + Seconds(bytes * per_byte)};
+  Transfer best;
+  for (const auto& protocol : protocols) {
+    Transfer transfer{latency + protocol.launch + protocol.remote_step, bytes / protocol.efficiency, Seconds(0)};
+    transfer.time = transfer.latency + Seconds(transfer.bytes * per_byte);
+    if (&protocol == &protocols.front() || transfer.time < best.time) best = transfer;
+  }
+  return best;
+}
+
 StagePairs connect_stages(const Cluster& cluster, const Mesh& mesh, const std::vector<std::vector<RankId>>& lines, std::int32_t low, std::int32_t high) {
   StagePairs pairs;
   pairs.communicator.name = "pipeline " + std::to_string(low) + "-" + std::to_string(high);
   pairs.communicator.slots = 2;
+  if (const auto* node = cluster.node_spec()) pairs.routes.protocols = node->protocols;
   std::array<std::map<LinkId, int>, 2> crossings;
   for (const auto& line : lines) {
     const std::array<RankId, 2> ends{line[static_cast<std::size_t>(low)], line[static_cast<std::size_t>(high)]};

@@ -5,18 +5,26 @@
 
 #include "sim/program/program.hpp"
 #include "topologies/cluster.hpp"
+#include "topologies/fabric.hpp"
 #include "topologies/mesh.hpp"
 
 namespace lockstep {
 
 /// What the pairs' routes do to a transfer; [0] from the lower stage to the higher, [1] back.
 struct StagePairRoutes {
+  enum Direction { upward, downward, both };
   Seconds latency{0};                             ///< of the longest route
   std::array<double, 2> seconds_per_byte{0, 0};   ///< when all pairs send at once: routes may share links
+  std::vector<Protocol> protocols;                ///< of the network's library; empty: bytes as they are
 
-  [[nodiscard]] Seconds time(int direction, double bytes) const {
-    return latency + Seconds(bytes * seconds_per_byte[static_cast<std::size_t>(direction)]);
-  }
+  /// By the fastest protocol for the size.
+  struct Transfer {
+    Seconds latency{0};
+    double bytes = 0;  ///< as the links carry them
+    Seconds time{0};
+  };
+  [[nodiscard]] Transfer transfer(Direction direction, double bytes) const;
+  [[nodiscard]] Seconds time(int direction, double bytes) const { return transfer(direction == 0 ? upward : downward, bytes).time; }
 };
 
 struct StagePairs {

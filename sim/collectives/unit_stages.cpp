@@ -17,6 +17,7 @@ GroupStructure across_units(const GroupStructure& groups) {
   GroupStructure outer = groups;
   outer.members = groups.units;
   outer.local = outer.most_local = outer.rails = 1;
+  outer.cross_hop = groups.remote_hop;
   outer.torus.clear();
   return outer;
 }

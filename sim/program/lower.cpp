@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "sim/collectives/communicator.hpp"
+#include "sim/collectives/collective_model.hpp"
 #include "sim/collectives/stage_pairs.hpp"
 
 namespace lockstep {
@@ -26,7 +26,7 @@ const std::string pipeline_axis = "pipeline";
 class Lowering {
  public:
   Lowering(const StepGraph& step, const Cluster& cluster, const Mesh& mesh, const ComputeRates& rates, const LowerOptions& options, bool whole)
-      : step_(step), cluster_(cluster), mesh_(mesh), rates_(rates), options_(options), whole_(whole) {}
+      : step_(step), cluster_(cluster), mesh_(mesh), rates_(rates), options_(options), whole_(whole), collectives_(cluster, mesh, options.algorithms) {}
 
   Program run() {
     stream("compute");
@@ -132,10 +132,15 @@ class Lowering {
       in_mesh_order.push_back(axis.name);
       op.streams.push_back(stream(axis.name));
     }
-    op.communicator = communicator(in_mesh_order, vertex.stage);
-    const auto& dimensions = dimensions_.at(in_mesh_order);
-    if (whole_) op.phases = plan(vertex.collective, dimensions, vertex.full_size);
-    op.closed_form = cost(vertex.collective, dimensions, vertex.full_size);
+    if (!whole_) {
+      op.closed_form = collectives_.cost(vertex.collective, in_mesh_order, vertex.full_size);
+      op.communicator = communicator({in_mesh_order, ""}, vertex.stage);
+      return;
+    }
+    auto lowered = collectives_.lower(vertex.collective, in_mesh_order, vertex.full_size);
+    op.communicator = communicator(lowered.layout, vertex.stage);
+    op.phases = std::move(lowered.phases);
+    op.closed_form = lowered.closed_form;
   }
 
   void between_stages(const StepOp& vertex, OpId id, ProgramOp& op) {
@@ -145,8 +150,9 @@ class Lowering {
     const double bytes = static_cast<double>(vertex.full_size.value());
     const bool both = vertex.collective != CollectiveKind::point_to_point;
     const bool upward = vertex.stage < vertex.other_stage;
-    op.closed_form = both ? std::max(pair.routes.time(0, bytes), pair.routes.time(1, bytes)) : pair.routes.time(upward ? 0 : 1, bytes);
-    if (whole_) op.phases = {{pair.routes.latency, {both || upward ? bytes : 0.0, both || !upward ? bytes : 0.0}}};
+    const auto transfer = pair.routes.transfer(both ? StagePairRoutes::both : upward ? StagePairRoutes::upward : StagePairRoutes::downward, bytes);
+    op.closed_form = transfer.time;
+    if (whole_) op.phases = {{transfer.latency, {both || upward ? transfer.bytes : 0.0, both || !upward ? transfer.bytes : 0.0}}};
     if (both) {
       op.streams = {stream(pipeline_axis)};
     } else if (options_.sends_in_order) {
@@ -168,17 +174,14 @@ class Lowering {
     return found->second;
   }
 
-  /// Communicators by mesh axes in mesh order and stage, made at first use.
-  std::int32_t communicator(const AxisNames& axes, std::int32_t stage) {
-    const auto [found, is_new] = known_.try_emplace({axes, stage}, static_cast<std::int32_t>(program_.communicators.size()));
+  /// Communicators by mesh axes in mesh order, algorithm and stage, made at first use.
+  using Layout = std::pair<AxisNames, std::string>;
+  std::int32_t communicator(const Layout& layout, std::int32_t stage) {
+    const auto [found, is_new] = known_.try_emplace({layout, stage}, static_cast<std::int32_t>(program_.communicators.size()));
     if (!is_new) return found->second;
-    if (!dimensions_.contains(axes)) {
-      dimensions_[axes] = mesh_.dimensions(axes);
-      if (whole_) whole_communicators_[axes] = make_communicator(mesh_, axes);
-    }
     Communicator made{"alone", 0, {}};
     if (whole_) {
-      const auto& all = whole_communicators_.at(axes);
+      const auto& all = collectives_.communicator(layout);
       made.name = all.name;
       made.slots = all.slots;
       for (const auto& group : all.groups) {
@@ -196,7 +199,7 @@ class Lowering {
 
   /// Every rank of a stage as a group of its own.
   std::int32_t alone(std::int32_t stage) {
-    const auto [found, is_new] = known_.try_emplace({AxisNames{}, stage}, static_cast<std::int32_t>(program_.communicators.size()));
+    const auto [found, is_new] = known_.try_emplace({Layout{}, stage}, static_cast<std::int32_t>(program_.communicators.size()));
     if (!is_new) return found->second;
     Communicator made{"alone", 0, {}};
     for (std::int32_t rank = 0; rank < program_.ranks(); ++rank) {
@@ -241,9 +244,8 @@ class Lowering {
   std::map<std::int32_t, ComputeOrder> order_;  ///< of compute, by stage
   std::map<std::int32_t, OpId> last_send_;      ///< by stage; see sends_in_order
   std::map<std::string, std::int32_t> streams_;
-  std::map<std::pair<AxisNames, std::int32_t>, std::int32_t> known_;
-  std::map<AxisNames, Communicator> whole_communicators_;
-  std::map<AxisNames, std::vector<GroupDimension>> dimensions_;
+  CollectiveModel collectives_;
+  std::map<std::pair<Layout, std::int32_t>, std::int32_t> known_;
   std::map<std::pair<std::int32_t, std::int32_t>, Pair> pairs_;
 };
 

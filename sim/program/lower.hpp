@@ -1,5 +1,8 @@
 #pragma once
 /// StepGraph on a mesh -> Program: durations for compute, phases of flows for collectives, streams.
+#include <map>
+#include <string>
+
 #include "sim/program/program.hpp"
 #include "sim/program/time_model.hpp"
 #include "topologies/cluster.hpp"
@@ -9,6 +12,7 @@
 namespace lockstep {
 
 struct LowerOptions {
+  std::map<CollectiveKind, std::string> algorithms;  ///< on networks: used wherever it can serve; else the cheapest
   bool sends_in_order = false;  ///< all that a rank sends and receives between stages in one queue, head of line first
 };
 

@@ -21,9 +21,8 @@ Scenario two_matmul(const Scenario& scenario, std::vector<int> shape, const Para
   result.model.layers = 4;
   result.model.d_model = scenario.model.d_model;
   result.model.d_ff = scenario.model.d_ff;
-  result.cluster.chip = scenario.cluster.chip;
-  result.cluster.pod = scenario.cluster.pod;
-  result.cluster.shape = std::move(shape);
+  auto& torus = result.cluster.unit.emplace<TorusSpec>(*scenario.cluster.torus());
+  torus.shape = std::move(shape);
   result.parallel = parallel;
   if (parallel.tensor > 1) result.mesh.push_back({"tensor", static_cast<int>(parallel.tensor), std::nullopt});
   if (parallel.fsdp > 1) result.mesh.push_back({"fsdp", static_cast<int>(parallel.fsdp), std::nullopt});
@@ -34,7 +33,7 @@ Scenario two_matmul(const Scenario& scenario, std::vector<int> shape, const Para
 
 std::vector<int> long_axes(const Scenario& scenario) {
   std::vector<int> sizes;
-  for (const int size : scenario.cluster.shape) {
+  for (const int size : scenario.cluster.torus()->shape) {
     if (size > 1) sizes.push_back(size);
   }
   return sizes;
@@ -65,13 +64,13 @@ FsdpThreshold fsdp_on(const Scenario& scenario, const ChipBalance& balance, cons
 
 TensorLimit tensor_on_rings(const Scenario& scenario, const ChipBalance& balance, spdlog::logger& log) {
   TensorLimit result{tensor_limit(balance, static_cast<double>(scenario.model.d_ff), 1), 1, {}};
-  const auto& torus = *scenario.cluster.chip.torus;
+  const auto& torus = *scenario.cluster.chip().torus;
   for (int size = 2; size <= 64; ++size) {
     if (!torus.wrap.wraps(size) || scenario.model.d_model % size != 0 || scenario.model.d_ff % size != 0) continue;
     Parallel parallel;
     parallel.tensor = size;
     auto trial = two_matmul(scenario, {size}, parallel);
-    if (!why_not_a_slice(trial.cluster).empty()) continue;
+    if (!why_not_a_slice(*trial.cluster.torus()).empty()) continue;
     trial.derive.collective_matmul = true;
     trial.batch = {1 << 16, 1, 1};
     const auto exposed = exposed_per_layer(trial, [&](const Scenario& s) { return estimate_one_rank(s, prepare(s), log).exposed_comm; });
@@ -134,9 +133,12 @@ RooflineStudy study_roofline(const Scenario& scenario, spdlog::logger& log, cons
   if (scenario.replay) {
     throw ConfigError({{scenario.where("model.replay"), "model.replay", "replayed operations have no FLOPs and no bytes to draw a roofline of", "a model by its shape"}});
   }
+  if (scenario.cluster.torus() == nullptr || scenario.cluster.units > 1) {
+    throw ConfigError({{scenario.where("cluster"), "cluster", "the closed forms of the roofline are those of one torus", "a slice of a pod, such as tpu-v5p:16x20x28"}});
+  }
   RooflineStudy study;
   const auto axes = long_axes(scenario);
-  study.balance = balance_of(scenario.cluster.chip, scenario.training.precision);
+  study.balance = balance_of(scenario.cluster.chip(), scenario.training.precision);
   const double tokens = static_cast<double>(scenario.batch.sequences * scenario.batch.sequence_length);
   study.layer = {tokens, static_cast<double>(scenario.model.d_model), static_cast<double>(scenario.model.d_ff)};
   study.chips = scenario.chips();

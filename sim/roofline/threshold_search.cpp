@@ -12,7 +12,7 @@ Seconds layer_math(const Scenario& scenario) {
   const auto& model = scenario.model;
   const double tokens = static_cast<double>(scenario.batch.sequences * scenario.batch.sequence_length);
   const double chips = static_cast<double>(scenario.chips());
-  const auto peak = scenario.cluster.chip.peak_for(scenario.training.precision).value_or(FlopsPerSecond(1));
+  const auto peak = scenario.cluster.chip().peak_for(scenario.training.precision).value_or(FlopsPerSecond(1));
   return Flops(12 * tokens * static_cast<double>(model.d_model) * static_cast<double>(model.d_ff) / chips) / peak;
 }
 

@@ -104,38 +104,15 @@ class Reader {
   }
 
   void cluster() {
-    const std::string expected = "CHIP:SHAPE such as tpu-v5p:16x20x28, or {chip: ..., shape: [...]}";
+    const std::string expected = "CHIP:SHAPE such as tpu-v5p:16x20x28, NODE:NODES such as h100:64, or a map {chip: ..., shape: [...]} or {node: ..., nodes: ...}";
     const auto view = require(root_, "cluster", expected);
     if (!view.exists()) return;
-    const auto before = problems_.size();
-    auto& spec = scenario_.cluster;
     if (view.is_map()) {
-      chip(require(view, "chip", "a catalog name such as tpu-v5p, or a block that describes the chip"));
-      spec.shape = shape(require(view, "shape", "the slice's chips along each axis, such as [16, 20, 28]"));
-      const auto pod = optional(view, "pod");
-      if (pod.exists()) spec.pod = shape(pod);
-      view.refuse_unknown_keys();
-      if (problems_.size() == before) check_slice(spec, view.where(), view.path(), problems_);
+      for (const auto& key : view.keys()) note(view[key]);
+      scenario_.cluster = read_cluster(view, folder_, problems_);
     } else if (expect_value(view, expected)) {
-      spec = parse_cluster(view.text(), view.where(), view.path(), problems_);
+      scenario_.cluster = parse_cluster(view.text(), view.where(), view.path(), problems_);
     }
-  }
-
-  void chip(const YamlView& view) {
-    if (!view.exists()) return;
-    if (view.is_map()) {
-      scenario_.cluster.chip = read_chip(view, "inline");
-    } else if (expect_value(view, "a catalog name such as tpu-v5p, or a block that describes the chip")) {
-      scenario_.cluster.chip = chip_named(view.text(), view.where(), view.path(), problems_);
-    }
-  }
-
-  static std::vector<int> shape(const YamlView& view) {
-    std::vector<int> result;
-    if (!view.exists()) return result;
-    for (const auto& item : view.items()) result.push_back(static_cast<int>(item.integer(1, 1'000'000)));
-    if (view.is_list() && result.empty()) view.problem("is empty", "one to three sizes, such as [16, 20, 28]");
-    return result;
   }
 
   void mesh() {
@@ -191,6 +168,7 @@ class Reader {
     const auto schedule = optional(view, "schedule");
     const auto placement = optional(view, "placement");
     if (schedule.exists() && expect_value(schedule, "the name of a schedule, or a CSV file with an order")) schedule_named(schedule, placement);
+    if (placement.exists() && !schedule.exists()) placement.problem("schedule 1f1b has its own placement", "placement only beside a CSV file");
     const auto small = [&](std::string_view key, std::optional<std::int32_t>& value) {
       const auto number = optional(view, key);
       if (number.exists()) value = static_cast<std::int32_t>(number.integer(1, 1'000'000));
@@ -200,6 +178,13 @@ class Reader {
     const auto limit = optional(view, "memory_limit");
     if (limit.exists()) {
       for (const auto& item : limit.is_list() ? limit.items() : std::vector{limit}) pipeline.memory_limit.push_back(item.number(0, 1e9));
+      if (limit.is_list() && pipeline.memory_limit.empty()) limit.problem("is empty", "one limit for all ranks, or one for each");
+    }
+    if (!pipeline.file.empty()) {
+      for (const auto* key : {"chunks", "group", "memory_limit"}) {
+        const auto of_schedules = view[key];
+        if (of_schedules.exists()) of_schedules.problem("stands beside a CSV file", "nothing: the file tells the order");
+      }
     }
     const auto layers = optional(view, "layers");
     if (layers.exists()) {
@@ -339,9 +324,7 @@ class Reader {
 }  // namespace
 
 std::int64_t Scenario::chips() const {
-  std::int64_t product = 1;
-  for (const int size : cluster.shape) product *= size;
-  return product;
+  return cluster.devices();
 }
 
 Location Scenario::where(std::string key) const {
@@ -371,7 +354,8 @@ Scenario load_scenario(const std::filesystem::path& file, const std::vector<KeyO
 }
 
 std::vector<std::string> scenario_keys() {
-  return {"format", "model", "cluster", "cluster.chip", "cluster.shape", "cluster.pod", "mesh",
+  return {"format", "model", "cluster", "cluster.chip", "cluster.shape", "cluster.pod", "cluster.pods", "cluster.dcn", "cluster.node", "cluster.nodes",
+          "cluster.fabric", "cluster.halls", "cluster.between_halls", "cluster.order", "mesh",
           "parallel", "parallel.tensor", "parallel.fsdp", "parallel.data", "parallel.pipeline", "parallel.context", "parallel.expert",
           "parallel.zero", "parallel.sequence_parallel",
           "pipeline", "pipeline.schedule", "pipeline.placement", "pipeline.chunks", "pipeline.group", "pipeline.memory_limit", "pipeline.layers",

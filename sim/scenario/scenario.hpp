@@ -12,6 +12,7 @@
 #include "sim/program/perturb.hpp"
 #include "sim/program/time_model.hpp"
 #include "topologies/cluster.hpp"
+#include "topologies/fabric.hpp"
 #include "topologies/mesh.hpp"
 #include "workloads/build_step.hpp"
 #include "workloads/derived_block.hpp"
@@ -49,7 +50,7 @@ struct Scenario {
   std::string name;  ///< the file's stem
   Model model;                        ///< only its name where steps are replayed
   std::optional<ReplayModel> replay;  ///< instead of a model: measured operations
-  TorusSpec cluster;
+  ClusterSpec cluster;
   std::vector<AxisRequest> mesh;  ///< logical axes, innermost first
   Parallel parallel;              ///< sizes are the mesh's; zero and sequence_parallel are read here
   PlanOverrides plan;
@@ -84,12 +85,15 @@ struct KeyOverride {
 /// Every key that the loader knows, dotted, in reading order (a test holds docs/scenario_reference.md to it).
 [[nodiscard]] std::vector<std::string> scenario_keys();
 
-/// Reads the cluster shorthand "tpu-v5p:16x20x28"; problems are placed at the given location.
-[[nodiscard]] TorusSpec parse_cluster(std::string_view text, const Location& where, const std::string& key, Problems& problems);
+/// Reads the cluster shorthand "tpu-v5p:16x20x28", "tpu-v5p:2x16x20x28" (two pods over DCN), "h100:64" (64 nodes); problems are
+/// placed at the given location.
+[[nodiscard]] ClusterSpec parse_cluster(std::string_view text, const Location& where, const std::string& key, Problems& problems);
 /// A chip of the catalog.
 [[nodiscard]] Chip chip_named(const std::string& name, const Location& where, const std::string& key, Problems& problems);
-/// A problem if the pod does not hold the slice.
-void check_slice(const TorusSpec& spec, const Location& where, const std::string& key, Problems& problems);
+/// Reads a cluster written as a map; file names are seen from `folder`.
+[[nodiscard]] ClusterSpec read_cluster(const YamlView& view, const std::filesystem::path& folder, Problems& problems);
+/// Problems if such a cluster cannot be built.
+void check_cluster(const ClusterSpec& spec, const Location& where, const std::string& key, Problems& problems);
 /// What is expected of a name that the catalog does not have: the nearest one, or all.
 [[nodiscard]] std::string catalog_name(const std::string& word, const std::vector<std::string>& names, const std::string& other = "");
 

@@ -24,7 +24,7 @@ void load(benchmark::State& state) {
 
 void build_cluster(benchmark::State& state) {
   const auto scenario = pod();
-  for (auto _ : state) benchmark::DoNotOptimize(build_torus(scenario.cluster));
+  for (auto _ : state) benchmark::DoNotOptimize(build_cluster(scenario.cluster));
 }
 
 void prepare_step(benchmark::State& state) {

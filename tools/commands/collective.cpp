@@ -1,10 +1,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "sim/collectives/communicator.hpp"
+#include "sim/collectives/collective_model.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -23,8 +24,9 @@ struct CollectiveArguments {
 
 struct Row {
   Bytes size;
-  Seconds simulated, closed_form, book;
-  std::string bottleneck;
+  Seconds simulated, closed_form;
+  std::optional<Seconds> book;  ///< on a torus
+  std::string algorithm, bottleneck;
 };
 
 [[noreturn]] void refuse(const std::string& option, const std::string& what, const std::string& expected) {
@@ -75,7 +77,7 @@ Mesh mesh_for(const Cluster& cluster, const std::string& group, CollectiveKind k
     }
     int tried = 0;
     placed = place_by_cost(cluster, {{"group", count, std::nullopt}, {"others", cluster.devices() / count, std::nullopt}},
-                           [&](const Mesh& mesh) { return cost(kind, mesh.dimensions({"group"}), Bytes(1 << 30)); }, tried);
+                           [&](const Mesh& mesh) { return CollectiveModel(cluster, mesh).cost(kind, {"group"}, Bytes(1 << 30)); }, tried);
     why = "fastest of " + std::to_string(tried) + " placements";
   } else {
     AxisRequest request{"group", 0, std::vector<std::string>{}};
@@ -112,21 +114,30 @@ std::string bottleneck(const Cluster& cluster, const Communicator& communicator,
   return cluster.link_name(static_cast<LinkId>(busiest - seconds.begin())) + (like_it > 1 ? " and " + std::to_string(like_it - 1) + " alike" : "");
 }
 
-std::vector<Row> measure(const Cluster& cluster, const Mesh& mesh, CollectiveKind kind, const std::vector<Bytes>& sizes, spdlog::logger& log) {
+std::optional<Seconds> book_form(const Cluster& cluster, const Mesh& mesh, CollectiveKind kind, Bytes size) {
   const auto dimensions = mesh.dimensions({"group"});
+  if (!cluster.unit_is_torus() || members(dimensions) != mesh.axis("group").size()) return std::nullopt;
+  return book_cost(kind, dimensions, size);
+}
+
+std::vector<Row> measure(const Cluster& cluster, const Mesh& mesh, CollectiveKind kind, const std::vector<Bytes>& sizes, spdlog::logger& log) {
+  CollectiveModel collectives(cluster, mesh);
   Program program;
   program.streams = {"compute", "group"};
   program.stage_of_rank.assign(static_cast<std::size_t>(mesh.ranks()), 0);
   program.slowdown_of_rank.assign(static_cast<std::size_t>(mesh.ranks()), 1.0);
   for (LinkId link = 0; link < cluster.links(); ++link) program.links.push_back(cluster.link(link).bandwidth);
-  program.communicators = {make_communicator(mesh, {"group"})};
+  std::map<std::string, std::int32_t> communicators;  // by algorithm
   for (const auto size : sizes) {  // one after the other, all groups at once
     ProgramOp op;
     op.kind = ProgramOp::Kind::collective;
     op.streams = {1};
-    op.communicator = 0;
-    op.phases = plan(kind, dimensions, size);
-    op.closed_form = cost(kind, dimensions, size);
+    auto lowered = collectives.lower(kind, {"group"}, size);
+    const auto [known, is_new] = communicators.try_emplace(lowered.layout.second, static_cast<std::int32_t>(program.communicators.size()));
+    if (is_new) program.communicators.push_back(collectives.communicator(lowered.layout));
+    op.communicator = known->second;
+    op.phases = std::move(lowered.phases);
+    op.closed_form = lowered.closed_form;
     if (!program.ops.empty()) op.predecessors = {static_cast<std::int32_t>(program.ops.size()) - 1};
     program.ops.push_back(std::move(op));
   }
@@ -135,8 +146,9 @@ std::vector<Row> measure(const Cluster& cluster, const Mesh& mesh, CollectiveKin
   std::vector<Row> rows;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const auto span = result.timeline.span(static_cast<std::int32_t>(i), 0);
-    rows.push_back({sizes[i], span.end - span.start, program.ops[i].closed_form, book_cost(kind, dimensions, sizes[i]),
-                    bottleneck(cluster, program.communicators[0], program.ops[i].phases)});
+    const auto& op = program.ops[i];
+    rows.push_back({sizes[i], span.end - span.start, op.closed_form, book_form(cluster, mesh, kind, sizes[i]), collectives.algorithm(kind, {"group"}, sizes[i]),
+                    bottleneck(cluster, program.communicators[static_cast<std::size_t>(op.communicator)], op.phases)});
   }
   return rows;
 }
@@ -148,29 +160,27 @@ void run_collective(const CollectiveArguments& arguments, spdlog::logger& log) {
   Problems problems;
   const auto spec = parse_cluster(arguments.cluster, {"--cluster", 0, 0}, "", problems);
   problems.throw_if_any();
-  const auto cluster = build_torus(spec);
+  const auto cluster = build_cluster(spec);
   const auto mesh = mesh_for(cluster, arguments.group, kind);
-  const auto dimensions = mesh.dimensions({"group"});
-  const int group = members(dimensions);
+  const int group = mesh.axis("group").size();
   if (group < 2) refuse("--group", "'" + arguments.group + "' is a group of one chip", "a group of at least 2");
-  const auto algorithm = algorithm_name(kind, dimensions);
   const auto rows = measure(cluster, mesh, kind, sizes, log);
 
-  nlohmann::ordered_json json = {{"kind", arguments.kind}, {"cluster", arguments.cluster}, {"group_size", group}, {"algorithm", algorithm}, {"rows", nlohmann::ordered_json::array()}};
-  Table table({"bytes", "time", "algbw", "busbw", "closed form", "book form"});
+  nlohmann::ordered_json json = {{"kind", arguments.kind}, {"cluster", arguments.cluster}, {"group_size", group}, {"algorithm", rows.back().algorithm}, {"rows", nlohmann::ordered_json::array()}};
+  Table table({"bytes", "time", "algbw", "busbw", "closed form", "book form", "algorithm"});
   for (const auto& row : rows) {
     const auto algbw = row.size / row.simulated;
     const auto busbw = algbw * bus_factor(kind, group);
-    table.add({std::to_string(row.size.value()), format(row.simulated), format(algbw), format(busbw), format(row.closed_form), format(row.book)});
+    table.add({std::to_string(row.size.value()), format(row.simulated), format(algbw), format(busbw), format(row.closed_form), row.book ? format(*row.book) : "-", row.algorithm});
     json["rows"].push_back({{"bytes", row.size.value()}, {"time_s", row.simulated.value()}, {"algbw_Bps", algbw.value()}, {"busbw_Bps", busbw.value()},
-                            {"algorithm", algorithm}, {"bottleneck", row.bottleneck}, {"closed_form_s", row.closed_form.value()}, {"book_form_s", row.book.value()}});
+                            {"algorithm", row.algorithm}, {"bottleneck", row.bottleneck}, {"closed_form_s", row.closed_form.value()}, {"book_form_s", row.book ? nlohmann::ordered_json(row.book->value()) : nlohmann::ordered_json()}});
   }
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json.dump(2) + "\n");
   if (arguments.json == "-") {
     std::printf("%s\n", json.dump(2).c_str());
     return;
   }
-  std::printf("%s on groups of %d of %s: %s\nbottleneck link: %s\n%s", arguments.kind.c_str(), group, arguments.cluster.c_str(), algorithm.c_str(),
+  std::printf("%s on groups of %d of %s: %s\nbottleneck link: %s\n%s", arguments.kind.c_str(), group, arguments.cluster.c_str(), rows.back().algorithm.c_str(),
               rows.back().bottleneck.c_str(), table.to_string().c_str());
 }
 
@@ -180,7 +190,7 @@ void add_collective(CLI::App& app, spdlog::logger& log) {
   auto* command = app.add_subcommand("collective", "time one collective over message sizes, as nccl-tests prints it");
   auto arguments = std::make_shared<CollectiveArguments>();
   command->add_option("kind", arguments->kind, "all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, reduce, point_to_point")->required();
-  command->add_option("--cluster", arguments->cluster, "CHIP:SHAPE such as tpu-v5p:16x20x28")->required();
+  command->add_option("--cluster", arguments->cluster, "CHIP:SHAPE such as tpu-v5p:16x20x28, or NODE:NODES such as h100:64")->required();
   command->add_option("--group", arguments->group, "where the groups lie (x, or x,y, or x/2,y/2), or how many ranks each has")->required();
   command->add_option("--bytes", arguments->bytes, "size of the whole array, or a range of doublings")->capture_default_str();
   command->add_option("--json", arguments->json, "write the table as JSON to a file, or to stdout with -");

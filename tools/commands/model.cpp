@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t most_tokens = 1'000'000'000;
-constexpr double bf16_bytes = 2;
+constexpr std::int64_t bf16_bytes = 2;
 constexpr const char* convention =
     "2 per weight that a token is multiplied with (k of the experts; the unembedding, tied or not; no biases, norms, "
     "embedding look-up or prediction modules) + scores and values, causal: a token sees half the others";
@@ -156,8 +156,8 @@ Json json_of(const Model& model, std::int64_t tokens) {
                {"sequence_length", tokens},
                {"flops_per_token_forward", forward_flops_per_token(model, tokens, true)},
                {"flops_convention", convention},
-               {"kv_cache_bytes_per_token", bf16_bytes * static_cast<double>(model.layers * kv_width(model))},
-               {"weight_bytes_bf16", bf16_bytes * static_cast<double>(count.total())},
+               {"kv_cache_bytes_per_token", bf16_bytes * model.layers * kv_width(model)},
+               {"weight_bytes_bf16", bf16_bytes * count.total()},
                {"parts", Json::array()},
                {"layers", Json::array()}};
   for (const Part& part : parts_of(count))
@@ -229,9 +229,9 @@ std::string text_of(const Model& model, std::int64_t tokens) {
           format(Flops(forward_flops_per_token(model, tokens, true))) + " a token\n  " + convention + "\n";
   const bool windows = std::any_of(model.layer_kinds.begin(), model.layer_kinds.end(),
                                    [](const LayerKind& kind) { return kind.reach != AttentionReach::full; });
-  text += "KV cache, bf16: " + number(2 * model.layers * kv_width(model)) + " B a token" +
+  text += "KV cache, bf16: " + number(bf16_bytes * model.layers * kv_width(model)) + " B a token" +
           (windows ? " while all layers hold it" : "") + "\n";
-  text += "weights, bf16: " + fixed(bf16_bytes * static_cast<double>(count.total()) / 1e9, 2) + " GB\n";
+  text += "weights, bf16: " + fixed(static_cast<double>(bf16_bytes * count.total()) / 1e9, 2) + " GB\n";
   return text;
 }
 

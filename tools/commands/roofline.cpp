@@ -25,7 +25,7 @@ std::string plan_text(const MixedPlan& plan) {
 }
 
 std::string text_of(const Scenario& scenario, const RooflineStudy& study) {
-  std::string text = scenario.name + ": roofline of " + scenario.model.name + " on " + std::to_string(study.chips) + " " + scenario.cluster.chip.name + "\n\n";
+  std::string text = scenario.name + ": roofline of " + scenario.model.name + " on " + std::to_string(study.chips) + " " + scenario.cluster.chip().name + "\n\n";
   text += "  C = " + format(study.balance.flops) + " a chip, W = " + format(study.balance.axis) + " an axis (both directions), C/W = " +
           fixed(study.balance.intensity(), 0) + " FLOPs a byte\n";
   text += "  B = " + with_separators(study.layer.tokens) + " tokens, D = " + fixed(study.layer.d_model, 0) + ", F = " + fixed(study.layer.d_ff, 0) + ", N = " +

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/output/expected_bubble.hpp"
+#include "tools/output/mesh_shapes.hpp"
 
 namespace lockstep {
 namespace {
@@ -33,9 +34,7 @@ Json communication(const std::vector<CommunicationUse>& uses) {
 Json mesh(const Preparation& preparation) {
   Json list = Json::array();
   for (const auto& axis : preparation.mesh->axes()) {
-    Json shapes = Json::array();
-    for (const auto& dimension : preparation.mesh->dimensions({axis.name})) shapes.push_back(dimension.label);
-    list.push_back({{"axis", axis.name}, {"size", axis.size()}, {"shape", shapes}});
+    list.push_back({{"axis", axis.name}, {"size", axis.size()}, {"shape", shapes_of(*preparation.cluster, *preparation.mesh, axis.name)}});
   }
   return list;
 }

@@ -45,7 +45,7 @@ void append_pair(std::string& out, std::string_view key, const Value& value) {
 }  // namespace
 
 OpText::OpText(const Simulation& simulation)
-    : program_(simulation.program), step_(simulation.preparation.step), mesh_(*simulation.preparation.mesh) {}
+    : program_(simulation.program), step_(simulation.preparation.step), collectives_(*simulation.preparation.cluster, *simulation.preparation.mesh) {}
 
 std::string OpText::name(std::int32_t op) const {
   const auto& vertex = step_.op(program_.ops[static_cast<std::size_t>(op)].vertex);
@@ -53,8 +53,8 @@ std::string OpText::name(std::int32_t op) const {
 }
 
 const std::string& OpText::algorithm(const ProgramOp& op, const StepOp& vertex) {
-  const auto [found, is_new] = algorithms_.try_emplace({op.communicator, vertex.collective});
-  if (is_new) found->second = algorithm_name(vertex.collective, mesh_.dimensions(vertex.axes));
+  const auto [found, is_new] = algorithms_.try_emplace({op.communicator, vertex.collective, vertex.full_size});
+  if (is_new) found->second = collectives_.algorithm(vertex.collective, vertex.axes, vertex.full_size);
   return found->second;
 }
 

@@ -2,9 +2,10 @@
 /// An operation in the words of a Chrome trace: its name, category, colour and arguments.
 #include <map>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
+#include "sim/collectives/collective_model.hpp"
 #include "sim/simulate.hpp"
 
 namespace lockstep {
@@ -22,8 +23,8 @@ class OpText {
 
   const Program& program_;
   const StepGraph& step_;
-  const Mesh& mesh_;
-  std::map<std::pair<std::int32_t, CollectiveKind>, std::string> algorithms_;  ///< by communicator
+  CollectiveModel collectives_;
+  std::map<std::tuple<std::int32_t, CollectiveKind, Bytes>, std::string> algorithms_;  ///< by communicator, kind and size
 };
 
 }  // namespace lockstep

@@ -58,6 +58,9 @@ void refuse_foreign_options(const Schedule& schedule, const ScheduleRequest& req
   if (request.group && schedule.order != interleaved_order && schedule.order != overlap_1f1b_order) {
     throw ScheduleError("group", named + " has no group size", "a group with interleaved or overlap-1f1b only");
   }
+  if (!request.memory_limit.empty() && !schedule.chooses_by_time) {
+    throw ScheduleError("memory-limit", named + " knows no memory limit", "a limit with zb-auto or zb-v-auto only");
+  }
 }
 
 }  // namespace
@@ -69,7 +72,7 @@ const Schedule* find_schedule(std::string_view name) {
   return found != std::end(table) ? found : nullptr;
 }
 
-PipelineOrder make_order(const ScheduleRequest& request) {
+ScheduleRequest completed(const ScheduleRequest& request) {
   const auto* schedule = find_schedule(request.name);
   if (schedule == nullptr) {
     std::string names;
@@ -80,7 +83,12 @@ PipelineOrder make_order(const ScheduleRequest& request) {
   complete.chunks = request.chunks.value_or(schedule->usual_chunks);
   check_size(complete, *complete.chunks);
   refuse_foreign_options(*schedule, complete);
-  auto order = schedule->order(complete);
+  return complete;
+}
+
+PipelineOrder make_order(const ScheduleRequest& request) {
+  const auto complete = completed(request);
+  auto order = find_schedule(request.name)->order(complete);
   order.schedule = request.name;
   return order;
 }

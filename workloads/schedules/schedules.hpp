@@ -47,6 +47,9 @@ struct Schedule {
 [[nodiscard]] std::span<const Schedule> schedules();
 /// Null if there is no such schedule.
 [[nodiscard]] const Schedule* find_schedule(std::string_view name);
+/// The request with the schedule's usual chunks where none are given. Throws ScheduleError for options that the schedule
+/// does not have and sizes out of range: what can be told before stages and their times are known.
+[[nodiscard]] ScheduleRequest completed(const ScheduleRequest& request);
 /// Throws ScheduleError, naming the rule that P, M, V or the limit breaks. Absurd sizes are refused before memory is spent.
 [[nodiscard]] PipelineOrder make_order(const ScheduleRequest& request);
 

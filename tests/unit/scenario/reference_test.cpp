@@ -222,7 +222,7 @@ TEST_F(Reference, ThePagesExampleLoads) {
   std::ofstream(file_) << text.substr(from, text.find("```", from) - from);
   const auto scenario = load();
   EXPECT_EQ(scenario.model.name, "llama-3-70b");
-  EXPECT_EQ(scenario.cluster.shape, (std::vector<int>{16, 20, 28}));
+  EXPECT_EQ(scenario.cluster.torus()->shape, (std::vector<int>{16, 20, 28}));
 }
 
 }  // namespace

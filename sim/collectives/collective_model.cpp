@@ -1,0 +1,88 @@
+#include "sim/collectives/collective_model.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/collectives/communicator.hpp"
+#include "sim/core/errors.hpp"
+
+namespace lockstep {
+namespace {
+
+const std::string torus_layout = "torus";
+
+bool inside_a_torus(const Cluster& cluster, const Mesh& mesh, const std::vector<std::string>& axes) {
+  return std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) {
+    const auto& factors = mesh.axis(axis).factors;
+    return std::all_of(factors.begin(), factors.end(), [&](const Factor& factor) {
+      return factor.size == 1 || cluster.axes()[static_cast<std::size_t>(factor.axis)].kind == PhysicalAxis::Kind::torus;
+    });
+  });
+}
+
+const CollectiveAlgorithm& algorithm_named(std::string_view name) {
+  for (const auto* algorithm : collective_algorithms()) {
+    if (algorithm->name() == name) return *algorithm;
+  }
+  throw InternalError("there is no collective algorithm " + std::string(name));
+}
+
+}  // namespace
+
+CollectiveModel::CollectiveModel(const Cluster& cluster, const Mesh& mesh, std::map<CollectiveKind, std::string> forced)
+    : cluster_(cluster), mesh_(mesh), forced_(std::move(forced)) {}
+
+Seconds CollectiveModel::cost(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size) {
+  const auto& known = groups(in_mesh_order(axes));
+  return known.network ? choose(known, kind, full_size).cost : lockstep::cost(kind, known.torus, full_size);
+}
+
+std::string CollectiveModel::algorithm(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size) {
+  const auto& known = groups(in_mesh_order(axes));
+  return known.network ? choose(known, kind, full_size).name() : algorithm_name(kind, known.torus);
+}
+
+CollectiveModel::Lowered CollectiveModel::lower(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size) {
+  auto ordered = in_mesh_order(axes);
+  const auto& known = groups(ordered);
+  if (!known.network) return {{std::move(ordered), torus_layout}, plan(kind, known.torus, full_size), lockstep::cost(kind, known.torus, full_size)};
+  auto choice = choose(known, kind, full_size);
+  return {{std::move(ordered), std::string(choice.algorithm->name())}, std::move(choice.phases), choice.cost};
+}
+
+const Communicator& CollectiveModel::communicator(const std::pair<std::vector<std::string>, std::string>& layout) {
+  auto& known = groups(layout.first);
+  if (known.network) return known.network->communicator(algorithm_named(layout.second));
+  if (!known.torus_communicator) known.torus_communicator = std::make_unique<Communicator>(make_communicator(mesh_, layout.first));
+  return *known.torus_communicator;
+}
+
+CollectiveModel::Groups& CollectiveModel::groups(const std::vector<std::string>& axes_in_mesh_order) {
+  const auto [found, is_new] = groups_.try_emplace(axes_in_mesh_order);
+  if (is_new) {
+    if (inside_a_torus(cluster_, mesh_, axes_in_mesh_order)) {
+      found->second.torus = mesh_.dimensions(axes_in_mesh_order);
+    } else {
+      found->second.network = std::make_unique<GroupNetwork>(cluster_, mesh_, axes_in_mesh_order);
+    }
+  }
+  return found->second;
+}
+
+std::vector<std::string> CollectiveModel::in_mesh_order(const std::vector<std::string>& axes) const {
+  std::vector<std::string> ordered;
+  for (const auto& axis : mesh_.axes()) {
+    if (std::find(axes.begin(), axes.end(), axis.name) != axes.end()) ordered.push_back(axis.name);
+  }
+  return ordered;
+}
+
+CollectiveChoice CollectiveModel::choose(const Groups& known, CollectiveKind kind, Bytes full_size) const {
+  const auto forced = forced_.find(kind);
+  if (forced != forced_.end() && algorithm_named(forced->second).serves(kind, cluster_, known.network->structure())) {
+    return known.network->choose(kind, full_size, forced->second);
+  }
+  return known.network->choose(kind, full_size);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,50 @@
+#pragma once
+/// What collectives cost on a mesh and how they run: inside a torus its own algorithm, elsewhere the cheapest that the
+/// network's groups can be served by.
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/collectives/group_network.hpp"
+
+namespace lockstep {
+
+class CollectiveModel {
+ public:
+  /// `forced`: kind -> algorithm that must be used on networks where it can serve. Both references must outlive the model.
+  CollectiveModel(const Cluster& cluster, const Mesh& mesh, std::map<CollectiveKind, std::string> forced = {});
+
+  /// Without contention from other collectives. Axes in any order.
+  [[nodiscard]] Seconds cost(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size);
+  /// "ring of 16 on x", "tree (LL128)": for tables and traces.
+  [[nodiscard]] std::string algorithm(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size);
+
+  /// A collective as the engine runs it. Lowerings with the same `layout` share the communicator.
+  struct Lowered {
+    std::pair<std::vector<std::string>, std::string> layout;  ///< axes in mesh order, algorithm
+    std::vector<Phase> phases;
+    Seconds closed_form{0};
+  };
+  [[nodiscard]] Lowered lower(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size);
+  /// All groups with their flows.
+  [[nodiscard]] const Communicator& communicator(const std::pair<std::vector<std::string>, std::string>& layout);
+
+ private:
+  /// One set of axes: dimensions of a torus, or a network.
+  struct Groups {
+    Dimensions torus;
+    std::unique_ptr<GroupNetwork> network;  ///< null inside a torus
+    std::unique_ptr<Communicator> torus_communicator;
+  };
+  Groups& groups(const std::vector<std::string>& axes_in_mesh_order);
+  [[nodiscard]] std::vector<std::string> in_mesh_order(const std::vector<std::string>& axes) const;
+  [[nodiscard]] CollectiveChoice choose(const Groups& groups, CollectiveKind kind, Bytes full_size) const;
+
+  const Cluster& cluster_;
+  const Mesh& mesh_;
+  std::map<CollectiveKind, std::string> forced_;
+  std::map<std::vector<std::string>, Groups> groups_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,230 @@
+// The `cluster` of a scenario: a slice of a pod, pods over a data-centre network, nodes on a fabric, halls of nodes.
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+#include "sim/core/quantity_text.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr int most_units = 1'000'000;
+const std::string usual_network_of_pods = "ethernet-dcn";
+
+std::filesystem::path catalog() { return data_root() / "topologies" / "catalog"; }
+
+bool known(const std::vector<std::string>& names, const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+
+/// The catalog's node of that name, or of the usual server of that chip: h100 is dgx-h100. Empty: there is none.
+std::string node_of(const std::string& name) {
+  const auto node = usual_node(name);
+  return known(node_names(catalog()), node) ? node : "";
+}
+
+/// "16x20x28" as sizes; nothing if it is anything else.
+std::vector<int> parse_sizes(std::string_view text) {
+  std::vector<int> sizes;
+  while (true) {
+    int size = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+    if (error != std::errc{} || size < 1 || text.front() == '0') return {};
+    sizes.push_back(size);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.empty()) return sizes;
+    if (text.front() != 'x') return {};
+    text.remove_prefix(1);
+  }
+}
+
+FabricSpec fabric_named(const std::string& name, const Location& where, const std::string& key, Problems& problems) {
+  const auto names = fabric_names(catalog());
+  if (known(names, name)) return load_fabric(catalog(), name, problems);
+  problems.add({where, key, "fabric '" + name + "' is not in the catalog", catalog_name(name, names)});
+  return {};
+}
+
+class ClusterReader {
+ public:
+  ClusterReader(const YamlView& view, std::filesystem::path folder, Problems& problems) : view_(view), folder_(std::move(folder)), problems_(problems) {}
+
+  ClusterSpec read() {
+    if (view_["node"].exists()) {
+      nodes();
+    } else {
+      pods();
+    }
+    view_.refuse_unknown_keys();
+    return std::move(spec_);
+  }
+
+ private:
+  void pods() {
+    auto& torus = spec_.unit.emplace<TorusSpec>();
+    torus.chip = chip(view_.require("chip", "a catalog name such as tpu-v5p, or a block that describes the chip"));
+    torus.shape = shape(view_.require("shape", "the slice's chips along each axis, such as [16, 20, 28]"));
+    if (const auto pod = view_["pod"]; pod.exists()) torus.pod = shape(pod);
+    if (const auto pods = view_["pods"]; pods.exists()) spec_.units = static_cast<int>(pods.integer(1, most_units));
+    if (spec_.units > 1) fabric("dcn", usual_network_of_pods, spec_.fabric);
+  }
+
+  void nodes() {
+    const auto node = view_["node"];
+    auto& spec = spec_.unit.emplace<NodeSpec>();
+    if (node.is_map()) {
+      spec = read_node(node, "inline", catalog());
+    } else if (expect_value(node, "a node of the catalog such as dgx-h100, or a block that describes it")) {
+      const auto name = node_of(node.text());
+      if (name.empty()) {
+        node.problem("node '" + node.text() + "' is not in the catalog", catalog_name(node.text(), node_names(catalog())));
+      } else {
+        spec = load_node(catalog(), name, problems_);
+      }
+    }
+    spec_.units = 1;
+    if (const auto nodes = view_["nodes"]; nodes.exists()) spec_.units = static_cast<int>(nodes.integer(1, most_units));
+    if (const auto halls = view_["halls"]; halls.exists()) spec_.halls = static_cast<int>(halls.integer(1, most_units));
+    if (spec_.units > 1 || view_["fabric"].exists()) {
+      fabric("fabric", spec.fabric, spec_.fabric);
+    }
+    if (spec_.halls > 1) fabric("between_halls", usual_network_of_pods, spec_.between_halls);
+    order();
+  }
+
+  void fabric(std::string_view key, const std::string& usual, FabricSpec& spec) {
+    const auto view = view_[key];
+    if (!view.exists()) {
+      spec = fabric_named(usual, view_.where(), view_.path(), problems_);
+    } else if (view.is_map()) {
+      const auto like = view["like"];
+      const auto base = like.exists() && expect_value(like, "a fabric of the catalog") ? fabric_named(like.text(), like.where(), like.path(), problems_) : FabricSpec{};
+      spec = read_fabric(view, like.exists() ? like.text() : "inline", like.exists() ? &base : nullptr);
+    } else if (expect_value(view, "a fabric of the catalog, or a block that describes it")) {
+      spec = fabric_named(view.text(), view.where(), view.path(), problems_);
+    }
+  }
+
+  void order() {
+    const auto view = view_["order"];
+    if (!view.exists()) return;
+    auto& order = spec_.order;
+    if (view.is_map()) {
+      order.kind = RankOrder::Kind::scattered;
+      order.seed = static_cast<std::uint64_t>(view.require("scattered", "{scattered: SEED}").integer(0));
+      view.refuse_unknown_keys();
+      return;
+    }
+    if (!expect_value(view, "packed, round-robin, {scattered: SEED} or a file with one device per line")) return;
+    const auto text = view.text();
+    if (text == "packed") {
+      order.kind = RankOrder::Kind::packed;
+    } else if (text == "round-robin") {
+      order.kind = RankOrder::Kind::round_robin;
+    } else {
+      order.kind = RankOrder::Kind::listed;
+      order_file(view, folder_ / text);
+    }
+  }
+
+  /// One device number per line, in the order of positions.
+  void order_file(const YamlView& view, const std::filesystem::path& path) {
+    std::ifstream file(path);
+    if (!file) {
+      view.problem("there is no file '" + view.text() + "'", "packed, round-robin, {scattered: SEED} or a file with one device per line");
+      return;
+    }
+    std::string line;
+    for (int row = 1; std::getline(file, line); ++row) {
+      DeviceId device = 0;
+      const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), device);
+      if (error != std::errc{} || end != line.data() + line.size() || device < 0 || device >= spec_.devices()) {
+        problems_.add({{path.string(), row, 1}, "", "'" + line.substr(0, 40) + "' is not a device", "a number from 0 to " + std::to_string(spec_.devices() - 1)});
+        return;
+      }
+      spec_.order.devices.push_back(device);
+      if (std::ssize(spec_.order.devices) > spec_.devices()) {
+        problems_.add({{path.string(), row, 1}, "", "there are more lines than devices", std::to_string(spec_.devices()) + " lines"});
+        return;
+      }
+    }
+  }
+
+  Chip chip(const YamlView& view) {
+    if (!view.exists()) return {};
+    if (view.is_map()) return read_chip(view, "inline");
+    if (!expect_value(view, "a catalog name such as tpu-v5p, or a block that describes the chip")) return {};
+    return chip_named(view.text(), view.where(), view.path(), problems_);
+  }
+
+  static std::vector<int> shape(const YamlView& view) {
+    std::vector<int> result;
+    if (!view.exists()) return result;
+    for (const auto& item : view.items()) result.push_back(static_cast<int>(item.integer(1, 1'000'000)));
+    if (view.is_list() && result.empty()) view.problem("is empty", "one to three sizes, such as [16, 20, 28]");
+    return result;
+  }
+
+  static bool expect_value(const YamlView& view, const std::string& expected) {
+    if (!view.is_scalar()) view.problem(view.is_list() ? "is a list" : view.is_map() ? "is a map" : "is null", expected);
+    return view.is_scalar();
+  }
+
+  const YamlView& view_;
+  std::filesystem::path folder_;
+  Problems& problems_;
+  ClusterSpec spec_;
+};
+
+}  // namespace
+
+void check_cluster(const ClusterSpec& spec, const Location& where, const std::string& key, Problems& problems) {
+  if (const auto* torus = spec.torus()) {
+    const auto why = why_not_a_slice(*torus);
+    if (!why.empty()) {
+      problems.add({where, key, why, torus->chip.torus ? "a slice that the pod holds" : "a chip whose links form a torus, such as tpu-v5p"});
+      return;
+    }
+  }
+  for (const auto& problem : why_not_a_cluster(spec)) {
+    problems.add({where, problem.key.empty() ? key : key + "." + problem.key, problem.what, problem.expected});
+  }
+}
+
+ClusterSpec parse_cluster(std::string_view text, const Location& where, const std::string& key, Problems& problems) {
+  ClusterSpec spec;
+  const auto before = problems.size();
+  const auto colon = std::min(text.find(':'), text.size());
+  const std::string name(text.substr(0, colon));
+  const auto sizes = colon < text.size() ? parse_sizes(text.substr(colon + 1)) : std::vector<int>{};
+  const auto node = node_of(name);
+  if (!node.empty()) {
+    if (colon < text.size() && sizes.size() != 1) problems.add({where, key, "'" + std::string(text) + "' has a bad number of nodes", "NODE:NODES such as h100:64"});
+    if (problems.size() > before) return spec;
+    auto& unit = spec.unit.emplace<NodeSpec>(load_node(catalog(), node, problems));
+    spec.units = sizes.empty() ? 1 : sizes.front();
+    if (spec.units > 1) spec.fabric = fabric_named(unit.fabric, where, key, problems);
+  } else {
+    auto& torus = spec.unit.emplace<TorusSpec>();
+    torus.chip = chip_named(name, where, key, problems);
+    torus.shape = sizes;
+    if (sizes.empty()) {
+      problems.add({where, key, "'" + std::string(text) + "' has " + (colon < text.size() ? "a bad" : "no") + " shape", "CHIP:SHAPE such as tpu-v5p:16x20x28, or NODE:NODES such as h100:64"});
+    } else if (torus.chip.torus && sizes.size() == torus.chip.torus->pod.size() + 1) {
+      spec.units = sizes.front();
+      torus.shape.erase(torus.shape.begin());
+      if (spec.units > 1) spec.fabric = fabric_named(usual_network_of_pods, where, key, problems);
+    }
+  }
+  if (problems.size() == before) check_cluster(spec, where, key, problems);
+  return spec;
+}
+
+ClusterSpec read_cluster(const YamlView& view, const std::filesystem::path& folder, Problems& problems) {
+  const auto before = problems.size();
+  auto spec = ClusterReader(view, folder, problems).read();
+  if (problems.size() == before) check_cluster(spec, view.where(), view.path(), problems);
+  return spec;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,19 @@
+#pragma once
+/// A folder of YAML files, one for each entry of a catalog.
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/core/errors.hpp"
+
+namespace lockstep {
+
+/// The names of its files without `.yaml`, sorted.
+[[nodiscard]] std::vector<std::string> catalog_entries(const std::filesystem::path& folder);
+[[nodiscard]] std::filesystem::path catalog_file(const std::filesystem::path& folder, std::string_view name);
+/// Whether there is such a file; if not, a problem that names those there are. `what`: "chip".
+[[nodiscard]] bool is_catalog_entry(const std::filesystem::path& folder, std::string_view what, std::string_view name,
+                                    Problems& problems);
+
+}  // namespace lockstep

@@ -1,0 +1,104 @@
+#pragma once
+/// Switches between ends: NICs of nodes, hosts of pods, or the top switches of halls. A network knows its routes by
+/// arithmetic on the numbers of ends and links; nothing is searched.
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "topologies/fabric.hpp"
+#include "topologies/torus_private.hpp"
+
+namespace lockstep {
+
+/// What hangs on a network, unit by unit.
+struct NetworkEnds {
+  std::vector<NodeId> nodes;
+  int per_unit;
+  BytesPerSecond rate;  ///< one way, each, before the network's efficiency
+  LinkKind kind;        ///< of the links to the first switches
+
+  [[nodiscard]] int count() const { return static_cast<int>(nodes.size()); }
+};
+
+class SwitchNetwork {
+ public:
+  SwitchNetwork(const FabricSpec& spec, const NetworkEnds& ends)
+      : routing_(spec.routing), seed_(spec.seed), ends_(ends.nodes) {}
+  virtual ~SwitchNetwork() = default;
+
+  /// Appends the links from one end to another.
+  virtual void route(int from, int to, std::vector<LinkId>& links) const = 0;
+
+  /// The switches that have a way out of this network, to one above.
+  [[nodiscard]] virtual const std::vector<NodeId>& tops() const = 0;
+  /// The number of the top switch by which an end leaves or is reached, `choice` deciding between equals.
+  [[nodiscard]] virtual int top_of(int end, std::uint64_t choice) const = 0;
+  virtual void climb(int from, int top, std::vector<LinkId>& links) const = 0;
+  virtual void descend(int top, int to, std::vector<LinkId>& links) const = 0;
+
+  /// Which of equal paths two nodes take: by their numbers in turn, or (ecmp) by a hash of them and the seed.
+  [[nodiscard]] std::uint64_t choice(NodeId from, NodeId to) const;
+
+ protected:
+  [[nodiscard]] std::uint64_t choice_of_ends(int from, int to) const {
+    return choice(ends_[static_cast<std::size_t>(from)], ends_[static_cast<std::size_t>(to)]);
+  }
+
+ private:
+  FabricRouting routing_;
+  std::uint64_t seed_;
+  std::vector<NodeId> ends_;
+};
+
+/// One way, between two switches, as achieved.
+[[nodiscard]] BytesPerSecond switch_link(const FabricSpec& spec, BytesPerSecond end_rate);
+/// Joins every end to its first switch, by number; the first link's id, end e having the links first + 2e (up) and + 1
+/// (down).
+LinkId add_end_links(const FabricSpec& spec, const NetworkEnds& ends, const std::vector<NodeId>& first_switch,
+                     Cluster::Graph& graph);
+
+/// The switches of a tree, tier by tier. Numbers of links are those of the cables; rates are as achieved.
+struct TreeShape {
+  int rails = 0;  ///< 0: ends in order over the leaves
+  int ends_per_leaf = 0;
+  int leaves = 0;
+  int leaf_uplinks = 0;  ///< spines of a pod; 0: a single leaf
+  BytesPerSecond leaf_uplink{0};
+  int leaves_per_pod = 0;
+  int pods = 1;
+  int spine_uplinks = 0;  ///< cores above each spine; 0: two tiers
+  BytesPerSecond spine_uplink{0};
+
+  [[nodiscard]] int leaf_of(int end) const {
+    return rails == 0 ? end / ends_per_leaf : end / rails / ends_per_leaf * rails + end % rails;
+  }
+  [[nodiscard]] int pod_of(int leaf) const { return leaf / leaves_per_pod; }
+};
+/// The tree over `ends` ends, or why its radix does not reach them.
+[[nodiscard]] std::variant<TreeShape, ClusterProblem> tree_shape(const FabricSpec& spec, int ends, int per_unit,
+                                                                 BytesPerSecond end_rate);
+
+/// Groups of a dragonfly over `ends` ends, each joined to each other by `links_per_pair` global links.
+struct DragonflyShape {
+  int groups = 1;
+  int links_per_pair = 0;
+};
+[[nodiscard]] std::variant<DragonflyShape, ClusterProblem> dragonfly_shape(const FabricSpec& spec, int ends);
+
+/// Adds the switches and links of a network; `prefix` leads the names of its switches.
+[[nodiscard]] std::unique_ptr<const SwitchNetwork> build_crossbar(const FabricSpec& spec, const NetworkEnds& ends,
+                                                                  const std::vector<int>& prefix,
+                                                                  Cluster::Graph& graph);
+[[nodiscard]] std::unique_ptr<const SwitchNetwork> build_fat_tree(const FabricSpec& spec, const NetworkEnds& ends,
+                                                                  const std::vector<int>& prefix,
+                                                                  Cluster::Graph& graph);
+[[nodiscard]] std::unique_ptr<const SwitchNetwork> build_dragonfly(const FabricSpec& spec, const NetworkEnds& ends,
+                                                                   const std::vector<int>& prefix,
+                                                                   Cluster::Graph& graph);
+[[nodiscard]] std::unique_ptr<const SwitchNetwork> build_network(const FabricSpec& spec, const NetworkEnds& ends,
+                                                                 const std::vector<int>& prefix, Cluster::Graph& graph);
+
+/// "leaf(2,5)": a switch of this network.
+[[nodiscard]] std::string switch_name(std::string_view what, std::vector<int> prefix, const std::vector<int>& numbers);
+
+}  // namespace lockstep
