@@ -1,0 +1,105 @@
+// Links that collectives share, by hand. Nodes of one chip and one NIC of 50 GB/s; two NICs to a leaf.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/unit/collectives/network_case.hpp"
+#include "tests/unit/engine/child_run.hpp"
+
+namespace lockstep::test {
+namespace {
+
+using Kind = CollectiveKind;
+
+/// Groups of chips 0, 2 and of chips 1, 3: each has one chip under either leaf.
+NetworkCase across_leaves(const FabricSpec& fabric) {
+  return {nodes(4, node(1), fabric), {{"group", {{0, 2, 2}}}, {"sibling", {{0, 2, 1}, {1, 1, 1}}}}, {"group"}};
+}
+
+/// The communicator of one group alone.
+Communicator alone(const Communicator& all, std::size_t group) { return {all.name, all.slots, {all.groups[group]}}; }
+
+double end_of(const Spans& spans, std::int32_t op, RankId rank) { return spans.end(op, rank); }
+
+// Two rings of two through uplinks of 2 x 50 / 2 = 50 GB/s: each hop carries V/2. All at once both get half an uplink:
+// T = V/2 / 25e9 and two hops of 4 + 2 x 0.5 us less one.
+TEST(SharedUplink, TwoRingsOfOneCollective) {
+  const auto groups = across_leaves(fat_tree(2, 2));
+  const auto choice = groups.network().choose(Kind::all_gather, Bytes(1'000'000'000), "ring");
+  const double expected = 0.5e9 / 25e9 + 5 * us;
+  EXPECT_NEAR(choice.cost.value(), expected, 1e-9 * expected);
+  EXPECT_NEAR(groups.simulated(choice), expected, 1e-9 * expected);
+  // Without oversubscription each has its own NIC's rate.
+  const auto full = across_leaves(fat_tree(2, 1));
+  EXPECT_NEAR(full.network().choose(Kind::all_gather, Bytes(1'000'000'000), "ring").cost.value(), 0.5e9 / 50e9 + 5 * us, 1e-12);
+}
+
+// Max-min over time: rings of V = 1 GB and 2 GB, hops of 0.5 and 1 GB. Both at 25 GB/s until 20 ms, when the second has
+// 0.5 GB left, now at 50 GB/s: 30 ms (and 5 us of latency each).
+TEST(SharedUplink, TwoRingsOfDifferentSizes) {
+  const auto groups = across_leaves(fat_tree(2, 2));
+  const auto& network = groups.network();
+  const auto small = network.choose(Kind::all_gather, Bytes(1'000'000'000), "ring");
+  const auto large = network.choose(Kind::all_gather, Bytes(2'000'000'000), "ring");
+  const auto& all = network.communicator(*small.algorithm);
+  auto program = empty_program(groups.cluster());
+  add_collective(program, alone(all, 0), small);
+  add_collective(program, alone(all, 1), large);
+  const auto spans = run_in_child(program, EngineKind::simgrid);
+  EXPECT_NEAR(end_of(spans, 0, all.groups[0].members.front()), 20e-3 + 5 * us, 1e-11);
+  EXPECT_NEAR(end_of(spans, 1, all.groups[1].members.front()), 30e-3 + 5 * us, 1e-11);
+}
+
+// Two stages of one NIC: a ring of V = 1 GB (hops of 0.5 GB) and an all-to-all of the same two chips (V/4 = 0.25 GB each
+// way) share the NICs evenly: the all-to-all ends after 0.25 / 25e9 = 10 ms, the ring's last 0.25 GB take 5 ms.
+TEST(SharedUplink, RingAndAllToAll) {
+  const NetworkCase groups(nodes(2, node(1)), "unit");
+  const auto& network = groups.network();
+  auto program = empty_program(groups.cluster());
+  for (const auto& [kind, algorithm] : {std::pair{Kind::all_gather, "ring"}, std::pair{Kind::all_to_all, "direct"}}) {
+    const auto choice = network.choose(kind, Bytes(1'000'000'000), algorithm);
+    add_collective(program, network.communicator(*choice.algorithm), choice);
+  }
+  const auto spans = run_in_child(program, EngineKind::simgrid);
+  EXPECT_NEAR(spans.end(1), 10e-3 + 4 * us, 1e-11);
+  EXPECT_NEAR(spans.end(0), 15e-3 + 4 * us, 1e-11);
+}
+
+// All-to-all of 4 over uplinks of 50 GB/s: of the 12 pairs 2 x 2 cross each uplink, V/16 each, so V/4 / 50e9; a NIC sends
+// 3 V/16. Without oversubscription the NIC decides. Three times the members below the spine with 3:1: 9 of V/36.
+TEST(AllToAllThroughASpine, UplinkOfALeaf) {
+  const Bytes size(1'600'000'000);
+  const auto direct_time = [&](const ClusterSpec& spec) {
+    const NetworkCase groups(spec, "unit");
+    const auto choice = groups.network().choose(Kind::all_to_all, size, "direct");
+    EXPECT_NEAR(groups.simulated(choice), choice.cost.value(), 1e-9 * choice.cost.value());
+    return choice.cost.value();
+  };
+  EXPECT_NEAR(direct_time(nodes(4, node(1), fat_tree(2, 2))), 1.6e9 / 4 / 50e9 + 5 * us, 1e-11);
+  EXPECT_NEAR(direct_time(nodes(4, node(1), fat_tree(2, 1))), 1.6e9 * 3 / 16 / 50e9 + 5 * us, 1e-11);
+  EXPECT_NEAR(direct_time(nodes(6, node(1), fat_tree(3, 3))), 1.6e9 * 9 / 36 / 50e9 + 5 * us, 1e-11);
+}
+
+// ECMP on two spines: a seed sends 0>2 and 1>3 over one spine, and each gets half the bandwidth; another keeps all pairs
+// apart, and they get all of it. T = V / (25 or 50 GB/s) + 5 us.
+TEST(Ecmp, CollisionsHalveTheBandwidth) {
+  bool collided = false, apart = false;
+  for (std::uint64_t seed = 1; seed < 100 && !(collided && apart); ++seed) {
+    const auto groups = across_leaves(fat_tree(2, 1, FabricRouting::ecmp, seed));
+    const auto shared = [&](DeviceId a, DeviceId b, DeviceId c, DeviceId d) {
+      const auto one = groups.cluster().route(a, b), other = groups.cluster().route(c, d);
+      return std::any_of(one.begin(), one.end(), [&](LinkId link) { return std::find(other.begin(), other.end(), link) != other.end(); });
+    };
+    const bool there = shared(0, 2, 1, 3), back = shared(2, 0, 3, 1);
+    if (there != back) continue;
+    (there ? collided : apart) = true;
+    const auto choice = groups.network().choose(Kind::point_to_point, Bytes(1'000'000'000), "shift");
+    const double expected = 1e9 / (there ? 25e9 : 50e9) + 5 * us;
+    EXPECT_NEAR(choice.cost.value(), expected, 1e-9 * expected);
+    EXPECT_NEAR(groups.simulated(choice), expected, 1e-9 * expected);
+  }
+  EXPECT_TRUE(collided && apart);
+}
+
+}  // namespace
+}  // namespace lockstep::test

@@ -1,0 +1,77 @@
+// Groups inside a torus keep the flows, phases and closed forms of collective.hpp to the last bit.
+#include <gtest/gtest.h>
+
+#include "sim/collectives/communicator.hpp"
+#include "tests/unit/collectives/network_case.hpp"
+#include "tests/unit/topologies/small_torus.hpp"
+
+namespace lockstep::test {
+namespace {
+
+void expect_the_same(const Communicator& one, const Communicator& other) {
+  EXPECT_EQ(one.name, other.name);
+  EXPECT_EQ(one.slots, other.slots);
+  ASSERT_EQ(one.groups.size(), other.groups.size());
+  for (std::size_t g = 0; g < one.groups.size(); ++g) {
+    EXPECT_EQ(one.groups[g].members, other.groups[g].members);
+    ASSERT_EQ(one.groups[g].flows.size(), other.groups[g].flows.size());
+    for (std::size_t f = 0; f < one.groups[g].flows.size(); ++f) {
+      EXPECT_EQ(one.groups[g].flows[f].slot, other.groups[g].flows[f].slot);
+      EXPECT_EQ(one.groups[g].flows[f].links, other.groups[g].flows[f].links);
+    }
+  }
+}
+
+TEST(TorusNetwork, SameFlowsPhasesAndTimes) {
+  const auto cluster = torus({4, 6, 5}, multiple_of_four);  // a ring and two lines
+  const auto mesh = placed(cluster, {on("a", {"x/2", "y/2"}), on("b", {"x"}), on("c", {"y", "z"})});
+  const Bytes size(123'456'789);
+  for (const std::vector<std::string>& axes : {std::vector<std::string>{"a"}, {"b"}, {"c"}, {"a", "b"}, {"a", "b", "c"}}) {
+    const GroupNetwork network(cluster, mesh, axes);
+    const auto dimensions = mesh.dimensions(axes);
+    for (const auto kind : all_collective_kinds) {
+      const auto choice = network.choose(kind, size);
+      EXPECT_EQ(choice.name(), "torus");
+      EXPECT_EQ(choice.cost, cost(kind, dimensions, size));
+      const auto phases = plan(kind, dimensions, size);
+      ASSERT_EQ(choice.phases.size(), phases.size());
+      for (std::size_t i = 0; i < phases.size(); ++i) {
+        EXPECT_EQ(choice.phases[i].latency, phases[i].latency);
+        EXPECT_EQ(choice.phases[i].slot_bytes, phases[i].slot_bytes);
+      }
+      expect_the_same(network.communicator(*choice.algorithm), make_communicator(mesh, axes));
+    }
+  }
+}
+
+/// An 8x8x8 torus of 50 GB/s links and 1 us hops as one group.
+ClusterSpec cube() {
+  auto fifty = chip(always);
+  fifty.torus->link = BytesPerSecond(50e9);
+  ClusterSpec spec;
+  spec.unit = TorusSpec{fifty, {8, 8, 8}, {}};
+  return spec;
+}
+
+// Six links bring 2V (N-1)/N to each chip, so nothing beats 2V (N-1)/N / 300e9; 1 GiB must take no more than 1.15 of it.
+TEST(TorusNetwork, AllReduceOnACubeIsNearItsSixLinkBound) {
+  const NetworkCase groups(cube(), "all");
+  const double v = 1 << 30;
+  const double bound = 2 * v * 511 / 512 / 300e9;
+  const double time = groups.simulated(groups.network().choose(CollectiveKind::all_reduce, Bytes(1 << 30)));
+  EXPECT_GE(time, bound);
+  EXPECT_LE(time, 1.15 * bound);
+}
+
+// Half of the chips send a quarter of V to the other half over 2 x 64 links: V/4 / (128 x 50e9). 1 GiB on each chip.
+TEST(TorusNetwork, AllToAllOnACubeIsNearItsBisectionBound) {
+  const NetworkCase groups(cube(), "all");
+  const Bytes size(std::int64_t{512} << 30);
+  const double bound = static_cast<double>(size.value()) / 4 / (128 * 50e9);
+  const double time = groups.simulated(groups.network().choose(CollectiveKind::all_to_all, size));
+  EXPECT_GE(time, bound);
+  EXPECT_LE(time, 1.5 * bound);
+}
+
+}  // namespace
+}  // namespace lockstep::test
