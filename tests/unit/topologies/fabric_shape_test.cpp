@@ -165,6 +165,16 @@ TEST(FatTree, LeavesHoldWholeNodes) {
   EXPECT_EQ(link_named(cluster, "nic(4,0)>leaf(2)").kind, LinkKind::network);
 }
 
+/// The example of docs/models/network.md. Radix 64, r = 4: 51 ports down and 13 up, so six whole nodes of 8; 8 nodes
+/// make two leaves of 32 NICs with 32 x 50 / 4 = 400 GB/s up.
+TEST(FatTree, LeavesAreFilledEvenly) {
+  const Cluster cluster = build_cluster(test::nodes(8, test::fabric(FabricKind::fat_tree, 64, {4}), test::node(8, 8)));
+  EXPECT_EQ(switches(cluster, "leaf"), 2);
+  EXPECT_NO_THROW(static_cast<void>(link_named(cluster, "nic(3,7)>leaf(0)")));
+  EXPECT_NO_THROW(static_cast<void>(link_named(cluster, "nic(4,0)>leaf(1)")));
+  EXPECT_DOUBLE_EQ(link_named(cluster, "leaf(1)>spine(0)").bandwidth.value(), 400e9);
+}
+
 /// NIC i of every node of a scalable unit is on leaf (unit, i): 6 nodes in units of 3 with 2 rails make 4 leaves.
 TEST(RailOptimised, ALeafHasOneNicOfEachNode) {
   FabricSpec fabric = test::fabric(FabricKind::rail_optimised);
