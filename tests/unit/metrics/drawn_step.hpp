@@ -29,6 +29,19 @@ class DrawnStep {
     return add(std::move(op), spans);
   }
 
+  /// Any operation, with those that it waited for.
+  OpId add(StepOp op, const Drawn& spans, std::vector<OpId> predecessors = {}) {
+    ProgramOp lowered;
+    lowered.kind = op.kind == StepOp::Kind::compute ? ProgramOp::Kind::compute : ProgramOp::Kind::collective;
+    lowered.stage = op.stage;
+    const auto id = step.add(std::move(op));
+    lowered.vertex = id;
+    lowered.predecessors = std::move(predecessors);
+    program.ops.push_back(std::move(lowered));
+    spans_.push_back(spans);
+    return id;
+  }
+
   /// A rank with start < 0 takes no part.
   [[nodiscard]] Timeline timeline() const {
     Timeline result(static_cast<std::int32_t>(spans_.size()), ranks_);
@@ -45,16 +58,6 @@ class DrawnStep {
   Program program;
 
  private:
-  OpId add(StepOp op, const Drawn& spans) {
-    ProgramOp lowered;
-    lowered.kind = op.kind == StepOp::Kind::compute ? ProgramOp::Kind::compute : ProgramOp::Kind::collective;
-    const auto id = step.add(std::move(op));
-    lowered.vertex = id;
-    program.ops.push_back(std::move(lowered));
-    spans_.push_back(spans);
-    return id;
-  }
-
   std::int32_t ranks_;
   std::vector<Drawn> spans_;
 };
