@@ -179,9 +179,21 @@ class StepBuilder {
     op.detail = "stage " + std::to_string(stage) + " -> stage " + std::to_string(to) + ", part " + std::to_string(running.action.stage) + " -> " +
                 std::to_string(next) + " of the model";
     op.reason = "the model's parts stand on different stages";
-    const auto id = writer_.add(std::move(op), running.carried.ops);
+    auto after = running.carried.ops;
+    // A whole backward hands on nothing before it has ended; to do so sooner is what splitting it is for.
+    if (running.action.work == PipelineWork::backward) merge(after, last_compute(running));
+    const auto id = writer_.add(std::move(op), after);
     for (const auto buffer : running.carried.buffers) writer_.read(buffer, id);
     return {{id}, {writer_.hold(MemoryKind::activations, size, id, to)}};
+  }
+
+  /// Of a backward that has ended, if its last block computes anything.
+  OpIds last_compute(const Running& running) const {
+    OpIds last;
+    for (const auto id : backwards_.at({running.action.stage, running.action.microbatch}).front().of_step) {
+      if (writer_.graph.op(id).kind == StepOp::Kind::compute) last = {last.empty() ? id : std::max(last.front(), id)};
+    }
+    return last;
   }
 
   static Handover take(std::map<PartOfMicrobatch, Handover>& arrivals, const PartOfMicrobatch& part) {

@@ -42,9 +42,10 @@ class Waiting {
     });
     const auto starts = starts_on(rank);
     for (const auto& gap : gaps) explain(gap, rank, starts, idle);
-    const Seconds even(even_wait_[at(program_.stage_of_rank[at(rank)])]);
-    idle.imbalance = std::max(Seconds(0), idle.dependency - even);
-    idle.dependency = idle.dependency - idle.imbalance;
+    const Seconds even(std::max(0.0, even_wait_[at(program_.stage_of_rank[at(rank)])]));  // its rounding may be below 0
+    const auto waited = idle.dependency;
+    idle.dependency = std::min(waited, even);
+    idle.imbalance = waited - idle.dependency;
     return idle;
   }
 
