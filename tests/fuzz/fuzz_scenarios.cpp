@@ -99,7 +99,8 @@ class Mutator {
     static constexpr std::array words = {"null",        "~",        "true",    "rest",        "x",           "y/2",
                                          "z/4",         "[]",       "{}",      "tensor",      "fsdp",        "data",
                                          "Win[D_X, F]", "96 GB",    "90 GB/s", "llama-3-8b",  "tpu-v5e",     "h100",
-                                         "gemma-2-2b",  "pipeline", "zero: 2", "prefetch: 0", "config.json", ""};
+                                         "gemma-2-2b",  "pipeline", "zero: 2", "prefetch: 0", "config.json", "",
+                                         "zb-h1",       "dualpipe", "wave",    "in_order",    "linear",      "bidirectional"};
     const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
     const auto start = static_cast<std::size_t>(
         std::find_if(text.begin() + static_cast<std::ptrdiff_t>(std::min(at, text.size())), text.end(), is_letter) -
@@ -126,7 +127,14 @@ class Mutator {
         "perturbations: [{random_chips: 3, seed: 1, slowdown: 1.5}]",
         "model_of_time: roofline",
         "mesh: {data: [x], fsdp: rest}",
-        "parallel: {data: 2, fsdp: 8, tensor: 4, zero: 1}"};
+        "parallel: {data: 2, fsdp: 8, tensor: 4, zero: 1}",
+        "parallel: {pipeline: 2, zero: 2}",
+        "parallel: {pipeline: 4}",
+        "pipeline: {schedule: interleaved, chunks: 2, group: 4}",
+        "pipeline: {schedule: dualpipe, sends: in_order}",
+        "pipeline: {schedule: zb-auto, memory_limit: 3}",
+        "pipeline: {schedule: zb-v, layers: [1, 1, 1, 1]}",
+        "pipeline: {schedule: pipeline_early_receive.csv, placement: v}"};
     return std::string(lines[below(lines.size())]) + "\n";
   }
 
