@@ -108,8 +108,8 @@ class Reader {
     const auto view = require(root_, "cluster", expected);
     if (!view.exists()) return;
     if (view.is_map()) {
-      for (const auto& key : view.keys()) note(view[key]);
       scenario_.cluster = read_cluster(view, folder_, problems_);
+      for (const auto& key : view.keys()) note(view[key]);  // after the unknown ones were refused
     } else if (expect_value(view, expected)) {
       scenario_.cluster = parse_cluster(view.text(), view.where(), view.path(), problems_);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/svg.hpp"
@@ -10,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-constexpr double width = 1100, left = 90, right = 20, top = 54, row = 46, gap = 10;
+constexpr double width = 1100, left = 110, right = 20, top = 54, row = 46, gap = 10;
 
 constexpr std::array axis_colours = {"#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};
 
@@ -24,16 +25,42 @@ std::string colour(const StepOp& op, std::int32_t stream) {
   return "#777777";
 }
 
+/// Compute, and what else runs something in the window; a pipeline has a stream per pair of stages.
+std::vector<std::int32_t> streams_with_spans(const Simulation& simulation, Seconds from, Seconds to) {
+  std::vector<bool> used(simulation.program.streams.size(), false);
+  used.front() = true;
+  const auto rank = simulation.metrics.critical_rank;
+  for (std::int32_t id = 0; id < simulation.run.timeline.ops(); ++id) {
+    if (!simulation.run.timeline.took_part(id, rank)) continue;
+    const auto span = simulation.run.timeline.span(id, rank);
+    if (span.end <= from || span.start >= to || span.end <= span.start) continue;
+    for (const auto stream : simulation.program.ops[static_cast<std::size_t>(id)].streams) used[static_cast<std::size_t>(stream)] = true;
+  }
+  std::vector<std::int32_t> shown;
+  for (std::size_t stream = 0; stream < used.size(); ++stream) {
+    if (used[stream]) shown.push_back(static_cast<std::int32_t>(stream));
+  }
+  return shown;
+}
+
 }  // namespace
 
 Window middle_window(const Simulation& simulation) {
   const auto& step = simulation.preparation.step;
   const auto rank = simulation.metrics.critical_rank;
-  const int last = static_cast<int>(step.block_names.size()) - 1;
+  int last = -1;  // of the rank's own blocks
+  std::int32_t microbatch = 0;  // the first that it runs there
+  for (OpId id = 0; id < step.size(); ++id) {
+    const auto& op = step.op(id);
+    if (op.kind != StepOp::Kind::compute || op.pass == StepPass::update || op.block <= last || !simulation.run.timeline.took_part(id, rank)) continue;
+    last = op.block;
+    microbatch = op.microbatch;
+  }
   Window window{simulation.run.timeline.makespan(), Seconds(0)};
   for (OpId id = 0; id < step.size(); ++id) {
     const auto& op = step.op(id);
-    if (op.kind != StepOp::Kind::compute || op.microbatch != 0 || op.block < last - 3 || op.pass == StepPass::update) continue;
+    if (op.kind != StepOp::Kind::compute || op.microbatch != microbatch || op.block < last - 3 || op.pass == StepPass::update) continue;
+    if (!simulation.run.timeline.took_part(id, rank)) continue;
     const auto span = simulation.run.timeline.span(id, rank);
     window.from = std::min(window.from, span.start);
     window.to = std::max(window.to, span.end);
@@ -45,17 +72,18 @@ std::string timeline_picture(const Scenario& scenario, const Simulation& simulat
   const auto& program = simulation.program;
   const auto& timeline = simulation.run.timeline;
   const auto rank = simulation.metrics.critical_rank;
-  const double height = top + (row + gap) * static_cast<double>(program.streams.size()) + 40;
+  const auto shown = streams_with_spans(simulation, from, to);
+  const double height = top + (row + gap) * static_cast<double>(shown.size()) + 40;
   const double scale = (width - left - right) / std::max((to - from).value(), 1e-12);
   auto x = [&](Seconds time) { return left + std::clamp((time - from).value(), 0.0, (to - from).value()) * scale; };
-  auto y = [&](std::int32_t stream) { return top + (row + gap) * stream; };
+  auto y = [&](std::int32_t stream) { return top + (row + gap) * static_cast<double>(std::find(shown.begin(), shown.end(), stream) - shown.begin()); };
 
   std::string out = svg::open(width, height);
   out += svg::text_at(left, 22, "start", scenario.name + ", rank " + std::to_string(simulation.rank) + ": " + format(from) + " to " + format(to) + " of a step of " + format(timeline.makespan()), " font-size=\"15\"");
   out += svg::text_at(left, 42, "start", "compute: light forward, dark backward; a row of communication per mesh axis");
-  for (std::size_t stream = 0; stream < program.streams.size(); ++stream) {
-    const double at = y(static_cast<std::int32_t>(stream));
-    out += svg::text_at(left - 10, at + row / 2 + 4, "end", program.streams[stream]);
+  for (const auto stream : shown) {
+    const double at = y(stream);
+    out += svg::text_at(left - 10, at + row / 2 + 4, "end", program.streams[static_cast<std::size_t>(stream)]);
     out += "<rect x=\"" + fixed(left, 1) + "\" y=\"" + fixed(at, 1) + "\" width=\"" + fixed(width - left - right, 1) + "\" height=\"" + fixed(row, 0) + "\" fill=\"#8882\"/>\n";
   }
   for (std::int32_t id = 0; id < timeline.ops(); ++id) {
@@ -74,7 +102,7 @@ std::string timeline_picture(const Scenario& scenario, const Simulation& simulat
       }
     }
   }
-  const double axis = y(static_cast<std::int32_t>(program.streams.size())) + 14;
+  const double axis = top + (row + gap) * static_cast<double>(shown.size()) + 14;
   for (int tick = 0; tick <= 5; ++tick) {
     const auto time = from + (to - from) * (tick / 5.0);
     out += svg::text_at(x(time), axis, tick == 0 ? "start" : tick == 5 ? "end" : "middle", format(time));

@@ -23,7 +23,7 @@ class ChromeTrace {
   void write(const Scenario& scenario, int max_ranks) {
     auto ranks = distinct_ranks(simulation_);
     const auto distinct = ranks.size();
-    ranks.resize(std::min(distinct, static_cast<std::size_t>(std::max(max_ranks, 1))));
+    ranks.resize(std::min(distinct, std::max(static_cast<std::size_t>(std::max(max_ranks, 1)), stages())));
     out_ = "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"scenario\":";
     append_json(out_, scenario.name);
     out_ += ",\"distinct_ranks\":" + std::to_string(distinct) + ",\"shown_ranks\":" + std::to_string(ranks.size()) +
@@ -38,24 +38,28 @@ class ChromeTrace {
   /// Processes and threads count from 1: viewers keep 0 for the idle task.
   void write_process(const ShownRank& rank) {
     ++process_;
-    name_process(rank);
     const auto lanes = lanes_of(simulation_.program, simulation_.run.timeline, rank.rank);
+    name_process(rank, lanes);
     if (flows_) connect(rank.rank);
     for (std::size_t stream = 0; stream < lanes.size(); ++stream)
       write_lane(static_cast<std::int32_t>(stream), lanes[stream]);
-    if (process_ == 1) write_memory(rank.rank);
+    if (process_ == 1 || stages() > 1) write_memory(rank.rank);
   }
 
   // ---- names -----------------------------------------------------------------------------------
 
-  void name_process(const ShownRank& rank) {
+  [[nodiscard]] std::size_t stages() const { return simulation_.metrics.stages.size(); }
+
+  void name_process(const ShownRank& rank, const std::vector<TraceLane>& lanes) {
     std::string name = "rank " + std::to_string(rank.number);
+    if (stages() > 1) name = "stage " + std::to_string(simulation_.program.stage_of_rank[static_cast<std::size_t>(rank.rank)]) + ", " + name;
     if (rank.alike > 1) name += " (x " + std::to_string(rank.alike) + ")";
     label("process_name", 0, "name", name);
     label("process_labels", 0, "labels", rank.alike == 1 ? "1 rank" : std::to_string(rank.alike) + " ranks alike");
     place("process_sort_index", 0, process_);
     const auto& streams = simulation_.program.streams;
     for (std::size_t stream = 0; stream < streams.size(); ++stream) {
+      if (stages() > 1 && lanes[stream].empty()) continue;  // sends between other stages
       const auto thread = static_cast<std::int32_t>(stream) + 1;
       label("thread_name", thread, "name", streams[stream]);
       place("thread_sort_index", thread, thread);

@@ -39,6 +39,19 @@ std::vector<std::int32_t> classes_by_spans(const Program& program, const Timelin
   return class_of;
 }
 
+/// One rank of each stage in order, then the second of each that has more, and so on.
+void sort_by_stage(const Program& program, std::vector<ShownRank>& ranks) {
+  std::sort(ranks.begin(), ranks.end(), [](const ShownRank& a, const ShownRank& b) { return a.number < b.number; });
+  std::map<std::int32_t, int> seen;
+  std::vector<std::pair<std::pair<int, std::int32_t>, ShownRank>> turns;
+  for (const auto& rank : ranks) {
+    const auto stage = program.stage_of_rank[at(rank.rank)];
+    turns.push_back({{seen[stage]++, stage}, rank});
+  }
+  std::stable_sort(turns.begin(), turns.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = turns[i].second;
+}
+
 }  // namespace
 
 std::vector<ShownRank> distinct_ranks(const Simulation& simulation) {
@@ -52,6 +65,10 @@ std::vector<ShownRank> distinct_ranks(const Simulation& simulation) {
   }
   std::vector<ShownRank> result;
   for (const auto& [of_class, it] : shown) result.push_back(it);
+  if (simulation.metrics.stages.size() > 1) {
+    sort_by_stage(simulation.program, result);
+    return result;
+  }
   const auto critical = class_of[at(simulation.metrics.critical_rank)];
   std::sort(result.begin(), result.end(), [&](const ShownRank& a, const ShownRank& b) {
     const bool a_waits = class_of[at(a.rank)] != critical, b_waits = class_of[at(b.rank)] != critical;
