@@ -90,7 +90,8 @@ TEST(BuildCluster, RatesAreTimesTheEfficiency) {
   fabric.efficiency = 0.8;
   const Cluster cluster = build_cluster(test::nodes(2, fabric, node));
   EXPECT_EQ(link_named(cluster, "chip(1,3)>switch(1)").bandwidth, BytesPerSecond(200e9));
-  EXPECT_EQ(link_named(cluster, "chip(1,3)>nic(1,1)").bandwidth, BytesPerSecond(60e9));  // chips 2 and 3 share NIC 1
+  EXPECT_EQ(link_named(cluster, "chip(1,2)>nic(1,1)").bandwidth, BytesPerSecond(60e9));  // chips 2 and 3 share NIC 1
+  EXPECT_EQ(link_named(cluster, "nic(1,0)>chip(1,1)").bandwidth, BytesPerSecond(60e9));
   EXPECT_EQ(link_named(cluster, "nic(1,1)>crossbar").bandwidth, BytesPerSecond(40e9));
   EXPECT_EQ(link_named(cluster, "crossbar>nic(0,0)").bandwidth, BytesPerSecond(40e9));
 }
@@ -144,6 +145,16 @@ TEST(FatTree, OversubscriptionIsDownOverUp) {
   const Cluster hashed = build(FabricRouting::ecmp);
   EXPECT_EQ(switches(hashed, "spine"), 2);
   EXPECT_DOUBLE_EQ(link_named(hashed, "leaf(0)>spine(0,1)").bandwidth.value(), 50e9);
+}
+
+/// The ratio holds exactly also where cables do not divide: 4 NICs of 50 GB/s over r = 3 need two cables, of
+/// 4 x 50 / (3 x 2) = 33.3 GB/s each.
+TEST(FatTree, OversubscriptionNeedsNoWholeCables) {
+  const Cluster cluster =
+      build_cluster(test::nodes(8, test::fabric(FabricKind::fat_tree, 8, {3}, FabricRouting::ecmp), test::node(4, 4)));
+  EXPECT_EQ(switches(cluster, "leaf"), 8);
+  EXPECT_EQ(switches(cluster, "spine"), 2);
+  EXPECT_DOUBLE_EQ(link_named(cluster, "leaf(0)>spine(0,1)").bandwidth.value(), 200e9 / 6);
 }
 
 /// Radix 4, r = 3 at the leaves: 3 ports down, 1 up with 3 x 50 / 3 = 50 GB/s, so 18 NICs make 6 leaves, more than a
