@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -33,42 +34,80 @@ Outcome outcome_of(const Metrics& metrics) {
           metrics.mfu(), metrics.memory.peak.value(), metrics.memory.capacity.value()};
 }
 
-/// The child's answer: 'o' and an Outcome, or 'e' and a text.
-[[noreturn]] void answer(int file, const Scenario& scenario, EngineKind engine, spdlog::logger& log) {
-  try {
-    const auto outcome = outcome_of(simulate(scenario, {engine, true, {}}, log).metrics);
-    write_all(file, "o", 1);
-    write_all(file, &outcome, sizeof outcome);
-  } catch (const std::exception& error) {
-    write_all(file, "e", 1);
-    write_all(file, error.what(), std::strlen(error.what()));
+constexpr char field_end = '\x1f', problem_end = '\x1e';  // never in a message: problems show control codes escaped
+
+std::string to_text(const std::vector<Problem>& problems) {
+  std::string text;
+  for (const auto& problem : problems) {
+    for (const auto& field : {problem.where.file, std::to_string(problem.where.line), std::to_string(problem.where.column), problem.key, problem.what, problem.expected}) {
+      text += field + field_end;
+    }
+    text += problem_end;
   }
+  return text;
+}
+
+std::vector<Problem> problems_in(const std::string& text) {
+  std::vector<Problem> problems;
+  std::vector<std::string> fields(1);
+  for (const char c : text) {
+    if (c == field_end) {
+      fields.emplace_back();
+    } else if (c == problem_end) {
+      problems.push_back({{fields[0], std::stoi(fields[1]), std::stoi(fields[2])}, fields[3], fields[4], fields[5]});
+      fields.assign(1, "");
+    } else {
+      fields.back() += c;
+    }
+  }
+  return problems;
+}
+
+/// The child's answer: 'o' and its text, 'c' and problems, or 'e' and a message.
+[[noreturn]] void answer(int file, const std::function<std::string()>& work) {
+  std::string text;
+  try {
+    text = "o" + work();
+  } catch (const ConfigError& error) {
+    text = "c" + to_text(error.problems());
+  } catch (const std::exception& error) {
+    text = std::string("e") + error.what();
+  }
+  write_all(file, text.data(), text.size());
   ::_exit(0);
 }
 
 }  // namespace
 
-Outcome simulate_isolated(const Scenario& scenario, EngineKind engine, spdlog::logger& log) {
-  (void)prepare(scenario);  // the user's mistakes are thrown here, with their place
+std::string in_child(const std::function<std::string()>& work) {
   std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) throw InternalError("simulate_isolated: no pipe");
+  if (::pipe(ends.data()) != 0) throw InternalError("in_child: no pipe");
   const auto child = ::fork();
-  if (child < 0) throw InternalError("simulate_isolated: no process");
+  if (child < 0) throw InternalError("in_child: no process");
   if (child == 0) {
     ::close(ends[0]);
-    answer(ends[1], scenario, engine, log);
+    answer(ends[1], work);
   }
   ::close(ends[1]);
   const auto text = read_all(ends[0]);
   ::close(ends[0]);
   int status = 0;
   ::waitpid(child, &status, 0);
-  if (text.size() == 1 + sizeof(Outcome) && text[0] == 'o') {
-    Outcome outcome;
-    std::memcpy(&outcome, text.data() + 1, sizeof outcome);
-    return outcome;
-  }
-  throw InternalError(text.empty() ? "simulation process ended with status " + std::to_string(status) : text.substr(1));
+  if (text.empty()) throw InternalError("simulation process ended with status " + std::to_string(status));
+  if (text[0] == 'c') throw ConfigError(problems_in(text.substr(1)));
+  if (text[0] != 'o') throw InternalError(text.substr(1));
+  return text.substr(1);
+}
+
+Outcome simulate_isolated(const Scenario& scenario, EngineKind engine, spdlog::logger& log) {
+  (void)prepare(scenario);  // the user's mistakes are thrown here, without a process
+  const auto text = in_child([&] {
+    const auto made = outcome_of(simulate(scenario, {engine, true, {}}, log).metrics);
+    return std::string(reinterpret_cast<const char*>(&made), sizeof made);
+  });
+  Outcome outcome;
+  std::memcpy(&outcome, text.data(), std::min(text.size(), sizeof outcome));
+  return outcome;
 }
 
 }  // namespace lockstep

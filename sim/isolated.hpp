@@ -1,8 +1,15 @@
 #pragma once
 /// Simulations in processes of their own: SimGrid allows one engine per process.
+#include <functional>
+#include <string>
+
 #include "sim/simulate.hpp"
 
 namespace lockstep {
+
+/// Runs `work` in a forked child and hands back its text. Throws what the child threw: ConfigError for the user's
+/// mistakes, InternalError for the rest.
+[[nodiscard]] std::string in_child(const std::function<std::string()>& work);
 
 /// The figures of one simulation, small enough for a pipe.
 struct Outcome {
@@ -10,8 +17,7 @@ struct Outcome {
   std::int64_t peak_bytes = 0, capacity_bytes = 0;
 };
 
-/// simulate() in a forked child. Throws what the child met: ConfigError for the user's mistakes,
-/// InternalError for the rest.
+/// simulate() in a child.
 [[nodiscard]] Outcome simulate_isolated(const Scenario& scenario, EngineKind engine, spdlog::logger& log);
 
 }  // namespace lockstep

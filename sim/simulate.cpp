@@ -14,13 +14,13 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options, sp
   const auto started = std::chrono::steady_clock::now();
   auto folded = options.fold ? fold(whole) : unfolded(std::move(whole));     // one rank per symmetry class
   const std::chrono::duration<double> folding = std::chrono::steady_clock::now() - started;
-  const EngineOptions engine{options.engine, [&](double fraction) { tell("simulating", fraction); }};
+  const EngineOptions engine{options.engine, [&](double fraction) { tell("simulating", fraction); }, options.record_phases};
   auto result = run(folded.program, engine, log);                            // timeline
   auto metrics = measure(scenario, preparation, folded.program, result.timeline);
   const auto rank = folded.ranks.representative[static_cast<std::size_t>(metrics.critical_rank)];
   tell("done", 1);
   return {std::move(preparation), std::move(folded.program), std::move(folded.ranks), folded.link_classes, folded.links,
-          folding.count(), std::move(result), std::move(metrics), rank};
+          folding.count(), std::move(result), std::move(metrics), rank, std::move(folded.link_members)};
 }
 
 namespace {

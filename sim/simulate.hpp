@@ -33,12 +33,14 @@ struct Simulation {
   EngineResult run;
   Metrics metrics;
   RankId rank = 0;              ///< whose breakdown, communication and memory `metrics` holds
+  LinkClasses link_members;     ///< which links of the cluster each link of `program` stands for
 };
 
 struct SimulateOptions {
   EngineKind engine = EngineKind::simgrid;
   bool fold = true;  ///< false: every rank its own class; same spans, much more work
   std::function<void(std::string_view stage, double fraction)> progress;  ///< may be empty
+  bool record_phases = false;  ///< for link loads
 };
 
 /// Scenario -> Cluster -> Mesh -> Plan -> StepGraph. Throws ConfigError for what only shows up here:

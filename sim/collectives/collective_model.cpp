@@ -42,12 +42,24 @@ std::string CollectiveModel::algorithm(CollectiveKind kind, const std::vector<st
   return known.network ? choose(known, kind, full_size).name() : algorithm_name(kind, known.torus);
 }
 
-CollectiveModel::Lowered CollectiveModel::lower(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size) {
+CollectiveModel::Lowered CollectiveModel::lower(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size, std::string_view wanted) {
   auto ordered = in_mesh_order(axes);
   const auto& known = groups(ordered);
-  if (!known.network) return {{std::move(ordered), torus_layout}, plan(kind, known.torus, full_size), lockstep::cost(kind, known.torus, full_size)};
-  auto choice = choose(known, kind, full_size);
-  return {{std::move(ordered), std::string(choice.algorithm->name())}, std::move(choice.phases), choice.cost};
+  if (!known.network) {
+    return {{std::move(ordered), torus_layout}, algorithm_name(kind, known.torus), plan(kind, known.torus, full_size), lockstep::cost(kind, known.torus, full_size)};
+  }
+  auto choice = wanted.empty() ? choose(known, kind, full_size) : known.network->choose(kind, full_size, wanted);
+  return {{std::move(ordered), std::string(choice.algorithm->name())}, choice.name(), std::move(choice.phases), choice.cost};
+}
+
+std::vector<std::string> CollectiveModel::algorithms(CollectiveKind kind, const std::vector<std::string>& axes) {
+  const auto& known = groups(in_mesh_order(axes));
+  std::vector<std::string> names;
+  if (!known.network) return names;
+  for (const auto* algorithm : collective_algorithms()) {
+    if (algorithm->serves(kind, cluster_, known.network->structure())) names.emplace_back(algorithm->name());
+  }
+  return names;
 }
 
 const Communicator& CollectiveModel::communicator(const std::pair<std::vector<std::string>, std::string>& layout) {

@@ -23,10 +23,14 @@ class CollectiveModel {
   /// A collective as the engine runs it. Lowerings with the same `layout` share the communicator.
   struct Lowered {
     std::pair<std::vector<std::string>, std::string> layout;  ///< axes in mesh order, algorithm
+    std::string algorithm;                                    ///< as algorithm() says it
     std::vector<Phase> phases;
     Seconds closed_form{0};
   };
-  [[nodiscard]] Lowered lower(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size);
+  /// `wanted`: one of algorithms(), or empty for the model's own choice.
+  [[nodiscard]] Lowered lower(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size, std::string_view wanted = "");
+  /// Names of all algorithms that can serve such groups; none inside a torus, where there is no choice.
+  [[nodiscard]] std::vector<std::string> algorithms(CollectiveKind kind, const std::vector<std::string>& axes);
   /// All groups with their flows.
   [[nodiscard]] const Communicator& communicator(const std::pair<std::vector<std::string>, std::string>& layout);
 

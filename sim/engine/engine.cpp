@@ -14,9 +14,9 @@ namespace lockstep {
 
 namespace {
 
-std::unique_ptr<Network> make_network(const Program& program, EngineKind kind) {
+std::unique_ptr<Network> make_network(const Program& program, EngineKind kind, std::vector<PhaseSpan>* phases) {
   switch (kind) {
-    case EngineKind::simgrid: return std::make_unique<SimGridNetwork>(program);
+    case EngineKind::simgrid: return std::make_unique<SimGridNetwork>(program, phases);
     case EngineKind::reference: return std::make_unique<ReferenceNetwork>(program);
   }
   throw InternalError("unknown kind of engine");
@@ -27,7 +27,8 @@ std::unique_ptr<Network> make_network(const Program& program, EngineKind kind) {
 EngineResult run(const Program& program, const EngineOptions& options, spdlog::logger& log) {
   const auto begin = std::chrono::steady_clock::now();
   check(program);
-  const std::unique_ptr<Network> network = make_network(program, options.kind);
+  std::vector<PhaseSpan> phases;
+  const std::unique_ptr<Network> network = make_network(program, options.kind, options.record_phases ? &phases : nullptr);
   Runtime runtime(program, *network, options.progress);
   const std::chrono::duration<double> setup = std::chrono::steady_clock::now() - begin;
   Timeline timeline = runtime.run();
@@ -37,7 +38,7 @@ EngineResult run(const Program& program, const EngineOptions& options, spdlog::l
   log.debug("engine: {} ops on {} ranks, {} activities ({} flows), {} instants, {:.3f} s ({:.3f} s of it setup)",
             program.ops.size(), program.ranks(), statistics.activities, statistics.flows, runtime.instants(),
             wall.count(), setup.count());
-  return {std::move(timeline), statistics};
+  return {std::move(timeline), statistics, std::move(phases)};
 }
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
@@ -26,11 +27,13 @@ struct EngineOptions {
   EngineKind kind = EngineKind::simgrid;
   /// Called now and then with the fraction of operations done; may be empty.
   std::function<void(double)> progress;
+  bool record_phases = false;  ///< simgrid: keep when the flows of every phase ran
 };
 
 struct EngineResult {
   Timeline timeline;
   EngineStatistics statistics;
+  std::vector<PhaseSpan> phases;  ///< in the order in which they ended, if recorded
 };
 
 /// Runs `program` once. A collective starts when all members are ready for it and all their streams

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "sim/program/refine.hpp"
@@ -40,9 +41,13 @@ class Quotient {
   /// One link per class, and how often flows of each class cross one of its members.
   void links() {
     result_.links = static_cast<std::int32_t>(whole_.links.size());
-    std::vector<std::int32_t> member(static_cast<std::size_t>(partition_.links), -1);
+    auto& member = result_.link_members.representative;
+    member.assign(static_cast<std::size_t>(partition_.links), -1);
+    result_.link_members.size.assign(member.size(), 0);
     for (std::size_t link = 0; link < whole_.links.size(); ++link) {
-      auto& chosen = member[static_cast<std::size_t>(partition_.link[link])];
+      const auto link_class = static_cast<std::size_t>(partition_.link[link]);
+      ++result_.link_members.size[link_class];
+      auto& chosen = member[link_class];
       if (chosen < 0) {
         chosen = static_cast<std::int32_t>(link);
         result_.program.links.push_back(whole_.links[link]);
@@ -135,6 +140,9 @@ FoldedProgram unfolded(Program whole) {
   }
   result.links = static_cast<std::int32_t>(whole.links.size());
   result.link_classes = static_cast<std::int32_t>(std::count(used.begin(), used.end(), true));
+  result.link_members.representative.resize(whole.links.size());
+  std::iota(result.link_members.representative.begin(), result.link_members.representative.end(), 0);
+  result.link_members.size.assign(whole.links.size(), 1);
   result.program = std::move(whole);
   return result;
 }

@@ -17,11 +17,18 @@ struct RankClasses {
   [[nodiscard]] std::int32_t count() const { return static_cast<std::int32_t>(size.size()); }
 };
 
+/// Which links of the whole program each link of the folded one stands for.
+struct LinkClasses {
+  std::vector<std::int32_t> representative;  ///< by class: its lowest link
+  std::vector<std::int32_t> size;            ///< by class: how many links
+};
+
 struct FoldedProgram {
   Program program;      ///< ranks are rank classes, links are link classes
   RankClasses ranks;
   std::int32_t link_classes = 0;  ///< among links that any flow crosses
   std::int32_t links = 0;         ///< of the whole program
+  LinkClasses link_members;
 };
 
 /// The quotient of a program. A flow of class f crosses the one link of class l as often as flows of class

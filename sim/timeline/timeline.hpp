@@ -13,6 +13,14 @@ struct Interval {
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
+/// One phase of a collective in one group: its flows were under way in `flows`; the latency before is not in it.
+struct PhaseSpan {
+  std::int32_t op;
+  std::int32_t group;
+  std::int32_t phase;
+  Interval flows;
+};
+
 /// Spans by (operation, rank). While all ranks agree on an operation's span it is stored once, so a
 /// symmetric step on thousands of ranks takes the memory of one.
 class Timeline {

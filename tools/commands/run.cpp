@@ -80,6 +80,7 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   options.engine = arguments.engine == "reference" ? EngineKind::reference : EngineKind::simgrid;
   options.fold = !arguments.no_fold;
   options.progress = progress_line();
+  options.record_phases = !arguments.out.empty() || !arguments.json.empty();  // for the link loads of result.json
   if (dump(arguments.dump, arguments.rank, scenario, options, log)) return;
   const auto simulation = simulate_at(arguments.rank, scenario, options, log);
   const auto json = result_json(scenario, simulation, WallTimes::hidden);

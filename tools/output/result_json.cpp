@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/output/expected_bubble.hpp"
+#include "tools/output/link_load_text.hpp"
 #include "tools/output/mesh_shapes.hpp"
 
 namespace lockstep {
@@ -87,6 +88,15 @@ Json stage_json(const Simulation& simulation, const StageMetrics& stage) {
           {"memory", memory(stage.memory)}};
 }
 
+/// The most used classes of links; without folding every link is a class of its own.
+Json links(const Simulation& simulation) {
+  constexpr std::size_t most = 100;
+  if (simulation.run.phases.empty()) return {};
+  auto loads = link_loads(simulation.program, simulation.run.phases, simulation.link_members, {Seconds(0), simulation.metrics.step_time});
+  if (loads.size() > most) loads.resize(most);
+  return link_load_json(*simulation.preparation.cluster, loads);
+}
+
 }  // namespace
 
 std::string version() { return LOCKSTEP_VERSION; }
@@ -120,6 +130,7 @@ std::string result_json(const Scenario& scenario, const Simulation& simulation, 
   result["memory"] = memory(metrics.memory);
   result["stages"] = Json::array();
   for (const auto& stage : metrics.stages) result["stages"].push_back(stage_json(simulation, stage));
+  result["links"] = links(simulation);
   result["engine"] = {{"folded", simulation.ranks.count() < metrics.chips},
                       {"rank_classes", simulation.ranks.count()},
                       {"ranks", metrics.chips},

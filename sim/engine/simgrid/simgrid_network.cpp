@@ -27,8 +27,8 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-SimGridNetwork::SimGridNetwork(const Program& program)
-    : program_(program), routes_(program), idle_carrier_(routes_.flows(), -1) {}
+SimGridNetwork::SimGridNetwork(const Program& program, std::vector<PhaseSpan>* phases)
+    : program_(program), phases_(phases), routes_(program), idle_carrier_(routes_.flows(), -1) {}
 
 void SimGridNetwork::start_compute(Work work, Seconds duration) { dates_.push(now_s_ + duration.value(), work); }
 
@@ -39,7 +39,7 @@ bool SimGridNetwork::start_collective(Work work, std::int32_t op, std::int32_t g
   }
   const std::int32_t collective = free_collectives_.back();
   free_collectives_.pop_back();
-  collectives_[at(collective)] = {work, op, group, 0, 0};
+  collectives_[at(collective)] = {work, op, group, 0, 0, 0};
   const bool takes_time = enter_phase(collective, 0);
   if (!takes_time) free_collectives_.push_back(collective);
   return takes_time;
@@ -73,6 +73,8 @@ void SimGridNetwork::take_finished_flows() {
     carrier_of_.erase(found);
     action->unref();  // gives its bandwidth back
     if (--collectives_[at(collective)].flows_left == 0) {
+      const Collective& done = collectives_[at(collective)];
+      if (phases_ != nullptr) phases_->push_back({done.op, done.group, done.phase, {Seconds(done.flows_since_s), now()}});
       go_on(collective, enter_phase(collective, collectives_[at(collective)].phase + 1));
     }
   }
@@ -135,6 +137,7 @@ bool SimGridNetwork::start_flows(std::int32_t collective) {
     }
     ++flow;
   }
+  starting.flows_since_s = now_s_;
   return starting.flows_left > 0;
 }
 

@@ -13,12 +13,14 @@
 #include "sim/engine/network.hpp"
 #include "sim/engine/simgrid/flow_routes.hpp"
 #include "sim/program/program.hpp"
+#include "sim/timeline/timeline.hpp"
 
 namespace lockstep {
 
 class SimGridNetwork final : public Network {
  public:
-  explicit SimGridNetwork(const Program& program);
+  /// `phases`, if given, gets every phase as its flows end; it must outlive the network.
+  explicit SimGridNetwork(const Program& program, std::vector<PhaseSpan>* phases = nullptr);
 
   [[nodiscard]] Seconds now() const override { return Seconds(now_s_); }
   void start_compute(Work work, Seconds duration) override;
@@ -34,6 +36,7 @@ class SimGridNetwork final : public Network {
     std::int32_t group;
     std::int32_t phase;
     std::int32_t flows_left;  // of this phase
+    double flows_since_s;
   };
   /// A SimGrid communication that carries one flow, again and again.
   struct Carrier {
@@ -54,6 +57,7 @@ class SimGridNetwork final : public Network {
   void go_on(std::int32_t collective, bool takes_time);
 
   const Program& program_;
+  std::vector<PhaseSpan>* phases_;
   FlowRoutes routes_;
   DateQueue dates_;  // compute operations, and ends of latencies as Work{-1, collective}
   double now_s_ = 0;

@@ -1,0 +1,77 @@
+#include "sim/metrics/link_loads.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lockstep {
+namespace {
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+/// A link's rate changes by `rate` at `time`.
+struct Change {
+  Seconds time;
+  double rate;
+};
+
+/// Bytes that each link carries in one phase of one group; `bytes` is all zeros before and after.
+template <typename Take>
+void bytes_by_link(const Program& program, const PhaseSpan& span, std::vector<double>& bytes, Take take) {
+  const auto& op = program.ops[at(span.op)];
+  const auto& slots = op.phases[at(span.phase)].slot_bytes;
+  std::vector<std::int32_t> crossed;
+  for (const auto& flow : program.communicators[at(op.communicator)].groups[at(span.group)].flows) {
+    const double carried = slots[at(flow.slot)];
+    if (carried <= 0) continue;
+    for (const auto link : flow.links) {
+      if (bytes[at(link)] == 0) crossed.push_back(link);
+      bytes[at(link)] += carried;
+    }
+  }
+  for (const auto link : crossed) take(link, std::exchange(bytes[at(link)], 0.0));
+}
+
+LinkLoad load_of(std::vector<Change>& changes, double bytes, BytesPerSecond bandwidth, Seconds window) {
+  // At one instant what ends makes room for what begins.
+  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.time != b.time ? a.time < b.time : a.rate < b.rate; });
+  LinkLoad load{0, 1, bandwidth, bytes, 0, bytes / (bandwidth.value() * window.value()), 0};
+  double rate = 0;
+  Seconds since(0), busy(0);
+  int under_way = 0;
+  for (const auto& change : changes) {
+    if (under_way == 0) since = change.time;
+    under_way += change.rate > 0 ? 1 : -1;
+    rate = under_way == 0 ? 0 : rate + change.rate;
+    load.peak = std::min(std::max(load.peak, rate / bandwidth.value()), 1.0);  // mean rates of phases that overlap may add up to more
+    if (under_way == 0) busy += change.time - since;
+  }
+  load.busy = busy / window;
+  return load;
+}
+
+}  // namespace
+
+std::vector<LinkLoad> link_loads(const Program& program, std::span<const PhaseSpan> phases, const LinkClasses& members, Interval window) {
+  std::vector<std::vector<Change>> changes(program.links.size());
+  std::vector<double> total(program.links.size(), 0.0), scratch(program.links.size(), 0.0);
+  for (const auto& span : phases) {
+    const double seconds = (span.flows.end - span.flows.start).value();
+    if (seconds <= 0) continue;
+    bytes_by_link(program, span, scratch, [&](std::int32_t link, double bytes) {
+      total[at(link)] += bytes;
+      changes[at(link)].push_back({span.flows.start, bytes / seconds});
+      changes[at(link)].push_back({span.flows.end, -bytes / seconds});
+    });
+  }
+  std::vector<LinkLoad> loads;
+  for (std::size_t link = 0; link < total.size(); ++link) {
+    if (changes[link].empty()) continue;
+    loads.push_back(load_of(changes[link], total[link], program.links[link], window.end - window.start));
+    loads.back().link = members.representative[link];
+    loads.back().alike = members.size[link];
+  }
+  std::sort(loads.begin(), loads.end(), [](const LinkLoad& a, const LinkLoad& b) { return a.used != b.used ? a.used > b.used : a.link < b.link; });
+  return loads;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,22 @@
+#pragma once
+/// The words of `lockstep collective` as values; what is wrong with them is a ConfigError at their option.
+#include <string>
+#include <vector>
+
+#include "sim/collectives/collective.hpp"
+#include "topologies/fabric.hpp"
+#include "topologies/mesh.hpp"
+
+namespace lockstep {
+
+[[noreturn]] void refuse_option(const std::string& option, const std::string& what, const std::string& expected);
+[[nodiscard]] CollectiveKind kind_named(const std::string& word);
+/// "1MiB..1GiB": both ends and every doubling between them; or one size.
+[[nodiscard]] std::vector<Bytes> sizes_named(const std::string& text);
+/// Shorthand, a catalog name, or a scenario file, whose cluster it is.
+[[nodiscard]] ClusterSpec cluster_named(const std::string& text);
+/// Axes `group` and `others`. `text`: parts of physical axes joined by + or a comma, or the number of ranks in a group: on
+/// one torus where they are fastest, elsewhere the innermost.
+[[nodiscard]] Mesh mesh_of_groups(const Cluster& cluster, const std::string& text, CollectiveKind kind);
+
+}  // namespace lockstep

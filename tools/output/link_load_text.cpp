@@ -1,0 +1,52 @@
+#include "tools/output/link_load_text.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "sim/core/quantity_text.hpp"
+#include "tools/output/table.hpp"
+
+namespace lockstep {
+namespace {
+
+const char* name(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::ici: return "ici";
+    case LinkKind::pcie: return "pcie";
+    case LinkKind::dcn: return "dcn";
+    case LinkKind::scale_up: return "scale-up";
+    case LinkKind::network: return "network";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string link_load_table(const Cluster& cluster, std::span<const LinkLoad> loads, std::size_t rows) {
+  Table table({"link", "alike", "kind", "bandwidth", "carries", "busy", "used", "peak"});
+  for (std::size_t i = 0; i < std::min(rows, loads.size()); ++i) {
+    const auto& load = loads[i];
+    table.add({cluster.link_name(load.link), std::to_string(load.alike), name(cluster.link(load.link).kind), format(load.bandwidth),
+               format(Bytes(static_cast<std::int64_t>(load.bytes))), percent(load.busy), percent(load.used), percent(load.peak)});
+  }
+  return table.to_string();
+}
+
+nlohmann::ordered_json link_load_json(const Cluster& cluster, std::span<const LinkLoad> loads) {
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& load : loads) {
+    list.push_back({{"link", cluster.link_name(load.link)}, {"alike", load.alike}, {"kind", name(cluster.link(load.link).kind)},
+                    {"bandwidth_Bps", load.bandwidth.value()}, {"bytes", load.bytes}, {"busy_share", load.busy}, {"used_share", load.used}, {"peak_share", load.peak}});
+  }
+  return list;
+}
+
+std::string link_load_csv(const Cluster& cluster, std::span<const LinkLoad> loads, const std::string& first) {
+  std::string text;
+  for (const auto& load : loads) {
+    text += first + "\"" + cluster.link_name(load.link) + "\"," + std::to_string(load.alike) + "," + name(cluster.link(load.link).kind) + "," +
+            exact(load.bandwidth.value()) + "," + exact(load.bytes) + "," + exact(load.busy) + "," + exact(load.used) + "," + exact(load.peak) + "\n";
+  }
+  return text;
+}
+
+}  // namespace lockstep
