@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <initializer_list>
 #include <sstream>
 
 #include "sim/core/quantity_text.hpp"
@@ -52,21 +53,29 @@ class ClusterReader {
   ClusterSpec read() {
     if (view_["node"].exists()) {
       nodes();
+      foreign({"chip", "shape", "pod", "pods", "dcn"}, "is for pods of a torus, and this cluster has a node");
     } else {
       pods();
+      foreign({"nodes", "fabric", "halls", "between_halls", "order"}, "is for clusters of nodes, and this one has no node");
     }
     view_.refuse_unknown_keys();
     return std::move(spec_);
   }
 
  private:
+  void foreign(std::initializer_list<std::string_view> keys, const std::string& what) {
+    for (const auto key : keys) {
+      if (const auto view = view_[key]; view.exists()) view.problem(what, "either chip and shape, or node and nodes");
+    }
+  }
+
   void pods() {
     auto& torus = spec_.unit.emplace<TorusSpec>();
     torus.chip = chip(view_.require("chip", "a catalog name such as tpu-v5p, or a block that describes the chip"));
     torus.shape = shape(view_.require("shape", "the slice's chips along each axis, such as [16, 20, 28]"));
     if (const auto pod = view_["pod"]; pod.exists()) torus.pod = shape(pod);
     if (const auto pods = view_["pods"]; pods.exists()) spec_.units = static_cast<int>(pods.integer(1, most_units));
-    if (spec_.units > 1) fabric("dcn", usual_network_of_pods, spec_.fabric);
+    if (spec_.units > 1 || view_["dcn"].exists()) fabric("dcn", usual_network_of_pods, spec_.fabric);
   }
 
   void nodes() {
@@ -88,7 +97,7 @@ class ClusterReader {
     if (spec_.units > 1 || view_["fabric"].exists()) {
       fabric("fabric", spec.fabric, spec_.fabric);
     }
-    if (spec_.halls > 1) fabric("between_halls", usual_network_of_pods, spec_.between_halls);
+    if (spec_.halls > 1 || view_["between_halls"].exists()) fabric("between_halls", usual_network_of_pods, spec_.between_halls);
     order();
   }
 

@@ -34,6 +34,14 @@ const std::map<std::string, std::string>& values() {
       {"cluster.chip", "tpu-v4"},
       {"cluster.shape", "[2, 2]"},
       {"cluster.pod", "[4, 4, 4]"},
+      {"cluster.pods", "2"},
+      {"cluster.dcn", "crossbar"},
+      {"cluster.node", "dgx-h200"},
+      {"cluster.nodes", "4"},
+      {"cluster.fabric", "{like: infiniband-ndr-fat-tree, oversubscription: 2}"},
+      {"cluster.halls", "2"},
+      {"cluster.between_halls", "crossbar"},
+      {"cluster.order", "round-robin"},
       {"mesh", "{tensor: [x/2], fsdp: rest}"},
       {"parallel", "{fsdp: 4}"},
       {"parallel.tensor", "4"},
@@ -102,7 +110,12 @@ class Reference : public testing::Test {
 
   /// What loading complains of: "key: what; expected ..." for each problem.
   [[nodiscard]] std::vector<Problem> problems(const std::string& key, const std::string& value) const {
-    std::vector<KeyOverride> overrides{{key, value}};
+    std::vector<KeyOverride> overrides;
+    // Only in a cluster of nodes.
+    for (const auto* of_nodes : {"cluster.node", "cluster.nodes", "cluster.fabric", "cluster.halls", "cluster.between_halls", "cluster.order"}) {
+      if (key == of_nodes) overrides.push_back({"cluster", "{node: dgx-h100, nodes: 2}"});
+    }
+    overrides.push_back({key, value});
     // Only beside a CSV file, which does not say where its stages stand.
     if (key == "pipeline.placement") overrides.push_back({"pipeline.schedule", source_root / "scenarios" / "deepseek-v3-pair.csv"});
     try {
