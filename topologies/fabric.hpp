@@ -22,6 +22,7 @@ struct Protocol {
   Seconds launch{0};      ///< once per collective
   Seconds local_step{0};  ///< per step of an algorithm inside a unit, on top of the links' latency
   Seconds remote_step{0}; ///< per step between units
+  Seconds remote_launch{0};  ///< once per pass of the data between units, of which an all-reduce has two: proxies, filling of buffers
 };
 
 /// A server or rack: chips joined by a scale-up network, and their NICs.
@@ -40,6 +41,7 @@ struct NodeSpec {
   BytesPerSecond nic{0};            ///< one way, each
   BytesPerSecond pcie{0};           ///< one way, a chip and its NIC
   std::vector<Protocol> protocols;  ///< of its communication library; empty: links as they are
+  std::vector<std::string> algorithms;  ///< that this library has, by name (collectives/algorithms.hpp); empty: all
   std::string fabric;               ///< the usual network between such nodes, by its catalog name
   std::vector<std::string> sources;
 };

@@ -20,6 +20,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> usual_nod
      {"gb200", "gb200-nvl72"},
      {"gb300", "gb300-nvl72"}}};  // MI300X and MI355X nodes have their chip's name
 
+/// Those of sim/collectives/algorithms.hpp that nodes can have.
+const std::vector<std::string> known_algorithms{"ring",   "tree",       "recursive halving", "direct",
+                                                "shift",  "in-network", "in-network tree",   "hierarchical ring",
+                                                "hierarchical tree", "hierarchical all-to-all"};
+
 int read_count(const YamlView& view) { return static_cast<int>(view.integer(1, most_chips)); }
 
 double read_efficiency(const YamlView& view) { return view.exists() ? view.number(least_efficiency, 1) : 1; }
@@ -69,6 +74,7 @@ std::vector<Protocol> read_protocols(const YamlView& view) {
     protocol.launch = item.require("launch", "a time, once per collective").seconds(true);
     protocol.local_step = item.require("local_step", "a time, per step inside a node").seconds(true);
     protocol.remote_step = item.require("remote_step", "a time, per step between nodes").seconds(true);
+    if (const YamlView launch = item["remote_launch"]; launch.exists()) protocol.remote_launch = launch.seconds(true);
     item.refuse_unknown_keys();
     protocols.push_back(std::move(protocol));
   }
@@ -102,6 +108,9 @@ NodeSpec read_node(const YamlView& view, std::string_view name, const std::files
   read_scale_up(view.require("scale_up", "a map with kind, link, latency"), node);
   read_nics(view.require("nics", "a map with count, rate, pcie"), node);
   if (const YamlView protocols = view["protocols"]; protocols.exists()) node.protocols = read_protocols(protocols);
+  if (const YamlView algorithms = view["algorithms"]; algorithms.exists()) {
+    for (const YamlView& item : algorithms.items()) node.algorithms.push_back(known_algorithms[item.choice(known_algorithms)]);
+  }
   if (const YamlView fabric = view["fabric"]; fabric.exists()) node.fabric = fabric.text();
   if (const YamlView sources = view["sources"]; sources.exists()) {
     for (const YamlView& source : sources.items()) node.sources.push_back(source.text());

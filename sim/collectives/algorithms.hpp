@@ -13,6 +13,7 @@ namespace lockstep::network {
 [[nodiscard]] const CollectiveAlgorithm& direct();
 [[nodiscard]] const CollectiveAlgorithm& shift();
 [[nodiscard]] const CollectiveAlgorithm& in_network();
+[[nodiscard]] const CollectiveAlgorithm& in_network_tree();
 [[nodiscard]] const CollectiveAlgorithm& hierarchical_ring();
 [[nodiscard]] const CollectiveAlgorithm& hierarchical_tree();
 [[nodiscard]] const CollectiveAlgorithm& hierarchical_all_to_all();

@@ -201,7 +201,9 @@ CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algo
     return {&algorithm, "", algorithm.plan(kind, full_size, *cluster_, structure_, Protocol{}), *known};
   }
   const auto& network = connected(algorithm);
-  const auto price = [&](const Protocol& protocol) {
+  const auto price = [&](Protocol protocol) {
+    const double passes = structure_.units == 1 ? 0 : kind == CollectiveKind::all_reduce ? 2 : 1;
+    protocol.launch += passes * protocol.remote_launch;
     CollectiveChoice choice{&algorithm, protocol.name, algorithm.plan(kind, full_size, *cluster_, structure_, protocol), Seconds(0)};
     for (auto& phase : choice.phases) {
       for (std::size_t slot = 0; slot < phase.slot_bytes.size(); ++slot) phase.slot_bytes[slot] *= network.crossings_listed_once[slot];
@@ -240,7 +242,17 @@ CollectiveChoice GroupNetwork::choose(CollectiveKind kind, Bytes full_size, std:
   if (!forced.empty() || all.empty()) {
     throw InternalError("no algorithm " + std::string(forced) + " for " + std::string(lockstep::name(kind)) + " along these axes");
   }
-  return *std::min_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.cost < b.cost; });
+  const auto dearer = [&](const CollectiveChoice& a, const CollectiveChoice& b) {
+    const bool has_a = offered(*a.algorithm), has_b = offered(*b.algorithm);
+    return has_a == has_b ? a.cost < b.cost : has_a;
+  };
+  return *std::min_element(all.begin(), all.end(), dearer);
+}
+
+bool GroupNetwork::offered(const CollectiveAlgorithm& algorithm) const {
+  const auto* node = cluster_->node_spec();
+  if (node == nullptr || node->algorithms.empty()) return true;
+  return std::find(node->algorithms.begin(), node->algorithms.end(), algorithm.name()) != node->algorithms.end();
 }
 
 LinkId GroupNetwork::bottleneck(const CollectiveChoice& choice) const {

@@ -73,7 +73,8 @@ class GroupNetwork {
   GroupNetwork(const Cluster& cluster, const Mesh& mesh, std::vector<std::string> axes);
 
   [[nodiscard]] const GroupStructure& structure() const { return structure_; }
-  /// The cheapest; the first of equals. `forced`: an algorithm's name, or empty; throws InternalError if it cannot serve.
+  /// The cheapest of those that the node's library has (of all, if none of its own serves); the first of equals. `forced`:
+  /// an algorithm's name, or empty; throws InternalError if it cannot serve.
   /// A group of one needs no algorithm: no phases.
   [[nodiscard]] CollectiveChoice choose(CollectiveKind kind, Bytes full_size, std::string_view forced = "") const;
   /// Every algorithm that serves, cheapest protocol each, in the order of collective_algorithms().
@@ -87,6 +88,7 @@ class GroupNetwork {
  private:
   struct Connected;  // communicator, and what each slot loads the links with
   const Connected& connected(const CollectiveAlgorithm& algorithm) const;
+  [[nodiscard]] bool offered(const CollectiveAlgorithm& algorithm) const;
   [[nodiscard]] CollectiveChoice cheapest_protocol(const CollectiveAlgorithm& algorithm, CollectiveKind kind, Bytes full_size) const;
 
   const Cluster* cluster_;

@@ -83,8 +83,10 @@ class InNetwork final : public CollectiveAlgorithm {
       phase.latency += local_step(groups, protocol) * (reduces && copies ? 2.0 : 1.0);
       const double counted = v / cluster.node_spec()->in_network_efficiency;
       const double shard = counted / groups.members;
-      if (copies) bytes[from_root] = counted;
-      if (reduces) bytes[to_root] = counted;
+      // Each member takes the sums of its own 1/N out of the switch and puts them back for all: V in of results, V/N of sums.
+      const double with_sums = reduces && copies ? counted + shard : counted;
+      if (copies) bytes[from_root] = with_sums;
+      if (reduces) bytes[to_root] = with_sums;
       if (kind == CollectiveKind::all_gather) {
         bytes[out_of_members] = shard;
         bytes[into_members] = counted - shard;

@@ -37,12 +37,23 @@ std::vector<Order> rings_of_a_unit(const Cluster& cluster, const Order& members)
   return rings;
 }
 
-Order through_units(const std::vector<Order>& units, std::size_t start) {
+/// Positions of a unit's members on the way of the ring that starts at `start`. On a full mesh of an even number the ways
+/// of all starts have no link in common: steps of 1, -2, 3, -4 ... are all different (Williams 1949).
+std::vector<std::size_t> way_through(std::size_t start, std::size_t members, bool zigzag) {
+  std::vector<std::size_t> way;
+  for (std::size_t i = 0; i < members; ++i) {
+    const std::size_t ahead = !zigzag ? i : i % 2 == 1 ? (i + 1) / 2 : members - i / 2;
+    way.push_back((start + ahead) % members);
+  }
+  return way;
+}
+
+Order through_units(const std::vector<Order>& units, std::size_t start, bool mesh) {
   Order order;
   bool forward = true;
   for (const auto& unit : units) {
-    const std::size_t g = unit.size();
-    for (std::size_t i = 0; i < g; ++i) order.push_back(unit[(start + (forward ? i : g - 1 + g - i)) % g]);
+    const auto way = way_through(start, unit.size(), mesh && unit.size() % 2 == 0);
+    for (std::size_t i = 0; i < way.size(); ++i) order.push_back(unit[way[forward ? i : way.size() - 1 - i]]);
     forward = !forward;
   }
   return order;
@@ -69,7 +80,7 @@ class Ring final : public CollectiveAlgorithm {
     if (groups.units == 1) {
       rings = rings_of_a_unit(cluster, group.units.front());
     } else {
-      for (const auto start : rail_starts(cluster, group, groups)) rings.push_back(through_units(group.units, start));
+      for (const auto start : rail_starts(cluster, group, groups)) rings.push_back(through_units(group.units, start, full_mesh(cluster)));
     }
     std::vector<Flow> flows;
     for (const auto& order : rings) flows.push_back({0, around(cluster, order)});

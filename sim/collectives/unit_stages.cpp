@@ -39,11 +39,10 @@ Protocol next(const std::vector<Phase>& phases, const Protocol& protocol) { retu
 }  // namespace
 
 UnitStages::UnitStages(const Cluster& cluster, const GroupStructure& groups, const CollectiveAlgorithm& across)
-    : cluster_(cluster),
-      inner_(inside_a_unit(groups)),
-      outer_(across_units(groups)),
-      inner_algorithm_(cluster.unit_is_torus() ? torus() : direct()),
-      outer_algorithm_(across) {}
+    : UnitStages(cluster, groups, across, cluster.unit_is_torus() ? torus() : direct()) {}
+
+UnitStages::UnitStages(const Cluster& cluster, const GroupStructure& groups, const CollectiveAlgorithm& across, const CollectiveAlgorithm& inside)
+    : cluster_(cluster), inner_(inside_a_unit(groups)), outer_(across_units(groups)), inner_algorithm_(inside), outer_algorithm_(across) {}
 
 bool UnitStages::possible(CollectiveKind across_kind, const Cluster& cluster, const GroupStructure& groups, const CollectiveAlgorithm& across) {
   return groups.units > 1 && groups.local > 1 && across.serves(across_kind, cluster, across_units(groups));

@@ -8,12 +8,14 @@ namespace lockstep::network {
 class UnitStages {
  public:
   UnitStages(const Cluster& cluster, const GroupStructure& groups, const CollectiveAlgorithm& across);
+  UnitStages(const Cluster& cluster, const GroupStructure& groups, const CollectiveAlgorithm& across, const CollectiveAlgorithm& inside);
 
   /// Whether the groups have an inside and an outside, alike in all units, and the outer algorithm can serve there.
   [[nodiscard]] static bool possible(CollectiveKind across_kind, const Cluster& cluster, const GroupStructure& groups, const CollectiveAlgorithm& across);
 
   [[nodiscard]] std::int32_t slots() const;
   [[nodiscard]] std::vector<Flow> flows(const NetworkGroup& group) const;
+  [[nodiscard]] bool inside_serves(CollectiveKind kind) const { return inner_algorithm_.serves(kind, cluster_, inner_); }
   /// Adds the phases of one stage on `share` of full_size.
   void inside(std::vector<Phase>& phases, CollectiveKind kind, Bytes full_size, double share, const Protocol& protocol) const;
   void across(std::vector<Phase>& phases, CollectiveKind kind, Bytes full_size, double share, const Protocol& protocol) const;

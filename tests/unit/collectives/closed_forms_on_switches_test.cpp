@@ -50,6 +50,13 @@ TEST(RingOnSwitches, RailsOverNodes) {
   }
 }
 
+// On full meshes the 8 rings pass each node on different links, V/8 (N-1)/N on each (60 GB/s), so NICs decide (50 GB/s).
+// Through neighbours only, 7 of the 8 rings would share a link.
+TEST(RingOnSwitches, RailsOverMeshes) {
+  const NetworkCase groups(nodes(2, mesh_node()), "all");
+  expect_time(groups, Kind::all_gather, "ring", v * 15 / 16 / 8 / nic + 13 * local + 2 * remote);
+}
+
 // On a rail-optimised fabric and an even number of nodes no ring leaves its rail: with an uplink of a quarter of the leaf's
 // bandwidth rings are as fast as without limit, but the direct exchange is not.
 TEST(RingOnSwitches, CrossingsStayOnTheirRail) {
@@ -134,18 +141,32 @@ TEST(DirectOnSwitches, Shift) {
   expect_time(NetworkCase(nodes(4, node()), "local"), Kind::point_to_point, "shift", v / port + local);
 }
 
-// The node's switch adds up: each port V up and V down at once, at the 75 % that the reduction reaches; all-gather and
-// reduce-scatter V (N-1)/N one way. Nodes without it have no such algorithm.
+// The node's switch adds up: each port V of addends up and V of results down, and V/N of sums that its chip takes out and
+// puts back, at the 75 % that the reduction reaches; broadcast V, all-gather and reduce-scatter V (N-1)/N one way. Nodes without it have no such algorithm.
 TEST(InNetwork, OneNode) {
   auto adding = node();
   adding.in_network_reduction = true;
   adding.in_network_efficiency = 0.75;
   const NetworkCase groups(nodes(1, adding), "local");
-  expect_time(groups, Kind::all_reduce, "in-network", v / 0.75 / port + 2 * local);
+  expect_time(groups, Kind::all_reduce, "in-network", v * 9 / 8 / 0.75 / port + 2 * local);
   expect_time(groups, Kind::broadcast, "in-network", v / 0.75 / port + local);
   expect_time(groups, Kind::all_gather, "in-network", v * 7 / 8 / 0.75 / port + local);
   expect_time(groups, Kind::reduce_scatter, "in-network", v * 7 / 8 / 0.75 / port + local);
   EXPECT_FALSE(serves(NetworkCase(nodes(1, node()), "local"), Kind::all_reduce, "in-network"));
+}
+
+// Switches add up in the nodes and trees join the nodes, all at once: with n = 4 a NIC carries 2 x (V/8) and decides
+// (2 / 8 / 50 > 9/8 / 0.75 / 450); with NICs of 200 GB/s the ports do. Up and down two levels, into the switch and out.
+TEST(InNetwork, TreeOverNodes) {
+  auto adding = node();
+  adding.in_network_reduction = true;
+  adding.in_network_efficiency = 0.75;
+  expect_time(NetworkCase(nodes(4, adding), "all"), Kind::all_reduce, "in-network tree", 2 * v / 8 / nic + 4 * remote + 2 * local);
+  adding.nic = BytesPerSecond(4 * nic);
+  adding.pcie = BytesPerSecond(4 * nic);
+  expect_time(NetworkCase(nodes(4, adding), "all"), Kind::all_reduce, "in-network tree", v * 9 / 8 / 0.75 / port + 4 * remote + 2 * local);
+  EXPECT_FALSE(serves(NetworkCase(nodes(4, adding), "all"), Kind::all_gather, "in-network tree"));
+  EXPECT_FALSE(serves(NetworkCase(nodes(4, node()), "all"), Kind::all_reduce, "in-network tree"));
 }
 
 // The fabric adds up: each NIC sends V/g and receives V/g, at once: half of the rings' time for many nodes. Inside nodes
@@ -208,6 +229,28 @@ TEST(Protocols, AddToEveryAlgorithm) {
   const double inside = v * 7 / 8 / port / 0.8 + 1.5 * us;
   const double across = v / 8 * 3 / 4 / nic / 0.8 + 3 * 6 * us;
   expect_time(groups, Kind::all_reduce, "hierarchical ring", 5 * us + 2 * inside + 2 * across);
+}
+
+// What the network takes to get going comes once for each pass between nodes, of which an all-reduce has two, and not inside.
+TEST(Protocols, StartOnTheNetwork) {
+  auto with = node();
+  with.protocols = {{"slow", 1, Seconds(5 * us), Seconds(0), Seconds(0), Seconds(100 * us)}};
+  const double pass = v * 31 / 32 / 8 / nic + 27 * local + 4 * remote;
+  const NetworkCase over(nodes(4, with), "all");
+  expect_time(over, Kind::all_gather, "ring", 105 * us + pass);
+  expect_time(over, Kind::all_reduce, "ring", 205 * us + 2 * pass);
+  expect_time(NetworkCase(nodes(1, with), "local"), Kind::all_gather, "ring", 5 * us + v * 7 / 8 / port + 7 * local);
+}
+
+// A library without the cheapest algorithm takes its own cheapest (the ring's 14 steps against 2), unless it has none for
+// the kind; a user may still ask for any.
+TEST(Choice, IsTheLibrarys) {
+  auto with = node();
+  with.algorithms = {"tree", "ring"};
+  const NetworkCase groups(nodes(1, with), "local");
+  EXPECT_EQ(groups.network().choose(Kind::all_reduce, Bytes(1024)).name(), "ring");
+  EXPECT_EQ(groups.network().choose(Kind::all_to_all, Bytes(1024)).name(), "direct");
+  EXPECT_EQ(groups.network().choose(Kind::all_reduce, Bytes(1024), "direct").name(), "direct");
 }
 
 // Small messages take the algorithm and protocol with the least latency, large ones the most bandwidth; equal costs the

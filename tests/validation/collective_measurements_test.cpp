@@ -1,0 +1,240 @@
+// Predicted times of published collectives against the measured ones: error = predicted / measured - 1, of times,
+// because in-network reduction lifts "bus bandwidths" above the wire. The node and fabric parameters stand in
+// topologies/catalog/; the rule from rows to clusters in collective_rows.hpp. tests/data/*.csv name the source of every
+// row.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "sim/collectives/group_network.hpp"
+#include "tests/validation/collective_rows.hpp"
+#include "topologies/fabric.hpp"
+
+namespace lockstep::test {
+namespace {
+
+const std::filesystem::path root = LOCKSTEP_SOURCE_DIR;
+const std::filesystem::path catalog = root / "topologies/catalog";
+constexpr double large = 64.0 * 1024 * 1024;
+
+struct Result {
+  MeasuredCollective row;
+  PredictedCollective predicted;
+  [[nodiscard]] double error() const { return predicted.seconds / row.seconds - 1; }
+  [[nodiscard]] bool is_large() const { return row.size >= large; }
+};
+
+const std::vector<Result>& results() {
+  static const std::vector<Result> all = [] {
+    const auto rows = read_measured_collectives(root / "tests/data/collectives.csv");
+    const auto predicted = predict(rows, catalog);
+    std::vector<Result> made;
+    for (std::size_t i = 0; i < rows.size(); ++i) made.push_back({rows[i], predicted[i]});
+    return made;
+  }();
+  return all;
+}
+
+/// Between the two values beside the place q (n - 1) of n sorted ones.
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  const double place = q * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const auto above = std::min(below + 1, values.size() - 1);
+  return values[below] + (values[above] - values[below]) * (place - static_cast<double>(below));
+}
+
+struct Summary {
+  std::size_t rows = 0;
+  double median = 0, p90 = 0, bias = 0;
+  const Result* worst = nullptr;
+};
+
+Summary summary(const std::vector<const Result*>& of) {
+  Summary summary;
+  std::vector<double> errors, sizes;
+  for (const auto* result : of) {
+    errors.push_back(result->error());
+    sizes.push_back(std::abs(result->error()));
+    if (summary.worst == nullptr || sizes.back() > std::abs(summary.worst->error())) summary.worst = result;
+  }
+  summary.rows = of.size();
+  summary.median = quantile(sizes, 0.5);
+  summary.p90 = quantile(sizes, 0.9);
+  summary.bias = quantile(errors, 0.5);
+  return summary;
+}
+
+using Key = std::pair<std::string, bool>;  ///< network; large messages
+
+std::map<Key, Summary> by_network() {
+  std::map<Key, std::vector<const Result*>> groups;
+  for (const auto& result : results()) groups[{result.predicted.network, result.is_large()}].push_back(&result);
+  std::map<Key, Summary> summaries;
+  for (const auto& [key, group] : groups) summaries[key] = summary(group);
+  return summaries;
+}
+
+std::string text(const char* format, auto... values) {
+  std::string made(400, '\0');
+  made.resize(static_cast<std::size_t>(std::snprintf(made.data(), made.size(), format, values...)));
+  return made;
+}
+
+std::string size_text(double bytes) {
+  if (bytes >= 1024.0 * 1024 * 1024) return text("%.4g GiB", bytes / (1024.0 * 1024 * 1024));
+  return bytes >= 1024.0 * 1024 ? text("%.4g MiB", bytes / (1024.0 * 1024)) : text("%.4g KiB", bytes / 1024);
+}
+
+std::string row_text(const Result& result) {
+  const auto& row = result.row;
+  return row.chip + ", " + row.text.substr(0, row.text.find(' ')) + " of " + size_text(row.size) +
+         text(" on %d: %.0f us, measured %.0f", row.ranks, result.predicted.seconds * 1e6, row.seconds * 1e6);
+}
+
+std::string table() {
+  std::string made =
+      "| network | messages | rows | median % | 90th % | bias % | worst row |\n|---|---|---|---|---|---|---|\n";
+  for (const auto& [key, of] : by_network()) {
+    made += "| " + key.first + (key.second ? " | from 64 MiB" : " | shorter");
+    made += text(" | %zu | %.1f | %.1f | %+.1f | ", of.rows, 100 * of.median, 100 * of.p90, 100 * of.bias) +
+            row_text(*of.worst) + " |\n";
+  }
+  return made;
+}
+
+std::string worst_rows(std::size_t count) {
+  auto sorted = results();
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return std::abs(std::log1p(a.error())) > std::abs(std::log1p(b.error()));
+  });
+  std::string made = "| predicted / measured | network | row | chosen |\n|---|---|---|---|\n";
+  for (std::size_t i = 0; i < count; ++i) {
+    made += text("| %.2f | ", 1 + sorted[i].error()) + sorted[i].predicted.network + " | " + row_text(sorted[i]) +
+            " | " + sorted[i].predicted.choice + " |\n";
+  }
+  return made;
+}
+
+std::string document() {
+  std::ifstream in(root / "docs/validation.md");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Targets: from 64 MiB median 8 %, 90th percentile 25 %; below, median 25 %. Where they are missed the limit says by
+// how much, so that it cannot get worse, and docs/validation.md says why.
+TEST(MeasuredCollectives, EveryNetworkIsWithinItsTargets) {
+  std::map<Key, std::pair<double, double>> missed{
+      {{"efa", true}, {0.08, 0.35}},              // two sources with the same nodes differ by up to 2.2
+      {{"gpudirect-tcpxo", true}, {0.08, 0.31}},  // all-gathers and all-reduces of two sources differ by 2.8
+      {{"gpudirect-tcpx", false}, {0.38, 9}},     // one row
+      {{"roce-800g", true}, {0.11, 0.25}},        // three rows
+      {{"ICI", false}, {0.30, 9}},                // read off a plot at 0.2 GB/s; no launch in the model
+  };
+  for (const auto& [key, of] : by_network()) {
+    const auto found = missed.find(key);
+    const auto [median, p90] = found != missed.end() ? found->second
+                               : key.second          ? std::pair{0.08, 0.25}
+                                                     : std::pair{0.25, 9.0};
+    EXPECT_LE(of.median, median) << key.first << (key.second ? " large" : " short");
+    EXPECT_LE(of.p90, p90) << key.first << (key.second ? " large" : " short");
+  }
+  std::printf("%s\n%s", table().c_str(), worst_rows(12).c_str());
+}
+
+// 351 rows of which two psum lines are not comparable; every machine has large messages.
+TEST(MeasuredCollectives, NoRowIsLeftOut) {
+  EXPECT_EQ(read_csv(root / "tests/data/collectives.csv").size(), 352u);
+  EXPECT_EQ(results().size(), 349u);
+}
+
+// nccl-tests: busbw = size / time x 2 (N-1)/N for all-reduce, (N-1)/N for the rest. If size were the whole array of an
+// all-to-all, its busbw would be N times what the CSV prints.
+TEST(MeasuredCollectives, SizesAreThoseOfNcclTests) {
+  int checked = 0;
+  for (const auto& cells : read_csv(root / "tests/data/collectives.csv")) {
+    if (cells[6] == "size_bytes" || cells[7].empty() || cells[9].empty() || std::stod(cells[9]) < 10) continue;
+    const double n = std::stod(cells[2]);
+    const double factor = (cells[0] == "all_reduce" ? 2 : 1) * (n - 1) / n;
+    EXPECT_NEAR(std::stod(cells[6]) / std::stod(cells[7]) * 1e-3 * factor / std::stod(cells[9]), 1, 0.011)
+        << cells[0] << cells[6];
+    ++checked;
+  }
+  EXPECT_GT(checked, 150);
+}
+
+TEST(MeasuredCollectives, TheDocumentHasTheseTables) {
+  EXPECT_NE(document().find(table()), std::string::npos) << "docs/validation.md should have\n" << table();
+  EXPECT_NE(document().find(worst_rows(12)), std::string::npos) << "docs/validation.md should have\n" << worst_rows(12);
+}
+
+// Names of algorithms in the catalog are read in topologies/, which does not know them.
+TEST(MeasuredCollectives, LibrariesHaveKnownAlgorithms) {
+  std::set<std::string_view> known;
+  for (const auto* algorithm : collective_algorithms()) known.insert(algorithm->name());
+  for (const auto& name : node_names(catalog)) {
+    Problems problems;
+    for (const auto& algorithm : load_node(catalog, name, problems).algorithms)
+      EXPECT_TRUE(known.contains(algorithm)) << name << algorithm;
+    EXPECT_TRUE(problems.empty()) << name;
+  }
+}
+
+// DeepEP's dispatch: each of T = 4096 tokens of 7168 bytes goes once over the NICs to each node that has one of its 8
+// experts, and from there over NVLink to each chip that has one. Experts are random among those of at most 4 nodes:
+//   nodes touched n' (1 - (1 - 1/n')^8), n' = min(n, 4);  chips touched 8 n' (1 - (1 - 1/(8 n'))^8)
+// Both stages overlap. The published bandwidth counts T x nodes touched (own node included), in one node T x chips.
+struct Dispatch {
+  int ep;
+  double published, predicted;
+};
+
+double dispatch_bandwidth(int ep) {
+  const double nodes = std::min(ep / 8, 4), token = 7168.0 * 4096;
+  const auto touched = [](double of) { return of * (1 - std::pow(1 - 1 / of, 8)); };
+  Problems problems;
+  ClusterSpec spec;
+  const NodeSpec node = load_node(catalog, "h800", problems);
+  spec.units = ep / 8;
+  spec.fabric = load_fabric(catalog, node.fabric, problems);
+  spec.unit = node;
+  const Cluster cluster = build_cluster(spec);
+  std::vector<MeshAxis> axes{{"gpu", {{ep > 8 ? 1 : 0, 8, 1}}}};
+  if (ep > 8) axes.insert(axes.begin(), {"node", {{0, ep / 8, 1}}});
+  const Mesh mesh(cluster, axes, "");
+  const auto all_to_all = [&](const std::string& axis, double bytes_of_each, int members) {
+    const GroupNetwork network(cluster, mesh, {axis});
+    return network.choose(CollectiveKind::all_to_all, Bytes(static_cast<std::int64_t>(bytes_of_each * members)))
+        .cost.value();
+  };
+  const double inside = token * touched(8 * nodes);
+  if (ep == 8) return inside / all_to_all("gpu", inside, 8);
+  const double across = token * touched(nodes);
+  return across / std::max(all_to_all("node", across, ep / 8), all_to_all("gpu", inside, 8));
+}
+
+TEST(MeasuredCollectives, DispatchOfDeepEP) {
+  std::string made =
+      "| experts' chips | counted over | published GB/s | predicted GB/s | error of time % |\n|---|---|---|---|---|\n";
+  for (const auto& cells : read_csv(root / "tests/data/deepep_alltoall.csv")) {
+    if (cells[0] != "V1 (final)" || cells[1] != "normal") continue;
+    const int ep = std::stoi(cells[3]);
+    const double published = std::stod(cells[11]), predicted = dispatch_bandwidth(ep) / 1e9;
+    made += text("| %d | %s | %.0f | %.0f | %+.0f |\n", ep, cells[13].c_str(), published, predicted,
+                 100 * (published / predicted - 1));
+    EXPECT_NEAR(predicted / published, 1, 0.25) << ep;
+  }
+  std::printf("%s", made.c_str());
+  EXPECT_NE(document().find(made), std::string::npos) << "docs/validation.md should have\n" << made;
+}
+
+}  // namespace
+}  // namespace lockstep::test

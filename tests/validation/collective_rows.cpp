@@ -1,0 +1,169 @@
+#include "tests/validation/collective_rows.hpp"
+
+#include <array>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string_view>
+#include <tuple>
+
+#include "sim/collectives/group_network.hpp"
+#include "topologies/fabric.hpp"
+
+namespace lockstep::test {
+namespace {
+
+/// Machine named in the chip column, node of the catalog, scale-up network. The first that fits.
+constexpr std::array<std::array<std::string_view, 3>, 14> machines{{{"p4de", "p4de-a100", "NVLink 3"},
+                                                                    {"p5en", "p5en-h200", "NVLink 4"},
+                                                                    {"EFA", "p5en-h200", "NVLink 4"},
+                                                                    {"p5", "p5-h100", "NVLink 4"},
+                                                                    {"A3 Mega", "a3-mega-h100", "NVLink 4"},
+                                                                    {"A3 High", "a3-high-h100", "NVLink 4"},
+                                                                    {"GCP A4", "a4-b200", "NVLink 5"},
+                                                                    {"B300", "hgx-b300", "NVLink 5"},
+                                                                    {"B200", "dgx-b200", "NVLink 5"},
+                                                                    {"H100", "dgx-h100", "NVLink 4"},
+                                                                    {"H200", "dgx-h200", "NVLink 4"},
+                                                                    {"A100", "dgx-a100", "NVLink 3"},
+                                                                    {"MI300X", "mi300x", "xGMI"},
+                                                                    {"MI355X", "mi355x", "xGMI"}}};
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+double number(const std::string& text) { return text.empty() ? 0 : std::stod(text); }
+
+std::optional<CollectiveKind> kind_of(std::string_view text) {
+  if (text.starts_with("all_reduce")) return CollectiveKind::all_reduce;
+  if (text.starts_with("all_gather")) return CollectiveKind::all_gather;
+  if (text.starts_with("reduce_scatter")) return CollectiveKind::reduce_scatter;
+  if (text.starts_with("alltoall")) return CollectiveKind::all_to_all;
+  return std::nullopt;
+}
+
+/// Groups on a cluster of their own.
+struct Machine {
+  std::string network;
+  std::unique_ptr<Cluster> cluster;
+  std::unique_ptr<Mesh> mesh;
+  std::unique_ptr<GroupNetwork> groups;
+
+  void group(const std::string& axis, std::vector<MeshAxis> axes) {
+    mesh = std::make_unique<Mesh>(*cluster, std::move(axes), "");
+    groups = std::make_unique<GroupNetwork>(*cluster, *mesh, std::vector{axis});
+  }
+};
+
+Machine tpu(const std::filesystem::path& catalog, Problems& problems) {
+  Machine machine{"ICI", nullptr, nullptr, nullptr};
+  machine.cluster = std::make_unique<Cluster>(build_torus({load_chip(catalog, "tpu-v5e", problems), {8, 16}, {}}));
+  machine.group("ring", {{"rest", {{0, 8, 1}}}, {"ring", {{1, 16, 1}}}});
+  return machine;
+}
+
+Machine nodes(const MeasuredCollective& row, const std::filesystem::path& catalog, Problems& problems) {
+  for (const auto& [word, node_name, scale_up] : machines) {
+    if (!contains(row.chip, word)) continue;
+    NodeSpec node = load_node(catalog, node_name, problems);
+    if (const int used = row.ranks / row.nodes; used < node.chips) node.chips = node.nics = used;
+    const std::string text = row.chip + row.notes;
+    if (contains(text, "NVLS off") || contains(text, "NVLS_ENABLE=0") || contains(text, "no SHARP"))
+      node.in_network_reduction = false;
+    ClusterSpec spec;
+    spec.units = row.nodes;
+    if (row.nodes > 1) spec.fabric = load_fabric(catalog, node.fabric, problems);
+    Machine machine{row.nodes > 1 ? node.fabric : std::string(scale_up), nullptr, nullptr, nullptr};
+    spec.unit = std::move(node);
+    if (!problems.empty()) throw std::runtime_error(problems.list().front().what);
+    machine.cluster = std::make_unique<Cluster>(build_cluster(spec));
+    MeshAxis all{"all", {}};
+    for (std::size_t i = 0; i < machine.cluster->axes().size(); ++i)
+      all.factors.push_back({static_cast<int>(i), machine.cluster->axes()[i].size, 1});
+    machine.group("all", {all});
+    return machine;
+  }
+  throw std::runtime_error("no machine for " + row.chip);
+}
+
+}  // namespace
+
+Bytes MeasuredCollective::full_size() const {
+  return Bytes(static_cast<std::int64_t>(kind == CollectiveKind::all_to_all ? size * ranks : size));
+}
+
+std::vector<std::vector<std::string>> read_csv(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(in, line);) {
+    auto& cells = rows.emplace_back(1);
+    bool quoted = false;
+    for (const char c : line) {
+      if (c == '"')
+        quoted = !quoted;
+      else if (c == ',' && !quoted)
+        cells.emplace_back();
+      else if (c != '\r')
+        cells.back() += c;
+    }
+  }
+  return rows;
+}
+
+std::vector<MeasuredCollective> read_measured_collectives(const std::filesystem::path& file) {
+  enum Column : std::size_t {
+    collective,
+    chip,
+    n_ranks,
+    node_count,
+    intra,
+    inter,
+    bytes,
+    time,
+    algbw,
+    busbw,
+    source,
+    verified,
+    notes,
+    columns
+  };
+  std::vector<MeasuredCollective> rows;
+  for (const auto& cells : read_csv(file)) {
+    if (cells.size() != columns) throw std::runtime_error(file.string() + ": a row with other columns");
+    const auto kind = kind_of(cells[collective]);
+    if (!kind) continue;  // the header, psum
+    MeasuredCollective row{cells[collective], cells[chip], cells[source], cells[notes] + "; " + cells[verified],
+                           cells[inter]};
+    row.kind = *kind;
+    row.ranks = static_cast<int>(number(cells[n_ranks]));
+    row.nodes = cells[node_count].empty() ? 1 : static_cast<int>(number(cells[node_count]));
+    row.size = number(cells[bytes]);
+    row.seconds = number(cells[time]) * 1e-6;
+    if (contains(row.chip, "TPU")) {
+      if (const double link = number(cells[busbw]); link > 0)
+        row.seconds = row.size * (row.ranks - 1) / (2 * row.ranks * link * 1e9);
+    } else if (row.seconds == 0 && number(cells[algbw]) > 0) {
+      row.seconds = row.size / (number(cells[algbw]) * 1e9);
+    } else if (row.seconds == 0 && number(cells[busbw]) > 0) {
+      row.seconds = row.size * bus_factor(*kind, row.ranks) / (number(cells[busbw]) * 1e9);
+    }
+    if (row.size > 0 && row.seconds > 0) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<PredictedCollective> predict(const std::vector<MeasuredCollective>& rows,
+                                         const std::filesystem::path& catalog) {
+  std::map<std::tuple<std::string, std::string, int, int>, Machine> known;
+  std::vector<PredictedCollective> predicted;
+  for (const auto& row : rows) {
+    auto& machine = known[{row.chip, row.notes, row.ranks, row.nodes}];
+    Problems problems;
+    if (!machine.groups) machine = contains(row.chip, "TPU") ? tpu(catalog, problems) : nodes(row, catalog, problems);
+    const auto choice = machine.groups->choose(row.kind, row.full_size());
+    predicted.push_back({machine.network, choice.name(), choice.cost.value()});
+  }
+  return predicted;
+}
+
+}  // namespace lockstep::test
