@@ -68,6 +68,21 @@ TEST(NodeYaml, AllValuesArrive) {
   EXPECT_EQ(node.fabric, "crossbar");
 }
 
+// What a library has, and what starting on the network takes it, are optional; unknown algorithms are refused by name.
+TEST(NodeYaml, LibraryOfANode) {
+  const std::string node =
+      "chip: h100\nchips: 8\nscale_up: {kind: switch, link: 450 GB/s, latency: 2 us}\n"
+      "nics: {count: 8, rate: 400 Gbps, pcie: 63 GB/s}\n"
+      "protocols: [{name: LL, efficiency: 0.25, launch: 5 us, local_step: 1 us, remote_step: 3 us, remote_launch: 9 us}]\n";
+  const NodeReading reading = node_from(node + "algorithms: [ring, in-network tree]\n");
+  EXPECT_THAT(reading.problems, testing::IsEmpty());
+  EXPECT_THAT(reading.node.algorithms, testing::ElementsAre("ring", "in-network tree"));
+  ASSERT_EQ(reading.node.protocols.size(), 1u);
+  EXPECT_EQ(reading.node.protocols[0].remote_launch, Seconds(9e-6));
+  EXPECT_THAT(node_from(node).node.algorithms, testing::IsEmpty());
+  EXPECT_THAT(node_from(node + "algorithms: [rong]\n").problems, testing::ElementsAre(HasSubstr("algorithms[0]: `rong`")));
+}
+
 TEST(NodeYaml, AllProblemsAreFoundAtOnceWithTheirPlaces) {
   EXPECT_THAT(
       node_from("chip: h1000\nchips: 8\nscale_up: {kind: mush, link: 450, latency: 2 us, in_network_reduction: 2}\n"
