@@ -1,6 +1,7 @@
 // lockstep collective.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 
 #include "tests/cli/program_run.hpp"
@@ -78,6 +79,74 @@ TEST_F(Collective, PrintsATableAndWritesJson) {
   EXPECT_THAT(text, testing::HasSubstr("busbw"));
   EXPECT_EQ(nlohmann::json::parse(content("table.json"))["rows"].size(), 3u);
   EXPECT_EQ(files_in("."), Words{"table.json"});
+}
+
+/// What groups of a cluster with a network take.
+class OnNetworks : public CommandLine {
+ protected:
+  nlohmann::json measured(const std::string& kind, const std::string& cluster, const std::string& group, Words more) const {
+    Words words = {"collective", kind, "--cluster", cluster, "--group", group};
+    words.insert(words.end(), more.begin(), more.end());
+    return json(words);
+  }
+};
+
+// Groups are symmetric and share no link unevenly, so the simulation meets the cost by which the algorithm was chosen.
+TEST_F(OnNetworks, GroupsByAxesOrByNumber) {
+  const std::map<std::pair<std::string, std::string>, int> sizes = {{{"h100:4", "gpu"}, 8},      {{"h100:4", "node"}, 4},   {{"h100:4", "gpu+node"}, 32},
+                                                                    {{"h100:4", "16"}, 16},      {{"gb200-nvl72", "gpu"}, 72}, {{"tpu-v5p:2x2x2x2", "pod"}, 2},
+                                                                    {{"tpu-v5p:2x2x2x2", "x,y"}, 4}, {{"tpu-v5p:2x2x2x2", "16"}, 16}};
+  for (const auto& [where, size] : sizes) {
+    const auto table = measured("all_gather", where.first, where.second, {"--bytes", "64MiB"});
+    EXPECT_EQ(table["group_size"], size) << where.first << " " << where.second;
+    const auto& row = table["rows"][0];
+    EXPECT_NEAR(row["time_s"], row["closed_form_s"], 1e-9 * row["time_s"].get<double>()) << where.first << " " << where.second;
+    EXPECT_NE(row["bottleneck"], "none");
+  }
+}
+
+// The choice is the cheapest of all that can serve, and each of them can be asked for.
+TEST_F(OnNetworks, AllAlgorithmsBesideTheChosen) {
+  const auto table = measured("all_reduce", "h100:4", "gpu+node", {"--bytes", "16MiB", "--all"});
+  const auto& chosen = table["rows"][0];
+  ASSERT_GT(table["others"].size(), 3u);
+  double least = 1;
+  for (const auto& other : table["others"]) {
+    least = std::min(least, other["time_s"].get<double>());
+    const auto name = other["algorithm"].get<std::string>();
+    const auto forced = measured("all_reduce", "h100:4", "gpu+node", {"--bytes", "16MiB", "--algorithm", name.substr(0, name.find(" ("))});
+    EXPECT_EQ(forced["rows"][0]["algorithm"], other["algorithm"]);
+    EXPECT_NEAR(forced["rows"][0]["time_s"], other["time_s"], 1e-9 * least);
+  }
+  EXPECT_NEAR(chosen["time_s"], least, 1e-9 * least);
+}
+
+// Each chip of a pod sends its V/2 to its partner in the other pod, and the 4 chips of a host share its NIC: 2 V = 2 MiB.
+TEST_F(OnNetworks, TraceTellsWhatLinksCarry) {
+  const Words words = {"collective", "all_gather", "--cluster", "tpu-v5p:2x2x2x2", "--group", "pod", "--bytes", "1MiB", "--trace"};
+  auto with_json = words, with_csv = words;
+  with_json.emplace_back("links.json");
+  with_csv.emplace_back("links.csv");
+  EXPECT_THAT(good(with_json), testing::HasSubstr("busiest links"));
+  const auto trace = nlohmann::json::parse(content("links.json"));
+  ASSERT_EQ(trace.size(), 1u);
+  int dcn = 0;
+  for (const auto& link : trace[0]["links"]) {
+    if (link["kind"] != "dcn") continue;
+    ++dcn;
+    EXPECT_NEAR(link["bytes"], 2 * 1048576, 1);
+    EXPECT_NEAR(link["used_share"], link["bytes"].get<double>() / (link["bandwidth_Bps"].get<double>() * trace[0]["time_s"].get<double>()), 1e-9);
+    EXPECT_LE(link["used_share"], link["busy_share"].get<double>() * (1 + 1e-9));
+    EXPECT_LE(link["peak_share"], 1);
+  }
+  EXPECT_GT(dcn, 0);
+  (void)good(with_csv);
+  EXPECT_THAT(content("links.csv"), testing::StartsWith("message_bytes,algorithm,link,alike,kind,bandwidth_Bps,bytes,"));
+}
+
+// small.yaml lies on tpu-v5p:4x4x4.
+TEST_F(OnNetworks, TheClusterOfAScenario) {
+  EXPECT_EQ(measured("all_gather", small, "x", {"--bytes", "1MiB"})["rows"], measured("all_gather", "tpu-v5p:4x4x4", "x", {"--bytes", "1MiB"})["rows"]);
 }
 
 }  // namespace

@@ -1,0 +1,148 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "sim/isolated.hpp"
+#include "tools/commands/commands.hpp"
+#include "tools/output/file.hpp"
+#include "tools/output/result_json.hpp"
+#include "tools/output/scenario_comparison.hpp"
+
+namespace lockstep {
+namespace {
+
+struct CompareArguments {
+  std::vector<std::string> scenarios, overrides, varied;
+  std::string json, out;
+};
+
+/// One column: a file with keys replaced.
+struct Variant {
+  std::string file, label;  ///< label: the varied keys, "" without
+  std::vector<KeyOverride> overrides;
+};
+
+/// "1,[2,3],4" as three values: commas inside brackets and quotes belong to a value.
+std::vector<std::string> values_in(const std::string& text) {
+  std::vector<std::string> values(1);
+  int depth = 0;
+  char quote = 0;
+  for (const char c : text) {
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '[' || c == '{') {
+      ++depth;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    } else if (c == ',' && depth == 0) {
+      values.emplace_back();
+      continue;
+    }
+    values.back() += c;
+  }
+  return values;
+}
+
+/// Every file with every combination of the varied values, the last --vary fastest.
+std::vector<Variant> variants_of(const CompareArguments& arguments) {
+  const auto common = parse_overrides(arguments.overrides);
+  std::vector<Variant> variants;
+  for (const auto& file : arguments.scenarios) variants.push_back({file, "", common});
+  for (const auto& text : arguments.varied) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw ConfigError({{{"--vary", 0, 0}, "", "'" + text + "' has no " + (equals == 0 ? "key" : "values"), "KEY=VALUE,VALUE,... such as batch.sequences=512,1024"}});
+    }
+    const auto key = text.substr(0, equals);
+    std::vector<Variant> combined;
+    for (const auto& variant : variants) {
+      for (const auto& value : values_in(text.substr(equals + 1))) {
+        combined.push_back(variant);
+        combined.back().label += (variant.label.empty() ? "" : " ") + key.substr(key.rfind('.') + 1) + "=" + value;
+        combined.back().overrides.push_back({key, value});
+      }
+    }
+    variants = std::move(combined);
+  }
+  if (variants.size() < 2) {
+    throw ConfigError({{{"compare", 0, 0}, "", "there is only one scenario", "two or more files, or one with --vary KEY=VALUE,VALUE,..."}});
+  }
+  return variants;
+}
+
+/// Checked as far as can be done without simulating; every problem of every scenario once.
+std::vector<Scenario> load_all(const std::vector<Variant>& variants, std::vector<ScenarioInputs>& inputs) {
+  std::vector<Scenario> scenarios;
+  Problems problems;
+  std::vector<std::string> told;
+  for (const auto& variant : variants) {
+    try {
+      auto scenario = load_scenario(variant.file, variant.overrides);
+      inputs.push_back(inputs_of(scenario, prepare(scenario)));
+      scenarios.push_back(std::move(scenario));
+    } catch (const ConfigError& error) {
+      for (const auto& problem : error.problems()) {
+        if (std::find(told.begin(), told.end(), problem.to_string()) != told.end()) continue;
+        told.push_back(problem.to_string());
+        problems.add(problem);
+      }
+    }
+  }
+  problems.throw_if_any();
+  return scenarios;
+}
+
+/// The file's stem, its folder too where stems are equal, and the varied keys.
+std::string name_of(const Variant& variant, const std::vector<Variant>& all) {
+  const auto stem = [](const Variant& of) { return std::filesystem::path(of.file).stem().string(); };
+  const bool one_file = std::all_of(all.begin(), all.end(), [&](const Variant& other) { return other.file == variant.file; });
+  const bool same_stem = std::any_of(all.begin(), all.end(), [&](const Variant& other) { return other.file != variant.file && stem(other) == stem(variant); });
+  if (one_file && !variant.label.empty()) return variant.label;
+  return (same_stem ? variant.file : stem(variant)) + (variant.label.empty() ? "" : " " + variant.label);
+}
+
+void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
+  check_folder_place(arguments.out);
+  if (arguments.json != "-") check_file_place(arguments.json);
+  const auto variants = variants_of(arguments);
+  std::vector<ScenarioInputs> inputs;
+  const auto scenarios = load_all(variants, inputs);
+  const auto progress = progress_line();
+  std::vector<ComparedScenario> compared;
+  for (std::size_t i = 0; i < scenarios.size(); ++i) {
+    const auto name = name_of(variants[i], variants);
+    if (progress) progress("simulating " + name, static_cast<double>(i) / static_cast<double>(scenarios.size()));
+    auto result = in_child([&] { return result_json(scenarios[i], simulate(scenarios[i], {EngineKind::simgrid, true, {}, true}, log), WallTimes::hidden); });
+    compared.push_back(read_compared(name, std::move(inputs[i]), std::move(result)));
+  }
+  if (progress) progress("done", 1);
+  const auto json = comparison_json(compared);
+  if (!arguments.out.empty()) {
+    make_folder(arguments.out);
+    write_file(std::filesystem::path(arguments.out) / "compare.json", json);
+    write_file(std::filesystem::path(arguments.out) / "compare.svg", comparison_picture(compared));
+  }
+  if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
+  const auto text = arguments.json == "-" ? json : comparison_text(compared);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, spdlog::logger& log) {
+  auto* command = app.add_subcommand("compare", "simulate scenarios side by side: what differs, and where the time goes");
+  auto arguments = std::make_shared<CompareArguments>();
+  command->add_option("scenarios", arguments->scenarios, "scenario files (YAML); all are compared with the first")->required();
+  command->add_option("--set", arguments->overrides, "replace a key of every scenario: a.b=c (may be repeated)")->allow_extra_args(false);
+  command->add_option("--vary", arguments->varied, "every scenario with each of these values: a.b=c,d (may be repeated)")->allow_extra_args(false);
+  command->add_option("--json", arguments->json, "write the comparison as JSON to a file, or to stdout with -");
+  command->add_option("--out", arguments->out, "folder for compare.json and the bars of compare.svg");
+  command->footer("Examples:\n  lockstep compare scenarios/llama3-70b-h100.yaml scenarios/llama3-70b-v5p.yaml\n"
+                  "  lockstep compare scenarios/llama3-70b-h100.yaml --vary batch.sequences=512,1024,2048 --out out/batch");
+  command->callback([arguments, &log] { run_compare(*arguments, log); });
+}
+
+}  // namespace lockstep

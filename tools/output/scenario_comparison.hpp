@@ -1,0 +1,42 @@
+#pragma once
+/// Simulated scenarios side by side: what differs between them, and where the difference in step time comes from.
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/output/scenario_inputs.hpp"
+
+namespace lockstep {
+
+/// A part of the critical rank's step; all parts add up to the step time.
+struct StepPart {
+  std::string what;  ///< "computing", "exposed fsdp all_gather", "idle (bubble)"
+  std::string axis;  ///< of exposed communication, else ""
+  double seconds = 0;
+};
+
+/// A scenario with what its result.json says.
+struct ComparedScenario {
+  std::string name;
+  ScenarioInputs inputs;
+  std::string result;  ///< result.json
+  double step_s = 0, tokens_per_step = 0, tokens_per_s = 0, tokens_per_s_per_chip = 0;
+  std::optional<double> mfu;
+  double bubble_of_step = 0, bubble_of_span = 0;
+  std::int64_t peak_bytes = 0, capacity_bytes = 0;
+  bool fits = true;
+  std::vector<StepPart> parts;
+};
+
+[[nodiscard]] ComparedScenario read_compared(std::string name, ScenarioInputs inputs, std::string result_json);
+/// Parts in which `other` differs from `first`, in seconds, the largest first; they add up to the difference in step time.
+[[nodiscard]] std::vector<StepPart> contributors(const ComparedScenario& first, const ComparedScenario& other);
+
+/// Everything is compared with the first scenario.
+[[nodiscard]] std::string comparison_text(const std::vector<ComparedScenario>& scenarios);
+[[nodiscard]] std::string comparison_json(const std::vector<ComparedScenario>& scenarios);
+/// SVG: a bar for each step, stacked of computing, exposed communication by axis, and idle time.
+[[nodiscard]] std::string comparison_picture(const std::vector<ComparedScenario>& scenarios);
+
+}  // namespace lockstep

@@ -1,0 +1,89 @@
+#include "tools/output/scenario_inputs.hpp"
+
+#include "sim/core/quantity_text.hpp"
+#include "tools/output/mesh_shapes.hpp"
+#include "tools/output/table.hpp"
+
+namespace lockstep {
+namespace {
+
+std::string yes(bool value) { return value ? "yes" : "no"; }
+
+std::string text_of(const Bucketing& buckets) {
+  switch (buckets.unit) {
+    case Bucketing::Unit::matrix: return "matrix";
+    case Bucketing::Unit::layer: return "layer";
+    case Bucketing::Unit::size: return format(buckets.size);
+  }
+  return "";
+}
+
+std::string text_of(const FabricSpec& fabric) {
+  std::string text = fabric.name + ", " + std::string(name(fabric.kind)) + (fabric.routing == FabricRouting::spray ? ", spraying" : ", ECMP by seed " + std::to_string(fabric.seed));
+  for (const double factor : fabric.oversubscription) text += ", " + fixed(factor, 2) + ":1";
+  return text;
+}
+
+std::string text_of(const RankOrder& order) {
+  switch (order.kind) {
+    case RankOrder::Kind::packed: return "packed";
+    case RankOrder::Kind::round_robin: return "round robin";
+    case RankOrder::Kind::scattered: return "scattered by seed " + std::to_string(order.seed);
+    case RankOrder::Kind::listed: return "as listed";
+  }
+  return "";
+}
+
+void add_parallel(const Scenario& scenario, const Preparation& preparation, ScenarioInputs& inputs) {
+  for (const auto& axis : preparation.mesh->axes()) {
+    std::string shapes;
+    for (const auto& shape : shapes_of(*preparation.cluster, *preparation.mesh, axis.name)) shapes += (shapes.empty() ? "" : ", ") + shape;
+    inputs.emplace_back("axis " + axis.name, std::to_string(axis.size()) + (shapes.empty() ? "" : ": " + shapes));
+  }
+  const auto& order = preparation.pipeline.order;
+  inputs.emplace_back("ZeRO of data", std::to_string(scenario.parallel.zero));
+  inputs.emplace_back("sequence parallel", yes(scenario.parallel.sequence_parallel));
+  inputs.emplace_back("schedule", order.schedule.empty() ? "none" : order.schedule);
+  inputs.emplace_back("stages", std::to_string(order.shape.ranks) + (order.shape.chunks > 1 ? " of " + std::to_string(order.shape.chunks) + " chunks" : ""));
+}
+
+void add_details(const Scenario& scenario, ScenarioInputs& inputs) {
+  const auto& step = scenario.step;
+  inputs.emplace_back("prefetch", std::to_string(step.prefetch));
+  inputs.emplace_back("buckets of weights", text_of(step.weight_buckets));
+  inputs.emplace_back("buckets of gradients", text_of(step.gradient_buckets));
+  inputs.emplace_back("optimizer barrier", yes(step.optimizer_barrier));
+  inputs.emplace_back("weights gathered again", yes(scenario.derive.regather_weights));
+  inputs.emplace_back("gathered activations kept", yes(scenario.derive.share_activation_gathers));
+  inputs.emplace_back("collective matmul", yes(scenario.derive.collective_matmul));
+  inputs.emplace_back("sends in order", yes(scenario.lower.sends_in_order));
+  for (const auto& [kind, algorithm] : scenario.lower.algorithms) inputs.emplace_back("algorithm of " + std::string(name(kind)), algorithm);
+  const auto& plan = scenario.plan;
+  inputs.emplace_back("shardings of one's own", std::to_string(plan.activations.size() + plan.weights.size() + plan.gradients.size() + plan.optimizer.size()));
+  inputs.emplace_back("perturbations", std::to_string(scenario.perturbations.size()));
+}
+
+}  // namespace
+
+ScenarioInputs inputs_of(const Scenario& scenario, const Preparation& preparation) {
+  const auto& cluster = *preparation.cluster;
+  ScenarioInputs inputs = {{"model", scenario.model.name}};
+  if (!scenario.replay) inputs.emplace_back("parameters", fixed(static_cast<double>(count_parameters(scenario.model).total()) / 1e9, 2) + "e9");
+  inputs.emplace_back("chips", with_separators(cluster.devices()) + " " + cluster.chip().name);
+  inputs.emplace_back("cluster", cluster.name());
+  if (scenario.cluster.units > 1) inputs.emplace_back("network", text_of(scenario.cluster.fabric));
+  if (scenario.cluster.halls > 1) inputs.emplace_back("between halls", text_of(scenario.cluster.between_halls));
+  if (scenario.cluster.units > 1) inputs.emplace_back("order of ranks", text_of(scenario.cluster.order));
+  add_parallel(scenario, preparation, inputs);
+  inputs.emplace_back("sequences", with_separators(static_cast<double>(scenario.batch.sequences)));
+  inputs.emplace_back("sequence length", with_separators(static_cast<double>(scenario.batch.sequence_length)));
+  inputs.emplace_back("microbatches", std::to_string(scenario.batch.microbatches));
+  inputs.emplace_back("precision", std::string(name(scenario.training.precision)));
+  inputs.emplace_back("optimizer", scenario.training.optimizer + (scenario.training.master_weights ? ", master weights" : ""));
+  inputs.emplace_back("causal attention", yes(scenario.training.causal_attention));
+  inputs.emplace_back("rates", std::string(name(scenario.time_model)));
+  add_details(scenario, inputs);
+  return inputs;
+}
+
+}  // namespace lockstep
