@@ -57,6 +57,22 @@ TEST(PipelineByHand, LinksCarryBothDirectionsAtOnce) {
   EXPECT_LT(down[0].start, up[1].end);
 }
 
+// Half the rate from stage 0 to stage 1 only: activations take 2 X, gradients X, the other way.
+TEST(PipelineByHand, ADegradedLinkSlowsOneDirection) {
+  constexpr double X = 8.0 * 512 * 1024 * 2 / 3e9;
+  const auto scenario = Case{"pipeline_alike.yaml",
+                             {{"cluster.shape", "[2]"}, {"parallel.pipeline", "2"}, {"model.layers", "2"}, {"cluster.chip.torus.link", "3 GB/s"},
+                              {"perturbations", "[{link: [[0], [1]], bandwidth: 0.5}]"}}}
+                            .load();
+  const auto preparation = prepare(scenario);
+  const auto timeline = test::timeline_of(lower_with_perturbations(scenario, preparation), EngineKind::simgrid);
+  for (const auto id : between_stages(preparation.step, CollectiveKind::point_to_point)) {
+    const auto span = timeline.span(id, 0);
+    const double alone = preparation.step.op(id).pass == StepPass::forward ? 2 * X : X;
+    EXPECT_NEAR((span.end - span.start).value() / alone, 1, 1e-4);
+  }
+}
+
 constexpr const char* tied = "{layers: 8, d_model: 512, d_ff: 2048, heads: 8, kv_heads: 4, vocabulary: 2048, tied_embeddings: true}";
 
 Case with_embeddings(const std::string& schedule, const std::vector<KeyOverride>& more = {}) {
