@@ -1,5 +1,6 @@
 #include "tools/output/link_load_text.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "sim/core/quantity_text.hpp"
@@ -22,11 +23,26 @@ const char* name(LinkKind kind) {
 }  // namespace
 
 std::string link_load_table(const Cluster& cluster, std::span<const LinkLoad> loads, std::size_t rows) {
+  struct Row {
+    std::string link;
+    std::int64_t alike;
+    std::vector<std::string> cells;
+  };
+  std::vector<Row> different;  // rails and directions are classes of their own, but read the same
+  for (const auto& load : loads) {
+    std::vector<std::string> cells = {name(cluster.link(load.link).kind), format(load.bandwidth), format(Bytes(static_cast<std::int64_t>(load.bytes))),
+                                      percent(load.busy), percent(load.used), percent(load.peak)};
+    const auto known = std::find_if(different.begin(), different.end(), [&](const Row& row) { return row.cells == cells; });
+    if (known != different.end()) {
+      known->alike += load.alike;
+    } else if (different.size() < rows) {
+      different.push_back({cluster.link_name(load.link), load.alike, std::move(cells)});
+    }
+  }
   Table table({"link", "alike", "kind", "bandwidth", "carries", "busy", "used", "peak"});
-  for (std::size_t i = 0; i < std::min(rows, loads.size()); ++i) {
-    const auto& load = loads[i];
-    table.add({cluster.link_name(load.link), std::to_string(load.alike), name(cluster.link(load.link).kind), format(load.bandwidth),
-               format(Bytes(static_cast<std::int64_t>(load.bytes))), percent(load.busy), percent(load.used), percent(load.peak)});
+  for (auto& row : different) {
+    row.cells.insert(row.cells.begin(), {row.link, std::to_string(row.alike)});
+    table.add(std::move(row.cells));
   }
   return table.to_string();
 }

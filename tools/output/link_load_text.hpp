@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// The busiest of them, at most `rows`.
+/// The busiest of them, at most `rows`; links that read the same share one.
 [[nodiscard]] std::string link_load_table(const Cluster& cluster, std::span<const LinkLoad> loads, std::size_t rows);
 [[nodiscard]] nlohmann::ordered_json link_load_json(const Cluster& cluster, std::span<const LinkLoad> loads);
 /// A line per class of links, without a header; `first` are columns before its own.

@@ -78,7 +78,7 @@ std::string because(const ComparedScenario& first, const ComparedScenario& other
   auto per_token = first, other_per_token = other;
   for (auto& part : per_token.parts) part.seconds *= cost / first.step_s;
   for (auto& part : other_per_token.parts) part.seconds *= other_cost / other.step_s;
-  return text + "  a token takes " + fixed(other_cost / cost, 3) + " x the time of a chip, " + signed_time(other_cost - cost) + largest(contributors(per_token, other_per_token));
+  return text + "  a token takes " + fixed(other_cost / cost, 3) + " x the chip time, " + signed_time(other_cost - cost) + largest(contributors(per_token, other_per_token));
 }
 
 }  // namespace
