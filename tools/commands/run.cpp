@@ -5,6 +5,7 @@
 #include "sim/simulate.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
+#include "tools/output/pipeline_picture.hpp"
 #include "tools/output/result_json.hpp"
 #include "tools/output/summary.hpp"
 #include "tools/output/timeline_picture.hpp"
@@ -90,6 +91,7 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
     write_file(folder / "result.json", json);
     const auto window = middle_window(simulation);
     write_file(folder / "timeline.svg", timeline_picture(scenario, simulation, window.from, window.to));
+    if (simulation.metrics.stages.size() > 1) write_file(folder / "pipeline.svg", pipeline_picture(scenario, simulation));
     write_chrome_trace(folder / "trace.json.gz", scenario, simulation, {16, arguments.trace_flows});
   }
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
