@@ -151,5 +151,25 @@ TEST_F(Run, FoldingChangesNoSpan) {
   EXPECT_EQ(good({"run", small, "--no-fold", "--dump", "timeline"}), good({"run", small, "--dump", "timeline"}));
 }
 
+// A folded class of links stands for equal links: the most used ones carry what they do when every link is simulated.
+TEST_F(Run, LinkLoadsOfFoldedRunsAreThoseOfTheWhole) {
+  const Words shared = {"run", small, "--set", "mesh={tensor: [x/2, y/2], fsdp: rest}"};
+  auto unfolded = shared;
+  unfolded.emplace_back("--no-fold");
+  const auto folded = json(shared)["links"], whole = json(unfolded)["links"];
+  ASSERT_FALSE(folded.empty());
+  ASSERT_FALSE(whole.empty());
+  EXPECT_GT(folded[0]["alike"], 1);
+  EXPECT_EQ(whole[0]["alike"], 1);
+  for (const auto* share : {"used_share", "busy_share"}) {
+    EXPECT_NEAR(folded[0][share], whole[0][share], 1e-9);
+    EXPECT_LE(folded[0][share], 1);
+  }
+  EXPECT_NEAR(folded[0]["bytes"], whole[0]["bytes"], 1);
+  std::int64_t links = 0;  // 4x4x4 chips with 6 links each, and no other kind carries anything
+  for (const auto& link : folded) links += link["alike"].get<std::int64_t>();
+  EXPECT_EQ(links, 384);
+}
+
 }  // namespace
 }  // namespace lockstep::test
