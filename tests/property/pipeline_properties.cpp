@@ -169,6 +169,19 @@ void expect_sends(const SimulatedStep& step) {
     EXPECT_DOUBLE_EQ(static_cast<double>(op.full_size.value()), boundary);
   }
   EXPECT_EQ(sent, wanted);
+  // What is sent is in the sender's memory until it has left, and in the receiver's from then on.
+  std::set<OpId> left, arrived;
+  for (const auto& buffer : step.preparation.step.buffers) {
+    if (buffer.producer < 0) continue;
+    if (step.preparation.step.op(buffer.producer).other_stage == buffer.stage) arrived.insert(buffer.producer);
+    for (const auto reader : buffer.readers) {
+      if (step.preparation.step.op(reader).stage == buffer.stage) left.insert(reader);
+    }
+  }
+  for (OpId id = 0; id < step.preparation.step.size(); ++id) {
+    if (step.preparation.step.op(id).collective != CollectiveKind::point_to_point) continue;
+    ASSERT_TRUE(left.contains(id) && arrived.contains(id)) << id;
+  }
 }
 
 void expect_held_weights(const SimulatedStep& step) {
