@@ -100,7 +100,9 @@ TEST(PipelineByHand, TiedEmbeddingsAreExchangedOnce) {
 // links are free. Without the barrier's norm nothing else is on its way at the end.
 TEST(PipelineByHand, AnExchangeTakesOneTransferEachWay) {
   const SimulatedStep step(with_embeddings("gpipe", {{"cluster.chip.torus.link", "1 GB/s"}, {"cluster.chip.torus.wrap", "{exactly: 16}"}}).load());
-  const auto exchange = between_stages(step.preparation.step, CollectiveKind::all_reduce).front();
+  const auto exchanges = between_stages(step.preparation.step, CollectiveKind::all_reduce);
+  ASSERT_EQ(exchanges.size(), 1U);
+  const auto exchange = exchanges.front();
   for (const auto* timeline : {&step.simgrid, &step.reference}) {
     const auto span = timeline->span(exchange, 0);
     EXPECT_NEAR((span.end - span.start).value(), 3e-9 + 2048.0 * 512 * 2 / 1e9, 1e-12);
