@@ -15,14 +15,13 @@ namespace lockstep::test {
 namespace {
 
 /// Machine named in the chip column, node of the catalog, scale-up network. The first that fits.
-constexpr std::array<std::array<std::string_view, 3>, 14> machines{{{"p4de", "p4de-a100", "NVLink 3"},
+constexpr std::array<std::array<std::string_view, 3>, 13> machines{{{"p4de", "p4de-a100", "NVLink 3"},
                                                                     {"p5en", "p5en-h200", "NVLink 4"},
                                                                     {"EFA", "p5en-h200", "NVLink 4"},
                                                                     {"p5", "p5-h100", "NVLink 4"},
                                                                     {"A3 Mega", "a3-mega-h100", "NVLink 4"},
                                                                     {"A3 High", "a3-high-h100", "NVLink 4"},
                                                                     {"GCP A4", "a4-b200", "NVLink 5"},
-                                                                    {"B300", "hgx-b300", "NVLink 5"},
                                                                     {"B200", "dgx-b200", "NVLink 5"},
                                                                     {"H100", "dgx-h100", "NVLink 4"},
                                                                     {"H200", "dgx-h200", "NVLink 4"},

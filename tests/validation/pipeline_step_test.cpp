@@ -213,7 +213,7 @@ TEST(PipelineStep, FoldsLlama405BExactly) {
                                        {"cluster", "tpu-v5p:4x2x16"},
                                        {"mesh", "{tensor: [x, y], pipeline: [z]}"},
                                        {"parallel", "{tensor: 8, pipeline: 16}"},
-                                       {"batch.sequences", "16"}});
+                                       {"batch", "{sequences: 16, sequence_length: 8192, microbatches: 16}"}});
   spdlog::logger silent("test");
   const auto folded = simulate(scenario, {EngineKind::reference, true, {}}, silent);
   const auto whole = simulate(scenario, {EngineKind::reference, false, {}}, silent);
