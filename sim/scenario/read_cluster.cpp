@@ -94,7 +94,8 @@ class ClusterReader {
     spec_.units = 1;
     if (const auto nodes = view_["nodes"]; nodes.exists()) spec_.units = static_cast<int>(nodes.integer(1, most_units));
     if (const auto halls = view_["halls"]; halls.exists()) spec_.halls = static_cast<int>(halls.integer(1, most_units));
-    if (spec_.units > 1 || view_["fabric"].exists()) {
+    const bool usual = spec_.units > 1 && !spec.fabric.empty();  // an unknown node has none
+    if (usual || view_["fabric"].exists()) {
       fabric("fabric", spec.fabric, spec_.fabric);
     }
     if (spec_.halls > 1 || view_["between_halls"].exists()) fabric("between_halls", usual_network_of_pods, spec_.between_halls);
