@@ -71,9 +71,7 @@ std::vector<StageTimes> times_of_stages(const Scenario& scenario, const Preparat
 }
 
 double latency_between_stages(const Preparation& preparation) {
-  std::vector<std::vector<RankId>> lines;
-  for (const auto& line : preparation.mesh->groups({"pipeline"})) lines.push_back(line.members);
-  const auto pairs = connect_stages(*preparation.cluster, *preparation.mesh, lines, 0, 1);
+  const auto pairs = connect_stages(*preparation.cluster, *preparation.mesh, pipeline_lines(*preparation.mesh), 0, 1);
   Bytes largest(0);
   for (const auto& block : preparation.blocks) largest = std::max(largest, block.input_bytes);
   return pairs.routes.time(0, static_cast<double>(largest.value())).value();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace lockstep {
 
@@ -16,6 +17,12 @@ StagePairRoutes::Transfer StagePairRoutes::transfer(Direction direction, double 
     if (&protocol == &protocols.front() || transfer.time < best.time) best = transfer;
   }
   return best;
+}
+
+std::vector<std::vector<RankId>> pipeline_lines(const Mesh& mesh) {
+  std::vector<std::vector<RankId>> lines;
+  for (auto& line : mesh.groups({"pipeline"})) lines.push_back(std::move(line.members));
+  return lines;
 }
 
 StagePairs connect_stages(const Cluster& cluster, const Mesh& mesh, const std::vector<std::vector<RankId>>& lines, std::int32_t low, std::int32_t high) {

@@ -32,6 +32,9 @@ struct StagePairs {
   StagePairRoutes routes;
 };
 
+/// Ranks along the pipeline axis, stage by stage, one line for each place on the other axes.
+[[nodiscard]] std::vector<std::vector<RankId>> pipeline_lines(const Mesh& mesh);
+
 /// `lines`: ranks along the pipeline axis, stage by stage. Routes are the cluster's shortest.
 [[nodiscard]] StagePairs connect_stages(const Cluster& cluster, const Mesh& mesh, const std::vector<std::vector<RankId>>& lines, std::int32_t low,
                                         std::int32_t high);

@@ -22,6 +22,11 @@ std::int32_t priority(const StepOp& op) {
 
 const std::string pipeline_axis = "pipeline";
 
+/// Each predecessor is listed once.
+void wait_for(ProgramOp& op, OpId earlier) {
+  if (std::find(op.predecessors.begin(), op.predecessors.end(), earlier) == op.predecessors.end()) op.predecessors.push_back(earlier);
+}
+
 /// The program while it is written; `cluster` null: one rank per stage, and groups without flows.
 class Lowering {
  public:
@@ -47,10 +52,9 @@ class Lowering {
     }
     program_.stage_of_rank.assign(static_cast<std::size_t>(mesh_.ranks()), 0);
     if (stages == 1) return;
-    for (const auto& line : mesh_.groups({pipeline_axis})) {
-      lines_.push_back(line.members);
-      for (std::size_t stage = 0; stage < line.members.size(); ++stage) {
-        program_.stage_of_rank[static_cast<std::size_t>(line.members[stage])] = static_cast<std::int32_t>(stage);
+    for (const auto& line : lines_of_mesh()) {
+      for (std::size_t stage = 0; stage < line.size(); ++stage) {
+        program_.stage_of_rank[static_cast<std::size_t>(line[stage])] = static_cast<std::int32_t>(stage);
       }
     }
   }
@@ -97,15 +101,12 @@ class Lowering {
     }
   };
   static void follow(ComputeOrder& order, std::int32_t half, OpId id, ProgramOp& op) {
-    const auto after = [&](OpId earlier) {
-      if (std::find(op.predecessors.begin(), op.predecessors.end(), earlier) == op.predecessors.end()) op.predecessors.push_back(earlier);
-    };
     if (half == 0 || (half - 1) / 2 != order.pair) order.leave_pair();
     auto* own = half == 0 ? nullptr : &order.of_half[(half - 1) % 2];
     if (own != nullptr && *own >= 0) {
-      after(*own);
+      wait_for(op, *own);
     } else {
-      for (const auto earlier : order.before) after(earlier);
+      for (const auto earlier : order.before) wait_for(op, earlier);
     }
     if (own != nullptr) {
       order.pair = (half - 1) / 2;
@@ -160,7 +161,7 @@ class Lowering {
       op.streams = {stream(pipeline_axis)};
       for (const auto stage : {vertex.stage, vertex.other_stage}) {
         auto& last = last_send_[stage];
-        if (last >= 0 && std::find(op.predecessors.begin(), op.predecessors.end(), last) == op.predecessors.end()) op.predecessors.push_back(last);
+        if (last >= 0) wait_for(op, last);
         last = id;
       }
     } else {
@@ -227,9 +228,7 @@ class Lowering {
   }
 
   const std::vector<std::vector<RankId>>& lines_of_mesh() {
-    if (lines_.empty()) {
-      for (const auto& line : mesh_.groups({pipeline_axis})) lines_.push_back(line.members);
-    }
+    if (lines_.empty()) lines_ = pipeline_lines(mesh_);
     return lines_;
   }
 

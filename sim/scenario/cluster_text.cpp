@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "sim/scenario/scenario.hpp"
+#include "sim/scenario/reading_private.hpp"
 
 namespace lockstep {
 std::string catalog_name(const std::string& word, const std::vector<std::string>& names, const std::string& other) {
@@ -13,7 +13,7 @@ std::string catalog_name(const std::string& word, const std::vector<std::string>
 }
 
 Chip chip_named(const std::string& name, const Location& where, const std::string& key, Problems& problems) {
-  const auto catalog = data_root() / "topologies" / "catalog";
+  const auto catalog = topology_catalog();
   const auto names = chip_names(catalog);
   if (std::find(names.begin(), names.end(), name) != names.end()) return load_chip(catalog, name, problems);
   problems.add({where, key, "chip '" + name + "' is not in the catalog", catalog_name(name, names)});

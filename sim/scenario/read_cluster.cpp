@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "sim/core/quantity_text.hpp"
-#include "sim/scenario/scenario.hpp"
+#include "sim/scenario/reading_private.hpp"
 
 namespace lockstep {
 namespace {
@@ -14,14 +14,12 @@ namespace {
 constexpr int most_units = 1'000'000;
 const std::string usual_network_of_pods = "ethernet-dcn";
 
-std::filesystem::path catalog() { return data_root() / "topologies" / "catalog"; }
-
 bool known(const std::vector<std::string>& names, const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); }
 
 /// The catalog's node of that name, or of the usual server of that chip: h100 is dgx-h100. Empty: there is none.
 std::string node_of(const std::string& name) {
   const auto node = usual_node(name);
-  return known(node_names(catalog()), node) ? node : "";
+  return known(node_names(topology_catalog()), node) ? node : "";
 }
 
 /// "16x20x28" as sizes; nothing if it is anything else.
@@ -40,8 +38,8 @@ std::vector<int> parse_sizes(std::string_view text) {
 }
 
 FabricSpec fabric_named(const std::string& name, const Location& where, const std::string& key, Problems& problems) {
-  const auto names = fabric_names(catalog());
-  if (known(names, name)) return load_fabric(catalog(), name, problems);
+  const auto names = fabric_names(topology_catalog());
+  if (known(names, name)) return load_fabric(topology_catalog(), name, problems);
   problems.add({where, key, "fabric '" + name + "' is not in the catalog", catalog_name(name, names)});
   return {};
 }
@@ -82,13 +80,13 @@ class ClusterReader {
     const auto node = view_["node"];
     auto& spec = spec_.unit.emplace<NodeSpec>();
     if (node.is_map()) {
-      spec = read_node(node, "inline", catalog());
+      spec = read_node(node, "inline", topology_catalog());
     } else if (expect_value(node, "a node of the catalog such as dgx-h100, or a block that describes it")) {
       const auto name = node_of(node.text());
       if (name.empty()) {
-        node.problem("node '" + node.text() + "' is not in the catalog", catalog_name(node.text(), node_names(catalog())));
+        node.problem("node '" + node.text() + "' is not in the catalog", catalog_name(node.text(), node_names(topology_catalog())));
       } else {
-        spec = load_node(catalog(), name, problems_);
+        spec = load_node(topology_catalog(), name, problems_);
       }
     }
     spec_.units = 1;
@@ -175,11 +173,6 @@ class ClusterReader {
     return result;
   }
 
-  static bool expect_value(const YamlView& view, const std::string& expected) {
-    if (!view.is_scalar()) view.problem(view.is_list() ? "is a list" : view.is_map() ? "is a map" : "is null", expected);
-    return view.is_scalar();
-  }
-
   const YamlView& view_;
   std::filesystem::path folder_;
   Problems& problems_;
@@ -211,7 +204,7 @@ ClusterSpec parse_cluster(std::string_view text, const Location& where, const st
   if (!node.empty()) {
     if (colon < text.size() && sizes.size() != 1) problems.add({where, key, "'" + std::string(text) + "' has a bad number of nodes", "NODE:NODES such as h100:64"});
     if (problems.size() > before) return spec;
-    auto& unit = spec.unit.emplace<NodeSpec>(load_node(catalog(), node, problems));
+    auto& unit = spec.unit.emplace<NodeSpec>(load_node(topology_catalog(), node, problems));
     spec.units = sizes.empty() ? 1 : sizes.front();
     if (spec.units > 1) spec.fabric = fabric_named(unit.fabric, where, key, problems);
   } else {

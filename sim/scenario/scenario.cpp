@@ -1,4 +1,4 @@
-#include "sim/scenario/scenario.hpp"
+#include "sim/scenario/reading_private.hpp"
 
 #include <algorithm>
 #include <set>
@@ -95,12 +95,6 @@ class Reader {
     } else {
       view.problem("there is no file '" + view.text() + "'", "the path of a config.json, seen from the scenario's folder");
     }
-  }
-
-  /// Whether the view is a single value, not a list, a map or null.
-  static bool expect_value(const YamlView& view, const std::string& expected) {
-    if (!view.is_scalar()) view.problem(view.is_list() ? "is a list" : view.is_map() ? "is a map" : "is null", expected);
-    return view.is_scalar();
   }
 
   void cluster() {

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "workloads/schedules/schedule_limits_private.hpp"
+
 namespace lockstep {
 namespace {
 
 using Kind = CsvCellMistake::Kind;
 
-constexpr std::int64_t highest_stage = 65'536 * 1024 - 1;  // most ranks and chunks of a schedule
-constexpr std::int64_t highest_microbatch = 999'999;
+constexpr std::int64_t highest_stage = most_pipeline_ranks * most_chunks - 1;
+constexpr std::int64_t highest_microbatch = most_microbatches - 1;
 constexpr std::string_view pair_end = ")OVERLAP_F_B";
 
 struct Operation {

@@ -5,12 +5,12 @@
 #include "workloads/schedules/pytorch_csv.hpp"
 #include "workloads/schedules/pytorch_csv_cell.hpp"
 #include "workloads/schedules/pytorch_csv_communication.hpp"
+#include "workloads/schedules/schedule_limits_private.hpp"
 
 namespace lockstep {
 namespace {
 
 constexpr std::size_t most_bytes = std::size_t{64} << 20;  // ten million actions; keeps what is held below a gigabyte
-constexpr std::int64_t most_rows = 65'536;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 /// Up to the separator or the end; both are taken off `rest`.
@@ -58,9 +58,9 @@ class Importer {
   void read_rows() {
     auto rest = text_.substr(0, text_.find_last_not_of("\r\n") + 1);
     while (!rest.empty()) {
-      if (std::ssize(rows_) == most_rows) {
-        add(static_cast<std::int32_t>(most_rows), -1, "the file has more rows",
-            "at most " + std::to_string(most_rows) + " ranks");
+      if (std::ssize(rows_) == most_pipeline_ranks) {
+        add(static_cast<std::int32_t>(most_pipeline_ranks), -1, "the file has more rows",
+            "at most " + std::to_string(most_pipeline_ranks) + " ranks");
         return;
       }
       auto line = take_until('\n', rest);

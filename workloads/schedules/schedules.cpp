@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "workloads/schedules/schedule_limits_private.hpp"
 #include "workloads/schedules/schedules_private.hpp"
 
 namespace lockstep {
@@ -9,8 +10,6 @@ namespace {
 
 using enum StagePlacement;
 
-constexpr std::int64_t most_ranks = 65'536;
-constexpr std::int64_t most_microbatches = 1'000'000;
 constexpr std::int64_t most_actions = 50'000'000;
 
 // name, summary, placement, usual chunks, splits backward, overlaps, chooses by time, order
@@ -40,9 +39,9 @@ void check_size(const ScheduleRequest& request, std::int64_t chunks) {
   const auto between = [](const std::string& about, std::int64_t value, std::int64_t most) {
     if (value < 1 || value > most) throw ScheduleError(about, std::to_string(value) + " is out of range", "a number from 1 to " + std::to_string(most));
   };
-  between("stages", request.ranks, most_ranks);
+  between("stages", request.ranks, most_pipeline_ranks);
   between("microbatches", request.microbatches, most_microbatches);
-  between("chunks", chunks, 1024);
+  between("chunks", chunks, most_chunks);
   const auto actions = std::int64_t{request.ranks} * chunks * 2;
   if (request.microbatches > most_actions / actions) {
     throw ScheduleError("microbatches", "the schedule would have more than " + std::to_string(most_actions) + " actions", "fewer stages, chunks or microbatches");
