@@ -93,9 +93,10 @@ std::string timeline_picture(const Scenario& scenario, const Simulation& simulat
     const auto& op = program.ops[static_cast<std::size_t>(id)];
     const auto& vertex = simulation.preparation.step.op(op.vertex);
     for (const auto stream : op.streams) {
-      const double wide = std::max(x(span.end) - x(span.start), 0.3);
+      const double wide = std::max(x(span.end) - x(span.start), 0.8);
+      const char* edge = wide > 2 ? "\" stroke=\"#fff\" stroke-width=\"0.4\"" : "\"";  // an edge would hide a short send
       out += "<rect x=\"" + fixed(x(span.start), 2) + "\" y=\"" + fixed(y(stream), 1) + "\" width=\"" + fixed(wide, 2) + "\" height=\"" + fixed(row, 0) + "\" fill=\"" +
-             colour(vertex, stream) + "\" stroke=\"#fff\" stroke-width=\"0.4\"><title>" + svg::escaped(vertex.name + " " + format(span.end - span.start)) + "</title></rect>\n";
+             colour(vertex, stream) + edge + "><title>" + svg::escaped(vertex.name + " " + format(span.end - span.start)) + "</title></rect>\n";
       const auto label = vertex.kind == StepOp::Kind::collective ? std::string(book_name(vertex.collective)) : vertex.name;
       if (wide > 7.2 * static_cast<double>(label.size())) {
         out += svg::text_at(x(span.start) + wide / 2, y(stream) + row / 2 + 4, "middle", label, " font-size=\"11\" fill=\"#fff\"");
