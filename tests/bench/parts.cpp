@@ -5,12 +5,13 @@
 #include "sim/program/fold.hpp"
 #include "sim/program/refine.hpp"
 #include "sim/simulate.hpp"
+#include "tests/source_dir.hpp"
 
 namespace {
 
 using namespace lockstep;
 
-Scenario pod() { return load_scenario(LOCKSTEP_SOURCE_DIR "/scenarios/llama3-70b-v5p.yaml"); }
+Scenario pod() { return load_scenario(std::string(source_dir) + "/scenarios/llama3-70b-v5p.yaml"); }
 
 Scenario pod_with_a_slow_chip() {
   auto scenario = pod();

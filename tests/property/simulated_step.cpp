@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/program/lower.hpp"
+#include "tests/source_dir.hpp"
 #include "tests/unit/engine/child_run.hpp"
 
 namespace lockstep::test {
@@ -19,7 +20,7 @@ Program lowered(const Scenario& scenario, const Preparation& preparation) {
 
 }  // namespace
 
-std::filesystem::path scenario_file(const std::string& relative) { return std::filesystem::path(LOCKSTEP_SOURCE_DIR) / relative; }
+std::filesystem::path scenario_file(const std::string& relative) { return std::filesystem::path(source_dir) / relative; }
 
 Scenario Case::load() const { return load_scenario(scenario_file("tests/data/scenarios/" + file), overrides); }
 

@@ -15,13 +15,14 @@
 #include <sstream>
 
 #include "sim/collectives/group_network.hpp"
+#include "tests/source_dir.hpp"
 #include "tests/validation/collective_rows.hpp"
 #include "topologies/fabric.hpp"
 
 namespace lockstep::test {
 namespace {
 
-const std::filesystem::path root = LOCKSTEP_SOURCE_DIR;
+const std::filesystem::path root = source_dir;
 const std::filesystem::path catalog = root / "topologies/catalog";
 constexpr double large = 64.0 * 1024 * 1024;
 

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "sim/roofline/study.hpp"
+#include "tests/source_dir.hpp"
 #include "tests/validation/validated.hpp"
 #include "workloads/schedules/pipeline_timing.hpp"
 
@@ -22,7 +23,7 @@ using Segments = std::map<std::pair<std::string, int>, Segment>;  // name, layer
 double overlap(const Segment& a, const Segment& b) { return std::max(0.0, std::min(a.end, b.end) - std::max(a.start, b.start)); }
 
 Segments of_trace() {
-  std::ifstream file(std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "tests/data/deepseek/segments.csv");
+  std::ifstream file(std::filesystem::path(source_dir) / "tests/data/deepseek/segments.csv");
   Segments segments;
   std::string line;
   std::getline(file, line);

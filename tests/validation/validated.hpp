@@ -7,15 +7,16 @@
 #include <vector>
 
 #include "sim/isolated.hpp"
+#include "tests/source_dir.hpp"
 
 namespace lockstep::test {
 
 inline Scenario shipped(const std::string& file, const std::vector<KeyOverride>& overrides = {}) {
-  return load_scenario(std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "scenarios" / file, overrides);
+  return load_scenario(std::filesystem::path(source_dir) / "scenarios" / file, overrides);
 }
 
 inline Scenario validation(const std::string& file, const std::vector<KeyOverride>& overrides = {}) {
-  return load_scenario(std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "tests/data/scenarios" / file, overrides);
+  return load_scenario(std::filesystem::path(source_dir) / "tests/data/scenarios" / file, overrides);
 }
 
 inline Outcome contended(const Scenario& scenario) {

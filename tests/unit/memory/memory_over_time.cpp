@@ -1,3 +1,4 @@
+#include "tests/source_dir.hpp"
 #include "tests/unit/memory/memory_over_time.hpp"
 
 #include <spdlog/logger.h>
@@ -21,7 +22,7 @@ Timeline run_alone(const Program& program) {
 }  // namespace
 
 std::filesystem::path test_scenario(const std::string& file) {
-  return std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "tests/data/scenarios" / file;
+  return std::filesystem::path(source_dir) / "tests/data/scenarios" / file;
 }
 
 OneRank::OneRank(const std::string& file, const std::vector<KeyOverride>& overrides)

@@ -10,13 +10,14 @@
 #include <sstream>
 
 #include "sim/scenario/scenario.hpp"
+#include "tests/source_dir.hpp"
 
 namespace lockstep {
 namespace {
 
 using Words = std::set<std::string>;
 
-const std::filesystem::path source_root = LOCKSTEP_SOURCE_DIR;
+const std::filesystem::path source_root = source_dir;
 
 /// Sizes that suit every value below: 4 chips, 4 sequences.
 constexpr std::string_view small =

@@ -1,3 +1,4 @@
+#include "tests/source_dir.hpp"
 #include "tests/unit/schedules/golden_csv.hpp"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-const std::filesystem::path folder_of_all = std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "tests/data/pipeline";
+const std::filesystem::path folder_of_all = std::filesystem::path(source_dir) / "tests/data/pipeline";
 
 std::string read(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);

@@ -1,3 +1,4 @@
+#include "tests/source_dir.hpp"
 #include "tests/unit/schedules/golden_orders.hpp"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-std::filesystem::path folder() { return std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "tests/data/pipeline"; }
+std::filesystem::path folder() { return std::filesystem::path(source_dir) / "tests/data/pipeline"; }
 
 std::ifstream open(const std::string& name) {
   std::ifstream file(folder() / name);

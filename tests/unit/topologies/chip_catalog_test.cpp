@@ -1,12 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/source_dir.hpp"
 #include "tests/unit/topologies/small_torus.hpp"
 
 namespace lockstep {
 namespace {
 
-const std::filesystem::path catalog = std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "topologies/catalog";
+const std::filesystem::path catalog = std::filesystem::path(source_dir) / "topologies/catalog";
 
 TEST(ChipCatalog, HoldsEveryChipSorted) {
   EXPECT_THAT(chip_names(catalog),

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/source_dir.hpp"
 #include "tests/unit/topologies/small_fabric.hpp"
 
 namespace lockstep {
@@ -8,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::filesystem::path catalog = std::string(LOCKSTEP_SOURCE_DIR) + "/topologies/catalog";
+const std::filesystem::path catalog = std::string(source_dir) + "/topologies/catalog";
 
 std::vector<std::string> texts(const Problems& problems) {
   std::vector<std::string> texts;

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "tests/source_dir.hpp"
 #include "topologies/mesh.hpp"
 
 namespace lockstep::test {
@@ -33,7 +34,7 @@ inline Cluster torus(std::vector<int> shape, WrapRule wrap) { return build_torus
 
 inline Chip catalog_chip(const std::string& name) {
   Problems problems;
-  Chip chip = load_chip(std::string(LOCKSTEP_SOURCE_DIR) + "/topologies/catalog", name, problems);
+  Chip chip = load_chip(std::string(source_dir) + "/topologies/catalog", name, problems);
   problems.throw_if_any();
   return chip;
 }

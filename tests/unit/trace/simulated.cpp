@@ -1,3 +1,4 @@
+#include "tests/source_dir.hpp"
 #include "tests/unit/trace/simulated.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +25,7 @@ Simulation simulated(const Scenario& scenario, bool fold) {
 }  // namespace
 
 Simulated::Simulated(const std::string& file, bool fold)
-    : scenario(load_scenario(std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "tests/data/scenarios" / file)),
+    : scenario(load_scenario(std::filesystem::path(source_dir) / "tests/data/scenarios" / file)),
       simulation(simulated(scenario, fold)) {}
 
 void Simulated::run_again() {

@@ -8,13 +8,14 @@
 #include <set>
 #include <sstream>
 
+#include "tests/source_dir.hpp"
 #include "tests/unit/workloads/problem_lines.hpp"
 #include "workloads/import_hf.hpp"
 
 namespace lockstep {
 namespace {
 
-const std::filesystem::path configs = std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "tests" / "data" / "hf_configs";
+const std::filesystem::path configs = std::filesystem::path(source_dir) / "tests" / "data" / "hf_configs";
 
 struct Row {
   std::string file;

@@ -1,4 +1,5 @@
 // Hugging Face configs of dense models: class defaults, and everything that is refused.
+#include "tests/source_dir.hpp"
 #include "workloads/import_hf.hpp"
 
 #include <gmock/gmock.h>
@@ -21,7 +22,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::UnorderedElementsAre;
 
-const std::filesystem::path source_root = LOCKSTEP_SOURCE_DIR;
+const std::filesystem::path source_root = source_dir;
 
 /// A folder of its own for each test, because tests run side by side.
 class ImportHf : public testing::Test {

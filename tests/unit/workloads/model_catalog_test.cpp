@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "tests/source_dir.hpp"
 #include "tests/unit/workloads/problem_lines.hpp"
 #include "workloads/import_hf.hpp"
 #include "workloads/model.hpp"
@@ -19,7 +20,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-const std::filesystem::path source_root = LOCKSTEP_SOURCE_DIR;
+const std::filesystem::path source_root = source_dir;
 const std::filesystem::path catalog = source_root / "workloads" / "catalog";
 
 Model read_text(std::string_view text, Problems& problems) {
