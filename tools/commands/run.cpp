@@ -1,6 +1,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <fstream>
 #include <memory>
+#include <sstream>
 
 #include "sim/simulate.hpp"
 #include "tools/commands/commands.hpp"
@@ -9,6 +11,7 @@
 #include "tools/output/result_json.hpp"
 #include "tools/output/summary.hpp"
 #include "tools/output/timeline_picture.hpp"
+#include "tools/report/run_report.hpp"
 #include "tools/trace/chrome_trace.hpp"
 
 namespace lockstep {
@@ -73,6 +76,20 @@ bool dump(const std::string& what, std::int64_t rank, const Scenario& scenario, 
   return true;
 }
 
+std::string command_of(const RunArguments& arguments) {
+  std::string text = "lockstep run " + arguments.scenario;
+  for (const auto& replaced : arguments.overrides) text += " --set '" + replaced + "'";
+  if (arguments.engine != "simgrid") text += " --engine " + arguments.engine;
+  if (arguments.rank >= 0) text += " --rank " + std::to_string(arguments.rank);
+  return text + (arguments.no_fold ? " --no-fold" : "");
+}
+
+std::string text_of(const std::string& file) {
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return std::move(text).str();
+}
+
 void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   check_folder_place(arguments.out);
   if (arguments.json != "-") check_file_place(arguments.json);
@@ -85,6 +102,7 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   if (dump(arguments.dump, arguments.rank, scenario, options, log)) return;
   const auto simulation = simulate_at(arguments.rank, scenario, options, log);
   const auto json = result_json(scenario, simulation, WallTimes::hidden);
+  std::string left_out;
   if (!arguments.out.empty()) {
     make_folder(arguments.out);
     const std::filesystem::path folder = arguments.out;
@@ -92,10 +110,11 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
     const auto window = middle_window(simulation);
     write_file(folder / "timeline.svg", timeline_picture(scenario, simulation, window.from, window.to));
     if (simulation.metrics.stages.size() > 1) write_file(folder / "pipeline.svg", pipeline_picture(scenario, simulation));
+    left_out = write_report(folder, run_report(scenario, simulation, {command_of(arguments), text_of(arguments.scenario)}));
     write_chrome_trace(folder / "trace.json.gz", scenario, simulation, {16, arguments.trace_flows});
   }
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
-  print(arguments.json == "-" ? result_json(scenario, simulation, WallTimes::shown) : summary(scenario, simulation));
+  print(arguments.json == "-" ? result_json(scenario, simulation, WallTimes::shown) : summary(scenario, simulation) + left_out);
 }
 
 }  // namespace
@@ -119,7 +138,7 @@ void add_run(CLI::App& app, spdlog::logger& log) {
   auto* command = app.add_subcommand("run", "simulate one training step of a scenario");
   auto arguments = std::make_shared<RunArguments>();
   command->add_option("scenario", arguments->scenario, "scenario file (YAML)")->required();
-  command->add_option("--out", arguments->out, "folder for result.json, timeline.svg and trace.json.gz");
+  command->add_option("--out", arguments->out, "folder for report.html, result.json, timeline.svg and trace.json.gz");
   command->add_option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
   command->add_option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)")->allow_extra_args(false);
   command->add_option("--dump", arguments->dump, "print one value on the way instead of simulating")

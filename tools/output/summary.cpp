@@ -29,32 +29,6 @@ std::string mesh_text(const Cluster& cluster, const Mesh& mesh) {
 
 std::string what_communicates(const CommunicationUse& use) { return use.axis + (use.kind ? " " + std::string(name(*use.kind)) : std::string()); }
 
-/// One line that says what limits the step: the roofline's view (busy time of each mesh axis against compute),
-/// then what of the communication could not hide.
-std::string bound(const Metrics& metrics) {
-  const auto& parts = metrics.breakdown;
-  std::map<std::string, Seconds> busy;  // by mesh axes
-  const CommunicationUse* most_exposed = nullptr;
-  for (const auto& use : metrics.communication) {
-    busy[use.axis] += use.busy;
-    if (most_exposed == nullptr || use.exposed > most_exposed->exposed) most_exposed = &use;
-  }
-  const auto busiest = std::max_element(busy.begin(), busy.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  std::string text;
-  if (parts.bubble > parts.compute && parts.bubble > parts.exposed_comm) {
-    text = "bound by bubbles";
-  } else if (busiest != busy.end() && busiest->second > parts.compute) {
-    text = "communication-bound: axis " + busiest->first + " communicates for " + format(busiest->second) + ", compute takes " + format(parts.compute);
-  } else {
-    text = "compute-bound: no axis communicates for longer than the " + format(parts.compute) + " of compute";
-  }
-  const double exposed = parts.exposed_comm / metrics.step_time;
-  if (exposed > 0.01) {
-    text += "; " + percent(exposed) + " of the step is exposed communication, most of it " + what_communicates(*most_exposed);
-  }
-  return text;
-}
-
 std::string memory_text(const MemoryUse& memory, std::size_t stages) {
   std::string text = std::string("memory of one chip") + (stages > 1 ? " of the fullest stage" : "") + ": peak " + format(memory.peak) + " of " + format(memory.capacity) +
                      (memory.fits ? " (fits)\n" : "  DOES NOT FIT\n");
@@ -106,6 +80,30 @@ std::string pipeline_text(const Scenario& scenario, const Simulation& simulation
 
 }  // namespace
 
+std::string bound_text(const Metrics& metrics) {
+  const auto& parts = metrics.breakdown;
+  std::map<std::string, Seconds> busy;  // by mesh axes
+  const CommunicationUse* most_exposed = nullptr;
+  for (const auto& use : metrics.communication) {
+    busy[use.axis] += use.busy;
+    if (most_exposed == nullptr || use.exposed > most_exposed->exposed) most_exposed = &use;
+  }
+  const auto busiest = std::max_element(busy.begin(), busy.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::string text;
+  if (parts.bubble > parts.compute && parts.bubble > parts.exposed_comm) {
+    text = "bound by bubbles";
+  } else if (busiest != busy.end() && busiest->second > parts.compute) {
+    text = "communication-bound: axis " + busiest->first + " communicates for " + format(busiest->second) + ", compute takes " + format(parts.compute);
+  } else {
+    text = "compute-bound: no axis communicates for longer than the " + format(parts.compute) + " of compute";
+  }
+  const double exposed = parts.exposed_comm / metrics.step_time;
+  if (exposed > 0.01) {
+    text += "; " + percent(exposed) + " of the step is exposed communication, most of it " + what_communicates(*most_exposed);
+  }
+  return text;
+}
+
 std::string summary(const Scenario& scenario, const Simulation& simulation) {
   const auto& metrics = simulation.metrics;
   const auto& cluster = *simulation.preparation.cluster;
@@ -117,7 +115,7 @@ std::string summary(const Scenario& scenario, const Simulation& simulation) {
   text += "step time " + format(metrics.step_time) + "   MFU " + (known ? percent(metrics.mfu()) : "-") + "   " +
           with_separators(metrics.tokens_per_second()) + " tokens/s   " +
           (known ? fixed(metrics.model_flops.value() / metrics.step_time.value() / chips / 1e12, 1) : "-") + " TFLOP/s a chip\n";
-  text += bound(metrics) + "\n\n";
+  text += bound_text(metrics) + "\n\n";
 
   const auto critical = static_cast<std::size_t>(metrics.critical_rank);
   const auto like_it = simulation.ranks.size[critical];

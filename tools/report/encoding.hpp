@@ -1,0 +1,15 @@
+#pragma once
+/// How the data gets into a page and the page out of the program.
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace lockstep {
+
+/// Equal content gives equal bytes: the header carries neither a name nor a time.
+[[nodiscard]] std::string gzipped(std::string_view content);
+/// Throws InternalError for what is not gzip.
+[[nodiscard]] std::string gunzipped(std::span<const unsigned char> content);
+[[nodiscard]] std::string base64(std::string_view content);
+
+}  // namespace lockstep

@@ -1,0 +1,30 @@
+#pragma once
+/// A report: one HTML file that holds everything and loads nothing. What is in it: docs/howto/read_the_report.md.
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "tools/report/report_data.hpp"
+
+namespace lockstep {
+
+class ReportPage {
+ public:
+  ReportPage(std::string title, std::string subtitle);
+
+  /// A panel below those before. Its kind ("panel") and keys are those that web/src/main.js knows.
+  void add(ReportData::Json panel);
+  ReportData& data() { return data_; }
+
+  /// The page, or nothing where the program was built without it. Equal content gives equal bytes.
+  [[nodiscard]] std::optional<std::string> html() const;
+
+ private:
+  ReportData data_;
+  ReportData::Json document_;
+};
+
+/// Writes `folder`/report.html; gives back what to tell the user: a line if there is no page, else nothing.
+[[nodiscard]] std::string write_report(const std::filesystem::path& folder, const std::optional<std::string>& page);
+
+}  // namespace lockstep

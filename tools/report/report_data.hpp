@@ -1,0 +1,36 @@
+#pragma once
+/// What a report page shows: a JSON document and, beside it, long lists of numbers as bytes. The document names a list by
+/// its place: {"whole": [at, count]}. web/src/data.js reads this back.
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep {
+
+class ReportData {
+ public:
+  using Json = nlohmann::ordered_json;
+
+  /// Seven bits a byte, the lowest first; the top bit says that more follow.
+  [[nodiscard]] Json whole(std::span<const std::uint64_t> numbers);
+  /// IEEE doubles, the lowest byte first.
+  [[nodiscard]] Json real(std::span<const double> numbers);
+  /// What another object's packed() gave, such as one of another process; the page sees its document there.
+  [[nodiscard]] Json nested(std::string_view packed);
+
+  /// Four bytes of length (the lowest first), the document, the lists. What is not UTF-8 becomes U+FFFD.
+  [[nodiscard]] std::string packed(const Json& document) const;
+
+ private:
+  std::string bytes_;
+};
+
+/// Signed whole numbers as such without sign, small ones staying small: 0, -1, 1, -2 become 0, 1, 2, 3.
+[[nodiscard]] constexpr std::uint64_t without_sign(std::int64_t number) {
+  return (static_cast<std::uint64_t>(number) << 1) ^ static_cast<std::uint64_t>(number >> 63);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,19 @@
+#pragma once
+/// The report of one simulated step.
+#include <string>
+
+#include "sim/simulate.hpp"
+#include "tools/report/page.hpp"
+
+namespace lockstep {
+
+/// What to run to get the same again.
+struct Reproduction {
+  std::string command;   ///< as it was given
+  std::string scenario;  ///< the scenario file's text
+};
+
+/// HTML; nothing where the program was built without the page.
+[[nodiscard]] std::optional<std::string> run_report(const Scenario& scenario, const Simulation& simulation, const Reproduction& reproduction);
+
+}  // namespace lockstep

@@ -1,0 +1,55 @@
+// The data of the page: base64 of gzip of a JSON document and the columns that it points to (tools/report/report_data.hpp).
+
+function bytesOf(base64) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
+async function inflated(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** Whole numbers, seven bits a byte, the lowest first; the top bit says that more follow. */
+function wholeNumbers(bytes, at, count) {
+  const values = new Float64Array(count);
+  for (let i = 0; i < count; ++i) {
+    let byte = bytes[at++];
+    let value = byte & 127;
+    for (let factor = 128; byte > 127; factor *= 128) {
+      byte = bytes[at++];
+      value += (byte & 127) * factor;
+    }
+    values[i] = value;
+  }
+  return values;
+}
+
+/** IEEE doubles, the lowest byte first. */
+function realNumbers(bytes, at, count) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset + at, 8 * count);
+  return Float64Array.from({ length: count }, (_, i) => view.getFloat64(8 * i, true));
+}
+
+/** Puts columns where the document names them: {"whole": [at, count]} and {"real": [at, count]}. */
+function resolved(value, columns) {
+  if (value === null || typeof value !== "object") return value;
+  if (value.whole) return wholeNumbers(columns, ...value.whole);
+  if (value.real) return realNumbers(columns, ...value.real);
+  if (value.nested) return unpacked(columns.subarray(value.nested[0], value.nested[0] + value.nested[1]));
+  for (const key of Object.keys(value)) value[key] = resolved(value[key], columns);
+  return value;
+}
+
+function unpacked(bytes) {
+  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+  const document = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
+  return resolved(document, bytes.subarray(4 + length));
+}
+
+export async function decode(base64) {
+  return unpacked(await inflated(bytesOf(base64.trim())));
+}

@@ -1,0 +1,44 @@
+// Quantities as the program prints them (sim/core/quantity_format.cpp): the page and the terminal say the same.
+const up = [["", 1], ["k", 1e3], ["M", 1e6], ["G", 1e9], ["T", 1e12], ["P", 1e15], ["E", 1e18], ["Z", 1e21], ["Y", 1e24]];
+const down = [["p", 1e-12], ["n", 1e-9], ["µ", 1e-6], ["m", 1e-3], ["", 1]];
+const threeDigits = (scaled) => (scaled < 9.995 ? 2 : scaled < 99.95 ? 1 : 0);
+const twoDecimals = () => 2;
+
+function withPrefix(value, unit, steps, decimals) {
+  const magnitude = Math.abs(value);
+  const limit = 1000 - 0.5 * 10 ** -decimals(999); // what would print as 1000 moves on to the next prefix
+  const last = steps.length - 1;
+  let chosen = 0;
+  while (chosen < last && magnitude >= limit * steps[chosen][1]) ++chosen;
+  const [prefix, factor] = steps[chosen];
+  return `${value < 0 ? "-" : ""}${(magnitude / factor).toFixed(decimals(magnitude / factor))} ${prefix}${unit}`;
+}
+
+const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+
+const by_unit = {
+  s: (value) => (value === 0 ? "0.00 s" : withPrefix(value, "s", down, twoDecimals)),
+  ns: (value) => by_unit.s(value * 1e-9),
+  B: (value) => (Math.abs(value) < 1000 ? `${Math.round(value)} B` : withPrefix(value, "B", up, threeDigits)),
+  "B/s": (value) => withPrefix(value, "B/s", up, threeDigits),
+  FLOP: (value) => withPrefix(value, "FLOP", up, threeDigits),
+  "FLOP/s": (value) => withPrefix(value, "FLOP/s", up, threeDigits),
+  share: (value) => `${(100 * value).toFixed(1)} %`,
+  count: (value) => whole.format(value),
+  number: (value) => String(Number(value.toPrecision(4))),
+};
+
+/** Text of a value of a unit; text stays as it is, nothing is a dash. */
+export function format(value, unit) {
+  if (value === null || value === undefined) return "–";
+  if (typeof value !== "number") return String(value);
+  return (by_unit[unit] ?? by_unit.number)(value);
+}
+
+const names = { s: 1, ms: 1e-3, "µs": 1e-6, ns: 1e-9 };
+
+/** Factor and unit that fit a time axis of this length in seconds. */
+export function timeUnit(seconds) {
+  const unit = Object.keys(names).find((name) => seconds >= names[name]) ?? "ns";
+  return { unit, factor: 1 / names[unit] };
+}

@@ -1,0 +1,55 @@
+// The page: a heading and the panels that the data holds, in its order.
+import { decode } from "./data.js";
+import { element, fill } from "./dom.js";
+import { figures } from "./panels/figures.js";
+import { table } from "./panels/table.js";
+import { text } from "./panels/text.js";
+import { timeline } from "./timeline/view.js";
+
+const panels = { figures, table, text, timeline };
+
+const theme_listeners = [];
+/** Calls back now and whenever the colours of the page change. */
+const onTheme = (listener) => {
+  theme_listeners.push(listener);
+  listener();
+};
+const themeChanged = () => theme_listeners.forEach((listener) => listener());
+
+function themeButton() {
+  const dark = () => (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const button = element("button", { class: "theme", onclick: () => {
+    document.documentElement.dataset.theme = dark() ? "light" : "dark";
+    themeChanged();
+  } }, "light / dark");
+  return button;
+}
+
+function section(panel) {
+  const body = panels[panel.panel](panel, onTheme);
+  return element("section", { class: `panel ${panel.panel}${panel.wide ? " wide" : ""}`, "aria-label": panel.title },
+    panel.title && element("h2", {}, panel.title),
+    panel.note && element("p", { class: "note" }, panel.note), body);
+}
+
+async function show() {
+  const page = document.getElementById("page");
+  try {
+    const data = await decode(document.getElementById("data").textContent);
+    document.title = `${data.title} – Lockstep`;
+    const main = element("main", {});
+    fill(page,
+      element("header", {},
+        element("div", {}, element("h1", {}, data.title), element("p", { class: "subtitle" }, data.subtitle)), themeButton()),
+      main,
+      element("footer", {}, data.footer));
+    for (const panel of data.panels) main.append(section(panel));
+    page.dataset.ready = "true";
+  } catch (error) {
+    fill(page, element("p", { class: "failure" }, `This report cannot be shown: ${error.message}`));
+    throw error;
+  }
+}
+
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themeChanged);
+show();

@@ -1,0 +1,13 @@
+// Headline numbers; each is a <data> element that also holds the exact value.
+import { element } from "../dom.js";
+import { format } from "../format.js";
+
+export function figures({ figures: list, verdict }) {
+  return element("div", {},
+    verdict && element("p", { class: "verdict" }, verdict),
+    element("div", { class: "figures" }, list.map(({ label, value, unit, note, state }) =>
+      element("div", { class: `figure ${state ?? ""}` },
+        element("div", { class: "label" }, label),
+        element("data", { value: value ?? "" }, format(value, unit)),
+        note && element("div", { class: "small" }, note)))));
+}

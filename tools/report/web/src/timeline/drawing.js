@@ -1,0 +1,284 @@
+// The timeline on a canvas: axis, lanes, labels, what is selected.
+import { timeUnit } from "../format.js";
+import { paintRow } from "./raster.js";
+import { runsOf } from "./model.js";
+import { ticks } from "./window.js";
+
+export const gutter = 168, axis_height = 22;
+const gap_between_groups = 7, gap_between_runs = 14;
+const font = (size, weight = "") => `${weight} ${size}px system-ui, sans-serif`;
+
+/** Where each lane lies; `roomy` gives every lane room for text. */
+export function layOut(model, roomy) {
+  let y = axis_height + 4;
+  let group = null;
+  const rows = [];
+  for (const lane of model.lanes) {
+    if (group && lane.group !== group) y += lane.run !== group.run ? gap_between_runs : gap_between_groups;
+    group = lane.group;
+    const height = lane.computes ? (roomy ? 22 : 17) : roomy ? 16 : lane.name.includes(">") ? 3 : 5;
+    rows.push({ lane, y, height });
+    y += height + (roomy || lane.computes ? 1 : 0);
+  }
+  return { rows, height: y + 6 };
+}
+
+/** What a stretch of compute is called when its operations are too narrow to be named: layers, then passes of microbatches. */
+function labelRuns(lane) {
+  const { operations } = lane.run;
+  const { block, pass, microbatch } = operations.data;
+  const several = microbatch.some((number) => number > 0);
+  const number = (op) => (several ? (operations.pass(op) === "update" ? "" : String(microbatch[op])) : operations.pass(op));
+  return [
+    { runs: runsOf(lane, (op) => block[op] * 1e7 + pass[op] * 1e6 + microbatch[op]), text: (op) => operations.word("block", op) },
+    { runs: runsOf(lane, (op) => pass[op] * 1e6 + microbatch[op]), text: number },
+  ];
+}
+
+export class Drawing {
+  constructor(canvas, model) {
+    this.canvas = canvas;
+    this.model = model;
+    this.context = canvas.getContext("2d");
+    this.raster = document.createElement("canvas");
+  }
+
+  /** state: {window, layout, palette, theme, found, selected, hovered, critical} */
+  draw(state) {
+    this.state = state;
+    const { canvas, context } = this;
+    const ratio = devicePixelRatio || 1;
+    this.width = canvas.clientWidth;
+    this.height = state.layout.height;
+    const wide = Math.round(this.width * ratio), high = Math.round(this.height * ratio);
+    if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    this.axis();
+    this.lanes(ratio);
+    this.names();
+    context.save();
+    context.beginPath();
+    context.rect(gutter, 0, this.width - gutter, this.height);
+    context.clip();
+    this.labels();
+    if (state.critical) this.criticalPath();
+    if (state.selected) this.selection();
+    if (state.hovered) this.outline(state.hovered, 1);
+    context.restore();
+  }
+
+  get plotWidth() { return Math.max(50, this.width - gutter); }
+  x(time) { const { window } = this.state; return gutter + ((time - window.from) / window.length) * this.plotWidth; }
+  timeAt(x) { const { window } = this.state; return window.from + ((x - gutter) / this.plotWidth) * window.length; }
+  rowAt(y) { return this.state.layout.rows.find((row) => y >= row.y && y <= row.y + row.height); }
+
+  axis() {
+    const { context, state } = this;
+    const { unit, factor } = timeUnit(state.window.length * 1e-9);
+    const marks = ticks(state.window.from, state.window.to, Math.max(3, this.plotWidth / 130));
+    const step = (marks[1] ?? marks[0]) - marks[0] || 1;
+    const decimals = Math.max(0, Math.min(6, -Math.floor(Math.log10(step * 1e-9 * factor) + 1e-9)));
+    context.font = font(11);
+    context.textBaseline = "middle";
+    context.textAlign = "center";
+    for (const time of marks) {
+      const x = this.x(time);
+      context.fillStyle = state.theme.line;
+      context.fillRect(Math.round(x), axis_height - 4, 1, this.height);
+      context.fillStyle = state.theme.quiet;
+      const text = `${(time * 1e-9 * factor).toFixed(decimals)} ${unit}`;
+      const half = context.measureText(text).width / 2;
+      context.fillText(text, Math.min(Math.max(x, gutter + half), this.width - half), 9);
+    }
+  }
+
+  lanes(ratio) {
+    const { context, raster, state } = this;
+    const width = Math.round(this.plotWidth * ratio);
+    const { rows } = state.layout;
+    if (raster.width !== width || raster.height !== rows.length) {
+      [raster.width, raster.height] = [width, rows.length];
+      this.image = raster.getContext("2d").createImageData(width, rows.length);
+      this.pixels = new Uint32Array(this.image.data.buffer);
+    }
+    rows.forEach(({ lane }, row) => {
+      const { op } = lane;
+      const { colour, faded } = state.palette.runs[lane.run.number];
+      const { found } = state;
+      const paint = found ? (i) => (found.matches(lane.run, op[i]) ? colour[op[i]] : faded[op[i]]) : (i) => colour[op[i]];
+      paintRow(this.pixels, row * width, width, lane, paint, state.theme.lane, state.window.from, state.window.to);
+    });
+    raster.getContext("2d").putImageData(this.image, 0, 0);
+    context.imageSmoothingEnabled = false;
+    rows.forEach(({ y, height }, row) => context.drawImage(raster, 0, row, width, 1, gutter, y, this.plotWidth, height));
+  }
+
+  names() {
+    const { context, state } = this;
+    context.textBaseline = "middle";
+    let group = null, below = 0;
+    for (const { lane, y, height } of state.layout.rows) {
+      const room = height >= 14;
+      if (lane.group !== group) {
+        group = lane.group;
+        below = y + height + 8;
+        this.name(group.name, y + height / 2, font(11.5, "600"), state.theme.text, "left", gutter - 66);
+        this.name(group.note, below, font(10.5), state.theme.quiet, "left", room && state.roomy ? gutter - 66 : gutter - 8);
+      }
+      if (room) this.name(lane.name, y + height / 2, font(11), state.theme.quiet, "right", 60);
+    }
+  }
+
+  name(text, y, face, colour, side, room) {
+    const { context } = this;
+    context.font = face;
+    context.fillStyle = colour;
+    context.textAlign = side;
+    context.fillText(clipped(context, text ?? "", room), side === "left" ? 2 : gutter - 6, y);
+  }
+
+  labels() {
+    for (const row of this.state.layout.rows) {
+      if (row.height < 12) continue;
+      const { lane } = row;
+      const { operations } = lane.run;
+      const named = this.labelSpans(row, lane.start, lane.end, (i) => operations.short(lane.op[i]), (i) => lane.op[i], null);
+      if (!lane.computes) continue;
+      lane.labels ??= labelRuns(lane);
+      let taken = named;
+      for (const { runs, text } of lane.labels) taken = this.labelRunsOf(row, runs, text, taken);
+    }
+  }
+
+  /** Names the spans wide enough; gives back the stretches that now hold text. */
+  labelSpans(row, start, end, text, op) {
+    const { window } = this.state;
+    const taken = [];
+    if ((window.length / this.plotWidth) * 26 > window.end) return taken;
+    for (let i = lowerBound(end, window.from); i < start.length && start[i] < window.to; ++i) {
+      const left = Math.max(this.x(start[i]), gutter), right = Math.min(this.x(end[i]), this.width);
+      if (right - left < 26) continue;
+      if (this.text(row, left, right, text(i), op(i), true)) taken.push([left, right]);
+    }
+    return taken;
+  }
+
+  labelRunsOf(row, runs, text, taken) {
+    const { window } = this.state;
+    const mine = [];
+    for (const [start, end, first] of runs) {
+      if (end <= window.from || start >= window.to) continue;
+      const left = Math.max(this.x(start), gutter), right = Math.min(this.x(end), this.width);
+      if (right - left < 9 || taken.some(([a, b]) => a < right && b > left)) continue;
+      const op = row.lane.op[first];
+      if (this.text(row, left, right, text(op), op, false)) mine.push([left, right]);
+    }
+    return [...taken, ...mine];
+  }
+
+  text({ lane, y, height }, left, right, words, op, may_clip) {
+    const { context, state } = this;
+    if (!words) return false;
+    context.font = font(may_clip ? 11 : right - left < 18 ? 8.5 : 10.5);
+    const room = right - left - (may_clip ? 4 : 1);
+    const shown = may_clip ? clipped(context, words, room) : context.measureText(words).width <= room ? words : "";
+    if (!shown || (may_clip && shown.length < Math.min(words.length, 4))) return false;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    const faded = state.found && !state.found.matches(lane.run, op);
+    context.fillStyle = faded ? state.theme.quiet : state.palette.runs[lane.run.number].dark_text[op] ? "#10151c" : "#ffffff";
+    context.fillText(shown, (left + right) / 2, y + height / 2 + 0.5);
+    return true;
+  }
+
+  box([lane, index]) {
+    const row = this.state.layout.rows.find((candidate) => candidate.lane === lane);
+    const left = this.x(lane.start[index]);
+    return { left, right: Math.max(this.x(lane.end[index]), left + 1), y: row.y, height: row.height };
+  }
+
+  outline(span, width) {
+    const { left, right, y, height } = this.box(span);
+    this.context.strokeStyle = this.state.theme.text;
+    this.context.lineWidth = width;
+    this.context.strokeRect(left - 0.5, y - 0.5, right - left + 1, height + 1);
+  }
+
+  arrow(from, to, colour, dashed) {
+    const { context } = this;
+    const a = this.box(from), b = this.box(to);
+    const x0 = a.right, y0 = a.y + a.height / 2, x1 = b.left, y1 = b.y + b.height / 2;
+    const bend = Math.min(40, Math.abs(x1 - x0) / 2 + 8);
+    context.strokeStyle = context.fillStyle = colour;
+    context.lineWidth = 1.4;
+    context.setLineDash(dashed ? [4, 3] : []);
+    context.beginPath();
+    context.moveTo(x0, y0);
+    context.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
+    context.stroke();
+    context.setLineDash([]);
+    context.beginPath();
+    context.moveTo(x1 + 1, y1);
+    context.lineTo(x1 - 5, y1 - 3.5);
+    context.lineTo(x1 - 5, y1 + 3.5);
+    context.fill();
+  }
+
+  selection() {
+    const { selected, theme } = this.state;
+    const [lane, index] = selected;
+    const { group, run } = lane;
+    const op = lane.op[index];
+    for (const before of run.operations.before(op)) {
+      const place = this.model.find(group, before);
+      if (place) this.arrow(place, selected, before === lane.because_op[index] ? theme.accent : theme.quiet, before !== lane.because_op[index]);
+    }
+    for (const after of run.operations.after(op)) {
+      const place = this.model.find(group, after);
+      if (place) this.arrow(selected, place, theme.quiet, true);
+    }
+    for (const other of group.lanes) {
+      if (other !== lane) continue;
+      this.outline(selected, 2);
+    }
+  }
+
+  /** Spans of the chain that sets the step time, underlined, joined where it changes lanes. */
+  criticalPath() {
+    const { context, state } = this;
+    context.strokeStyle = state.theme.critical;
+    context.lineWidth = 2;
+    for (const run of this.model.runs) {
+      let last = null;
+      context.beginPath();
+      for (const [lane, index] of run.path ?? []) {
+        const { left, right, y, height } = this.box([lane, index]);
+        const line = y + height - 1;
+        if (last && last.line !== line) { context.moveTo(last.right, last.line); context.lineTo(left, line); }
+        context.moveTo(left, line);
+        context.lineTo(right, line);
+        last = { right, line };
+      }
+      context.stroke();
+    }
+  }
+}
+
+function lowerBound(ends, time) {
+  let low = 0, high = ends.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ends[middle] > time) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** The words, or as much of them as there is room for. */
+function clipped(context, words, room) {
+  const wide = context.measureText(words).width;
+  if (wide <= room) return words;
+  const count = Math.floor((words.length * room) / wide) - 1;
+  return count >= 2 ? `${words.slice(0, count)}…` : "";
+}

@@ -1,0 +1,111 @@
+// Runs as lanes of spans that do not overlap, in order of time (tools/report/timeline_data.cpp writes them).
+
+/** Undoes the folding of signed whole numbers: 0, -1, 1, -2 came as 0, 1, 2, 3. */
+const signed = (value) => (value % 2 ? -(value + 1) / 2 : value / 2);
+
+function laneOf(run, group, data, place) {
+  const count = data.gap.length;
+  const lane = {
+    run, group, name: data.name, computes: data.computes, first: place === 0,
+    start: new Float64Array(count), end: new Float64Array(count), op: new Uint32Array(count),
+    because: data.because, because_op: new Int32Array(count), because_rank: data.because_rank,
+  };
+  for (let i = 0, time = 0, op = 0; i < count; ++i) {
+    lane.start[i] = time += data.gap[i];
+    lane.end[i] = time += data.length[i];
+    lane.op[i] = op += signed(data.op[i]);
+    lane.because_op[i] = data.because[i] ? op - signed(data.because_op[i]) : -1;
+  }
+  return lane;
+}
+
+/** What all operations of a run say about themselves, by number. */
+class Operations {
+  constructor(data, words) {
+    this.data = data;
+    this.words = words;
+    this.first_before = new Uint32Array(data.name.length + 1);
+    for (let i = 0; i < data.name.length; ++i) this.first_before[i + 1] = this.first_before[i] + data.befores[i];
+  }
+  word(key, op) { return this.words[this.data[key][op]]; }
+  short(op) { return this.word("name", op); }
+  name(op) { return `${this.word("block", op)} | ${this.word("name", op)}`; }
+  pass(op) { return this.word("pass", op); }
+  microbatch(op) { return this.data.microbatch[op]; }
+  computes(op) { return this.data.axes[op] === 0; }
+  *before(op) {
+    for (let i = this.first_before[op]; i < this.first_before[op + 1]; ++i) yield op - this.data.before[i];
+  }
+  after(op) {
+    if (!this.followers) {
+      this.followers = new Map();
+      for (let later = 0; later < this.data.name.length; ++later) {
+        for (const before of this.before(later)) this.followers.set(before, [...(this.followers.get(before) ?? []), later]);
+      }
+    }
+    return this.followers.get(op) ?? [];
+  }
+}
+
+export class Model {
+  constructor(runs) {
+    this.runs = runs.map((data, number) => {
+      const run = { number, name: data.name, end: data.end_ns, operations: new Operations(data.ops, data.words), groups: [], critical: data.critical };
+      for (const group_data of data.groups) {
+        const group = { run, name: group_data.name, note: group_data.note, number: run.groups.length };
+        group.lanes = group_data.lanes.map((lane, place) => laneOf(run, group, lane, place));
+        run.groups.push(group);
+      }
+      return run;
+    });
+    this.lanes = this.runs.flatMap((run) => run.groups.flatMap((group) => group.lanes));
+    this.end = Math.max(...this.runs.map((run) => run.end));
+    this.spans = this.lanes.reduce((sum, lane) => sum + lane.start.length, 0);
+  }
+
+  /** The span of an operation in a group: [lane, index], the lane of a compute first; undefined if it is not there. */
+  find(group, op) {
+    group.places ??= placesOf(group);
+    return group.places.get(op);
+  }
+}
+
+function placesOf(group) {
+  const places = new Map();
+  for (const lane of group.lanes) lane.op.forEach((op, index) => places.has(op) || places.set(op, [lane, index]));
+  return places;
+}
+
+/** Index of the first span of a lane that ends after a time. */
+export function firstEndingAfter(lane, time) {
+  let low = 0, high = lane.end.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (lane.end[middle] > time) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** Index of the span of a lane at a time, or the nearest within `slack`; -1 if there is none. */
+export function spanAt(lane, time, slack) {
+  const index = firstEndingAfter(lane, time);
+  const gap_before = index > 0 ? time - lane.end[index - 1] : Infinity;
+  const gap_after = index < lane.start.length ? Math.max(0, lane.start[index] - time) : Infinity;
+  if (Math.min(gap_before, gap_after) > slack) return -1;
+  return gap_after <= gap_before ? index : index - 1;
+}
+
+/** Runs of neighbouring spans with one key: [start, end, index of the first]. A pause longer than the run so far ends it. */
+export function runsOf(lane, keyOf) {
+  const runs = [];
+  let key = null;
+  for (let i = 0; i < lane.start.length; ++i) {
+    const mine = keyOf(lane.op[i]);
+    const last = runs[runs.length - 1];
+    if (last && mine === key && lane.start[i] - last[1] <= last[1] - last[0]) last[1] = lane.end[i];
+    else runs.push([lane.start[i], lane.end[i], i]);
+    key = mine;
+  }
+  return runs;
+}

@@ -1,0 +1,245 @@
+// The timeline panel: drawing and details put together, moved by wheel, drag, buttons, keys and search.
+import { element, fill } from "../dom.js";
+import { format } from "../format.js";
+import { packed } from "../colours.js";
+import { details, facts } from "./details.js";
+import { Drawing, gutter, layOut } from "./drawing.js";
+import { Model, spanAt } from "./model.js";
+import { modes, palette } from "./palette.js";
+import { search } from "./search.js";
+import { TimeWindow } from "./window.js";
+
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+class TimelineView {
+  constructor(data) {
+    this.model = new Model(data.runs);
+    for (const run of this.model.runs) run.path = pathOf(run);
+    this.has_path = this.model.runs.some((run) => run.path);
+    this.window = new TimeWindow(this.model.end);
+    this.mode = "pass";
+    this.roomy = this.model.lanes.length <= 16;
+    this.hit = -1;
+    this.build();
+    this.drawing = new Drawing(this.canvas, this.model);
+    this.listen();
+  }
+
+  // ---- the elements ----
+
+  build() {
+    const button = (text, title, onclick) => element("button", { title, "aria-label": title, onclick }, text);
+    this.canvas = element("canvas", {
+      class: "timeline", tabindex: "0", role: "application",
+      "aria-label": "Timeline. Arrows or w a s d zoom and move, 0 shows all, [ and ] step through a lane, Escape clears.",
+    });
+    this.where = element("output", { class: "where", "aria-live": "polite" });
+    this.find = element("input", { type: "search", placeholder: "search: attention, layer 3, AllGather …", "aria-label": "search operations by name" });
+    this.found_text = element("output", { class: "found", "aria-live": "polite" });
+    this.legend = element("ul", { class: "legend" });
+    this.selected_panel = element("div", { class: "details", "aria-live": "polite" }, element("p", { class: "quiet" }, "Click a span to see its shapes, bytes, dependencies, and why it started when it did."));
+    this.tip = element("div", { class: "tip", role: "tooltip", hidden: true });
+    this.frame = element("div", { class: "timeline-frame" }, this.canvas);
+    const mode = element("select", { "aria-label": "colours", onchange: () => { this.mode = mode.value; this.recolour(); } },
+      Object.entries(modes).map(([value, text]) => element("option", { value }, `colour by ${text}`)));
+    const check = (text, checked, change) => {
+      const box = element("input", { type: "checkbox", checked, onchange: () => change(box.checked) });
+      return element("label", {}, box, ` ${text}`);
+    };
+    this.root = element("div", { class: "timeline-panel" },
+      element("div", { class: "controls" },
+        button("+", "zoom in (w)", () => this.move(() => this.window.zoom(0.5))),
+        button("−", "zoom out (s)", () => this.move(() => this.window.zoom(2))),
+        button("◀", "earlier (a)", () => this.move(() => this.window.pan(-0.25))),
+        button("▶", "later (d)", () => this.move(() => this.window.pan(0.25))),
+        button("all", "show all (0)", () => this.move(() => this.window.all())),
+        this.where, this.find,
+        button("↑", "previous hit", () => this.step(-1)), button("↓", "next hit", () => this.step(1)),
+        this.found_text, mode,
+        check("tall lanes", this.roomy, (on) => { this.roomy = on; this.relay(); }),
+        this.has_path ? check("critical path", true, (on) => { this.critical = on; this.redraw(); }) : null),
+      this.legend, this.frame, this.selected_panel, this.tip);
+    this.critical = this.has_path;
+  }
+
+  // ---- drawing ----
+
+  /** Reads the theme's colours; after a change of theme. */
+  recolour() {
+    this.theme = { text: css("--text"), quiet: css("--quiet"), line: css("--line"), accent: css("--accent"), critical: css("--critical"), lane: packed(css("--lane")) };
+    this.palette = palette(this.model, this.mode, this.theme.lane);
+    fill(this.legend, this.palette.legend.map(([name, colour]) => element("li", {}, element("span", { class: "swatch", style: { background: colour } }), name)));
+    this.redraw();
+  }
+
+  relay() {
+    this.layout = layOut(this.model, this.roomy);
+    this.canvas.style.height = `${this.layout.height}px`;
+    this.redraw();
+  }
+
+  redraw() {
+    this.pending ??= requestAnimationFrame(() => {
+      this.pending = undefined;
+      this.drawNow();
+    });
+  }
+
+  drawNow() {
+    if (!this.palette || this.canvas.clientWidth === 0) return;
+    const { window, layout, palette, theme, found, selected, hovered, critical, roomy } = this;
+    this.drawing.draw({ window, layout, palette, theme, found, selected, hovered, critical, roomy });
+    const text = window.whole ? `all ${format(window.end, "ns")}` : `${format(window.from, "ns")} – ${format(window.to, "ns")}`;
+    if (this.where.textContent !== text) this.where.textContent = text;
+  }
+
+  move(change) {
+    change();
+    this.hide();
+    this.redraw();
+  }
+
+  // ---- choosing ----
+
+  select(span, show = true) {
+    this.selected = span;
+    if (span && show) this.window.show(span[0].start[span[1]], span[0].end[span[1]]);
+    if (span) fill(this.selected_panel, details(this.model, span, (other) => this.select(other)));
+    else fill(this.selected_panel);
+    this.redraw();
+  }
+
+  look() {
+    this.found = search(this.model, this.find.value);
+    this.hit = -1;
+    this.found_text.textContent = this.found ? `${format(this.found.hits.length, "count")} found` : "";
+    this.redraw();
+  }
+
+  step(by) {
+    const hits = this.found?.hits;
+    if (!hits?.length) return;
+    this.hit = this.hit < 0 ? (by > 0 ? 0 : hits.length - 1) : (this.hit + by + hits.length) % hits.length;
+    this.found_text.textContent = `${format(this.hit + 1, "count")} of ${format(hits.length, "count")}`;
+    this.select(hits[this.hit]);
+  }
+
+  stepInLane(by) {
+    const [lane, index] = this.selected ?? [this.model.lanes[0], -by];
+    const next = index + by;
+    if (next >= 0 && next < lane.start.length) this.select([lane, next]);
+  }
+
+  spanUnder(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const x = event.clientX - box.left, y = event.clientY - box.top;
+    const row = this.drawing.rowAt(y);
+    if (!row || x < gutter) return null;
+    const index = spanAt(row.lane, this.drawing.timeAt(x), (3 * this.window.length) / this.drawing.plotWidth);
+    return index < 0 ? null : [row.lane, index];
+  }
+
+  hover(event) {
+    const span = this.spanUnder(event);
+    this.hovered = span;
+    this.redraw();
+    if (!span) return this.hide();
+    const [lane, index] = span;
+    fill(this.tip, element("b", {}, lane.run.operations.name(lane.op[index])), facts(this.model, span).slice(0, 6).map(([label, text]) => element("div", {}, `${label}: ${text}`)));
+    this.tip.hidden = false;
+    const wide = this.tip.offsetWidth, high = this.tip.offsetHeight;
+    this.tip.style.left = `${Math.min(event.clientX + 14, innerWidth - wide - 8)}px`;
+    this.tip.style.top = `${event.clientY + 18 + high > innerHeight ? event.clientY - high - 12 : event.clientY + 18}px`;
+  }
+
+  hide() {
+    this.tip.hidden = true;
+    this.hovered = null;
+  }
+
+  // ---- what moves it ----
+
+  listen() {
+    const { canvas } = this;
+    canvas.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+      this.move(() => {
+        if (Math.abs(sideways) > Math.abs(event.deltaY) || event.shiftKey) this.window.pan(sideways / 1200);
+        else this.window.zoom(Math.exp(event.deltaY * 0.0018), this.drawing.timeAt(event.clientX - canvas.getBoundingClientRect().left));
+      });
+    }, { passive: false });
+    canvas.addEventListener("pointerdown", (event) => this.press(event));
+    canvas.addEventListener("pointermove", (event) => (this.drag ? this.pull(event) : this.hover(event)));
+    canvas.addEventListener("pointerup", (event) => this.release(event));
+    canvas.addEventListener("pointerleave", () => { this.hide(); this.redraw(); });
+    canvas.addEventListener("dblclick", (event) => {
+      const span = this.spanUnder(event);
+      if (span) this.move(() => this.window.set(span[0].start[span[1]], span[0].end[span[1]]));
+    });
+    canvas.addEventListener("keydown", (event) => this.key(event));
+    this.find.addEventListener("input", () => this.look());
+    this.find.addEventListener("keydown", (event) => event.key === "Enter" && this.step(event.shiftKey ? -1 : 1));
+    new ResizeObserver(() => this.redraw()).observe(canvas);
+  }
+
+  press(event) {
+    this.canvas.setPointerCapture(event.pointerId);
+    this.drag = { x: event.clientX, y: event.clientY, from: this.window.from, to: this.window.to, top: this.frame.scrollTop, moved: false };
+    this.hide();
+  }
+
+  pull(event) {
+    const { drag } = this;
+    const right = event.clientX - drag.x, down = event.clientY - drag.y;
+    if (!drag.moved && Math.hypot(right, down) < 4) return;
+    drag.moved = true;
+    const share = -right / this.drawing.plotWidth;
+    const length = drag.to - drag.from;
+    this.frame.scrollTop = drag.top - down;
+    this.move(() => this.window.set(drag.from + share * length, drag.to + share * length));
+  }
+
+  release(event) {
+    const moved = this.drag?.moved;
+    this.drag = null;
+    if (!moved) this.select(this.spanUnder(event), false);
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const moves = {
+      w: () => this.window.zoom(0.7), ArrowUp: () => this.window.zoom(0.7), "+": () => this.window.zoom(0.7),
+      s: () => this.window.zoom(1 / 0.7), ArrowDown: () => this.window.zoom(1 / 0.7), "-": () => this.window.zoom(1 / 0.7),
+      a: () => this.window.pan(-0.15), ArrowLeft: () => this.window.pan(-0.15),
+      d: () => this.window.pan(0.15), ArrowRight: () => this.window.pan(0.15),
+      0: () => this.window.all(), Home: () => this.window.all(),
+      "[": () => this.stepInLane(-1), "]": () => this.stepInLane(1),
+      Escape: () => this.select(null),
+      "/": () => this.find.focus(),
+    };
+    const act = moves[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!act) return;
+    event.preventDefault();
+    this.move(act);
+  }
+}
+
+/** The critical path as spans: [[lane, index]] in order of time; nothing where the data has none. */
+function pathOf(run) {
+  if (!run.critical) return undefined;
+  const path = [];
+  for (let i = 0; i < run.critical.group.length; ++i) {
+    const group = run.groups[run.critical.group[i]];
+    const lane = group?.lanes[run.critical.lane[i]];
+    if (lane) path.push([lane, run.critical.span[i]]);
+  }
+  return path;
+}
+
+export function timeline(data, onTheme) {
+  const view = new TimelineView(data);
+  view.relay();
+  onTheme(() => view.recolour());
+  return view.root;
+}

@@ -1,0 +1,39 @@
+// The part of the time axis on the screen.
+export class TimeWindow {
+  constructor(end) {
+    this.end = end;
+    this.from = 0;
+    this.to = end;
+  }
+  get length() { return this.to - this.from; }
+  get whole() { return this.from === 0 && this.to === this.end; }
+  set(from, to) {
+    const length = Math.min(Math.max(to - from, 20), this.end); // at least 20 ns
+    this.from = Math.min(Math.max(from, 0), this.end - length);
+    this.to = this.from + length;
+  }
+  /** The time `at` stays where it is. */
+  zoom(factor, at = (this.from + this.to) / 2) {
+    const length = Math.min(this.length * factor, this.end);
+    const from = at - (at - this.from) * (length / this.length);
+    this.set(from, from + length);
+  }
+  /** By a share of the window. */
+  pan(share) { this.set(this.from + share * this.length, this.to + share * this.length); }
+  all() { this.set(0, this.end); }
+  /** Makes [start, end] easy to see. */
+  show(start, end) {
+    const margin = Math.max((end - start) * 3, this.length * 0.02);
+    if (start < this.from || end > this.to || end - start > this.length || end - start < this.length / 400) this.set(start - margin, end + margin);
+  }
+}
+
+/** Round times for ticks, about `wanted` of them. */
+export function ticks(from, to, wanted) {
+  const raw = (to - from) / wanted;
+  const decade = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((factor) => factor * decade).find((candidate) => candidate >= raw);
+  const result = [];
+  for (let i = Math.ceil(from / step); i * step <= to; ++i) result.push(i * step);
+  return result;
+}
