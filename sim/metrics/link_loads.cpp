@@ -74,4 +74,25 @@ std::vector<LinkLoad> link_loads(const Program& program, std::span<const PhaseSp
   return loads;
 }
 
+std::map<std::int32_t, std::vector<double>> link_use_over_time(const Program& program, std::span<const PhaseSpan> phases, const LinkClasses& members,
+                                                               Interval window, int bins) {
+  const double wide = (window.end - window.start).value() / bins;
+  std::map<std::int32_t, std::vector<double>> used;
+  std::vector<double> scratch(program.links.size(), 0.0);
+  for (const auto& span : phases) {
+    const double from = (span.flows.start - window.start).value(), to = (span.flows.end - window.start).value();
+    if (to <= from) continue;
+    bytes_by_link(program, span, scratch, [&](std::int32_t link, double bytes) {
+      auto& mine = used.try_emplace(members.representative[at(link)], static_cast<std::size_t>(bins), 0.0).first->second;
+      const double share = bytes / (to - from) / program.links[at(link)].value() / wide;  // of a bin, per second in it
+      const int last = std::min(static_cast<int>(to / wide), bins - 1);
+      for (int bin = std::min(static_cast<int>(from / wide), bins - 1); bin <= last; ++bin) {
+        const double seconds = std::min(to, (bin + 1) * wide) - std::max(from, bin * wide);
+        mine[static_cast<std::size_t>(bin)] += share * std::max(seconds, 0.0);
+      }
+    });
+  }
+  return used;
+}
+
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 #pragma once
 /// What the links of a cluster carried.
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -22,5 +23,9 @@ struct LinkLoad {
 
 /// Links that carried anything in the given phases, the most used first, equals by number. `phases` must lie in `window`.
 [[nodiscard]] std::vector<LinkLoad> link_loads(const Program& program, std::span<const PhaseSpan> phases, const LinkClasses& members, Interval window);
+
+/// By representative link (`LinkLoad::link`): the mean share of its bandwidth in use in each of `bins` equal parts of the window.
+[[nodiscard]] std::map<std::int32_t, std::vector<double>> link_use_over_time(const Program& program, std::span<const PhaseSpan> phases, const LinkClasses& members,
+                                                                             Interval window, int bins);
 
 }  // namespace lockstep

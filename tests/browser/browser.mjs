@@ -115,6 +115,6 @@ export class Browser {
     const ended = new Promise((resolve) => this.process.on("exit", resolve));
     this.process.kill();
     await ended;
-    rmSync(this.profile, { recursive: true, force: true, maxRetries: 5 });
+    rmSync(this.profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }

@@ -9,6 +9,7 @@
 
 namespace lockstep {
 
+[[nodiscard]] std::string link_kind_name(LinkKind kind);
 /// The busiest of them, at most `rows`; links that read the same share one.
 [[nodiscard]] std::string link_load_table(const Cluster& cluster, std::span<const LinkLoad> loads, std::size_t rows);
 [[nodiscard]] nlohmann::ordered_json link_load_json(const Cluster& cluster, std::span<const LinkLoad> loads);

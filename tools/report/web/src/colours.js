@@ -6,6 +6,7 @@ const fixed = {
   backward: "#23569b",
   update: "#7f8792",
   idle: "#b4b9c2",
+  hidden: "#c3c8d0",
   fill: "#c9ccd3",
   drain: "#a9aeb8",
   dependency: "#8b6fb8",
@@ -29,6 +30,8 @@ export class Colours {
     return axes[place % axes.length];
   }
 }
+
+export const page_colours = new Colours();
 
 /** Distinct hues for numbers (microbatches, blocks), neighbours far apart. */
 export function hue(number) {

@@ -14,6 +14,10 @@ export function element(tag, attributes = {}, ...children) {
   return node;
 }
 
+export function swatch(colour) {
+  return element("span", { class: "swatch", style: { background: colour } });
+}
+
 /** Replaces what a node holds. */
 export function fill(node, ...children) {
   node.replaceChildren();

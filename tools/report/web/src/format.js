@@ -42,3 +42,9 @@ export function timeUnit(seconds) {
   const unit = Object.keys(names).find((name) => seconds >= names[name]) ?? "ns";
   return { unit, factor: 1 / names[unit] };
 }
+
+/** Factor and unit that fit a scale up to so many bytes. */
+export function byteUnit(bytes) {
+  const [prefix, size] = up.findLast(([, factor]) => bytes >= factor) ?? up[0];
+  return { unit: `${prefix}B`, factor: 1 / size };
+}

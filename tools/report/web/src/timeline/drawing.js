@@ -1,7 +1,7 @@
 // The timeline on a canvas: axis, lanes, labels, what is selected.
 import { timeUnit } from "../format.js";
 import { paintRow } from "./raster.js";
-import { runsOf } from "./model.js";
+import { firstEndingAfter, runsOf } from "./model.js";
 import { ticks } from "./window.js";
 
 export const gutter = 168, axis_height = 22;
@@ -13,10 +13,11 @@ export function layOut(model, roomy) {
   let y = axis_height + 4;
   let group = null;
   const rows = [];
+  const taller = roomy ? Math.min(2, Math.max(1, 10 / model.lanes.length)) : 1; // few lanes fill the screen
   for (const lane of model.lanes) {
     if (group && lane.group !== group) y += lane.run !== group.run ? gap_between_runs : gap_between_groups;
     group = lane.group;
-    const height = lane.computes ? (roomy ? 22 : 17) : roomy ? 16 : lane.name.includes(">") ? 3 : 5;
+    const height = lane.computes ? (roomy ? 22 * taller : 17) : roomy ? 16 * taller : lane.name.includes(">") ? 3 : 5;
     rows.push({ lane, y, height });
     y += height + (roomy || lane.computes ? 1 : 0);
   }
@@ -123,10 +124,10 @@ export class Drawing {
       if (lane.group !== group) {
         group = lane.group;
         below = y + height + 8;
-        this.name(group.name, y + height / 2, font(11.5, "600"), state.theme.text, "left", gutter - 66);
-        this.name(group.note, below, font(10.5), state.theme.quiet, "left", room && state.roomy ? gutter - 66 : gutter - 8);
+        this.name(group.name, y + height / 2, font(11.5, "600"), state.theme.text, "left", state.roomy ? gutter - 66 : gutter - 8);
+        this.name(group.note, below, font(10.5), state.theme.quiet, "left", state.roomy ? gutter - 66 : gutter - 8);
       }
-      if (room) this.name(lane.name, y + height / 2, font(11), state.theme.quiet, "right", 60);
+      if (room && (state.roomy || !lane.first)) this.name(lane.name, y + height / 2, font(11), state.theme.quiet, "right", 60);
     }
   }
 
@@ -138,28 +139,35 @@ export class Drawing {
     context.fillText(clipped(context, text ?? "", room), side === "left" ? 2 : gutter - 6, y);
   }
 
+  /** Tall lanes have two lines: the layer and the operation. */
   labels() {
     for (const row of this.state.layout.rows) {
       if (row.height < 12) continue;
       const { lane } = row;
       const { operations } = lane.run;
-      const named = this.labelSpans(row, lane.start, lane.end, (i) => operations.short(lane.op[i]), (i) => lane.op[i], null);
-      if (!lane.computes) continue;
+      const tall = row.height >= 28;
+      const half = (place) => (tall ? { ...row, y: row.y + 2 + place * (row.height / 2 - 2), height: row.height / 2 - 2 } : row);
+      const named = this.labelSpans(half(lane.computes ? 1 : 0), (op) => operations.short(op));
+      if (!lane.computes) {
+        if (tall) this.labelSpans(half(1), (op) => operations.word("block", op));
+        continue;
+      }
       lane.labels ??= labelRuns(lane);
-      let taken = named;
-      for (const { runs, text } of lane.labels) taken = this.labelRunsOf(row, runs, text, taken);
+      const apart = tall && named.length > 0;
+      let taken = apart ? [] : named;
+      for (const { runs, text } of lane.labels) taken = this.labelRunsOf(apart ? half(0) : row, runs, text, taken);
     }
   }
 
   /** Names the spans wide enough; gives back the stretches that now hold text. */
-  labelSpans(row, start, end, text, op) {
+  labelSpans(row, text) {
     const { window } = this.state;
+    const { start, end, op } = row.lane;
     const taken = [];
-    if ((window.length / this.plotWidth) * 26 > window.end) return taken;
-    for (let i = lowerBound(end, window.from); i < start.length && start[i] < window.to; ++i) {
+    for (let i = firstEndingAfter(row.lane, window.from); i < start.length && start[i] < window.to; ++i) {
       const left = Math.max(this.x(start[i]), gutter), right = Math.min(this.x(end[i]), this.width);
       if (right - left < 26) continue;
-      if (this.text(row, left, right, text(i), op(i), true)) taken.push([left, right]);
+      if (this.text(row, left, right, text(op[i]), op[i], true)) taken.push([left, right]);
     }
     return taken;
   }
@@ -183,11 +191,17 @@ export class Drawing {
     context.font = font(may_clip ? 11 : right - left < 18 ? 8.5 : 10.5);
     const room = right - left - (may_clip ? 4 : 1);
     const shown = may_clip ? clipped(context, words, room) : context.measureText(words).width <= room ? words : "";
-    if (!shown || (may_clip && shown.length < Math.min(words.length, 4))) return false;
+    if (!shown || (may_clip && shown.length < Math.min(words.length, 6))) return false;
     context.textAlign = "center";
     context.textBaseline = "middle";
     const faded = state.found && !state.found.matches(lane.run, op);
     context.fillStyle = faded ? state.theme.quiet : state.palette.runs[lane.run.number].dark_text[op] ? "#10151c" : "#ffffff";
+    if (!may_clip && !faded) { // it may lie over a pause
+      context.strokeStyle = cssOf(state.palette.runs[lane.run.number].colour[op]);
+      context.lineWidth = 3;
+      context.lineJoin = "round";
+      context.strokeText(shown, (left + right) / 2, y + height / 2 + 0.5);
+    }
     context.fillText(shown, (left + right) / 2, y + height / 2 + 0.5);
     return true;
   }
@@ -265,15 +279,7 @@ export class Drawing {
   }
 }
 
-function lowerBound(ends, time) {
-  let low = 0, high = ends.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (ends[middle] > time) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
+const cssOf = (colour) => `rgb(${colour & 255} ${(colour >>> 8) & 255} ${(colour >>> 16) & 255})`;
 
 /** The words, or as much of them as there is room for. */
 function clipped(context, words, room) {

@@ -96,14 +96,14 @@ export function spanAt(lane, time, slack) {
   return gap_after <= gap_before ? index : index - 1;
 }
 
-/** Runs of neighbouring spans with one key: [start, end, index of the first]. A pause longer than the run so far ends it. */
+/** Runs of neighbouring spans with one key: [start, end, index of the first]. */
 export function runsOf(lane, keyOf) {
   const runs = [];
   let key = null;
   for (let i = 0; i < lane.start.length; ++i) {
     const mine = keyOf(lane.op[i]);
     const last = runs[runs.length - 1];
-    if (last && mine === key && lane.start[i] - last[1] <= last[1] - last[0]) last[1] = lane.end[i];
+    if (last && mine === key) last[1] = lane.end[i];
     else runs.push([lane.start[i], lane.end[i], i]);
     key = mine;
   }

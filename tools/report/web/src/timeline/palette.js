@@ -1,5 +1,5 @@
 // Which colour an operation has, by what the reader wants to tell apart.
-import { Colours, hue, packed } from "../colours.js";
+import { hue, packed, page_colours } from "../colours.js";
 
 export const modes = { pass: "pass and axis", microbatch: "microbatch", layer: "layer" };
 
@@ -20,14 +20,14 @@ function faded(colour, background) {
 }
 
 /** Per run: the packed colour and its faded form of every operation; and a legend of [name, CSS colour]. */
-export function palette(model, mode, background, colours = new Colours()) {
+export function palette(model, mode, background) {
   const legend = new Map();
   const known = new Map();
   const paint = (name) => {
     if (!known.has(name)) {
-      const css = typeof name === "number" ? hue(name) : colours.of(name);
+      const css = typeof name === "number" ? hue(name) : page_colours.of(name);
       const colour = packed(css);
-      known.set(name, { colour, faded: faded(colour, background), css, dark_text: luminance(colour) > 150 });
+      known.set(name, { colour, faded: faded(colour, background), css, dark_text: luminance(colour) > 140 });
     }
     return known.get(name);
   };

@@ -1,5 +1,5 @@
 // The timeline panel: drawing and details put together, moved by wheel, drag, buttons, keys and search.
-import { element, fill } from "../dom.js";
+import { element, fill, swatch } from "../dom.js";
 import { format } from "../format.js";
 import { packed } from "../colours.js";
 import { details, facts } from "./details.js";
@@ -68,7 +68,7 @@ class TimelineView {
   recolour() {
     this.theme = { text: css("--text"), quiet: css("--quiet"), line: css("--line"), accent: css("--accent"), critical: css("--critical"), lane: packed(css("--lane")) };
     this.palette = palette(this.model, this.mode, this.theme.lane);
-    fill(this.legend, this.palette.legend.map(([name, colour]) => element("li", {}, element("span", { class: "swatch", style: { background: colour } }), name)));
+    fill(this.legend, this.palette.legend.map(([name, colour]) => element("li", {}, swatch(colour), name)));
     this.redraw();
   }
 

@@ -24,7 +24,7 @@ export class TimeWindow {
   /** Makes [start, end] easy to see. */
   show(start, end) {
     const margin = Math.max((end - start) * 3, this.length * 0.02);
-    if (start < this.from || end > this.to || end - start > this.length || end - start < this.length / 400) this.set(start - margin, end + margin);
+    if (start < this.from || end > this.to || end - start > this.length || end - start < this.length / 40) this.set(start - margin, end + margin);
   }
 }
 

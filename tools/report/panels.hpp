@@ -1,0 +1,37 @@
+#pragma once
+/// Panels of a report page: values that web/src/panels draws.
+#include <string>
+#include <vector>
+
+#include "tools/report/report_data.hpp"
+
+namespace lockstep {
+
+/// A headline number. Units: s, B, B/s, FLOP, FLOP/s, share (of 1), count; "" for a plain number.
+struct Figure {
+  std::string label;
+  double value;
+  std::string unit, note;
+  std::string state;  ///< "good", "bad" or ""
+};
+[[nodiscard]] ReportData::Json figures_panel(const std::string& verdict, const std::vector<Figure>& figures);
+
+/// Bars stacked of pieces. Equal colour names have equal colours on the whole page; a mesh axis is one.
+struct BarPiece {
+  std::string what;
+  double value;
+  std::string colour;
+};
+struct BarRow {
+  std::string name;
+  std::vector<BarPiece> pieces;
+};
+[[nodiscard]] ReportData::Json bars_panel(const std::string& title, const std::string& note, const std::string& unit, const std::vector<BarRow>& rows);
+
+/// A column with a unit holds numbers, one without text.
+struct TableColumn {
+  std::string name, unit;
+};
+[[nodiscard]] ReportData::Json table_panel(const std::string& title, const std::string& note, const std::vector<TableColumn>& columns, ReportData::Json rows);
+
+}  // namespace lockstep

@@ -1,0 +1,118 @@
+#include "tools/report/stage_panels.hpp"
+
+#include <algorithm>
+
+#include "sim/core/quantity_text.hpp"
+#include "tools/output/expected_bubble.hpp"
+#include "tools/output/table.hpp"
+#include "tools/report/panels.hpp"
+#include "tools/trace/lanes.hpp"
+
+namespace lockstep {
+namespace {
+
+using Json = ReportData::Json;
+
+std::string row_name(const Simulation& simulation, const StageMetrics& stage) {
+  if (simulation.metrics.stages.size() > 1) return "stage " + std::to_string(stage.stage);
+  return "rank " + std::to_string(simulation.ranks.representative[static_cast<std::size_t>(stage.rank)]);
+}
+
+std::vector<BarPiece> breakdown_pieces(const Breakdown& parts, const std::vector<CommunicationUse>& uses) {
+  std::vector<BarPiece> pieces = {{"computing", parts.compute.value(), "computing"}};
+  for (const auto& use : uses) {
+    const auto what = "exposed " + use.axis;
+    const auto known = std::find_if(pieces.begin(), pieces.end(), [&](const BarPiece& piece) { return piece.what == what; });
+    if (known == pieces.end()) {
+      pieces.push_back({what, use.exposed.value(), use.axis});
+    } else {
+      known->value += use.exposed.value();
+    }
+  }
+  pieces.push_back({"idle", parts.bubble.value(), "idle"});
+  return pieces;
+}
+
+/// The highest point of each of `bins` equal parts of the step, so that no peak is lost.
+std::vector<MemoryPoint> highest_points(const std::vector<MemoryPoint>& curve, Seconds end, int bins) {
+  std::vector<MemoryPoint> points;
+  int last = -1;
+  for (const auto& point : curve) {
+    const int bin = std::min(static_cast<int>(point.time / end * bins), bins - 1);
+    if (bin != last || points.empty()) {
+      points.push_back(point);
+    } else if (point.total() > points.back().total()) {
+      points.back() = point;
+    }
+    last = bin;
+  }
+  return points;
+}
+
+}  // namespace
+
+Json breakdown_panel(const Simulation& simulation) {
+  const auto& metrics = simulation.metrics;
+  std::vector<BarRow> rows;
+  for (const auto& stage : metrics.stages) {
+    rows.push_back({row_name(simulation, stage), breakdown_pieces(stage.breakdown, communication_of(simulation.preparation.step, simulation.program, simulation.run.timeline, stage.rank))});
+  }
+  return bars_panel("Where the step goes", "Exposed: communicating while computing nothing. Idle: neither.", "s", rows);
+}
+
+Json communication_panel(const Simulation& simulation) {
+  std::vector<BarRow> rows;
+  for (const auto& use : simulation.metrics.communication) {
+    const auto name = use.axis + (use.kind ? " " + std::string(lockstep::name(*use.kind)) : "") + " × " + with_separators(static_cast<double>(use.count));
+    rows.push_back({name, {{"exposed", use.exposed.value(), use.axis}, {"hidden", (use.busy - use.exposed).value(), "hidden"}}});
+  }
+  return bars_panel("Communication of rank " + std::to_string(simulation.rank), "Busy time by mesh axis and kind; hidden: it computes meanwhile, or another collective started first.", "s", rows);
+}
+
+Json bubbles_panel(const Scenario& scenario, const Simulation& simulation) {
+  const auto& metrics = simulation.metrics;
+  std::vector<BarRow> rows;
+  for (const auto& stage : metrics.stages) {
+    const auto& idle = stage.idle;
+    rows.push_back({row_name(simulation, stage),
+                    {{"fill", idle.fill.value(), "fill"},
+                     {"drain", idle.drain.value(), "drain"},
+                     {"dependency", idle.dependency.value(), "dependency"},
+                     {"imbalance", idle.imbalance.value(), "imbalance"},
+                     {"transfer", idle.transfer.value(), "transfer"},
+                     {"collective", idle.collective.value(), "collective"}}});
+  }
+  std::string note = "Worst stage: " + percent(metrics.bubble_fraction_step()) + " of the step (fill to drain), " + percent(metrics.bubble_fraction_span()) +
+                     " of the step between its first and last pass; waiting for collectives of other axes is counted in neither.";
+  if (const auto expected = expected_bubble(scenario, simulation)) {
+    note += " Closed form: " + expected->form.expression + " = " + format(Seconds(expected->form.value)) +
+            (expected->form.of == ClosedForm::Of::span ? " within the span" : "") + (expected->form.applies ? "." : " (not exact here: " + expected->form.conditions + ").");
+  }
+  return bars_panel("Why stages do not compute", note, "s", rows);
+}
+
+Json memory_panel(const Simulation& simulation, ReportData& data) {
+  constexpr std::size_t most = 16;
+  constexpr int bins = 400;
+  const auto& metrics = simulation.metrics;
+  Json rows = Json::array();
+  const auto count = std::min(metrics.stages.size(), most);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& stage = metrics.stages[i];
+    const auto curve = memory_curve(simulation.preparation.step, simulation.program, simulation.run.timeline, stage.rank);
+    std::vector<std::uint64_t> time, weights, optimizer, gradients, activations, other;
+    for (const auto& point : highest_points(curve, metrics.step_time, bins)) {
+      time.push_back(static_cast<std::uint64_t>(nanoseconds(point.time)));
+      for (auto [column, size] : {std::pair{&weights, point.weights}, {&optimizer, point.optimizer}, {&gradients, point.gradients}, {&activations, point.activations}, {&other, point.other}}) {
+        column->push_back(static_cast<std::uint64_t>(size.value()));
+      }
+    }
+    rows.push_back({{"name", row_name(simulation, stage)}, {"peak", stage.memory.peak.value()}, {"time", data.whole(time)},
+                    {"kinds", {{"weights", data.whole(weights)}, {"optimizer", data.whole(optimizer)}, {"gradients", data.whole(gradients)}, {"activations", data.whole(activations)}, {"other", data.whole(other)}}}});
+  }
+  return {{"panel", "strips"}, {"title", "Memory of one chip over the step"}, {"wide", true},
+          {"note", "Other: gathered weights and what is in flight. The line is what the chip has." + std::string(count < metrics.stages.size() ? " The first " + std::to_string(count) + " stages." : "")},
+          {"end_ns", nanoseconds(metrics.step_time)}, {"capacity", metrics.memory.capacity.value()}, {"rows", std::move(rows)}};
+}
+
+}  // namespace lockstep
