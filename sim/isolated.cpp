@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 namespace lockstep {
 namespace {
@@ -79,25 +80,42 @@ std::vector<Problem> problems_in(const std::string& text) {
 
 }  // namespace
 
-std::string in_child(const std::function<std::string()>& work) {
+Child::Child(const std::function<std::string()>& work) {
   std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) throw InternalError("in_child: no pipe");
-  const auto child = ::fork();
-  if (child < 0) throw InternalError("in_child: no process");
-  if (child == 0) {
+  if (::pipe(ends.data()) != 0) throw InternalError("no pipe to a simulation process");
+  process_ = ::fork();
+  if (process_ < 0) throw InternalError("no simulation process");
+  if (process_ == 0) {
     ::close(ends[0]);
-    answer(ends[1], work);
+    lockstep::answer(ends[1], work);
   }
   ::close(ends[1]);
-  const auto text = read_all(ends[0]);
-  ::close(ends[0]);
+  file_ = ends[0];
+}
+
+Child::Child(Child&& other) noexcept : process_(std::exchange(other.process_, -1)), file_(std::exchange(other.file_, -1)) {}
+
+Child::~Child() {
+  if (process_ > 0) (void)end();
+}
+
+int Child::end() {
+  ::close(file_);  // one that is not listened to any more ends when it answers
   int status = 0;
-  ::waitpid(child, &status, 0);
+  ::waitpid(std::exchange(process_, -1), &status, 0);
+  return status;
+}
+
+std::string Child::answer() {
+  const auto text = read_all(file_);
+  const int status = end();
   if (text.empty()) throw InternalError("simulation process ended with status " + std::to_string(status));
   if (text[0] == 'c') throw ConfigError(problems_in(text.substr(1)));
   if (text[0] != 'o') throw InternalError(text.substr(1));
   return text.substr(1);
 }
+
+std::string in_child(const std::function<std::string()>& work) { return Child(work).answer(); }
 
 Outcome simulate_isolated(const Scenario& scenario, EngineKind engine, spdlog::logger& log) {
   (void)prepare(scenario);  // the user's mistakes are thrown here, without a process

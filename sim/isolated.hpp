@@ -7,8 +7,26 @@
 
 namespace lockstep {
 
-/// Runs `work` in a forked child and hands back its text. Throws what the child threw: ConfigError for the user's
-/// mistakes, InternalError for the rest.
+/// A forked process that does `work` and answers with its text.
+class Child {
+ public:
+  explicit Child(const std::function<std::string()>& work);
+  Child(Child&& other) noexcept;
+  Child& operator=(Child&&) = delete;
+  ~Child();  ///< waits
+
+  /// Waits for the answer; once. Throws what the child threw: ConfigError for the user's mistakes, InternalError for
+  /// the rest.
+  [[nodiscard]] std::string answer();
+
+ private:
+  int end();
+
+  int process_;
+  int file_;
+};
+
+/// The answer of a child that nothing runs beside.
 [[nodiscard]] std::string in_child(const std::function<std::string()>& work);
 
 /// The figures of one simulation, small enough for a pipe.

@@ -1,6 +1,7 @@
 #include "sim/simulate.hpp"
 
 #include <chrono>
+#include <optional>
 
 namespace lockstep {
 
@@ -14,13 +15,16 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options, sp
   const auto started = std::chrono::steady_clock::now();
   auto folded = options.fold ? fold(whole) : unfolded(std::move(whole));     // one rank per symmetry class
   const std::chrono::duration<double> folding = std::chrono::steady_clock::now() - started;
+  std::optional<Elasticities> elasticities;                                  // in processes of their own, meanwhile
+  if (options.elasticity) elasticities.emplace(scenario, preparation, folded, options.engine, log);
   const EngineOptions engine{options.engine, [&](double fraction) { tell("simulating", fraction); }, options.record_phases};
   auto result = run(folded.program, engine, log);                            // timeline
   auto metrics = measure(scenario, preparation, folded.program, result.timeline);
+  auto elasticity = elasticities ? elasticities->of(metrics.step_time) : std::vector<Elasticity>{};
   const auto rank = folded.ranks.representative[static_cast<std::size_t>(metrics.critical_rank)];
   tell("done", 1);
   return {std::move(preparation), std::move(folded.program), std::move(folded.ranks), folded.link_classes, folded.links,
-          folding.count(), std::move(result), std::move(metrics), rank, std::move(folded.link_members)};
+          folding.count(), std::move(result), std::move(metrics), rank, std::move(folded.link_members), std::move(elasticity)};
 }
 
 namespace {
@@ -64,6 +68,7 @@ Metrics measure(const Scenario& scenario, const Preparation& preparation, const 
                               memory_of(step, program, timeline, lane, preparation.cluster->chip().memory)});
     if (metrics.stages.back().memory.peak > metrics.memory.peak) metrics.memory = metrics.stages.back().memory;
   }
+  metrics.critical_path = critical_path_of(step, program, timeline);
   return metrics;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/elasticity.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/metrics/metrics.hpp"
 #include "sim/program/fold.hpp"
@@ -34,6 +35,7 @@ struct Simulation {
   Metrics metrics;
   RankId rank = 0;              ///< whose breakdown, communication and memory `metrics` holds
   LinkClasses link_members;     ///< which links of the cluster each link of `program` stands for
+  std::vector<Elasticity> elasticity;  ///< the strongest first; empty if not asked for
 };
 
 struct SimulateOptions {
@@ -41,6 +43,7 @@ struct SimulateOptions {
   bool fold = true;  ///< false: every rank its own class; same spans, much more work
   std::function<void(std::string_view stage, double fraction)> progress;  ///< may be empty
   bool record_phases = false;  ///< for link loads
+  bool elasticity = false;     ///< simulate it again for every parameter of the machine
 };
 
 /// Scenario -> Cluster -> Mesh -> Plan -> StepGraph. Throws ConfigError for what only shows up here:

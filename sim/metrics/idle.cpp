@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "sim/metrics/blockers.hpp"
 #include "sim/metrics/metrics.hpp"
 #include "sim/metrics/sweep_private.hpp"
 
@@ -17,7 +18,7 @@ bool between_stages(const StepOp& op) { return op.kind == StepOp::Kind::collecti
 class Waiting {
  public:
   Waiting(const StepGraph& step, const StepPipeline& pipeline, const Program& program, const Timeline& timeline)
-      : step_(step), program_(program), timeline_(timeline), group_of_rank_(program.communicators.size()), even_wait_(wait_of_even_stages(pipeline)) {}
+      : step_(step), program_(program), timeline_(timeline), blockers_(program, timeline), even_wait_(wait_of_even_stages(pipeline)) {}
 
   IdleTime of(std::int32_t rank) {
     IdleTime idle;
@@ -76,7 +77,7 @@ class Waiting {
     return starts;
   }
 
-  /// Follows what ended the gap backwards in time, from operation to the predecessor that ended last.
+  /// Follows what ended the gap backwards in time, from operation to what ended last before it.
   void explain(const Interval& gap, std::int32_t rank, const std::vector<std::pair<double, std::int32_t>>& starts, IdleTime& idle) {
     const auto next = std::lower_bound(starts.begin(), starts.end(), std::pair{gap.end.value(), std::int32_t{0}});
     auto until = gap.end;
@@ -86,19 +87,16 @@ class Waiting {
     }
     std::int32_t op = next->second;
     while (until > gap.start) {
-      const auto [before, on] = last_predecessor(op, rank);
-      if (before < 0) {
+      const auto before = blockers_.of(op, rank);
+      if (before.op < 0) {
         idle.dependency += until - gap.start;
         return;
       }
-      const auto span = timeline_.span(before, on);
-      // Between the predecessor's end and the start of `op` its stream was taken by something else.
-      take(vertex(op), std::max(span.end, gap.start), until, idle);
-      until = std::min(until, std::max(span.end, gap.start));
-      take(vertex(before), std::max(span.start, gap.start), until, idle);
+      const auto span = timeline_.span(before.op, before.rank);
+      take(vertex(before.op), std::max(span.start, gap.start), until, idle);
       until = std::min(until, std::max(span.start, gap.start));
-      op = before;
-      rank = on;
+      op = before.op;
+      rank = before.rank;
     }
   }
 
@@ -110,41 +108,6 @@ class Waiting {
       return;
     }
     idle.dependency += length;
-  }
-
-  /// The predecessor that ended last, over all ranks that had to be ready for `op` on this rank.
-  std::pair<std::int32_t, std::int32_t> last_predecessor(std::int32_t op, std::int32_t rank) {
-    const auto& program_op = program_.ops[at(op)];
-    std::pair<std::int32_t, std::int32_t> found{-1, -1};
-    Seconds latest(-1);
-    const auto look = [&](std::int32_t member) {
-      for (const auto before : program_op.predecessors) {
-        if (!timeline_.took_part(before, member)) continue;
-        const auto end = timeline_.span(before, member).end;
-        if (end > latest) {
-          latest = end;
-          found = {before, member};
-        }
-      }
-    };
-    if (program_op.kind == ProgramOp::Kind::compute) {
-      look(rank);
-    } else {
-      for (const auto member : group_of(program_op.communicator, rank).members) look(member);
-    }
-    return found;
-  }
-
-  const ProgramGroup& group_of(std::int32_t communicator, std::int32_t rank) {
-    auto& groups = group_of_rank_[at(communicator)];
-    const auto& all = program_.communicators[at(communicator)].groups;
-    if (groups.empty()) {
-      groups.assign(program_.stage_of_rank.size(), 0);
-      for (std::size_t group = 0; group < all.size(); ++group) {
-        for (const auto member : all[group].members) groups[at(member)] = static_cast<std::int32_t>(group);
-      }
-    }
-    return all[at(groups[at(rank)])];
   }
 
   /// What each rank of the schedule would wait within its span if all stages took the average time.
@@ -181,7 +144,7 @@ class Waiting {
   const StepGraph& step_;
   const Program& program_;
   const Timeline& timeline_;
-  std::vector<std::vector<std::int32_t>> group_of_rank_;  ///< by communicator, when it was asked for
+  Blockers blockers_;
   std::vector<double> even_wait_;  ///< by stage
 };
 

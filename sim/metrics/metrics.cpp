@@ -4,15 +4,10 @@
 #include <map>
 
 #include "sim/metrics/sweep_private.hpp"
+#include "workloads/sharding/joined_axes.hpp"
 
 namespace lockstep {
 namespace {
-
-std::string joined(const AxisNames& axes) {
-  std::string text;
-  for (const auto& axis : axes) text += (text.empty() ? "" : "+") + axis;
-  return text;
-}
 
 Bytes& of_kind(MemoryPoint& memory, MemoryKind kind) {
   switch (kind) {

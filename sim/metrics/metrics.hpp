@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/metrics/critical_path.hpp"
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "workloads/step_graph.hpp"
@@ -81,6 +82,7 @@ struct Metrics {
   std::vector<CommunicationUse> communication;  ///< of the critical rank, by axis and kind
   MemoryUse memory;                ///< of the stage with the highest peak
   std::vector<StageMetrics> stages;
+  CriticalPath critical_path;      ///< from the critical rank back, over all ranks
 
   /// Largest share of the step that a stage loses to the pipeline, over the step or only within the stage's own span.
   [[nodiscard]] double bubble_fraction_step() const;

@@ -24,6 +24,7 @@ TEST_P(EveryStep, KeepsTheRules) {
     test::expect_not_faster_than_possible(step);
     test::expect_compute_is_the_models(step);
     test::expect_contention_only_slows(step);
+    test::expect_critical_path_explains(step);
     if (HasFailure()) return;  // one broken step says enough
   }
 }

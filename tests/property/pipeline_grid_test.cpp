@@ -32,6 +32,7 @@ TEST_P(EveryPipeline, KeepsTheRules) {
     test::expect_sends(step);
     test::expect_held_weights(step);
     test::expect_idle_adds_up(step);
+    test::expect_critical_path_explains(step);
     test::expect_memory_returns(step);
     test::expect_folding_is_exact(step);
     if (HasFailure()) return;  // one broken step says enough

@@ -116,6 +116,35 @@ void expect_contention_only_slows(const SimulatedStep& step) {
   }
 }
 
+void expect_critical_path_explains(const SimulatedStep& step) {
+  for (const auto* timeline : both(step)) {
+    const auto path = critical_path_of(step.preparation.step, step.program, *timeline);
+    ASSERT_FALSE(path.spans.empty());
+    EXPECT_EQ(path.spans.front().span.start, Seconds(0));
+    EXPECT_EQ(path.spans.back().span.end, timeline->makespan());
+    for (std::size_t i = 0; i < path.spans.size(); ++i) {
+      const auto& now = path.spans[i];
+      ASSERT_EQ(now.span, timeline->span(now.op, now.rank));
+      ASSERT_EQ(now.why == CriticalSpan::Why::start, i == 0);
+      if (i == 0) continue;
+      const auto& before = path.spans[i - 1];
+      ASSERT_EQ(before.span.end, now.span.start) << "a gap before op " << now.op;
+      ASSERT_TRUE(timeline->took_part(now.op, before.rank));
+      const auto& waits = op_at(step, now.op).predecessors;
+      const auto& held = op_at(step, before.op).streams;
+      const bool needed = std::find(waits.begin(), waits.end(), before.op) != waits.end();
+      const bool taken = std::find_first_of(held.begin(), held.end(), op_at(step, now.op).streams.begin(), op_at(step, now.op).streams.end()) != held.end();
+      ASSERT_TRUE(now.why == CriticalSpan::Why::stream ? taken && !needed : needed) << "op " << now.op << " after " << before.op;
+    }
+    double sum = 0;
+    for (const auto& part : path.parts) {
+      EXPECT_GT(part.time.value(), 0);
+      sum += part.time.value();
+    }
+    EXPECT_NEAR(sum / timeline->makespan().value(), 1, 1e-12);
+  }
+}
+
 void expect_facade_agrees(const SimulatedStep& step) {
   spdlog::logger silent("test");
   const auto outcome = simulate_isolated(step.scenario, EngineKind::simgrid, silent);

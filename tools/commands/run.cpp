@@ -25,6 +25,7 @@ struct RunArguments {
   std::string engine = "simgrid";
   bool no_fold = false;
   bool trace_flows = false;
+  bool sensitivity = false;
   std::int64_t rank = -1;
   std::vector<std::string> overrides;
 };
@@ -99,6 +100,7 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   options.fold = !arguments.no_fold;
   options.progress = progress_line();
   options.record_phases = !arguments.out.empty() || !arguments.json.empty();  // for the link loads of result.json
+  options.elasticity = arguments.sensitivity;
   if (dump(arguments.dump, arguments.rank, scenario, options, log)) return;
   const auto simulation = simulate_at(arguments.rank, scenario, options, log);
   const auto json = result_json(scenario, simulation, WallTimes::hidden);
@@ -147,6 +149,7 @@ void add_run(CLI::App& app, spdlog::logger& log) {
       ->check(CLI::IsMember({"simgrid", "reference"}));
   command->add_option("--rank", arguments->rank, "show this rank's lane instead of the critical one")->check(CLI::NonNegativeNumber);
   command->add_flag("--trace-flows", arguments->trace_flows, "arrows for dependencies in the trace");
+  command->add_flag("--sensitivity", arguments->sensitivity, "simulate again with each rate of the machine a little better, and say what would help most");
   command->add_flag("--no-fold", arguments->no_fold, "simulate every rank instead of one per symmetry class (same result, slower)");
   command->footer("Examples:\n  lockstep run scenarios/llama3-70b-v5p.yaml\n"
                   "  lockstep run scenarios/llama3-70b-v5p.yaml --set batch.sequences=4480 --out out/double\n"

@@ -97,6 +97,24 @@ Json links(const Simulation& simulation) {
   return link_load_json(*simulation.preparation.cluster, loads);
 }
 
+Json critical_path(const CriticalPath& path) {
+  std::int32_t moves = 0;  // from one rank to another
+  for (std::size_t i = 1; i < path.spans.size(); ++i) moves += path.spans[i].rank != path.spans[i - 1].rank ? 1 : 0;
+  Json parts = Json::array();
+  for (const auto& part : path.parts) {
+    parts.push_back({{"kind", std::string(name(part.kind))}, {"what", part.what}, {"time_s", part.time.value()}, {"spans", part.spans}});
+  }
+  return {{"spans", path.spans.size()}, {"rank_changes", moves}, {"parts", parts}};
+}
+
+/// Null when it was not asked for.
+Json elasticity(const std::vector<Elasticity>& values) {
+  if (values.empty()) return {};
+  Json list = Json::array();
+  for (const auto& one : values) list.push_back({{"parameter", one.parameter}, {"value", one.value}});
+  return list;
+}
+
 }  // namespace
 
 std::string version() { return LOCKSTEP_VERSION; }
@@ -131,6 +149,8 @@ std::string result_json(const Scenario& scenario, const Simulation& simulation, 
   result["stages"] = Json::array();
   for (const auto& stage : metrics.stages) result["stages"].push_back(stage_json(simulation, stage));
   result["links"] = links(simulation);
+  result["critical_path"] = critical_path(metrics.critical_path);
+  result["elasticity"] = elasticity(simulation.elasticity);
   result["engine"] = {{"folded", simulation.ranks.count() < metrics.chips},
                       {"rank_classes", simulation.ranks.count()},
                       {"ranks", metrics.chips},

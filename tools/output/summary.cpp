@@ -4,6 +4,7 @@
 #include <map>
 
 #include "sim/core/quantity_text.hpp"
+#include "tools/output/critical_path_text.hpp"
 #include "tools/output/expected_bubble.hpp"
 #include "tools/output/mesh_shapes.hpp"
 #include "tools/output/table.hpp"
@@ -115,7 +116,9 @@ std::string summary(const Scenario& scenario, const Simulation& simulation) {
   text += "step time " + format(metrics.step_time) + "   MFU " + (known ? percent(metrics.mfu()) : "-") + "   " +
           with_separators(metrics.tokens_per_second()) + " tokens/s   " +
           (known ? fixed(metrics.model_flops.value() / metrics.step_time.value() / chips / 1e12, 1) : "-") + " TFLOP/s a chip\n";
-  text += bound_text(metrics) + "\n\n";
+  text += bound_text(metrics) + "\n" + critical_path_line(metrics.critical_path, metrics.step_time) + "\n";
+  if (const auto help = what_would_help(simulation.elasticity); !help.empty()) text += help + "\n";
+  text += "\n";
 
   const auto critical = static_cast<std::size_t>(metrics.critical_rank);
   const auto like_it = simulation.ranks.size[critical];

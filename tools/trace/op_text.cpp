@@ -4,6 +4,7 @@
 
 #include "sim/collectives/collective.hpp"
 #include "tools/trace/json_text.hpp"
+#include "workloads/sharding/joined_axes.hpp"
 
 namespace lockstep {
 namespace {
@@ -23,15 +24,6 @@ std::string_view colour(const ProgramOp& op, StepPass pass) {
     case StepPass::update: return "generic_work";
   }
   return "generic_work";
-}
-
-std::string joined(const AxisNames& axes, std::string_view separator) {
-  std::string text;
-  for (const auto& axis : axes) {
-    if (!text.empty()) text += separator;
-    text += axis;
-  }
-  return text;
 }
 
 template <class Value>
@@ -76,7 +68,7 @@ void OpText::append(std::string& out, std::int32_t op) {
   append_pair(out, "detail", vertex.detail);
   if (collective && !measured) {
     append_pair(out, "reason", vertex.reason);
-    append_pair(out, "axes", joined(vertex.axes, "+"));
+    append_pair(out, "axes", joined(vertex.axes));
     append_pair(out, "full_size_bytes", vertex.full_size.value());
     append_pair(out, "algorithm", algorithm(lowered, vertex));
   } else if (!measured) {

@@ -1,0 +1,92 @@
+#include "sim/metrics/blockers.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lockstep {
+namespace {
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+}  // namespace
+
+Blocker Blockers::of(std::int32_t op, std::int32_t rank) {
+  const auto start = timeline_.span(op, rank).start;
+  Seconds end(-1);
+  const auto needed = last_predecessor(op, rank, end);
+  if (start > end && start > Seconds(0)) {
+    if (const auto taken = on_streams(op, rank, start); taken.op >= 0) return taken;
+  }
+  return needed;
+}
+
+template <class Look>
+void Blockers::for_each_starter(std::int32_t op, std::int32_t rank, Look look) {
+  look(rank);
+  const auto& started = program_.ops[at(op)];
+  if (started.kind == ProgramOp::Kind::compute) return;
+  for (const auto member : group_of(started.communicator, rank).members) {
+    if (member != rank) look(member);
+  }
+}
+
+Blocker Blockers::last_predecessor(std::int32_t op, std::int32_t rank, Seconds& end) {
+  Blocker last;
+  for_each_starter(op, rank, [&](std::int32_t member) {
+    for (const auto before : program_.ops[at(op)].predecessors) {
+      if (!timeline_.took_part(before, member)) continue;
+      const auto ended = timeline_.span(before, member).end;
+      if (ended > end) {
+        end = ended;
+        last = {Blocker::Why::needs, before, member};
+      }
+    }
+  });
+  return last;
+}
+
+/// Operations that take no time cannot be what held a stream until then; leaving them out makes every step back in
+/// time through a stream a real one.
+Blocker Blockers::on_streams(std::int32_t op, std::int32_t rank, Seconds until) {
+  Blocker found;
+  for_each_starter(op, rank, [&](std::int32_t member) {
+    if (found.op >= 0) return;
+    for (const auto stream : program_.ops[at(op)].streams) {
+      const auto& ends = ends_on(member)[at(stream)];
+      const auto holder = std::lower_bound(ends.begin(), ends.end(), std::pair{until, std::int32_t{0}});
+      if (holder != ends.end() && holder->first == until) {
+        found = {Blocker::Why::stream, holder->second, member};
+        return;
+      }
+    }
+  });
+  return found;
+}
+
+const ProgramGroup& Blockers::group_of(std::int32_t communicator, std::int32_t rank) {
+  auto& groups = group_of_rank_[at(communicator)];
+  const auto& all = program_.communicators[at(communicator)].groups;
+  if (groups.empty()) {
+    groups.assign(program_.stage_of_rank.size(), 0);
+    for (std::size_t group = 0; group < all.size(); ++group) {
+      for (const auto member : all[group].members) groups[at(member)] = static_cast<std::int32_t>(group);
+    }
+  }
+  return all[at(groups[at(rank)])];
+}
+
+const std::vector<Blockers::Ends>& Blockers::ends_on(std::int32_t rank) {
+  const auto [known, is_new] = ends_.try_emplace(rank, program_.streams.size());
+  auto& ends = known->second;
+  if (!is_new) return ends;
+  for (std::int32_t op = 0; op < timeline_.ops(); ++op) {
+    if (!timeline_.took_part(op, rank)) continue;
+    const auto span = timeline_.span(op, rank);
+    if (span.end <= span.start) continue;
+    for (const auto stream : program_.ops[at(op)].streams) ends[at(stream)].emplace_back(span.end, op);
+  }
+  for (auto& lane : ends) std::sort(lane.begin(), lane.end());
+  return ends;
+}
+
+}  // namespace lockstep

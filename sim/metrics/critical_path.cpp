@@ -1,0 +1,127 @@
+#include "sim/metrics/critical_path.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "sim/metrics/blockers.hpp"
+#include "sim/metrics/metrics.hpp"
+#include "workloads/sharding/joined_axes.hpp"
+
+namespace lockstep {
+namespace {
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+CriticalSpan::Why why_after(const StepGraph& step, const Program& program, std::int32_t op, const Blocker& blocker) {
+  switch (blocker.why) {
+    case Blocker::Why::none: return CriticalSpan::Why::start;
+    case Blocker::Why::stream: return CriticalSpan::Why::stream;
+    case Blocker::Why::needs: break;
+  }
+  // The step graph knows what is needed; the program also holds the order of compute.
+  const auto needed = step.predecessors(program.ops[at(op)].vertex);
+  const bool is_input = std::find(needed.begin(), needed.end(), program.ops[at(blocker.op)].vertex) != needed.end();
+  return is_input ? CriticalSpan::Why::input : CriticalSpan::Why::order;
+}
+
+std::vector<CriticalSpan> walk_back(const StepGraph& step, const Program& program, const Timeline& timeline) {
+  std::vector<CriticalSpan> spans;
+  Blockers blockers(program, timeline);
+  Blocker now{Blocker::Why::none, -1, critical_rank(timeline)};
+  for (std::int32_t op = 0; op < timeline.ops() && now.op < 0; ++op) {
+    if (timeline.took_part(op, now.rank) && timeline.span(op, now.rank).end == timeline.makespan()) now.op = op;
+  }
+  while (now.op >= 0) {
+    const auto before = blockers.of(now.op, now.rank);
+    spans.push_back({now.op, now.rank, timeline.span(now.op, now.rank), why_after(step, program, now.op, before)});
+    now = before;
+  }
+  std::reverse(spans.begin(), spans.end());
+  return spans;
+}
+
+class Parts {
+ public:
+  Parts(const StepGraph& step, const Program& program) : step_(step), program_(program) {}
+
+  void take(const CriticalSpan& one) {
+    using Kind = CriticalPart::Kind;
+    const auto length = one.span.end - one.span.start;
+    const auto& op = program_.ops[at(one.op)];
+    const auto& vertex = step_.op(op.vertex);
+    if (vertex.kind == StepOp::Kind::compute) {
+      const bool update = vertex.pass == StepPass::update;
+      add(update ? Kind::update : Kind::compute, update ? vertex.name : std::string(name(vertex.pass)) + " " + vertex.name, length);
+      return;
+    }
+    if (vertex.given_time) {
+      add(Kind::replayed, vertex.stream, length);
+      return;
+    }
+    const auto what = joined(vertex.axes) + " " + std::string(name(vertex.collective));
+    Seconds latencies(0);
+    for (const auto& phase : op.phases) latencies += phase.latency;
+    const auto latency = std::min(latencies, length);
+    constexpr double rounding = 1e-9;  // flows and closed forms round differently
+    const auto alone = length <= op.closed_form * (1 + rounding) ? length : std::max(op.closed_form, latency);
+    add(Kind::latency, what, latency);
+    add(Kind::transfer, what, alone - latency);
+    add(Kind::contention, what, length - alone);
+  }
+
+  std::vector<CriticalPart> longest_first() && {
+    std::vector<CriticalPart> parts;
+    for (auto& [key, part] : parts_) parts.push_back(std::move(part));
+    std::stable_sort(parts.begin(), parts.end(), [](const CriticalPart& a, const CriticalPart& b) { return a.time > b.time; });
+    return parts;
+  }
+
+ private:
+  void add(CriticalPart::Kind kind, const std::string& what, Seconds time) {
+    if (time <= Seconds(0)) return;
+    auto& part = parts_.try_emplace({kind, what}, CriticalPart{kind, what}).first->second;
+    part.time += time;
+    ++part.spans;
+  }
+
+  const StepGraph& step_;
+  const Program& program_;
+  std::map<std::pair<CriticalPart::Kind, std::string>, CriticalPart> parts_;
+};
+
+}  // namespace
+
+std::string_view name(CriticalSpan::Why why) {
+  switch (why) {
+    case CriticalSpan::Why::start: return "start";
+    case CriticalSpan::Why::input: return "input";
+    case CriticalSpan::Why::order: return "order";
+    case CriticalSpan::Why::stream: return "stream";
+  }
+  return "";
+}
+
+std::string_view name(CriticalPart::Kind kind) {
+  switch (kind) {
+    case CriticalPart::Kind::compute: return "compute";
+    case CriticalPart::Kind::transfer: return "transfer";
+    case CriticalPart::Kind::latency: return "latency";
+    case CriticalPart::Kind::contention: return "contention";
+    case CriticalPart::Kind::replayed: return "replayed";
+    case CriticalPart::Kind::update: return "update";
+  }
+  return "";
+}
+
+CriticalPath critical_path_of(const StepGraph& step, const Program& program, const Timeline& timeline) {
+  CriticalPath path;
+  path.spans = walk_back(step, program, timeline);
+  Parts parts(step, program);
+  for (const auto& span : path.spans) parts.take(span);
+  path.parts = std::move(parts).longest_first();
+  return path;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,53 @@
+#pragma once
+/// The chain of operations that sets the step time. Definitions: docs/models/critical_path.md.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/program/program.hpp"
+#include "sim/timeline/timeline.hpp"
+#include "workloads/step_graph.hpp"
+
+namespace lockstep {
+
+/// One operation of the chain; it started at the instant at which the one before it in the chain ended.
+struct CriticalSpan {
+  enum class Why {
+    start,  ///< nothing: the step began
+    input,  ///< it needs what the one before made
+    order,  ///< the program puts it behind the one before on the compute stream
+    stream  ///< it was ready, and the one before held its stream
+  };
+  std::int32_t op;    ///< of the program
+  std::int32_t rank;  ///< on whose lane the chain runs; another than before where a group waited for this member
+  Interval span;
+  Why why;            ///< it did not start earlier
+};
+[[nodiscard]] std::string_view name(CriticalSpan::Why why);
+
+/// What a part of the step time was spent on.
+struct CriticalPart {
+  enum class Kind {
+    compute,     ///< forward and backward
+    transfer,    ///< a collective's bytes on links, as if alone
+    latency,     ///< a collective's latencies
+    contention,  ///< what a collective takes longer than alone: links shared with others, or degraded
+    replayed,    ///< communication known only by its time
+    update       ///< the optimizer's computing
+  };
+  Kind kind;
+  std::string what;  ///< "forward query projection"; of communication axes and kind, "fsdp all_gather"
+  Seconds time{0};
+  std::int64_t spans = 0;
+};
+[[nodiscard]] std::string_view name(CriticalPart::Kind kind);
+
+struct CriticalPath {
+  std::vector<CriticalSpan> spans;  ///< in order of time; from 0 to the makespan without a gap, those that take no time included
+  std::vector<CriticalPart> parts;  ///< add up to the makespan; the longest first, equals by kind and name
+};
+
+[[nodiscard]] CriticalPath critical_path_of(const StepGraph& step, const Program& program, const Timeline& timeline);
+
+}  // namespace lockstep

@@ -1,0 +1,52 @@
+#include "tools/output/critical_path_text.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "tools/output/table.hpp"
+
+namespace lockstep {
+namespace {
+
+/// All parts of one kind.
+struct Share {
+  CriticalPart::Kind kind;
+  Seconds time{0};
+  const CriticalPart* largest = nullptr;
+};
+
+std::string share_text(const Share& share, Seconds step_time) {
+  std::string text = percent(share.time / step_time) + " " + std::string(name(share.kind));
+  const bool told_by_its_kind = share.kind == CriticalPart::Kind::compute || share.kind == CriticalPart::Kind::update;
+  if (told_by_its_kind) return text;
+  return text + " (" + (share.largest->time < share.time ? "mostly " : "") + share.largest->what + ")";
+}
+
+}  // namespace
+
+std::string critical_path_line(const CriticalPath& path, Seconds step_time) {
+  std::vector<Share> shares;
+  for (const auto& part : path.parts) {  // the longest first, so the first of a kind is its largest
+    auto share = std::find_if(shares.begin(), shares.end(), [&](const Share& one) { return one.kind == part.kind; });
+    if (share == shares.end()) share = shares.insert(share, {part.kind, Seconds(0), &part});
+    share->time += part.time;
+  }
+  std::stable_sort(shares.begin(), shares.end(), [](const Share& a, const Share& b) { return a.time > b.time; });
+  std::string text = "critical path:";
+  for (const auto& share : shares) text += (&share == shares.data() ? " " : ", ") + share_text(share, step_time);
+  return text;
+}
+
+std::string what_would_help(std::span<const Elasticity> elasticities) {
+  constexpr double nothing = 0.005;  // 0.00 % in print
+  std::string text;
+  for (const auto& one : elasticities) {
+    if (one.gain() < nothing) continue;
+    const auto what = std::string(one.is_rate ? "more " : "less ") + one.parameter;
+    const auto gain = fixed(one.gain(), 2) + " %";
+    text += text.empty() ? "what would help most: 1 % " + what + " makes the step " + gain + " shorter" : ", " + what + " " + gain;
+  }
+  return text;
+}
+
+}  // namespace lockstep
