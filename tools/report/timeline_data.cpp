@@ -4,8 +4,8 @@
 #include <map>
 
 #include "sim/collectives/collective_model.hpp"
+#include "sim/metrics/blockers.hpp"
 #include "tools/output/table.hpp"
-#include "tools/report/waits.hpp"
 #include "tools/trace/lanes.hpp"
 #include "tools/trace/shown_ranks.hpp"
 
@@ -43,7 +43,7 @@ std::string axes_of(const StepOp& vertex) {
 class TimelineData {
  public:
   TimelineData(const Simulation& simulation, ReportData& data)
-      : simulation_(simulation), data_(data), waits_(simulation.program, simulation.run.timeline),
+      : simulation_(simulation), data_(data), blockers_(simulation.program, simulation.run.timeline),
         collectives_(*simulation.preparation.cluster, *simulation.preparation.mesh) {}
 
   Json run(const std::string& name, std::size_t most_ranks) {
@@ -83,11 +83,11 @@ class TimelineData {
       op.push_back(without_sign(span.op - last));
       time = span.end_ns;
       last = span.op;
-      const auto wait = waits_.of(span.op, rank);
-      const bool known = wait.what != Wait::For::nothing, elsewhere = known && wait.rank != rank;
-      because.push_back(!known ? 0 : wait.what == Wait::For::lane ? 2 : 1);
-      because_op.push_back(known ? without_sign(std::int64_t{span.op} - wait.op) : 0);
-      because_rank.push_back(elsewhere ? number(simulation_.ranks.representative[static_cast<std::size_t>(wait.rank)] + 1) : 0);
+      const auto blocker = blockers_.of(span.op, rank);
+      const bool known = blocker.op >= 0, elsewhere = known && blocker.rank != rank;
+      because.push_back(!known ? 0 : blocker.why == Blocker::Why::stream ? 2 : 1);
+      because_op.push_back(known ? without_sign(std::int64_t{span.op} - blocker.op) : 0);
+      because_rank.push_back(elsewhere ? number(simulation_.ranks.representative[static_cast<std::size_t>(blocker.rank)] + 1) : 0);
     }
     const bool computes = !spans.empty() && op_of(spans.front().op).kind == ProgramOp::Kind::compute;
     return {{"name", name}, {"computes", computes}, {"gap", data_.whole(gap)}, {"length", data_.whole(length)}, {"op", data_.whole(op)},
@@ -136,7 +136,7 @@ class TimelineData {
 
   const Simulation& simulation_;
   ReportData& data_;
-  Waits waits_;
+  Blockers blockers_;
   CollectiveModel collectives_;
   std::map<std::tuple<std::int32_t, CollectiveKind, Bytes>, std::string> algorithms_;
   Words words_;
