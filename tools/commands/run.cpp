@@ -13,6 +13,7 @@
 #include "tools/output/timeline_picture.hpp"
 #include "tools/report/run_report.hpp"
 #include "tools/trace/chrome_trace.hpp"
+#include "tools/trace/perfetto_trace.hpp"
 
 namespace lockstep {
 namespace {
@@ -113,6 +114,7 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
     write_file(folder / "timeline.svg", timeline_picture(scenario, simulation, window.from, window.to));
     if (simulation.metrics.stages.size() > 1) write_file(folder / "pipeline.svg", pipeline_picture(scenario, simulation));
     left_out = write_report(folder, run_report(scenario, simulation, {command_of(arguments), text_of(arguments.scenario)}));
+    write_perfetto_trace(folder / "trace.pftrace.gz", scenario, simulation, {16, arguments.trace_flows});
     write_chrome_trace(folder / "trace.json.gz", scenario, simulation, {16, arguments.trace_flows});
   }
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
@@ -140,7 +142,7 @@ void add_run(CLI::App& app, spdlog::logger& log) {
   auto* command = app.add_subcommand("run", "simulate one training step of a scenario");
   auto arguments = std::make_shared<RunArguments>();
   command->add_option("scenario", arguments->scenario, "scenario file (YAML)")->required();
-  command->add_option("--out", arguments->out, "folder for report.html, result.json, timeline.svg and trace.json.gz");
+  command->add_option("--out", arguments->out, "folder for report.html, result.json, timeline.svg, trace.pftrace.gz (Perfetto) and trace.json.gz (Chrome)");
   command->add_option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
   command->add_option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)")->allow_extra_args(false);
   command->add_option("--dump", arguments->dump, "print one value on the way instead of simulating")

@@ -1,14 +1,13 @@
 #include "tools/trace/chrome_trace.hpp"
 
-#include <algorithm>
 #include <string>
-#include <vector>
+#include <variant>
 
 #include "tools/trace/gzip_file.hpp"
 #include "tools/trace/json_text.hpp"
-#include "tools/trace/lanes.hpp"
 #include "tools/trace/op_text.hpp"
-#include "tools/trace/shown_ranks.hpp"
+#include "tools/trace/trace_content.hpp"
+#include "workloads/sharding/joined_axes.hpp"
 
 namespace lockstep {
 namespace {
@@ -17,18 +16,16 @@ constexpr std::size_t enough_to_write = 1u << 16;
 
 class ChromeTrace {
  public:
-  ChromeTrace(const std::filesystem::path& file, const Simulation& simulation, bool flows)
-      : file_(file), simulation_(simulation), text_(simulation), flows_(flows) {}
+  ChromeTrace(const std::filesystem::path& file, const Simulation& simulation, const TraceOptions& options)
+      : file_(file), content_(simulation, options), step_time_(simulation.metrics.step_time), text_(simulation), arrows_(simulation), flows_(options.flows) {}
 
-  void write(const Scenario& scenario, int max_ranks) {
-    auto ranks = distinct_ranks(simulation_);
-    const auto distinct = ranks.size();
-    ranks.resize(std::min(distinct, std::max(static_cast<std::size_t>(std::max(max_ranks, 1)), stages())));
+  void write(const Scenario& scenario) {
     out_ = "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"scenario\":";
     append_json(out_, scenario.name);
-    out_ += ",\"distinct_ranks\":" + std::to_string(distinct) + ",\"shown_ranks\":" + std::to_string(ranks.size()) +
+    out_ += ",\"distinct_ranks\":" + std::to_string(content_.distinct_ranks()) + ",\"shown_ranks\":" + std::to_string(content_.processes()) +
             "},\n\"traceEvents\":[";
-    for (const auto& rank : ranks) write_process(rank);
+    for (std::size_t index = 0; index < content_.processes(); ++index) write_process(content_.process(index));
+    write_links();
     out_ += "\n]}\n";
     file_.write(out_);
     file_.finish();
@@ -36,33 +33,23 @@ class ChromeTrace {
 
  private:
   /// Processes and threads count from 1: viewers keep 0 for the idle task.
-  void write_process(const ShownRank& rank) {
+  void write_process(const TraceProcess& process) {
     ++process_;
-    const auto lanes = lanes_of(simulation_.program, simulation_.run.timeline, rank.rank);
-    name_process(rank, lanes);
-    if (flows_) connect(rank.rank);
-    for (std::size_t stream = 0; stream < lanes.size(); ++stream)
-      write_lane(static_cast<std::int32_t>(stream), lanes[stream]);
-    if (process_ == 1 || stages() > 1) write_memory(rank.rank);
+    name_process(process);
+    if (flows_) arrows_.connect(process.rank);
+    for (const auto& lane : process.lanes) write_lane(lane);
+    if (process.shows_memory) write_memory(process.rank);
   }
 
   // ---- names -----------------------------------------------------------------------------------
 
-  [[nodiscard]] std::size_t stages() const { return simulation_.metrics.stages.size(); }
-
-  void name_process(const ShownRank& rank, const std::vector<TraceLane>& lanes) {
-    std::string name = "rank " + std::to_string(rank.number);
-    if (stages() > 1) name = "stage " + std::to_string(simulation_.program.stage_of_rank[static_cast<std::size_t>(rank.rank)]) + ", " + name;
-    if (rank.alike > 1) name += " (x " + std::to_string(rank.alike) + ")";
-    label("process_name", 0, "name", name);
-    label("process_labels", 0, "labels", rank.alike == 1 ? "1 rank" : std::to_string(rank.alike) + " ranks alike");
+  void name_process(const TraceProcess& process) {
+    label("process_name", 0, "name", process.name);
+    label("process_labels", 0, "labels", process.alike);
     place("process_sort_index", 0, process_);
-    const auto& streams = simulation_.program.streams;
-    for (std::size_t stream = 0; stream < streams.size(); ++stream) {
-      if (stages() > 1 && lanes[stream].empty()) continue;  // sends between other stages
-      const auto thread = static_cast<std::int32_t>(stream) + 1;
-      label("thread_name", thread, "name", streams[stream]);
-      place("thread_sort_index", thread, thread);
+    for (const auto& lane : process.lanes) {
+      label("thread_name", lane.stream + 1, "name", lane.name);
+      place("thread_sort_index", lane.stream + 1, lane.stream + 1);
     }
   }
 
@@ -89,23 +76,41 @@ class ChromeTrace {
 
   // ---- spans -----------------------------------------------------------------------------------
 
-  void write_lane(std::int32_t stream, const TraceLane& lane) {
-    const auto thread = stream + 1;
-    for (const auto& span : lane) {
+  void write_lane(const TraceProcess::Lane& lane) {
+    const auto thread = lane.stream + 1;
+    for (const auto& span : lane.spans) {
       const bool instant = span.start_ns == span.end_ns;
       begin_event(instant ? 'i' : 'B', thread, span.start_ns);
       out_ += instant ? ",\"s\":\"t\"," : ",";
-      text_.append(out_, span.op);
+      write_words(text_.words(span.op));
       out_ += '}';
       if (instant) continue;
       // Arrows bind to the span that is open: after its begin, before its end.
-      const bool arrows =
-          flows_ && simulation_.program.ops[static_cast<std::size_t>(span.op)].streams.front() == stream;
-      if (arrows) write_arrows('f', thread, span.start_ns, arriving_[static_cast<std::size_t>(span.op)]);
-      if (arrows) write_arrows('s', thread, span.end_ns, leaving_[static_cast<std::size_t>(span.op)]);
+      const bool arrows = flows_ && arrows_.on_lane(span.op, lane.stream);
+      if (arrows) write_arrows('f', thread, span.start_ns, arrows_.arriving(span.op));
+      if (arrows) write_arrows('s', thread, span.end_ns, arrows_.leaving(span.op));
       begin_event('E', thread, span.end_ns);
       out_ += '}';
     }
+  }
+
+  void write_words(const OpWords& words) {
+    out_ += "\"name\":";
+    append_json(out_, words.name);
+    out_ += ",\"cat\":";
+    append_json(out_, joined(words.categories, ","));
+    out_ += ",\"cname\":";
+    append_json(out_, words.colour);
+    out_ += ",\"args\":";
+    char before = '{';
+    for (const auto& [key, value] : words.arguments) {
+      out_ += before;
+      append_json(out_, key);
+      out_ += ':';
+      std::visit([&](const auto& it) { append_json(out_, it); }, value);
+      before = ',';
+    }
+    out_ += '}';
   }
 
   /// `"ph":...,"pid":...,"tid":...` of the next event, after writing out what is complete.
@@ -131,31 +136,7 @@ class ChromeTrace {
 
   // ---- arrows ----------------------------------------------------------------------------------
 
-  using FlowIds = std::vector<std::int64_t>;
-
-  /// Numbers the dependencies between the spans of one rank; instants have nothing that an arrow could bind to.
-  void connect(std::int32_t rank) {
-    const auto& ops = simulation_.program.ops;
-    arriving_.assign(ops.size(), {});
-    leaving_.assign(ops.size(), {});
-    for (std::size_t after = 0; after < ops.size(); ++after) {
-      if (!has_span(static_cast<std::int32_t>(after), rank)) continue;
-      for (const auto before : ops[after].predecessors) {
-        if (!has_span(before, rank)) continue;
-        arriving_[after].push_back(++flow_);
-        leaving_[static_cast<std::size_t>(before)].push_back(flow_);
-      }
-    }
-  }
-
-  [[nodiscard]] bool has_span(std::int32_t op, std::int32_t rank) const {
-    const auto& timeline = simulation_.run.timeline;
-    if (!timeline.took_part(op, rank)) return false;
-    const auto span = timeline.span(op, rank);
-    return nanoseconds(span.start) < nanoseconds(span.end);
-  }
-
-  void write_arrows(char phase, std::int32_t thread, std::int64_t time_ns, const FlowIds& ids) {
+  void write_arrows(char phase, std::int32_t thread, std::int64_t time_ns, const TraceArrows::Ids& ids) {
     for (const auto id : ids) {
       begin_event(phase, thread, time_ns);
       out_ += ",\"name\":\"dependency\",\"cat\":\"dependency\",\"id\":";
@@ -164,20 +145,17 @@ class ChromeTrace {
     }
   }
 
-  // ---- memory ----------------------------------------------------------------------------------
+  // ---- counters --------------------------------------------------------------------------------
 
   void write_memory(std::int32_t rank) {
-    const auto curve = memory_curve(simulation_.preparation.step, simulation_.program, simulation_.run.timeline, rank);
-    for (std::size_t i = 0; i < curve.size(); ++i) {
-      const auto time = nanoseconds(curve[i].time);
-      if (i + 1 < curve.size() && nanoseconds(curve[i + 1].time) == time) continue;  // the last of a nanosecond counts
+    for (const auto& [time, point] : content_.memory(rank)) {
       begin_event('C', 0, time);
       out_ += ",\"name\":\"memory (bytes)\",\"args\":{\"weights\":";
-      append_json(out_, curve[i].weights.value());
-      count("optimizer", curve[i].optimizer);
-      count("gradients", curve[i].gradients);
-      count("activations", curve[i].activations);
-      count("other", curve[i].other);
+      append_json(out_, point.weights.value());
+      count("optimizer", point.optimizer);
+      count("gradients", point.gradients);
+      count("activations", point.activations);
+      count("other", point.other);
       out_ += "}}";
     }
   }
@@ -189,22 +167,40 @@ class ChromeTrace {
     append_json(out_, size.value());
   }
 
+  void write_links() {
+    const auto links = content_.links();
+    if (links.empty()) return;
+    ++process_;
+    label("process_name", 0, "name", "links");
+    place("process_sort_index", 0, process_);
+    for (const auto& link : links) {
+      for (std::size_t part = 0; part < link.share.size(); ++part) {
+        begin_event('C', 0, nanoseconds(step_time_ * (static_cast<double>(part) / static_cast<double>(link.share.size()))));
+        out_ += ",\"name\":";
+        append_json(out_, link.name);
+        out_ += ",\"args\":{\"share\":";
+        append_json(out_, link.share[part]);
+        out_ += "}}";
+      }
+    }
+  }
+
   GzipFile file_;
-  const Simulation& simulation_;
+  TraceContent content_;
+  Seconds step_time_;
   OpText text_;
+  TraceArrows arrows_;
   bool flows_;
   std::string out_;
   bool first_ = true;
   std::int32_t process_ = 0;
-  std::int64_t flow_ = 0;
-  std::vector<FlowIds> arriving_, leaving_;  ///< by operation, of the current rank
 };
 
 }  // namespace
 
 void write_chrome_trace(const std::filesystem::path& file, const Scenario& scenario, const Simulation& simulation,
-                        const ChromeTraceOptions& options) {
-  ChromeTrace(file, simulation, options.flows).write(scenario, options.max_ranks);
+                        const TraceOptions& options) {
+  ChromeTrace(file, simulation, options).write(scenario);
 }
 
 }  // namespace lockstep

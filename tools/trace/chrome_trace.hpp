@@ -1,21 +1,17 @@
 #pragma once
-/// The timeline as a trace for Perfetto's and Chrome's viewers: gzip-compressed JSON, a process per shown
+/// The timeline as a trace for Chrome's viewer, which many other programs read too: gzip-compressed JSON, a process per shown
 /// rank, a thread per stream. Times are microseconds with the nanoseconds as fraction, printed exactly; a
 /// span is a begin and an end, because viewers add start and duration in floating point and then take
 /// spans that touch for nested ones. What takes no time at this resolution is an instant.
 #include <filesystem>
 
 #include "sim/simulate.hpp"
+#include "tools/trace/trace_content.hpp"
 
 namespace lockstep {
 
-struct ChromeTraceOptions {
-  int max_ranks = 16;  ///< processes; ranks with identical lanes share one
-  bool flows = false;  ///< arrows from an operation to those that wait for it
-};
-
 /// Equal simulations give equal bytes. Throws ConfigError when the file cannot be written.
 void write_chrome_trace(const std::filesystem::path& file, const Scenario& scenario, const Simulation& simulation,
-                        const ChromeTraceOptions& options = {});
+                        const TraceOptions& options = {});
 
 }  // namespace lockstep

@@ -3,7 +3,6 @@
 #include <array>
 
 #include "sim/collectives/collective.hpp"
-#include "tools/trace/json_text.hpp"
 #include "workloads/sharding/joined_axes.hpp"
 
 namespace lockstep {
@@ -26,14 +25,6 @@ std::string_view colour(const ProgramOp& op, StepPass pass) {
   return "generic_work";
 }
 
-template <class Value>
-void append_pair(std::string& out, std::string_view key, const Value& value) {
-  out += ",\"";
-  out += key;
-  out += "\":";
-  append_json(out, value);
-}
-
 }  // namespace
 
 OpText::OpText(const Simulation& simulation)
@@ -50,31 +41,31 @@ const std::string& OpText::algorithm(const ProgramOp& op, const StepOp& vertex) 
   return found->second;
 }
 
-void OpText::append(std::string& out, std::int32_t op) {
+OpWords OpText::words(std::int32_t op) {
   const auto& lowered = program_.ops[static_cast<std::size_t>(op)];
   const auto& vertex = step_.op(lowered.vertex);
   const bool collective = vertex.kind == StepOp::Kind::collective;
   const bool measured = vertex.given_time.has_value();
-  out += "\"name\":";
-  append_json(out, name(op));
-  append_pair(out, "cat", collective ? "comm," + (measured ? vertex.stream : joined(vertex.axes, ",")) : std::string("compute"));
-  append_pair(out, "cname", colour(lowered, vertex.pass));
-  out += ",\"args\":{\"op\":";
-  append_json(out, std::int64_t{op});
-  append_pair(out, "kind", !collective ? std::string_view("compute") : measured ? std::string_view("measured") : lockstep::name(vertex.collective));
-  append_pair(out, "pass", lockstep::name(vertex.pass));
-  append_pair(out, "layer", step_.block_names[static_cast<std::size_t>(vertex.block)]);
-  append_pair(out, "microbatch", std::int64_t{vertex.microbatch});
-  append_pair(out, "detail", vertex.detail);
+  const std::string_view kind = !collective ? "compute" : measured ? "measured" : lockstep::name(vertex.collective);
+  OpWords words{name(op), {collective ? "comm" : "compute"}, colour(lowered, vertex.pass), {}};
+  if (collective && measured) words.categories.push_back(vertex.stream);
+  if (collective && !measured) words.categories.insert(words.categories.end(), vertex.axes.begin(), vertex.axes.end());
+  auto& arguments = words.arguments;
+  arguments = {{"op", std::int64_t{op}},
+               {"kind", std::string(kind)},
+               {"pass", std::string(lockstep::name(vertex.pass))},
+               {"layer", step_.block_names[static_cast<std::size_t>(vertex.block)]},
+               {"microbatch", std::int64_t{vertex.microbatch}},
+               {"detail", vertex.detail}};
   if (collective && !measured) {
-    append_pair(out, "reason", vertex.reason);
-    append_pair(out, "axes", joined(vertex.axes));
-    append_pair(out, "full_size_bytes", vertex.full_size.value());
-    append_pair(out, "algorithm", algorithm(lowered, vertex));
+    arguments.emplace_back("reason", vertex.reason);
+    arguments.emplace_back("axes", joined(vertex.axes));
+    arguments.emplace_back("full_size_bytes", vertex.full_size.value());
+    arguments.emplace_back("algorithm", algorithm(lowered, vertex));
   } else if (!measured) {
-    append_pair(out, "flops", vertex.flops.value());
+    arguments.emplace_back("flops", vertex.flops.value());
   }
-  out += '}';
+  return words;
 }
 
 }  // namespace lockstep

@@ -1,8 +1,11 @@
 #pragma once
-/// An operation in the words of a Chrome trace: its name, category, colour and arguments.
+/// An operation in the words of a trace.
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "sim/collectives/collective_model.hpp"
@@ -10,13 +13,20 @@
 
 namespace lockstep {
 
+struct OpWords {
+  using Value = std::variant<std::int64_t, double, std::string>;
+  std::string name;                      ///< "layer 12 | query projection"
+  std::vector<std::string> categories;   ///< "compute"; or "comm" and its mesh axes
+  std::string_view colour;               ///< of those that Chrome's viewer has names for
+  std::vector<std::pair<std::string_view, Value>> arguments;
+};
+
 class OpText {
  public:
   explicit OpText(const Simulation& simulation);
 
-  /// `"name":...,"cat":...,"cname":...,"args":{...}`, appended.
-  void append(std::string& out, std::int32_t op);
-  [[nodiscard]] std::string name(std::int32_t op) const;  ///< "layer 12 | query projection"
+  [[nodiscard]] OpWords words(std::int32_t op);
+  [[nodiscard]] std::string name(std::int32_t op) const;
 
  private:
   const std::string& algorithm(const ProgramOp& op, const StepOp& vertex);

@@ -13,7 +13,7 @@ using testing::FieldsAre;
 
 /// Four ranks in two stages; operation 0 is of stage 0, operation 1 of stage 1, operation 2 of stage 0 again.
 Simulation by_hand(const std::vector<double>& end_of_operation_2) {
-  Simulation simulation{{}, {}, {}, 0, 0, 0, {Timeline(3, 4), {}, {}}, {}, 0, {}};
+  Simulation simulation{{}, {}, {}, 0, 0, 0, {Timeline(3, 4), {}, {}}, {}, 0, {}, {}};
   simulation.program.stage_of_rank = {0, 0, 1, 1};
   simulation.ranks = {{0, 1, 2, 3}, {0, 1, 2, 3}, {1, 1, 1, 1}};
   for (const int stage : {0, 1, 0}) simulation.program.ops.emplace_back().stage = stage;

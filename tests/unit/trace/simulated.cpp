@@ -1,5 +1,6 @@
 #include "tests/source_dir.hpp"
 #include "tests/unit/trace/simulated.hpp"
+#include "tools/trace/perfetto_trace.hpp"
 
 #include <gtest/gtest.h>
 #include <spdlog/logger.h>
@@ -34,10 +35,17 @@ void Simulated::run_again() {
   simulation.metrics = measure(scenario, simulation.preparation, simulation.program, simulation.run.timeline);
 }
 
-std::filesystem::path Simulated::trace(const ChromeTraceOptions& options) const {
+std::filesystem::path Simulated::trace(const TraceOptions& options) const {
   static int written = 0;
   const auto file = scratch("trace" + std::to_string(++written) + ".json.gz");
   write_chrome_trace(file, scenario, simulation, options);
+  return file;
+}
+
+std::filesystem::path Simulated::perfetto_trace(const TraceOptions& options) const {
+  static int written = 0;
+  const auto file = scratch("trace" + std::to_string(++written) + ".pftrace.gz");
+  write_perfetto_trace(file, scenario, simulation, options);
   return file;
 }
 

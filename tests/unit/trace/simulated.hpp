@@ -13,7 +13,8 @@ struct Simulated {
   /// Runs the program again, after a change to it.
   void run_again();
   /// Writes a trace to a file of its own and returns its place.
-  [[nodiscard]] std::filesystem::path trace(const ChromeTraceOptions& options = {}) const;
+  [[nodiscard]] std::filesystem::path trace(const TraceOptions& options = {}) const;
+  [[nodiscard]] std::filesystem::path perfetto_trace(const TraceOptions& options = {}) const;
 
   Scenario scenario;
   Simulation simulation;

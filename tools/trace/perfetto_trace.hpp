@@ -1,0 +1,15 @@
+#pragma once
+/// The timeline as a trace for Perfetto: gzip-compressed protocol buffers. A track group per shown rank, a track per
+/// stream, in the order of TraceContent; counters of memory and of the most used links. Times are whole nanoseconds.
+/// The fields written, and no others, are those of tests/data/perfetto_subset.proto.
+#include <filesystem>
+
+#include "sim/simulate.hpp"
+#include "tools/trace/trace_content.hpp"
+
+namespace lockstep {
+
+/// Equal simulations give equal bytes. Throws ConfigError when the file cannot be written.
+void write_perfetto_trace(const std::filesystem::path& file, const Scenario& scenario, const Simulation& simulation, const TraceOptions& options = {});
+
+}  // namespace lockstep

@@ -1,0 +1,76 @@
+#include "tools/trace/trace_content.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/metrics/link_loads.hpp"
+
+namespace lockstep {
+
+TraceContent::TraceContent(const Simulation& simulation, const TraceOptions& options) : simulation_(simulation), ranks_(lockstep::distinct_ranks(simulation)) {
+  distinct_ = ranks_.size();
+  const auto most = std::max(static_cast<std::size_t>(std::max(options.max_ranks, 1)), simulation.metrics.stages.size());
+  ranks_.resize(std::min(distinct_, most));
+}
+
+TraceProcess TraceContent::process(std::size_t index) const {
+  const auto& shown = ranks_[index];
+  const auto& program = simulation_.program;
+  TraceProcess process{shown.rank, "rank " + std::to_string(shown.number), shown.alike == 1 ? "1 rank" : std::to_string(shown.alike) + " ranks alike", {}, index == 0 || pipelined()};
+  if (pipelined()) process.name = "stage " + std::to_string(program.stage_of_rank[static_cast<std::size_t>(shown.rank)]) + ", " + process.name;
+  if (shown.alike > 1) process.name += " (x " + std::to_string(shown.alike) + ")";
+  auto lanes = lanes_of(program, simulation_.run.timeline, shown.rank);
+  for (std::size_t stream = 0; stream < lanes.size(); ++stream) {
+    if (pipelined() && lanes[stream].empty()) continue;  // sends between other stages
+    process.lanes.push_back({static_cast<std::int32_t>(stream), program.streams[stream], std::move(lanes[stream])});
+  }
+  return process;
+}
+
+std::vector<std::pair<std::int64_t, MemoryPoint>> TraceContent::memory(std::int32_t rank) const {
+  std::vector<std::pair<std::int64_t, MemoryPoint>> points;
+  for (const auto& point : memory_curve(simulation_.preparation.step, simulation_.program, simulation_.run.timeline, rank)) {
+    const auto time = nanoseconds(point.time);
+    if (!points.empty() && points.back().first == time) points.pop_back();
+    points.emplace_back(time, point);
+  }
+  return points;
+}
+
+std::vector<TraceLink> TraceContent::links() const {
+  constexpr std::size_t most = 8;
+  constexpr int parts = 1000;
+  std::vector<TraceLink> links;
+  if (simulation_.run.phases.empty()) return links;
+  const Interval step{Seconds(0), simulation_.metrics.step_time};
+  const auto loads = link_loads(simulation_.program, simulation_.run.phases, simulation_.link_members, step);
+  auto over_time = link_use_over_time(simulation_.program, simulation_.run.phases, simulation_.link_members, step, parts);
+  for (std::size_t i = 0; i < std::min(loads.size(), most); ++i) {
+    const auto& load = loads[i];
+    links.push_back({simulation_.preparation.cluster->link_name(load.link) + (load.alike > 1 ? " (x " + std::to_string(load.alike) + ")" : ""), std::move(over_time.at(load.link))});
+  }
+  return links;
+}
+
+void TraceArrows::connect(std::int32_t rank) {
+  const auto& ops = simulation_.program.ops;
+  arriving_.assign(ops.size(), {});
+  leaving_.assign(ops.size(), {});
+  for (std::size_t after = 0; after < ops.size(); ++after) {
+    if (!has_span(static_cast<std::int32_t>(after), rank)) continue;
+    for (const auto before : ops[after].predecessors) {
+      if (!has_span(before, rank)) continue;
+      arriving_[after].push_back(++last_);
+      leaving_[static_cast<std::size_t>(before)].push_back(last_);
+    }
+  }
+}
+
+bool TraceArrows::has_span(std::int32_t op, std::int32_t rank) const {
+  const auto& timeline = simulation_.run.timeline;
+  if (!timeline.took_part(op, rank)) return false;
+  const auto span = timeline.span(op, rank);
+  return nanoseconds(span.start) < nanoseconds(span.end);
+}
+
+}  // namespace lockstep
