@@ -103,7 +103,7 @@ class ChromeTrace {
     append_json(out_, words.colour);
     out_ += ",\"args\":";
     char before = '{';
-    for (const auto& [key, value] : words.arguments) {
+    for (const auto& [key, value, told] : words.arguments) {
       out_ += before;
       append_json(out_, key);
       out_ += ':';

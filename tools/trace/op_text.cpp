@@ -52,18 +52,18 @@ OpWords OpText::words(std::int32_t op) {
   if (collective && !measured) words.categories.insert(words.categories.end(), vertex.axes.begin(), vertex.axes.end());
   auto& arguments = words.arguments;
   arguments = {{"op", std::int64_t{op}},
-               {"kind", std::string(kind)},
+               {"kind", std::string(kind), true},
                {"pass", std::string(lockstep::name(vertex.pass))},
-               {"layer", step_.block_names[static_cast<std::size_t>(vertex.block)]},
+               {"layer", step_.block_names[static_cast<std::size_t>(vertex.block)], true},
                {"microbatch", std::int64_t{vertex.microbatch}},
                {"detail", vertex.detail}};
   if (collective && !measured) {
-    arguments.emplace_back("reason", vertex.reason);
-    arguments.emplace_back("axes", joined(vertex.axes));
-    arguments.emplace_back("full_size_bytes", vertex.full_size.value());
-    arguments.emplace_back("algorithm", algorithm(lowered, vertex));
+    arguments.push_back({"reason", vertex.reason});
+    arguments.push_back({"axes", joined(vertex.axes), true});
+    arguments.push_back({"full_size_bytes", vertex.full_size.value()});
+    arguments.push_back({"algorithm", algorithm(lowered, vertex)});
   } else if (!measured) {
-    arguments.emplace_back("flops", vertex.flops.value());
+    arguments.push_back({"flops", vertex.flops.value()});
   }
   return words;
 }

@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -18,7 +17,12 @@ struct OpWords {
   std::string name;                      ///< "layer 12 | query projection"
   std::vector<std::string> categories;   ///< "compute"; or "comm" and its mesh axes
   std::string_view colour;               ///< of those that Chrome's viewer has names for
-  std::vector<std::pair<std::string_view, Value>> arguments;
+  struct Argument {
+    std::string_view key;
+    Value value;
+    bool told = false;  ///< by the name and the categories too: formats may leave it out
+  };
+  std::vector<Argument> arguments;
 };
 
 class OpText {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -70,7 +70,7 @@ class Strings {
 
  private:
   std::uint64_t field_;  ///< of InternedData
-  std::map<std::string, std::uint64_t> numbers_;
+  std::unordered_map<std::string, std::uint64_t> numbers_;  ///< looked up, never walked through
   std::vector<const std::string*> texts_;
   std::vector<bool> defined_;
 };
@@ -228,7 +228,8 @@ class PerfettoTrace {
     for (const auto& category : words.categories) append_number(known.event, category_iids, use(categories, category));
     append_number(known.event, name_iid, use(names, words.name));
     std::string annotation;
-    for (const auto& [key, value] : words.arguments) {
+    for (const auto& [key, value, told] : words.arguments) {
+      if (told) continue;  // a third of the file
       annotation.clear();
       append_number(annotation, annotation_name_iid, use(keys, std::string(key)));
       if (const auto* whole = std::get_if<std::int64_t>(&value)) append_number(annotation, int_value, static_cast<std::uint64_t>(*whole));

@@ -61,7 +61,9 @@ TEST_P(Perfetto, IsTheChromeTraceInAnotherForm) {
         EXPECT_EQ(categories, expected[at].begin.at("cat"));
         auto words = nlohmann::json::object();
         for (const auto& [key, value] : span.arguments) std::visit([&, name = key](const auto& it) { words[name] = it; }, value);
-        EXPECT_EQ(words, expected[at].begin.at("args"));
+        auto args = expected[at].begin.at("args");
+        for (const char* told : {"kind", "layer", "axes"}) args.erase(told);  // name and categories say it
+        EXPECT_EQ(words, args);
         ++spans;
       }
     }
