@@ -1,6 +1,8 @@
 // lockstep run.
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "tests/cli/program_run.hpp"
 
 namespace lockstep::test {
@@ -90,6 +92,27 @@ TEST_F(Run, OutHoldsWholeFilesOnly) {
 
   (void)good({"run", small, "--out", "a/b"});  // once more, over the old files
   EXPECT_EQ(files_in("."), (Words{"a", "also.json"}));
+}
+
+TEST_F(Run, PicturesAsPng) {
+  (void)good({"run", small, "--out", "a", "--png"});
+  EXPECT_THAT(content("a/timeline.png"), StartsWith("\x89PNG"));
+}
+
+// What the critical path was spent on adds up to the step; what would help is a share of it, in both kinds of output.
+TEST_F(Run, SaysWhatSetsTheStepTimeAndWhatWouldHelp) {
+  const auto result = json({"run", small});
+  double sum = 0;
+  for (const auto& part : result["critical_path"]["parts"]) sum += part["time_s"].get<double>();
+  EXPECT_NEAR(sum, result["step_time_s"], 1e-12 * sum);
+  EXPECT_TRUE(result["elasticity"].is_null());
+  EXPECT_THAT(good({"run", small}), testing::AllOf(HasSubstr("critical path: "), testing::Not(HasSubstr("what would help"))));
+
+  const auto answered = json({"run", small, "--sensitivity"});
+  ASSERT_FALSE(answered["elasticity"].empty());
+  for (const auto& one : answered["elasticity"]) EXPECT_LE(std::abs(one["value"].get<double>()), 1.001) << one;
+  EXPECT_EQ(answered["step_time_s"], result["step_time_s"]);
+  EXPECT_THAT(good({"run", small, "--sensitivity"}), HasSubstr("what would help most: 1 % "));
 }
 
 TEST_F(Run, WithoutOutNothingIsWritten) {

@@ -6,6 +6,7 @@
 #include "sim/isolated.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
+#include "tools/output/png.hpp"
 #include "tools/output/result_json.hpp"
 #include "tools/output/scenario_comparison.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 struct CompareArguments {
   std::vector<std::string> scenarios, overrides, varied;
   std::string json, out;
+  bool png = false;
 };
 
 /// One column: a file with keys replaced.
@@ -106,6 +108,7 @@ std::string name_of(const Variant& variant, const std::vector<Variant>& all) {
 
 void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
   check_folder_place(arguments.out);
+  check_png_writer(arguments.png ? arguments.out : "");
   if (arguments.json != "-") check_file_place(arguments.json);
   const auto variants = variants_of(arguments);
   std::vector<ScenarioInputs> inputs;
@@ -123,7 +126,7 @@ void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
   if (!arguments.out.empty()) {
     make_folder(arguments.out);
     write_file(std::filesystem::path(arguments.out) / "compare.json", json);
-    write_file(std::filesystem::path(arguments.out) / "compare.svg", comparison_picture(compared));
+    write_picture(std::filesystem::path(arguments.out) / "compare", comparison_picture(compared), arguments.png);
   }
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
   const auto text = arguments.json == "-" ? json : comparison_text(compared);
@@ -140,6 +143,7 @@ void add_compare(CLI::App& app, spdlog::logger& log) {
   command->add_option("--vary", arguments->varied, "every scenario with each of these values: a.b=c,d (may be repeated)")->allow_extra_args(false);
   command->add_option("--json", arguments->json, "write the comparison as JSON to a file, or to stdout with -");
   command->add_option("--out", arguments->out, "folder for compare.json and the bars of compare.svg");
+  command->add_flag("--png", arguments->png, "the pictures of --out as PNG too (needs rsvg-convert, Debian's librsvg2-bin)")->needs("--out");
   command->footer("Examples:\n  lockstep compare scenarios/llama3-70b-h100.yaml scenarios/llama3-70b-v5p.yaml\n"
                   "  lockstep compare scenarios/llama3-70b-h100.yaml --vary batch.sequences=512,1024,2048 --out out/batch");
   command->callback([arguments, &log] { run_compare(*arguments, log); });

@@ -7,6 +7,7 @@
 #include "sim/roofline/study.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
+#include "tools/output/png.hpp"
 #include "tools/output/roofline_plots.hpp"
 #include "tools/output/table.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 
 struct RooflineArguments {
   std::string scenario, json, out;
+  bool png = false;
   std::vector<std::string> overrides;
 };
 
@@ -91,6 +93,7 @@ nlohmann::ordered_json json_of(const Scenario& scenario, const RooflineStudy& st
 
 void run_roofline(const RooflineArguments& arguments, spdlog::logger& log) {
   check_folder_place(arguments.out);
+  check_png_writer(arguments.png ? arguments.out : "");
   if (arguments.json != "-") check_file_place(arguments.json);
   const auto scenario = load_scenario(arguments.scenario, parse_overrides(arguments.overrides));
   (void)prepare(scenario);
@@ -102,8 +105,8 @@ void run_roofline(const RooflineArguments& arguments, spdlog::logger& log) {
   if (!arguments.out.empty()) {
     make_folder(arguments.out);
     write_file(std::filesystem::path(arguments.out) / "roofline.json", json);
-    write_file(std::filesystem::path(arguments.out) / "ratio_by_tokens_per_chip.svg", ratio_plot(study));
-    write_file(std::filesystem::path(arguments.out) / "times_by_batch.svg", times_plot(study));
+    write_picture(std::filesystem::path(arguments.out) / "ratio_by_tokens_per_chip", ratio_plot(study), arguments.png);
+    write_picture(std::filesystem::path(arguments.out) / "times_by_batch", times_plot(study), arguments.png);
   }
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
   const auto text = arguments.json == "-" ? json : text_of(scenario, study);
@@ -118,6 +121,7 @@ void add_roofline(CLI::App& app, spdlog::logger& log) {
   command->add_option("scenario", arguments->scenario, "scenario file (YAML)")->required();
   command->add_option("--json", arguments->json, "write the study as JSON to a file, or to stdout with -");
   command->add_option("--out", arguments->out, "folder for roofline.json and the two plots (SVG)");
+  command->add_flag("--png", arguments->png, "the pictures of --out as PNG too (needs rsvg-convert, Debian's librsvg2-bin)")->needs("--out");
   command->add_option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)")->allow_extra_args(false);
   command->footer("Example:\n  lockstep roofline scenarios/llama2-13b-fsdp-tp-block.yaml");
   command->callback([arguments, &log] { run_roofline(*arguments, log); });

@@ -8,6 +8,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/pipeline_picture.hpp"
+#include "tools/output/png.hpp"
 #include "tools/output/result_json.hpp"
 #include "tools/output/summary.hpp"
 #include "tools/output/timeline_picture.hpp"
@@ -27,6 +28,7 @@ struct RunArguments {
   bool no_fold = false;
   bool trace_flows = false;
   bool sensitivity = false;
+  bool png = false;
   std::int64_t rank = -1;
   std::vector<std::string> overrides;
 };
@@ -94,6 +96,7 @@ std::string text_of(const std::string& file) {
 
 void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   check_folder_place(arguments.out);
+  check_png_writer(arguments.png ? arguments.out : "");
   if (arguments.json != "-") check_file_place(arguments.json);
   const auto scenario = load_scenario(arguments.scenario, parse_overrides(arguments.overrides));
   SimulateOptions options;
@@ -111,8 +114,8 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
     const std::filesystem::path folder = arguments.out;
     write_file(folder / "result.json", json);
     const auto window = middle_window(simulation);
-    write_file(folder / "timeline.svg", timeline_picture(scenario, simulation, window.from, window.to));
-    if (simulation.metrics.stages.size() > 1) write_file(folder / "pipeline.svg", pipeline_picture(scenario, simulation));
+    write_picture(folder / "timeline", timeline_picture(scenario, simulation, window.from, window.to), arguments.png);
+    if (simulation.metrics.stages.size() > 1) write_picture(folder / "pipeline", pipeline_picture(scenario, simulation), arguments.png);
     left_out = write_report(folder, run_report(scenario, simulation, {command_of(arguments), text_of(arguments.scenario)}));
     write_perfetto_trace(folder / "trace.pftrace.gz", scenario, simulation, {16, arguments.trace_flows});
     write_chrome_trace(folder / "trace.json.gz", scenario, simulation, {16, arguments.trace_flows});
@@ -143,6 +146,7 @@ void add_run(CLI::App& app, spdlog::logger& log) {
   auto arguments = std::make_shared<RunArguments>();
   command->add_option("scenario", arguments->scenario, "scenario file (YAML)")->required();
   command->add_option("--out", arguments->out, "folder for report.html, result.json, timeline.svg, trace.pftrace.gz (Perfetto) and trace.json.gz (Chrome)");
+  command->add_flag("--png", arguments->png, "the pictures of --out as PNG too (needs rsvg-convert, Debian's librsvg2-bin)")->needs("--out");
   command->add_option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
   command->add_option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)")->allow_extra_args(false);
   command->add_option("--dump", arguments->dump, "print one value on the way instead of simulating")

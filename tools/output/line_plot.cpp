@@ -44,6 +44,9 @@ std::string draw(const LinePlot& plot) {
       y.take(std::log10(py));
     }
   }
+  const double room = 0.03 * (y.high - y.low);  // a flat line at an end is not an axis
+  y.low -= room;
+  y.high += room;
   const double x0 = left, x1 = width - right, y0 = height - bottom, y1 = top;
   std::string out = svg::open(width, height);
   out += svg::text_at((x0 + x1) / 2, 22, "middle", plot.title, " font-size=\"15\"");

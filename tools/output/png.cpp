@@ -44,7 +44,7 @@ bool convert(const std::string& from, const std::string& to) {
 }  // namespace
 
 void check_png_writer(const std::filesystem::path& file) {
-  if (!file.empty() && !installed()) refuse(file, "rsvg-convert is not installed", "Debian's package librsvg2-bin, or --svg instead");
+  if (!file.empty() && !installed()) refuse(file, "rsvg-convert is not installed", "Debian's package librsvg2-bin, or the SVG alone");
 }
 
 void write_png(const std::filesystem::path& file, std::string_view svg) {
@@ -58,8 +58,13 @@ void write_png(const std::filesystem::path& file, std::string_view svg) {
   if (done) std::filesystem::rename(to, file, ignored);
   if (!done || ignored) {
     std::filesystem::remove(to, ignored);
-    refuse(file, "rsvg-convert could not write it", "a place with room, or --svg instead");
+    refuse(file, "rsvg-convert could not write it", "a place with room, or the SVG alone");
   }
+}
+
+void write_picture(const std::filesystem::path& place, std::string_view svg, bool png) {
+  write_file(place.string() + ".svg", svg);
+  if (png) write_png(place.string() + ".png", svg);
 }
 
 }  // namespace lockstep

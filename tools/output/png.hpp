@@ -9,5 +9,7 @@ namespace lockstep {
 void check_png_writer(const std::filesystem::path& file);
 /// Twice the SVG's own size. Throws ConfigError when the place cannot be written.
 void write_png(const std::filesystem::path& file, std::string_view svg);
+/// `place`.svg, and `place`.png beside it if asked for.
+void write_picture(const std::filesystem::path& place, std::string_view svg, bool png);
 
 }  // namespace lockstep

@@ -47,21 +47,29 @@ std::vector<std::int32_t> streams_with_spans(const Simulation& simulation, Secon
 
 Window middle_window(const Simulation& simulation) {
   const auto& step = simulation.preparation.step;
+  const auto& timeline = simulation.run.timeline;
   const auto rank = simulation.metrics.critical_rank;
+  const bool pipelined = simulation.metrics.stages.size() > 1;
+  // A rank of a pipeline goes on to other microbatches between a forward and its backward: the backward alone is shown.
+  const auto shown = [&](OpId id) {
+    const auto& op = step.op(id);
+    return op.kind == StepOp::Kind::compute && op.pass != StepPass::update && (!pipelined || op.pass == StepPass::backward) && timeline.took_part(id, rank);
+  };
   int last = -1;  // of the rank's own blocks
-  std::int32_t microbatch = 0;  // the first that it runs there
   for (OpId id = 0; id < step.size(); ++id) {
-    const auto& op = step.op(id);
-    if (op.kind != StepOp::Kind::compute || op.pass == StepPass::update || op.block <= last || !simulation.run.timeline.took_part(id, rank)) continue;
-    last = op.block;
-    microbatch = op.microbatch;
+    if (shown(id)) last = std::max(last, step.op(id).block);
   }
-  Window window{simulation.run.timeline.makespan(), Seconds(0)};
+  std::vector<std::int32_t> microbatches;  // that run there, in order
+  for (OpId id = 0; id < step.size(); ++id) {
+    if (shown(id) && step.op(id).block == last && (microbatches.empty() || microbatches.back() != step.op(id).microbatch)) microbatches.push_back(step.op(id).microbatch);
+  }
+  Window window{timeline.makespan(), Seconds(0)};
+  if (microbatches.empty()) return {Seconds(0), timeline.makespan()};
+  const auto microbatch = pipelined ? microbatches[microbatches.size() / 2] : microbatches.front();
   for (OpId id = 0; id < step.size(); ++id) {
     const auto& op = step.op(id);
-    if (op.kind != StepOp::Kind::compute || op.microbatch != microbatch || op.block < last - 3 || op.pass == StepPass::update) continue;
-    if (!simulation.run.timeline.took_part(id, rank)) continue;
-    const auto span = simulation.run.timeline.span(id, rank);
+    if (!shown(id) || op.microbatch != microbatch || op.block < last - 3) continue;
+    const auto span = timeline.span(id, rank);
     window.from = std::min(window.from, span.start);
     window.to = std::max(window.to, span.end);
   }
