@@ -99,12 +99,40 @@ PipelineOrder read_order(const Scenario& scenario, std::int32_t ranks) {
   return std::move(imported.order);
 }
 
+std::vector<bool> layers_of(const Preparation& preparation) {
+  std::vector<bool> is_layer;
+  for (const int kind : preparation.order) is_layer.push_back(preparation.blocks[static_cast<std::size_t>(kind)].is_layer);
+  return is_layer;
+}
+
+/// Recomputation of so many layers of each stage of the model: they become the kinds that do it, which stand in the second
+/// half of the preparation's blocks.
+void recompute_first_layers(const Scenario& scenario, const std::vector<int>& first_block, Preparation& preparation) {
+  const auto wanted = scenario.training.recompute_layers;
+  if (!wanted) return;
+  const auto is_layer = layers_of(preparation);
+  const auto kinds = static_cast<int>(preparation.blocks.size()) / 2;
+  for (std::size_t stage = 0; stage + 1 < first_block.size(); ++stage) {
+    auto left = *wanted;
+    for (int block = first_block[stage]; block < first_block[stage + 1] && left > 0; ++block) {
+      const auto at = static_cast<std::size_t>(block);
+      if (!is_layer[at]) continue;
+      preparation.order[at] += kinds;
+      --left;
+    }
+  }
+}
+
 }  // namespace
 
-StepPipeline place_pipeline(const Scenario& scenario, const Preparation& preparation) {
+StepPipeline place_pipeline(const Scenario& scenario, Preparation& preparation) {
   const auto& spec = scenario.pipeline;
   const int ranks = preparation.mesh->has_axis("pipeline") ? preparation.mesh->axis("pipeline").size() : 1;
-  if (ranks == 1 && !scenario.places.contains("pipeline")) return single_stage(static_cast<int>(preparation.order.size()), scenario.batch.microbatches);
+  if (ranks == 1 && !scenario.places.contains("pipeline")) {
+    auto whole = single_stage(static_cast<int>(preparation.order.size()), scenario.batch.microbatches);
+    recompute_first_layers(scenario, whole.first_block, preparation);
+    return whole;
+  }
 
   ScheduleRequest request;
   request.name = spec.schedule;
@@ -121,13 +149,12 @@ StepPipeline place_pipeline(const Scenario& scenario, const Preparation& prepara
     request = located(scenario, [&] { return completed(request); });
   }
   const auto chunks = spec.file.empty() ? *request.chunks : pipeline.order.shape.chunks;
-  // Replayed layers have their own times, but all are layers.
-  const auto layers = scenario.replay ? std::vector<int>(preparation.order.size(), 0) : preparation.order;
-  const auto split = split_layers(layers, ranks * chunks, spec.layers);
+  const auto split = split_layers(layers_of(preparation), ranks * chunks, spec.layers);
   if (!split.what.empty()) {
     refuse(scenario, !spec.layers.empty() ? "pipeline.layers" : spec.chunks ? "pipeline.chunks" : "parallel.pipeline", split.what, split.expected);
   }
   pipeline.first_block = split.first_block;
+  recompute_first_layers(scenario, pipeline.first_block, preparation);
   pipeline.times.stages = times_of_stages(scenario, preparation, split.first_block);
   if (ranks > 1) pipeline.times.latency = latency_between_stages(preparation);
   if (!spec.file.empty()) return pipeline;

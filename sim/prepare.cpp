@@ -42,6 +42,8 @@ Parallel sizes_in(const std::vector<AxisRequest>& requests, Parallel parallel) {
     if (request.name == "data") parallel.data = request.size;
     if (request.name == "fsdp") parallel.fsdp = request.size;
     if (request.name == "tensor") parallel.tensor = request.size;
+    if (request.name == "context") parallel.context = request.size;
+    if (request.name == "expert") parallel.expert = request.size;
   }
   return parallel;
 }
@@ -83,6 +85,35 @@ void refuse_change_between_layers(const BlockSequence& blocks, const Plan& plan)
   }
 }
 
+/// The sharding in which each kind of block first gets its input: as the block before it leaves it.
+ShardedTensor arriving(const BlockSequence& blocks, const Plan& plan, int kind) {
+  const auto first = std::find(blocks.order.begin(), blocks.order.end(), kind);
+  const auto& block = blocks.kinds[static_cast<std::size_t>(kind)];
+  const auto& name = first == blocks.order.begin() ? block.input : blocks.kinds[static_cast<std::size_t>(*std::prev(first))].output;
+  return name.empty() ? ShardedTensor{} : plan.activations.at(name);
+}
+
+void check_parallel(const Scenario& scenario, const Parallel& parallel) {
+  const auto& model = scenario.model;
+  if (parallel.expert > 1 && !model.experts) {
+    refuse(scenario, "parallel.expert", "model " + model.name + " has no experts", "1, or a mixture of experts such as mixtral-8x7b");
+  }
+  if (parallel.context > 1 && !model.attention) {
+    refuse(scenario, "parallel.context", "model " + model.name + " has no sequence", "1, or a model with attention");
+  }
+  const bool pieces = scenario.derive.causal && scenario.derive.balanced_context && scenario.derive.context_attention != ContextAttention::all_to_all;
+  if (parallel.context > 1 && pieces && scenario.batch.sequence_length % (2 * parallel.context) != 0) {
+    refuse(scenario, "parallel.context", "balanced causal attention needs 2 x " + std::to_string(parallel.context) + " equal pieces of " + std::to_string(scenario.batch.sequence_length) + " tokens",
+           "a size of which twice divides the sequence length, or context_order: contiguous");
+  }
+}
+
+std::int64_t ranks_of_experts(const Parallel& parallel) {
+  std::int64_t ranks = 1;
+  for (const auto& axis : parallel.experts_over) ranks *= axis == "tensor" ? parallel.tensor : axis == "context" ? parallel.context : parallel.expert;
+  return ranks;
+}
+
 /// Plan and derived blocks for given axis sizes; needs no placement.
 void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& requests, Preparation& preparation) {
   if (scenario.replay) {
@@ -90,30 +121,35 @@ void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& reque
     preparation.order = scenario.replay->order;
     return;
   }
-  const bool tensor_parallel = sizes_in(requests, scenario.parallel).tensor > 1;
-  if (const auto why = why_not_expanded(scenario.model, scenario.batch.sequence_length, tensor_parallel); !why.what.empty()) {
-    refuse(scenario, "model", why.what, why.expected);
-  }
-  const auto blocks = blocks_of(scenario.model);
-  auto sizes = sizes_of(scenario.model, scenario.batch.sequences / scenario.batch.microbatches, scenario.batch.sequence_length);
+  if (const auto why = why_not_expanded(scenario.model); !why.what.empty()) refuse(scenario, "model", why.what, why.expected);
+  const auto parallel = sizes_in(requests, scenario.parallel);
+  check_parallel(scenario, parallel);
+  const auto blocks = blocks_of(scenario.model, scenario.blocks);
+  auto sizes = sizes_of(scenario.model, scenario.batch.sequences / scenario.batch.microbatches, scenario.batch.sequence_length,
+                        scenario.routing.capacity_factor.value_or(1.0));
   for (const auto& request : requests) {
     if (request.name != "pipeline") sizes.axes[request.name] = request.size;
   }
-  if (scenario.training.flat_zero_shards) sizes.flat_axes = {"data", "fsdp"};
+  if (scenario.training.flat_zero_shards) sizes.flat_axes = {"data", "fsdp", "context", "expert"};
+  preparation.expert_ranks = ranks_of_experts(parallel);
   try {
-    preparation.plan = plan_for(blocks, sizes_in(requests, scenario.parallel));
+    preparation.plan = plan_for(blocks, parallel);
     apply_overrides(scenario, sizes, preparation.plan);
     preparation.order = blocks.order;
     preparation.blocks.clear();
     refuse_change_between_layers(blocks, preparation.plan);
-    const Block* before = nullptr;
-    for (const auto& block : blocks.kinds) {
-      const auto& arriving = before != nullptr ? before->output : block.input;
-      ShardedTensor arrives;
-      if (!arriving.empty()) arrives = preparation.plan.activations.at(arriving);
-      preparation.blocks.push_back(derive_block(block, preparation.plan, sizes, arrives, scenario.derive));
-      before = &block;
+    const auto derive_kinds = [&](const DerivePolicy& policy) {
+      for (int kind = 0; kind < static_cast<int>(blocks.kinds.size()); ++kind) {
+        preparation.blocks.push_back(derive_block(blocks.kinds[static_cast<std::size_t>(kind)], preparation.plan, sizes,
+                                                  arriving(blocks, preparation.plan, kind), policy));
+      }
+    };
+    if (scenario.training.recompute_layers) {
+      auto kept = scenario.derive;
+      kept.recompute = {};
+      derive_kinds(kept);
     }
+    derive_kinds(scenario.derive);
   } catch (const ShardingError& error) {
     const bool user_plan = scenario.places.contains("plan");
     const std::string key = user_plan ? "plan" : "parallel" + (error.axis().empty() ? std::string() : "." + error.axis());
@@ -211,7 +247,11 @@ Preparation prepare(const Scenario& scenario) {
   place(scenario, preparation);
   check_size(scenario, preparation);
   preparation.pipeline = place_pipeline(scenario, preparation);
-  preparation.step = build_step(preparation.blocks, preparation.order, preparation.pipeline, scenario.step);
+  auto options = scenario.step;
+  if (scenario.model.experts && !scenario.routing.capacity_factor) {
+    options.expert_load = {scenario.routing.variation, scenario.routing.seed, scenario.model.experts->count, preparation.expert_ranks};
+  }
+  preparation.step = build_step(preparation.blocks, preparation.order, preparation.pipeline, options);
   return preparation;
 }
 

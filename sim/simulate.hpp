@@ -20,6 +20,7 @@ struct Preparation {
   Plan plan;
   std::vector<DerivedBlock> blocks;  ///< by kind
   std::vector<int> order;            ///< kinds in forward order
+  std::int64_t expert_ranks = 1;     ///< that share out the experts of a layer
   StepPipeline pipeline;             ///< which stage runs which blocks when
   StepGraph step;
 };
@@ -49,8 +50,9 @@ struct SimulateOptions {
 /// Scenario -> Cluster -> Mesh -> Plan -> StepGraph. Throws ConfigError for what only shows up here:
 /// axes that do not make up the cluster, placements that do not fit, shardings that do not divide.
 [[nodiscard]] Preparation prepare(const Scenario& scenario);
-/// Which stage of the mesh's pipeline axis runs which blocks, and in what order; the last part of `prepare`.
-[[nodiscard]] StepPipeline place_pipeline(const Scenario& scenario, const Preparation& preparation);
+/// Which stage of the mesh's pipeline axis runs which blocks, and in what order; the last part of `prepare`. Where only
+/// some layers of a stage are recomputed, this is where they are chosen.
+[[nodiscard]] StepPipeline place_pipeline(const Scenario& scenario, Preparation& preparation);
 /// StepGraph -> Program of all ranks, with the scenario's perturbations.
 [[nodiscard]] Program lower_with_perturbations(const Scenario& scenario, const Preparation& preparation);
 /// The chip's rates under the scenario's time model; throws ConfigError if the chip lacks the precision.

@@ -1,14 +1,17 @@
 #include "workloads/block.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/core/errors.hpp"
+#include "workloads/block_writer_private.hpp"
 
 namespace lockstep {
 namespace {
 
 using Kind = BlockOp::Kind;
 using Dims = std::vector<std::string>;
+const Dims stream{"B", "T", "D"};
 
 const BlockTensor& named(const std::vector<BlockTensor>& list, const std::string& name) {
   const auto found = std::find_if(list.begin(), list.end(), [&](const auto& tensor) { return tensor.name == name; });
@@ -17,71 +20,84 @@ const BlockTensor& named(const std::vector<BlockTensor>& list, const std::string
 }
 
 /// In[B,D] Win[D,F] -> Tmp[B,F] Wout[F,D] -> Out[B,D]: the book's layer (equations.md, One layer).
-Block two_matmul_layer() {
-  return {"layer", "In", "Out",
-          {{"In", {"B", "D"}}, {"Tmp", {"B", "F"}}, {"Out", {"B", "D"}}},
-          {{"Win", {"D", "F"}}, {"Wout", {"F", "D"}}},
-          {{Kind::matmul, "in projection", {"In"}, "Win", "Tmp", "", 0},
-           {Kind::matmul, "out projection", {"Tmp"}, "Wout", "Out", "", 0}}};
+Block two_matmul_layer(const Model& model, const BlockOptions& options) {
+  BlockWriter writer(model, options, "layer", "In", "Out");
+  writer.activation("In", {"B", "D"});
+  writer.product("in projection", "In", "Win", {"D", "F"}, "Tmp", {"B", "F"}, OpPart::mlp);
+  writer.product("out projection", "Tmp", "Wout", {"F", "D"}, "Out", {"B", "D"}, OpPart::mlp);
+  return writer.take();
 }
 
-/// Norm op over D; a weightless norm (OLMo) has no weight tensor.
-void add_norm(Block& block, const Model& model, const std::string& name, const std::string& input, const std::string& output,
-              const std::string& weight) {
-  const bool has_weight = model.norm != NormKind::none;
-  if (has_weight) block.weights.push_back({weight, {"D"}});
-  block.ops.push_back({Kind::elementwise, name, {input}, has_weight ? weight : "", output, "D", 1});
+Block decoder_layer(const Model& model, const BlockOptions& options, const LayerKind& kind, const std::string& name) {
+  BlockWriter writer(model, options, name, "X", "Xnext");
+  writer.activation("X", stream);
+  writer.layer(kind, "X", "Xnext");
+  return writer.take();
 }
 
-/// Pre-norm decoder layer: X + attention(norm X), then + MLP(norm of that).
-Block transformer_layer(const Model& model) {
-  const Dims stream{"B", "T", "D"};
-  const Dims hidden{"B", "T", "F"};
-  Block block{"layer", "X", "Xnext", {}, {}, {}};
-  block.activations = {{"X", stream}, {"A", stream}, {"Q", {"B", "T", "N", "H"}}, {"K", {"B", "T", "K", "H"}},
-                       {"V", {"B", "T", "K", "H"}}, {"O", {"B", "T", "N", "H"}}, {"Y", stream}, {"R", stream},
-                       {"M", stream}, {"Up", hidden}, {"Z", hidden}, {"E", stream}, {"Xnext", stream}};
-  block.weights = {{"Wq", {"D", "N", "H"}}, {"Wk", {"D", "K", "H"}}, {"Wv", {"D", "K", "H"}}, {"Wo", {"N", "H", "D"}},
-                   {"Wup", {"D", "F"}}, {"Wdown", {"F", "D"}}};
-  add_norm(block, model, "attention norm", "X", "A", "Wnorm1");
-  block.ops.insert(block.ops.end(), {{Kind::matmul, "query projection", {"A"}, "Wq", "Q", "", 0},
-                                     {Kind::matmul, "key projection", {"A"}, "Wk", "K", "", 0},
-                                     {Kind::matmul, "value projection", {"A"}, "Wv", "V", "", 0},
-                                     {Kind::attention, "attention", {"Q", "K", "V"}, "", "O", "", 0},
-                                     {Kind::matmul, "attention output", {"O"}, "Wo", "Y", "", 0},
-                                     {Kind::add, "residual add", {"X", "Y"}, "", "R", "", 0}});
-  add_norm(block, model, "mlp norm", "R", "M", "Wnorm2");
-  if (model.gated) {
-    block.activations.push_back({"Gate", hidden});
-    block.weights.push_back({"Wgate", {"D", "F"}});
-    block.ops.push_back({Kind::matmul, "gate projection", {"M"}, "Wgate", "Gate", "", 0});
-  }
-  block.ops.push_back({Kind::matmul, "up projection", {"M"}, "Wup", "Up", "", 0});
-  block.ops.push_back({Kind::elementwise, "activation", model.gated ? Dims{"Gate", "Up"} : Dims{"Up"}, "", "Z", "", 0});
-  block.ops.push_back({Kind::matmul, "down projection", {"Z"}, "Wdown", "E", "", 0});
-  block.ops.push_back({Kind::add, "residual add", {"R", "E"}, "", "Xnext", "", 0});
-  return block;
+Block embedding(const Model& model, const BlockOptions& options) {
+  BlockWriter writer(model, options, "embedding", "", "X");
+  writer.activation("Tokens", {"B", "T", "V"});
+  writer.activation("X", stream);
+  writer.weight("Wembed", {"V", "D"});
+  writer.op({.kind = Kind::lookup, .name = "embedding", .inputs = {"Tokens"}, .weight = "Wembed", .output = "X"});
+  return writer.take();
 }
 
-Block embedding() {
-  return {"embedding", "", "X",
-          {{"Tokens", {"B", "T", "V"}}, {"X", {"B", "T", "D"}}},
-          {{"Wembed", {"V", "D"}}},
-          {{Kind::lookup, "embedding", {"Tokens"}, "Wembed", "X", "", 0}}};
-}
-
-Block head(const Model& model) {
-  Block block{"head", "X", "", {{"X", {"B", "T", "D"}}, {"Xf", {"B", "T", "D"}}, {"Logits", {"B", "T", "V"}}}, {}, {}};
+/// `owned`: an earlier block has the matrix already.
+void unembedding(BlockWriter& writer, const Model& model, const std::string& in, const std::string& logits, bool owned) {
   const std::string weight = model.tied_embeddings ? "Wembed" : "Whead";
-  block.weights = {{weight, model.tied_embeddings ? Dims{"V", "D"} : Dims{"D", "V"}, model.tied_embeddings}};
+  writer.weight(weight, model.tied_embeddings ? Dims{"V", "D"} : Dims{"D", "V"}, model.tied_embeddings || owned);
+  writer.activation(logits, {"B", "T", "V"});
+  writer.op({.kind = Kind::matmul, .name = "unembedding", .inputs = {in}, .weight = weight, .output = logits});
+  writer.op({.kind = Kind::loss, .name = "cross-entropy", .inputs = {logits}, .weight = "", .output = "", .reduced_dim = "V", .statistics = 3});
+}
+
+Block head(const Model& model, const BlockOptions& options, bool owned) {
+  BlockWriter writer(model, options, "head", "X", "");
+  writer.activation("X", stream);
   if (model.final_norm) {
-    add_norm(block, model, "final norm", "X", "Xf", "Wnormf");
+    writer.norm("final norm", "X", "Xf", stream, "Wnormf");
   } else {
-    block.ops.push_back({Kind::add, "final hidden state", {"X"}, "", "Xf", "", 0});
+    writer.add("final hidden state", {"X"}, "Xf", stream);
   }
-  block.ops.push_back({Kind::matmul, "unembedding", {"Xf"}, weight, "Logits", "", 0});
-  block.ops.push_back({Kind::loss, "cross-entropy", {"Logits"}, "", "", "V", 3});
-  return block;
+  unembedding(writer, model, "Xf", "Logits", owned);
+  return writer.take();
+}
+
+/// arXiv 2412.19437, section 2.2: the hidden state and the next token's embedding, each normed, joined and projected,
+/// pass one more layer and the model's own head. The main stream passes through unchanged.
+Block prediction(const Model& model, const BlockOptions& options, bool owned) {
+  BlockWriter writer(model, options, "prediction", "X", "Xnext");
+  writer.activation("X", stream);
+  writer.activation("Tokens", {"B", "T", "V"});
+  writer.weight("Wembed", {"V", "D"}, true);
+  writer.activation("Pe", stream);
+  writer.op({.kind = Kind::lookup, .name = "embedding of the next token", .inputs = {"Tokens"}, .weight = "Wembed", .output = "Pe"});
+  writer.norm("hidden state norm", "X", "Ph", stream, "Wpnorm1");
+  writer.norm("embedding norm", "Pe", "Pn", stream, "Wpnorm2");
+  writer.linear("hidden state and embedding", {"Ph", "Pn"}, "Pc", {"B", "T", "Dc"});
+  writer.product("prediction projection", "Pc", "Wproj", {"Dc", "D"}, "Px", stream);
+  writer.layer(model.layer(model.layers - 1), "Px", "Pxnext");
+  writer.norm("final norm", "Pxnext", "Pf", stream, "Wnormf");
+  unembedding(writer, model, "Pf", "PLogits", owned);
+  writer.add("main stream", {"X"}, "Xnext", stream);
+  return writer.take();
+}
+
+std::string layer_name(const LayerSequence& layers, std::size_t kind) {
+  if (layers.kinds.size() == 1) return "layer";
+  const auto& own = layers.kinds[kind];
+  std::string name;
+  for (const auto& other : layers.kinds) {
+    if (other.experts != own.experts) name = own.experts ? "expert " : "dense ";
+  }
+  for (const auto& other : layers.kinds) {
+    if (other.reach == own.reach) continue;
+    name += own.reach == AttentionReach::full ? "global " : own.reach == AttentionReach::sliding ? "sliding " : "chunked ";
+    break;
+  }
+  return name + "layer";
 }
 
 }  // namespace
@@ -89,43 +105,40 @@ Block head(const Model& model) {
 const BlockTensor& Block::activation(const std::string& wanted) const { return named(activations, wanted); }
 const BlockTensor& Block::weight(const std::string& wanted) const { return named(weights, wanted); }
 
-NotExpanded why_not_expanded(const Model& model, std::int64_t sequence_length, bool tensor_parallel) {
-  const std::string dense = "a model of equal dense layers, such as llama-3-70b";
-  if (model.latent) return {"latent attention is not simulated yet", dense};
-  if (model.experts) return {"experts are not simulated yet", dense};
-  if (model.mtp_modules > 0) return {"multi-token prediction is not simulated yet", dense};
-  std::int64_t shortest = sequence_length;
-  for (const LayerKind& kind : model.layer_kinds) {
-    if (kind.reach != AttentionReach::full) shortest = std::min(shortest, kind.span);
-  }
-  if (shortest < sequence_length) {
-    return {"attention over windows of " + std::to_string(shortest) + " tokens is not simulated yet",
-            "a sequence_length within the window, or the model without it"};
-  }
-  if (model.parallel_residual && tensor_parallel) {
-    return {"attention and MLP beside each other are simulated one after the other, with twice their tensor-parallel communication",
-            "parallel.tensor 1, or another model"};
-  }
+NotExpanded why_not_expanded(const Model& model) {
+  if (model.indexer) return {"attention to tokens that an indexer chooses is not simulated", "a model without one, such as deepseek-v3"};
   return {};
 }
 
-BlockSequence blocks_of(const Model& model) {
-  if (model.latent || model.experts) throw InternalError("blocks of a model that they cannot express");
+BlockSequence blocks_of(const Model& model, const BlockOptions& options) {
   BlockSequence sequence;
-  const auto layers = static_cast<std::size_t>(model.layers);
-  if (!model.attention || model.vocabulary == 0) {
-    sequence.kinds = {model.attention ? transformer_layer(model) : two_matmul_layer()};
-    sequence.order.assign(layers, 0);
+  if (!model.attention) {
+    sequence.kinds = {two_matmul_layer(model, options)};
+    sequence.kinds.front().is_layer = true;
+    sequence.order.assign(static_cast<std::size_t>(model.layers), 0);
     return sequence;
   }
-  sequence.kinds = {embedding(), transformer_layer(model), head(model)};
-  sequence.order.push_back(0);
-  sequence.order.insert(sequence.order.end(), layers, 1);
-  sequence.order.push_back(2);
+  const auto add = [&](Block block) {
+    sequence.kinds.push_back(std::move(block));
+    return static_cast<int>(sequence.kinds.size()) - 1;
+  };
+  const bool vocabulary = model.vocabulary > 0;
+  if (vocabulary) sequence.order.push_back(add(embedding(model, options)));
+  const auto layers = layer_sequence(model);
+  const int first = static_cast<int>(sequence.kinds.size());
+  for (std::size_t i = 0; i < layers.kinds.size(); ++i) {
+    sequence.kinds[static_cast<std::size_t>(add(decoder_layer(model, options, layers.kinds[i], layer_name(layers, i))))].is_layer = true;
+  }
+  for (const int kind : layers.order) sequence.order.push_back(first + kind);
+  if (!vocabulary) return sequence;
+  for (std::int64_t module = 0; module < model.mtp_modules; ++module) {
+    sequence.order.push_back(add(prediction(model, options, module > 0)));
+  }
+  sequence.order.push_back(add(head(model, options, model.mtp_modules > 0)));
   return sequence;
 }
 
-Sizes sizes_of(const Model& model, std::int64_t sequences, std::int64_t sequence_length) {
+Sizes sizes_of(const Model& model, std::int64_t sequences, std::int64_t sequence_length, double capacity_factor) {
   Sizes sizes;
   sizes.dims = {{"D", {model.d_model, false}}, {"F", {model.d_ff, false}}};
   if (!model.attention) {
@@ -138,6 +151,23 @@ Sizes sizes_of(const Model& model, std::int64_t sequences, std::int64_t sequence
   sizes.dims["K"] = {model.kv_heads, true};
   sizes.dims["H"] = {model.head_size, true};
   sizes.dims["V"] = {model.vocabulary, false};
+  if (model.latent) {
+    const auto& latent = *model.latent;
+    sizes.dims["Rq"] = {latent.q_rank, false};
+    sizes.dims["Rk"] = {latent.kv_rank, false};
+    sizes.dims["Hn"] = {latent.nope_head_size, true};
+    sizes.dims["Hr"] = {latent.rope_head_size, true};
+    sizes.dims["Hv"] = {latent.value_head_size, true};
+  }
+  if (model.experts) {
+    const auto& experts = *model.experts;
+    const auto routed = static_cast<double>(experts.per_token) * static_cast<double>(sequences) * static_cast<double>(sequence_length);
+    sizes.dims["E"] = {experts.count, true};
+    sizes.dims["C"] = {static_cast<std::int64_t>(std::ceil(capacity_factor * routed / static_cast<double>(experts.count))), false};
+    sizes.dims["Fe"] = {experts.width, false};
+    sizes.dims["Fs"] = {experts.shared * experts.shared_width, false};
+  }
+  if (model.mtp_modules > 0) sizes.dims["Dc"] = {2 * model.d_model, false};
   return sizes;
 }
 

@@ -247,7 +247,7 @@ class StepBuilder {
       vertices.first_op = writer_.graph.size();
       vertices.of_step.assign(steps.size(), -1);
       vertices.first_buffer = writer_.graph.buffers.size();
-      for (const auto& step : steps) writer_.hold(step.output_kind, step.output, -1, place.stage);
+      for (const auto& step : steps) writer_.hold(step.output_kind, scaled(step.output, writer_.load(place, step)), -1, place.stage);
     }
     OpIds weight_readers;
     OpId last_compute = -1;
@@ -258,7 +258,7 @@ class StepBuilder {
       const bool uses_weights = std::any_of(step.after.begin(), step.after.end(), [&](int id) {
         return id != BlockStep::outside && is_weight_gather(steps[static_cast<std::size_t>(id)]);
       });
-      vertices.of_step[i] = writer_.add(StepWriter::as_op(place, pass, step), pick(vertices, step.after));
+      vertices.of_step[i] = writer_.add(writer_.as_op(place, pass, step), pick(vertices, step.after));
       if (step.kind == BlockStep::Kind::compute) last_compute = vertices.of_step[i];
       if (uses_weights) weight_readers.push_back(vertices.of_step[i]);
     }
@@ -281,7 +281,7 @@ class StepBuilder {
     std::vector<std::pair<StepOp, std::vector<std::size_t>>> groups;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (!chosen[i] || !is_weight_gather(steps[i])) continue;
-      auto op = StepWriter::as_op(place, pass, steps[i]);
+      auto op = writer_.as_op(place, pass, steps[i]);
       auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
         return writer_.options.weight_buckets.unit != Bucketing::Unit::matrix && group.first.axes == op.axes &&
                group.first.collective == op.collective;

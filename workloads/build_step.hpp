@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "workloads/derived_block.hpp"
+#include "workloads/expert_load.hpp"
 #include "workloads/step_graph.hpp"
 #include "workloads/step_pipeline.hpp"
 
@@ -25,6 +26,7 @@ struct StepOptions {
   Bytes gradient_element{2};
   Bytes optimizer_state_per_parameter{8};
   std::string optimizer_name = "adam";
+  ExpertLoad expert_load{};
 };
 
 /// `kinds[order[i]]` is the i-th block of the model, under its plan; the pipeline says which stage runs which blocks

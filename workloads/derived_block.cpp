@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "workloads/derived_block_private.hpp"
@@ -6,6 +7,15 @@ namespace lockstep {
 namespace {
 
 constexpr int outside = BlockStep::outside;
+
+bool of_slots(const Block& block, const BlockOp& op) {
+  const auto is = [&](const std::string& name) {
+    if (name.empty()) return false;
+    const auto& dims = block.activation(name).dims;
+    return std::find(dims.begin(), dims.end(), "C") != dims.end();
+  };
+  return is(op.output) || std::any_of(op.inputs.begin(), op.inputs.end(), is);
+}
 
 }  // namespace
 
@@ -21,6 +31,7 @@ BlockDerivation::BlockDerivation(const Block& block, const Plan& plan, const Siz
 
 DerivedBlock BlockDerivation::run() {
   out_.name = block_.name;
+  out_.is_layer = block_.is_layer;
   refuse_bad_plan();
   write_weights();
   receive_input();
@@ -31,6 +42,7 @@ DerivedBlock BlockDerivation::run() {
   } else {
     out_.output_steps = {static_cast<int>(out_.forward.size()) - 1};
   }
+  if (block_.is_layer && policy_.recompute.all) compute_all_again();
   for (auto op = block_.ops.rbegin(); op != block_.ops.rend(); ++op) backward(*op);
   hand_back_input_gradient();
   return std::move(out_);
@@ -54,7 +66,7 @@ ShardedTensor BlockDerivation::gradient_of(ShardedTensor tensor) {
   return tensor;
 }
 
-/// Only gradients may wait as partial sums: every other array is read by operations that are not linear in it.
+/// Only gradients and what is merely added may wait as partial sums: all else is read by operations that are not linear in it.
 void BlockDerivation::refuse_bad_plan() const {
   auto whole = [&](const ShardedTensor& tensor) {
     sizes_.check_divides(tensor);
@@ -62,7 +74,13 @@ void BlockDerivation::refuse_bad_plan() const {
     throw ShardingError(tensor.partial.front(), tensor.to_string() + " is kept as a partial sum",
                         "values: only gradients may stay partial");
   };
-  for (const auto& tensor : block_.activations) whole(crossing(tensor.name));
+  for (const auto& tensor : block_.activations) {
+    if (tensor.branch) {
+      sizes_.check_divides(crossing(tensor.name));
+    } else {
+      whole(crossing(tensor.name));
+    }
+  }
   for (const auto& tensor : block_.weights) {
     whole(plan_.weights.at(tensor.name));
     whole(plan_.optimizer.at(tensor.name));
@@ -93,12 +111,10 @@ void BlockDerivation::write_weights() {
 }
 
 void BlockDerivation::receive_input() {
-  if (block_.input.empty()) {
-    for (const auto& op : block_.ops) {
-      if (op.kind == BlockOp::Kind::lookup) versions_[op.inputs[0]] = {{crossing(op.inputs[0]), {outside}, outside}};
-    }
-    return;
+  for (const auto& op : block_.ops) {
+    if (op.kind == BlockOp::Kind::lookup) versions_[op.inputs[0]] = {{crossing(op.inputs[0]), {outside}, outside}};
   }
+  if (block_.input.empty()) return;
   out_.input_bytes = bytes(arrives_);
   const auto from = renamed(arrives_, block_.input);
   const auto& to = crossing(block_.input);
@@ -116,157 +132,53 @@ void BlockDerivation::hand_back_input_gradient() {
           .producers;
 }
 
-// ---- arrays in the sharding that an operation needs ----------------------------------------------
-
-/// The version of `list` with that sharding; made from the first by the collectives if there is none.
-Version BlockDerivation::obtain(Pass& pass, std::vector<Version>& list, const ShardedTensor& wanted,
-                                const Collectives& collectives, CollectiveRole role, Bytes element) {
-  for (const auto& known : list) {
-    if (known.sharding.same_sharding(wanted)) return known;
-  }
-  list.push_back(pass.chain(list.front(), collectives, wanted, role, element));
-  return list.back();
-}
-
-Version BlockDerivation::activation(const std::string& tensor, const ShardedTensor& wanted,
-                                    const Collectives& collectives) {
-  return obtain(forward_, versions_.at(tensor), wanted, collectives, CollectiveRole::activation,
-                policy_.activation_element);
-}
-
-Version BlockDerivation::weight(Pass& pass, Versions& gathered_here, const std::string& name,
-                                const ShardedTensor& wanted, const Collectives& collectives) {
-  auto& list = gathered_here[name];
-  if (list.empty()) list.push_back({plan_.weights.at(name), {}, outside});
-  return obtain(pass, list, wanted, collectives, CollectiveRole::weight, policy_.weight_element);
-}
-
-/// A weight in the backward: gathered again, or the forward's copy (then nothing is to wait for).
-Version BlockDerivation::weight_in_backward(const std::string& name, const ShardedTensor& wanted,
-                                            const Collectives& collectives, StepIds& saved) {
-  if (!policy_.regather_weights) {
-    for (const auto& known : weights_forward_[name]) {
-      if (!known.sharding.same_sharding(wanted)) continue;
-      if (known.buffer != outside) merge(saved, {known.buffer});
-      return {known.sharding, {}, known.buffer};
-    }
-  }
-  return weight(backward_, weights_backward_, name, wanted, collectives);
-}
-
-/// A forward activation in the backward: the kept version if the forward had it and may keep it, else
-/// gathered again from the crossing version. Adds what is read from the forward to `saved`.
-StepIds BlockDerivation::activation_in_backward(const std::string& tensor, const ShardedTensor& wanted,
-                                                const Collectives& collectives, StepIds& saved) {
-  const auto& known = versions_.at(tensor);
-  const int crossing_buffer = known.front().buffer;
-  for (const auto& version : known) {
-    const bool kept = policy_.share_activation_gathers || version.buffer == crossing_buffer;
-    if (kept && version.sharding.same_sharding(wanted)) {
-      merge(saved, {version.buffer});
-      return {};
-    }
-  }
-  if (collectives.empty()) {
-    merge(saved, {crossing_buffer});
-    return {};
-  }
-  auto& list = regathered_[tensor];
-  if (list.empty()) list.push_back({known.front().sharding, {outside}, crossing_buffer, {crossing_buffer}});
-  return obtain(backward_, list, wanted, collectives, CollectiveRole::activation, policy_.activation_element).producers;
-}
-
-/// Collects the contributions to an activation's gradient, sums those that are sharded alike, and
-/// settles the sums to the sharding in which the activation crosses.
-Version& BlockDerivation::finished_gradient(const std::string& tensor) {
-  auto& finished = finished_[tensor];
-  if (!finished.empty()) return finished.front();
-  Version result{gradient_of(crossing(tensor)), {}, outside};
-  auto rest = gradients_[tensor];
-  while (!rest.empty()) {
-    Version sum = rest.front();
-    for (const auto& other : rest) {
-      if (other.sharding.same_sharding(sum.sharding)) merge(sum.producers, other.producers);
-    }
-    sum.sharding.name = "d" + tensor;
-    std::erase_if(rest, [&](const auto& other) { return other.sharding.same_sharding(sum.sharding); });
-    const auto collectives = settled(sum.sharding, result.sharding);
-    const auto done = backward_.chain(overlapped(backward_, sum, !collectives.empty()), collectives, result.sharding,
-                                      CollectiveRole::activation, policy_.activation_element);
-    merge(result.producers, done.producers);
-    if (policy_.collective_matmul && !collectives.empty()) merge(result.producers, sum.producers);
-    result.buffer = done.buffer;
-  }
-  result.producers = backward_.accumulated(result.producers);
-  finished.push_back(result);
-  return finished.front();
-}
-
-Version BlockDerivation::obtain_gradient(const std::string& tensor, const ShardedTensor& wanted,
-                                         const Collectives& collectives) {
-  finished_gradient(tensor);
-  return obtain(backward_, finished_[tensor], wanted, collectives, CollectiveRole::activation,
-                policy_.activation_element);
-}
-
-/// Collective matmul: a collective on a product's result starts with the product, chunk by chunk, so it
-/// waits for what the product waits for and for the product before it on the compute stream (its consumers
-/// wait for both). Of several products that are summed, the last one counts.
-Version BlockDerivation::overlapped(Pass& pass, Version result, bool has_collectives) const {
-  if (!policy_.collective_matmul || !has_collectives) return result;
-  const int last = *std::max_element(result.producers.begin(), result.producers.end());
-  if (last == outside || pass[last].kind != BlockStep::Kind::compute) return result;
-  StepIds earlier = pass[last].after;
-  for (const int id : result.producers) {
-    if (id != last) merge(earlier, {id});
-  }
-  for (int before = last - 1; before >= 0; --before) {
-    if (pass[before].kind != BlockStep::Kind::compute) continue;
-    merge(earlier, {before});
-    break;
-  }
-  result.producers = earlier;
-  return result;
-}
-
-/// Collective matmul on an operand: the product starts with the gather and its consumers wait for both.
-StepIds BlockDerivation::start_of(const Version& gathered, const Version& source) const {
-  return policy_.collective_matmul ? source.producers : gathered.producers;
-}
-
 // ---- one operation -------------------------------------------------------------------------------
 
 void BlockDerivation::forward(const BlockOp& op) {
+  const bool before = pass().routed(of_slots(block_, op));
   switch (op.kind) {
     case BlockOp::Kind::matmul:
-    case BlockOp::Kind::lookup: return forward_product(op);
-    case BlockOp::Kind::attention: return forward_attention(op);
+    case BlockOp::Kind::lookup: forward_product(op); break;
+    case BlockOp::Kind::attention: forward_attention(op); break;
     case BlockOp::Kind::elementwise:
     case BlockOp::Kind::add:
-    case BlockOp::Kind::loss: return forward_elementwise(op);
+    case BlockOp::Kind::dropout:
+    case BlockOp::Kind::loss: forward_elementwise(op); break;
+    case BlockOp::Kind::dispatch: forward_dispatch(op); break;
+    case BlockOp::Kind::combine: forward_combine(op); break;
   }
+  pass().routed(before);
 }
 
 void BlockDerivation::backward(const BlockOp& op) {
+  backward_.routed(of_slots(block_, op));
   switch (op.kind) {
-    case BlockOp::Kind::matmul: backward_input(op); return backward_weight(op);
-    case BlockOp::Kind::lookup: return backward_weight(op);
-    case BlockOp::Kind::attention: return backward_attention(op);
-    case BlockOp::Kind::elementwise: return backward_elementwise(op);
-    case BlockOp::Kind::add: return backward_add(op);
-    case BlockOp::Kind::loss: return;  // the forward step left the gradient
+    case BlockOp::Kind::matmul: backward_input(op); backward_weight(op); break;
+    case BlockOp::Kind::lookup: backward_weight(op); break;
+    case BlockOp::Kind::attention: backward_attention(op); break;
+    case BlockOp::Kind::elementwise:
+    case BlockOp::Kind::dropout: backward_elementwise(op); break;
+    case BlockOp::Kind::add: backward_add(op); break;
+    case BlockOp::Kind::dispatch: backward_dispatch(op); break;
+    case BlockOp::Kind::combine: backward_combine(op); break;
+    case BlockOp::Kind::loss: backward_loss(op); break;
   }
+  backward_.routed(false);
 }
 
-void BlockDerivation::finish_forward(const std::string& output, const Version& local, const Collectives& collectives,
-                                     const StepIds& gathers) {
-  auto done = forward_.chain(overlapped(forward_, local, !collectives.empty()), collectives, crossing(output),
-                             CollectiveRole::activation, policy_.activation_element);
+/// `gathered`: the operand that a product's collective matmul starts with.
+void BlockDerivation::finish_forward(const BlockOp& op, const Version& local, const Collectives& collectives, const Version* gathered) {
+  auto done = pass().chain(overlapped(pass(), local, !collectives.empty()), collectives, crossing(op.output),
+                           CollectiveRole::activation, policy_.activation_element);
   if (policy_.collective_matmul) {
     merge(done.producers, local.producers);
-    merge(done.producers, gathers);
+    if (gathered != nullptr) merge(done.producers, gathered->producers);
   }
-  versions_[output] = {done};
+  made()[op.output] = {done};
+}
+
+void BlockDerivation::finish_forward(const BlockOp& op, const ShardedTensor& local, int step) {
+  finish_forward(op, {local, {step}, step}, settled(local, crossing(op.output)));
 }
 
 DerivedBlock derive_block(const Block& block, const Plan& plan, const Sizes& sizes, const ShardedTensor& arrives,

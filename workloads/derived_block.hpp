@@ -2,6 +2,7 @@
 /// A block under a plan: the compute steps and derived collectives of its forward, backward and update,
 /// once for all layers of the kind and all ranks (SPMD).
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct BlockStep {
 
   std::optional<Seconds> given_time;  ///< it takes this long, whatever chip or network (replayed measurements)
   std::string stream;                 ///< where it runs; empty: the compute stream, or those of its axes
+  bool routed = false;                ///< its work and bytes are those of the tokens that come to a rank's experts
 
   static constexpr int outside = -1;
 };
@@ -69,6 +71,7 @@ struct PairTurn {
 
 struct DerivedBlock {
   std::string name;
+  bool is_layer = false;                 ///< one of the layers that a pipeline's stages share out
   std::vector<BlockStep> forward;
   std::vector<BlockStep> backward;
   std::vector<int> output_steps;         ///< forward steps the next block waits for
@@ -82,6 +85,22 @@ struct DerivedBlock {
   [[nodiscard]] std::string to_string() const;  ///< the derivation as the book would write it
 };
 
+/// Activations that the backward computes again instead of keeping them. `all`: the block's whole forward runs again,
+/// from its input; else what the named parts leave, as far as the backward needs it (core attention: what it keeps inside).
+struct Recompute {
+  bool all = false;
+  std::set<OpPart> parts{};
+  [[nodiscard]] bool any() const { return all || !parts.empty(); }
+  friend bool operator==(const Recompute&, const Recompute&) = default;
+};
+
+/// How attention sees the whole sequence where an axis splits it.
+enum class ContextAttention {
+  ring,        ///< keys and values travel around while the ranks attend to those at hand
+  all_gather,  ///< keys and values are gathered first
+  all_to_all   ///< heads are split instead while attention runs (Ulysses)
+};
+
 struct DerivePolicy {
   Bytes activation_element{2};
   Bytes weight_element{2};
@@ -90,6 +109,9 @@ struct DerivePolicy {
   bool regather_weights = true;         ///< weights gathered for the forward are freed and gathered again
   bool share_activation_gathers = true; ///< activations gathered in the forward are kept for the backward
   bool collective_matmul = false;       ///< activation collectives overlap the products they belong to
+  ContextAttention context_attention = ContextAttention::all_gather;
+  bool balanced_context = true;         ///< ranks hold an early and a late piece of the sequence each (zig-zag): causal work is even
+  Recompute recompute{};                ///< of layers
 };
 
 /// Derives one block. `arrives` is the sharding in which the block before leaves its output (for the

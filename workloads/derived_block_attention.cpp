@@ -1,72 +1,167 @@
-// Attention: queries stay where they are, keys and values are gathered along a split sequence, heads must be
-// split alike. Scores and values are 2 products of 2 b t T n h FLOPs each; a causal mask halves them.
+// Attention: scores and values are two products of 2 b t T n h FLOPs each, over the T that a token attends to. Heads must be
+// split alike. Where an axis splits the sequence the keys and values are gathered along it, travel around it while the
+// ranks attend to those at hand (arXiv 2310.01889), or the heads are split instead (arXiv 2309.14509).
 #include "workloads/derived_block_private.hpp"
 
 namespace lockstep {
 
-/// Keys or values as the queries of a rank need them.
-ShardedTensor BlockDerivation::attention_keys(const BlockOp& op, const std::string& tensor) const {
-  const auto& q = crossing(op.inputs[0]);
-  auto k = crossing(tensor);
+struct BlockDerivation::AttentionArrays {
+  ShardedTensor q, k, v, o;
+  AxisNames sequence;      ///< axes that split the queries' sequence
+  bool travelling = false; ///< keys and values pass by; a rank never holds all of them
+};
+
+BlockDerivation::AttentionArrays BlockDerivation::attention_arrays(const BlockOp& op) const {
+  AttentionArrays arrays{crossing(op.inputs[0]), crossing(op.inputs[1]), crossing(op.inputs[2]), crossing(op.output), {}};
   auto refuse = [](const AxisNames& axes, const std::string& what) {
     throw ShardingError(axes.empty() ? "" : axes.front(), what, "the same axes on both, and none on H");
   };
-  const auto& batch = k.find("B")->axes;
-  if (q.find("B")->axes != batch)
-    refuse(batch, q.to_string() + " and " + k.to_string() + " split the batch differently");
-  const auto& heads = q.find("N")->axes;
-  const auto& kv_heads = k.find("K")->axes;
-  if (heads != kv_heads)
-    refuse(heads.empty() ? kv_heads : heads, q.to_string() + " and " + k.to_string() + " split the heads differently");
-  for (const auto& array : {q, k}) {
-    if (!array.find("H")->axes.empty()) refuse(array.find("H")->axes, array.to_string() + " splits the head size");
+  const auto& q = arrays.q;
+  for (const auto* other : {&arrays.k, &arrays.v}) {
+    const auto& batch = other->find("B")->axes;
+    if (q.find("B")->axes != batch) refuse(batch, q.to_string() + " and " + other->to_string() + " split the batch differently");
+    const auto& heads = q.dims[2].axes;
+    const auto& kv_heads = other->dims[2].axes;
+    if (heads != kv_heads) {
+      refuse(heads.empty() ? kv_heads : heads, q.to_string() + " and " + other->to_string() + " split the heads differently");
+    }
   }
-  k.find("T")->axes.clear();
-  return k;
+  for (const ShardedTensor* array : std::initializer_list<const ShardedTensor*>{&arrays.q, &arrays.k, &arrays.v}) {
+    if (!array->dims[3].axes.empty()) refuse(array->dims[3].axes, array->to_string() + " splits the head size");
+  }
+  arrays.o = arrays.q;  // what attention leaves is split as its queries are
+  arrays.o.name = op.output;
+  arrays.o.dims[3] = crossing(op.output).dims[3];
+  arrays.sequence = q.find("T")->axes;
+  if (arrays.sequence.empty() && arrays.k.find("T")->axes.empty()) return arrays;
+  arrays.travelling = policy_.context_attention == ContextAttention::ring && arrays.k.find("T")->axes == arrays.sequence;
+  for (auto* array : {&arrays.q, &arrays.k, &arrays.v, &arrays.o}) {
+    auto* heads = &array->dims[2];
+    auto split = *heads;
+    split.axes.insert(split.axes.end(), arrays.sequence.begin(), arrays.sequence.end());
+    const bool exchange = policy_.context_attention == ContextAttention::all_to_all;
+    const bool queries = array == &arrays.q || array == &arrays.o;
+    if (exchange && sizes_.dim(heads->name) % sizes_.product(split.axes) == 0) {
+      *heads = split;
+    } else if (exchange && queries) {
+      ShardedTensor wanted = *array;
+      *wanted.find("T") = {"T", {}};
+      wanted.dims[2] = split;
+      sizes_.check_divides(wanted);
+    }
+    if (exchange || !queries) array->find("T")->axes.clear();
+  }
+  return arrays;
 }
 
-Flops BlockDerivation::attention_flops(const ShardedTensor& q) const {
-  const double full = 4.0 * static_cast<double>(sizes_.local_elements(q)) * static_cast<double>(sizes_.dim("T"));
-  return Flops(policy_.causal ? full / 2 : full);
+Flops BlockDerivation::attention_flops(const BlockOp& op, const AttentionArrays& arrays) const {
+  const double elements = static_cast<double>(sizes_.local_elements(arrays.q) + sizes_.local_elements(arrays.o));
+  const double all = 2.0 * elements * attended_tokens(op.reach, static_cast<double>(sizes_.dim("T")), policy_.causal);
+  const auto parts = static_cast<double>(sizes_.product(arrays.q.find("T")->axes));
+  // Contiguous pieces under a causal mask: the last of n ranks has (2 n - 1) / n times the average work.
+  return Flops(policy_.causal && !policy_.balanced_context ? all * (2 * parts - 1) / parts : all);
+}
+
+/// One rank's attention in up to three steps, of which `travelling` arrives before the last: what is at hand, what passes
+/// by, the last piece. Gives the first step and the last.
+std::pair<int, int> BlockDerivation::attention_core(const std::string& name, const AttentionArrays& arrays, const Reads& reads, Flops flops,
+                                                    Bytes moved, Bytes output, const StepIds& travelling) {
+  const auto detail = arrays.q.to_string() + ", " + arrays.k.to_string() + " -> " + arrays.o.to_string();
+  if (travelling.empty()) {
+    const int step = pass().compute(name, detail, reads, flops, moved, output);
+    return {step, step};
+  }
+  const auto parts = sizes_.product(arrays.sequence);
+  const auto share = [&](std::int64_t pieces) { return static_cast<double>(pieces) / static_cast<double>(parts); };
+  const auto piece = [&](const std::string& which, std::int64_t pieces, const StepIds& after, Bytes left) {
+    auto all = reads;
+    merge(all.after, after);
+    return pass().compute(name + which, detail, std::move(all), flops * share(pieces), moved * pieces / parts, left);
+  };
+  const int first = piece(" to own keys", 1, {}, output);
+  int before = first;
+  if (parts > 2) before = piece(" to passing keys", parts - 2, {first}, Bytes(0));
+  StepIds last{before};
+  merge(last, travelling);
+  return {first, piece(" to the last keys", 1, last, Bytes(0))};
+}
+
+/// Keys and values on their way around; a rank holds the piece at hand and the next.
+StepIds BlockDerivation::travel(const BlockOp& op, const AttentionArrays& arrays, Reads& reads) {
+  StepIds arrived;
+  for (const auto& [tensor, wanted] : {std::pair{op.inputs[1], arrays.k}, std::pair{op.inputs[2], arrays.v}}) {
+    auto from = activation(tensor, crossing(tensor), {}, reads);
+    merge(reads.after, from.producers);
+    if (again_ && !dropped(tensor)) from.saved = {versions_.at(tensor).front().buffer};
+    auto collectives = settled(crossing(tensor), wanted);
+    for (auto& derived : collectives) derived.reason = "keys and values travel around " + subscript(derived.axes);
+    const auto done = pass().chain(from, collectives, wanted, CollectiveRole::activation, policy_.activation_element);
+    for (const int id : done.producers) {
+      if (id != BlockStep::outside) pass()[id].output = bytes(crossing(tensor)) * 2;
+    }
+    merge(arrived, done.producers);
+  }
+  return arrived;
+}
+
+Bytes BlockDerivation::score_bytes(const BlockOp& op, const AttentionArrays& arrays) const {
+  const auto& q = arrays.q;
+  const std::int64_t rows = sizes_.local_elements(q) / sizes_.dim(q.dims[3].name);
+  return Bytes(op.score_bytes) * (rows * sizes_.dim("T"));
 }
 
 void BlockDerivation::forward_attention(const BlockOp& op) {
-  const auto& q = crossing(op.inputs[0]);
-  StepIds after = versions_.at(op.inputs[0]).front().producers;
-  Bytes moved = bytes(q) * 2;
-  for (const auto& tensor : {op.inputs[1], op.inputs[2]}) {
-    const auto whole = attention_keys(op, tensor);
-    merge(after, activation(tensor, whole, settled(crossing(tensor), whole)).producers);
-    moved += bytes(whole);
+  const auto arrays = attention_arrays(op);
+  Reads reads;
+  read(op.inputs[0], arrays.q, reads);
+  StepIds travelling;
+  if (arrays.travelling) {
+    travelling = travel(op, arrays, reads);
+  } else {
+    read(op.inputs[1], arrays.k, reads);
+    read(op.inputs[2], arrays.v, reads);
   }
-  const auto local = renamed(q, op.output);
-  const auto detail = q.to_string() + ", " + attention_keys(op, op.inputs[1]).to_string() + " -> " + local.to_string();
-  const int step = forward_.compute(op.name, detail, after, attention_flops(q), moved, bytes(local));
-  finish_forward(op.output, {local, {step}, step}, settled(local, crossing(op.output)), {});
+  const auto moved = bytes(arrays.q) + bytes(arrays.k) + bytes(arrays.v) + bytes(arrays.o) + score_bytes(op, arrays) * 2;
+  const auto steps = attention_core(op.name, arrays, reads, attention_flops(op, arrays), moved, bytes(arrays.o), travelling);
+  keep_inside(op, steps.second, score_bytes(op, arrays));
+  finish_forward(op, {arrays.o, {steps.second}, steps.first}, settled(arrays.o, crossing(op.output)));
 }
 
 void BlockDerivation::backward_attention(const BlockOp& op) {
-  const auto& q = crossing(op.inputs[0]);
-  const auto wanted = gradient_of(renamed(q, op.output));
-  const auto gradient = obtain_gradient(op.output, wanted, settled(gradient_of(crossing(op.output)), wanted));
-  StepIds after = gradient.producers;
-  StepIds saved{versions_.at(op.inputs[0]).front().buffer};
-  merge(saved, {versions_.at(op.output).front().buffer});
-  Bytes moved = bytes(q) * 4;
-  for (const auto& tensor : {op.inputs[1], op.inputs[2]}) {
-    const auto whole = attention_keys(op, tensor);
-    merge(after, activation_in_backward(tensor, whole, settled(crossing(tensor), whole), saved));
-    moved += bytes(whole) * 2;
+  const auto arrays = attention_arrays(op);
+  Reads reads;
+  read_gradient(op.output, gradient_of(arrays.o), reads);
+  read_in_backward(op.inputs[0], arrays.q, reads);
+  read_in_backward(op.output, crossing(op.output), reads);
+  StepIds travelling;
+  if (!arrays.travelling) {
+    read_in_backward(op.inputs[1], arrays.k, reads);
+    read_in_backward(op.inputs[2], arrays.v, reads);
   }
-  const auto gradients = bytes(q) + bytes(attention_keys(op, op.inputs[1])) * 2;
-  const int step =
-      backward_.compute(op.name + " backward", q.to_string(), after, attention_flops(q) * 2.0, moved, gradients);
-  backward_[step].saved = saved;
-  gradients_[op.inputs[0]].push_back({gradient_of(q), {step}, step});
-  for (const auto& tensor : {op.inputs[1], op.inputs[2]}) {
-    auto local = gradient_of(attention_keys(op, tensor));
-    local.partial = q.find("T")->axes;  // every slice of the queries adds its part
-    gradients_[tensor].push_back({local, {step}, step});
+  again_ = true;  // what follows is written into the backward
+  if (arrays.travelling) travelling = travel(op, arrays, reads);
+  const auto work = attention_flops(op, arrays);
+  const auto moved = bytes(arrays.q) + bytes(arrays.k) + bytes(arrays.v) + bytes(arrays.o) + score_bytes(op, arrays) * 2;
+  if (drops_inside(op) && !policy_.recompute.all) {
+    const auto core = attention_core(op.name, arrays, reads, work, moved, score_bytes(op, arrays), travelling);
+    reads.after = {core.first};
+    merge(reads.after, {core.second});
+    travelling.clear();
+  } else {
+    read_inside(op, reads);
+  }
+  const auto keys = arrays.travelling ? (bytes(crossing(op.inputs[1])) + bytes(crossing(op.inputs[2]))) * 2 : bytes(arrays.k) + bytes(arrays.v);
+  const auto steps = attention_core(op.name + " backward", arrays, reads, work * 2.0, moved * 2, bytes(arrays.q) + keys, travelling);
+  again_ = false;
+  gradients_[op.inputs[0]].push_back({gradient_of(arrays.q), {steps.second}, steps.first});
+  for (const auto& [tensor, whole] : {std::pair{op.inputs[1], arrays.k}, std::pair{op.inputs[2], arrays.v}}) {
+    auto local = gradient_of(whole);
+    // Every slice of the queries adds its part; parts that travel start after the first piece.
+    local.partial = arrays.q.find("T")->axes;
+    for (const auto& axis : arrays.sequence) {
+      if (!contains(local.partial, axis) && whole.sharded_by(axis) == nullptr) local.partial.push_back(axis);
+    }
+    gradients_[tensor].push_back({local, {arrays.travelling ? steps.first : steps.second}, steps.first});
   }
 }
 

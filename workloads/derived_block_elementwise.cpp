@@ -1,4 +1,6 @@
-// Operations that pass shardings through: norms, activation functions, sums and the loss.
+// Operations that pass shardings through: norms, activation functions, sums, dropout and the loss.
+#include <algorithm>
+
 #include "workloads/derived_block_private.hpp"
 
 namespace lockstep {
@@ -6,33 +8,62 @@ namespace {
 
 constexpr std::int64_t statistic_bytes = 4;  // norms and losses reduce in fp32
 
+bool same_dims(const ShardedTensor& a, const ShardedTensor& b) {
+  return std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(), [](const auto& x, const auto& y) { return x.name == y.name; });
+}
+
 }  // namespace
 
-/// All inputs are taken in the sharding of the first. A loss leaves its input's gradient.
-void BlockDerivation::forward_elementwise(const BlockOp& op) {
-  const auto& local = crossing(op.inputs[0]);
-  StepIds after;
-  std::string detail;
-  for (const auto& input : op.inputs) {
-    const auto wanted = renamed(local, input);
-    merge(after, activation(input, wanted, settled(crossing(input), wanted)).producers);
-    detail += (detail.empty() ? "" : ", ") + wanted.to_string();
+/// As the first input crosses; where inputs of several shapes are put together, as the result does.
+ShardedTensor BlockDerivation::local_output(const BlockOp& op) const {
+  const auto& first = crossing(op.inputs[0]);
+  if (op.output.empty()) return first;
+  const auto& result = crossing(op.output);
+  return renamed(same_dims(first, result) ? first : result, op.output);
+}
+
+/// All inputs are split as the result is.
+ShardedTensor BlockDerivation::local_input(const BlockOp& op, const std::string& input) const {
+  const auto output = local_output(op);
+  auto result = crossing(input);
+  for (auto& dim : result.dims) {
+    if (const auto* same = output.find(dim.name)) dim.axes = same->axes;
   }
-  reduce_statistics(forward_, op, local, after);
+  result.partial = output.partial;
+  return result;
+}
+
+void BlockDerivation::forward_elementwise(const BlockOp& op) {
+  const auto local = local_output(op);
+  Reads reads;
+  std::string detail;
+  Bytes moved = bytes(local);
+  for (const auto& input : op.inputs) {
+    const auto wanted = local_input(op, input);
+    read(input, wanted, reads);
+    detail += (detail.empty() ? "" : ", ") + wanted.to_string();
+    moved += bytes(wanted);
+  }
+  reduce_statistics(pass(), op, local_input(op, op.inputs[0]), reads.after);
   if (!op.weight.empty()) {
     const auto wanted = scale(op, local);
-    const auto gather = settle(plan_.weights.at(op.weight), wanted, sizes_, policy_.weight_element);
-    merge(after, weight(forward_, weights_forward_, op.weight, wanted, gather).producers);
+    weight(op.weight, wanted, settle(plan_.weights.at(op.weight), wanted, sizes_, policy_.weight_element), reads);
   }
-  const auto result = op.output.empty() ? gradient_of(local) : renamed(local, op.output);
-  const auto moved = bytes(local) * static_cast<std::int64_t>(op.inputs.size() + 1);
-  const int step =
-      forward_.compute(op.name, detail + " -> " + result.to_string(), after, Flops(0), moved, bytes(local));
+  const auto result = op.output.empty() ? gradient_of(local) : local;
+  const int step = pass().compute(op.name, detail + " -> " + result.to_string(), std::move(reads), Flops(0), moved, bytes(local));
   if (op.kind == BlockOp::Kind::loss) {
-    gradients_[op.inputs[0]].push_back({result, {BlockStep::outside}, BlockStep::outside});
+    inside_[op.inputs[0]] = {step, false};
     return;
   }
-  finish_forward(op.output, {result, {step}, step}, settled(result, crossing(op.output)), {});
+  if (op.kind == BlockOp::Kind::dropout) keep_inside(op, step, Bytes(sizes_.local_elements(local)));
+  finish_forward(op, local, step);
+}
+
+/// The loss left its input's gradient in the forward. At the end of the model that is what the backward receives.
+void BlockDerivation::backward_loss(const BlockOp& op) {
+  Version left{gradient_of(crossing(op.inputs[0])), {BlockStep::outside}, BlockStep::outside};
+  if (!block_.output.empty()) left.saved = {inside_.at(op.inputs[0]).step};
+  gradients_[op.inputs[0]].push_back(left);
 }
 
 /// A norm's scale, split as the activation's D is.
@@ -66,25 +97,34 @@ void BlockDerivation::reduce_statistics(Pass& pass, const BlockOp& op, const Sha
 }
 
 void BlockDerivation::backward_elementwise(const BlockOp& op) {
-  const auto& local = crossing(op.inputs[0]);
-  const auto wanted = gradient_of(renamed(local, op.output));
-  StepIds after = obtain_gradient(op.output, wanted, settled(gradient_of(crossing(op.output)), wanted)).producers;
-  StepIds saved;
+  const auto local = local_output(op);
+  const auto wanted = gradient_of(local);
+  Reads reads;
+  read_gradient(op.output, wanted, reads);
+  Bytes inputs(0);
   for (const auto& input : op.inputs) {
-    merge(after,
-          activation_in_backward(input, renamed(local, input), settled(crossing(input), renamed(local, input)), saved));
+    inputs += bytes(local_input(op, input));
+    if (!op.linear && op.kind != BlockOp::Kind::dropout) read_in_backward(input, local_input(op, input), reads);
   }
-  reduce_statistics(backward_, op, gradient_of(local), after);
+  read_inside(op, reads);
+  reduce_statistics(backward_, op, gradient_of(local_input(op, op.inputs[0])), reads.after);
   if (!op.weight.empty()) {
     const auto used = scale(op, local);
-    const auto gather = settle(plan_.weights.at(op.weight), used, sizes_, policy_.weight_element);
-    merge(after, weight_in_backward(op.weight, used, gather, saved).producers);
+    weight_in_backward(op.weight, used, settle(plan_.weights.at(op.weight), used, sizes_, policy_.weight_element), reads);
   }
-  const auto inputs = static_cast<std::int64_t>(op.inputs.size());
-  const int step = backward_.compute(op.name + " backward", wanted.to_string(), after, Flops(0),
-                                     bytes(local) * (2 * inputs + 1), bytes(local) * inputs);
-  backward_[step].saved = saved;
-  for (const auto& input : op.inputs) gradients_[input].push_back({gradient_of(renamed(local, input)), {step}, step});
+  const bool reads_inputs = !op.linear && op.kind != BlockOp::Kind::dropout;
+  const int step = backward_.compute(op.name + " backward", wanted.to_string(), std::move(reads), Flops(0),
+                                     bytes(local) + inputs * (reads_inputs ? 2 : 1), inputs);
+  for (const auto& input : op.inputs) {
+    auto contribution = gradient_of(local_input(op, input));
+    for (const auto& dim : local.dims) {  // an input that was spread over a split dimension collects from all its ranks
+      if (contribution.find(dim.name) != nullptr) continue;
+      for (const auto& axis : dim.axes) {
+        if (contribution.sharded_by(axis) == nullptr) contribution.partial.push_back(axis);
+      }
+    }
+    gradients_[input].push_back({contribution, {step}, step});
+  }
   if (op.weight.empty()) return;
   auto sum = gradient_of(scale(op, local));  // over rows: partial over whatever splits the rows
   for (const auto& dim : local.dims) {
@@ -94,11 +134,18 @@ void BlockDerivation::backward_elementwise(const BlockOp& op) {
                 settle(sum, gradient_of(plan_.gradients.at(op.weight)), sizes_, policy_.gradient_element));
 }
 
-/// Hands the gradient on to every input: no step of its own.
+/// Hands the gradient on to every input: no step of its own. An input that waited as a partial sum gets it whole.
 void BlockDerivation::backward_add(const BlockOp& op) {
-  const auto& gradient = finished_gradient(op.output);
+  const auto finished = finished_gradient(op.output);
   for (const auto& input : op.inputs) {
-    gradients_[input].push_back({renamed(gradient.sharding, "d" + input), gradient.producers, gradient.buffer});
+    auto handed = finished;
+    auto wanted = local_input(op, input);
+    if (!wanted.partial.empty()) {
+      wanted.partial.clear();
+      Reads reads;
+      handed = gradient(op.output, gradient_of(wanted), settled(finished.sharding, gradient_of(wanted)), reads);
+    }
+    gradients_[input].push_back({renamed(handed.sharding, "d" + input), handed.producers, handed.buffer, handed.saved});
   }
 }
 

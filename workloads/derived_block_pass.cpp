@@ -5,13 +5,15 @@
 
 namespace lockstep {
 
-int Pass::compute(std::string name, std::string detail, StepIds after, Flops flops, Bytes traffic, Bytes output,
+int Pass::compute(std::string name, std::string detail, Reads reads, Flops flops, Bytes traffic, Bytes output,
                   MemoryKind kind) {
   BlockStep step{};
   step.kind = BlockStep::Kind::compute;
   step.name = std::move(name);
   step.detail = std::move(detail);
-  step.after = std::move(after);
+  step.after = std::move(reads.after);
+  step.saved = std::move(reads.saved);
+  step.routed = routed_;
   step.flops = flops;
   step.traffic = traffic;
   step.output = output;
@@ -32,6 +34,7 @@ int Pass::collective(const DerivedCollective& derived, CollectiveRole role, Step
   step.reason = derived.reason;
   step.output = element * sizes_.local_elements(derived.after);
   step.output_kind = role == CollectiveRole::activation ? MemoryKind::activations : MemoryKind::other;
+  step.routed = role == CollectiveRole::activation && derived.before.find("C") != nullptr;
   return add(std::move(step));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 /// The list of steps of one pass while it is written, and the arrays it makes.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "workloads/derived_block.hpp"
@@ -18,12 +19,18 @@ struct Version {
   StepIds saved{};  ///< backward: forward buffers that whoever reads it first reads
 };
 
+/// What a step waits for, and, in the backward, which forward buffers it reads.
+struct Reads {
+  StepIds after;
+  StepIds saved{};
+};
+
 /// Forward and backward are lists of steps; this is one of them while it is written.
 class Pass {
  public:
   Pass(std::vector<BlockStep>& steps, const Sizes& sizes) : steps_(steps), sizes_(sizes) {}
 
-  int compute(std::string name, std::string detail, StepIds after, Flops flops, Bytes traffic, Bytes output,
+  int compute(std::string name, std::string detail, Reads reads, Flops flops, Bytes traffic, Bytes output,
               MemoryKind kind = MemoryKind::activations);
   int collective(const DerivedCollective& derived, CollectiveRole role, StepIds after, Bytes element);
   /// Runs a chain of collectives one after the other; a free slice adds no step.
@@ -33,6 +40,9 @@ class Pass {
   /// other follows are to be waited for.
   [[nodiscard]] StepIds accumulated(const StepIds& producers);
 
+  /// Whether the steps to come do the work of routed tokens; returns what held before.
+  bool routed(bool yes) { return std::exchange(routed_, yes); }
+
   BlockStep& operator[](int id) { return steps_[static_cast<std::size_t>(id)]; }
 
  private:
@@ -41,6 +51,7 @@ class Pass {
 
   std::vector<BlockStep>& steps_;
   const Sizes& sizes_;
+  bool routed_ = false;
 };
 
 }  // namespace lockstep

@@ -2,6 +2,7 @@
 /// The derivation of one block while it runs: every array in the versions made so far, and the two passes.
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "workloads/derived_block_pass_private.hpp"
@@ -24,24 +25,40 @@ class BlockDerivation {
   static ShardedTensor renamed(ShardedTensor tensor, const std::string& name);
   static ShardedTensor gradient_of(ShardedTensor tensor);
 
-  // derived_block.cpp: weights, the block's edges, and arrays in the sharding that an operation needs
+  // derived_block.cpp: weights and the block's edges
   void refuse_bad_plan() const;
   void write_weights();
   void receive_input();
   void hand_back_input_gradient();
+
+  // derived_block_arrays.cpp: arrays in the sharding that an operation needs
   Version obtain(Pass& pass, std::vector<Version>& list, const ShardedTensor& wanted, const Collectives& collectives,
                  CollectiveRole role, Bytes element);
-  Version activation(const std::string& tensor, const ShardedTensor& wanted, const Collectives& collectives);
-  Version weight(Pass& pass, Versions& gathered_here, const std::string& name, const ShardedTensor& wanted,
-                 const Collectives& collectives);
-  Version weight_in_backward(const std::string& name, const ShardedTensor& wanted, const Collectives& collectives,
-                             StepIds& saved);
-  StepIds activation_in_backward(const std::string& tensor, const ShardedTensor& wanted, const Collectives& collectives,
-                                 StepIds& saved);
+  /// An activation for the operation that is written: in the forward, in the backward, or when the forward runs again.
+  Version activation(const std::string& tensor, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads);
+  Version activation_in_backward(const std::string& tensor, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads);
+  Version weight(const std::string& name, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads);
+  Version weight_in_backward(const std::string& name, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads);
+  /// As the producing operation left it.
+  const Version& source(const std::string& tensor);
   Version& finished_gradient(const std::string& tensor);
-  Version obtain_gradient(const std::string& tensor, const ShardedTensor& wanted, const Collectives& collectives);
+  Version gradient(const std::string& tensor, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads);
+  /// The same with the collectives that settling takes, and waiting for them.
+  void read(const std::string& tensor, const ShardedTensor& wanted, Reads& reads);
+  void read_in_backward(const std::string& tensor, const ShardedTensor& wanted, Reads& reads);
+  void read_gradient(const std::string& tensor, const ShardedTensor& wanted, Reads& reads);
   Version overlapped(Pass& pass, Version result, bool has_collectives) const;
-  [[nodiscard]] StepIds start_of(const Version& gathered, const Version& source) const;
+  void wait_for_start_of(const Version& gathered, const Version& source, Reads& reads) const;
+
+  // derived_block_again.cpp: what the backward computes again
+  [[nodiscard]] bool dropped(const BlockOp& op) const;
+  [[nodiscard]] bool dropped(const std::string& tensor) const;
+  [[nodiscard]] bool drops_inside(const BlockOp& op) const;
+  void compute_again(const std::string& tensor);
+  void compute_all_again();
+  /// What an operation holds for its own backward: a dropout's mask, scores of unfused attention.
+  void keep_inside(const BlockOp& op, int step, Bytes size);
+  void read_inside(const BlockOp& op, Reads& reads);
 
   // derived_block_product.cpp: matrix products and look-ups
   void forward_product(const BlockOp& op);
@@ -51,23 +68,42 @@ class BlockDerivation {
   [[nodiscard]] Bytes traffic(const BlockOp& op, const Einsum& local) const;
 
   // derived_block_attention.cpp
+  struct AttentionArrays;  ///< as one rank attends to them
   void forward_attention(const BlockOp& op);
   void backward_attention(const BlockOp& op);
-  [[nodiscard]] ShardedTensor attention_keys(const BlockOp& op, const std::string& tensor) const;
-  [[nodiscard]] Flops attention_flops(const ShardedTensor& q) const;
+  [[nodiscard]] AttentionArrays attention_arrays(const BlockOp& op) const;
+  [[nodiscard]] Flops attention_flops(const BlockOp& op, const AttentionArrays& arrays) const;
+  [[nodiscard]] Bytes score_bytes(const BlockOp& op, const AttentionArrays& arrays) const;
+  StepIds travel(const BlockOp& op, const AttentionArrays& arrays, Reads& reads);
+  std::pair<int, int> attention_core(const std::string& name, const AttentionArrays& arrays, const Reads& reads, Flops flops, Bytes moved,
+                                     Bytes output, const StepIds& travelling);
 
-  // derived_block_elementwise.cpp: norms, activation functions, sums, the loss
+  // derived_block_elementwise.cpp: norms, activation functions, sums, dropout, the loss
   void forward_elementwise(const BlockOp& op);
   void backward_elementwise(const BlockOp& op);
+  void backward_loss(const BlockOp& op);
   void backward_add(const BlockOp& op);
+  [[nodiscard]] ShardedTensor local_input(const BlockOp& op, const std::string& input) const;
+  [[nodiscard]] ShardedTensor local_output(const BlockOp& op) const;
   [[nodiscard]] ShardedTensor scale(const BlockOp& op, const ShardedTensor& local) const;
   void reduce_statistics(Pass& pass, const BlockOp& op, const ShardedTensor& local, StepIds& after) const;
+
+  // derived_block_experts.cpp: tokens to the slots of their experts and back
+  void forward_dispatch(const BlockOp& op);
+  void backward_dispatch(const BlockOp& op);
+  void forward_combine(const BlockOp& op);
+  void backward_combine(const BlockOp& op);
+  [[nodiscard]] ShardedTensor slots_of_senders(const std::string& tokens, const std::string& slots) const;
 
   // derived_block.cpp: one operation
   void forward(const BlockOp& op);
   void backward(const BlockOp& op);
-  void finish_forward(const std::string& output, const Version& local, const Collectives& collectives,
-                      const StepIds& gathers);
+  void finish_forward(const BlockOp& op, const Version& local, const Collectives& collectives, const Version* gathered = nullptr);
+  void finish_forward(const BlockOp& op, const ShardedTensor& local, int step);
+
+  /// Where forward operations write: the forward, or the backward when they run again.
+  Pass& pass() { return again_ ? backward_ : forward_; }
+  Versions& made() { return again_ ? recomputed_ : versions_; }
 
   const Block& block_;
   const Plan& plan_;
@@ -76,11 +112,17 @@ class BlockDerivation {
   const DerivePolicy& policy_;
   DerivedBlock out_;
   Pass forward_, backward_;
+  bool again_ = false;
   Versions versions_;                            ///< activations by name; the first is the crossing one
-  Versions regathered_;                          ///< activations gathered again in the backward
+  Versions recomputed_;                          ///< those that the backward makes: computed again, or gathered again
   Versions weights_forward_, weights_backward_;  ///< the first is the stored one
   Versions gradients_;                           ///< contributions to activation gradients
   Versions finished_;                            ///< their sums; the first is the crossing one
+  struct Inside {
+    int step;
+    bool in_backward;
+  };
+  std::map<std::string, Inside> inside_;         ///< by the operation's output: whose buffer holds it
 };
 
 }  // namespace lockstep

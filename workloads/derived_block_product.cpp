@@ -19,13 +19,13 @@ void BlockDerivation::forward_product(const BlockOp& op) {
   if (op.kind == BlockOp::Kind::lookup)
     options.one_sided = OneSided::slice;  // looking up one's own rows moves no weights
   const auto derived = derive({crossing(in), plan_.weights.at(op.weight), crossing(op.output)}, sizes_, options);
-  const auto left = activation(in, derived.local.left, derived.left);
-  const auto right = weight(forward_, weights_forward_, op.weight, derived.local.right, derived.right);
-  auto after = start_of(left, versions_.at(in).front());
-  merge(after, right.producers);
-  const int step = forward_.compute(op.name, derived.local.to_string(), after, flops(op, derived),
-                                    traffic(op, derived.local), bytes(derived.local.result));
-  finish_forward(op.output, {derived.local.result, {step}, step}, derived.result, left.producers);
+  Reads reads;
+  const auto left = activation(in, derived.local.left, derived.left, reads);
+  wait_for_start_of(left, source(in), reads);
+  weight(op.weight, derived.local.right, derived.right, reads);
+  const int step = pass().compute(op.name, derived.local.to_string(), std::move(reads), flops(op, derived),
+                                  traffic(op, derived.local), bytes(derived.local.result));
+  finish_forward(op, {derived.local.result, {step}, step}, derived.result, &left);
 }
 
 void BlockDerivation::backward_input(const BlockOp& op) {
@@ -33,14 +33,12 @@ void BlockDerivation::backward_input(const BlockOp& op) {
   const auto out = finished_gradient(op.output);
   const auto derived = derive({out.sharding, plan_.weights.at(op.weight), gradient_of(crossing(in))}, sizes_,
                               {policy_.activation_element, policy_.weight_element, policy_.activation_element});
-  const auto left = obtain_gradient(op.output, derived.local.left, derived.left);
-  StepIds saved;
-  const auto right = weight_in_backward(op.weight, derived.local.right, derived.right, saved);
-  auto after = start_of(left, out);
-  merge(after, right.producers);
-  const int step = backward_.compute(op.name + " input gradient", derived.local.to_string(), after, derived.flops,
+  Reads reads;
+  const auto left = gradient(op.output, derived.local.left, derived.left, reads);
+  wait_for_start_of(left, out, reads);
+  weight_in_backward(op.weight, derived.local.right, derived.right, reads);
+  const int step = backward_.compute(op.name + " input gradient", derived.local.to_string(), std::move(reads), derived.flops,
                                      traffic(op, derived.local), bytes(derived.local.result));
-  backward_[step].saved = saved;
   Version contribution{derived.local.result, {step}, step};
   if (policy_.collective_matmul) merge(contribution.producers, left.producers);
   gradients_[in].push_back(contribution);
@@ -52,16 +50,14 @@ void BlockDerivation::backward_weight(const BlockOp& op) {
   const auto out = finished_gradient(op.output);
   const auto derived = derive({crossing(in), out.sharding, gradient_of(plan_.gradients.at(op.weight))}, sizes_,
                               {policy_.activation_element, policy_.activation_element, policy_.gradient_element});
-  StepIds saved;
-  StepIds after;
-  if (op.kind != BlockOp::Kind::lookup) after = activation_in_backward(in, derived.local.left, derived.left, saved);
-  merge(after, obtain_gradient(op.output, derived.local.right, derived.right).producers);
+  Reads reads;
+  if (op.kind != BlockOp::Kind::lookup) merge(reads.after, activation_in_backward(in, derived.local.left, derived.left, reads).producers);
+  merge(reads.after, gradient(op.output, derived.local.right, derived.right, reads).producers);
   // What is not reduced goes straight into the accumulated gradient.
   const Bytes unreduced =
       derived.result.empty() ? Bytes(0) : policy_.gradient_element * sizes_.local_elements(derived.local.result);
-  const int step = backward_.compute(op.name + " weight gradient", derived.local.to_string(), after, flops(op, derived),
+  const int step = backward_.compute(op.name + " weight gradient", derived.local.to_string(), std::move(reads), flops(op, derived),
                                      traffic(op, derived.local), unreduced, MemoryKind::gradients);
-  backward_[step].saved = saved;
   finish_weight(op.weight, step, derived.result);
 }
 

@@ -99,6 +99,10 @@ double attention_flops(const Model& model, const LayerKind& kind, double tokens,
 
 }  // namespace
 
+double attended_tokens(const LayerKind& kind, double tokens, bool causal) {
+  return seen(kind.reach, static_cast<double>(kind.span), tokens, causal);
+}
+
 LayerSequence layer_sequence(const Model& model) {
   LayerSequence sequence;
   for (std::int64_t i = 0; i < model.layers; ++i) {

@@ -150,6 +150,9 @@ struct ParameterCount : LayerParameters {
 /// multi-token prediction count nothing.
 [[nodiscard]] double forward_flops_per_token(const Model& model, std::int64_t sequence_length, bool causal);
 
+/// Tokens of a sequence of `tokens` that one of them attends to on average, under a layer's reach.
+[[nodiscard]] double attended_tokens(const LayerKind& kind, double tokens, bool causal);
+
 /// Numbers that one layer keeps of each token in a KV cache: 2 K H, or kv_rank + rope_head_size (+ indexer key).
 [[nodiscard]] std::int64_t kv_width(const Model& model);
 

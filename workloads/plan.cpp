@@ -8,24 +8,38 @@ namespace {
 /// Where each strategy splits a tensor's dimensions.
 class Strategy {
  public:
-  explicit Strategy(const Parallel& parallel) : parallel_(parallel) {
+  explicit Strategy(const Parallel& parallel) : sequence_parallel_(parallel.sequence_parallel), zero_(parallel.zero) {
     if (parallel.data > 1) batch_.push_back("data");
     if (parallel.fsdp > 1) batch_.push_back("fsdp");
+    if (parallel.expert > 1) batch_.push_back("expert");
     if (parallel.tensor > 1) tensor_.push_back("tensor");
+    if (parallel.context > 1) context_.push_back("context");
+    for (const auto* axis : {"tensor", "context", "expert"}) {  // an axis that only cuts what a rank has comes first
+      const bool exists = contains(batch_, axis) || contains(tensor_, axis) || contains(context_, axis);
+      if (exists && contains(parallel.experts_over, axis)) experts_.push_back(axis);
+    }
   }
 
   [[nodiscard]] ShardedTensor activation(const BlockTensor& tensor) const {
     auto result = bare(tensor);
+    const bool slots = result.find("C") != nullptr;
     for (auto& dim : result.dims) {
       if (dim.name == "B") dim.axes = batch_;
-      if (dim.name == "N" || dim.name == "K" || dim.name == "F") dim.axes = tensor_;
-      if (dim.name == "V" && tensor.name == "Logits") dim.axes = tensor_;
+      if (dim.name == "T") dim.axes = context_;
+      if (dim.name == "N" || dim.name == "K" || dim.name == "F" || dim.name == "Fs" || dim.name == "Fe") dim.axes = tensor_;
+      if (dim.name == "Fe" && contains(experts_, "tensor")) dim.axes.clear();
+      if (dim.name == "V" && tensor.name != "Tokens") dim.axes = tensor_;
+      if (dim.name == "C") dim.axes = left_to_slots();
+      if (dim.name == "E" && slots) dim.axes = experts_;
     }
-    if (parallel_.sequence_parallel && result.dims.back().name == "D") {
-      // The residual stream between two tensor-parallel regions: Megatron splits the sequence, the book's
-      // layer, which has no sequence dimension, splits D.
-      auto* split = result.find("T") != nullptr ? result.find("T") : result.find("D");
-      split->axes = tensor_;
+    // What belongs to a token as a whole: the residual stream between two tensor-parallel regions, latents, scores.
+    // Megatron splits the sequence; the book's layer, which has no sequence dimension, splits D.
+    if (tensor_.empty() || result.sharded_by("tensor") != nullptr || tensor.name == "Tokens") return result;
+    if (tensor.branch) {
+      result.partial = tensor_;
+    } else if (sequence_parallel_ && !(slots && contains(experts_, "tensor"))) {
+      auto* split = result.find(slots ? "C" : result.find("T") != nullptr ? "T" : "D");
+      split->axes.insert(split->axes.end(), tensor_.begin(), tensor_.end());
     }
     return result;
   }
@@ -34,7 +48,7 @@ class Strategy {
   [[nodiscard]] ShardedTensor optimizer(const BlockTensor& tensor) const { return split(tensor, 1); }
   [[nodiscard]] ShardedTensor gradient(const BlockTensor& tensor) const {
     auto result = split(tensor, 2);
-    if (parallel_.data > 1 && parallel_.zero < 2) result.partial.push_back("data");
+    if (zero_ < 2) result.partial = replicating(tensor);
     return result;
   }
 
@@ -45,23 +59,49 @@ class Strategy {
     return result;
   }
 
-  /// Tensor parallelism splits heads, d_ff and vocabulary; ZeRO splits D, over the data axis from
-  /// `from_stage` on and over the fsdp axis always (it is a data axis at stage 3).
+  [[nodiscard]] static bool of_experts(const BlockTensor& weight) {
+    return std::find(weight.dims.begin(), weight.dims.end(), "Fe") != weight.dims.end();
+  }
+
+  /// Batch and sequence axes that do not share out the experts.
+  [[nodiscard]] AxisNames left_to_slots() const {
+    AxisNames axes = batch_;
+    axes.insert(axes.end(), context_.begin(), context_.end());
+    std::erase_if(axes, [&](const auto& axis) { return contains(experts_, axis); });
+    return axes;
+  }
+
+  /// Axes whose ranks all have the weight, each with other tokens, unless ZeRO splits it.
+  [[nodiscard]] AxisNames replicating(const BlockTensor& weight) const {
+    AxisNames axes = of_experts(weight) ? left_to_slots() : batch_;
+    if (!of_experts(weight)) axes.insert(axes.end(), context_.begin(), context_.end());
+    std::erase(axes, "fsdp");
+    return axes;
+  }
+
+  /// Tensor parallelism splits heads, d_ff and vocabulary; ZeRO splits D (where there is none, the first dimension that
+  /// nothing else splits), over the fsdp axis always (it is a data axis at stage 3), over the others from `from_stage` on.
   [[nodiscard]] ShardedTensor split(const BlockTensor& tensor, int from_stage) const {
     auto result = bare(tensor);
     for (auto& dim : result.dims) {
-      if (dim.name != "D") {
-        if (dim.name != "H") dim.axes = tensor_;
-        continue;
-      }
-      if (parallel_.fsdp > 1) dim.axes.push_back("fsdp");
-      if (parallel_.data > 1 && parallel_.zero >= from_stage) dim.axes.push_back("data");
+      if (dim.name == "N" || dim.name == "K" || dim.name == "F" || dim.name == "Fs" || dim.name == "V") dim.axes = tensor_;
+      if (dim.name == "Fe" && !contains(experts_, "tensor")) dim.axes = tensor_;
+      if (dim.name == "E" && of_experts(tensor)) dim.axes = experts_;
     }
+    auto* shards = result.find("D");
+    for (auto& dim : result.dims) {
+      if (shards == nullptr && dim.axes.empty()) shards = &dim;
+    }
+    if (shards == nullptr) shards = &result.dims.back();
+    if (contains(batch_, "fsdp")) shards->axes.push_back("fsdp");
+    if (zero_ < from_stage) return result;
+    for (const auto& axis : replicating(tensor)) shards->axes.push_back(axis);
     return result;
   }
 
-  const Parallel& parallel_;
-  AxisNames batch_, tensor_;
+  bool sequence_parallel_;
+  int zero_;
+  AxisNames batch_, tensor_, context_, experts_;
 };
 
 void replace(Shardings& shardings, const ShardedTensor& tensor, const char* role) {

@@ -78,6 +78,7 @@ ReplayModel read_replay(const YamlView& view) {
   }
   for (std::size_t layer = 0; layer < kinds; ++layer) {
     DerivedBlock block;
+    block.is_layer = true;
     block.name = kinds == 1 ? "layer" : "layer like measured " + std::to_string(layer);
     for (const auto& op : forward) block.forward.push_back(as_step(op, layer));
     for (const auto& op : backward) {

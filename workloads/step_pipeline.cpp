@@ -50,10 +50,9 @@ std::vector<std::int64_t> even_layers(std::int64_t layers, std::int32_t stages) 
 
 }  // namespace
 
-LayerSplit split_layers(const std::vector<int>& order, std::int32_t stages, const std::vector<std::int64_t>& layers) {
-  const int kind = order[order.size() / 2];
-  const auto first = std::find(order.begin(), order.end(), kind) - order.begin();
-  const auto last = std::find_if(order.begin() + first, order.end(), [&](int other) { return other != kind; }) - order.begin();
+LayerSplit split_layers(const std::vector<bool>& is_layer, std::int32_t stages, const std::vector<std::int64_t>& layers) {
+  const auto first = std::find(is_layer.begin(), is_layer.end(), true) - is_layer.begin();
+  const auto last = std::find(is_layer.begin() + first, is_layer.end(), false) - is_layer.begin();
   const auto count = static_cast<std::int64_t>(last - first);
   LayerSplit split;
   if (!layers.empty()) {
@@ -69,7 +68,7 @@ LayerSplit split_layers(const std::vector<int>& order, std::int32_t stages, cons
       return split;
     }
   }
-  if (stages > std::ssize(order)) {
+  if (stages > std::ssize(is_layer)) {
     split.what = std::to_string(stages) + " stages for the model's " + std::to_string(count) + " layers";
     split.expected = "fewer stages (pipeline x chunks)";
     return split;
@@ -81,7 +80,7 @@ LayerSplit split_layers(const std::vector<int>& order, std::int32_t stages, cons
     at += static_cast<int>(size);
     split.first_block.push_back(at);
   }
-  split.first_block.back() = static_cast<int>(order.size());
+  split.first_block.back() = static_cast<int>(is_layer.size());
   for (std::size_t stage = 0; stage + 1 < split.first_block.size(); ++stage) {
     if (split.first_block[stage + 1] > split.first_block[stage]) continue;
     split.what = "stage " + std::to_string(stage) + " of " + std::to_string(stages) + " would hold nothing: the model has " + std::to_string(count) + " layers";

@@ -28,14 +28,14 @@ struct StepPipeline {
 /// gradients of weights (W), and nobody but the optimizer waits for them.
 [[nodiscard]] std::vector<bool> steps_of_input_gradient(const DerivedBlock& block);
 
-/// Which blocks stand on which of `stages` stages. The layers are the run of equal blocks in the middle of
-/// `order`; what comes before them goes to the first stage, what comes after to the last. `layers` gives the
+/// Which blocks stand on which of `stages` stages. `is_layer` says of each block of the model, in forward order, whether
+/// it is a layer; what comes before the layers goes to the first stage, what comes after to the last. `layers` gives the
 /// layers of each stage; empty: as even as they come, and where they do not divide, one layer less on the
 /// last stage, the first, the last but one, the second, ... (those hold head and embedding).
 struct LayerSplit {
   std::vector<int> first_block;  ///< as in StepPipeline
   std::string what, expected;    ///< why it cannot be done; empty: done
 };
-[[nodiscard]] LayerSplit split_layers(const std::vector<int>& order, std::int32_t stages, const std::vector<std::int64_t>& layers);
+[[nodiscard]] LayerSplit split_layers(const std::vector<bool>& is_layer, std::int32_t stages, const std::vector<std::int64_t>& layers);
 
 }  // namespace lockstep

@@ -31,16 +31,24 @@ StepOp StepWriter::blank(const StepPlace& place, StepPass pass) {
   return op;
 }
 
+double StepWriter::load(const StepPlace& place, const BlockStep& step) {
+  if (!step.routed) return 1.0;
+  const auto [known, is_new] = loads_.try_emplace({place.block, place.microbatch}, 1.0);
+  if (is_new) known->second = options.expert_load.fullest(place.block, place.microbatch);
+  return known->second;
+}
+
 StepOp StepWriter::as_op(const StepPlace& place, StepPass pass, const BlockStep& step) {
   auto op = blank(place, pass);
   op.kind = step.kind == BlockStep::Kind::compute ? StepOp::Kind::compute : StepOp::Kind::collective;
   op.name = step.name;
   op.detail = step.detail;
-  op.flops = step.flops;
-  op.traffic = step.traffic;
+  const double load = this->load(place, step);
+  op.flops = step.flops * load;
+  op.traffic = scaled(step.traffic, load);
   op.collective = step.collective;
   op.axes = step.axes;
-  op.full_size = step.full_size;
+  op.full_size = scaled(step.full_size, load);
   op.role = step.role;
   op.reason = step.reason;
   op.given_time = step.given_time;

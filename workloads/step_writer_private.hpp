@@ -17,6 +17,10 @@ struct StepPlace {
   std::int32_t half = 0;
 };
 
+inline Bytes scaled(Bytes size, double factor) {
+  return factor == 1.0 ? size : Bytes(static_cast<std::int64_t>(static_cast<double>(size.value()) * factor));
+}
+
 class StepWriter {
  public:
   StepWriter(const std::vector<DerivedBlock>& kinds, const std::vector<int>& order, const StepPipeline& pipeline, const StepOptions& options);
@@ -31,7 +35,9 @@ class StepWriter {
   [[nodiscard]] const WeightUpdate& update_of(const Owner& owner) const;
 
   static StepOp blank(const StepPlace& place, StepPass pass);
-  static StepOp as_op(const StepPlace& place, StepPass pass, const BlockStep& step);
+  /// Of a step that does the work of routed tokens, on the rank that gets most of them.
+  [[nodiscard]] StepOp as_op(const StepPlace& place, StepPass pass, const BlockStep& step);
+  [[nodiscard]] double load(const StepPlace& place, const BlockStep& step);
   static StepOp collective(const StepPlace& place, StepPass pass, const DerivedCollective& derived, CollectiveRole role,
                            const std::vector<std::string>& arrays);
   OpId add(StepOp op, const OpIds& after);
@@ -47,6 +53,7 @@ class StepWriter {
   const std::vector<DerivedBlock>& kinds_;
   const std::vector<int>& order_;
   std::vector<std::vector<bool>> of_input_gradient_;  ///< by kind
+  std::map<std::pair<std::int32_t, std::int32_t>, double> loads_;  ///< by block and microbatch
 };
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 #include "sim/scenario/reading_private.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "sim/core/quantity_text.hpp"
@@ -28,6 +29,7 @@ class Reader {
     pipeline();
     plan();
     batch();
+    routing();
     training();
     communication();
     const auto model_of_time = optional(root_, "model_of_time");
@@ -130,9 +132,10 @@ class Reader {
 
   /// Sizes of the standard axes; joined with what `mesh` places. Innermost (most bandwidth) first.
   void parallel() {
+    scenario_.derive.context_attention = ContextAttention::ring;
     const auto view = optional(root_, "parallel");
     if (!view.exists() || !view.expect_map("sizes of the standard axes, such as {tensor: 4, fsdp: 2240}")) return;
-    for (const auto* name : {"tensor", "fsdp", "data", "pipeline"}) {
+    for (const auto* name : {"tensor", "context", "expert", "fsdp", "data", "pipeline"}) {
       const auto size = optional(view, name);
       if (!size.exists()) continue;
       const auto value = static_cast<int>(size.integer(1, 1'000'000));
@@ -143,15 +146,75 @@ class Reader {
         scenario_.mesh.push_back({name, value, std::nullopt});
       }
     }
-    for (const auto* name : {"context", "expert"}) {
-      const auto size = optional(view, name);
-      if (size.exists() && size.integer() != 1) {
-        size.problem(std::string(name) + " parallelism is not in this version", "1");
-      }
-    }
     const auto zero = optional(view, "zero");
     if (zero.exists()) scenario_.parallel.zero = static_cast<int>(zero.integer(0, 3));
     flag(view, "sequence_parallel", scenario_.parallel.sequence_parallel);
+    const auto over = optional(view, "experts_over");
+    if (over.exists()) {
+      scenario_.parallel.experts_over.clear();
+      for (const auto& item : over.is_list() ? over.items() : std::vector{over}) {
+        const std::vector<std::string_view> axes{"expert", "tensor", "context"};
+        scenario_.parallel.experts_over.emplace_back(axes[item.choice({"expert", "tensor", "context"})]);
+      }
+    }
+    const auto attention = optional(view, "context_attention");
+    if (attention.exists()) {
+      scenario_.derive.context_attention = std::array{ContextAttention::ring, ContextAttention::all_gather, ContextAttention::all_to_all}[attention.choice({"ring", "all_gather", "all_to_all"})];
+    }
+    const auto order = optional(view, "context_order");
+    if (order.exists()) scenario_.derive.balanced_context = order.choice({"balanced", "contiguous"}) == 0;
+    view.refuse_unknown_keys();
+  }
+
+  void routing() {
+    const auto view = optional(root_, "routing");
+    if (!view.exists() || !view.expect_map("{variation: 0.3, seed: 1} or {capacity_factor: 1.25}")) return;
+    if (!scenario_.model.experts && !scenario_.model.name.empty()) view.problem("model " + scenario_.model.name + " has no experts", "routing only beside a mixture of experts");
+    auto& routing = scenario_.routing;
+    const auto capacity = optional(view, "capacity_factor");
+    const auto variation = optional(view, "variation");
+    const auto seed = optional(view, "seed");
+    if (capacity.exists()) routing.capacity_factor = capacity.number(0.01, 1000);
+    if (variation.exists()) routing.variation = variation.number(0, 100);
+    if (seed.exists()) routing.seed = static_cast<std::uint64_t>(seed.integer(0, 1'000'000'000));
+    if (capacity.exists() && variation.exists()) variation.problem("stands beside a capacity factor", "one of the two: with a capacity every expert computes as many slots");
+    view.refuse_unknown_keys();
+  }
+
+  /// none, full, selective or {mode: ..., parts: [...], layers: n}.
+  void recompute(const YamlView& view) {
+    if (!view.exists()) return;
+    auto& recompute = scenario_.derive.recompute;
+    const auto mode_of = [&](const YamlView& mode) {
+      switch (mode.choice({"none", "selective", "full"})) {
+        case 1: recompute.parts = {OpPart::core_attention}; break;
+        case 2: recompute.all = true; break;
+        default: break;
+      }
+    };
+    if (!view.is_map()) return mode_of(view);
+    const auto mode = require(view, "mode", "none, selective or full");
+    if (mode.exists()) mode_of(mode);
+    const auto parts = optional(view, "parts");
+    if (parts.exists()) {
+      if (recompute.parts.empty()) parts.problem("stands beside a mode that has no parts", "mode: selective");
+      recompute.parts.clear();
+      for (const auto& part : parts.items()) {
+        switch (part.choice({"core_attention", "norms", "latent_projections", "activations", "mlp", "experts"})) {
+          case 0: recompute.parts.insert(OpPart::core_attention); break;
+          case 1: recompute.parts.insert(OpPart::norm); break;
+          case 2: recompute.parts.insert(OpPart::latent_projection); break;
+          case 3: recompute.parts.insert({OpPart::mlp_activation, OpPart::expert_activation}); break;
+          case 4: recompute.parts.insert({OpPart::mlp, OpPart::mlp_activation}); break;
+          default: recompute.parts.insert({OpPart::experts, OpPart::expert_activation}); break;
+        }
+      }
+    }
+    const auto layers = optional(view, "layers");
+    if (layers.exists()) {
+      scenario_.training.recompute_layers = layers.integer(0, 1'000'000);
+      if (mode.exists() && !recompute.any()) layers.problem("stands beside recompute none", "mode: selective or full");
+    }
     view.refuse_unknown_keys();
   }
 
@@ -272,8 +335,10 @@ class Reader {
     const auto optimizer = optional(view, "optimizer");
     if (optimizer.exists()) training.optimizer = optimizer.choice({"adam", "sgd"}) == 0 ? "adam" : "sgd";
     flag(view, "master_weights", training.master_weights);
-    const auto recompute = optional(view, "recompute");
-    if (recompute.exists()) (void)recompute.choice({"none"});
+    recompute(optional(view, "recompute"));
+    const auto attention = optional(view, "attention");
+    if (attention.exists()) scenario_.blocks.fused_attention = attention.choice({"fused", "unfused"}) == 0;
+    flag(view, "dropout", scenario_.blocks.dropout);
     flag(view, "causal_attention", training.causal_attention);
     flag(view, "optimizer_barrier", scenario_.step.optimizer_barrier);
     const auto shards = optional(view, "zero_shards");
@@ -351,12 +416,14 @@ std::vector<std::string> scenario_keys() {
   return {"format", "model", "cluster", "cluster.chip", "cluster.shape", "cluster.pod", "cluster.pods", "cluster.dcn", "cluster.node", "cluster.nodes",
           "cluster.fabric", "cluster.halls", "cluster.between_halls", "cluster.order", "mesh",
           "parallel", "parallel.tensor", "parallel.fsdp", "parallel.data", "parallel.pipeline", "parallel.context", "parallel.expert",
-          "parallel.zero", "parallel.sequence_parallel",
+          "parallel.zero", "parallel.sequence_parallel", "parallel.experts_over", "parallel.context_attention", "parallel.context_order",
           "pipeline", "pipeline.schedule", "pipeline.placement", "pipeline.chunks", "pipeline.group", "pipeline.memory_limit", "pipeline.layers",
           "pipeline.sends",
           "plan", "plan.activations", "plan.weights", "plan.gradients", "plan.optimizer",
           "batch", "batch.sequences", "batch.sequence_length", "batch.microbatches",
-          "training", "training.precision", "training.optimizer", "training.master_weights", "training.recompute",
+          "routing", "routing.capacity_factor", "routing.variation", "routing.seed",
+          "training", "training.precision", "training.optimizer", "training.master_weights",
+          "training.recompute", "training.recompute.mode", "training.recompute.parts", "training.recompute.layers", "training.attention", "training.dropout",
           "training.causal_attention", "training.optimizer_barrier", "training.zero_shards",
           "communication", "communication.prefetch", "communication.weight_buckets", "communication.gradient_buckets",
           "communication.regather_weights", "communication.share_activation_gathers", "communication.collective_matmul",

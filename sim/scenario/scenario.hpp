@@ -33,7 +33,15 @@ struct TrainingSpec {
   std::string optimizer = "adam";
   bool master_weights = false;  ///< an fp32 copy of the weights beside the optimizer state
   bool causal_attention = true;
+  std::optional<std::int64_t> recompute_layers;  ///< of each stage of the model, the first ones; none: all
   bool flat_zero_shards = true;  ///< the data and fsdp axes split weights as flat runs, not along a dimension
+};
+
+/// How tokens come to experts.
+struct RoutingSpec {
+  std::optional<double> capacity_factor;  ///< slots of an expert over its fair share, all of them sent and computed; none: dropless
+  double variation = 0;                   ///< of dropless loads, see ExpertLoad
+  std::uint64_t seed = 1;
 };
 
 struct PipelineSpec {
@@ -57,6 +65,8 @@ struct Scenario {
   PipelineSpec pipeline;
   BatchSpec batch;
   TrainingSpec training;
+  RoutingSpec routing;
+  BlockOptions blocks;
   TimeModel time_model = TimeModel::ideal;
   std::vector<Perturbation> perturbations;
   DerivePolicy derive;

@@ -1,0 +1,72 @@
+// Tokens to the slots of their experts and back. What each rank fills on its own is Slots[E, C, D] with C split over the axes
+// that split its tokens; the experts' ranks want E split instead, and that is an all-to-all by the ordinary rules.
+// Scores weigh the experts' results inside their activation, so the combination keeps nothing for its backward.
+#include <algorithm>
+
+#include "workloads/derived_block_private.hpp"
+
+namespace lockstep {
+
+/// Slots as the ranks that hold the tokens fill them. The order of slots means nothing: the axes that will share out the
+/// experts come last, where they move without disturbing the others.
+ShardedTensor BlockDerivation::slots_of_senders(const std::string& tokens, const std::string& slots) const {
+  AxisNames held;
+  for (const auto& dim : crossing(tokens).dims) {
+    if (dim.name == "B" || dim.name == "T") held.insert(held.end(), dim.axes.begin(), dim.axes.end());
+  }
+  auto result = crossing(slots);
+  auto& experts = result.find("E")->axes;
+  auto& c = result.find("C")->axes;
+  AxisNames order;
+  const auto take = [&](const AxisNames& axes) {
+    for (const auto& axis : axes) {
+      if (contains(held, axis) && !contains(order, axis)) order.push_back(axis);
+    }
+  };
+  take(c);
+  take(experts);
+  take(held);
+  experts.clear();
+  c = order;
+  return result;
+}
+
+void BlockDerivation::forward_dispatch(const BlockOp& op) {
+  const auto local = slots_of_senders(op.inputs[0], op.output);
+  Reads reads;
+  for (const auto& input : op.inputs) read(input, crossing(input), reads);
+  const int step = pass().compute(op.name, crossing(op.inputs[0]).to_string() + " -> " + local.to_string(), std::move(reads), Flops(0),
+                                  bytes(crossing(op.inputs[0])) + bytes(local), bytes(local));
+  finish_forward(op, local, step);
+}
+
+void BlockDerivation::backward_dispatch(const BlockOp& op) {
+  const auto local = gradient_of(slots_of_senders(op.inputs[0], op.output));
+  Reads reads;
+  read_gradient(op.output, local, reads);
+  const auto tokens = bytes(crossing(op.inputs[0]));
+  const int step = backward_.compute(op.name + " backward", local.to_string(), std::move(reads), Flops(0), tokens + bytes(local), tokens);
+  for (const auto& input : op.inputs) gradients_[input].push_back({gradient_of(crossing(input)), {step}, step});
+}
+
+void BlockDerivation::forward_combine(const BlockOp& op) {
+  const auto slots = slots_of_senders(op.output, op.inputs[0]);
+  const auto& local = crossing(op.output);
+  Reads reads;
+  read(op.inputs[0], slots, reads);
+  const int step = pass().compute(op.name, slots.to_string() + " -> " + local.to_string(), std::move(reads), Flops(0),
+                                  bytes(slots) + bytes(local), bytes(local));
+  finish_forward(op, local, step);
+}
+
+void BlockDerivation::backward_combine(const BlockOp& op) {
+  const auto slots = gradient_of(slots_of_senders(op.output, op.inputs[0]));
+  const auto local = gradient_of(crossing(op.output));
+  Reads reads;
+  read_gradient(op.output, local, reads);
+  const int step = backward_.compute(op.name + " backward", local.to_string() + " -> " + slots.to_string(), std::move(reads), Flops(0),
+                                     bytes(slots) + bytes(local), bytes(slots));
+  gradients_[op.inputs[0]].push_back({slots, {step}, step});
+}
+
+}  // namespace lockstep
