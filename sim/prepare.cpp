@@ -1,7 +1,7 @@
 // Scenario -> Cluster -> Mesh -> Plan -> StepGraph, with every problem placed in the scenario file.
 #include <algorithm>
 
-#include "sim/collectives/collective_model.hpp"
+#include "sim/placement_cost.hpp"
 #include "sim/program/lower.hpp"
 #include "sim/simulate.hpp"
 
@@ -157,32 +157,6 @@ void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& reque
   }
 }
 
-/// What a step's collectives cost on a candidate mesh, by closed form and without overlap.
-Seconds communication_cost(const Scenario& scenario, const Preparation& preparation, const Mesh& mesh) {
-  Seconds total(0);
-  CollectiveModel model(*preparation.cluster, mesh, scenario.lower.algorithms);
-  auto add = [&](CollectiveKind kind, const AxisNames& axes, Bytes size) { total += model.cost(kind, axes, size); };
-  for (const int kind : preparation.order) {
-    const auto& block = preparation.blocks[static_cast<std::size_t>(kind)];
-    for (const auto* steps : {&block.forward, &block.backward}) {
-      for (const auto& step : *steps) {
-        if (step.kind == BlockStep::Kind::collective && !step.given_time) add(step.collective, step.axes, step.full_size);
-      }
-    }
-    for (const auto& update : block.weights) {
-      for (const auto* chain : {&update.each_microbatch, &update.last_microbatch, &update.publish}) {
-        for (const auto& derived : *chain) add(derived.kind, derived.axes, derived.full_size);
-      }
-    }
-  }
-  if (mesh.has_axis("pipeline")) {
-    for (const auto& block : preparation.blocks) {
-      if (block.input_bytes.value() > 0) total += model.cost(CollectiveKind::point_to_point, {"pipeline"}, block.input_bytes) * (2.0 * mesh.axis("pipeline").size());
-    }
-  }
-  return total;
-}
-
 [[noreturn]] void refuse(const Scenario& scenario, const PlacementError& error) {
   refuse(scenario, "mesh" + (error.axis.empty() ? std::string() : "." + error.axis), error.what, error.expected);
 }
@@ -200,10 +174,10 @@ void place(const Scenario& scenario, Preparation& preparation) {
   }
   derive_plan(scenario, scenario.mesh, preparation);
   int tried = 0;
-  auto placed = place_by_cost(cluster, scenario.mesh, [&](const Mesh& mesh) { return communication_cost(scenario, preparation, mesh); }, tried);
+  auto placed = place_by_cost(cluster, scenario.mesh, [&](const Mesh& mesh) { return placement_cost(scenario, preparation, mesh); }, tried);
   if (const auto* error = std::get_if<PlacementError>(&placed)) refuse(scenario, *error);
   preparation.mesh = std::make_unique<Mesh>(cluster, std::get<0>(std::move(placed)),
-                                            "least closed-form communication of " + std::to_string(tried) + " candidates");
+                                            "least closed-form time of " + std::to_string(tried) + " candidates");
 }
 
 void check_perturbations(const Scenario& scenario, const Cluster& cluster) {

@@ -97,6 +97,43 @@ GridRow row(const std::string& cluster, int chips, const std::vector<Layout>& pl
   return result;
 }
 
+/// Context and expert axes, alone and with the others, under recomputation and uneven loads.
+GridRow mixture_row(const std::string& name, const std::string& cluster) {
+  GridRow result{name, cluster, {}};
+  const std::vector<std::string> layouts{
+      "{expert: 8, zero: 1}",
+      "{expert: 4, data: 2}",
+      "{expert: 4, fsdp: 2}",
+      "{context: 8, zero: 1}",
+      "{context: 2, fsdp: 4, context_attention: all_gather}",
+      "{context: 4, data: 2, context_attention: all_to_all}",
+      "{context: 2, fsdp: 4, context_order: contiguous}",
+      "{tensor: 2, expert: 4}",
+      "{tensor: 2, expert: 4, sequence_parallel: false}",
+      "{tensor: 2, expert: 4, experts_over: [expert, tensor]}",
+      "{tensor: 2, expert: 2, context: 2, zero: 2}",
+      "{tensor: 2, expert: 2, context: 2, experts_over: [expert, context]}",
+      "{tensor: 2, context: 2, fsdp: 2, context_attention: all_to_all}",
+  };
+  const std::vector<Setting> settings{
+      {{"batch.microbatches", "2"}, {"model.mtp_modules", "0"}},
+      {{"training.recompute", "full"}, {"model_of_time", "roofline"}},
+      {{"training.recompute", "{mode: selective, parts: [norms, latent_projections, activations]}"}, {"routing", "{variation: 0.4, seed: 3}"}, {"batch.microbatches", "3"}},
+      {{"training.recompute", "{mode: selective, parts: [core_attention, mlp, experts], layers: 2}"}, {"training.attention", "unfused"}, {"training.dropout", "true"}},
+      {{"routing", "{capacity_factor: 1.25}"}, {"communication.collective_matmul", "true"}, {"model_of_time", "roofline"}},
+  };
+  std::size_t turn = 0;
+  for (const auto& layout : layouts) {
+    for (int i = 0; i < 2; ++i) {
+      Case made{"validation_grid_mixture.yaml", {{"cluster", cluster}, {"parallel", layout}}};
+      const auto& setting = settings[turn++ % settings.size()];
+      made.overrides.insert(made.overrides.end(), setting.begin(), setting.end());
+      result.cases.push_back(std::move(made));
+    }
+  }
+  return result;
+}
+
 std::vector<GridRow> every_row() {
   std::size_t turn = 0;
   std::vector<GridRow> rows;
@@ -109,6 +146,8 @@ std::vector<GridRow> every_row() {
   rows.push_back(row("tpu-v5e:4x4", 16, placed_on_4x4(), turn));  // no wraps: v5e closes only axes of 16
   rows.push_back(row("tpu-v5p:4x2x2", 16, placed_on_4x2x2(), turn));
   rows.push_back(row("tpu-v5e:16", 16, {{"{tensor: [x/4], fsdp: rest}", "{tensor: 4, fsdp: 4}"}}, turn));
+  rows.push_back(mixture_row("mixturev5p", "tpu-v5p:4x2"));
+  rows.push_back(mixture_row("mixturecube", "tpu-v5p:2x2x2"));
   return rows;
 }
 

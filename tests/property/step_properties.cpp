@@ -94,7 +94,13 @@ void expect_compute_is_the_models(const SimulatedStep& step) {
   const auto& batch = step.scenario.batch;
   const double tokens = static_cast<double>(batch.sequences * batch.sequence_length);
   const double model = 3 * tokens * forward_flops_per_token(step.scenario.model, batch.sequence_length, step.scenario.training.causal_attention);
-  EXPECT_NEAR(flops * step.program.ranks() / model, 1, 1e-9);
+  const auto& scenario = step.scenario;
+  const bool more = scenario.model.mtp_modules > 0 || scenario.derive.recompute.any() || scenario.routing.capacity_factor || !scenario.derive.balanced_context;
+  if (more) {
+    EXPECT_GT(flops * step.program.ranks() / model, 1);
+  } else {
+    EXPECT_NEAR(flops * step.program.ranks() / model, 1, 1e-9);
+  }
 }
 
 void expect_contention_only_slows(const SimulatedStep& step) {

@@ -49,10 +49,13 @@ const std::map<std::string, std::string>& values() {
       {"parallel.fsdp", "4"},
       {"parallel.data", "4"},
       {"parallel.pipeline", "2"},
-      {"parallel.context", "1"},
-      {"parallel.expert", "1"},
+      {"parallel.context", "2"},
+      {"parallel.expert", "2"},
       {"parallel.zero", "2"},
       {"parallel.sequence_parallel", "false"},
+      {"parallel.experts_over", "[expert, tensor]"},
+      {"parallel.context_attention", "all_gather"},
+      {"parallel.context_order", "contiguous"},
       {"pipeline", "{schedule: gpipe}"},
       {"pipeline.schedule", "zb-h1"},
       {"pipeline.placement", "linear"},
@@ -74,7 +77,16 @@ const std::map<std::string, std::string>& values() {
       {"training.precision", "bf16"},
       {"training.optimizer", "sgd"},
       {"training.master_weights", "true"},
-      {"training.recompute", "none"},
+      {"training.recompute", "full"},
+      {"training.recompute.mode", "selective"},
+      {"training.recompute.parts", "[norms, mlp]"},
+      {"training.recompute.layers", "2"},
+      {"training.attention", "unfused"},
+      {"training.dropout", "true"},
+      {"routing", "{variation: 0.3}"},
+      {"routing.capacity_factor", "1.25"},
+      {"routing.variation", "0.5"},
+      {"routing.seed", "7"},
       {"training.causal_attention", "false"},
       {"training.optimizer_barrier", "false"},
       {"training.zero_shards", "dimension"},
@@ -92,7 +104,7 @@ const std::map<std::string, std::string>& values() {
 }
 
 /// The maps of a scenario whose keys are fixed; "" is the file itself. (`mesh` takes any axis name.)
-const std::vector<std::string> sections = {"", "cluster", "parallel", "pipeline", "plan", "batch", "training", "communication"};
+const std::vector<std::string> sections = {"", "cluster", "parallel", "pipeline", "plan", "batch", "routing", "training", "communication"};
 
 class Reference : public testing::Test {
  protected:
@@ -116,6 +128,9 @@ class Reference : public testing::Test {
     for (const auto* of_nodes : {"cluster.node", "cluster.nodes", "cluster.fabric", "cluster.halls", "cluster.between_halls", "cluster.order"}) {
       if (key == of_nodes) overrides.push_back({"cluster", "{node: dgx-h100, nodes: 2}"});
     }
+    // Only beside experts, and in a recomputation with a mode.
+    if (key.starts_with("routing")) overrides.push_back({"model", "mixtral-8x7b"});
+    if (key.starts_with("training.recompute.")) overrides.push_back({"training.recompute", "{mode: selective}"});
     overrides.push_back({key, value});
     // Only beside a CSV file, which does not say where its stages stand.
     if (key == "pipeline.placement") overrides.push_back({"pipeline.schedule", source_root / "scenarios" / "deepseek-v3-pair.csv"});

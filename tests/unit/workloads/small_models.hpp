@@ -42,15 +42,15 @@ struct Derived {
 
 inline Sizes sizes_on(const Model& model, const Parallel& parallel, std::int64_t sequences, std::int64_t length) {
   auto sizes = sizes_of(model, sequences, length);
-  sizes.axes = {{"data", parallel.data}, {"fsdp", parallel.fsdp}, {"tensor", parallel.tensor}};
+  sizes.axes = {{"data", parallel.data}, {"fsdp", parallel.fsdp}, {"tensor", parallel.tensor}, {"context", parallel.context}, {"expert", parallel.expert}};
   return sizes;
 }
 
 inline Derived derived(const Model& model, const Plan& plan, const Parallel& parallel, const DerivePolicy& policy = {},
-                       std::int64_t sequences = 16, std::int64_t length = 8) {
-  const auto blocks = blocks_of(model);
+                       std::int64_t sequences = 16, std::int64_t length = 8, const BlockOptions& options = {}) {
+  const auto blocks = blocks_of(model, options);
   const auto sizes = sizes_on(model, parallel, sequences, length);
-  Derived result{{}, blocks.order, parallel.data * parallel.fsdp * parallel.tensor, sequences * length};
+  Derived result{{}, blocks.order, parallel.data * parallel.fsdp * parallel.tensor * parallel.context * parallel.expert, sequences * length};
   const Block* before = nullptr;
   for (const auto& block : blocks.kinds) {
     const auto& arriving = before != nullptr ? before->output : block.input;
@@ -63,6 +63,22 @@ inline Derived derived(const Model& model, const Plan& plan, const Parallel& par
 
 inline Derived derived(const Model& model, const Parallel& parallel, const DerivePolicy& policy = {}) {
   return derived(model, plan_for(blocks_of(model), parallel), parallel, policy);
+}
+
+/// 16 sequences of 8 tokens; experts E = 8 of width 24, 2 of them per token, one shared.
+inline Model mixture(std::int64_t layers = 2) {
+  Model model = transformer(layers);
+  model.experts = Experts{.count = 8, .per_token = 2, .width = 24, .shared = 1, .shared_width = 40};
+  model.layer_kinds.assign(static_cast<std::size_t>(layers), LayerKind{.experts = true});
+  return model;
+}
+
+inline Model latent(std::int64_t layers = 2) {
+  Model model = transformer(layers);
+  model.kv_heads = model.heads;
+  model.head_size = 6;
+  model.latent = LatentAttention{.q_rank = 12, .kv_rank = 10, .nope_head_size = 4, .rope_head_size = 2, .value_head_size = 4};
+  return model;
 }
 
 /// "AllGather_fsdp Win 8192" for every collective of a pass, in order.

@@ -1,0 +1,126 @@
+// Experts: dispatch and combination are all-to-alls by the ordinary rules of sharding; expert weights replicate over other axes
+// than dense ones. 16 x 8 = 128 tokens, k = 2 of E = 8 experts each, D = 32, 2 bytes an element.
+#include <gmock/gmock.h>
+
+#include "tests/unit/workloads/small_models.hpp"
+
+namespace lockstep::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<std::string> of_kind(const std::vector<BlockStep>& steps, CollectiveKind kind) {
+  std::vector<std::string> result;
+  for (const auto& step : steps) {
+    if (step.kind == BlockStep::Kind::collective && step.collective == kind) {
+      result.push_back(subscript(step.axes) + " " + std::to_string(step.full_size.value()));
+    }
+  }
+  return result;
+}
+
+const WeightUpdate& update(const DerivedBlock& block, const std::string& weight) {
+  return *std::find_if(block.weights.begin(), block.weights.end(), [&](const auto& other) { return other.weight == weight; });
+}
+
+std::string axes_of(const std::vector<DerivedCollective>& chain) { return chain.empty() ? "" : subscript(chain.front().axes); }
+
+// Every token's D numbers travel to k experts and back: a group of 4 along the expert axis holds 128 / 2 tokens, so that each
+// all-to-all moves k 64 D 2 B = 8192 B, twice forward and twice backward. Nothing else moves activations.
+TEST(ExpertBlock, TokensTravelToTheirExpertsAndBack) {
+  const Parallel parallel{.data = 2, .expert = 4};
+  const auto layer = derived(mixture(), parallel).layer();
+  EXPECT_THAT(of_kind(layer.forward, CollectiveKind::all_to_all), ElementsAre("expert 8192", "expert 8192"));
+  EXPECT_THAT(of_kind(layer.backward, CollectiveKind::all_to_all), ElementsAre("expert 8192", "expert 8192"));
+  EXPECT_THAT(collectives(layer.forward), ::testing::SizeIs(2));
+  EXPECT_THAT(collectives(layer.backward), ::testing::SizeIs(2));
+}
+
+// Experts that stand on one rank of the expert axis replicate over the data axis alone, everything else over both.
+TEST(ExpertBlock, ExpertsAndTheRestReplicateOverOtherAxes) {
+  for (const int zero : {0, 1}) {
+    const auto layer = derived(mixture(), Parallel{.data = 2, .expert = 4, .zero = zero}).layer();
+    EXPECT_EQ(axes_of(update(layer, "Weup").last_microbatch), "data");
+    EXPECT_EQ(axes_of(update(layer, "Wq").last_microbatch), "{data,expert}");
+    EXPECT_EQ(axes_of(update(layer, "Wsup").last_microbatch), "{data,expert}");
+    EXPECT_EQ(axes_of(update(layer, "Wrouter").last_microbatch), "{data,expert}");
+    EXPECT_EQ(axes_of(update(layer, "Weup").publish), zero == 0 ? "" : "data");
+    // E / 4 = 2 experts of D x Fe = 32 x 24 on a rank, their optimizer state over the 2 data ranks.
+    EXPECT_EQ(update(layer, "Weup").stored.value(), 2 * 32 * 24 * 2);
+    EXPECT_EQ(update(layer, "Weup").optimizer_elements, 2 * 32 * 24 / (zero == 0 ? 1 : 2));
+    EXPECT_EQ(update(layer, "Wq").optimizer_elements, 32 * 32 / (zero == 0 ? 1 : 8));
+  }
+}
+
+// FSDP splits experts along D too: their gathers are those of other weights, over the fsdp axis.
+TEST(ExpertBlock, FullyShardedExperts) {
+  const auto layer = derived(mixture(), Parallel{.fsdp = 2, .expert = 4}).layer();
+  EXPECT_EQ(update(layer, "Weup").stored.value(), 2 * 32 * 24 * 2 / 2);
+  EXPECT_THAT(collectives(layer.forward), ::testing::Contains("AllGather_fsdp Weup " + std::to_string(2 * 32 * 24 * 2)));
+  EXPECT_EQ(axes_of(update(layer, "Weup").each_microbatch), "fsdp");
+}
+
+// Tensor parallelism inside experts: slots are gathered over the tensor axis before the products and scattered after;
+// with the tensor axis among those that share out the experts the all-to-all takes both axes, and the tensor axis moves
+// nothing of the experts.
+TEST(ExpertBlock, TheTensorAxisSplitsExpertsOrSharesThemOut) {
+  const auto split = derived(mixture(), Parallel{.tensor = 2, .expert = 4}).layer();
+  // All 128 tokens' 2 x 128 slots: each pair of tensor ranks exchanges its half along the expert axis.
+  EXPECT_THAT(of_kind(split.forward, CollectiveKind::all_to_all), ElementsAre("expert 8192", "expert 8192"));
+  EXPECT_EQ(update(split, "Weup").stored.value(), 2 * 32 * 24 / 2 * 2);
+  const auto gathered_slots = [](const DerivedBlock& block) {
+    return std::count_if(block.forward.begin(), block.forward.end(), [](const auto& step) {
+      return step.kind == BlockStep::Kind::collective && step.collective == CollectiveKind::all_gather && step.routed;
+    });
+  };
+  EXPECT_EQ(gathered_slots(split), 1);
+
+  const auto shared = derived(mixture(), Parallel{.tensor = 2, .expert = 4, .experts_over = {"expert", "tensor"}}).layer();
+  EXPECT_THAT(of_kind(shared.forward, CollectiveKind::all_to_all), ElementsAre("{tensor,expert} 16384", "{tensor,expert} 16384"));
+  EXPECT_EQ(update(shared, "Weup").stored.value(), 32 * 24 * 2);
+  EXPECT_EQ(gathered_slots(shared), 0);
+}
+
+// Also where every tensor rank has all tokens (no sequence parallelism): each sends only what its own experts... share.
+TEST(ExpertBlock, WithoutSequenceParallelism) {
+  const Parallel parallel{.tensor = 2, .expert = 4, .sequence_parallel = false};
+  EXPECT_THAT(of_kind(derived(mixture(), parallel).layer().forward, CollectiveKind::all_to_all), ElementsAre("expert 16384", "expert 16384"));
+}
+
+// Routed work is marked, and only that.
+TEST(ExpertBlock, RoutedWorkIsMarked) {
+  const auto layer = derived(mixture(), Parallel{.data = 2, .expert = 4}).layer();
+  for (const auto* pass : {&layer.forward, &layer.backward}) {
+    for (const auto& step : *pass) {
+      const bool expected = step.name.find("expert") != std::string::npos || step.name.find("Routed") != std::string::npos ||
+                            step.name.find("RY") != std::string::npos;
+      const bool shared = step.name.find("shared") != std::string::npos || step.name.find("sum of") != std::string::npos;
+      EXPECT_EQ(step.routed, expected && !shared) << step.name;
+    }
+  }
+}
+
+TEST(ExpertBlock, ExpertsMustDivide) {
+  try {
+    (void)derived(mixture(), Parallel{.expert = 16});
+    FAIL();
+  } catch (const ShardingError& error) {
+    EXPECT_EQ(error.axis(), "expert");
+    EXPECT_THAT(error.what_is_wrong(), ::testing::HasSubstr("does not divide E = 8"));
+  }
+}
+
+// Latents belong to whole tokens: tensor ranks share out the sequence of both, and gather the small latents instead of D.
+TEST(LatentBlock, TensorParallelRanksGatherLatents) {
+  const auto layer = derived(latent(), Parallel{.tensor = 2}).layer();
+  // 128 tokens x (Rq = 12, Rk = 10, Hr = 2) x 2 B.
+  const auto all = collectives(layer.forward);
+  EXPECT_THAT(all, ::testing::IsSupersetOf({"AllGather_tensor Qn 3072", "AllGather_tensor KVn 2560", "AllGather_tensor Kr 512"}));
+  EXPECT_THAT(all, ::testing::Not(::testing::Contains(::testing::HasSubstr("AllGather_tensor A "))));
+  EXPECT_EQ(update(layer, "Wkva").stored.value(), 32 * 10 * 2);
+  EXPECT_EQ(update(layer, "Wkb").stored.value(), 10 * 8 / 2 * 4 * 2);
+}
+
+}  // namespace
+}  // namespace lockstep::test

@@ -1,0 +1,128 @@
+// What a layer keeps between its passes, and what recomputation makes of it. Korthikanti et al., arXiv 2205.05198, with
+// s tokens, b sequences, h = D, a heads, t tensor ranks, F = 4 h, plain MLP, dropout, 2 bytes an element, unfused attention:
+//   none: s b h (34 + 5 a s / h); tensor: s b h (10 + 24/t + 5 a s / (h t)); with sequence parallelism all over t;
+//   with attention's core recomputed 34 s b h / t; with everything recomputed 2 s b h (/ t).
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "tests/unit/workloads/small_models.hpp"
+
+namespace lockstep::test {
+namespace {
+
+constexpr std::int64_t s = 8, b = 16, h = 32, a = 8;
+const BlockOptions gpt{.dropout = true, .fused_attention = false};
+
+Model gpt_like() {
+  auto model = transformer();
+  model.kv_heads = a;
+  model.gated = false;
+  model.learned_positions = 1024;  // and no rotary ones
+  return model;
+}
+
+DerivePolicy policy_of(const Recompute& recompute) {
+  DerivePolicy policy;
+  policy.share_activation_gathers = false;  // as Megatron: the sharded input is kept and gathered again
+  policy.recompute = recompute;
+  return policy;
+}
+
+DerivedBlock layer_of(const Model& model, const Parallel& parallel, const Recompute& recompute, const BlockOptions& options = gpt) {
+  return derived(model, plan_for(blocks_of(model, options), parallel), parallel, policy_of(recompute), b, s, options).layer();
+}
+
+/// Bytes of the forward that the backward reads.
+std::int64_t kept(const DerivedBlock& layer) {
+  std::set<int> read;
+  for (const auto& step : layer.backward) read.insert(step.saved.begin(), step.saved.end());
+  std::int64_t sum = 0;
+  for (const int step : read) sum += (step == BlockStep::outside ? layer.input_bytes : layer.forward[static_cast<std::size_t>(step)].output).value();
+  return sum;
+}
+
+double flops(const std::vector<BlockStep>& steps) {
+  double sum = 0;
+  for (const auto& step : steps) sum += step.flops.value();
+  return sum;
+}
+
+TEST(Recompute, KeepsWhatThePaperSays) {
+  constexpr std::int64_t sbh = s * b * h;
+  EXPECT_EQ(kept(layer_of(gpt_like(), {}, {})), sbh * 34 + 5 * a * s * s * b);
+  for (const std::int64_t t : {2, 4, 8}) {
+    const Parallel tensor{.tensor = t, .sequence_parallel = false};
+    const Parallel sequence{.tensor = t};
+    EXPECT_EQ(kept(layer_of(gpt_like(), tensor, {})), sbh * 10 + (sbh * 24 + 5 * a * s * s * b) / t) << t;
+    EXPECT_EQ(kept(layer_of(gpt_like(), sequence, {})), (sbh * 34 + 5 * a * s * s * b) / t) << t;
+    EXPECT_EQ(kept(layer_of(gpt_like(), sequence, {.parts = {OpPart::core_attention}})), sbh * 34 / t) << t;
+    EXPECT_EQ(kept(layer_of(gpt_like(), tensor, {.parts = {OpPart::core_attention}})), sbh * 10 + sbh * 24 / t) << t;
+    EXPECT_EQ(kept(layer_of(gpt_like(), tensor, {.all = true})), 2 * sbh) << t;
+    EXPECT_EQ(kept(layer_of(gpt_like(), sequence, {.all = true})), 2 * sbh / t) << t;
+  }
+}
+
+// All recomputed: one more forward, its collectives too. Attention's core: its FLOPs 4 b s^2 h / 2 (causal) once more.
+TEST(Recompute, RunsAgainWhatItDropped) {
+  const Parallel parallel{.tensor = 2};
+  const auto none = layer_of(gpt_like(), parallel, {});
+  const auto all = layer_of(gpt_like(), parallel, {.all = true});
+  const auto core = layer_of(gpt_like(), parallel, {.parts = {OpPart::core_attention}});
+  EXPECT_DOUBLE_EQ(flops(all.forward), flops(none.forward));
+  EXPECT_DOUBLE_EQ(flops(all.backward), flops(none.backward) + flops(none.forward));
+  EXPECT_DOUBLE_EQ(flops(core.backward), flops(none.backward) + 4.0 * b * s * s * h / 2 / 2);
+  // Megatron's layer with sequence parallelism: two all-gathers and two reduce-scatters per pass. Kept sharded, A and M
+  // are gathered once more in the backward; run again, that gather serves the products' gradients too.
+  EXPECT_EQ(collectives(none.forward).size(), 4U);
+  EXPECT_EQ(collectives(all.backward).size(), collectives(none.backward).size() + 4 - 2);
+}
+
+// Norms and activation functions dropped: their outputs A, M (2 sbh each) and Z (2 s b F) are made again from what is kept,
+// without a FLOP of a product.
+TEST(Recompute, PartsByName) {
+  const auto none = layer_of(gpt_like(), {}, {});
+  const auto some = layer_of(gpt_like(), {}, {.parts = {OpPart::norm, OpPart::mlp_activation}});
+  EXPECT_EQ(kept(none) - kept(some), 2 * 2 * s * b * h + 2 * s * b * F);
+  EXPECT_DOUBLE_EQ(flops(some.backward), flops(none.backward));
+  // The MLP: Up and Z dropped, up projection again (2 s b D F FLOPs); the down projection's result is nobody's input.
+  const auto mlp = layer_of(gpt_like(), {}, {.parts = {OpPart::mlp, OpPart::mlp_activation}});
+  EXPECT_EQ(kept(none) - kept(mlp), 2 * 2 * s * b * F);
+  EXPECT_DOUBLE_EQ(flops(mlp.backward), flops(none.backward) + 2.0 * s * b * h * F);
+}
+
+// Latent attention: dropping what is projected up keeps the latents: N (H + H + Hv) numbers a token less, Rq + Rk were kept
+// anyway, and the two projections run again.
+TEST(Recompute, LatentProjections) {
+  const auto none = layer_of(latent(), {}, {}, {});
+  const auto up = layer_of(latent(), {}, {.parts = {OpPart::latent_projection}}, {});
+  EXPECT_EQ(kept(none) - kept(up), 2 * s * b * 8 * (6 + 6 + 4) - 2 * s * b * 2);  // Kr, of Hr = 2, is kept instead
+  EXPECT_DOUBLE_EQ(flops(up.backward), flops(none.backward) + 2.0 * s * b * 8 * (12 * 6 + 10 * 4 + 10 * 4));
+}
+
+// Experts: what travelled and what the experts made is made again; the tokens travel once more.
+TEST(Recompute, Experts) {
+  const Parallel parallel{.expert = 4};
+  const auto none = layer_of(mixture(), parallel, {}, {});
+  const auto some = layer_of(mixture(), parallel, {.parts = {OpPart::experts, OpPart::expert_activation}}, {});
+  // Routed (D) and gate, up, activation (Fe = 24 each) of 2 x 128 / 4 slots a rank; the scores, E = 8 of 32 tokens, are kept
+  // to route by.
+  EXPECT_EQ(kept(none) - kept(some), 2 * 64 * (32 + 3 * 24) - 2 * 32 * 8);
+  EXPECT_EQ(collectives(some.backward).size(), collectives(none.backward).size() + 1);
+}
+
+// Every step of a backward that runs again reads what exists: its own pass' earlier steps, or what the forward keeps.
+TEST(Recompute, StepsAreInOrder) {
+  for (const auto& recompute : {Recompute{.all = true}, Recompute{.all = false, .parts = {OpPart::norm, OpPart::mlp, OpPart::mlp_activation, OpPart::latent_projection}}}) {
+    for (const auto& model : {gpt_like(), latent(), mixture()}) {
+      const auto layer = layer_of(model, {.data = 2, .tensor = 2}, recompute);
+      for (std::size_t i = 0; i < layer.backward.size(); ++i) {
+        for (const int before : layer.backward[i].after) EXPECT_LT(before, static_cast<int>(i));
+        for (const int saved : layer.backward[i].saved) EXPECT_LT(saved, static_cast<int>(layer.forward.size()));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::test
