@@ -5,6 +5,8 @@
 namespace lockstep {
 namespace {
 
+constexpr double longest_operation = 86400;  // seconds
+
 class PassReader {
  public:
   explicit PassReader(ReplayPass pass) : pass_(pass) {}
@@ -33,7 +35,10 @@ class PassReader {
     const auto name = item.require("name", "what the operation is called");
     const auto time = item.require("time", "how long it takes, such as 4.37 ms");
     if (name.exists()) op.name = word(name);
-    for (const auto& one : time.is_list() ? time.items() : std::vector{time}) op.times.push_back(one.seconds(true));
+    for (const auto& one : time.is_list() ? time.items() : std::vector{time}) {
+      op.times.push_back(one.seconds(true));
+      if (op.times.back().value() > longest_operation) one.problem("is longer than a day", "the time of one operation");
+    }
     if (time.is_list() && op.times.empty()) time.problem("is empty", "a time, or one for each measured layer");
     stream(item, op);
     if (pass_ == ReplayPass::backward) {
