@@ -1,5 +1,6 @@
 #pragma once
 /// What happened: for every operation and every rank that took part, when it started and ended.
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -32,7 +33,7 @@ class Timeline {
 
   [[nodiscard]] std::int32_t ops() const { return static_cast<std::int32_t>(spans_.size()); }
   [[nodiscard]] std::int32_t ranks() const { return ranks_; }
-  [[nodiscard]] bool took_part(std::int32_t op, std::int32_t rank) const;
+  [[nodiscard]] bool took_part(std::int32_t op, std::int32_t rank) const { return took_part_[place(op, rank)]; }
   [[nodiscard]] Interval span(std::int32_t op, std::int32_t rank) const;  ///< precondition: took_part
   /// True when every rank that took part has the same span.
   [[nodiscard]] bool uniform(std::int32_t op) const;
@@ -41,12 +42,15 @@ class Timeline {
  private:
   struct Spans {
     std::vector<Interval> distinct;    // one while the ranks agree; empty while nobody took part
-    std::vector<bool> took_part;       // per rank
     std::vector<std::int32_t> chosen;  // per rank, into `distinct`; empty while the ranks agree
   };
+  [[nodiscard]] std::size_t place(std::int32_t op, std::int32_t rank) const {
+    return static_cast<std::size_t>(op) * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(rank);
+  }
   std::int32_t ranks_;
   Seconds makespan_{0};
   std::vector<Spans> spans_;
+  std::vector<bool> took_part_;  // by place; in one piece, since whoever reads one rank asks for every operation
 };
 
 }  // namespace lockstep

@@ -22,12 +22,18 @@ class LinkLoads : public testing::Test {
   /// Over the first 4 s of three links.
   [[nodiscard]] std::vector<LinkLoad> loads() {
     program_.links.assign(3, BytesPerSecond(100));
-    return link_loads(program_, phases_, {{0, 1, 2}, {1, 7, 1}}, {Seconds(0), Seconds(4)});
+    return link_loads(program_, phases_, members_, window_);
+  }
+  [[nodiscard]] std::map<std::int32_t, std::vector<double>> over_time(int bins) {
+    program_.links.assign(3, BytesPerSecond(100));
+    return link_use_over_time(program_, phases_, members_, window_, bins);
   }
 
  private:
   Program program_;
   std::vector<PhaseSpan> phases_;
+  LinkClasses members_{{0, 1, 2}, {1, 7, 1}};
+  Interval window_{Seconds(0), Seconds(4)};
 };
 
 // 100 B in [0, 2] and 100 B in [1, 3], 50 B/s each: 200 of 400 B, under way for 3 of 4 s, both at once for 1 s.
@@ -64,6 +70,17 @@ TEST_F(LinkLoads, EveryCrossingCounts) {
   EXPECT_DOUBLE_EQ(all[0].used, 0.5);
   EXPECT_DOUBLE_EQ(all[1].used, 0.25);
   EXPECT_DOUBLE_EQ(all[1].peak, 0.5);
+}
+
+// 150 B in [0.5, 2] are 100 B/s, all of link 2: half of the first second, all of the second, nothing later. The mean of
+// the bins is what link_loads calls used.
+TEST_F(LinkLoads, UseOverTimeIsTheUseOfEachBin) {
+  flow({2}, {150});
+  ran(0, 0, 0.5, 2);
+  const auto use = over_time(4);
+  ASSERT_EQ(use.size(), 1u) << "links without bytes are not listed";
+  EXPECT_EQ(use.at(2), (std::vector<double>{0.5, 1, 0, 0}));
+  EXPECT_DOUBLE_EQ(loads()[0].used, (0.5 + 1) / 4);
 }
 
 }  // namespace

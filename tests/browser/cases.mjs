@@ -1,0 +1,136 @@
+// One case for each promise of the report page: node cases.mjs CHROMIUM LOCKSTEP SCENARIOS OUT CASE
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Browser } from "./browser.mjs";
+
+const [chromium, lockstep, scenarios, out, name] = process.argv.slice(2);
+const folder = join(out, name);
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+
+/** Runs lockstep with --out and gives the folder; without a page there is nothing to test. */
+function made(...command) {
+  const said = execFileSync(lockstep, [...command, "--out", folder], { encoding: "utf8", cwd: folder });
+  if (existsSync(join(folder, "report.html"))) return folder;
+  console.log(`skipped: ${said.match(/no report.html.*/)?.[0]}`);
+  process.exit(77);
+}
+
+async function looking(options, look) {
+  const browser = await Browser.open(chromium, options);
+  try {
+    await browser.show(join(folder, "report.html"));
+    await look(browser);
+    await browser.frame();
+    assert.deepEqual(browser.faults, []);
+  } finally {
+    await browser.close();
+  }
+}
+
+const figure = (label) => Number([...document.querySelectorAll(".figure")].find((node) => node.querySelector(".label").textContent === label)?.querySelector("data").value);
+const headings = () => [...document.querySelectorAll("h2")].map((node) => node.textContent);
+const shown = () => document.querySelector(".where").textContent;
+const chosen = () => document.querySelector(".details h3")?.textContent;
+const scenario = (file) => join(scenarios, file);
+
+const cases = {
+  async run_numbers_are_those_of_result_json() {
+    made("run", scenario("small.yaml"));
+    const result = JSON.parse(readFileSync(join(folder, "result.json"), "utf8"));
+    await looking({}, async (page) => {
+      assert.equal(await page.ask(figure, "step time"), result.step_time_s);
+      assert.equal(await page.ask(figure, "MFU"), result.mfu);
+      assert.equal(await page.ask(figure, "tokens a second"), result.tokens_per_s);
+      assert.equal(await page.ask(figure, "peak memory"), result.memory.peak_bytes);
+      assert.equal(await page.ask(figure, "exposed comm."), result.breakdown.exposed_comm_s / result.step_time_s);
+      const table = await page.ask(() => {
+        const panel = [...document.querySelectorAll("section")].find((node) => node.querySelector("h2")?.textContent === "Where the step goes");
+        return [...panel.querySelectorAll("tbody data")].map((node) => Number(node.value));
+      });
+      assert.equal(table[0], result.breakdown.compute_s);
+      assert.equal(table.at(-1), table.slice(0, -1).reduce((sum, value) => sum + value, 0));
+      await page.picture(join(folder, "light.png"));
+    });
+    await looking({ dark: true, width: 900 }, (page) => page.picture(join(folder, "dark_narrow.png")));
+  },
+
+  async timeline_zooms_and_finds() {
+    made("run", scenario("small.yaml"));
+    await looking({}, async (page) => {
+      const all = await page.ask(shown);
+      assert.match(all, /^all /);
+      const [x, y] = await page.ask(() => {
+        document.querySelector("canvas").scrollIntoView({ block: "center" });
+        const box = document.querySelector("canvas").getBoundingClientRect();
+        return [box.x + box.width / 2, box.y + 40];
+      });
+      await page.mouse("mouseWheel", x, y, { deltaX: 0, deltaY: -600 });
+      const closer = await page.ask(shown);
+      assert.match(closer, / – /);
+      await page.click(x, y);
+      await page.ask(() => document.querySelector("input[type=search]").focus());
+      await page.type("AllGather");
+      const found = Number((await page.ask(() => document.querySelector(".found").textContent)).match(/^(\d+) found$/)[1]);
+      assert.ok(found > 3, `${found} gathers of weights in four layers`);
+      await page.key("Enter");
+      assert.match(await page.ask(chosen), /AllGather/);
+      assert.match(await page.ask(() => document.querySelector(".details").textContent), /started then because/);
+      await page.picture(join(folder, "found.png"), false);
+      await page.ask(() => [...document.querySelectorAll("button")].find((node) => node.textContent === "all").click());
+      await page.frame();
+      assert.equal(await page.ask(shown), all);
+    });
+  },
+
+  async names_stay_text() {
+    const hostile = `<img src=x onerror=alert(1)>"'&<b>.yaml`;
+    writeFileSync(join(folder, hostile), `# </script><script>alert(2)</script> <!--\n${readFileSync(scenario("small.yaml"))}`);
+    made("run", hostile);
+    await looking({}, async (page) => {
+      assert.equal(await page.ask(() => document.querySelector("h1").textContent), hostile.replace(".yaml", ""));
+      assert.match(await page.ask(() => document.querySelector("pre").textContent), /<\/script><script>alert\(2\)<\/script> <!--/);
+      assert.equal(await page.ask(() => document.querySelectorAll("#page img, #page script, #page b:not(.tip b)").length), 0);
+    });
+  },
+
+  async pipeline_has_its_panels() {
+    made("run", scenario("pipeline_alike.yaml"));
+    const result = JSON.parse(readFileSync(join(folder, "result.json"), "utf8"));
+    await looking({}, async (page) => {
+      const titles = await page.ask(headings);
+      for (const title of ["Timeline", "Where the step goes", "Why stages do not compute", "Memory of one chip over the step"]) assert.ok(titles.includes(title), title);
+      assert.equal(await page.ask(figure, "pipeline bubble"), result.pipeline.bubble_fraction_step);
+      await page.picture(join(folder, "pipeline.png"));
+    });
+  },
+
+  async keys_alone_are_enough() {
+    made("run", scenario("small.yaml"));
+    await looking({}, async (page) => {
+      for (let i = 0; i < 30 && !(await page.ask(() => document.activeElement.matches("canvas"))); ++i) await page.key("Tab");
+      assert.ok(await page.ask(() => document.activeElement.matches("canvas")), "Tab comes to the timeline");
+      const all = await page.ask(shown);
+      for (const [closer, back] of [["w", "s"], ["ArrowUp", "ArrowDown"]]) {
+        await page.key(closer);
+        assert.notEqual(await page.ask(shown), all);
+        await page.key(back);
+        assert.equal(await page.ask(shown), all);
+      }
+      await page.key("w");
+      const middle = await page.ask(shown);
+      await page.key("d");
+      assert.notEqual(await page.ask(shown), middle);
+      await page.key("]");
+      const first = await page.ask(chosen);
+      await page.key("]");
+      assert.ok(first && (await page.ask(chosen)) !== first);
+      await page.key("Escape");
+      assert.equal(await page.ask(chosen), null);
+    });
+  },
+};
+
+await cases[name]();
