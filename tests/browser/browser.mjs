@@ -113,8 +113,15 @@ export class Browser {
 
   async close() {
     const ended = new Promise((resolve) => this.process.on("exit", resolve));
-    this.process.kill();
+    this.session = undefined; // to the browser, not to the page
+    this.send("Browser.close").catch(() => {});
     await ended;
-    rmSync(this.profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+    for (let attempt = 0; attempt < 20; ++attempt) { // its helpers may still write for a moment
+      try {
+        return rmSync(this.profile, { recursive: true, force: true });
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    }
   }
 }

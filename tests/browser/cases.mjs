@@ -128,7 +128,7 @@ const cases = {
       await page.key("]");
       assert.ok(first && (await page.ask(chosen)) !== first);
       await page.key("Escape");
-      assert.equal(await page.ask(chosen), null);
+      assert.equal(await page.ask(chosen), undefined);
     });
   },
 };

@@ -9,6 +9,7 @@
 #include "tools/output/png.hpp"
 #include "tools/output/result_json.hpp"
 #include "tools/output/scenario_comparison.hpp"
+#include "tools/report/compare_report.hpp"
 
 namespace lockstep {
 namespace {
@@ -115,21 +116,29 @@ void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
   const auto scenarios = load_all(variants, inputs);
   const auto progress = progress_line();
   std::vector<ComparedScenario> compared;
+  std::vector<std::string> timelines;
   for (std::size_t i = 0; i < scenarios.size(); ++i) {
     const auto name = name_of(variants[i], variants);
     if (progress) progress("simulating " + name, static_cast<double>(i) / static_cast<double>(scenarios.size()));
-    auto result = in_child([&] { return result_json(scenarios[i], simulate(scenarios[i], {EngineKind::simgrid, true, {}, true}, log), WallTimes::hidden); });
-    compared.push_back(read_compared(name, std::move(inputs[i]), std::move(result)));
+    const auto answer = in_child([&] {
+      const auto simulation = simulate(scenarios[i], {EngineKind::simgrid, true, {}, true}, log);
+      return result_json(scenarios[i], simulation, WallTimes::hidden) + '\0' + (arguments.out.empty() ? "" : packed_timeline(name, simulation));
+    });
+    const auto end = answer.find('\0');  // of the JSON, which has none
+    compared.push_back(read_compared(name, std::move(inputs[i]), answer.substr(0, end)));
+    timelines.push_back(answer.substr(end + 1));
   }
   if (progress) progress("done", 1);
   const auto json = comparison_json(compared);
+  std::string left_out;
   if (!arguments.out.empty()) {
     make_folder(arguments.out);
     write_file(std::filesystem::path(arguments.out) / "compare.json", json);
     write_picture(std::filesystem::path(arguments.out) / "compare", comparison_picture(compared), arguments.png);
+    left_out = write_report(arguments.out, compare_report(compared, timelines));
   }
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
-  const auto text = arguments.json == "-" ? json : comparison_text(compared);
+  const auto text = arguments.json == "-" ? json : comparison_text(compared) + left_out;
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
@@ -142,7 +151,7 @@ void add_compare(CLI::App& app, spdlog::logger& log) {
   command->add_option("--set", arguments->overrides, "replace a key of every scenario: a.b=c (may be repeated)")->allow_extra_args(false);
   command->add_option("--vary", arguments->varied, "every scenario with each of these values: a.b=c,d (may be repeated)")->allow_extra_args(false);
   command->add_option("--json", arguments->json, "write the comparison as JSON to a file, or to stdout with -");
-  command->add_option("--out", arguments->out, "folder for compare.json and the bars of compare.svg");
+  command->add_option("--out", arguments->out, "folder for report.html, compare.json and the bars of compare.svg");
   command->add_flag("--png", arguments->png, "the pictures of --out as PNG too (needs rsvg-convert, Debian's librsvg2-bin)")->needs("--out");
   command->footer("Examples:\n  lockstep compare scenarios/llama3-70b-h100.yaml scenarios/llama3-70b-v5p.yaml\n"
                   "  lockstep compare scenarios/llama3-70b-h100.yaml --vary batch.sequences=512,1024,2048 --out out/batch");

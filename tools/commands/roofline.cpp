@@ -10,6 +10,7 @@
 #include "tools/output/png.hpp"
 #include "tools/output/roofline_plots.hpp"
 #include "tools/output/table.hpp"
+#include "tools/report/roofline_report.hpp"
 
 namespace lockstep {
 namespace {
@@ -19,12 +20,6 @@ struct RooflineArguments {
   bool png = false;
   std::vector<std::string> overrides;
 };
-
-std::string plan_text(const MixedPlan& plan) {
-  if (plan.tensor == 1) return "FSDP " + std::to_string(plan.fsdp);
-  if (plan.fsdp == 1) return "TP " + std::to_string(plan.tensor);
-  return "FSDP " + std::to_string(plan.fsdp) + " x TP " + std::to_string(plan.tensor);
-}
 
 std::string text_of(const Scenario& scenario, const RooflineStudy& study) {
   std::string text = scenario.name + ": roofline of " + scenario.model.name + " on " + std::to_string(study.chips) + " " + scenario.cluster.chip().name + "\n\n";
@@ -102,14 +97,16 @@ void run_roofline(const RooflineArguments& arguments, spdlog::logger& log) {
     if (progress) progress(stage, fraction);
   });
   const auto json = json_of(scenario, study).dump(2) + "\n";
+  std::string left_out;
   if (!arguments.out.empty()) {
     make_folder(arguments.out);
     write_file(std::filesystem::path(arguments.out) / "roofline.json", json);
-    write_picture(std::filesystem::path(arguments.out) / "ratio_by_tokens_per_chip", ratio_plot(study), arguments.png);
-    write_picture(std::filesystem::path(arguments.out) / "times_by_batch", times_plot(study), arguments.png);
+    write_picture(std::filesystem::path(arguments.out) / "ratio_by_tokens_per_chip", draw(ratio_plot(study)), arguments.png);
+    write_picture(std::filesystem::path(arguments.out) / "times_by_batch", draw(times_plot(study)), arguments.png);
+    left_out = write_report(arguments.out, roofline_report(scenario, study));
   }
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
-  const auto text = arguments.json == "-" ? json : text_of(scenario, study);
+  const auto text = arguments.json == "-" ? json : text_of(scenario, study) + left_out;
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
@@ -120,7 +117,7 @@ void add_roofline(CLI::App& app, spdlog::logger& log) {
   auto arguments = std::make_shared<RooflineArguments>();
   command->add_option("scenario", arguments->scenario, "scenario file (YAML)")->required();
   command->add_option("--json", arguments->json, "write the study as JSON to a file, or to stdout with -");
-  command->add_option("--out", arguments->out, "folder for roofline.json and the two plots (SVG)");
+  command->add_option("--out", arguments->out, "folder for report.html, roofline.json and the two plots (SVG)");
   command->add_flag("--png", arguments->png, "the pictures of --out as PNG too (needs rsvg-convert, Debian's librsvg2-bin)")->needs("--out");
   command->add_option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)")->allow_extra_args(false);
   command->footer("Example:\n  lockstep roofline scenarios/llama2-13b-fsdp-tp-block.yaml");

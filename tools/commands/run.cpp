@@ -85,6 +85,7 @@ std::string command_of(const RunArguments& arguments) {
   for (const auto& replaced : arguments.overrides) text += " --set '" + replaced + "'";
   if (arguments.engine != "simgrid") text += " --engine " + arguments.engine;
   if (arguments.rank >= 0) text += " --rank " + std::to_string(arguments.rank);
+  if (arguments.sensitivity) text += " --sensitivity";
   return text + (arguments.no_fold ? " --no-fold" : "");
 }
 

@@ -13,6 +13,7 @@
 #include "tools/output/png.hpp"
 #include "tools/output/schedule_study.hpp"
 #include "tools/output/table.hpp"
+#include "tools/report/schedule_report.hpp"
 #include "workloads/schedules/pytorch_csv.hpp"
 #include "workloads/schedules/schedules.hpp"
 #include "workloads/schedules/verify_order.hpp"
@@ -199,18 +200,20 @@ void deliver(const ScheduleArguments& arguments, const ScheduleStudy& study) {
   const auto csv = !arguments.csv.empty() || !arguments.out.empty() ? export_pytorch_csv(study.order, dialect) : "";
   const auto json = !arguments.json.empty() || !arguments.out.empty() ? schedule_json(study) : "";
   const auto svg = picture ? schedule_picture(study) : "";
+  std::string left_out;
   if (!arguments.out.empty()) {
     make_folder(arguments.out);
     const std::filesystem::path folder = arguments.out;
     write_file(folder / "schedule.csv", csv);
     write_file(folder / "schedule.json", json);
     write_file(folder / "schedule.svg", svg);
+    left_out = write_report(folder, schedule_report(study));
   }
   if (!arguments.svg.empty()) write_file(arguments.svg, svg);
   if (!arguments.png.empty()) write_png(arguments.png, svg);
   if (!arguments.csv.empty() && arguments.csv != "-") write_file(arguments.csv, csv);
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
-  print(arguments.csv == "-" ? csv : arguments.json == "-" ? json : schedule_text(study));
+  print(arguments.csv == "-" ? csv : arguments.json == "-" ? json : schedule_text(study) + left_out);
 }
 
 void compare(const ScheduleArguments& arguments) {
@@ -331,7 +334,7 @@ void add_schedule(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--communication", a.communication, "add SEND, RECV and parameter cells to the CSV");
   command->add_option("--json", a.json, "write everything as JSON to a file, or to stdout with -");
-  command->add_option("--out", a.out, "folder for schedule.csv, schedule.json and schedule.svg");
+  command->add_option("--out", a.out, "folder for report.html, schedule.csv, schedule.json and schedule.svg");
   command->add_option("--svg", a.svg, "write the picture to a file");
   command->add_option("--png", a.png, "write the picture to a file as PNG (needs rsvg-convert, Debian's librsvg2-bin)");
   command->footer(

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tools/output/line_plot.hpp"
-
 namespace lockstep {
 namespace {
 
@@ -30,7 +28,13 @@ void over_tokens_per_chip(const RooflineStudy& study, Visit visit) {
 
 }  // namespace
 
-std::string ratio_plot(const RooflineStudy& study) {
+std::string plan_text(const MixedPlan& plan) {
+  if (plan.tensor == 1) return "FSDP " + std::to_string(plan.fsdp);
+  if (plan.fsdp == 1) return "TP " + std::to_string(plan.tensor);
+  return "FSDP " + std::to_string(plan.fsdp) + " x TP " + std::to_string(plan.tensor);
+}
+
+LinePlot ratio_plot(const RooflineStudy& study) {
   PlotLine tensor{"tensor parallel", {}}, fsdp{"FSDP", {}}, mixed{"FSDP + TP", {}}, one{"compute-bound above", {}, true};
   over_tokens_per_chip(study, [&](double per_chip, const Times& times) {
     tensor.points.emplace_back(per_chip, times.math / times.tensor);
@@ -38,10 +42,10 @@ std::string ratio_plot(const RooflineStudy& study) {
     mixed.points.emplace_back(per_chip, times.math / times.mixed);
     one.points.emplace_back(per_chip, 1.0);
   });
-  return draw({"FLOPs time over communication time", "tokens per chip (B/N)", "T_math / T_comms", {tensor, fsdp, mixed, one}});
+  return {"FLOPs time over communication time", "tokens per chip (B/N)", "T_math / T_comms", {tensor, fsdp, mixed, one}};
 }
 
-std::string times_plot(const RooflineStudy& study) {
+LinePlot times_plot(const RooflineStudy& study) {
   PlotLine math{"math", {}, true}, tensor{"tensor parallel", {}}, fsdp{"FSDP", {}}, mixed{"FSDP + TP", {}};
   over_tokens_per_chip(study, [&](double per_chip, const Times& times) {
     const double tokens = per_chip * static_cast<double>(study.chips);
@@ -50,7 +54,7 @@ std::string times_plot(const RooflineStudy& study) {
     fsdp.points.emplace_back(tokens, times.fsdp * 1e3);
     mixed.points.emplace_back(tokens, times.mixed * 1e3);
   });
-  return draw({"One layer's forward", "tokens of the global batch (B)", "time (ms)", {tensor, fsdp, mixed, math}});  // colours as in the other plot
+  return {"One layer's forward", "tokens of the global batch (B)", "time (ms)", {tensor, fsdp, mixed, math}};  // colours as in the other plot
 }
 
 }  // namespace lockstep

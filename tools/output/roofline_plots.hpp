@@ -1,14 +1,14 @@
 #pragma once
 /// The two figures of the scaling book, for the scenario's own chip, sizes and chip count.
-#include <string>
-
 #include "sim/roofline/study.hpp"
+#include "tools/output/line_plot.hpp"
 
 namespace lockstep {
 
+[[nodiscard]] std::string plan_text(const MixedPlan& plan);  ///< "FSDP 16 x TP 4"
 /// FLOPs time over communication time against tokens per chip: TP flat, FSDP slope 1, mixed slope 1/2.
-[[nodiscard]] std::string ratio_plot(const RooflineStudy& study);
+[[nodiscard]] LinePlot ratio_plot(const RooflineStudy& study);
 /// Communication and math time of one layer's forward against the batch.
-[[nodiscard]] std::string times_plot(const RooflineStudy& study);
+[[nodiscard]] LinePlot times_plot(const RooflineStudy& study);
 
 }  // namespace lockstep

@@ -12,11 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string value_of(const ScenarioInputs& inputs, const std::string& what) {
-  const auto found = std::find_if(inputs.begin(), inputs.end(), [&](const auto& input) { return input.first == what; });
-  return found == inputs.end() ? "-" : found->second;
-}
-
 double seconds_of(const ComparedScenario& scenario, const std::string& what) {
   const auto found = std::find_if(scenario.parts.begin(), scenario.parts.end(), [&](const StepPart& part) { return part.what == what; });
   return found == scenario.parts.end() ? 0 : found->seconds;
@@ -44,14 +39,6 @@ std::vector<std::string> part_names(const std::vector<ComparedScenario>& scenari
   return names;
 }
 
-std::vector<std::string> changed_inputs(const std::vector<ComparedScenario>& scenarios) {
-  auto names = input_names(scenarios);
-  std::erase_if(names, [&](const std::string& what) {
-    return std::all_of(scenarios.begin(), scenarios.end(), [&](const auto& s) { return value_of(s.inputs, what) == value_of(scenarios.front().inputs, what); });
-  });
-  return names;
-}
-
 std::string signed_time(double seconds) { return (seconds < 0 ? "-" : "+") + format(Seconds(std::abs(seconds))); }
 
 /// The largest contributors, until nine tenths are told.
@@ -69,19 +56,12 @@ std::string largest(const std::vector<StepPart>& parts) {
 
 double chip_seconds_per_token(const ComparedScenario& scenario) { return 1 / scenario.tokens_per_s_per_chip; }
 
-/// Where the difference in step time comes from; where steps are of different work, also that of the chips' time for a token.
-std::string because(const ComparedScenario& first, const ComparedScenario& other) {
-  std::string text = other.name + ": " + fixed(other.step_s / first.step_s, 3) + " x the step time of " + first.name + ", " + signed_time(other.step_s - first.step_s) +
-                     largest(contributors(first, other));
-  const double cost = chip_seconds_per_token(first), other_cost = chip_seconds_per_token(other);
-  if (std::abs(other_cost / cost - other.step_s / first.step_s) < 1e-9) return text;
-  auto per_token = first, other_per_token = other;
-  for (auto& part : per_token.parts) part.seconds *= cost / first.step_s;
-  for (auto& part : other_per_token.parts) part.seconds *= other_cost / other.step_s;
-  return text + "  a token takes " + fixed(other_cost / cost, 3) + " x the chip time, " + signed_time(other_cost - cost) + largest(contributors(per_token, other_per_token));
-}
-
 }  // namespace
+
+std::string value_of(const ScenarioInputs& inputs, const std::string& what) {
+  const auto found = std::find_if(inputs.begin(), inputs.end(), [&](const auto& input) { return input.first == what; });
+  return found == inputs.end() ? "-" : found->second;
+}
 
 ComparedScenario read_compared(std::string name, ScenarioInputs inputs, std::string result_json) {
   const auto json = Json::parse(result_json);
@@ -117,6 +97,25 @@ std::vector<StepPart> contributors(const ComparedScenario& first, const Compared
   return parts;
 }
 
+std::vector<std::string> changed_inputs(const std::vector<ComparedScenario>& scenarios) {
+  auto names = input_names(scenarios);
+  std::erase_if(names, [&](const std::string& what) {
+    return std::all_of(scenarios.begin(), scenarios.end(), [&](const auto& s) { return value_of(s.inputs, what) == value_of(scenarios.front().inputs, what); });
+  });
+  return names;
+}
+
+std::string difference_text(const ComparedScenario& first, const ComparedScenario& other) {
+  std::string text = other.name + ": " + fixed(other.step_s / first.step_s, 3) + " x the step time of " + first.name + ", " + signed_time(other.step_s - first.step_s) +
+                     largest(contributors(first, other));
+  const double cost = chip_seconds_per_token(first), other_cost = chip_seconds_per_token(other);
+  if (std::abs(other_cost / cost - other.step_s / first.step_s) < 1e-9) return text;
+  auto per_token = first, other_per_token = other;
+  for (auto& part : per_token.parts) part.seconds *= cost / first.step_s;
+  for (auto& part : other_per_token.parts) part.seconds *= other_cost / other.step_s;
+  return text + "  a token takes " + fixed(other_cost / cost, 3) + " x the chip time, " + signed_time(other_cost - cost) + largest(contributors(per_token, other_per_token));
+}
+
 std::string comparison_text(const std::vector<ComparedScenario>& scenarios) {
   const auto& first = scenarios.front();
   std::vector<std::string> header = {""};
@@ -148,7 +147,7 @@ std::string comparison_text(const std::vector<ComparedScenario>& scenarios) {
   row("  fits", [](const auto& s) { return s.fits ? "yes" : "NO"; });
   auto text = table.to_string() + "\n";
   if (changed_inputs(scenarios).empty()) text = "no input differs\n" + text;
-  for (std::size_t i = 1; i < scenarios.size(); ++i) text += because(first, scenarios[i]);
+  for (std::size_t i = 1; i < scenarios.size(); ++i) text += difference_text(first, scenarios[i]);
   return text;
 }
 

@@ -13,12 +13,28 @@ Json headed(const char* panel, const std::string& title, const std::string& note
 
 }  // namespace
 
-Json figures_panel(const std::string& verdict, const std::vector<Figure>& figures) {
+Json figures_panel(const std::string& verdict, const std::vector<std::string>& remarks, const std::vector<Figure>& figures) {
   Json list = Json::array();
   for (const auto& figure : figures) {
     list.push_back({{"label", figure.label}, {"value", figure.value}, {"unit", figure.unit}, {"note", figure.note}, {"state", figure.state}});
   }
-  return {{"panel", "figures"}, {"verdict", verdict}, {"figures", std::move(list)}};
+  return {{"panel", "figures"}, {"verdict", verdict}, {"remarks", remarks}, {"figures", std::move(list)}};
+}
+
+Json lines_panel(const LinePlot& plot, ReportData& data) {
+  auto result = headed("lines", plot.title, "");
+  result["x"] = plot.x_title;
+  result["y"] = plot.y_title;
+  result["lines"] = Json::array();
+  for (const auto& line : plot.lines) {
+    std::vector<double> x, y;
+    for (const auto& [px, py] : line.points) {
+      x.push_back(px);
+      y.push_back(py);
+    }
+    result["lines"].push_back({{"name", line.name}, {"dashed", line.dashed}, {"x", data.real(x)}, {"y", data.real(y)}});
+  }
+  return result;
 }
 
 Json bars_panel(const std::string& title, const std::string& note, const std::string& unit, const std::vector<BarRow>& rows) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/output/line_plot.hpp"
 #include "tools/report/report_data.hpp"
 
 namespace lockstep {
@@ -14,7 +15,10 @@ struct Figure {
   std::string unit, note;
   std::string state;  ///< "good", "bad" or ""
 };
-[[nodiscard]] ReportData::Json figures_panel(const std::string& verdict, const std::vector<Figure>& figures);
+[[nodiscard]] ReportData::Json figures_panel(const std::string& verdict, const std::vector<std::string>& remarks, const std::vector<Figure>& figures);
+
+/// Lines over logarithmic axes.
+[[nodiscard]] ReportData::Json lines_panel(const LinePlot& plot, ReportData& data);
 
 /// Bars stacked of pieces. Equal colour names have equal colours on the whole page; a mesh axis is one.
 struct BarPiece {

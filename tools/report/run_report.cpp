@@ -1,6 +1,7 @@
 #include "tools/report/run_report.hpp"
 
 #include "sim/core/quantity_text.hpp"
+#include "tools/output/critical_path_text.hpp"
 #include "tools/output/scenario_inputs.hpp"
 #include "tools/output/summary.hpp"
 #include "tools/output/table.hpp"
@@ -29,7 +30,9 @@ Json headline(const Scenario& scenario, const Simulation& simulation) {
   }
   const auto& memory = metrics.memory;
   figures.push_back({"peak memory", static_cast<double>(memory.peak.value()), "B", (memory.fits ? "fits in " : "over ") + format(memory.capacity), memory.fits ? "good" : "bad"});
-  return figures_panel(bound_text(metrics) + (memory.fits ? "" : "; does not fit in memory"), figures);
+  std::vector<std::string> remarks = {critical_path_line(metrics.critical_path, metrics.step_time)};
+  if (auto help = what_would_help(simulation.elasticity); !help.empty()) remarks.push_back(std::move(help));
+  return figures_panel(bound_text(metrics) + (memory.fits ? "" : "; does not fit in memory"), remarks, figures);
 }
 
 Json inputs(const Scenario& scenario, const Simulation& simulation) {
@@ -58,6 +61,8 @@ std::optional<std::string> run_report(const Scenario& scenario, const Simulation
   page.add(breakdown_panel(simulation));
   if (!simulation.metrics.communication.empty()) page.add(communication_panel(simulation));
   if (simulation.metrics.stages.size() > 1) page.add(bubbles_panel(scenario, simulation));
+  page.add(critical_path_panel(simulation));
+  if (!simulation.elasticity.empty()) page.add(sensitivity_panel(simulation));
   page.add(memory_panel(simulation, page.data()));
   if (auto network = network_panel(simulation, page.data())) page.add(std::move(*network));
   if (simulation.ranks.count() < simulation.metrics.chips) page.add(classes_panel(simulation));

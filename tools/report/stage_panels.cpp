@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/core/quantity_text.hpp"
+#include "tools/output/critical_path_text.hpp"
 #include "tools/output/expected_bubble.hpp"
 #include "tools/output/table.hpp"
 #include "tools/report/panels.hpp"
@@ -113,6 +114,32 @@ Json memory_panel(const Simulation& simulation, ReportData& data) {
   return {{"panel", "strips"}, {"title", "Memory of one chip over the step"}, {"wide", true},
           {"note", "Other: gathered weights and what is in flight. The line is what the chip has." + std::string(count < metrics.stages.size() ? " The first " + std::to_string(count) + " stages." : "")},
           {"end_ns", nanoseconds(metrics.step_time)}, {"capacity", metrics.memory.capacity.value()}, {"rows", std::move(rows)}};
+}
+
+Json critical_path_panel(const Simulation& simulation) {
+  constexpr std::size_t most = 12;
+  const auto& path = simulation.metrics.critical_path;
+  std::vector<BarRow> rows;
+  Seconds rest(0);
+  for (const auto& part : path.parts) {
+    if (part.time <= Seconds(0)) continue;
+    const auto kind = std::string(lockstep::name(part.kind));
+    if (rows.size() < most) {
+      rows.push_back({kind + ": " + part.what + " × " + with_separators(static_cast<double>(part.spans)), {{kind, part.time.value(), kind}}});
+    } else {
+      rest += part.time;
+    }
+  }
+  if (rest > Seconds(0)) rows.push_back({"all others", {{"others", rest.value(), "idle"}}});
+  return bars_panel("Critical path", critical_path_line(path, simulation.metrics.step_time) + ". The chain of operations that sets the step time; each started when the one before it ended.", "s", rows);
+}
+
+Json sensitivity_panel(const Simulation& simulation) {
+  std::vector<BarRow> rows;
+  for (const auto& one : simulation.elasticity) {
+    rows.push_back({(one.is_rate ? "more " : "less ") + one.parameter, {{"shorter", std::max(one.gain(), 0.0), "computing"}}});
+  }
+  return bars_panel("What would help", "Percent by which the step gets shorter for a percent of improvement, by simulating it again.", "%", rows);
 }
 
 }  // namespace lockstep

@@ -6,6 +6,7 @@
 #include "sim/collectives/collective_model.hpp"
 #include "sim/metrics/blockers.hpp"
 #include "tools/output/table.hpp"
+#include "tools/report/timeline_writer.hpp"
 #include "tools/trace/lanes.hpp"
 #include "tools/trace/shown_ranks.hpp"
 
@@ -13,24 +14,8 @@ namespace lockstep {
 namespace {
 
 using Json = ReportData::Json;
-using Numbers = std::vector<std::uint64_t>;
 
-std::uint64_t number(std::int64_t value) { return static_cast<std::uint64_t>(value); }
-
-/// Texts by number, each once; 0 is "".
-class Words {
- public:
-  std::uint64_t number_of(const std::string& text) {
-    const auto [found, is_new] = numbers_.try_emplace(text, list_.size());
-    if (is_new) list_.push_back(text);
-    return found->second;
-  }
-  [[nodiscard]] const std::vector<std::string>& list() const { return list_; }
-
- private:
-  std::map<std::string, std::uint64_t> numbers_{{"", 0}};
-  std::vector<std::string> list_{""};
-};
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 std::string axes_of(const StepOp& vertex) {
   if (vertex.kind == StepOp::Kind::compute) return "";
@@ -43,86 +28,28 @@ std::string axes_of(const StepOp& vertex) {
 class TimelineData {
  public:
   TimelineData(const Simulation& simulation, ReportData& data)
-      : simulation_(simulation), data_(data), blockers_(simulation.program, simulation.run.timeline),
+      : simulation_(simulation), data_(data), writer_(data), blockers_(simulation.program, simulation.run.timeline),
         collectives_(*simulation.preparation.cluster, *simulation.preparation.mesh) {}
 
   Json run(const std::string& name, std::size_t most_ranks) {
     auto ranks = distinct_ranks(simulation_);
     ranks.resize(std::min(ranks.size(), std::max(most_ranks, simulation_.metrics.stages.size())));
+    for (const auto& op : simulation_.program.ops) add(op);
     Json groups = Json::array();
     for (const auto& rank : ranks) groups.push_back(group(rank));
-    auto ops = operations();
-    return {{"name", name}, {"end_ns", nanoseconds(simulation_.metrics.step_time)}, {"groups", std::move(groups)}, {"ops", std::move(ops)}, {"words", words_.list()}};
+    auto result = writer_.run(name, nanoseconds(simulation_.metrics.step_time), std::move(groups));
+    result["critical"] = critical_path(ranks);
+    return result;
   }
 
  private:
-  [[nodiscard]] bool pipelined() const { return simulation_.metrics.stages.size() > 1; }
-
-  Json group(const ShownRank& shown) {
-    std::string name = "rank " + std::to_string(shown.number), note = shown.alike > 1 ? "× " + with_separators(shown.alike) : "";
-    if (pipelined()) {
-      note = name + " " + note;
-      name = "stage " + std::to_string(simulation_.program.stage_of_rank[static_cast<std::size_t>(shown.rank)]);
-    }
-    Json lanes = Json::array();
-    const auto by_stream = lanes_of(simulation_.program, simulation_.run.timeline, shown.rank);
-    for (std::size_t stream = 0; stream < by_stream.size(); ++stream) {
-      if (by_stream[stream].empty()) continue;
-      lanes.push_back(lane(simulation_.program.streams[stream], by_stream[stream], shown.rank));
-    }
-    return {{"name", name}, {"note", note}, {"lanes", std::move(lanes)}};
-  }
-
-  /// `because`: 0 it began with the step, 1 it needed because_op, 2 because_op held a lane; because_rank: 0 on this rank, else the rank + 1.
-  Json lane(const std::string& name, const TraceLane& spans, std::int32_t rank) {
-    Numbers gap, length, op, because, because_op, because_rank;
-    std::int64_t time = 0, last = 0;
-    for (const auto& span : spans) {
-      gap.push_back(number(span.start_ns - time));
-      length.push_back(number(span.end_ns - span.start_ns));
-      op.push_back(without_sign(span.op - last));
-      time = span.end_ns;
-      last = span.op;
-      const auto blocker = blockers_.of(span.op, rank);
-      const bool known = blocker.op >= 0, elsewhere = known && blocker.rank != rank;
-      because.push_back(!known ? 0 : blocker.why == Blocker::Why::stream ? 2 : 1);
-      because_op.push_back(known ? without_sign(std::int64_t{span.op} - blocker.op) : 0);
-      because_rank.push_back(elsewhere ? number(simulation_.ranks.representative[static_cast<std::size_t>(blocker.rank)] + 1) : 0);
-    }
-    const bool computes = !spans.empty() && op_of(spans.front().op).kind == ProgramOp::Kind::compute;
-    return {{"name", name}, {"computes", computes}, {"gap", data_.whole(gap)}, {"length", data_.whole(length)}, {"op", data_.whole(op)},
-            {"because", data_.whole(because)}, {"because_op", data_.whole(because_op)}, {"because_rank", data_.whole(because_rank)}};
-  }
-
-  Json operations() {
+  void add(const ProgramOp& op) {
     const auto& step = simulation_.preparation.step;
-    std::map<std::string, Numbers> columns;
-    std::vector<double> flops;
-    const auto add = [&](const char* column, std::uint64_t value) { columns[column].push_back(value); };
-    std::int32_t id = 0;
-    for (const auto& op : simulation_.program.ops) {
-      const auto& vertex = step.op(op.vertex);
-      const bool collective = vertex.kind == StepOp::Kind::collective;
-      add("block", words_.number_of(step.block_names[static_cast<std::size_t>(vertex.block)]));
-      add("name", words_.number_of(vertex.name));
-      add("detail", words_.number_of(vertex.detail));
-      add("kind", words_.number_of(!collective ? "compute" : vertex.given_time ? "measured" : std::string(lockstep::name(vertex.collective))));
-      add("pass", words_.number_of(std::string(lockstep::name(vertex.pass))));
-      add("axes", words_.number_of(axes_of(vertex)));
-      add("reason", words_.number_of(vertex.reason));
-      add("algorithm", words_.number_of(algorithm(op, vertex)));
-      add("microbatch", number(vertex.microbatch));
-      add("pair", number((vertex.half + 1) / 2));
-      add("bytes", number(collective ? vertex.full_size.value() : vertex.traffic.value()));
-      add("befores", op.predecessors.size());
-      for (const auto before : op.predecessors) add("before", number(id - before));
-      flops.push_back(vertex.flops.value());
-      ++id;
-    }
-    columns["before"];  // there, even if nothing waits
-    Json ops = {{"flops", data_.real(flops)}};
-    for (const auto& [name, values] : columns) ops[name] = data_.whole(values);
-    return ops;
+    const auto& vertex = step.op(op.vertex);
+    const bool collective = vertex.kind == StepOp::Kind::collective;
+    const auto kind = !collective ? "compute" : vertex.given_time ? "measured" : lockstep::name(vertex.collective);
+    writer_.add({step.block_names[at(vertex.block)], vertex.name, vertex.detail, std::string(kind), std::string(lockstep::name(vertex.pass)), axes_of(vertex), vertex.reason,
+                 algorithm(op, vertex), vertex.microbatch, (collective ? vertex.full_size : vertex.traffic).value(), (vertex.half + 1) / 2, vertex.flops.value(), op.predecessors});
   }
 
   std::string algorithm(const ProgramOp& op, const StepOp& vertex) {
@@ -132,14 +59,58 @@ class TimelineData {
     return found->second;
   }
 
-  [[nodiscard]] const ProgramOp& op_of(std::int32_t id) const { return simulation_.program.ops[static_cast<std::size_t>(id)]; }
+  Json group(const ShownRank& shown) {
+    std::string name = "rank " + std::to_string(shown.number), note = shown.alike > 1 ? "× " + with_separators(shown.alike) : "";
+    if (simulation_.metrics.stages.size() > 1) {
+      note = name + " " + note;
+      name = "stage " + std::to_string(simulation_.program.stage_of_rank[at(shown.rank)]);
+    }
+    Json lanes = Json::array();
+    const auto by_stream = lanes_of(simulation_.program, simulation_.run.timeline, shown.rank);
+    for (std::size_t stream = 0; stream < by_stream.size(); ++stream) {
+      if (by_stream[stream].empty()) continue;
+      const bool computes = simulation_.program.ops[at(by_stream[stream].front().op)].kind == ProgramOp::Kind::compute;
+      lanes.push_back(writer_.lane(simulation_.program.streams[stream], computes, spans_of(by_stream[stream], shown.rank)));
+    }
+    return {{"name", name}, {"note", note}, {"lanes", std::move(lanes)}};
+  }
+
+  std::vector<TimelineSpan> spans_of(const TraceLane& lane, std::int32_t rank) {
+    std::vector<TimelineSpan> spans;
+    for (const auto& span : lane) {
+      const auto blocker = blockers_.of(span.op, rank);
+      spans.push_back({span.start_ns, span.end_ns, span.op});
+      if (blocker.op < 0) continue;
+      spans.back().because = blocker.why == Blocker::Why::stream ? TimelineSpan::Because::lane : TimelineSpan::Because::needs;
+      spans.back().because_op = blocker.op;
+      if (blocker.rank != rank) spans.back().because_rank = simulation_.ranks.representative[at(blocker.rank)];
+    }
+    return spans;
+  }
+
+  /// Spans of the critical path by the group that shows them and their operation, without those that take no time.
+  Json critical_path(const std::vector<ShownRank>& shown) {
+    const auto& timeline = simulation_.run.timeline;
+    std::vector<std::uint64_t> group, op;
+    for (const auto& critical : simulation_.metrics.critical_path.spans) {
+      if (nanoseconds(critical.span.end) <= nanoseconds(critical.span.start)) continue;
+      const auto here = [&](const ShownRank& rank) { return rank.rank == critical.rank; };
+      const auto alike = [&](const ShownRank& rank) { return timeline.took_part(critical.op, rank.rank) && timeline.span(critical.op, rank.rank) == critical.span; };
+      auto found = std::find_if(shown.begin(), shown.end(), here);
+      if (found == shown.end()) found = std::find_if(shown.begin(), shown.end(), alike);
+      if (found == shown.end()) continue;
+      group.push_back(static_cast<std::uint64_t>(found - shown.begin()));
+      op.push_back(static_cast<std::uint64_t>(critical.op));
+    }
+    return {{"group", data_.whole(group)}, {"op", data_.whole(op)}};
+  }
 
   const Simulation& simulation_;
   ReportData& data_;
+  TimelineWriter writer_;
   Blockers blockers_;
   CollectiveModel collectives_;
   std::map<std::tuple<std::int32_t, CollectiveKind, Bytes>, std::string> algorithms_;
-  Words words_;
 };
 
 }  // namespace

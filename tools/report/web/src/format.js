@@ -1,6 +1,6 @@
 // Quantities as the program prints them (sim/core/quantity_format.cpp): the page and the terminal say the same.
 const up = [["", 1], ["k", 1e3], ["M", 1e6], ["G", 1e9], ["T", 1e12], ["P", 1e15], ["E", 1e18], ["Z", 1e21], ["Y", 1e24]];
-const down = [["p", 1e-12], ["n", 1e-9], ["µ", 1e-6], ["m", 1e-3], ["", 1]];
+const down = [["p", 1e-12], ["n", 1e-9], ["u", 1e-6], ["m", 1e-3], ["", 1]];
 const threeDigits = (scaled) => (scaled < 9.995 ? 2 : scaled < 99.95 ? 1 : 0);
 const twoDecimals = () => 2;
 
@@ -25,6 +25,8 @@ const by_unit = {
   "FLOP/s": (value) => withPrefix(value, "FLOP/s", up, threeDigits),
   share: (value) => `${(100 * value).toFixed(1)} %`,
   count: (value) => whole.format(value),
+  "%": (value) => `${value.toFixed(2)} %`,
+  ratio: (value) => `${value.toFixed(3)} ×`,
   number: (value) => String(Number(value.toPrecision(4))),
 };
 
@@ -35,7 +37,7 @@ export function format(value, unit) {
   return (by_unit[unit] ?? by_unit.number)(value);
 }
 
-const names = { s: 1, ms: 1e-3, "µs": 1e-6, ns: 1e-9 };
+const names = { s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9 };
 
 /** Factor and unit that fit a time axis of this length in seconds. */
 export function timeUnit(seconds) {

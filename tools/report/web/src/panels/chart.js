@@ -19,5 +19,5 @@ export function numbers(columns, rows) {
 }
 
 /** Room for names left of a chart. */
-export const room = (names, most = 230) => Math.min(most, 14 + 6.6 * Math.max(...names.map((name) => name.length)));
-export const shortened = (name, most = 230) => (14 + 6.6 * name.length > most ? `${name.slice(0, Math.floor((most - 24) / 6.6))}…` : name);
+export const room = (names, most) => Math.min(most, 14 + 6.6 * Math.max(...names.map((name) => name.length)));
+export const shortened = (name, most) => (14 + 6.6 * name.length > most ? `${name.slice(0, Math.floor((most - 24) / 6.6))}…` : name);

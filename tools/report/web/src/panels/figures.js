@@ -2,9 +2,10 @@
 import { element } from "../dom.js";
 import { format } from "../format.js";
 
-export function figures({ figures: list, verdict }) {
+export function figures({ figures: list, verdict, remarks = [] }) {
   return element("div", {},
     verdict && element("p", { class: "verdict" }, verdict),
+    remarks.map((remark) => element("p", { class: "remark" }, remark)),
     element("div", { class: "figures" }, list.map(({ label, value, unit, note, state }) =>
       element("div", { class: `figure ${state ?? ""}` },
         element("div", { class: "label" }, label),

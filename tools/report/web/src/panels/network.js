@@ -14,8 +14,8 @@ export function network({ title, rows, end_ns }) {
       text: `${names[i]}\n${format((from * wide) / factor, "s")} – ${format((to * wide) / factor, "s")}: ${format(used, "share")}` }));
   });
   const draw = (width) => plot({
-    width, height: 40 + rows.length * 24, marginLeft: room(names), marginRight: 70, marginTop: 6, marginBottom: 34, style: { fontSize: "12px" },
-    fy: { domain: names, label: null, tickSize: 0, tickFormat: (name) => shortened(name), padding: 0.16 },
+    width, height: 40 + rows.length * 24, marginLeft: room(names, width * 0.3), marginRight: 70, marginTop: 6, marginBottom: 34, style: { fontSize: "12px" },
+    fy: { domain: names, label: null, tickSize: 0, tickFormat: (name) => shortened(name, width * 0.3), padding: 0.16 },
     x: { domain: [0, end_ns * 1e-9 * factor] }, y: { axis: null, domain: [0, 1] },
     marks: [
       rect(names, { fy: (name) => name, x1: 0, x2: end_ns * 1e-9 * factor, y1: 0, y2: 1, fill: "var(--lane)" }),

@@ -19,7 +19,7 @@ export function strips({ title, rows, capacity, end_ns }) {
   const names = rows.map(({ name }) => name);
   const high = rows.length > 8 ? 32 : rows.length > 2 ? 70 : 170;
   const draw = (width) => plot({
-    width, height: 40 + rows.length * (high + 4), marginLeft: room(names) + 44, marginRight: 78, marginTop: 6, marginBottom: 34, style: { fontSize: "12px" },
+    width, height: 40 + rows.length * (high + 4), marginLeft: room(names, 160) + 44, marginRight: 78, marginTop: 6, marginBottom: 34, style: { fontSize: "12px" },
     fy: { domain: names, label: null, axis: null, padding: 0.08 },
     x: { domain: [0, end_ns * 1e-9 * factor] }, y: { domain: [0, top * size_factor], ticks: high > 100 ? 5 : 2, label: null, grid: true },
     marks: [

@@ -9,7 +9,7 @@ function whyThen(model, [lane, index]) {
   const name = op >= 0 ? run.operations.name(op) : "";
   const place = op >= 0 ? model.find(group, op) : undefined;
   const gap = index > 0 ? lane.start[index] - lane.end[index - 1] : lane.start[index];
-  const idle = gap > 0 ? `; the lane was free for ${format(gap, "ns")} before` : "";
+  const idle = gap > 0 ? `; the lane was free for ${model.time(gap)} before` : "";
   if (op < 0) return [lane.start[index] === 0 ? "nothing: it starts with the step" : `nothing that is recorded${idle}`, undefined];
   const elsewhere = lane.because_rank[index] > 0;
   const where = elsewhere ? ` on rank ${lane.because_rank[index] - 1}, which takes part in it` : "";
@@ -24,7 +24,7 @@ export function facts(model, [lane, index]) {
   const { data } = operations;
   const computes = operations.computes(op);
   const rows = [
-    ["time", `${format(lane.end[index] - lane.start[index], "ns")}, from ${format(lane.start[index], "ns")} to ${format(lane.end[index], "ns")}`],
+    ["time", `${model.time(lane.end[index] - lane.start[index])}, from ${model.time(lane.start[index])} to ${model.time(lane.end[index])}`],
     ["where", `${lane.group.name} ${lane.group.note}, ${lane.name}`],
     ["what", `${operations.word("kind", op)}, ${operations.pass(op)} of microbatch ${data.microbatch[op]}`],
   ];
@@ -62,11 +62,12 @@ export function details(model, span, choose) {
   const { operations } = lane.run;
   const op = lane.op[index];
   const [why, place] = whyThen(model, span);
+  const reasons = !model.ticks; // schedules by themselves tell none
   const row = (label, ...content) => [element("dt", {}, label), element("dd", {}, content)];
   return [
     element("h3", {}, operations.name(op)),
-    element("dl", { class: "facts" }, facts(model, span).map(([label, text]) => row(label, text)), row("started then because", link(model, place, why, choose))),
-    element("div", { class: "neighbours" },
+    element("dl", { class: "facts" }, facts(model, span).map(([label, text]) => row(label, text)), reasons && row("started then because", link(model, place, why, choose))),
+    reasons && element("div", { class: "neighbours" },
       element("div", {}, element("h4", {}, "needs"), listed(model, lane.group, operations, [...operations.before(op)], choose)),
       element("div", {}, element("h4", {}, "is needed by"), listed(model, lane.group, operations, operations.after(op), choose))),
   ];

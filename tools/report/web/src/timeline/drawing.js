@@ -12,27 +12,36 @@ const font = (size, weight = "") => `${weight} ${size}px system-ui, sans-serif`;
 export function layOut(model, roomy) {
   let y = axis_height + 4;
   let group = null;
-  const rows = [];
+  const rows = [], headings = [];
   const taller = roomy ? Math.min(2, Math.max(1, 10 / model.lanes.length)) : 1; // few lanes fill the screen
   for (const lane of model.lanes) {
-    if (group && lane.group !== group) y += lane.run !== group.run ? gap_between_runs : gap_between_groups;
+    if (model.runs.length > 1 && lane.run !== group?.run) {
+      y += group ? gap_between_runs : 0;
+      headings.push({ y: y + 8, text: lane.run.name });
+      y += 20;
+    } else if (group && lane.group !== group) {
+      y += gap_between_groups;
+    }
     group = lane.group;
     const height = lane.computes ? (roomy ? 22 * taller : 17) : roomy ? 16 * taller : lane.name.includes(">") ? 3 : 5;
     rows.push({ lane, y, height });
     y += height + (roomy || lane.computes ? 1 : 0);
   }
-  return { rows, height: y + 6 };
+  return { rows, headings, height: y + 6 };
 }
 
 /** What a stretch of compute is called when its operations are too narrow to be named: layers, then passes of microbatches. */
-function labelRuns(lane) {
+function labelRuns(lane, ticks) {
   const { operations } = lane.run;
-  const { block, pass, microbatch } = operations.data;
+  const { block, pass, microbatch, pair } = operations.data;
+  const text = (op) => (pair[op] > 0 && ticks ? operations.short(op) : number(op));
   const several = microbatch.some((number) => number > 0);
   const number = (op) => (several ? (operations.pass(op) === "update" ? "" : String(microbatch[op])) : operations.pass(op));
+  const by_microbatch = { runs: runsOf(lane, (op) => pass[op] * 1e6 + microbatch[op]), text };
+  if (ticks) return [by_microbatch]; // of a schedule by itself
   return [
     { runs: runsOf(lane, (op) => block[op] * 1e7 + pass[op] * 1e6 + microbatch[op]), text: (op) => operations.word("block", op) },
-    { runs: runsOf(lane, (op) => pass[op] * 1e6 + microbatch[op]), text: number },
+    by_microbatch,
   ];
 }
 
@@ -76,7 +85,8 @@ export class Drawing {
 
   axis() {
     const { context, state } = this;
-    const { unit, factor } = timeUnit(state.window.length * 1e-9);
+    const { ticks: unit_ticks } = this.model;
+    const { unit, factor } = unit_ticks ? { unit: "", factor: 1e9 / unit_ticks } : timeUnit(state.window.length * 1e-9);
     const marks = ticks(state.window.from, state.window.to, Math.max(3, this.plotWidth / 130));
     const step = (marks[1] ?? marks[0]) - marks[0] || 1;
     const decimals = Math.max(0, Math.min(6, -Math.floor(Math.log10(step * 1e-9 * factor) + 1e-9)));
@@ -119,6 +129,7 @@ export class Drawing {
     const { context, state } = this;
     context.textBaseline = "middle";
     let group = null, below = 0;
+    for (const { y, text } of state.layout.headings) this.name(text, y, font(12, "600"), state.theme.text, "left", this.width);
     for (const { lane, y, height } of state.layout.rows) {
       const room = height >= 14;
       if (lane.group !== group) {
@@ -152,7 +163,7 @@ export class Drawing {
         if (tall) this.labelSpans(half(1), (op) => operations.word("block", op));
         continue;
       }
-      lane.labels ??= labelRuns(lane);
+      lane.labels ??= labelRuns(lane, this.model.ticks);
       const apart = tall && named.length > 0;
       let taken = apart ? [] : named;
       for (const { runs, text } of lane.labels) taken = this.labelRunsOf(apart ? half(0) : row, runs, text, taken);
@@ -175,8 +186,8 @@ export class Drawing {
   labelRunsOf(row, runs, text, taken) {
     const { window } = this.state;
     const mine = [];
-    for (const [start, end, first] of runs) {
-      if (end <= window.from || start >= window.to) continue;
+    for (const [start, end, first, busy] of runs) {
+      if (end <= window.from || start >= window.to || busy < 0.3 * (end - start)) continue;
       const left = Math.max(this.x(start), gutter), right = Math.min(this.x(end), this.width);
       if (right - left < 9 || taken.some(([a, b]) => a < right && b > left)) continue;
       const op = row.lane.op[first];
@@ -188,8 +199,8 @@ export class Drawing {
   text({ lane, y, height }, left, right, words, op, may_clip) {
     const { context, state } = this;
     if (!words) return false;
-    context.font = font(may_clip ? 11 : right - left < 18 ? 8.5 : 10.5);
-    const room = right - left - (may_clip ? 4 : 1);
+    context.font = font(may_clip ? 10.5 : right - left < 18 ? 8.5 : 10.5);
+    const room = right - left - (may_clip ? 3 : 1);
     const shown = may_clip ? clipped(context, words, room) : context.measureText(words).width <= room ? words : "";
     if (!shown || (may_clip && shown.length < Math.min(words.length, 6))) return false;
     context.textAlign = "center";
@@ -269,10 +280,13 @@ export class Drawing {
       for (const [lane, index] of run.path ?? []) {
         const { left, right, y, height } = this.box([lane, index]);
         const line = y + height - 1;
-        if (last && last.line !== line) { context.moveTo(last.right, last.line); context.lineTo(left, line); }
-        context.moveTo(left, line);
+        // Joins within a rank would fill the screen where spans are thin.
+        const joined = last && last.line !== line && (last.group !== lane.group || Math.min(last.wide, right - left) >= 4);
+        if (joined) context.moveTo(last.right, last.line);
+        else context.moveTo(left, line);
+        context.lineTo(left, line);
         context.lineTo(right, line);
-        last = { right, line };
+        last = { right, line, group: lane.group, wide: right - left };
       }
       context.stroke();
     }

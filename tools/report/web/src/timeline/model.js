@@ -1,5 +1,7 @@
 // Runs as lanes of spans that do not overlap, in order of time (tools/report/timeline_data.cpp writes them).
 
+import { format } from "../format.js";
+
 /** Undoes the folding of signed whole numbers: 0, -1, 1, -2 came as 0, 1, 2, 3. */
 const signed = (value) => (value % 2 ? -(value + 1) / 2 : value / 2);
 
@@ -48,7 +50,9 @@ class Operations {
 }
 
 export class Model {
-  constructor(runs) {
+  /** `ticks`: how many make up a unit of time; none: times are nanoseconds. */
+  constructor(runs, ticks) {
+    this.ticks = ticks;
     this.runs = runs.map((data, number) => {
       const run = { number, name: data.name, end: data.end_ns, operations: new Operations(data.ops, data.words), groups: [], critical: data.critical };
       for (const group_data of data.groups) {
@@ -62,6 +66,8 @@ export class Model {
     this.end = Math.max(...this.runs.map((run) => run.end));
     this.spans = this.lanes.reduce((sum, lane) => sum + lane.start.length, 0);
   }
+
+  time(value) { return this.ticks ? String(Number((value / this.ticks).toPrecision(6))) : format(value, "ns"); }
 
   /** The span of an operation in a group: [lane, index], the lane of a compute first; undefined if it is not there. */
   find(group, op) {
@@ -96,15 +102,16 @@ export function spanAt(lane, time, slack) {
   return gap_after <= gap_before ? index : index - 1;
 }
 
-/** Runs of neighbouring spans with one key: [start, end, index of the first]. */
+/** Runs of neighbouring spans with one key: [start, end, index of the first, time that the spans take]. */
 export function runsOf(lane, keyOf) {
   const runs = [];
   let key = null;
   for (let i = 0; i < lane.start.length; ++i) {
     const mine = keyOf(lane.op[i]);
     const last = runs[runs.length - 1];
-    if (last && mine === key) last[1] = lane.end[i];
-    else runs.push([lane.start[i], lane.end[i], i]);
+    const length = lane.end[i] - lane.start[i];
+    if (last && mine === key) [last[1], last[3]] = [lane.end[i], last[3] + length];
+    else runs.push([lane.start[i], lane.end[i], i, length]);
     key = mine;
   }
   return runs;

@@ -13,8 +13,8 @@ const css = (name) => getComputedStyle(document.documentElement).getPropertyValu
 
 class TimelineView {
   constructor(data) {
-    this.model = new Model(data.runs);
-    for (const run of this.model.runs) run.path = pathOf(run);
+    this.model = new Model(data.runs, data.ticks);
+    for (const run of this.model.runs) run.path = pathOf(this.model, run);
     this.has_path = this.model.runs.some((run) => run.path);
     this.window = new TimeWindow(this.model.end);
     this.mode = "pass";
@@ -89,7 +89,8 @@ class TimelineView {
     if (!this.palette || this.canvas.clientWidth === 0) return;
     const { window, layout, palette, theme, found, selected, hovered, critical, roomy } = this;
     this.drawing.draw({ window, layout, palette, theme, found, selected, hovered, critical, roomy });
-    const text = window.whole ? `all ${format(window.end, "ns")}` : `${format(window.from, "ns")} – ${format(window.to, "ns")}`;
+    const time = (value) => this.model.time(value);
+    const text = window.whole ? `all ${time(window.end)}` : `${time(window.from)} – ${time(window.to)}`;
     if (this.where.textContent !== text) this.where.textContent = text;
   }
 
@@ -226,15 +227,10 @@ class TimelineView {
 }
 
 /** The critical path as spans: [[lane, index]] in order of time; nothing where the data has none. */
-function pathOf(run) {
+function pathOf(model, run) {
   if (!run.critical) return undefined;
-  const path = [];
-  for (let i = 0; i < run.critical.group.length; ++i) {
-    const group = run.groups[run.critical.group[i]];
-    const lane = group?.lanes[run.critical.lane[i]];
-    if (lane) path.push([lane, run.critical.span[i]]);
-  }
-  return path;
+  const spans = [...run.critical.op].map((op, i) => model.find(run.groups[run.critical.group[i]], op));
+  return spans.filter((span) => span !== undefined);
 }
 
 export function timeline(data, onTheme) {

@@ -1,0 +1,93 @@
+#include "tools/report/compare_report.hpp"
+
+#include <algorithm>
+
+#include "tools/output/table.hpp"
+#include "tools/report/panels.hpp"
+#include "tools/report/timeline_data.hpp"
+
+namespace lockstep {
+namespace {
+
+using Json = ReportData::Json;
+
+Json headline(const std::vector<ComparedScenario>& scenarios) {
+  const auto& first = scenarios.front();
+  std::vector<Figure> figures;
+  std::vector<std::string> remarks;
+  for (const auto& scenario : scenarios) {
+    figures.push_back({scenario.name, scenario.step_s, "s", (scenario.mfu ? "MFU " + percent(*scenario.mfu) : "") + (scenario.fits ? "" : ", does not fit in memory"), scenario.fits ? "" : "bad"});
+    if (&scenario != &first) remarks.push_back(difference_text(first, scenario));
+  }
+  return figures_panel("", remarks, figures);
+}
+
+Json numbers(const std::vector<ComparedScenario>& scenarios) {
+  const auto& first = scenarios.front();
+  Json rows = Json::array();
+  for (const auto& one : scenarios) {
+    rows.push_back({one.name, one.step_s, one.step_s / first.step_s, one.tokens_per_s, one.tokens_per_s_per_chip, one.mfu ? Json(*one.mfu) : Json(), one.bubble_of_step, one.peak_bytes, one.capacity_bytes, one.fits ? "yes" : "NO"});
+  }
+  auto panel = table_panel("Numbers", "", {{"scenario", ""}, {"step time", "s"}, {"to the first", "ratio"}, {"tokens/s", "count"}, {"tokens/s a chip", "count"}, {"MFU", "share"}, {"pipeline bubble", "share"}, {"memory peak", "B"}, {"of", "B"}, {"fits", ""}}, std::move(rows));
+  panel["wide"] = true;
+  return panel;
+}
+
+Json parts(const std::vector<ComparedScenario>& scenarios) {
+  std::vector<BarRow> rows;
+  for (const auto& scenario : scenarios) {
+    rows.push_back({scenario.name, {}});
+    auto& pieces = rows.back().pieces;
+    for (const auto& part : scenario.parts) {  // of one axis all kinds together
+      const auto what = part.axis.empty() ? part.what : "exposed " + part.axis;
+      const auto known = std::find_if(pieces.begin(), pieces.end(), [&](const BarPiece& piece) { return piece.what == what; });
+      if (known != pieces.end()) {
+        known->value += part.seconds;
+      } else {
+        pieces.push_back({what, part.seconds, !part.axis.empty() ? part.axis : part.what == "computing" ? "computing" : "idle"});
+      }
+    }
+  }
+  auto panel = bars_panel("Where the step goes", "The rank that sets each step's time.", "s", rows);
+  panel["wide"] = true;
+  return panel;
+}
+
+Json differences(const std::vector<ComparedScenario>& scenarios) {
+  std::vector<TableColumn> columns = {{"input", ""}};
+  for (const auto& scenario : scenarios) columns.push_back({scenario.name, ""});
+  Json rows = Json::array();
+  for (const auto& what : changed_inputs(scenarios)) {
+    Json row = {what};
+    for (const auto& scenario : scenarios) row.push_back(value_of(scenario.inputs, what));
+    rows.push_back(std::move(row));
+  }
+  const auto note = rows.empty() ? "No input differs." : "";
+  auto panel = table_panel("What differs", note, columns, std::move(rows));
+  panel["wide"] = true;
+  return panel;
+}
+
+}  // namespace
+
+std::string packed_timeline(const std::string& name, const Simulation& simulation) {
+  ReportData data;
+  const auto timeline = timeline_data(name, simulation, data, 1);
+  return data.packed(timeline);
+}
+
+std::optional<std::string> compare_report(const std::vector<ComparedScenario>& scenarios, const std::vector<std::string>& timelines) {
+  std::string names;
+  for (const auto& scenario : scenarios) names += (names.empty() ? "" : " · ") + scenario.name;
+  ReportPage page("Comparison", names);
+  page.add(headline(scenarios));
+  Json runs = Json::array();
+  for (const auto& timeline : timelines) runs.push_back(page.data().nested(timeline));
+  page.add({{"panel", "timeline"}, {"title", "Timelines on one axis"}, {"runs", std::move(runs)}});
+  page.add(parts(scenarios));
+  page.add(numbers(scenarios));
+  page.add(differences(scenarios));
+  return page.html();
+}
+
+}  // namespace lockstep

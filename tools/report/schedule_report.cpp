@@ -1,0 +1,104 @@
+#include "tools/report/schedule_report.hpp"
+
+#include <cmath>
+
+#include "tools/output/table.hpp"
+#include "tools/report/panels.hpp"
+#include "tools/report/timeline_writer.hpp"
+
+namespace lockstep {
+namespace {
+
+using Json = ReportData::Json;
+
+constexpr double ticks = 1e6;  // of a unit of time
+
+std::int64_t in_ticks(double time) { return std::llround(time * ticks); }
+
+std::string pass_of(const PipelineCell& cell) {
+  if (cell.second) return "overlapped pair";
+  switch (cell.first.work) {
+    case PipelineWork::forward: return "forward";
+    case PipelineWork::backward: return "backward";
+    case PipelineWork::input_gradient: return "input gradient";
+    case PipelineWork::weight_gradient: return "weight gradient";
+  }
+  return "";
+}
+
+std::string name_of(const PipelineAction& action) { return std::string(name(action.work)) + std::to_string(action.microbatch); }
+
+Json timeline(const ScheduleStudy& study, ReportData& data) {
+  TimelineWriter writer(data);
+  Json groups = Json::array();
+  std::int32_t op = 0;
+  for (std::size_t rank = 0; rank < study.order.ranks.size(); ++rank) {
+    std::vector<TimelineSpan> spans;
+    for (std::size_t i = 0; i < study.order.ranks[rank].size(); ++i) {
+      const auto& cell = study.order.ranks[rank][i];
+      const auto& span = study.timing.spans[rank][i];
+      TimelineOp it;
+      it.block = "stage " + std::to_string(cell.first.stage);
+      it.name = name_of(cell.first) + (cell.second ? "&" + name_of(*cell.second) : "");
+      it.kind = cell.to_string();
+      it.pass = pass_of(cell);
+      it.microbatch = cell.first.microbatch;
+      it.pair = cell.second ? 1 : 0;
+      writer.add(it);
+      spans.push_back({in_ticks(span.start), in_ticks(span.end), op++});
+    }
+    groups.push_back({{"name", "rank " + std::to_string(rank)}, {"note", ""}, {"lanes", {writer.lane("compute", true, spans)}}});
+  }
+  auto run = writer.run(study.title(), in_ticks(study.timing.makespan), std::move(groups));
+  return {{"panel", "timeline"}, {"title", "Timeline"}, {"note", "In units of the given times. F forward, I gradient of the input, W gradient of the weights, B whole backward."},
+          {"ticks", ticks}, {"runs", {std::move(run)}}};
+}
+
+Json headline(const ScheduleStudy& study) {
+  const auto step = study.worst_step(), span = study.worst_span();
+  std::vector<std::string> remarks;
+  if (study.form) {
+    remarks.push_back("closed form " + study.form->expression + " = " + fixed(study.form->value, 3) + (study.form->of == ClosedForm::Of::span ? " within the span" : " of the step") +
+                      (study.form->applies ? "" : " (not exact here: " + study.form->conditions + ")"));
+  }
+  if (!study.remark.empty()) remarks.push_back(study.remark);
+  return figures_panel("", remarks,
+                       {{"makespan", study.timing.makespan, "number", "", ""},
+                        {"bubble of the step", study.step_fraction(step), "share", "rank " + std::to_string(step), ""},
+                        {"bubble of the span", study.span_fraction(span), "share", "rank " + std::to_string(span), ""},
+                        {"most activations held", study.peak_microbatches(), "number", "microbatches", ""},
+                        {"copies of parameters", static_cast<double>(study.parameter_copies()), "count", "", ""}});
+}
+
+Json ranks(const ScheduleStudy& study) {
+  Json rows = Json::array();
+  for (std::size_t rank = 0; rank < study.order.ranks.size(); ++rank) {
+    rows.push_back({rank, study.timing.busy[rank], study.timing.bubble_step[rank], study.step_fraction(rank), study.timing.bubble_span[rank], study.span_fraction(rank), study.held.until_weight_gradient[rank]});
+  }
+  return table_panel("Ranks", "Activations are held from the forward to the end of the weight gradient, counted in chunks.",
+                     {{"rank", "count"}, {"busy", "number"}, {"bubble, step", "number"}, {"", "share"}, {"bubble, span", "number"}, {"", "share"}, {"activations held", "count"}}, std::move(rows));
+}
+
+Json bubbles(const ScheduleStudy& study) {
+  std::vector<BarRow> rows;
+  for (std::size_t rank = 0; rank < study.order.ranks.size(); ++rank) {
+    const double within = study.timing.bubble_span[rank];
+    rows.push_back({"rank " + std::to_string(rank), {{"busy", study.timing.busy[rank], "computing"}, {"bubble within the span", within, "dependency"}, {"before and after", study.timing.bubble_step[rank] - within, "idle"}}});
+  }
+  return bars_panel("Busy and idle", "", "number", rows);
+}
+
+}  // namespace
+
+std::optional<std::string> schedule_report(const ScheduleStudy& study) {
+  const auto& shape = study.order.shape;
+  ReportPage page("Pipeline schedule " + study.title(), std::to_string(shape.ranks) + " ranks" + (shape.chunks > 1 ? " of " + std::to_string(shape.chunks) + " chunks" : "") + ", " +
+                                                            std::to_string(shape.microbatches) + " microbatches, placement " + std::string(name(shape.placement)));
+  page.add(headline(study));
+  page.add(timeline(study, page.data()));
+  page.add(bubbles(study));
+  page.add(ranks(study));
+  return page.html();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,10 @@
+#pragma once
+/// The report of one pipeline schedule by itself.
+#include "tools/output/schedule_study.hpp"
+#include "tools/report/page.hpp"
+
+namespace lockstep {
+
+[[nodiscard]] std::optional<std::string> schedule_report(const ScheduleStudy& study);
+
+}  // namespace lockstep

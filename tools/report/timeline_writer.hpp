@@ -1,0 +1,53 @@
+#pragma once
+/// Timelines as the report page reads them (web/src/timeline/model.js): operations, and lanes of their spans.
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tools/report/report_data.hpp"
+
+namespace lockstep {
+
+struct TimelineOp {
+  std::string block, name, detail, kind, pass;
+  std::string axes;  ///< of communication; "" computes
+  std::string reason, algorithm;
+  std::int64_t microbatch = 0, bytes = 0;
+  std::int64_t pair = 0;  ///< not 0: a half of an overlapped pair
+  double flops = 0;
+  std::vector<std::int32_t> before;  ///< operations that it needs
+};
+
+/// Whole nanoseconds, or other ticks that the panel names.
+struct TimelineSpan {
+  std::int64_t start, end;
+  std::int32_t op;
+  enum class Because { nothing, needs, lane } because = Because::nothing;  ///< it needed because_op, or because_op held a lane of it
+  std::int32_t because_op = -1;
+  std::int64_t because_rank = -1;  ///< -1: on this rank
+};
+
+class TimelineWriter {
+ public:
+  explicit TimelineWriter(ReportData& data) : data_(data) {}
+
+  /// Operations are numbered as they are added.
+  void add(const TimelineOp& op);
+  /// Spans in order of time that do not overlap.
+  [[nodiscard]] ReportData::Json lane(const std::string& name, bool computes, std::span<const TimelineSpan> spans);
+  /// {name, end_ns, groups, ops, words}; groups are {name, note, lanes}.
+  [[nodiscard]] ReportData::Json run(const std::string& name, std::int64_t end, ReportData::Json groups);
+
+ private:
+  std::uint64_t word(const std::string& text);
+
+  ReportData& data_;
+  std::map<std::string, std::uint64_t> words_{{"", 0}};
+  std::vector<std::string> word_list_{""};
+  std::map<std::string, std::vector<std::uint64_t>> columns_{{"before", {}}};
+  std::vector<double> flops_;
+};
+
+}  // namespace lockstep
