@@ -36,6 +36,8 @@ function section(panel) {
     panel.note && element("p", { class: "note" }, panel.note), body);
 }
 
+const painted = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+
 async function show() {
   const page = document.getElementById("page");
   try {
@@ -47,7 +49,10 @@ async function show() {
         element("div", {}, element("h1", {}, data.title), element("p", { class: "subtitle" }, data.subtitle)), themeButton()),
       main,
       element("footer", {}, data.footer));
-    for (const panel of data.panels) main.append(section(panel));
+    for (const panel of data.panels) {
+      main.append(section(panel));
+      if (panel.panel === "timeline") await painted(); // the first picture does not wait for the charts
+    }
     page.dataset.ready = "true";
   } catch (error) {
     fill(page, element("p", { class: "failure" }, `This report cannot be shown: ${error.message}`));

@@ -27,7 +27,7 @@ export function layOut(model, roomy) {
     rows.push({ lane, y, height });
     y += height + (roomy || lane.computes ? 1 : 0);
   }
-  return { rows, headings, height: y + 6 };
+  return { rows, headings, row_of: new Map(rows.map((row) => [row.lane, row])), height: y + 6 };
 }
 
 /** What a stretch of compute is called when its operations are too narrow to be named: layers, then passes of microbatches. */
@@ -37,10 +37,11 @@ function labelRuns(lane, ticks) {
   const text = (op) => (pair[op] > 0 && ticks ? operations.short(op) : number(op));
   const several = microbatch.some((number) => number > 0);
   const number = (op) => (several ? (operations.pass(op) === "update" ? "" : String(microbatch[op])) : operations.pass(op));
-  const by_microbatch = { runs: runsOf(lane, (op) => pass[op] * 1e6 + microbatch[op]), text };
+  const labelled = (runs, words) => ({ runs, text: words, longest: runs.reduce((most, [start, end]) => Math.max(most, end - start), 0) });
+  const by_microbatch = labelled(runsOf(lane, (op) => pass[op] * 1e6 + microbatch[op]), text);
   if (ticks) return [by_microbatch]; // of a schedule by itself
   return [
-    { runs: runsOf(lane, (op) => block[op] * 1e7 + pass[op] * 1e6 + microbatch[op]), text: (op) => operations.word("block", op) },
+    labelled(runsOf(lane, (op) => block[op] * 1e7 + pass[op] * 1e6 + microbatch[op]), (op) => operations.word("block", op)),
     by_microbatch,
   ];
 }
@@ -166,7 +167,7 @@ export class Drawing {
       lane.labels ??= labelRuns(lane, this.model.ticks);
       const apart = tall && named.length > 0;
       let taken = apart ? [] : named;
-      for (const { runs, text } of lane.labels) taken = this.labelRunsOf(apart ? half(0) : row, runs, text, taken);
+      for (const { runs, text, longest } of lane.labels) if ((longest / this.state.window.length) * this.plotWidth >= 9) taken = this.labelRunsOf(apart ? half(0) : row, runs, text, taken);
     }
   }
 
@@ -175,6 +176,7 @@ export class Drawing {
     const { window } = this.state;
     const { start, end, op } = row.lane;
     const taken = [];
+    if ((row.lane.longest / window.length) * this.plotWidth < 26) return taken;
     for (let i = firstEndingAfter(row.lane, window.from); i < start.length && start[i] < window.to; ++i) {
       const left = Math.max(this.x(start[i]), gutter), right = Math.min(this.x(end[i]), this.width);
       if (right - left < 26) continue;
@@ -201,7 +203,7 @@ export class Drawing {
     if (!words) return false;
     context.font = font(may_clip ? 10.5 : right - left < 18 ? 8.5 : 10.5);
     const room = right - left - (may_clip ? 3 : 1);
-    const shown = may_clip ? clipped(context, words, room) : context.measureText(words).width <= room ? words : "";
+    const shown = may_clip ? clipped(context, words, room) : widthOf(context, words) <= room ? words : "";
     if (!shown || (may_clip && shown.length < Math.min(words.length, 6))) return false;
     context.textAlign = "center";
     context.textBaseline = "middle";
@@ -218,7 +220,7 @@ export class Drawing {
   }
 
   box([lane, index]) {
-    const row = this.state.layout.rows.find((candidate) => candidate.lane === lane);
+    const row = this.state.layout.row_of.get(lane);
     const left = this.x(lane.start[index]);
     return { left, right: Math.max(this.x(lane.end[index]), left + 1), y: row.y, height: row.height };
   }
@@ -276,8 +278,14 @@ export class Drawing {
     context.lineWidth = 2;
     for (const run of this.model.runs) {
       let last = null;
+      const drawn = new Map(); // until when, by lane
       context.beginPath();
+      const { window } = state;
+      const pixel = window.length / this.plotWidth;
       for (const [lane, index] of run.path ?? []) {
+        if (lane.end[index] < window.from || lane.start[index] > window.to) continue;
+        if (last?.group === lane.group && lane.end[index] - drawn.get(lane) < pixel) continue; // nothing new to see
+        drawn.set(lane, lane.end[index]);
         const { left, right, y, height } = this.box([lane, index]);
         const line = y + height - 1;
         // Joins within a rank would fill the screen where spans are thin.
@@ -295,9 +303,18 @@ export class Drawing {
 
 const cssOf = (colour) => `rgb(${colour & 255} ${(colour >>> 8) & 255} ${(colour >>> 16) & 255})`;
 
+const widths = new Map();
+
+/** Measuring text takes long, and the same few texts come again in every frame. */
+function widthOf(context, words) {
+  const key = `${context.font}|${words}`;
+  if (!widths.has(key)) widths.set(key, context.measureText(words).width);
+  return widths.get(key);
+}
+
 /** The words, or as much of them as there is room for. */
 function clipped(context, words, room) {
-  const wide = context.measureText(words).width;
+  const wide = widthOf(context, words);
   if (wide <= room) return words;
   const count = Math.floor((words.length * room) / wide) - 1;
   return count >= 2 ? `${words.slice(0, count)}…` : "";

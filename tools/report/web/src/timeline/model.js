@@ -8,7 +8,7 @@ const signed = (value) => (value % 2 ? -(value + 1) / 2 : value / 2);
 function laneOf(run, group, data, place) {
   const count = data.gap.length;
   const lane = {
-    run, group, name: data.name, computes: data.computes, first: place === 0,
+    run, group, name: data.name, computes: data.computes, first: place === 0, longest: 0,
     start: new Float64Array(count), end: new Float64Array(count), op: new Uint32Array(count),
     because: data.because, because_op: new Int32Array(count), because_rank: data.because_rank,
   };
@@ -16,6 +16,7 @@ function laneOf(run, group, data, place) {
     lane.start[i] = time += data.gap[i];
     lane.end[i] = time += data.length[i];
     lane.op[i] = op += signed(data.op[i]);
+    lane.longest = Math.max(lane.longest, data.length[i]);
     lane.because_op[i] = data.because[i] ? op - signed(data.because_op[i]) : -1;
   }
   return lane;

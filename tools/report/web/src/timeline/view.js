@@ -14,8 +14,7 @@ const css = (name) => getComputedStyle(document.documentElement).getPropertyValu
 class TimelineView {
   constructor(data) {
     this.model = new Model(data.runs, data.ticks);
-    for (const run of this.model.runs) run.path = pathOf(this.model, run);
-    this.has_path = this.model.runs.some((run) => run.path);
+    this.has_path = this.model.runs.some((run) => run.critical);
     this.window = new TimeWindow(this.model.end);
     this.mode = "pass";
     this.roomy = this.model.lanes.length <= 16;
@@ -23,6 +22,10 @@ class TimelineView {
     this.build();
     this.drawing = new Drawing(this.canvas, this.model);
     this.listen();
+    setTimeout(() => { // after the first picture
+      for (const run of this.model.runs) run.path = pathOf(this.model, run);
+      this.redraw();
+    });
   }
 
   // ---- the elements ----
