@@ -106,6 +106,11 @@ export class Browser {
     writeFileSync(file, Buffer.from(data, "base64"));
   }
 
+  async print(file) {
+    const { data } = await this.send("Page.printToPDF", { printBackground: true });
+    writeFileSync(file, Buffer.from(data, "base64"));
+  }
+
   async extent() {
     const { cssContentSize: { width, height } } = await this.send("Page.getLayoutMetrics");
     return { x: 0, y: 0, width, height, scale: 1 };

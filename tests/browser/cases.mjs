@@ -54,7 +54,10 @@ const cases = {
       assert.equal(table.at(-1), table.slice(0, -1).reduce((sum, value) => sum + value, 0));
       await page.picture(join(folder, "light.png"));
     });
-    await looking({ dark: true, width: 900 }, (page) => page.picture(join(folder, "dark_narrow.png")));
+    await looking({ dark: true, width: 900 }, async (page) => {
+      await page.picture(join(folder, "dark_narrow.png"));
+      await page.print(join(folder, "printed.pdf"));
+    });
   },
 
   async timeline_zooms_and_finds() {

@@ -60,5 +60,5 @@ async function show() {
   }
 }
 
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themeChanged);
+for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", themeChanged);
 show();

@@ -2,6 +2,8 @@
 import { element } from "../dom.js";
 import { table } from "./table.js";
 
+const narrowest = 360;
+
 /** `draw(width)` gives an SVG; it is drawn again when the width changes. */
 export function chart(label, draw) {
   const frame = element("div", { class: "chart", role: "img", "aria-label": label });
@@ -9,7 +11,7 @@ export function chart(label, draw) {
   new ResizeObserver(() => {
     if (frame.clientWidth === width || frame.clientWidth === 0) return;
     width = frame.clientWidth;
-    frame.replaceChildren(draw(width));
+    frame.replaceChildren(draw(Math.max(width, narrowest))); // below that, as on paper, the picture is scaled
   }).observe(frame);
   return frame;
 }

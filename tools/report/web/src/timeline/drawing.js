@@ -193,12 +193,12 @@ export class Drawing {
       const left = Math.max(this.x(start), gutter), right = Math.min(this.x(end), this.width);
       if (right - left < 9 || taken.some(([a, b]) => a < right && b > left)) continue;
       const op = row.lane.op[first];
-      if (this.text(row, left, right, text(op), op, false)) mine.push([left, right]);
+      if (this.text(row, left, right, text(op), op, false, busy < 0.98 * (end - start))) mine.push([left, right]);
     }
     return [...taken, ...mine];
   }
 
-  text({ lane, y, height }, left, right, words, op, may_clip) {
+  text({ lane, y, height }, left, right, words, op, may_clip, over_pauses = false) {
     const { context, state } = this;
     if (!words) return false;
     context.font = font(may_clip ? 10.5 : right - left < 18 ? 8.5 : 10.5);
@@ -209,7 +209,7 @@ export class Drawing {
     context.textBaseline = "middle";
     const faded = state.found && !state.found.matches(lane.run, op);
     context.fillStyle = faded ? state.theme.quiet : state.palette.runs[lane.run.number].dark_text[op] ? "#10151c" : "#ffffff";
-    if (!may_clip && !faded) { // it may lie over a pause
+    if (over_pauses && !faded) {
       context.strokeStyle = cssOf(state.palette.runs[lane.run.number].colour[op]);
       context.lineWidth = 3;
       context.lineJoin = "round";

@@ -72,7 +72,7 @@ class TimelineView {
     this.theme = { text: css("--text"), quiet: css("--quiet"), line: css("--line"), accent: css("--accent"), critical: css("--critical"), lane: packed(css("--lane")) };
     this.palette = palette(this.model, this.mode, this.theme.lane);
     fill(this.legend, this.palette.legend.map(([name, colour]) => element("li", {}, swatch(colour), name)));
-    this.redraw();
+    this.drawNow(); // at once: printing does not wait for a frame
   }
 
   relay() {
