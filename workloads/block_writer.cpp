@@ -79,19 +79,30 @@ std::string BlockWriter::after_branch(const std::string& what, const std::string
 }
 
 void BlockWriter::dense_mlp(const std::string& in, const std::string& out, bool branch_output) {
-  gated_mlp(in, "", "F", out, "");
+  hidden(in, "", "F", "");
+  down("", "F", out, "");
   if (branch_output) block_.activations.back().branch = true;
 }
 
-/// Gate, up, activation, down; tensors "Gate", "Up", "Z" and weights "Wgate", "Wup", "Wdown" with a letter before them.
-void BlockWriter::gated_mlp(const std::string& in, const std::string& letter, const std::string& width, const std::string& out,
-                            const std::string& what) {
-  const Dims hidden{"B", "T", width};
-  const auto lower = letter.empty() ? std::string() : std::string(1, static_cast<char>(letter.front() - 'A' + 'a'));
-  if (model_.gated) product(what + "gate projection", in, "W" + lower + "gate", {"D", width}, letter + "Gate", hidden, OpPart::mlp);
-  product(what + "up projection", in, "W" + lower + "up", {"D", width}, letter + "Up", hidden, OpPart::mlp);
-  nonlinear(what + "activation", model_.gated ? Dims{letter + "Gate", letter + "Up"} : Dims{letter + "Up"}, letter + "Z", hidden, OpPart::mlp_activation);
-  product(what + "down projection", letter + "Z", "W" + lower + "down", {width, "D"}, out, stream, OpPart::mlp);
+namespace {
+
+/// Weights of an MLP: "Wup" of the dense one, "Wsup" of that with the letter S.
+std::string weight_of(const std::string& letter, const std::string& name) {
+  return "W" + (letter.empty() ? "" : std::string(1, static_cast<char>(letter.front() - 'A' + 'a'))) + name;
+}
+
+}  // namespace
+
+/// Gate, up and activation: tensors "Gate", "Up", "Z" with a letter before them.
+void BlockWriter::hidden(const std::string& in, const std::string& letter, const std::string& width, const std::string& what) {
+  const Dims dims{"B", "T", width};
+  if (model_.gated) product(what + "gate projection", in, weight_of(letter, "gate"), {"D", width}, letter + "Gate", dims, OpPart::mlp);
+  product(what + "up projection", in, weight_of(letter, "up"), {"D", width}, letter + "Up", dims, OpPart::mlp);
+  nonlinear(what + "activation", model_.gated ? Dims{letter + "Gate", letter + "Up"} : Dims{letter + "Up"}, letter + "Z", dims, OpPart::mlp_activation);
+}
+
+void BlockWriter::down(const std::string& letter, const std::string& width, const std::string& out, const std::string& what) {
+  product(what + "down projection", letter + "Z", weight_of(letter, "down"), {width, "D"}, out, stream, OpPart::mlp);
 }
 
 }  // namespace lockstep

@@ -112,6 +112,8 @@ struct DerivePolicy {
   ContextAttention context_attention = ContextAttention::all_gather;
   bool balanced_context = true;         ///< ranks hold an early and a late piece of the sequence each (zig-zag): causal work is even
   Recompute recompute{};                ///< of layers
+  /// Bytes an element in which layers keep what weight gradients and activation functions of MLPs read again; none: as it is.
+  std::optional<Bytes> kept_element{};
 };
 
 /// Derives one block. `arrives` is the sharding in which the block before leaves its output (for the

@@ -33,8 +33,9 @@ Version BlockDerivation::activation(const std::string& tensor, const ShardedTens
 /// The kept version if the forward had it and may keep it, else gathered again from the crossing version, which the
 /// backward first computes again if the forward did not keep that either.
 Version BlockDerivation::activation_in_backward(const std::string& tensor, const ShardedTensor& wanted,
-                                                const Collectives& collectives, Reads& reads) {
-  auto& made_here = recomputed_[tensor];
+                                                const Collectives& collectives, Reads& reads, bool compact) {
+  compact = compact && policy_.kept_element && block_.is_layer;
+  auto& made_here = recomputed_[compact ? tensor + " in fewer bytes" : tensor];
   if (dropped(tensor)) {
     compute_again(tensor);
     return obtain(backward_, recomputed_[tensor], wanted, collectives, CollectiveRole::activation, policy_.activation_element);
@@ -46,16 +47,33 @@ Version BlockDerivation::activation_in_backward(const std::string& tensor, const
   for (const auto& version : known) {
     const bool kept = policy_.share_activation_gathers || version.buffer == crossing_buffer;
     if (kept && version.sharding.same_sharding(wanted)) {
-      merge(reads.saved, {version.buffer});
-      return {version.sharding, start, version.buffer};
+      const int buffer = compact ? compact_copy(tensor, version) : version.buffer;
+      merge(reads.saved, {buffer});
+      return {version.sharding, start, buffer};
     }
   }
+  const int buffer = compact ? compact_copy(tensor, known.front()) : crossing_buffer;
   if (collectives.empty()) {
-    merge(reads.saved, {crossing_buffer});
-    return {wanted, start, crossing_buffer};
+    merge(reads.saved, {buffer});
+    return {wanted, start, buffer};
   }
-  if (made_here.empty()) made_here.push_back({known.front().sharding, {outside}, crossing_buffer, {crossing_buffer}});
-  return obtain(backward_, made_here, wanted, collectives, CollectiveRole::activation, policy_.activation_element);
+  if (!made_here.empty()) return obtain(backward_, made_here, wanted, collectives, CollectiveRole::activation, policy_.activation_element);
+  made_here.push_back({known.front().sharding, {outside}, buffer, {buffer}});
+  const auto element = compact ? *policy_.kept_element : policy_.activation_element;
+  auto gathers = collectives;
+  for (auto& derived : gathers) derived.full_size = derived.full_size * element.value() / policy_.activation_element.value();
+  return obtain(backward_, made_here, wanted, gathers, CollectiveRole::activation, element);
+}
+
+/// The cast is part of the product that reads the array in 8 bits: it takes no time of its own.
+int BlockDerivation::compact_copy(const std::string& tensor, const Version& version) {
+  const auto [known, is_new] = compact_.try_emplace({tensor, version.buffer}, outside);
+  if (is_new) {
+    known->second = forward_.compute(tensor + " kept in 8 bits", version.sharding.to_string(), {{version.buffer}}, Flops(0), Bytes(0),
+                                     *policy_.kept_element * sizes_.local_elements(version.sharding));
+    forward_[known->second].routed = version.sharding.find("C") != nullptr;
+  }
+  return known->second;
 }
 
 const Version& BlockDerivation::source(const std::string& tensor) {
@@ -129,8 +147,8 @@ void BlockDerivation::read(const std::string& tensor, const ShardedTensor& wante
   merge(reads.after, activation(tensor, wanted, settled(crossing(tensor), wanted), reads).producers);
 }
 
-void BlockDerivation::read_in_backward(const std::string& tensor, const ShardedTensor& wanted, Reads& reads) {
-  merge(reads.after, activation_in_backward(tensor, wanted, settled(crossing(tensor), wanted), reads).producers);
+void BlockDerivation::read_in_backward(const std::string& tensor, const ShardedTensor& wanted, Reads& reads, bool compact) {
+  merge(reads.after, activation_in_backward(tensor, wanted, settled(crossing(tensor), wanted), reads, compact).producers);
 }
 
 void BlockDerivation::read_gradient(const std::string& tensor, const ShardedTensor& wanted, Reads& reads) {

@@ -101,10 +101,12 @@ void BlockDerivation::backward_elementwise(const BlockOp& op) {
   const auto wanted = gradient_of(local);
   Reads reads;
   read_gradient(op.output, wanted, reads);
+  const bool reads_inputs = !op.linear && op.kind != BlockOp::Kind::dropout;
+  const bool function_of_mlp = op.part == OpPart::mlp_activation || op.part == OpPart::expert_activation;
   Bytes inputs(0);
   for (const auto& input : op.inputs) {
     inputs += bytes(local_input(op, input));
-    if (!op.linear && op.kind != BlockOp::Kind::dropout) read_in_backward(input, local_input(op, input), reads);
+    if (reads_inputs) read_in_backward(input, local_input(op, input), reads, function_of_mlp);
   }
   read_inside(op, reads);
   reduce_statistics(backward_, op, gradient_of(local_input(op, op.inputs[0])), reads.after);
@@ -112,7 +114,6 @@ void BlockDerivation::backward_elementwise(const BlockOp& op) {
     const auto used = scale(op, local);
     weight_in_backward(op.weight, used, settle(plan_.weights.at(op.weight), used, sizes_, policy_.weight_element), reads);
   }
-  const bool reads_inputs = !op.linear && op.kind != BlockOp::Kind::dropout;
   const int step = backward_.compute(op.name + " backward", wanted.to_string(), std::move(reads), Flops(0),
                                      bytes(local) + inputs * (reads_inputs ? 2 : 1), inputs);
   for (const auto& input : op.inputs) {

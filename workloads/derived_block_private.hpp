@@ -36,7 +36,10 @@ class BlockDerivation {
                  CollectiveRole role, Bytes element);
   /// An activation for the operation that is written: in the forward, in the backward, or when the forward runs again.
   Version activation(const std::string& tensor, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads);
-  Version activation_in_backward(const std::string& tensor, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads);
+  /// `compact`: a copy in fewer bytes will do, if the policy keeps one.
+  Version activation_in_backward(const std::string& tensor, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads,
+                                 bool compact = false);
+  int compact_copy(const std::string& tensor, const Version& version);
   Version weight(const std::string& name, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads);
   Version weight_in_backward(const std::string& name, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads);
   /// As the producing operation left it.
@@ -45,7 +48,7 @@ class BlockDerivation {
   Version gradient(const std::string& tensor, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads);
   /// The same with the collectives that settling takes, and waiting for them.
   void read(const std::string& tensor, const ShardedTensor& wanted, Reads& reads);
-  void read_in_backward(const std::string& tensor, const ShardedTensor& wanted, Reads& reads);
+  void read_in_backward(const std::string& tensor, const ShardedTensor& wanted, Reads& reads, bool compact = false);
   void read_gradient(const std::string& tensor, const ShardedTensor& wanted, Reads& reads);
   Version overlapped(Pass& pass, Version result, bool has_collectives) const;
   void wait_for_start_of(const Version& gathered, const Version& source, Reads& reads) const;
@@ -118,6 +121,7 @@ class BlockDerivation {
   Versions weights_forward_, weights_backward_;  ///< the first is the stored one
   Versions gradients_;                           ///< contributions to activation gradients
   Versions finished_;                            ///< their sums; the first is the crossing one
+  std::map<std::pair<std::string, int>, int> compact_;  ///< forward step that holds a version's copy in fewer bytes, by tensor and buffer
   struct Inside {
     int step;
     bool in_backward;

@@ -51,7 +51,7 @@ void BlockDerivation::backward_weight(const BlockOp& op) {
   const auto derived = derive({crossing(in), out.sharding, gradient_of(plan_.gradients.at(op.weight))}, sizes_,
                               {policy_.activation_element, policy_.activation_element, policy_.gradient_element});
   Reads reads;
-  if (op.kind != BlockOp::Kind::lookup) merge(reads.after, activation_in_backward(in, derived.local.left, derived.left, reads).producers);
+  if (op.kind != BlockOp::Kind::lookup) merge(reads.after, activation_in_backward(in, derived.local.left, derived.left, reads, true).producers);
   merge(reads.after, gradient(op.output, derived.local.right, derived.right, reads).producers);
   // What is not reduced goes straight into the accumulated gradient.
   const Bytes unreduced =
