@@ -57,7 +57,7 @@ class PlacementCost {
       const bool computes = step.kind == BlockStep::Kind::compute;
       Seconds time = step.given_time         ? *step.given_time
                      : computes              ? compute_time(rates_, step.flops, step.traffic)
-                                             : model_.cost(step.collective, step.axes, step.full_size);
+                                             : model_.cost(step.collective, step.axes, step.full_size, step.copies);
       if (!computes) communication += time;
       if (!computes && step.role != CollectiveRole::activation) {
         hidden += time;

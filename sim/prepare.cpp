@@ -138,7 +138,10 @@ void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& reque
     preparation.order = blocks.order;
     preparation.blocks.clear();
     refuse_change_between_layers(blocks, preparation.plan);
-    const auto derive_kinds = [&](const DerivePolicy& policy) {
+    const auto derive_kinds = [&](DerivePolicy policy) {
+      if (const auto& experts = scenario.model.experts) {
+        policy.token_copies = {experts->per_token, experts->groups > 1 ? experts->groups_per_token : 0};
+      }
       for (int kind = 0; kind < static_cast<int>(blocks.kinds.size()); ++kind) {
         preparation.blocks.push_back(derive_block(blocks.kinds[static_cast<std::size_t>(kind)], preparation.plan, sizes,
                                                   arriving(blocks, preparation.plan, kind), policy));

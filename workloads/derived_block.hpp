@@ -33,6 +33,7 @@ struct BlockStep {
   CollectiveKind collective{};
   AxisNames axes;
   Bytes full_size{0};
+  TokenCopies copies{};          ///< of an all-to-all to or from experts
   CollectiveRole role = CollectiveRole::activation;
   std::string reason;
 
@@ -112,6 +113,7 @@ struct DerivePolicy {
   ContextAttention context_attention = ContextAttention::all_gather;
   bool balanced_context = true;         ///< ranks hold an early and a late piece of the sequence each (zig-zag): causal work is even
   Recompute recompute{};                ///< of layers
+  TokenCopies token_copies{};           ///< of all-to-alls to and from experts
   /// Bytes an element in which layers keep what weight gradients and activation functions of MLPs read again; none: as it is.
   std::optional<Bytes> kept_element{};
 };

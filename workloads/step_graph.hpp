@@ -33,6 +33,7 @@ struct StepOp {
   CollectiveKind collective{};
   AxisNames axes;
   Bytes full_size{0};
+  TokenCopies copies{};         ///< of an all-to-all to or from experts
   CollectiveRole role = CollectiveRole::activation;
   std::string reason;
   std::optional<Seconds> given_time;  ///< it takes this long, whatever chip or network (replayed measurements)

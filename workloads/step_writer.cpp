@@ -49,6 +49,7 @@ StepOp StepWriter::as_op(const StepPlace& place, StepPass pass, const BlockStep&
   op.collective = step.collective;
   op.axes = step.axes;
   op.full_size = scaled(step.full_size, load);
+  op.copies = step.copies;
   op.role = step.role;
   op.reason = step.reason;
   op.given_time = step.given_time;

@@ -32,23 +32,23 @@ const CollectiveAlgorithm& algorithm_named(std::string_view name) {
 CollectiveModel::CollectiveModel(const Cluster& cluster, const Mesh& mesh, std::map<CollectiveKind, std::string> forced)
     : cluster_(cluster), mesh_(mesh), forced_(std::move(forced)) {}
 
-Seconds CollectiveModel::cost(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size) {
+Seconds CollectiveModel::cost(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size, TokenCopies copies) {
   const auto& known = groups(in_mesh_order(axes));
-  return known.network ? choose(known, kind, full_size).cost : lockstep::cost(kind, known.torus, full_size);
+  return known.network ? choose(known, kind, full_size, copies).cost : lockstep::cost(kind, known.torus, full_size);
 }
 
 std::string CollectiveModel::algorithm(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size) {
   const auto& known = groups(in_mesh_order(axes));
-  return known.network ? choose(known, kind, full_size).name() : algorithm_name(kind, known.torus);
+  return known.network ? choose(known, kind, full_size, {}).name() : algorithm_name(kind, known.torus);
 }
 
-CollectiveModel::Lowered CollectiveModel::lower(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size, std::string_view wanted) {
+CollectiveModel::Lowered CollectiveModel::lower(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size, std::string_view wanted, TokenCopies copies) {
   auto ordered = in_mesh_order(axes);
   const auto& known = groups(ordered);
   if (!known.network) {
     return {{std::move(ordered), torus_layout}, algorithm_name(kind, known.torus), plan(kind, known.torus, full_size), lockstep::cost(kind, known.torus, full_size)};
   }
-  auto choice = wanted.empty() ? choose(known, kind, full_size) : known.network->choose(kind, full_size, wanted);
+  auto choice = wanted.empty() ? choose(known, kind, full_size, copies) : known.network->choose(kind, full_size, wanted, copies);
   return {{std::move(ordered), std::string(choice.algorithm->name())}, choice.name(), std::move(choice.phases), choice.cost};
 }
 
@@ -89,12 +89,12 @@ std::vector<std::string> CollectiveModel::in_mesh_order(const std::vector<std::s
   return ordered;
 }
 
-CollectiveChoice CollectiveModel::choose(const Groups& known, CollectiveKind kind, Bytes full_size) const {
+CollectiveChoice CollectiveModel::choose(const Groups& known, CollectiveKind kind, Bytes full_size, TokenCopies copies) const {
   const auto forced = forced_.find(kind);
   if (forced != forced_.end() && algorithm_named(forced->second).serves(kind, cluster_, known.network->structure())) {
-    return known.network->choose(kind, full_size, forced->second);
+    return known.network->choose(kind, full_size, forced->second, copies);
   }
-  return known.network->choose(kind, full_size);
+  return known.network->choose(kind, full_size, "", copies);
 }
 
 }  // namespace lockstep

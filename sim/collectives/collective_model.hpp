@@ -16,7 +16,7 @@ class CollectiveModel {
   CollectiveModel(const Cluster& cluster, const Mesh& mesh, std::map<CollectiveKind, std::string> forced = {});
 
   /// Without contention from other collectives. Axes in any order.
-  [[nodiscard]] Seconds cost(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size);
+  [[nodiscard]] Seconds cost(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size, TokenCopies copies = {});
   /// "ring of 16 on x", "tree (LL128)": for tables and traces.
   [[nodiscard]] std::string algorithm(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size);
 
@@ -28,7 +28,7 @@ class CollectiveModel {
     Seconds closed_form{0};
   };
   /// `wanted`: one of algorithms(), or empty for the model's own choice.
-  [[nodiscard]] Lowered lower(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size, std::string_view wanted = "");
+  [[nodiscard]] Lowered lower(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size, std::string_view wanted = "", TokenCopies copies = {});
   /// Names of all algorithms that can serve such groups; none inside a torus, where there is no choice.
   [[nodiscard]] std::vector<std::string> algorithms(CollectiveKind kind, const std::vector<std::string>& axes);
   /// All groups with their flows.
@@ -43,7 +43,7 @@ class CollectiveModel {
   };
   Groups& groups(const std::vector<std::string>& axes_in_mesh_order);
   [[nodiscard]] std::vector<std::string> in_mesh_order(const std::vector<std::string>& axes) const;
-  [[nodiscard]] CollectiveChoice choose(const Groups& groups, CollectiveKind kind, Bytes full_size) const;
+  [[nodiscard]] CollectiveChoice choose(const Groups& groups, CollectiveKind kind, Bytes full_size, TokenCopies copies) const;
 
   const Cluster& cluster_;
   const Mesh& mesh_;

@@ -196,7 +196,16 @@ const GroupNetwork::Connected& GroupNetwork::connected(const CollectiveAlgorithm
 
 const Communicator& GroupNetwork::communicator(const CollectiveAlgorithm& algorithm) const { return connected(algorithm).communicator; }
 
-CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algorithm, CollectiveKind kind, Bytes full_size) const {
+std::vector<Phase> CollectiveAlgorithm::plan_tokens(Bytes full_size, TokenCopies /*copies*/, const Cluster& cluster, const GroupStructure& groups,
+                                                   const Protocol& protocol) const {
+  return plan(CollectiveKind::all_to_all, full_size, cluster, groups, protocol);
+}
+
+CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algorithm, CollectiveKind kind, Bytes full_size, TokenCopies copies) const {
+  const auto planned = [&](const Protocol& protocol) {
+    return kind == CollectiveKind::all_to_all && copies.each > 1 ? algorithm.plan_tokens(full_size, copies, *cluster_, structure_, protocol)
+                                                                 : algorithm.plan(kind, full_size, *cluster_, structure_, protocol);
+  };
   if (const auto known = algorithm.closed_form(kind, full_size, structure_)) {
     return {&algorithm, "", algorithm.plan(kind, full_size, *cluster_, structure_, Protocol{}), *known};
   }
@@ -204,7 +213,7 @@ CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algo
   const auto price = [&](Protocol protocol) {
     const double passes = structure_.units == 1 ? 0 : kind == CollectiveKind::all_reduce ? 2 : 1;
     protocol.launch += passes * protocol.remote_launch;
-    CollectiveChoice choice{&algorithm, protocol.name, algorithm.plan(kind, full_size, *cluster_, structure_, protocol), Seconds(0)};
+    CollectiveChoice choice{&algorithm, protocol.name, planned(protocol), Seconds(0)};
     for (auto& phase : choice.phases) {
       for (std::size_t slot = 0; slot < phase.slot_bytes.size(); ++slot) phase.slot_bytes[slot] *= network.crossings_listed_once[slot];
       const auto* heaviest = network.heaviest(phase);
@@ -222,23 +231,23 @@ CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algo
   return best;
 }
 
-std::vector<CollectiveChoice> GroupNetwork::choices(CollectiveKind kind, Bytes full_size) const {
+std::vector<CollectiveChoice> GroupNetwork::choices(CollectiveKind kind, Bytes full_size, TokenCopies copies) const {
   std::vector<CollectiveChoice> choices;
   if (structure_.members == 1) return choices;
   for (const auto* algorithm : collective_algorithms()) {
-    if (algorithm->serves(kind, *cluster_, structure_)) choices.push_back(cheapest_protocol(*algorithm, kind, full_size));
+    if (algorithm->serves(kind, *cluster_, structure_)) choices.push_back(cheapest_protocol(*algorithm, kind, full_size, copies));
   }
   return choices;
 }
 
-CollectiveChoice GroupNetwork::choose(CollectiveKind kind, Bytes full_size, std::string_view forced) const {
+CollectiveChoice GroupNetwork::choose(CollectiveKind kind, Bytes full_size, std::string_view forced, TokenCopies copies) const {
   if (structure_.members == 1) return {};
   for (const auto* algorithm : collective_algorithms()) {
     if (algorithm->name() != forced) continue;
     if (!algorithm->serves(kind, *cluster_, structure_)) break;
-    return cheapest_protocol(*algorithm, kind, full_size);
+    return cheapest_protocol(*algorithm, kind, full_size, copies);
   }
-  const auto all = choices(kind, full_size);
+  const auto all = choices(kind, full_size, copies);
   if (!forced.empty() || all.empty()) {
     throw InternalError("no algorithm " + std::string(forced) + " for " + std::string(lockstep::name(kind)) + " along these axes");
   }

@@ -51,6 +51,9 @@ class CollectiveAlgorithm {
   /// Serial phases, with a slot's bytes as they cross each link of its flows (divided by the protocol's efficiency).
   [[nodiscard]] virtual std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& cluster, const GroupStructure& groups,
                                                 const Protocol& protocol) const = 0;
+  /// An all-to-all of tokens to experts: the same, unless the algorithm lets copies of a token for one unit cross as one.
+  [[nodiscard]] virtual std::vector<Phase> plan_tokens(Bytes full_size, TokenCopies copies, const Cluster& cluster, const GroupStructure& groups,
+                                                       const Protocol& protocol) const;
   /// Time of all phases where the algorithm has an equation of its own for it, needs no protocol and crosses no link twice;
   /// else the time is computed from the flows.
   [[nodiscard]] virtual std::optional<Seconds> closed_form(CollectiveKind kind, Bytes full_size, const GroupStructure& groups) const;
@@ -76,9 +79,9 @@ class GroupNetwork {
   /// The cheapest of those that the node's library has (of all, if none of its own serves); the first of equals. `forced`:
   /// an algorithm's name, or empty; throws InternalError if it cannot serve.
   /// A group of one needs no algorithm: no phases.
-  [[nodiscard]] CollectiveChoice choose(CollectiveKind kind, Bytes full_size, std::string_view forced = "") const;
+  [[nodiscard]] CollectiveChoice choose(CollectiveKind kind, Bytes full_size, std::string_view forced = "", TokenCopies copies = {}) const;
   /// Every algorithm that serves, cheapest protocol each, in the order of collective_algorithms().
-  [[nodiscard]] std::vector<CollectiveChoice> choices(CollectiveKind kind, Bytes full_size) const;
+  [[nodiscard]] std::vector<CollectiveChoice> choices(CollectiveKind kind, Bytes full_size, TokenCopies copies = {}) const;
   /// All groups with the flows of an algorithm, made at first use. What all flows of a slot cross k times is listed once
   /// and carries k times the bytes.
   [[nodiscard]] const Communicator& communicator(const CollectiveAlgorithm& algorithm) const;
@@ -89,7 +92,7 @@ class GroupNetwork {
   struct Connected;  // communicator, and what each slot loads the links with
   const Connected& connected(const CollectiveAlgorithm& algorithm) const;
   [[nodiscard]] bool offered(const CollectiveAlgorithm& algorithm) const;
-  [[nodiscard]] CollectiveChoice cheapest_protocol(const CollectiveAlgorithm& algorithm, CollectiveKind kind, Bytes full_size) const;
+  [[nodiscard]] CollectiveChoice cheapest_protocol(const CollectiveAlgorithm& algorithm, CollectiveKind kind, Bytes full_size, TokenCopies copies) const;
 
   const Cluster* cluster_;
   std::vector<std::string> axes_;

@@ -24,9 +24,21 @@ class HierarchicalAllToAll final : public CollectiveAlgorithm {
 
   std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& cluster, const GroupStructure& groups,
                           const Protocol& protocol) const override {
+    return phases_of(kind, full_size, 1.0, cluster, groups, protocol);
+  }
+
+  /// A token crosses to each unit once and is copied there, or its results are summed before they cross back.
+  std::vector<Phase> plan_tokens(Bytes full_size, TokenCopies copies, const Cluster& cluster, const GroupStructure& groups,
+                                 const Protocol& protocol) const override {
+    return phases_of(CollectiveKind::all_to_all, full_size, copies.share_across(groups.units), cluster, groups, protocol);
+  }
+
+ private:
+  static std::vector<Phase> phases_of(CollectiveKind kind, Bytes full_size, double share_across, const Cluster& cluster, const GroupStructure& groups,
+                                      const Protocol& protocol) {
     const UnitStages stages(cluster, groups, direct());
     std::vector<Phase> phases;
-    stages.across(phases, kind, full_size, 1.0 / groups.local, protocol);
+    stages.across(phases, kind, full_size, share_across / groups.local, protocol);
     stages.inside(phases, kind, full_size, 1.0 / groups.units, protocol);
     return phases;
   }

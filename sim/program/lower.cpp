@@ -134,11 +134,11 @@ class Lowering {
       op.streams.push_back(stream(axis.name));
     }
     if (!whole_) {
-      op.closed_form = collectives_.cost(vertex.collective, in_mesh_order, vertex.full_size);
+      op.closed_form = collectives_.cost(vertex.collective, in_mesh_order, vertex.full_size, vertex.copies);
       op.communicator = communicator({in_mesh_order, ""}, vertex.stage);
       return;
     }
-    auto lowered = collectives_.lower(vertex.collective, in_mesh_order, vertex.full_size);
+    auto lowered = collectives_.lower(vertex.collective, in_mesh_order, vertex.full_size, "", vertex.copies);
     op.communicator = communicator(lowered.layout, vertex.stage);
     op.phases = std::move(lowered.phases);
     op.closed_form = lowered.closed_form;

@@ -1,6 +1,7 @@
 #pragma once
 /// The collectives of the field, by the names NCCL and JAX users know.
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 namespace lockstep {
@@ -10,6 +11,18 @@ enum class CollectiveKind { all_gather, reduce_scatter, all_reduce, all_to_all, 
 inline constexpr std::array all_collective_kinds = {
     CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce, CollectiveKind::all_to_all,
     CollectiveKind::broadcast,  CollectiveKind::reduce,         CollectiveKind::point_to_point};
+
+/// What an all-to-all carries when it takes tokens to experts: copies of each token, which may cross between units (nodes)
+/// as one where several of its experts stand in one unit.
+struct TokenCopies {
+  std::int64_t each = 1;        ///< experts of a token
+  std::int64_t most_units = 0;  ///< that its experts may stand in (node-limited routing); 0: any
+
+  /// Share of the copies that crosses if each unit of `units` gets a token once, experts chosen at random among those units
+  /// that are allowed: n (1 - (1 - 1/n)^k) / k.
+  [[nodiscard]] double share_across(int units) const;
+  friend bool operator==(const TokenCopies&, const TokenCopies&) = default;
+};
 
 /// all_gather, reduce_scatter, ... as written in scenarios, on the command line and in results.
 [[nodiscard]] constexpr std::string_view name(CollectiveKind kind) {
