@@ -79,8 +79,8 @@ std::string BlockWriter::after_branch(const std::string& what, const std::string
 }
 
 void BlockWriter::dense_mlp(const std::string& in, const std::string& out, bool branch_output) {
-  hidden(in, "", "F", "");
-  down("", "F", out, "");
+  mlp_hidden(in, "", "F", "");
+  mlp_down("", "F", out, "");
   if (branch_output) block_.activations.back().branch = true;
 }
 
@@ -94,14 +94,14 @@ std::string weight_of(const std::string& letter, const std::string& name) {
 }  // namespace
 
 /// Gate, up and activation: tensors "Gate", "Up", "Z" with a letter before them.
-void BlockWriter::hidden(const std::string& in, const std::string& letter, const std::string& width, const std::string& what) {
+void BlockWriter::mlp_hidden(const std::string& in, const std::string& letter, const std::string& width, const std::string& what) {
   const Dims dims{"B", "T", width};
   if (model_.gated) product(what + "gate projection", in, weight_of(letter, "gate"), {"D", width}, letter + "Gate", dims, OpPart::mlp);
   product(what + "up projection", in, weight_of(letter, "up"), {"D", width}, letter + "Up", dims, OpPart::mlp);
   nonlinear(what + "activation", model_.gated ? Dims{letter + "Gate", letter + "Up"} : Dims{letter + "Up"}, letter + "Z", dims, OpPart::mlp_activation);
 }
 
-void BlockWriter::down(const std::string& letter, const std::string& width, const std::string& out, const std::string& what) {
+void BlockWriter::mlp_down(const std::string& letter, const std::string& width, const std::string& out, const std::string& what) {
   product(what + "down projection", letter + "Z", weight_of(letter, "down"), {width, "D"}, out, stream, OpPart::mlp);
 }
 

@@ -38,8 +38,8 @@ class BlockWriter {
   void queries_keys_values(const std::string& in);
   void latent_queries_keys_values(const std::string& in);
   void dense_mlp(const std::string& in, const std::string& out, bool branch_output);
-  void hidden(const std::string& in, const std::string& letter, const std::string& width, const std::string& what);
-  void down(const std::string& letter, const std::string& width, const std::string& out, const std::string& what);
+  void mlp_hidden(const std::string& in, const std::string& letter, const std::string& width, const std::string& what);
+  void mlp_down(const std::string& letter, const std::string& width, const std::string& out, const std::string& what);
   void experts(const std::string& in, const std::string& out);
   /// What is added to the residual stream: `name` itself, or what a norm and a dropout make of it.
   std::string after_branch(const std::string& what, const std::string& name);

@@ -111,6 +111,20 @@ TEST(Recompute, Experts) {
   EXPECT_EQ(collectives(some.backward).size(), collectives(none.backward).size() + 1);
 }
 
+// Kept in 8 bits: what only weight gradients and activation functions read, here A, M, Up and Z (2 + 2 + 8 + 8 s b h before);
+// O, which attention's backward reads as it is, is kept beside its copy for the weight gradient.
+TEST(Recompute, KeptInFewerBytes) {
+  auto policy = policy_of({});
+  policy.kept_element = Bytes(1);
+  const auto fused = BlockOptions{};
+  const auto plain = derived(gpt_like(), plan_for(blocks_of(gpt_like(), fused), {}), {}, policy_of({}), b, s, fused).layer();
+  const auto compact = derived(gpt_like(), plan_for(blocks_of(gpt_like(), fused), {}), {}, policy, b, s, fused).layer();
+  constexpr std::int64_t sbh = s * b * h;
+  EXPECT_EQ(kept(plain), 32 * sbh);
+  EXPECT_EQ(kept(compact), (32 - 20 + 10 + 1) * sbh);
+  EXPECT_DOUBLE_EQ(flops(compact.backward), flops(plain.backward));
+}
+
 // Every step of a backward that runs again reads what exists: its own pass' earlier steps, or what the forward keeps.
 TEST(Recompute, StepsAreInOrder) {
   for (const auto& recompute : {Recompute{.all = true}, Recompute{.all = false, .parts = {OpPart::norm, OpPart::mlp, OpPart::mlp_activation, OpPart::latent_projection}}}) {

@@ -1,0 +1,23 @@
+#include <gtest/gtest.h>
+
+#include "workloads/sharding/collective_kind.hpp"
+
+namespace lockstep {
+namespace {
+
+// n units, k experts at random among them: a unit has none with probability (1 - 1/n)^k, so that a token crosses to
+// n (1 - (1 - 1/n)^k) of them instead of k times.
+TEST(TokenCopiesTest, ATokenCrossesToEachUnitOnce) {
+  EXPECT_DOUBLE_EQ((TokenCopies{}.share_across(8)), 1.0);
+  EXPECT_DOUBLE_EQ((TokenCopies{2, 0}.share_across(2)), 2 * (1 - 0.25) / 2);
+  EXPECT_DOUBLE_EQ((TokenCopies{8, 0}.share_across(8)), 1 - 5764801.0 / 16777216.0);  // (7/8)^8
+}
+
+// DeepSeek-V3: 8 experts in at most 4 of 8 nodes; fewer nodes than are allowed are no limit.
+TEST(TokenCopiesTest, NodeLimitedRouting) {
+  EXPECT_DOUBLE_EQ((TokenCopies{8, 4}.share_across(8)), 4 * (1 - 0.1001129150390625) / 8);  // (3/4)^8
+  EXPECT_DOUBLE_EQ((TokenCopies{8, 4}.share_across(2)), (TokenCopies{8, 0}.share_across(2)));
+}
+
+}  // namespace
+}  // namespace lockstep
