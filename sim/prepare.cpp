@@ -140,7 +140,7 @@ void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& reque
     refuse_change_between_layers(blocks, preparation.plan);
     const auto derive_kinds = [&](DerivePolicy policy) {
       if (const auto& experts = scenario.model.experts) {
-        policy.token_copies = {experts->per_token, experts->groups > 1 ? experts->groups_per_token : 0};
+        policy.token_copies = {experts->per_token, experts->groups, experts->groups_per_token};
       }
       for (int kind = 0; kind < static_cast<int>(blocks.kinds.size()); ++kind) {
         preparation.blocks.push_back(derive_block(blocks.kinds[static_cast<std::size_t>(kind)], preparation.plan, sizes,
