@@ -33,7 +33,7 @@ bool is_replayed(const StepGraph& step, const ProgramOp& op) { return step.op(op
 void set_compute(Program& program, const StepGraph& step, const ComputeRates& rates) {
   for (auto& op : program.ops) {
     const auto& vertex = step.op(op.vertex);
-    if (op.kind == ProgramOp::Kind::compute && !vertex.given_time) op.duration = compute_time(rates, vertex.flops, vertex.traffic);
+    if (op.kind == ProgramOp::Kind::compute && !vertex.given_time) op.duration = compute_time(rates, vertex.work, vertex.flops, vertex.traffic);
   }
 }
 
@@ -76,6 +76,7 @@ std::vector<Parameter> parameters(const Scenario& scenario, const Preparation& p
   if (!scenario.replay) {
     auto faster = rates_of(scenario);
     faster.flops = faster.flops * better;
+    faster.in_16_bits = faster.in_16_bits * better;
     list.push_back({"compute rate", true, [&step, faster](Program& changed) { set_compute(changed, step, faster); }});
     if (scenario.time_model == TimeModel::roofline) {
       auto wider = rates_of(scenario);

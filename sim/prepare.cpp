@@ -4,6 +4,7 @@
 #include "sim/placement_cost.hpp"
 #include "sim/program/lower.hpp"
 #include "sim/simulate.hpp"
+#include "workloads/low_precision.hpp"
 
 namespace lockstep {
 namespace {
@@ -143,8 +144,12 @@ void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& reque
         policy.token_copies = {experts->per_token, experts->groups, experts->groups_per_token};
       }
       for (int kind = 0; kind < static_cast<int>(blocks.kinds.size()); ++kind) {
-        preparation.blocks.push_back(derive_block(blocks.kinds[static_cast<std::size_t>(kind)], preparation.plan, sizes,
-                                                  arriving(blocks, preparation.plan, kind), policy));
+        const auto& block = blocks.kinds[static_cast<std::size_t>(kind)];
+        auto derived = derive_block(block, preparation.plan, sizes, arriving(blocks, preparation.plan, kind), policy);
+        complete_updates(derived, block, preparation.plan, sizes);
+        keep_unembedding_in_16_bits(derived, block);
+        if (scenario.training.low_precision_gather) gather_weights_in_8_bits(derived);
+        preparation.blocks.push_back(std::move(derived));
       }
     };
     if (scenario.training.recompute_layers) {
@@ -213,6 +218,21 @@ void check_size(const Scenario& scenario, const Preparation& preparation) {
   }
 }
 
+/// With what depends on the chip and on the model: the way to the host, the load of experts.
+StepOptions step_options(const Scenario& scenario, const Preparation& preparation) {
+  auto options = scenario.step;
+  if (scenario.model.experts && !scenario.routing.capacity_factor) {
+    options.expert_load = {scenario.routing.variation, scenario.routing.seed, scenario.model.experts->count, preparation.expert_ranks};
+  }
+  auto& offload = options.offload;
+  if (!offload.optimizer && offload.activation_layers == 0) return options;
+  const auto& chip = scenario.cluster.chip();
+  if (!chip.pcie) refuse(scenario, "training.offload", "chip " + chip.name + " has no rate to its host", "a chip with pcie");
+  if (scenario.replay) refuse(scenario, "training.offload", "replayed operations have no arrays to move", "no offload beside model.replay");
+  offload.link = *chip.pcie;
+  return options;
+}
+
 }  // namespace
 
 Preparation prepare(const Scenario& scenario) {
@@ -224,11 +244,7 @@ Preparation prepare(const Scenario& scenario) {
   place(scenario, preparation);
   check_size(scenario, preparation);
   preparation.pipeline = place_pipeline(scenario, preparation);
-  auto options = scenario.step;
-  if (scenario.model.experts && !scenario.routing.capacity_factor) {
-    options.expert_load = {scenario.routing.variation, scenario.routing.seed, scenario.model.experts->count, preparation.expert_ranks};
-  }
-  preparation.step = build_step(preparation.blocks, preparation.order, preparation.pipeline, options);
+  preparation.step = build_step(preparation.blocks, preparation.order, preparation.pipeline, step_options(scenario, preparation));
   return preparation;
 }
 
@@ -242,13 +258,16 @@ Program lower_with_perturbations(const Scenario& scenario, const Preparation& pr
 
 ComputeRates rates_of(const Scenario& scenario) {
   const auto& chip = scenario.cluster.chip();
-  const auto peak = chip.peak_for(scenario.training.precision);
-  if (!peak) {
+  const auto peak_at = [&](Precision precision, const std::string& for_what) {
+    if (const auto peak = chip.peak_for(precision)) return *peak;
     std::string known;
-    for (const auto& [precision, rate] : chip.peak) known += (known.empty() ? "" : ", ") + std::string(name(precision));
-    refuse(scenario, "training.precision", "chip " + chip.name + " has no " + std::string(name(scenario.training.precision)) + " rate", "one of " + known);
-  }
-  return {scenario.time_model, *peak, chip.memory_bandwidth};
+    for (const auto& [has, rate] : chip.peak) known += (known.empty() ? "" : ", ") + std::string(name(has));
+    refuse(scenario, "training.precision", "chip " + chip.name + " has no " + std::string(name(precision)) + " rate" + for_what, "one of " + known);
+  };
+  const auto precision = scenario.training.precision;
+  const bool in_8_bits = element_size(precision) == Bytes(1);
+  return {scenario.time_model, peak_at(precision, ""), in_8_bits ? peak_at(Precision::bf16, ", at which attention and the unembedding run") : peak_at(precision, ""),
+          chip.memory_bandwidth};
 }
 
 }  // namespace lockstep

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "workloads/step_gradients_private.hpp"
@@ -17,7 +18,9 @@ class StepBuilder {
         gradients_(writer_),
         pipeline_(pipeline),
         shape_(pipeline.order.shape),
-        windows_(static_cast<std::size_t>(shape_.ranks)) {}
+        windows_(static_cast<std::size_t>(shape_.ranks)) {
+    choose_offloaded();
+  }
 
   StepGraph run() {
     // In order of their start, so that operations of all stages are numbered as they happen.
@@ -121,6 +124,7 @@ class StepBuilder {
     const auto& vertices = vertices_of(running);
     if (running.forward()) {
       running.carried = handover(vertices, kind.output_steps);
+      if (offloaded_.contains({running.place.stage, running.place.block})) send_down(running.place, vertices_of(running));
       return;
     }
     hold_activations(running.place.block, vertices_of(running, forwards_), vertices, steps_of(running));
@@ -251,6 +255,8 @@ class StepBuilder {
     }
     OpIds weight_readers;
     OpId last_compute = -1;
+    PassVertices* const on_host = pass == StepPass::backward ? offloaded_forward(place) : nullptr;
+    if (on_host != nullptr && !on_host->back_up) bring_up(place, *on_host);
     const bool gathers = gather_weights(place, pass, steps, chosen, vertices);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const auto& step = steps[i];
@@ -258,8 +264,11 @@ class StepBuilder {
       const bool uses_weights = std::any_of(step.after.begin(), step.after.end(), [&](int id) {
         return id != BlockStep::outside && is_weight_gather(steps[static_cast<std::size_t>(id)]);
       });
-      vertices.of_step[i] = writer_.add(writer_.as_op(place, pass, step), pick(vertices, step.after));
+      auto after = pick(vertices, step.after);
+      if (on_host != nullptr && !step.saved.empty()) merge(after, {*on_host->back_up});
+      vertices.of_step[i] = writer_.add(writer_.as_op(place, pass, step), after);
       if (step.kind == BlockStep::Kind::compute) last_compute = vertices.of_step[i];
+      if (step.workspace.value() > 0) writer_.hold(MemoryKind::workspace, step.workspace, vertices.of_step[i], place.stage);
       if (uses_weights) weight_readers.push_back(vertices.of_step[i]);
     }
     hold_outputs(steps, chosen, vertices);
@@ -272,12 +281,17 @@ class StepBuilder {
     return step.kind == BlockStep::Kind::collective && step.role == CollectiveRole::weight;
   }
 
-  /// A weight gather waits only for a free buffer: the block that computed `prefetch` + 1 passes ago on this stage is
-  /// done with its weights. Returns whether there was one.
-  bool gather_weights(const StepPlace& place, StepPass pass, const std::vector<BlockStep>& steps, const std::vector<bool>& chosen, PassVertices& vertices) {
-    const auto& window = windows_[static_cast<std::size_t>(place.stage)];
+  /// What is fetched ahead waits only for a free buffer: the block that computed `prefetch` + 1 passes ago on this stage is
+  /// done with its own.
+  [[nodiscard]] OpIds room_for_prefetch(std::int32_t stage) const {
+    const auto& window = windows_[static_cast<std::size_t>(stage)];
     const auto freed = std::ssize(window) - 1 - writer_.options.prefetch;
-    const OpIds after = freed >= 0 ? window[static_cast<std::size_t>(freed)] : OpIds{};
+    return freed >= 0 ? window[static_cast<std::size_t>(freed)] : OpIds{};
+  }
+
+  /// Returns whether there was one.
+  bool gather_weights(const StepPlace& place, StepPass pass, const std::vector<BlockStep>& steps, const std::vector<bool>& chosen, PassVertices& vertices) {
+    const OpIds after = room_for_prefetch(place.stage);
     std::vector<std::pair<StepOp, std::vector<std::size_t>>> groups;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (!chosen[i] || !is_weight_gather(steps[i])) continue;
@@ -318,16 +332,78 @@ class StepBuilder {
     const auto& steps = writer_.kind(block).backward;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (!chosen[i]) continue;
-      for (const int saved : steps[i].saved) prolong(forward, saved, backward.of_step[i]);
+      for (const int saved : steps[i].saved) {
+        for (const auto buffer : buffers_of(forward, saved)) {
+          const bool moved = forward.back_up && writer_.graph.buffers[buffer].kind == MemoryKind::activations;
+          writer_.read(moved ? forward.came_back : buffer, backward.of_step[i]);
+        }
+      }
     }
   }
 
   void prolong(const PassVertices& vertices, int step, OpId reader) {
-    if (step == BlockStep::outside) {
-      for (const auto buffer : vertices.received.buffers) writer_.read(buffer, reader);
-    } else {
-      writer_.read(vertices.first_buffer + static_cast<std::size_t>(step), reader);
+    for (const auto buffer : buffers_of(vertices, step)) writer_.read(buffer, reader);
+  }
+
+  static std::vector<std::size_t> buffers_of(const PassVertices& vertices, int step) {
+    if (step == BlockStep::outside) return vertices.received.buffers;
+    return {vertices.first_buffer + static_cast<std::size_t>(step)};
+  }
+
+  // ---- activations on the host -------------------------------------------------------------------
+
+  /// Of each stage the first layers; not the model's last block, whose backward follows at once.
+  void choose_offloaded() {
+    for (std::int32_t stage = 0; stage < shape_.ranks; ++stage) {
+      auto left = writer_.options.offload.activation_layers;
+      for (const auto part : shape_.stages_of(stage)) {
+        const int first = pipeline_.first_block[static_cast<std::size_t>(part)];
+        for (int block = first; block < first + pipeline_.blocks_of(part) && left > 0; ++block) {
+          if (!writer_.kind(block).is_layer || block + 1 == writer_.blocks()) continue;
+          offloaded_.insert({stage, block});
+          --left;
+        }
+      }
     }
+  }
+
+  /// What the backward will read leaves the chip in one transfer, when all of it is there.
+  void send_down(const StepPlace& place, PassVertices& forward) {
+    std::set<std::size_t> saved;
+    for (const auto& step : writer_.kind(place.block).backward) {
+      for (const int read : step.saved) {
+        for (const auto buffer : buffers_of(forward, read)) {
+          if (writer_.graph.buffers[buffer].kind == MemoryKind::activations) saved.insert(buffer);
+        }
+      }
+    }
+    OpIds after;
+    Bytes size(0);
+    for (const auto buffer : saved) {
+      merge(after, {writer_.graph.buffers[buffer].producer});
+      size += writer_.graph.buffers[buffer].size;
+    }
+    const auto down = writer_.add(writer_.transfer(place, StepPass::forward, to_host, "activations", size), after);
+    for (const auto buffer : saved) writer_.read(buffer, down);
+    forward.on_host = writer_.hold(MemoryKind::host, size, down, place.stage);
+  }
+
+  PassVertices* offloaded_forward(const StepPlace& place) {
+    if (!offloaded_.contains({place.stage, place.block})) return nullptr;
+    const auto part = pipeline_.stage_of_block(place.block);
+    auto& blocks = forwards_.at({part, place.microbatch});
+    return &blocks[static_cast<std::size_t>(place.block - pipeline_.first_block[static_cast<std::size_t>(part)])];
+  }
+
+  /// Comes back as gathered weights do: ahead by `prefetch` passes of blocks.
+  void bring_up(const StepPlace& place, PassVertices& forward) {
+    const auto size = writer_.graph.buffers[forward.on_host].size;
+    OpIds after{writer_.graph.buffers[forward.on_host].producer};
+    merge(after, room_for_prefetch(place.stage));
+    const auto up = writer_.add(writer_.transfer(place, StepPass::backward, from_host, "activations", size), after);
+    writer_.read(forward.on_host, up);
+    forward.back_up = up;
+    forward.came_back = writer_.hold(MemoryKind::activations, size, up, place.stage);
   }
 
   std::int32_t pairs_ = 0;
@@ -335,6 +411,7 @@ class StepBuilder {
   StepGradients gradients_;
   const StepPipeline& pipeline_;
   const PipelineShape& shape_;
+  std::set<std::pair<std::int32_t, int>> offloaded_;  ///< stage, block
   std::vector<std::vector<OpIds>> windows_;  ///< by stage: of each pass of a block, in order, who uses its weights
   std::map<PartOfMicrobatch, std::vector<PassVertices>> forwards_, backwards_;  ///< by block, until nobody needs them
   std::map<PartOfMicrobatch, Handover> forward_arrivals_, backward_arrivals_;

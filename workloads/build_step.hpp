@@ -3,8 +3,8 @@
 /// gradient buckets, optimizer.
 #include <cstdint>
 
-#include "workloads/derived_block.hpp"
 #include "workloads/expert_load.hpp"
+#include "workloads/optimizer.hpp"
 #include "workloads/step_graph.hpp"
 #include "workloads/step_pipeline.hpp"
 
@@ -17,15 +17,26 @@ struct Bucketing {
   Bytes size{0};  ///< Unit::size: a bucket is sent when it holds at least this (gradients only)
 };
 
+/// What moves to the host's memory. The host's share of one chip: a way in each direction and a memory of its own.
+struct Offload {
+  bool optimizer = false;             ///< state and update; gradients go down, updated weights come up
+  std::int32_t activation_layers = 0; ///< of each stage, the first so many layers: between forward and backward
+  BytesPerSecond link{0};             ///< one way between chip and host
+  BytesPerSecond host_memory{50e9};   ///< at which the host's update reads and writes
+};
+
 struct StepOptions {
   std::int64_t microbatches = 1;
   int prefetch = 1;               ///< blocks whose weights may be gathered ahead of the one that computes
   Bucketing weight_buckets{};      ///< matrix or layer
   Bucketing gradient_buckets{};
   bool optimizer_barrier = true;  ///< no update before all gradients are reduced
-  Bytes gradient_element{2};
-  Bytes optimizer_state_per_parameter{8};
-  std::string optimizer_name = "adam";
+  Bytes gradient_element{2};         ///< as accumulated
+  Bytes gradient_reduce_element{2};  ///< as collectives carry them
+  bool gradient_clipping = false;    ///< the update waits for the norm of all gradients
+  OptimizerSpec optimizer{};
+  Offload offload{};
+  Bytes memory_overhead{0};          ///< of the framework, throughout
   ExpertLoad expert_load{};
 };
 

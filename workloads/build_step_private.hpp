@@ -60,6 +60,9 @@ struct PassVertices {
   OpIds of_step;         ///< vertex of each step
   OpId first_op = 0;     ///< the received operations come before it
   std::size_t first_buffer = 0;  ///< that of step 0; one for each step follows
+  std::size_t on_host = 0;       ///< a forward whose activations went to the host: their buffer there,
+  std::optional<OpId> back_up;   ///< once they are wanted, their way back,
+  std::size_t came_back = 0;     ///< and their buffer on the chip again
 };
 
 /// The gradient of one weight on its way to the optimizer.

@@ -1,9 +1,11 @@
 #pragma once
 /// A block under a plan: the compute steps and derived collectives of its forward, backward and update,
 /// once for all layers of the kind and all ranks (SPMD).
+#include <array>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "workloads/block.hpp"
@@ -15,8 +17,29 @@ namespace lockstep {
 /// What a collective is for; decides its priority on a stream and how it is grouped.
 enum class CollectiveRole { activation, weight, gradient };
 
-/// What a step leaves in memory until its last reader is done.
-enum class MemoryKind { weights, gradients, optimizer, activations, other };
+/// What fills memory. All but `host` is on the chip.
+enum class MemoryKind {
+  weights,      ///< as stored
+  gradients,    ///< accumulated, and contributions that wait for their reduction
+  optimizer,
+  activations,  ///< outputs of operations, gathered ones too, and their gradients
+  gathered,     ///< weights gathered for a pass
+  buffers,      ///< copies that collectives send from
+  workspace,    ///< of an operation while it runs
+  overhead,     ///< the framework's own, as the user says
+  host          ///< moved to the host's memory
+};
+inline constexpr std::array all_memory_kinds{MemoryKind::weights,  MemoryKind::gradients, MemoryKind::optimizer, MemoryKind::activations, MemoryKind::gathered,
+                                             MemoryKind::buffers,  MemoryKind::workspace, MemoryKind::overhead,  MemoryKind::host};
+[[nodiscard]] std::string_view name(MemoryKind kind);
+
+/// What a compute step spends its FLOPs on; decides at which peak rate they run.
+enum class ComputeWork {
+  memory,       ///< none that count: norms, activation functions, the update
+  product,      ///< matrix products of the layers
+  head_product, ///< the unembedding: stays in 16 bits where the layers' products have 8
+  attention     ///< scores and values
+};
 
 struct BlockStep {
   enum class Kind { compute, collective };
@@ -25,10 +48,12 @@ struct BlockStep {
   std::string detail;            ///< shapes of a compute step, derivation of a collective
   std::vector<int> after;        ///< steps of the same pass it waits for; `outside` stands for the pass's input
   std::vector<int> saved;        ///< backward: forward steps whose output it reads (or `outside`: the block's input)
+  ComputeWork work = ComputeWork::memory;  ///< FLOPs of a step without a tag count as a product's
   Flops flops{0};                ///< compute: of one rank
   Bytes traffic{0};              ///< compute: bytes one rank reads and writes in memory
   Bytes output{0};               ///< what it leaves in one rank's memory
   MemoryKind output_kind = MemoryKind::activations;
+  Bytes workspace{0};            ///< what it needs in one rank's memory while it runs
 
   CollectiveKind collective{};
   AxisNames axes;
@@ -52,6 +77,8 @@ struct WeightUpdate {
   Bytes padding;                         ///< of stored, on the average rank
   std::int64_t gradient_elements;        ///< one rank's accumulated gradient
   std::int64_t optimizer_elements;       ///< one rank's optimizer shard
+  std::int64_t factored_elements = 0;    ///< sums over its rows and over its columns, on one rank's optimizer shard (Adafactor)
+  AxisNames split_over;                  ///< axes that split the optimizer shard
   std::vector<int> gradient_steps;       ///< backward steps that complete it within one microbatch
   std::vector<DerivedCollective> each_microbatch;  ///< its chain of gradient collectives
   std::vector<DerivedCollective> last_microbatch;  ///< from the accumulated to the optimizer's sharding

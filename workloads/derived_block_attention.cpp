@@ -69,6 +69,7 @@ std::pair<int, int> BlockDerivation::attention_core(const std::string& name, con
   const auto detail = arrays.q.to_string() + ", " + arrays.k.to_string() + " -> " + arrays.o.to_string();
   if (travelling.empty()) {
     const int step = pass().compute(name, detail, reads, flops, moved, output);
+    pass()[step].work = ComputeWork::attention;
     return {step, step};
   }
   const auto parts = sizes_.product(arrays.sequence);
@@ -76,7 +77,9 @@ std::pair<int, int> BlockDerivation::attention_core(const std::string& name, con
   const auto piece = [&](const std::string& which, std::int64_t pieces, const StepIds& after, Bytes left) {
     auto all = reads;
     merge(all.after, after);
-    return pass().compute(name + which, detail, std::move(all), flops * share(pieces), moved * pieces / parts, left);
+    const int step = pass().compute(name + which, detail, std::move(all), flops * share(pieces), moved * pieces / parts, left);
+    pass()[step].work = ComputeWork::attention;
+    return step;
   };
   const int first = piece(" to own keys", 1, {}, output);
   int before = first;

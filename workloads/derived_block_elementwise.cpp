@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t statistic_bytes = 4;  // norms and losses reduce in fp32
+constexpr std::int64_t fp32_bytes = 4;  // norms and losses reduce in fp32
 
 bool same_dims(const ShardedTensor& a, const ShardedTensor& b) {
   return std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(), [](const auto& x, const auto& y) { return x.name == y.name; });
@@ -53,6 +53,7 @@ void BlockDerivation::forward_elementwise(const BlockOp& op) {
   const int step = pass().compute(op.name, detail + " -> " + result.to_string(), std::move(reads), Flops(0), moved, bytes(local));
   if (op.kind == BlockOp::Kind::loss) {
     inside_[op.inputs[0]] = {step, false};
+    pass()[step].workspace = Bytes(fp32_bytes) * sizes_.local_elements(local);  // exponentials, in place of the logits' fp32 copy
     return;
   }
   if (op.kind == BlockOp::Kind::dropout) keep_inside(op, step, Bytes(sizes_.local_elements(local)));
@@ -85,7 +86,7 @@ void BlockDerivation::reduce_statistics(Pass& pass, const BlockOp& op, const Sha
   }
   auto summed = rows;
   summed.partial.clear();
-  const Bytes element(statistic_bytes * op.statistics);
+  const Bytes element(fp32_bytes * op.statistics);
   const DerivedCollective reduce{CollectiveKind::all_reduce,
                                  axes,
                                  rows,

@@ -33,7 +33,7 @@ int Pass::collective(const DerivedCollective& derived, CollectiveRole role, Step
   step.role = role;
   step.reason = derived.reason;
   step.output = element * sizes_.local_elements(derived.after);
-  step.output_kind = role == CollectiveRole::activation ? MemoryKind::activations : MemoryKind::other;
+  step.output_kind = role == CollectiveRole::activation ? MemoryKind::activations : MemoryKind::gathered;
   step.routed = role == CollectiveRole::activation && derived.before.find("C") != nullptr;
   return add(std::move(step));
 }

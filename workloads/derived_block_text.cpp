@@ -2,6 +2,22 @@
 #include "workloads/derived_block.hpp"
 
 namespace lockstep {
+
+std::string_view name(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::weights: return "weights";
+    case MemoryKind::gradients: return "gradients";
+    case MemoryKind::optimizer: return "optimizer";
+    case MemoryKind::activations: return "activations";
+    case MemoryKind::gathered: return "gathered";
+    case MemoryKind::buffers: return "buffers";
+    case MemoryKind::workspace: return "workspace";
+    case MemoryKind::overhead: return "overhead";
+    case MemoryKind::host: return "host";
+  }
+  return "?";
+}
+
 namespace {
 
 std::string cost_and_reason(Bytes full_size, const std::string& reason) {

@@ -20,6 +20,7 @@ void StepGradients::hold_weights() {
   const auto& shape = writer_.pipeline.order.shape;
   writer_.graph.held.assign(static_cast<std::size_t>(shape.ranks), {});
   for (std::int32_t stage = 0; stage < shape.ranks; ++stage) {
+    writer_.graph.held[static_cast<std::size_t>(stage)].overhead = writer_.options.memory_overhead;
     for (const auto part : shape.stages_of(stage)) {
       const int first = writer_.pipeline.first_block[static_cast<std::size_t>(part)];
       for (int block = first; block < first + writer_.pipeline.blocks_of(part); ++block) {
@@ -40,7 +41,7 @@ void StepGradients::hold_copy(std::int32_t stage, const Owner& owner, int block)
   auto& held = writer_.graph.held[static_cast<std::size_t>(stage)];
   held.weights += update.stored;
   held.weight_padding += update.padding;
-  held.optimizer += writer_.options.optimizer_state_per_parameter * update.optimizer_elements;
+  (writer_.options.offload.optimizer ? held.host : held.optimizer) += state_of(writer_.options.optimizer, update);
 }
 
 void StepGradients::count_microbatches() {
@@ -122,6 +123,7 @@ void StepGradients::flush(std::int32_t stage, Bucket& bucket) {
     const StepPlace place{stage, bucket.owners.back().first, microbatch_of(after), 0};
     after = {writer_.add(StepWriter::collective(place, StepPass::backward, derived, CollectiveRole::gradient, arrays), after)};
   }
+  hold_sent_copy(stage, bucket, first, after.back());
   for (const auto& owner : bucket.owners) {
     auto& gradient = states_.at({stage, owner}).gradient;
     for (const auto buffer : gradient.unreduced) writer_.read(buffer, first);
@@ -129,6 +131,20 @@ void StepGradients::flush(std::int32_t stage, Bucket& bucket) {
     gradient.ready = after;
   }
   bucket = {};
+}
+
+/// Accumulated gradients that travel in another precision than they are kept in are copied; contributions that nothing
+/// has been added to yet are written as they travel.
+void StepGradients::hold_sent_copy(std::int32_t stage, const Bucket& bucket, OpId first, OpId last) {
+  const auto& options = writer_.options;
+  if (options.gradient_reduce_element == options.gradient_element) return;
+  std::int64_t elements = 0;
+  for (const auto& owner : bucket.owners) {
+    const auto& contributions = states_.at({stage, owner}).gradient.unreduced;
+    const bool accumulated = std::none_of(contributions.begin(), contributions.end(), [&](auto buffer) { return writer_.graph.buffers[buffer].size.value() > 0; });
+    if (accumulated) elements += writer_.update_of(owner).gradient_elements;
+  }
+  if (elements > 0) writer_.read(writer_.hold(MemoryKind::buffers, options.gradient_reduce_element * elements, first, stage), last);
 }
 
 std::int32_t StepGradients::microbatch_of(const OpIds& after) const {
@@ -157,7 +173,7 @@ void StepGradients::exchange_copies() {
     OpIds after;
     for (const auto& owner : owners) {
       op.name += " d" + owner.second;
-      op.full_size += writer_.options.gradient_element * writer_.update_of(owner).optimizer_elements;
+      op.full_size += writer_.options.gradient_reduce_element * writer_.update_of(owner).optimizer_elements;
       for (const auto side : {stage, other}) merge(after, states_.at({side, owner}).gradient.ready);
     }
     std::sort(after.begin(), after.end());
@@ -171,33 +187,51 @@ void StepGradients::exchange_copies() {
 /// No weight changes before all gradients are known to be finite: per stage, and then between the stages.
 OpIds StepGradients::wait_for_all() {
   OpIds reached;
-  const auto stages = writer_.pipeline.order.shape.ranks;
-  for (std::int32_t stage = 0; stage < stages; ++stage) {
+  const auto& shape = writer_.pipeline.order.shape;
+  const bool clips = writer_.options.gradient_clipping;
+  for (std::int32_t stage = 0; stage < shape.ranks; ++stage) {
     OpIds ready;
+    AxisNames split_over;
+    std::int64_t elements = 0;
     for (const auto& [copy, state] : states_) {
-      if (copy.first == stage) ready.insert(ready.end(), state.gradient.ready.begin(), state.gradient.ready.end());
+      if (copy.first != stage) continue;
+      ready.insert(ready.end(), state.gradient.ready.begin(), state.gradient.ready.end());
+      const auto& update = writer_.update_of(copy.second);
+      elements += update.optimizer_elements;
+      for (const auto& axis : update.split_over) {
+        if (!contains(split_over, axis)) split_over.push_back(axis);
+      }
     }
     std::sort(ready.begin(), ready.end());
     ready.erase(std::unique(ready.begin(), ready.end()), ready.end());
-    const auto first = writer_.pipeline.order.shape.stages_of(stage).front();
-    auto op = StepWriter::blank({stage, writer_.pipeline.first_block[static_cast<std::size_t>(first)], last_microbatch(), 0}, StepPass::update);
-    op.name = "all gradients ready";
+    const StepPlace place{stage, writer_.pipeline.first_block[static_cast<std::size_t>(shape.stages_of(stage).front())], last_microbatch(), 0};
+    auto op = StepWriter::blank(place, StepPass::update);
+    op.name = clips ? "gradient norm" : "all gradients ready";
+    if (clips) op.traffic = writer_.options.gradient_element * elements;
     reached.push_back(writer_.add(std::move(op), ready));
+    if (!clips || split_over.empty()) continue;
+    std::sort(split_over.begin(), split_over.end());
+    reached.back() = writer_.add(sum_of_norms(place, split_over), {reached.back()});
   }
-  if (stages == 1) return reached;
-  auto op = StepWriter::blank({StepOp::every_stage, 0, last_microbatch(), 0}, StepPass::update);
+  if (shape.ranks == 1) return reached;
+  return {writer_.add(sum_of_norms({StepOp::every_stage, 0, last_microbatch(), 0}, {"pipeline"}), reached)};
+}
+
+StepOp StepGradients::sum_of_norms(const StepPlace& place, const AxisNames& axes) {
+  auto op = StepWriter::blank(place, StepPass::update);
   op.kind = StepOp::Kind::collective;
   op.collective = CollectiveKind::all_reduce;
-  op.axes = {"pipeline"};
+  op.axes = axes;
   op.role = CollectiveRole::activation;  // nothing else goes before it
   op.full_size = Bytes(4);
-  op.name = "AllReduce_pipeline gradient norm";
+  op.name = "AllReduce_" + subscript(axes) + " gradient norm";
   op.reason = "the optimizer needs the norm of all gradients before it changes a weight";
-  return {writer_.add(std::move(op), reached)};
+  return op;
 }
 
 void StepGradients::update() {
   exchange_copies();
+  if (writer_.options.offload.optimizer) send_gradients_down();
   OpIds barrier;
   if (writer_.options.optimizer_barrier) barrier = wait_for_all();
   for (const auto& [stage, blocks] : updated_by_) {
@@ -205,19 +239,60 @@ void StepGradients::update() {
   }
 }
 
+/// One transfer for each block, as soon as its gradients are reduced; they leave the chip with it.
+void StepGradients::send_gradients_down() {
+  for (const auto& [stage, blocks] : updated_by_) {
+    for (const auto& [block, owners] : blocks) {
+      if (owners.empty()) continue;
+      OpIds after;
+      Bytes size(0);
+      for (const auto& owner : owners) {
+        merge(after, states_.at({stage, owner}).gradient.ready);
+        size += writer_.options.gradient_element * writer_.update_of(owner).optimizer_elements;
+      }
+      const auto down = writer_.add(writer_.transfer({stage, block, last_microbatch(), 0}, StepPass::backward, to_host, "gradients", size), after);
+      on_host_[{stage, block}] = writer_.hold(MemoryKind::host, size, down, stage);
+      for (const auto& owner : owners) {
+        auto& gradient = states_.at({stage, owner}).gradient;
+        if (gradient.accumulated) writer_.read(*std::exchange(gradient.accumulated, {}), down);
+      }
+    }
+  }
+}
+
+/// The update itself, on the chip or on its host.
+OpId StepGradients::update_op(const StepPlace& place, const std::vector<Owner>& owners, const OpIds& after) {
+  const auto& options = writer_.options;
+  Bytes traffic(0), weights(0);
+  for (const auto& owner : owners) {
+    const auto& update = writer_.update_of(owner);
+    // reads gradient and state, writes state, reads and writes the weight
+    traffic += (options.gradient_element + Bytes(4)) * update.optimizer_elements + 2 * state_of(options.optimizer, update);
+    weights += Bytes(2) * update.optimizer_elements;
+  }
+  const auto title = std::string(name(options.optimizer.kind)) + " update";
+  if (!options.offload.optimizer) {
+    auto op = StepWriter::blank(place, StepPass::update);
+    op.name = title;
+    op.traffic = traffic;
+    return writer_.add(std::move(op), after);
+  }
+  const auto gradients = on_host_.at({place.stage, place.block});
+  OpIds there{writer_.graph.buffers[gradients].producer};
+  merge(there, after);
+  const auto on_host = writer_.add(StepWriter::given(place, StepPass::update, "host", title + " on the host", traffic / options.offload.host_memory), there);
+  writer_.read(gradients, on_host);
+  return writer_.add(writer_.transfer(place, StepPass::update, from_host, "weights", weights), {on_host});
+}
+
 void StepGradients::update_block(std::int32_t stage, int block, const std::vector<Owner>& owners, const OpIds& barrier) {
   if (owners.empty()) return;
-  const auto& options = writer_.options;
   const StepPlace place{stage, block, last_microbatch(), 0};
   OpIds after = barrier;
-  auto op = StepWriter::blank(place, StepPass::update);
-  op.name = options.optimizer_name + " update";
-  for (const auto& owner : owners) {
-    if (!options.optimizer_barrier) merge(after, states_.at({stage, owner}).gradient.ready);
-    // reads gradient and state, writes state, reads and writes the weight
-    op.traffic += (options.gradient_element + options.optimizer_state_per_parameter * 2 + Bytes(4)) * writer_.update_of(owner).optimizer_elements;
+  if (!writer_.options.optimizer_barrier) {
+    for (const auto& owner : owners) merge(after, states_.at({stage, owner}).gradient.ready);
   }
-  const auto id = writer_.add(std::move(op), after);
+  const auto id = update_op(place, owners, after);
   std::vector<Bucket> published;
   for (const auto& owner : owners) {
     const auto& buffer = states_.at({stage, owner}).gradient.accumulated;

@@ -40,6 +40,10 @@ class StepGradients {
   [[nodiscard]] std::int32_t microbatch_of(const OpIds& after) const;
   void exchange_copies();
   OpIds wait_for_all();
+  static StepOp sum_of_norms(const StepPlace& place, const AxisNames& axes);
+  void hold_sent_copy(std::int32_t stage, const Bucket& bucket, OpId first, OpId last);
+  void send_gradients_down();
+  OpId update_op(const StepPlace& place, const std::vector<Owner>& owners, const OpIds& after);
   void update_block(std::int32_t stage, int block, const std::vector<Owner>& owners, const OpIds& barrier);
 
   StepWriter& writer_;
@@ -48,6 +52,7 @@ class StepGradients {
   std::map<std::string, Owner> tied_to_;                      ///< by name: the first block that owns such a weight
   std::map<std::int32_t, std::map<int, std::vector<Owner>>> updated_by_;  ///< stage, block: its weights, in order
   std::map<std::int32_t, std::vector<Bucket>> buckets_;       ///< by stage
+  std::map<std::pair<std::int32_t, int>, std::size_t> on_host_;  ///< by stage and block: the buffer of offloaded gradients
 };
 
 }  // namespace lockstep

@@ -28,6 +28,7 @@ struct StepOp {
   std::int32_t microbatch = 0;
   std::string name;             ///< "query projection", "AllGather_fsdp Wq Wk Wv ..."
   std::string detail;           ///< shapes, or what a collective turns into what
+  ComputeWork work = ComputeWork::memory;
   Flops flops{0};               ///< compute: of one rank
   Bytes traffic{0};             ///< compute: memory bytes one rank moves
   CollectiveKind collective{};
@@ -56,6 +57,8 @@ struct HeldMemory {
   Bytes weights{0};
   Bytes weight_padding{0};  ///< of weights: shards that the axes do not divide
   Bytes optimizer{0};
+  Bytes overhead{0};
+  Bytes host{0};            ///< in its share of the host's memory
 };
 
 class StepGraph {

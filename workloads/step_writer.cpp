@@ -43,6 +43,7 @@ StepOp StepWriter::as_op(const StepPlace& place, StepPass pass, const BlockStep&
   op.kind = step.kind == BlockStep::Kind::compute ? StepOp::Kind::compute : StepOp::Kind::collective;
   op.name = step.name;
   op.detail = step.detail;
+  op.work = step.work;
   const double load = this->load(place, step);
   op.flops = step.flops * load;
   op.traffic = scaled(step.traffic, load);
@@ -70,6 +71,21 @@ StepOp StepWriter::collective(const StepPlace& place, StepPass pass, const Deriv
   op.full_size = derived.full_size;
   op.role = role;
   op.reason = derived.reason;
+  return op;
+}
+
+StepOp StepWriter::given(const StepPlace& place, StepPass pass, const std::string& stream, const std::string& name, Seconds time) {
+  auto op = blank(place, pass);
+  op.kind = StepOp::Kind::collective;
+  op.name = name;
+  op.stream = stream;
+  op.given_time = time;
+  return op;
+}
+
+StepOp StepWriter::transfer(const StepPlace& place, StepPass pass, const std::string& direction, const std::string& what, Bytes size) const {
+  auto op = given(place, pass, direction, what + " " + direction, size / options.offload.link);
+  op.full_size = size;
   return op;
 }
 

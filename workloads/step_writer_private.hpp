@@ -21,6 +21,9 @@ inline Bytes scaled(Bytes size, double factor) {
   return factor == 1.0 ? size : Bytes(static_cast<std::int64_t>(static_cast<double>(size.value()) * factor));
 }
 
+inline const std::string to_host = "to host";
+inline const std::string from_host = "from host";
+
 class StepWriter {
  public:
   StepWriter(const std::vector<DerivedBlock>& kinds, const std::vector<int>& order, const StepPipeline& pipeline, const StepOptions& options);
@@ -40,6 +43,10 @@ class StepWriter {
   [[nodiscard]] double load(const StepPlace& place, const BlockStep& step);
   static StepOp collective(const StepPlace& place, StepPass pass, const DerivedCollective& derived, CollectiveRole role,
                            const std::vector<std::string>& arrays);
+  /// Takes its time on a stream of its own, beside compute.
+  static StepOp given(const StepPlace& place, StepPass pass, const std::string& stream, const std::string& name, Seconds time);
+  /// Between a chip and its host; `direction` is the stream, to_host or from_host.
+  [[nodiscard]] StepOp transfer(const StepPlace& place, StepPass pass, const std::string& direction, const std::string& what, Bytes size) const;
   OpId add(StepOp op, const OpIds& after);
   /// Returns its index in StepGraph::buffers.
   std::size_t hold(MemoryKind kind, Bytes size, OpId producer, std::int32_t stage);

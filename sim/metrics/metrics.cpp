@@ -7,20 +7,6 @@
 #include "workloads/sharding/joined_axes.hpp"
 
 namespace lockstep {
-namespace {
-
-Bytes& of_kind(MemoryPoint& memory, MemoryKind kind) {
-  switch (kind) {
-    case MemoryKind::weights: return memory.weights;
-    case MemoryKind::gradients: return memory.gradients;
-    case MemoryKind::optimizer: return memory.optimizer;
-    case MemoryKind::activations: return memory.activations;
-    case MemoryKind::other: return memory.other;
-  }
-  return memory.other;
-}
-
-}  // namespace
 
 double Metrics::tokens_per_second() const { return static_cast<double>(tokens) / step_time.value(); }
 double Metrics::mfu() const { return model_flops.value() / (static_cast<double>(chips) * peak.value() * step_time.value()); }
@@ -59,59 +45,6 @@ std::vector<CommunicationUse> communication_of(const StepGraph& step, const Prog
   std::vector<CommunicationUse> result;
   for (auto& [key, use] : uses) result.push_back(use);
   return result;
-}
-
-std::vector<MemoryPoint> memory_curve(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank) {
-  struct Change {
-    Seconds time;
-    Bytes size;  // negative: freed
-    MemoryKind kind;
-  };
-  std::vector<Change> changes;
-  const auto stage = program.stage_of_rank[static_cast<std::size_t>(rank)];
-  for (const auto& buffer : step.buffers) {
-    if (buffer.size.value() == 0 || buffer.stage != stage || !timeline.took_part(buffer.producer, rank)) continue;
-    const auto span = timeline.span(buffer.producer, rank);
-    Seconds until = span.end;
-    for (const auto reader : buffer.readers) {
-      if (timeline.took_part(reader, rank)) until = std::max(until, timeline.span(reader, rank).end);
-    }
-    changes.push_back({span.start, buffer.size, buffer.kind});
-    changes.push_back({until, Bytes(0) - buffer.size, buffer.kind});
-  }
-  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.time < b.time; });
-  std::vector<MemoryPoint> curve(1);
-  const auto& held = step.held[static_cast<std::size_t>(stage)];
-  curve.front().weights = held.weights;
-  curve.front().optimizer = held.optimizer;
-  for (const auto& change : changes) {
-    // At one instant what ends makes room for what begins: only their sum is a point.
-    if (change.time > curve.back().time) {
-      curve.push_back(curve.back());
-      curve.back().time = change.time;
-    }
-    of_kind(curve.back(), change.kind) += change.size;
-  }
-  return curve;
-}
-
-MemoryUse memory_of(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank, Bytes capacity) {
-  const auto curve = memory_curve(step, program, timeline, rank);
-  const auto worst = std::max_element(curve.begin(), curve.end(), [](const MemoryPoint& a, const MemoryPoint& b) {
-    return a.total() < b.total();
-  });
-  MemoryUse use;
-  use.peak = worst->total();
-  use.capacity = capacity;
-  use.fits = use.peak <= capacity;
-  use.weights = worst->weights;
-  use.gradients = worst->gradients;
-  use.optimizer = worst->optimizer;
-  use.activations = worst->activations;
-  use.other = worst->other;
-  use.peak_at = worst->time;
-  use.weight_padding = step.held[static_cast<std::size_t>(program.stage_of_rank[static_cast<std::size_t>(rank)])].weight_padding;
-  return use;
 }
 
 std::int32_t critical_rank(const Timeline& timeline) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/metrics/critical_path.hpp"
+#include "sim/metrics/memory.hpp"
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "workloads/step_graph.hpp"
@@ -28,22 +29,6 @@ struct CommunicationUse {
   Bytes full_size{0};  ///< of all of them together
   Seconds busy{0};     ///< sum of their spans
   Seconds exposed{0};  ///< their share of exposed_comm: at any instant it goes to the one that started first
-};
-
-struct MemoryUse {
-  Bytes peak{0};
-  Bytes capacity{0};
-  bool fits = true;
-  Bytes weights{0}, gradients{0}, optimizer{0}, activations{0}, other{0};  ///< at the peak; they add up to it
-  Seconds peak_at{0};
-  Bytes weight_padding{0};
-};
-
-/// Memory of one rank from an instant on, until the next point of its curve.
-struct MemoryPoint {
-  Seconds time{0};
-  Bytes weights{0}, gradients{0}, optimizer{0}, activations{0}, other{0};
-  [[nodiscard]] Bytes total() const { return weights + gradients + optimizer + activations + other; }
 };
 
 /// Why a rank of a pipeline does not compute; together with its computing this is the makespan. In what
@@ -101,11 +86,6 @@ struct Metrics {
                                             const std::vector<std::int32_t>& ranks);
 /// For every stage the rank that ends last, the lowest-numbered of those.
 [[nodiscard]] std::vector<std::int32_t> last_rank_of_stages(const Program& program, const Timeline& timeline);
-/// Memory of one rank over the step, from time 0, a point for every instant at which it changes: weights and
-/// optimizer state throughout, buffers as they come and go.
-[[nodiscard]] std::vector<MemoryPoint> memory_curve(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank);
-/// The highest point of that curve, the first if there are several.
-[[nodiscard]] MemoryUse memory_of(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank, Bytes capacity);
 /// The rank that sets the step time: the lowest-numbered of those whose last span ends at the makespan.
 [[nodiscard]] std::int32_t critical_rank(const Timeline& timeline);
 

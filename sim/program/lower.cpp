@@ -81,7 +81,7 @@ class Lowering {
   void compute(const StepOp& vertex, OpId id, ProgramOp& op) {
     op.kind = ProgramOp::Kind::compute;
     op.streams = {vertex.stream.empty() ? 0 : stream(vertex.stream)};
-    op.duration = vertex.given_time ? *vertex.given_time : compute_time(rates_, vertex.flops, vertex.traffic);
+    op.duration = vertex.given_time ? *vertex.given_time : compute_time(rates_, vertex.work, vertex.flops, vertex.traffic);
     if (op.streams.front() == 0) follow(order_[vertex.stage], vertex.half, id, op);
   }
 

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "sim/core/units.hpp"
+#include "workloads/derived_block.hpp"
 
 namespace lockstep {
 
@@ -14,10 +15,11 @@ enum class TimeModel {
 
 struct ComputeRates {
   TimeModel model = TimeModel::ideal;
-  FlopsPerSecond flops;
+  FlopsPerSecond flops;    ///< of the layers' products: the peak at the training precision
+  FlopsPerSecond in_16_bits;  ///< of attention and the unembedding: at most that of bf16
   BytesPerSecond memory;
 };
 
-[[nodiscard]] Seconds compute_time(const ComputeRates& rates, Flops work, Bytes traffic);
+[[nodiscard]] Seconds compute_time(const ComputeRates& rates, ComputeWork work, Flops flops, Bytes traffic);
 
 }  // namespace lockstep

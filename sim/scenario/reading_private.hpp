@@ -13,6 +13,30 @@ inline bool expect_value(const YamlView& view, const std::string& expected) {
   return view.is_scalar();
 }
 
+/// Reads keys and notes where they stand, for problems that only show up later.
+class KeyReader {
+ public:
+  explicit KeyReader(std::map<std::string, Location>& places) : places_(places) {}
+
+  YamlView note(YamlView view) {
+    if (view.exists()) places_[view.path()] = view.where();
+    return view;
+  }
+  YamlView optional(const YamlView& parent, std::string_view key) { return note(parent[key]); }
+  YamlView require(const YamlView& parent, std::string_view key, std::string_view expected) { return note(parent.require(key, expected)); }
+  /// Leaves `value` as it is where the key is absent.
+  void flag(const YamlView& parent, std::string_view key, bool& value) {
+    const auto view = optional(parent, key);
+    if (view.exists()) value = view.boolean();
+  }
+
+ private:
+  std::map<std::string, Location>& places_;
+};
+
+/// The keys of `training` about numbers and the update: precision, optimizer, gradients.
+void read_precision_and_update(const YamlView& training, KeyReader& keys, Scenario& scenario);
+
 inline std::filesystem::path topology_catalog() { return data_root() / "topologies" / "catalog"; }
 
 }  // namespace lockstep

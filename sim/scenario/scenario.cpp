@@ -44,17 +44,10 @@ class Reader {
   }
 
  private:
-  YamlView note(YamlView view) {
-    if (view.exists()) scenario_.places[view.path()] = view.where();
-    return view;
-  }
-  YamlView optional(const YamlView& parent, std::string_view key) { return note(parent[key]); }
-  YamlView require(const YamlView& parent, std::string_view key, std::string_view expected) { return note(parent.require(key, expected)); }
-
-  void flag(const YamlView& parent, std::string_view key, bool& value) {
-    const auto view = optional(parent, key);
-    if (view.exists()) value = view.boolean();
-  }
+  YamlView note(YamlView view) { return keys_.note(std::move(view)); }
+  YamlView optional(const YamlView& parent, std::string_view key) { return keys_.optional(parent, key); }
+  YamlView require(const YamlView& parent, std::string_view key, std::string_view expected) { return keys_.require(parent, key, expected); }
+  void flag(const YamlView& parent, std::string_view key, bool& value) { keys_.flag(parent, key, value); }
 
   void format() {
     const auto view = require(root_, "format", "1, the format of scenario files that this version reads");
@@ -330,23 +323,16 @@ class Reader {
     const auto view = optional(root_, "training");
     if (!view.exists() || !view.expect_map("{precision: bf16, optimizer: adam, ...}")) return;
     auto& training = scenario_.training;
-    const auto precision = optional(view, "precision");
-    if (precision.exists()) training.precision = precision.choice({"bf16", "fp16"}) == 0 ? Precision::bf16 : Precision::fp16;
-    const auto optimizer = optional(view, "optimizer");
-    if (optimizer.exists()) training.optimizer = optimizer.choice({"adam", "sgd"}) == 0 ? "adam" : "sgd";
-    flag(view, "master_weights", training.master_weights);
+    read_precision_and_update(view, keys_, scenario_);
     recompute(optional(view, "recompute"));
     const auto attention = optional(view, "attention");
     if (attention.exists()) scenario_.blocks.fused_attention = attention.choice({"fused", "unfused"}) == 0;
     flag(view, "dropout", scenario_.blocks.dropout);
     flag(view, "causal_attention", training.causal_attention);
-    flag(view, "optimizer_barrier", scenario_.step.optimizer_barrier);
     const auto shards = optional(view, "zero_shards");
     if (shards.exists()) training.flat_zero_shards = shards.choice({"flat", "dimension"}) == 0;
     view.refuse_unknown_keys();
     scenario_.derive.causal = training.causal_attention;
-    scenario_.step.optimizer_name = training.optimizer;
-    scenario_.step.optimizer_state_per_parameter = Bytes((training.optimizer == "adam" ? 8 : 0) + (training.master_weights ? 4 : 0));
   }
 
   void communication() {
@@ -378,6 +364,7 @@ class Reader {
   std::filesystem::path folder_;
   Problems& problems_;
   Scenario scenario_;
+  KeyReader keys_{scenario_.places};
 };
 
 }  // namespace
@@ -422,7 +409,9 @@ std::vector<std::string> scenario_keys() {
           "plan", "plan.activations", "plan.weights", "plan.gradients", "plan.optimizer",
           "batch", "batch.sequences", "batch.sequence_length", "batch.microbatches",
           "routing", "routing.capacity_factor", "routing.variation", "routing.seed",
-          "training", "training.precision", "training.optimizer", "training.master_weights",
+          "training", "training.precision", "training.low_precision_gather", "training.optimizer", "training.optimizer_state", "training.momentum",
+          "training.master_weights", "training.gradient_precision", "training.gradient_reduce", "training.gradient_clipping", "training.memory_overhead",
+          "training.offload", "training.offload.optimizer", "training.offload.activation_layers", "training.offload.host_memory_bandwidth",
           "training.recompute", "training.recompute.mode", "training.recompute.parts", "training.recompute.layers", "training.attention", "training.dropout",
           "training.causal_attention", "training.optimizer_barrier", "training.zero_shards",
           "communication", "communication.prefetch", "communication.weight_buckets", "communication.gradient_buckets",

@@ -30,8 +30,7 @@ struct BatchSpec {
 
 struct TrainingSpec {
   Precision precision = Precision::bf16;
-  std::string optimizer = "adam";
-  bool master_weights = false;  ///< an fp32 copy of the weights beside the optimizer state
+  bool low_precision_gather = false;  ///< weights are gathered in the 8 bits of the precision
   bool causal_attention = true;
   std::optional<std::int64_t> recompute_layers;  ///< of each stage of the model, the first ones; none: all
   bool flat_zero_shards = true;  ///< the data and fsdp axes split weights as flat runs, not along a dimension

@@ -15,12 +15,26 @@ Json breakdown(const Breakdown& value) {
   return {{"compute_s", value.compute.value()}, {"exposed_comm_s", value.exposed_comm.value()}, {"bubble_s", value.bubble.value()}};
 }
 
-Json memory(const MemoryUse& value) {
-  return {{"peak_bytes", value.peak.value()},           {"capacity_bytes", value.capacity.value()},
-          {"fits", value.fits},                         {"weights_bytes", value.weights.value()},
-          {"gradients_bytes", value.gradients.value()}, {"optimizer_bytes", value.optimizer.value()},
-          {"activations_bytes", value.activations.value()}, {"other_bytes", value.other.value()},
-          {"peak_at_s", value.peak_at.value()},         {"weight_padding_bytes", value.weight_padding.value()}};
+Json memory(const Simulation& simulation, const MemoryUse& value) {
+  const auto& step = simulation.preparation.step;
+  Json result{{"peak_bytes", value.peak.value()}, {"capacity_bytes", value.capacity.value()}, {"fits", value.fits}, {"spare_bytes", (value.capacity - value.peak).value()}};
+  for (const auto kind : all_memory_kinds) result[std::string(name(kind)) + "_bytes"] = value.of(kind).value();
+  result["other_bytes"] = value.other().value();
+  result["weight_padding_bytes"] = value.weight_padding.value();
+  result["stage"] = value.stage;
+  result["rank"] = simulation.ranks.representative[static_cast<std::size_t>(value.rank)];
+  result["peak_at_s"] = value.peak_at.value();
+  if (value.peak_op >= 0) {
+    const auto& op = step.op(value.peak_op);
+    result["peak_in"] = {{"pass", name(op.pass)}, {"block", step.block_names[static_cast<std::size_t>(op.block)]}, {"microbatch", op.microbatch}, {"operation", op.name}};
+  } else {
+    result["peak_in"] = Json();
+  }
+  result["activations_by_block"] = Json::array();
+  for (const auto& block : value.activations_by_block) {
+    result["activations_by_block"].push_back({{"block", step.block_names[static_cast<std::size_t>(block.block)]}, {"microbatches", block.microbatches}, {"bytes", block.size.value()}});
+  }
+  return result;
 }
 
 Json communication(const std::vector<CommunicationUse>& uses) {
@@ -85,7 +99,7 @@ Json stage_json(const Simulation& simulation, const StageMetrics& stage) {
           {"parts", parts},
           {"breakdown", breakdown(stage.breakdown)},
           {"idle", idle(stage.idle)},
-          {"memory", memory(stage.memory)}};
+          {"memory", memory(simulation, stage.memory)}};
 }
 
 /// The most used classes of links; without folding every link is a class of its own.
@@ -145,7 +159,7 @@ std::string result_json(const Scenario& scenario, const Simulation& simulation, 
   result["breakdown"] = breakdown(metrics.breakdown);
   result["comm"] = communication(metrics.communication);
   result["pipeline"] = pipeline(scenario, simulation);
-  result["memory"] = memory(metrics.memory);
+  result["memory"] = memory(simulation, metrics.memory);
   result["stages"] = Json::array();
   for (const auto& stage : metrics.stages) result["stages"].push_back(stage_json(simulation, stage));
   result["links"] = links(simulation);

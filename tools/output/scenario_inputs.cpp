@@ -79,7 +79,7 @@ ScenarioInputs inputs_of(const Scenario& scenario, const Preparation& preparatio
   inputs.emplace_back("sequence length", with_separators(static_cast<double>(scenario.batch.sequence_length)));
   inputs.emplace_back("microbatches", std::to_string(scenario.batch.microbatches));
   inputs.emplace_back("precision", std::string(name(scenario.training.precision)));
-  inputs.emplace_back("optimizer", scenario.training.optimizer + (scenario.training.master_weights ? ", master weights" : ""));
+  inputs.emplace_back("optimizer", std::string(name(scenario.step.optimizer.kind)) + (scenario.step.optimizer.master_weights ? ", master weights" : ""));
   inputs.emplace_back("causal attention", yes(scenario.training.causal_attention));
   inputs.emplace_back("rates", std::string(name(scenario.time_model)));
   add_details(scenario, inputs);

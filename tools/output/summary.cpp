@@ -30,12 +30,31 @@ std::string mesh_text(const Cluster& cluster, const Mesh& mesh) {
 
 std::string what_communicates(const CommunicationUse& use) { return use.axis + (use.kind ? " " + std::string(name(*use.kind)) : std::string()); }
 
-std::string memory_text(const MemoryUse& memory, std::size_t stages) {
-  std::string text = std::string("memory of one chip") + (stages > 1 ? " of the fullest stage" : "") + ": peak " + format(memory.peak) + " of " + format(memory.capacity) +
-                     (memory.fits ? " (fits)\n" : "  DOES NOT FIT\n");
-  text += "  weights " + format(memory.weights) + ", optimizer " + format(memory.optimizer) + " (together " +
-          format(memory.weights + memory.optimizer) + "), gradients " + format(memory.gradients) + ", activations " +
-          format(memory.activations) + ", gathered and in flight " + format(memory.other) + "\n";
+/// Where the peak is, then its parts, each that there is.
+std::string memory_text(const Simulation& simulation) {
+  const auto& memory = simulation.metrics.memory;
+  const auto& step = simulation.preparation.step;
+  const auto block_name = [&](std::int32_t block) { return step.block_names[static_cast<std::size_t>(block)]; };
+  std::string text = std::string("memory of one chip") + (simulation.metrics.stages.size() > 1 ? " of stage " + std::to_string(memory.stage) + ", the fullest" : "") + ": peak " +
+                     format(memory.peak) + " of " + format(memory.capacity) + (memory.fits ? " (fits, " + format(memory.capacity - memory.peak) + " to spare)" : "  DOES NOT FIT, " + format(memory.peak - memory.capacity) + " too much");
+  if (memory.peak_op >= 0) {
+    const auto& op = step.op(memory.peak_op);
+    text += "\n  reached after " + format(memory.peak_at) + " in the " + std::string(name(op.pass)) + " of " + block_name(op.block) + ", microbatch " + std::to_string(op.microbatch) + ": " + op.name;
+  }
+  Table parts({"at the peak", "size", "share"});
+  for (const auto kind : all_memory_kinds) {
+    const auto size = memory.of(kind);
+    if (size.value() == 0 || kind == MemoryKind::host) continue;
+    parts.add({std::string(name(kind)), format(size), percent(size / memory.peak)});
+  }
+  text += "\n" + parts.to_string("  ");
+  if (!memory.activations_by_block.empty()) {
+    const auto& blocks = memory.activations_by_block;
+    const auto most = std::max_element(blocks.begin(), blocks.end(), [](const auto& a, const auto& b) { return a.size < b.size; });
+    text += "  activations lie in " + std::to_string(blocks.size()) + (blocks.size() == 1 ? " block" : " blocks") + ", the most in " + block_name(most->block) + ": " + format(most->size) +
+            " of " + std::to_string(most->microbatches) + (most->microbatches == 1 ? " microbatch\n" : " microbatches\n");
+  }
+  if (memory.host.value() > 0) text += "  besides " + format(memory.host) + " in the host's memory\n";
   if (memory.weight_padding.value() > 0) {
     text += "  of the weights " + format(memory.weight_padding) + " are padding of shards that the mesh does not divide\n";
   }
@@ -137,7 +156,7 @@ std::string summary(const Scenario& scenario, const Simulation& simulation) {
     text += uses.to_string() + "\n";
   }
   text += pipeline_text(scenario, simulation);
-  return text + memory_text(metrics.memory, metrics.stages.size()) + "simulated " + with_separators(chips) + " ranks as " + with_separators(simulation.ranks.count()) + (simulation.ranks.count() == 1 ? " class, " : " classes, ") +
+  return text + memory_text(simulation) + "simulated " + with_separators(chips) + " ranks as " + with_separators(simulation.ranks.count()) + (simulation.ranks.count() == 1 ? " class, " : " classes, ") +
          with_separators(simulation.links) + " links as " + with_separators(simulation.link_classes) + "\n";
 }
 

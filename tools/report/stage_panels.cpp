@@ -104,7 +104,7 @@ Json memory_panel(const Simulation& simulation, ReportData& data) {
     std::vector<std::uint64_t> time, weights, optimizer, gradients, activations, other;
     for (const auto& point : highest_points(curve, metrics.step_time, bins)) {
       time.push_back(static_cast<std::uint64_t>(nanoseconds(point.time)));
-      for (auto [column, size] : {std::pair{&weights, point.weights}, {&optimizer, point.optimizer}, {&gradients, point.gradients}, {&activations, point.activations}, {&other, point.other}}) {
+      for (auto [column, size] : {std::pair{&weights, point.weights}, {&optimizer, point.optimizer}, {&gradients, point.gradients}, {&activations, point.activations}, {&other, point.other()}}) {
         column->push_back(static_cast<std::uint64_t>(size.value()));
       }
     }
@@ -112,7 +112,7 @@ Json memory_panel(const Simulation& simulation, ReportData& data) {
                     {"kinds", {{"weights", data.whole(weights)}, {"optimizer", data.whole(optimizer)}, {"gradients", data.whole(gradients)}, {"activations", data.whole(activations)}, {"other", data.whole(other)}}}});
   }
   return {{"panel", "strips"}, {"title", "Memory of one chip over the step"}, {"wide", true},
-          {"note", "Other: gathered weights and what is in flight. The line is what the chip has." + std::string(count < metrics.stages.size() ? " The first " + std::to_string(count) + " stages." : "")},
+          {"note", "Other: gathered weights, buffers, workspace and the framework's overhead. The line is what the chip has." + std::string(count < metrics.stages.size() ? " The first " + std::to_string(count) + " stages." : "")},
           {"end_ns", nanoseconds(metrics.step_time)}, {"capacity", metrics.memory.capacity.value()}, {"rows", std::move(rows)}};
 }
 

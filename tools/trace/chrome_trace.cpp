@@ -150,21 +150,15 @@ class ChromeTrace {
   void write_memory(std::int32_t rank) {
     for (const auto& [time, point] : content_.memory(rank)) {
       begin_event('C', 0, time);
-      out_ += ",\"name\":\"memory (bytes)\",\"args\":{\"weights\":";
-      append_json(out_, point.weights.value());
-      count("optimizer", point.optimizer);
-      count("gradients", point.gradients);
-      count("activations", point.activations);
-      count("other", point.other);
+      out_ += ",\"name\":\"memory (bytes)\",\"args\":{";
+      std::string separator;
+      for (const auto kind : all_memory_kinds) {
+        if (kind == MemoryKind::host) continue;
+        out_ += std::exchange(separator, ",") + "\"" + std::string(name(kind)) + "\":";
+        append_json(out_, point.of(kind).value());
+      }
       out_ += "}}";
     }
-  }
-
-  void count(std::string_view kind, Bytes size) {
-    out_ += ",\"";
-    out_ += kind;
-    out_ += "\":";
-    append_json(out_, size.value());
   }
 
   void write_links() {

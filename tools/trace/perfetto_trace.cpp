@@ -260,11 +260,10 @@ class PerfettoTrace {
       }
     };
     write("memory", [](const MemoryPoint& point) { return point.total(); });
-    write("memory: weights", [](const MemoryPoint& point) { return point.weights; });
-    write("memory: optimizer", [](const MemoryPoint& point) { return point.optimizer; });
-    write("memory: gradients", [](const MemoryPoint& point) { return point.gradients; });
-    write("memory: activations", [](const MemoryPoint& point) { return point.activations; });
-    write("memory: other", [](const MemoryPoint& point) { return point.other; });
+    for (const auto kind : all_memory_kinds) {
+      const bool empty = std::all_of(points.begin(), points.end(), [&](const auto& point) { return point.second.of(kind).value() == 0; });
+      if (!empty) write("memory: " + std::string(lockstep::name(kind)), [kind](const MemoryPoint& point) { return point.of(kind); });
+    }
   }
 
   void write_links() {

@@ -72,7 +72,7 @@ TEST_F(MemoryCurve, ThePeakIsInsideTheBackward) {
 // The peak's parts add up to it, and weights and optimizer are at least what is held throughout.
 TEST_F(MemoryCurve, ThePartsOfThePeakAddUp) {
   const auto& memory = rank.memory;
-  EXPECT_EQ(memory.weights + memory.gradients + memory.optimizer + memory.activations + memory.other, memory.peak);
+  EXPECT_EQ(memory.weights + memory.gradients + memory.optimizer + memory.activations + memory.other(), memory.peak);
   EXPECT_GE(memory.weights, rank.step().held[0].weights);
   EXPECT_EQ(memory.optimizer, rank.step().held[0].optimizer);
   EXPECT_GT(memory.activations, memory.weights);
@@ -82,7 +82,7 @@ TEST_F(MemoryCurve, ThePartsOfThePeakAddUp) {
 TEST_F(MemoryCurve, ThePeakIsTheCurvesMaximum) {
   auto total = [&](Seconds time) {
     Bytes sum = rank.step().held[0].weights + rank.step().held[0].optimizer;
-    for (const auto kind : {MemoryKind::weights, MemoryKind::gradients, MemoryKind::optimizer, MemoryKind::activations, MemoryKind::other}) {
+    for (const auto kind : all_memory_kinds) {
       sum += rank.held(kind, time);
     }
     return sum;

@@ -21,7 +21,7 @@ TEST(MemoryUseTest, PeaksWhereMostBuffersMeet) {
   drawn.step.held[0].optimizer = Bytes(4);
   drawn.step.buffers = {{MemoryKind::activations, Bytes(10), a, {b, c}},
                         {MemoryKind::gradients, Bytes(20), b, {c}},
-                        {MemoryKind::other, Bytes(5), d, {}}};
+                        {MemoryKind::workspace, Bytes(5), d, {}}};
   const auto use = memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty);
   EXPECT_EQ(use.peak.value(), 37);
   EXPECT_DOUBLE_EQ(use.peak_at.value(), 2);
@@ -29,7 +29,7 @@ TEST(MemoryUseTest, PeaksWhereMostBuffersMeet) {
   EXPECT_EQ(use.optimizer.value(), 4);
   EXPECT_EQ(use.activations.value(), 10);
   EXPECT_EQ(use.gradients.value(), 20);
-  EXPECT_EQ(use.other.value(), 0);
+  EXPECT_EQ(use.other().value(), 0);
 }
 
 // What ends at an instant is freed before what begins there is taken: 10 then 12, never 22.
@@ -50,6 +50,44 @@ TEST(MemoryUseTest, GatheredWeightsComeOnTopOfTheStored) {
   const auto use = memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty);
   EXPECT_EQ(use.weights.value(), 900);
   EXPECT_EQ(use.peak.value(), 900);
+}
+
+// At 2, block 1 has 10 B of microbatch 0 and 30 B of microbatch 1 on top of block 0's 5 B: the forward of that
+// microbatch makes the peak, 45 B.
+TEST(MemoryUseTest, SaysWhoMakesThePeakAndWhoHoldsIt) {
+  DrawnStep drawn(1);
+  const auto in = [&](std::int32_t block, std::int32_t microbatch, double start, double end) {
+    StepOp op;
+    op.block = block;
+    op.microbatch = microbatch;
+    return drawn.add(std::move(op), {{start, end}});
+  };
+  const auto a = in(0, 0, 0, 1), b = in(1, 0, 1, 2), c = in(1, 1, 2, 3), end = in(1, 1, 3, 4);
+  drawn.step.buffers = {{MemoryKind::activations, Bytes(5), a, {end}}, {MemoryKind::activations, Bytes(10), b, {end}}, {MemoryKind::activations, Bytes(30), c, {}}};
+  const auto use = memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty);
+  EXPECT_EQ(use.peak.value(), 45);
+  EXPECT_EQ(use.peak_op, c);
+  ASSERT_EQ(use.activations_by_block.size(), 2U);
+  EXPECT_EQ(use.activations_by_block[0].size.value(), 5);
+  EXPECT_EQ(use.activations_by_block[0].microbatches, 1);
+  EXPECT_EQ(use.activations_by_block[1].block, 1);
+  EXPECT_EQ(use.activations_by_block[1].size.value(), 40);
+  EXPECT_EQ(use.activations_by_block[1].microbatches, 2);
+}
+
+// What is on the host takes no room on the chip; what the framework takes does, and is there from the beginning: 3 + 7.
+TEST(MemoryUseTest, TheHostIsNotTheChip) {
+  DrawnStep drawn(1);
+  const auto a = drawn.compute({{1, 2}});
+  drawn.step.held[0].weights = Bytes(3);
+  drawn.step.held[0].overhead = Bytes(7);
+  drawn.step.held[0].host = Bytes(100);
+  drawn.step.buffers = {{MemoryKind::host, Bytes(50), a, {}}};
+  const auto use = memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty);
+  EXPECT_EQ(use.peak.value(), 10);
+  EXPECT_EQ(use.other().value(), 7);
+  EXPECT_EQ(use.peak_op, -1);
+  EXPECT_EQ(memory_curve(drawn.step, drawn.program, drawn.timeline(), 0)[1].host.value(), 150);
 }
 
 TEST(MemoryUseTest, FitsExactlyToTheLastByte) {

@@ -76,6 +76,9 @@ const std::map<std::string, std::string>& values() {
       {"training", "{optimizer: sgd}"},
       {"training.precision", "bf16"},
       {"training.optimizer", "sgd"},
+      {"training.low_precision_gather", "false"},
+      {"training.optimizer_state", "bf16"},
+      {"training.momentum", "false"},
       {"training.master_weights", "true"},
       {"training.recompute", "full"},
       {"training.recompute.mode", "selective"},
@@ -87,6 +90,14 @@ const std::map<std::string, std::string>& values() {
       {"routing.capacity_factor", "1.25"},
       {"routing.variation", "0.5"},
       {"routing.seed", "7"},
+      {"training.gradient_precision", "fp32"},
+      {"training.gradient_reduce", "fp32"},
+      {"training.gradient_clipping", "true"},
+      {"training.memory_overhead", "2 GiB"},
+      {"training.offload", "{optimizer: true}"},
+      {"training.offload.optimizer", "true"},
+      {"training.offload.activation_layers", "1"},
+      {"training.offload.host_memory_bandwidth", "100 GB/s"},
       {"training.causal_attention", "false"},
       {"training.optimizer_barrier", "false"},
       {"training.zero_shards", "dimension"},
@@ -104,7 +115,7 @@ const std::map<std::string, std::string>& values() {
 }
 
 /// The maps of a scenario whose keys are fixed; "" is the file itself. (`mesh` takes any axis name.)
-const std::vector<std::string> sections = {"", "cluster", "parallel", "pipeline", "plan", "batch", "routing", "training", "communication"};
+const std::vector<std::string> sections = {"", "cluster", "parallel", "pipeline", "plan", "batch", "routing", "training", "training.offload", "communication"};
 
 class Reference : public testing::Test {
  protected:

@@ -11,6 +11,14 @@ namespace {
 constexpr int layers = 3;
 constexpr std::int64_t bd = 2 * 128 * D / 4, bf = 2 * 128 * F / 4, df = 2 * D * F;
 
+// Cross-entropy works on the logits in fp32, 4 B T V / (X Y) bytes for as long as it takes; nothing else needs a workspace.
+TEST(StepMemoryTest, CrossEntropyWorksInFp32) {
+  const auto graph = derived(transformer(layers), Parallel{.fsdp = 2, .tensor = 2}).step();
+  for (OpId id = 0; id < graph.size(); ++id) {
+    EXPECT_EQ(held(graph, id, MemoryKind::workspace), graph.op(id).name == "cross-entropy" ? 4 * 128 * 96 / 4 : 0) << graph.op(id).name;
+  }
+}
+
 // Nothing but gradients is left when the first update starts, and they go with their updates.
 TEST(StepMemoryTest, AllIsFreedByTheEnd) {
   for (const auto& parallel : {Parallel{.data = 4}, Parallel{.data = 4, .zero = 2}, Parallel{.fsdp = 4},
@@ -19,10 +27,10 @@ TEST(StepMemoryTest, AllIsFreedByTheEnd) {
       const auto graph = derived(model, parallel).step({.microbatches = 2});
       const auto updates = all_of(graph, [](const auto& op) { return op.pass == StepPass::update; });
       EXPECT_EQ(held(graph, updates.front(), MemoryKind::activations), 0);
-      EXPECT_EQ(held(graph, updates.front(), MemoryKind::other), 0);
+      EXPECT_EQ(held(graph, updates.front(), MemoryKind::gathered), 0);
       EXPECT_GT(held(graph, updates.front(), MemoryKind::gradients), 0);
       for (const auto kind : {MemoryKind::gradients, MemoryKind::activations, MemoryKind::weights,
-                              MemoryKind::optimizer, MemoryKind::other}) {
+                              MemoryKind::optimizer, MemoryKind::gathered}) {
         EXPECT_EQ(held(graph, graph.size(), kind), 0);
       }
     }
@@ -81,12 +89,12 @@ TEST(StepMemoryTest, GatheredWeightsAreFreedAfterUse) {
   for (const int prefetch : {0, 1}) {
     const auto graph = derived(two_matmuls(layers), Parallel{.fsdp = 4}).step({.prefetch = prefetch});
     std::int64_t most = 0;
-    for (OpId id = 0; id < graph.size(); ++id) most = std::max(most, held(graph, id, MemoryKind::other));
+    for (OpId id = 0; id < graph.size(); ++id) most = std::max(most, held(graph, id, MemoryKind::gathered));
     EXPECT_EQ(most, 2 * df) << "one by one, in program order, a layer is gathered when it is next";
   }
   // Kept for the backward, all layers are there at its start.
   const auto kept = derived(two_matmuls(layers), Parallel{.fsdp = 4}, {.regather_weights = false}).step();
-  EXPECT_EQ(held(kept, named(kept, "out projection input gradient", layers - 1, StepPass::backward), MemoryKind::other),
+  EXPECT_EQ(held(kept, named(kept, "out projection input gradient", layers - 1, StepPass::backward), MemoryKind::gathered),
             layers * 2 * df);
 }
 
@@ -108,7 +116,7 @@ TEST(StepMemoryTest, GradientOfTheLogits) {
   const auto until = [&](OpId id) {
     std::int64_t sum = 0;
     for (const auto& buffer : graph.buffers) {
-      if (buffer.producer == loss && *std::max_element(buffer.readers.begin(), buffer.readers.end()) >= id)
+      if (buffer.producer == loss && buffer.kind == MemoryKind::activations && *std::max_element(buffer.readers.begin(), buffer.readers.end()) >= id)
         sum += buffer.size.value();
     }
     return sum;

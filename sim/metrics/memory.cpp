@@ -1,0 +1,129 @@
+#include "sim/metrics/memory.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "sim/core/errors.hpp"
+
+namespace lockstep {
+namespace {
+
+template <class Parts>
+auto& part(Parts& parts, MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::weights: return parts.weights;
+    case MemoryKind::gradients: return parts.gradients;
+    case MemoryKind::optimizer: return parts.optimizer;
+    case MemoryKind::activations: return parts.activations;
+    case MemoryKind::gathered: return parts.gathered;
+    case MemoryKind::buffers: return parts.buffers;
+    case MemoryKind::workspace: return parts.workspace;
+    case MemoryKind::overhead: return parts.overhead;
+    case MemoryKind::host: return parts.host;
+  }
+  throw InternalError("a kind of memory without a place");
+}
+
+struct Alive {
+  const Buffer* buffer;
+  Seconds from, until;
+};
+
+/// The buffers of a rank that take room, with their times.
+std::vector<Alive> buffers_of(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank) {
+  std::vector<Alive> result;
+  const auto stage = program.stage_of_rank[static_cast<std::size_t>(rank)];
+  for (const auto& buffer : step.buffers) {
+    if (buffer.size.value() == 0 || buffer.stage != stage || !timeline.took_part(buffer.producer, rank)) continue;
+    const auto span = timeline.span(buffer.producer, rank);
+    Seconds until = span.end;
+    for (const auto reader : buffer.readers) {
+      if (timeline.took_part(reader, rank)) until = std::max(until, timeline.span(reader, rank).end);
+    }
+    result.push_back({&buffer, span.start, until});
+  }
+  return result;
+}
+
+std::vector<MemoryPoint> curve_of(const HeldMemory& held, const std::vector<Alive>& buffers) {
+  struct Change {
+    Seconds time;
+    Bytes size;  // negative: freed
+    MemoryKind kind;
+  };
+  std::vector<Change> changes;
+  for (const auto& [buffer, from, until] : buffers) {
+    changes.push_back({from, buffer->size, buffer->kind});
+    changes.push_back({until, Bytes(0) - buffer->size, buffer->kind});
+  }
+  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.time < b.time; });
+  std::vector<MemoryPoint> curve(1);
+  curve.front().weights = held.weights;
+  curve.front().optimizer = held.optimizer;
+  curve.front().overhead = held.overhead;
+  curve.front().host = held.host;
+  for (const auto& change : changes) {
+    // At one instant what ends makes room for what begins: only their sum is a point.
+    if (change.time > curve.back().time) {
+      curve.push_back(curve.back());
+      curve.back().time = change.time;
+    }
+    curve.back().of(change.kind) += change.size;
+  }
+  return curve;
+}
+
+const HeldMemory& held_by(const StepGraph& step, const Program& program, std::int32_t rank) {
+  return step.held[static_cast<std::size_t>(program.stage_of_rank[static_cast<std::size_t>(rank)])];
+}
+
+/// Who holds the activations of that instant, and which operation takes what is taken there: a computing one before others.
+void explain(MemoryUse& use, const StepGraph& step, const std::vector<Alive>& buffers) {
+  std::map<std::int32_t, BlockActivations> blocks;
+  std::map<std::int32_t, std::set<std::int32_t>> microbatches;
+  for (const auto& [buffer, from, until] : buffers) {
+    if (from > use.peak_at || until <= use.peak_at) continue;
+    const auto& producer = step.op(buffer->producer);
+    if (buffer->kind == MemoryKind::activations) {
+      auto& block = blocks[producer.block];
+      block.block = producer.block;
+      block.size += buffer->size;
+      microbatches[producer.block].insert(producer.microbatch);
+    }
+    const bool computes = producer.kind == StepOp::Kind::compute;
+    if (from == use.peak_at && (use.peak_op < 0 || (computes && step.op(use.peak_op).kind != StepOp::Kind::compute))) use.peak_op = buffer->producer;
+  }
+  for (auto& [position, block] : blocks) {
+    block.microbatches = std::ssize(microbatches[position]);
+    use.activations_by_block.push_back(block);
+  }
+}
+
+}  // namespace
+
+Bytes& MemoryParts::of(MemoryKind kind) { return part(*this, kind); }
+const Bytes& MemoryParts::of(MemoryKind kind) const { return part(*this, kind); }
+
+std::vector<MemoryPoint> memory_curve(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank) {
+  return curve_of(held_by(step, program, rank), buffers_of(step, program, timeline, rank));
+}
+
+MemoryUse memory_of(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank, Bytes capacity) {
+  const auto buffers = buffers_of(step, program, timeline, rank);
+  const auto curve = curve_of(held_by(step, program, rank), buffers);
+  const auto worst = std::max_element(curve.begin(), curve.end(), [](const auto& a, const auto& b) { return a.total() < b.total(); });
+  MemoryUse use;
+  static_cast<MemoryParts&>(use) = *worst;
+  use.peak = worst->total();
+  use.capacity = capacity;
+  use.fits = use.peak <= capacity;
+  use.peak_at = worst->time;
+  use.stage = program.stage_of_rank[static_cast<std::size_t>(rank)];
+  use.rank = rank;
+  use.weight_padding = held_by(step, program, rank).weight_padding;
+  explain(use, step, buffers);
+  return use;
+}
+
+}  // namespace lockstep

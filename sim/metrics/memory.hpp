@@ -1,0 +1,54 @@
+#pragma once
+/// Memory of one rank over a step, and its peak. Rules: docs/models/memory.md.
+#include <cstdint>
+#include <vector>
+
+#include "sim/program/program.hpp"
+#include "sim/timeline/timeline.hpp"
+#include "workloads/step_graph.hpp"
+
+namespace lockstep {
+
+/// Bytes by kind, of one rank.
+struct MemoryParts {
+  Bytes weights{0}, gradients{0}, optimizer{0}, activations{0};
+  Bytes gathered{0}, buffers{0}, workspace{0}, overhead{0};
+  Bytes host{0};  ///< not on the chip
+  [[nodiscard]] Bytes& of(MemoryKind kind);
+  [[nodiscard]] const Bytes& of(MemoryKind kind) const;
+  [[nodiscard]] Bytes other() const { return gathered + buffers + workspace + overhead; }
+  [[nodiscard]] Bytes total() const { return weights + gradients + optimizer + activations + other(); }  ///< on the chip
+};
+
+/// From an instant on, until the next point of the curve.
+struct MemoryPoint : MemoryParts {
+  Seconds time{0};
+};
+
+/// A block's share of the activations; all microbatches together.
+struct BlockActivations {
+  std::int32_t block = 0;
+  std::int64_t microbatches = 0;
+  Bytes size{0};
+};
+
+/// Parts are those at the peak.
+struct MemoryUse : MemoryParts {
+  Bytes peak{0};
+  Bytes capacity{0};
+  bool fits = true;
+  Seconds peak_at{0};
+  OpId peak_op = -1;       ///< the operation whose start makes the peak; none if it is there from the beginning
+  std::int32_t stage = 0;
+  std::int32_t rank = 0;   ///< lane of the program as run
+  Bytes weight_padding{0};
+  std::vector<BlockActivations> activations_by_block;  ///< at the peak, in model order, without empty ones
+};
+
+/// From time 0, a point for every instant at which memory changes: what is held throughout, and buffers as they come and
+/// go, each from the start of its producer to the end of its last reader.
+[[nodiscard]] std::vector<MemoryPoint> memory_curve(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank);
+/// The highest point of that curve, the first if there are several.
+[[nodiscard]] MemoryUse memory_of(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank, Bytes capacity);
+
+}  // namespace lockstep

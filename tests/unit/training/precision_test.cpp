@@ -1,0 +1,96 @@
+// Products run at the peak of the training precision; attention and the unembedding at most at that of bf16. H100: bf16
+// 989e12, fp8 1979e12 FLOP/s.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "sim/program/time_model.hpp"
+#include "tests/unit/memory/memory_over_time.hpp"
+
+namespace lockstep {
+namespace {
+
+using test::OneRank;
+
+constexpr double bf16 = 989e12, fp8 = 1979e12;
+
+OneRank trained(const std::string& file, const std::string& training) {
+  return OneRank(file, {{"cluster", "h100:1"}, {"mesh", "{}"}, {"parallel", "{fsdp: 8}"}, {"training", training}});
+}
+
+Seconds compute_of(const OneRank& rank, const std::function<bool(const StepOp&)>& choice = [](const StepOp&) { return true; }) {
+  Seconds sum(0);
+  for (OpId id = 0; id < rank.step().size(); ++id) {
+    const auto& op = rank.step().op(id);
+    if (op.kind == StepOp::Kind::compute && choice(op)) sum += rank.timeline.span(id, 0).end - rank.timeline.span(id, 0).start;
+  }
+  return sum;
+}
+
+// time = flops / peak of the work's precision: 2e12 FLOPs at 2e12 and 1e12 FLOP/s.
+TEST(PrecisionTest, OnlyProductsOfLayersUseTheLowPrecision) {
+  const ComputeRates rates{TimeModel::ideal, FlopsPerSecond(2e12), FlopsPerSecond(1e12), BytesPerSecond(1)};
+  EXPECT_DOUBLE_EQ(compute_time(rates, ComputeWork::product, Flops(2e12), Bytes(0)).value(), 1);
+  EXPECT_DOUBLE_EQ(compute_time(rates, ComputeWork::memory, Flops(2e12), Bytes(0)).value(), 1);
+  EXPECT_DOUBLE_EQ(compute_time(rates, ComputeWork::attention, Flops(2e12), Bytes(0)).value(), 2);
+  EXPECT_DOUBLE_EQ(compute_time(rates, ComputeWork::head_product, Flops(2e12), Bytes(0)).value(), 2);
+}
+
+// A model of products alone: compute time is its FLOPs at the peak, 12 B D F a layer over 8 ranks.
+TEST(PrecisionTest, AModelOfProductsTakesFlopsOverPeak) {
+  const auto in_bf16 = trained("small_two_matmul.yaml", "{precision: bf16}");
+  const auto in_fp8 = trained("small_two_matmul.yaml", "{precision: fp8}");
+  const auto& model = in_bf16.scenario.model;
+  const auto tokens = static_cast<double>(in_bf16.scenario.batch.sequences * in_bf16.scenario.batch.sequence_length);
+  const double flops = 12 * tokens * static_cast<double>(model.d_model * model.d_ff * model.layers) / 8;
+  EXPECT_NEAR(compute_of(in_bf16).value() / (flops / bf16), 1, 1e-12);
+  EXPECT_NEAR(compute_of(in_fp8).value() / (flops / fp8), 1, 1e-12);
+}
+
+// Forward and backward of the unembedding: 6 B T D V FLOPs at bf16's peak under fp8 too.
+TEST(PrecisionTest, TheUnembeddingStaysInBf16) {
+  const auto unembedding = [](const StepOp& op) { return op.name.starts_with("unembedding"); };
+  for (const char* training : {"{precision: bf16}", "{precision: fp8}"}) {
+    const auto rank = trained("small.yaml", training);
+    const auto& model = rank.scenario.model;
+    const auto tokens = static_cast<double>(rank.scenario.batch.sequences * rank.scenario.batch.sequence_length);
+    const double flops = 6 * tokens * static_cast<double>(model.d_model * model.vocabulary) / 8;
+    EXPECT_NEAR(compute_of(rank, unembedding).value() / (flops / bf16), 1, 1e-12) << training;
+  }
+}
+
+// MFU is against the peak of the stated precision.
+TEST(PrecisionTest, RatesAreThoseOfTheChip) {
+  const auto rank = trained("small_two_matmul.yaml", "{precision: fp8}");
+  EXPECT_DOUBLE_EQ(rates_of(rank.scenario).flops.value(), fp8);
+  EXPECT_DOUBLE_EQ(rates_of(rank.scenario).in_16_bits.value(), bf16);
+}
+
+/// Bytes of all weight gathers of a step whose names hold `weight`.
+std::int64_t gathered(const OneRank& rank, const std::string& weight) {
+  std::int64_t sum = 0;
+  for (OpId id = 0; id < rank.step().size(); ++id) {
+    const auto& op = rank.step().op(id);
+    if (op.kind == StepOp::Kind::collective && op.role == CollectiveRole::weight && op.name.find(weight) != std::string::npos) sum += op.full_size.value();
+  }
+  return sum;
+}
+
+// Weights are gathered for the forward and again for the backward: 2 x 2 bytes a parameter, 2 x 1 in fp8; the norms' scales,
+// which no product reads, and the unembedding stay at 2.
+TEST(PrecisionTest, OnlyWeightsOfProductsAreGatheredInOneByte) {
+  const auto wide = trained("small.yaml", "{precision: fp8}");
+  const auto narrow = trained("small.yaml", "{precision: fp8, low_precision_gather: true}");
+  const auto& model = wide.scenario.model;
+  std::int64_t matrices = 0, others = 0;
+  for (const auto& block : wide.preparation.blocks) {
+    for (const auto& update : block.weights) (block.name == "layer" && update.parameters > model.d_model ? matrices : others) += update.parameters * (block.name == "layer" ? model.layers : 1);
+  }
+  const auto embedding = model.vocabulary * model.d_model;  // needed in the forward alone
+  EXPECT_EQ(gathered(wide, ""), 4 * (matrices + others) - 2 * embedding);
+  EXPECT_EQ(gathered(narrow, ""), 2 * matrices + 4 * others - 2 * embedding);
+  EXPECT_EQ(gathered(narrow, "Whead"), gathered(wide, "Whead"));
+}
+
+}  // namespace
+}  // namespace lockstep
