@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <span>
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/core/errors.hpp"
@@ -81,17 +82,17 @@ GroupStructure structure_of(const Cluster& cluster, const std::vector<NetworkGro
   return structure;
 }
 
-/// What a link carries of each slot: how often it is crossed, slots in order of first crossing.
+/// What a link carries of each slot: how often it is crossed, by slot.
 using Crossings = std::vector<std::pair<std::int32_t, std::int32_t>>;
 
-void add(Crossings& crossings, std::int32_t slot, std::int32_t times) {
-  for (auto& [known, count] : crossings) {
-    if (known == slot) {
-      count += times;
-      return;
-    }
+/// `slots`: of all flows that cross a link, in any order.
+void count(std::span<std::int32_t> slots, Crossings& crossings) {
+  std::sort(slots.begin(), slots.end());
+  crossings.clear();
+  for (const auto slot : slots) {
+    if (crossings.empty() || crossings.back().first != slot) crossings.emplace_back(slot, 0);
+    ++crossings.back().second;
   }
-  crossings.emplace_back(slot, times);
 }
 
 }  // namespace
@@ -147,19 +148,33 @@ struct GroupNetwork::Connected {
   }
 
   void add_up_loads(const Cluster& cluster) {
-    std::vector<Crossings> on_link(static_cast<std::size_t>(cluster.links()));
-    for (const auto& group : communicator.groups) {
-      for (const auto& flow : group.flows) {
-        for (const auto link : flow.links) add(on_link[static_cast<std::size_t>(link)], flow.slot, 1);
+    // The slots that cross each link, one link after the other in a single array.
+    std::vector<std::size_t> end(static_cast<std::size_t>(cluster.links()) + 1, 0);
+    const auto each_crossing = [&](const auto& visit) {
+      for (const auto& group : communicator.groups) {
+        for (const auto& flow : group.flows) {
+          for (const auto link : flow.links) visit(static_cast<std::size_t>(link), flow.slot);
+        }
       }
-    }
+    };
+    each_crossing([&](std::size_t link, std::int32_t) { ++end[link + 1]; });
+    std::partial_sum(end.begin(), end.end(), end.begin());
+    std::vector<std::int32_t> slots(end.back());
+    each_crossing([&](std::size_t link, std::int32_t slot) { slots[end[link]++] = slot; });
+
     std::set<std::pair<Crossings, BytesPerSecond>> known;
+    std::pair<Crossings, BytesPerSecond> load;
+    std::size_t first = 0;
     for (LinkId link = 0; link < cluster.links(); ++link) {
-      auto& crossings = on_link[static_cast<std::size_t>(link)];
-      if (crossings.empty()) continue;
-      std::sort(crossings.begin(), crossings.end());
-      const auto bandwidth = cluster.link(link).bandwidth;
-      if (known.emplace(crossings, bandwidth).second) loads.push_back({std::move(crossings), bandwidth, link});
+      const std::span crossing(slots.begin() + static_cast<std::ptrdiff_t>(first), end[static_cast<std::size_t>(link)] - first);
+      first = end[static_cast<std::size_t>(link)];
+      if (crossing.empty()) continue;
+      count(crossing, load.first);
+      load.second = cluster.link(link).bandwidth;
+      if (!known.contains(load)) {
+        known.insert(load);
+        loads.push_back({load.first, load.second, link});
+      }
     }
   }
 };
@@ -247,15 +262,21 @@ CollectiveChoice GroupNetwork::choose(CollectiveKind kind, Bytes full_size, std:
     if (!algorithm->serves(kind, *cluster_, structure_)) break;
     return cheapest_protocol(*algorithm, kind, full_size, copies);
   }
-  const auto all = choices(kind, full_size, copies);
-  if (!forced.empty() || all.empty()) {
+  std::vector<const CollectiveAlgorithm*> able, of_the_library;
+  for (const auto* algorithm : collective_algorithms()) {
+    if (!algorithm->serves(kind, *cluster_, structure_)) continue;
+    able.push_back(algorithm);
+    if (offered(*algorithm)) of_the_library.push_back(algorithm);
+  }
+  if (!forced.empty() || able.empty()) {
     throw InternalError("no algorithm " + std::string(forced) + " for " + std::string(lockstep::name(kind)) + " along these axes");
   }
-  const auto dearer = [&](const CollectiveChoice& a, const CollectiveChoice& b) {
-    const bool has_a = offered(*a.algorithm), has_b = offered(*b.algorithm);
-    return has_a == has_b ? a.cost < b.cost : has_a;
-  };
-  return *std::min_element(all.begin(), all.end(), dearer);
+  CollectiveChoice best;
+  for (const auto* algorithm : of_the_library.empty() ? able : of_the_library) {
+    auto choice = cheapest_protocol(*algorithm, kind, full_size, copies);
+    if (best.algorithm == nullptr || choice.cost < best.cost) best = std::move(choice);
+  }
+  return best;
 }
 
 bool GroupNetwork::offered(const CollectiveAlgorithm& algorithm) const {
