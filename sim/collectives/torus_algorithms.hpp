@@ -10,6 +10,14 @@ namespace lockstep::torus {
 /// Hops that data makes at most, in time: ceil(X/2) around a ring, X-1 along a line.
 [[nodiscard]] Seconds latency(const Dimensions& dimensions);
 
+/// How what every member receives is spread over the dimensions so that it arrives soonest.
+struct Spread {
+  std::vector<double> share;  ///< of each dimension; together 1
+  BytesPerSecond bandwidth;   ///< at which it arrives; the sum over the dimensions, where none of them holds the others up
+};
+/// `own`: shards of V/N that a member starts with: 1 in an all-gather, 0 in a broadcast.
+[[nodiscard]] Spread spread(const Dimensions& dimensions, int own);
+
 [[nodiscard]] Phase plan_all_gather(const Dimensions& dimensions, Bytes full_size);
 [[nodiscard]] Seconds cost_all_gather(const Dimensions& dimensions, Bytes full_size);
 [[nodiscard]] Phase plan_reduce_scatter(const Dimensions& dimensions, Bytes full_size);

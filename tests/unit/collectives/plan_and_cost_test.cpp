@@ -93,6 +93,19 @@ TEST(PlanAndCost, BandwidthOfSeveralAxesAddsUp) {
   EXPECT_DOUBLE_EQ(book_cost(CollectiveKind::all_gather, {ring(4), ring(4), ring(4)}, v).value(), bytes / 600e9);
 }
 
+// A line of 2 (100 GB/s) beside a ring of 2 whose links 8 rings share (2 x 100 / 8 = 25 GB/s). Half of the members lack half
+// of V and get it over the rings alone: V/2 over 2 x 25 GB/s, not V 3/4 / 125 GB/s. A broadcast brings them V over these.
+TEST(PlanAndCost, ASlowDimensionHoldsTheOthersUp) {
+  const double bytes = static_cast<double>(v.value());
+  const Dimensions dimensions{line(2), ring(2, 8)};
+  EXPECT_DOUBLE_EQ(cost(CollectiveKind::all_gather, dimensions, v).value(), bytes / 2 / 50e9 + 1e-6 + 8e-6);
+  EXPECT_DOUBLE_EQ(cost(CollectiveKind::broadcast, dimensions, v).value(), bytes / 50e9 + 1e-6 + 8e-6);
+  // The rings bring one shard of V/4, the line the other two; of a broadcast half each.
+  EXPECT_DOUBLE_EQ(leaving(plan(CollectiveKind::all_gather, dimensions, v)[0], dimensions, 0, +1, 0), bytes / 4 * 2);
+  EXPECT_DOUBLE_EQ(leaving(plan(CollectiveKind::all_gather, dimensions, v)[0], dimensions, 1, +1, 0), bytes / 4 / 2);
+  EXPECT_DOUBLE_EQ(leaving(plan(CollectiveKind::broadcast, dimensions, v)[0], dimensions, 0, +1, 0), bytes / 2);
+}
+
 TEST(PlanAndCost, AGroupOfOneCostsNothing) {
   for (const auto kind : all_collective_kinds) {
     EXPECT_TRUE(plan(kind, {}, v).empty());

@@ -2,6 +2,7 @@
 // and no byte is carried twice.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 
@@ -109,14 +110,16 @@ TEST(CollectiveTraffic, AllToAllIsEveryPairsRoute) {
   }
 }
 
-// Member 0 has all; everyone else must receive V.
+// Member 0 has all; everyone else must receive V, wherever on rings and lines it is. A reduce is the mirror image.
 TEST(CollectiveTraffic, BroadcastBringsTheWholeArray) {
-  for (const auto& dimensions : {Dimensions{ring(4)}, Dimensions{line(5)}, Dimensions{ring(4), ring(8, 2)}}) {
-    const auto phase = plan(CollectiveKind::broadcast, dimensions, v)[0];
-    std::vector<int> last;
-    for (const auto& d : dimensions) last.push_back(d.members - 1);
-    EXPECT_NEAR(all_links(arriving, phase, dimensions, last), static_cast<double>(v.value()), 1e-3)
-        << describe(dimensions);
+  for (const auto& dimensions : many_groups()) {
+    const auto broadcast = plan(CollectiveKind::broadcast, dimensions, v)[0];
+    const auto reduce = plan(CollectiveKind::reduce, dimensions, v)[0];
+    for_all_members(dimensions, [&](const auto& at) {
+      if (std::all_of(at.begin(), at.end(), [](int place) { return place == 0; })) return;
+      ASSERT_NEAR(all_links(arriving, broadcast, dimensions, at), static_cast<double>(v.value()), 1e-3) << describe(dimensions);
+      ASSERT_NEAR(all_links(leaving, reduce, dimensions, at), static_cast<double>(v.value()), 1e-3) << describe(dimensions);
+    });
   }
 }
 
