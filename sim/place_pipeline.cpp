@@ -4,7 +4,6 @@
 #include <map>
 #include <sstream>
 
-#include "sim/collectives/collective_model.hpp"
 #include "sim/collectives/stage_pairs.hpp"
 #include "sim/simulate.hpp"
 #include "workloads/schedules/pytorch_csv.hpp"
@@ -53,9 +52,8 @@ StageTimes time_of(const DerivedBlock& block, CollectiveModel& collectives, cons
 
 std::vector<StageTimes> times_of_stages(const Scenario& scenario, const Preparation& preparation, const std::vector<int>& first_block) {
   const auto rates = rates_of(scenario);
-  CollectiveModel collectives(*preparation.cluster, *preparation.mesh, scenario.lower.algorithms);
   std::vector<StageTimes> kinds;
-  for (const auto& block : preparation.blocks) kinds.push_back(time_of(block, collectives, rates));
+  for (const auto& block : preparation.blocks) kinds.push_back(time_of(block, *preparation.collectives, rates));
   std::vector<StageTimes> stages;
   for (std::size_t stage = 0; stage + 1 < first_block.size(); ++stage) {
     StageTimes sum{0, 0, 0};

@@ -13,7 +13,7 @@ constexpr double share_of_hidden = 0.1;
 class PlacementCost {
  public:
   PlacementCost(const Scenario& scenario, const Preparation& preparation, const Mesh& mesh)
-      : scenario_(scenario), preparation_(preparation), mesh_(mesh), rates_(rates_of(scenario)), model_(*preparation.cluster, mesh, scenario.lower.algorithms) {}
+      : scenario_(scenario), preparation_(preparation), mesh_(mesh), rates_(rates_of(scenario)), model_(*preparation.cluster, mesh, scenario.algorithms) {}
 
   Seconds run() {
     std::vector<Seconds> each(preparation_.blocks.size()), once(preparation_.blocks.size());

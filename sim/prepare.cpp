@@ -188,6 +188,10 @@ void place(const Scenario& scenario, Preparation& preparation) {
                                             "least closed-form time of " + std::to_string(tried) + " candidates");
 }
 
+[[noreturn]] void refuse_missing_links(const Scenario& scenario, const std::string& why) {
+  refuse(scenario, "perturbations", why, "links that can be avoided");
+}
+
 void check_perturbations(const Scenario& scenario, const Cluster& cluster) {
   Problems problems;
   for (std::size_t i = 0; i < scenario.perturbations.size(); ++i) {
@@ -238,22 +242,33 @@ StepOptions step_options(const Scenario& scenario, const Preparation& preparatio
 Preparation prepare(const Scenario& scenario) {
   (void)rates_of(scenario);
   Preparation preparation;
-  preparation.cluster = std::make_unique<const Cluster>(build_cluster(scenario.cluster));
-  check_axis_sizes(scenario, *preparation.cluster);
-  check_perturbations(scenario, *preparation.cluster);
-  place(scenario, preparation);
-  check_size(scenario, preparation);
-  preparation.pipeline = place_pipeline(scenario, preparation);
+  auto cluster = build_cluster(scenario.cluster);
+  check_axis_sizes(scenario, cluster);
+  check_perturbations(scenario, cluster);
+  cluster.avoid(missing_in_networks(scenario.perturbations, cluster));
+  preparation.cluster = std::make_unique<const Cluster>(std::move(cluster));
+  try {
+    place(scenario, preparation);
+    preparation.collectives = std::make_unique<CollectiveModel>(*preparation.cluster, *preparation.mesh, scenario.algorithms);
+    check_size(scenario, preparation);
+    preparation.pipeline = place_pipeline(scenario, preparation);
+  } catch (const NoRoute& error) {
+    refuse_missing_links(scenario, error.what());
+  }
   preparation.step = build_step(preparation.blocks, preparation.order, preparation.pipeline, step_options(scenario, preparation));
   return preparation;
 }
 
 Program lower_with_perturbations(const Scenario& scenario, const Preparation& preparation) {
-  auto program = lower(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario), scenario.lower);
-  const auto why = perturb(program, scenario.perturbations, *preparation.cluster, *preparation.mesh);
-  if (!why.empty()) refuse(scenario, "perturbations", why, "links that can be avoided");
-  check(program);
-  return program;
+  try {
+    auto program = lower(preparation.step, *preparation.collectives, rates_of(scenario), scenario.lower);
+    const auto why = perturb(program, scenario.perturbations, *preparation.cluster, *preparation.mesh);
+    if (!why.empty()) refuse_missing_links(scenario, why);
+    check(program);
+    return program;
+  } catch (const NoRoute& error) {
+    refuse_missing_links(scenario, error.what());
+  }
 }
 
 ComputeRates rates_of(const Scenario& scenario) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/collectives/collective_model.hpp"
 #include "sim/elasticity.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/metrics/metrics.hpp"
@@ -17,6 +18,7 @@ namespace lockstep {
 struct Preparation {
   std::unique_ptr<const Cluster> cluster;
   std::unique_ptr<const Mesh> mesh;
+  std::unique_ptr<CollectiveModel> collectives;  ///< of the mesh; grows when asked, so one thread at a time
   Plan plan;
   std::vector<DerivedBlock> blocks;  ///< by kind
   std::vector<int> order;            ///< kinds in forward order

@@ -11,16 +11,17 @@ class UnitsRouting : public Routing {
  public:
   UnitsRouting(UnitLinks units, int ends_per_hall) : units_(std::move(units)), ends_per_hall_(ends_per_hall) {}
 
-  [[nodiscard]] std::vector<LinkId> route(DeviceId from, DeviceId to) const override {
+  [[nodiscard]] std::vector<LinkId> route(DeviceId from, DeviceId to, const MissingLinks& missing) const override {
     std::vector<LinkId> links;
+    links.reserve(12);
     if (from / units_.unit_size == to / units_.unit_size) {
       units_.route_in_node(from, to, links);
-      return links;
+    } else {
+      links.push_back(units_.pcie + 2 * from);
+      if (!between_nics(units_.nic_of(from), units_.nic_of(to), missing, links)) return {};
+      links.push_back(units_.pcie + 2 * to + 1);
     }
-    links.reserve(12);
-    links.push_back(units_.pcie + 2 * from);
-    between_nics(units_.nic_of(from), units_.nic_of(to), links);
-    links.push_back(units_.pcie + 2 * to + 1);
+    if (!all_there(links, 0, missing)) return {};
     return links;
   }
 
@@ -29,21 +30,25 @@ class UnitsRouting : public Routing {
   std::unique_ptr<const SwitchNetwork> between_halls;
 
  private:
-  void between_nics(int from, int to, std::vector<LinkId>& links) const {
+  bool between_nics(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const {
     const int here = from / ends_per_hall_;
     const int there = to / ends_per_hall_;
     const int start = from % ends_per_hall_;
     const int end = to % ends_per_hall_;
     const SwitchNetwork& hall = *halls[static_cast<std::size_t>(here)];
-    if (here == there) return hall.route(start, end, links);
+    if (here == there) return hall.route(start, end, missing, links);
 
     const std::uint64_t choice = hall.choice(nics[static_cast<std::size_t>(from)], nics[static_cast<std::size_t>(to)]);
-    const int exit = hall.top_of(start, choice);
-    const int entry = hall.top_of(end, choice);
     const int tops = static_cast<int>(hall.tops().size());
-    hall.climb(start, exit, links);
-    between_halls->route(here * tops + exit, there * tops + entry, links);
-    halls[static_cast<std::size_t>(there)]->descend(entry, end, links);
+    // Leaves and enters by the top switch of the same number, as far as ends can choose.
+    return take_way(hall.tops().size(), choice, missing, links, [&](std::size_t way) {
+      const int exit = hall.top_of(start, way);
+      const int entry = hall.top_of(end, way);
+      hall.climb(start, exit, links);
+      if (!between_halls->route(here * tops + exit, there * tops + entry, missing, links)) return false;
+      halls[static_cast<std::size_t>(there)]->descend(entry, end, links);
+      return true;
+    });
   }
 
   UnitLinks units_;

@@ -4,8 +4,10 @@
 /// Boost.Graph holds it inside; nothing outside topologies/ sees that.
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/core/units.hpp"
@@ -47,12 +49,21 @@ struct PhysicalAxis {
   Kind kind = Kind::torus;  ///< neighbours linked; or all positions behind switches, inside a unit or between units
 };
 
+/// By LinkId; empty: all links are there.
+using MissingLinks = std::vector<bool>;
+
+/// Missing links leave no way between two devices.
+class NoRoute : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// Ways between devices that are not neighbours on a torus; a builder's own knowledge of its network.
 class Routing {
  public:
   virtual ~Routing() = default;
-  /// Links from one device to another, in order. Never between devices of one torus.
-  [[nodiscard]] virtual std::vector<LinkId> route(DeviceId from, DeviceId to) const = 0;
+  /// Links from one device to another, in order; none if every way has a missing link. Never between devices of one torus.
+  [[nodiscard]] virtual std::vector<LinkId> route(DeviceId from, DeviceId to, const MissingLinks& missing) const = 0;
 };
 
 struct NodeSpec;
@@ -98,10 +109,13 @@ class Cluster {
   /// The link one hop from `device` along `axis` in `direction` (+1 or -1), or -1 at a line's end.
   [[nodiscard]] LinkId neighbour_link(DeviceId device, int axis, int direction) const;
   /// Shortest route between two devices of a torus, dimension by dimension, the shorter way round each ring;
-  /// an exact half-way tie goes in the + direction. Between other devices, the network's.
+  /// an exact half-way tie goes in the + direction. Between other devices, the network's; throws NoRoute if it has none.
   [[nodiscard]] std::vector<LinkId> route(DeviceId from, DeviceId to) const;
   /// Fewest-hops route between any two nodes of the graph (hosts and switches included).
   [[nodiscard]] std::vector<LinkId> route_nodes(NodeId from, NodeId to) const;
+
+  /// From now on routes through networks take, of the ways that the network has for two devices, those without such links.
+  void avoid(MissingLinks missing) { missing_ = std::move(missing); }
 
   [[nodiscard]] std::string to_string() const;  ///< for --dump=cluster
 
@@ -114,6 +128,7 @@ class Cluster {
   std::vector<DeviceId> order_;
   std::unique_ptr<const NodeSpec> node_;
   std::unique_ptr<const FabricSpec> fabric_;
+  MissingLinks missing_;
 };
 
 /// A slice of a pod. `pod` overrides the chip's largest shape for hypothetical machines.

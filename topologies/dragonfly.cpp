@@ -30,16 +30,18 @@ class Dragonfly : public SwitchNetwork {
         first_(first),
         routers_(std::move(routers)) {}
 
-  void route(int from, int to, std::vector<LinkId>& links) const override {
+  bool route(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const override {
+    const std::size_t first = links.size();
     const int start = from / ends_per_router_;
     const int end = to / ends_per_router_;
     links.push_back(first_.ends + 2 * from);
     if (start / size_ == end / size_) {
       local(start, end, links);
-    } else {
-      across(start, end, choice_of_ends(from, to), links);
+    } else if (!across(start, end, choice_of_ends(from, to), missing, links)) {
+      return false;
     }
     links.push_back(first_.ends + 2 * to + 1);
+    return all_there(links, first, missing);
   }
   /// Every router has a way out.
   [[nodiscard]] const std::vector<NodeId>& tops() const override { return routers_; }
@@ -61,26 +63,29 @@ class Dragonfly : public SwitchNetwork {
     links.push_back(between(first, from % size_, to % size_, size_));
   }
 
-  /// One local hop, one global, one local, by a global link that saves most local ones.
-  void across(int from, int to, std::uint64_t choice, std::vector<LinkId>& links) const {
+  /// One local hop, one global, one local, by a global link that saves most local ones and misses no link on the way.
+  bool across(int from, int to, std::uint64_t choice, const MissingLinks& missing, std::vector<LinkId>& links) const {
     const int here = from / size_;
     const int there = to / size_;
+    const int pair = pair_number(std::min(here, there), std::max(here, there), shape_.groups);
     const auto leaves_by = [&](int link) { return router_of(here, there, link, shape_.groups, size_); };
     const auto arrives_at = [&](int link) { return router_of(there, here, link, shape_.groups, size_); };
     const auto hops = [&](int link) { return (leaves_by(link) != from ? 1 : 0) + (arrives_at(link) != to ? 1 : 0); };
-    int fewest = 2;
-    for (int link = 0; link < shape_.links_per_pair; ++link) fewest = std::min(fewest, hops(link));
-    std::uint64_t equals = 0;
-    for (int link = 0; link < shape_.links_per_pair; ++link) equals += hops(link) == fewest ? 1U : 0U;
-    std::uint64_t skip = choice % equals;
-    int taken = 0;
-    for (;; ++taken) {
-      if (hops(taken) == fewest && skip-- == 0) break;
+    for (int fewest = 0; fewest <= 2; ++fewest) {
+      std::vector<int> equals;
+      for (int link = 0; link < shape_.links_per_pair; ++link) {
+        if (hops(link) == fewest) equals.push_back(link);
+      }
+      const auto over = [&](std::size_t which) {
+        const int taken = equals[which];
+        local(from, leaves_by(taken), links);
+        links.push_back(first_.global + 2 * (pair * shape_.links_per_pair + taken) + (here < there ? 0 : 1));
+        local(arrives_at(taken), to, links);
+        return true;
+      };
+      if (!equals.empty() && take_way(equals.size(), choice, missing, links, over)) return true;
     }
-    local(from, leaves_by(taken), links);
-    const int pair = pair_number(std::min(here, there), std::max(here, there), shape_.groups);
-    links.push_back(first_.global + 2 * (pair * shape_.links_per_pair + taken) + (here < there ? 0 : 1));
-    local(arrives_at(taken), to, links);
+    return false;
   }
 
   int ends_per_router_, size_;

@@ -22,11 +22,13 @@ class FatTree : public SwitchNetwork {
         first_(first),
         tops_(std::move(tops)) {}
 
-  void route(int from, int to, std::vector<LinkId>& links) const override {
-    const int path = top_of(from, choice_of_ends(from, to));
+  bool route(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const override {
     const int tiers = tiers_between(shape_.leaf_of(from), shape_.leaf_of(to));
-    up(from, path, tiers, links);
-    down(path, to, tiers, links);
+    return take_way(tops_.size(), choice_of_ends(from, to), missing, links, [&](std::size_t path) {
+      up(from, static_cast<int>(path), tiers, links);
+      down(static_cast<int>(path), to, tiers, links);
+      return true;
+    });
   }
   [[nodiscard]] const std::vector<NodeId>& tops() const override { return tops_; }
   [[nodiscard]] int top_of(int, std::uint64_t choice) const override { return static_cast<int>(choice % tops_.size()); }

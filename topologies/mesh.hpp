@@ -81,6 +81,10 @@ class Mesh {
   /// `dimension` indexes dimensions(axes).
   [[nodiscard]] std::vector<Group> groups(const std::vector<std::string>& axes) const;
 
+  /// What a group along one mesh axis looks like, in words: "ring of 8 on x"; then what lies behind switches, "8 on gpu".
+  /// Empty: a group of one.
+  [[nodiscard]] std::vector<std::string> shapes(const std::string& axis) const;
+
   [[nodiscard]] std::string to_string() const;  ///< for --dump=mesh: axes, factors, shapes, why
 
  private:

@@ -20,30 +20,34 @@ std::string text_of(const Cluster& cluster, const MeshAxis& axis) {
   return text.empty() ? "1" : text;
 }
 
-std::string text_of(const std::vector<GroupDimension>& dimensions) {
-  std::string text;
-  for (const GroupDimension& dimension : dimensions) {
-    if (!text.empty()) text += ", ";
-    text += dimension.label;
-    if (dimension.links_per_hop == 1 && dimension.sharing == 1) continue;
-    const bool ring = dimension.shape == GroupDimension::Shape::ring;
-    text += " (hop " + std::to_string(dimension.links_per_hop) + " links, " + std::to_string(dimension.sharing) +
-            (ring ? " rings" : " lines") + " share each link)";
-  }
-  return text;
+std::string sharing_of(const GroupDimension& dimension) {
+  if (dimension.links_per_hop == 1 && dimension.sharing == 1) return "";
+  const bool ring = dimension.shape == GroupDimension::Shape::ring;
+  return " (hop " + std::to_string(dimension.links_per_hop) + " links, " + std::to_string(dimension.sharing) +
+         (ring ? " rings" : " lines") + " share each link)";
 }
 
-/// What a group along one mesh axis looks like: rings and lines, then what lies behind switches.
-std::string shape_of(const Cluster& cluster, const MeshAxis& axis, const std::vector<GroupDimension>& dimensions) {
-  std::string text = text_of(dimensions);
-  for (const Factor& factor : switched_factors(cluster, axis.factors)) {
-    if (!text.empty()) text += ", ";
-    text += std::to_string(factor.size) + " on " + cluster.axes()[static_cast<std::size_t>(factor.axis)].name;
+/// The shapes, and how rings and lines share links.
+std::string shapes_text(const Mesh& mesh, const std::string& axis) {
+  const std::vector<GroupDimension> dimensions = mesh.dimensions({axis});
+  std::string text;
+  std::size_t i = 0;
+  for (const std::string& shape : mesh.shapes(axis)) {
+    text += (text.empty() ? "" : ", ") + shape;
+    if (i < dimensions.size()) text += sharing_of(dimensions[i++]);
   }
   return text.empty() ? "nothing to exchange" : text;
 }
 
 }  // namespace
+
+std::vector<std::string> Mesh::shapes(const std::string& axis) const {
+  std::vector<std::string> shapes;
+  for (const GroupDimension& dimension : dimensions({axis})) shapes.push_back(dimension.label);
+  for (const Factor& factor : switched_factors(*cluster_, this->axis(axis).factors))
+    shapes.push_back(std::to_string(factor.size) + " on " + cluster_->axes()[static_cast<std::size_t>(factor.axis)].name);
+  return shapes;
+}
 
 std::string Mesh::to_string() const {
   std::vector<std::string> factors;
@@ -61,7 +65,7 @@ std::string Mesh::to_string() const {
     text += "  " + padded(axes_[i].name, name_width, false) + "  " +
             padded(std::to_string(axes_[i].size()), size_width, true) + " = " +
             padded(factors[i], factor_width, false) + "   " +
-            shape_of(*cluster_, axes_[i], dimensions({axes_[i].name})) + '\n';
+            shapes_text(*this, axes_[i].name) + '\n';
   }
   return text;
 }

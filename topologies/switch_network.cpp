@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "sim/core/errors.hpp"
@@ -22,9 +23,11 @@ class Crossbar : public SwitchNetwork {
   Crossbar(const FabricSpec& spec, const NetworkEnds& ends, NodeId node, LinkId end_links)
       : SwitchNetwork(spec, ends), tops_{node}, end_links_(end_links) {}
 
-  void route(int from, int to, std::vector<LinkId>& links) const override {
+  bool route(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const override {
+    const std::size_t first = links.size();
     climb(from, 0, links);
     descend(0, to, links);
+    return all_there(links, first, missing);
   }
   [[nodiscard]] const std::vector<NodeId>& tops() const override { return tops_; }
   [[nodiscard]] int top_of(int, std::uint64_t) const override { return 0; }
@@ -42,6 +45,12 @@ std::uint64_t SwitchNetwork::choice(NodeId from, NodeId to) const {
   const auto a = static_cast<std::uint64_t>(from);
   const auto b = static_cast<std::uint64_t>(to);
   return routing_ == FabricRouting::ecmp ? mixed(mixed(mixed(seed_) + a) + b) : a + b;
+}
+
+bool all_there(const std::vector<LinkId>& links, std::size_t first, const MissingLinks& missing) {
+  if (missing.empty()) return true;
+  return std::none_of(links.begin() + static_cast<std::ptrdiff_t>(first), links.end(),
+                      [&](LinkId link) { return missing[static_cast<std::size_t>(link)]; });
 }
 
 BytesPerSecond switch_link(const FabricSpec& spec, BytesPerSecond end_rate) {

@@ -26,8 +26,8 @@ class SwitchNetwork {
       : routing_(spec.routing), seed_(spec.seed), ends_(ends.nodes) {}
   virtual ~SwitchNetwork() = default;
 
-  /// Appends the links from one end to another.
-  virtual void route(int from, int to, std::vector<LinkId>& links) const = 0;
+  /// Appends the links from one end to another; false if every way that the network has for them misses a link.
+  virtual bool route(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const = 0;
 
   /// The switches that have a way out of this network, to one above.
   [[nodiscard]] virtual const std::vector<NodeId>& tops() const = 0;
@@ -49,6 +49,30 @@ class SwitchNetwork {
   std::uint64_t seed_;
   std::vector<NodeId> ends_;
 };
+
+/// Whether the links from position `first` on are all there.
+[[nodiscard]] bool all_there(const std::vector<LinkId>& links, std::size_t first, const MissingLinks& missing);
+
+/// Appends the one of `ways` equal ways that `choice` picks; if a link of it is missing, the one that it picks among those
+/// that miss none. So flows whose way is whole keep it, as with resilient hashing. `append(way)` adds the links of a way
+/// and may refuse. False: none is left.
+template <class Append>
+bool take_way(std::size_t ways, std::uint64_t choice, const MissingLinks& missing, std::vector<LinkId>& links,
+              Append append) {
+  const std::size_t first = links.size();
+  const auto whole = [&](std::size_t way) {
+    links.resize(first);
+    return append(way) && all_there(links, first, missing);
+  };
+  if (whole(choice % ways)) return true;
+  std::vector<std::size_t> left;
+  for (std::size_t way = 0; way < ways; ++way) {
+    if (whole(way)) left.push_back(way);
+  }
+  if (!left.empty()) return whole(left[choice % left.size()]);
+  links.resize(first);
+  return false;
+}
 
 /// One way, between two switches, as achieved.
 [[nodiscard]] BytesPerSecond switch_link(const FabricSpec& spec, BytesPerSecond end_rate);

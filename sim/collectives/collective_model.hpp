@@ -1,6 +1,6 @@
 #pragma once
 /// What collectives cost on a mesh and how they run: inside a torus its own algorithm, elsewhere the cheapest that the
-/// network's groups can be served by.
+/// network's groups can be served by. Groups and their flows are made when first asked for, and kept.
 #include <map>
 #include <memory>
 #include <string>
@@ -14,6 +14,9 @@ class CollectiveModel {
  public:
   /// `forced`: kind -> algorithm that must be used on networks where it can serve. Both references must outlive the model.
   CollectiveModel(const Cluster& cluster, const Mesh& mesh, std::map<CollectiveKind, std::string> forced = {});
+
+  [[nodiscard]] const Cluster& cluster() const { return cluster_; }
+  [[nodiscard]] const Mesh& mesh() const { return mesh_; }
 
   /// Without contention from other collectives. Axes in any order.
   [[nodiscard]] Seconds cost(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size, TokenCopies copies = {});

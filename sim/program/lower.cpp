@@ -4,7 +4,6 @@
 #include <map>
 #include <utility>
 
-#include "sim/collectives/collective_model.hpp"
 #include "sim/collectives/stage_pairs.hpp"
 
 namespace lockstep {
@@ -27,11 +26,11 @@ void wait_for(ProgramOp& op, OpId earlier) {
   if (std::find(op.predecessors.begin(), op.predecessors.end(), earlier) == op.predecessors.end()) op.predecessors.push_back(earlier);
 }
 
-/// The program while it is written; `cluster` null: one rank per stage, and groups without flows.
+/// The program while it is written; not `whole`: one rank per stage, and groups without flows.
 class Lowering {
  public:
-  Lowering(const StepGraph& step, const Cluster& cluster, const Mesh& mesh, const ComputeRates& rates, const LowerOptions& options, bool whole)
-      : step_(step), cluster_(cluster), mesh_(mesh), rates_(rates), options_(options), whole_(whole), collectives_(cluster, mesh, options.algorithms) {}
+  Lowering(const StepGraph& step, CollectiveModel& collectives, const ComputeRates& rates, const LowerOptions& options, bool whole)
+      : step_(step), cluster_(collectives.cluster()), mesh_(collectives.mesh()), rates_(rates), options_(options), whole_(whole), collectives_(collectives) {}
 
   Program run() {
     stream("compute");
@@ -243,22 +242,23 @@ class Lowering {
   std::map<std::int32_t, ComputeOrder> order_;  ///< of compute, by stage
   std::map<std::int32_t, OpId> last_send_;      ///< by stage; see sends_in_order
   std::map<std::string, std::int32_t> streams_;
-  CollectiveModel collectives_;
+  CollectiveModel& collectives_;
   std::map<std::pair<Layout, std::int32_t>, std::int32_t> known_;
   std::map<std::pair<std::int32_t, std::int32_t>, Pair> pairs_;
 };
 
 }  // namespace
 
-Program lower(const StepGraph& step, const Cluster& cluster, const Mesh& mesh, const ComputeRates& rates, const LowerOptions& options) {
-  auto program = Lowering(step, cluster, mesh, rates, options, true).run();
+Program lower(const StepGraph& step, CollectiveModel& collectives, const ComputeRates& rates, const LowerOptions& options) {
+  auto program = Lowering(step, collectives, rates, options, true).run();
+  const auto& cluster = collectives.cluster();
   program.links.reserve(static_cast<std::size_t>(cluster.links()));
   for (LinkId link = 0; link < cluster.links(); ++link) program.links.push_back(cluster.link(link).bandwidth);
   return program;
 }
 
-Program lower_one_rank_per_stage(const StepGraph& step, const Cluster& cluster, const Mesh& mesh, const ComputeRates& rates, const LowerOptions& options) {
-  return Lowering(step, cluster, mesh, rates, options, false).run();
+Program lower_one_rank_per_stage(const StepGraph& step, CollectiveModel& collectives, const ComputeRates& rates, const LowerOptions& options) {
+  return Lowering(step, collectives, rates, options, false).run();
 }
 
 }  // namespace lockstep

@@ -21,21 +21,31 @@ bool on_cluster(const Cluster& cluster, const Coordinates& place) {
   return true;
 }
 
-std::string text(const Coordinates& place) {
-  std::string result;
-  for (const int at : place) result += (result.empty() ? "(" : ",") + std::to_string(at);
-  return result + ")";
-}
-
-LinkId link_between(const Cluster& cluster, const Coordinates& from, const Coordinates& to) {
-  const auto device = cluster.device_at(from);
-  for (int axis = 0; axis < static_cast<int>(cluster.axes().size()); ++axis) {
-    for (const int direction : {+1, -1}) {
-      const auto link = cluster.neighbour_link(device, axis, direction);
-      if (link >= 0 && cluster.link(link).to == cluster.device_at(to)) return link;
-    }
+/// -1: none of that name.
+NodeId node_named(const Cluster& cluster, const std::string& name) {
+  for (NodeId node = 0; node < cluster.nodes(); ++node) {
+    if (cluster.node(node).name == name) return node;
   }
   return -1;
+}
+
+/// The first of several; -1: none.
+LinkId link_between(const Cluster& cluster, const std::string& from, const std::string& to) {
+  const auto start = node_named(cluster, from);
+  const auto end = node_named(cluster, to);
+  for (LinkId link = 0; link < cluster.links(); ++link) {
+    if (cluster.link(link).from == start && cluster.link(link).to == end) return link;
+  }
+  return -1;
+}
+
+std::vector<LinkId> links_of(const Cluster& cluster, const std::string& name) {
+  const auto node = node_named(cluster, name);
+  std::vector<LinkId> links;
+  for (LinkId link = 0; link < cluster.links(); ++link) {
+    if (cluster.link(link).from == node || cluster.link(link).to == node) links.push_back(link);
+  }
+  return links;
 }
 
 std::vector<LinkId> chip_links(const Cluster& cluster) {
@@ -82,6 +92,9 @@ class Perturbing {
     for (const auto device : host_of(cluster_, slow.chip)) slow_down(device, slow.slowdown);
   }
   void operator()(const DegradedLink& link) { degrade(link_between(cluster_, link.from, link.to), link.bandwidth); }
+  void operator()(const DegradedNode& node) {
+    for (const auto link : links_of(cluster_, node.name)) degrade(link, node.bandwidth);
+  }
   void operator()(const RandomSlowChips& chips) {
     std::vector<DeviceId> all;
     for (DeviceId device = 0; device < cluster_.devices(); ++device) all.push_back(device);
@@ -98,7 +111,7 @@ class Perturbing {
     }
   }
 
-  /// Sends every flow that would cross a missing link the shortest way round it.
+  /// Sends every flow that would cross a missing link of a torus the shortest way round it.
   std::string reroute() {
     if (std::none_of(down_.begin(), down_.end(), [](bool is_down) { return is_down; })) return "";
     std::map<LinkId, std::vector<LinkId>> detours;
@@ -113,6 +126,7 @@ class Perturbing {
               continue;
             }
             const auto [detour, is_new] = detours.try_emplace(link);
+            if (cluster_.link(link).kind != LinkKind::ici) throw InternalError("perturb: a route does not avoid " + cluster_.link_name(link));
             if (is_new) detour->second = way_round(cluster_.link(link).from, cluster_.link(link).to);
             if (detour->second.empty()) return "no way is left round the missing link " + cluster_.link_name(link);
             links.insert(links.end(), detour->second.begin(), detour->second.end());
@@ -172,15 +186,43 @@ class Perturbing {
 
 }  // namespace
 
+std::string chip_name(const Coordinates& place) {
+  std::string text;
+  for (const int at : place) text += (text.empty() ? "chip(" : ",") + std::to_string(at);
+  return text + ")";
+}
+
+MissingLinks missing_in_networks(const std::vector<Perturbation>& perturbations, const Cluster& cluster) {
+  MissingLinks missing(static_cast<std::size_t>(cluster.links()), false);
+  for (const auto& perturbation : perturbations) {
+    if (const auto* link = std::get_if<DegradedLink>(&perturbation); link != nullptr && link->bandwidth == 0) {
+      missing[static_cast<std::size_t>(link_between(cluster, link->from, link->to))] = true;
+    }
+    if (const auto* node = std::get_if<DegradedNode>(&perturbation); node != nullptr && node->bandwidth == 0) {
+      for (const auto link : links_of(cluster, node->name)) missing[static_cast<std::size_t>(link)] = true;
+    }
+  }
+  bool any = false;
+  for (LinkId link = 0; link < cluster.links(); ++link) {
+    const auto in_network = missing[static_cast<std::size_t>(link)] && cluster.link(link).kind != LinkKind::ici;
+    missing[static_cast<std::size_t>(link)] = in_network;
+    any = any || in_network;
+  }
+  return any ? missing : MissingLinks{};
+}
+
 std::string why_not(const Perturbation& perturbation, const Cluster& cluster) {
   if (const auto* slow = std::get_if<SlowChip>(&perturbation)) {
-    return on_cluster(cluster, slow->chip) ? "" : "the cluster has no chip " + text(slow->chip);
+    return on_cluster(cluster, slow->chip) ? "" : "the cluster has no " + chip_name(slow->chip);
   }
   if (const auto* link = std::get_if<DegradedLink>(&perturbation)) {
     for (const auto* end : {&link->from, &link->to}) {
-      if (!on_cluster(cluster, *end)) return "the cluster has no chip " + text(*end);
+      if (node_named(cluster, *end) < 0) return "the cluster has no " + *end;
     }
-    return link_between(cluster, link->from, link->to) >= 0 ? "" : "no link leads from chip " + text(link->from) + " to chip " + text(link->to);
+    return link_between(cluster, link->from, link->to) >= 0 ? "" : "no link leads from " + link->from + " to " + link->to;
+  }
+  if (const auto* node = std::get_if<DegradedNode>(&perturbation)) {
+    return node_named(cluster, node->name) >= 0 ? "" : "the cluster has no " + node->name;
   }
   if (const auto* chips = std::get_if<RandomSlowChips>(&perturbation)) {
     return chips->count <= cluster.devices() ? "" : "the cluster has only " + std::to_string(cluster.devices()) + " chips";

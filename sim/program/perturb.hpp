@@ -20,10 +20,16 @@ struct SlowChip {
   bool whole_host = false;
   double slowdown = 1;
 };
-/// The link from a chip to its neighbour, one way: `bandwidth` is the part that is left; 0 is down, and
-/// traffic takes the shortest way round it.
+/// The link from one node of the cluster to another, one way, by their names: "chip(0,3)", "leaf(2)". `bandwidth` is the
+/// part that is left; 0 is down. Round a link between chips of a torus traffic takes the shortest way, elsewhere one of
+/// the ways that the network has beside it (Cluster::avoid).
 struct DegradedLink {
-  Coordinates from, to;
+  std::string from, to;
+  double bandwidth = 1;
+};
+/// All links into and out of a node of the cluster: a switch, a NIC, a host, a chip.
+struct DegradedNode {
+  std::string name;
   double bandwidth = 1;
 };
 /// `count` chips drawn without repetition.
@@ -44,14 +50,21 @@ struct Jitter {
   double spread = 0;
   std::uint64_t seed = 0;
 };
-using Perturbation = std::variant<SlowChip, DegradedLink, RandomSlowChips, RandomDegradedLinks, Jitter>;
+using Perturbation = std::variant<SlowChip, DegradedLink, DegradedNode, RandomSlowChips, RandomDegradedLinks, Jitter>;
+
+/// The name of the chip at these coordinates: "chip(0,3)".
+[[nodiscard]] std::string chip_name(const Coordinates& place);
 
 /// Why a perturbation cannot be on this cluster (no such chip, not neighbours, more than there are, no way
 /// round a missing link); empty when it can.
 [[nodiscard]] std::string why_not(const Perturbation& perturbation, const Cluster& cluster);
 
+/// The links of networks that are down, for Cluster::avoid; empty if there are none. Of what why_not accepts.
+[[nodiscard]] MissingLinks missing_in_networks(const std::vector<Perturbation>& perturbations, const Cluster& cluster);
+
 /// Several slowdowns of one chip multiply, as do several degradations of one link. Throws InternalError for
-/// what why_not refuses; returns "" or why links that are down cannot all be avoided.
+/// what why_not refuses, and for flows that cross missing links of networks; returns "" or why links of tori that are down
+/// cannot all be avoided.
 [[nodiscard]] std::string perturb(Program& program, const std::vector<Perturbation>& perturbations, const Cluster& cluster, const Mesh& mesh);
 
 }  // namespace lockstep

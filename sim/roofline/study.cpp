@@ -118,7 +118,7 @@ Split try_split(const Scenario& scenario, const RooflineStudy& study, const Mixe
 }  // namespace
 
 Estimate estimate_one_rank(const Scenario& scenario, const Preparation& preparation, spdlog::logger& log) {
-  const auto program = lower_one_rank_per_stage(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario), scenario.lower);
+  const auto program = lower_one_rank_per_stage(preparation.step, *preparation.collectives, rates_of(scenario), scenario.lower);
   const auto result = run(program, {EngineKind::reference, {}}, log);
   const auto critical = critical_rank(result.timeline);
   Estimate estimate{result.timeline.makespan(), breakdown_of(program, result.timeline, critical).exposed_comm, {}};

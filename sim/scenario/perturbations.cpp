@@ -13,6 +13,9 @@ Coordinates coordinates(const YamlView& view) {
   return result;
 }
 
+/// A chip by its coordinates, any node of the cluster by its name.
+std::string node_name(const YamlView& view) { return view.is_list() ? chip_name(coordinates(view)) : view.text(); }
+
 double slowdown(const YamlView& view) {
   const auto value = view.require("slowdown", "how many times as long computing takes, such as 1.5");
   return value.exists() ? value.number(1e-3, most_slowdown) : 1;
@@ -33,10 +36,11 @@ Perturbation read_one(const YamlView& view) {
   if (const auto host = view["host"]; host.exists()) return SlowChip{coordinates(host), true, slowdown(view)};
   if (const auto link = view["link"]; link.exists()) {
     const auto ends = link.items();
-    if (ends.size() == 2) return DegradedLink{coordinates(ends[0]), coordinates(ends[1]), bandwidth(view)};
-    link.problem("has " + std::to_string(ends.size()) + " ends", "two neighbouring chips, such as [[0, 0, 0], [1, 0, 0]]");
+    if (ends.size() == 2) return DegradedLink{node_name(ends[0]), node_name(ends[1]), bandwidth(view)};
+    link.problem("has " + std::to_string(ends.size()) + " ends", "two neighbours, such as [[0, 0, 0], [1, 0, 0]] or [\"leaf(0)\", \"spine(0)\"]");
     return DegradedLink{{}, {}, bandwidth(view)};
   }
+  if (const auto node = view["links_of"]; node.exists()) return DegradedNode{node_name(node), bandwidth(view)};
   if (const auto chips = view["random_chips"]; chips.exists()) return RandomSlowChips{chips.integer(1, 1'000'000), seed(view), slowdown(view)};
   if (const auto links = view["random_links"]; links.exists()) return RandomDegradedLinks{links.integer(1, 1'000'000), seed(view), bandwidth(view)};
   if (const auto jitter = view["jitter"]; jitter.exists()) {
@@ -44,7 +48,7 @@ Perturbation read_one(const YamlView& view) {
     const bool uniform = !distribution.exists() || distribution.choice({"uniform", "exponential"}) == 0;
     return Jitter{uniform ? Jitter::Distribution::uniform : Jitter::Distribution::exponential, jitter.number(0, most_slowdown), seed(view)};
   }
-  view.problem("is no perturbation", "one of the keys chip, host, link, random_chips, random_links, jitter");
+  view.problem("is no perturbation", "one of the keys chip, host, link, links_of, random_chips, random_links, jitter");
   return Jitter{};
 }
 

@@ -71,6 +71,7 @@ struct Scenario {
   DerivePolicy derive;
   StepOptions step;
   LowerOptions lower;
+  std::map<CollectiveKind, std::string> algorithms;  ///< on networks: used wherever it can serve; else the cheapest
 
   /// Chips of the slice.
   [[nodiscard]] std::int64_t chips() const;

@@ -17,17 +17,18 @@ using test::GridRow;
 /// link away, which only machines with another way round it survive.
 std::vector<std::vector<Perturbation>> perturbations(const Cluster& cluster) {
   const Coordinates origin(cluster.axes().size(), 0);
-  auto next = origin;
-  next.front() = 1;
+  auto neighbour = origin;
+  neighbour.front() = 1;
+  const auto first = chip_name(origin), next = chip_name(neighbour);
   Coordinates far;
   for (const auto& axis : cluster.axes()) far.push_back(axis.size - 1);
   return {{},
           {SlowChip{far, false, 1.5}},
-          {DegradedLink{origin, next, 0.5}},
-          {SlowChip{origin, true, 1.25}, DegradedLink{next, origin, 0.3}},
+          {DegradedLink{first, next, 0.5}},
+          {SlowChip{origin, true, 1.25}, DegradedLink{next, first, 0.3}},
           {RandomSlowChips{cluster.devices() / 2, 7, 1.1}, RandomDegradedLinks{2, 11, 0.6}},
           {Jitter{Jitter::Distribution::exponential, 0.05, 3}},
-          {DegradedLink{origin, next, 0}}};
+          {DegradedLink{first, next, 0}}};
 }
 
 double furthest_apart(const Timeline& whole, const Timeline& folded, const RankClasses& ranks) {
@@ -105,6 +106,21 @@ TEST(ClassesOfAPod, SymmetricPodIsOneRankClass) {
   EXPECT_LE(quotient.link_classes, 5);
 }
 
+// Detours of an ECMP tree in a whole step: 4 nodes of 8 on two leaves, a spine gone, a leaf slow, a cable gone.
+TEST(FoldingWithDetours, IsExact) {
+  const std::string cluster = "{node: dgx-h100, nodes: 4, fabric: {kind: fat_tree, routing: ecmp, radix: 32, link: 400 Gbps}}";
+  const std::vector<Perturbation> faults{DegradedNode{"spine(0,2)", 0}, DegradedNode{"leaf(0)", 0.1}, DegradedLink{"leaf(1)", "spine(0,4)", 0}};
+  int slower = 0;
+  for (const char* mesh : {"{tensor: [gpu], fsdp: [node]}", "{fsdp: rest}"}) {
+    const auto whole = program_of(cluster, mesh, faults);
+    const auto quotient = fold(whole);
+    const auto of_ranks = test::timeline_of(whole, EngineKind::simgrid);
+    EXPECT_LE(furthest_apart(of_ranks, test::timeline_of(quotient.program, EngineKind::simgrid), quotient.ranks), 1e-12) << mesh;
+    slower += of_ranks.makespan() > test::timeline_of(program_of(cluster, mesh), EngineKind::simgrid).makespan() ? 1 : 0;
+  }
+  EXPECT_GT(slower, 0) << "faults that nothing feels";
+}
+
 // With one slow chip its block, its FSDP group, the blocks and groups that share links with those, and so on are
 // told apart, never more than the reflections of a torus around one chip leave: 9 x 11 x 15 = 1485.
 TEST(ClassesOfAPod, OneSlowChipLeavesFewClasses) {
@@ -118,7 +134,7 @@ TEST(ClassesOfAPod, OneSlowChipLeavesFewClasses) {
 
 // The partition itself is equitable: counted for every object, not by hashes.
 TEST(Refinement, GivesAnEquitablePartition) {
-  const auto program = program_of("tpu-v5p:4x4x4", "{tensor: [x/2, y/2], fsdp: rest}", {SlowChip{{1, 2, 3}, false, 2}, DegradedLink{{0, 0, 0}, {0, 1, 0}, 0.5}});
+  const auto program = program_of("tpu-v5p:4x4x4", "{tensor: [x/2, y/2], fsdp: rest}", {SlowChip{{1, 2, 3}, false, 2}, DegradedLink{"chip(0,0,0)", "chip(0,1,0)", 0.5}});
   const auto partition = refine(program);
   using Counts = std::vector<std::int32_t>;
   std::vector<Counts> on_link(program.links.size());

@@ -76,8 +76,8 @@ TEST(OneRankPerStage, EndsWithAllOfThem) {
     SCOPED_TRACE(one.to_string());
     const auto scenario = one.load();
     const auto preparation = prepare(scenario);
-    const auto whole = lower(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario), scenario.lower);
-    const auto few = lower_one_rank_per_stage(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario), scenario.lower);
+    const auto whole = lower(preparation.step, *preparation.collectives, rates_of(scenario), scenario.lower);
+    const auto few = lower_one_rank_per_stage(preparation.step, *preparation.collectives, rates_of(scenario), scenario.lower);
     const double makespan = test::timeline_of(whole, EngineKind::reference).makespan().value();
     EXPECT_NEAR(test::timeline_of(few, EngineKind::reference).makespan().value() / makespan, 1, 1e-9);
   }

@@ -13,7 +13,7 @@ namespace lockstep::test {
 namespace {
 
 Program lowered(const Scenario& scenario, const Preparation& preparation) {
-  auto program = lower(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario), scenario.lower);
+  auto program = lower(preparation.step, *preparation.collectives, rates_of(scenario), scenario.lower);
   check(program);
   return program;
 }

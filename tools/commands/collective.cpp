@@ -10,7 +10,6 @@
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/link_load_text.hpp"
-#include "tools/output/mesh_shapes.hpp"
 #include "tools/output/table.hpp"
 
 namespace lockstep {
@@ -87,7 +86,7 @@ std::string text_of(const Measurement& measurement, const CollectiveArguments& a
     text += ": " + last.algorithm + "\nbottleneck link: " + bottleneck(measurement.cluster, last) + "\n";
   } else {
     std::string shapes;
-    for (const auto& shape : shapes_of(measurement.cluster, measurement.mesh, "group")) shapes += (shapes.empty() ? "" : ", ") + shape;
+    for (const auto& shape : measurement.mesh.shapes("group")) shapes += (shapes.empty() ? "" : ", ") + shape;
     const int groups = measurement.mesh.ranks() / measurement.group();
     text += ": " + shapes + (groups > 1 ? "; all " + std::to_string(groups) + " groups at once" : "") + "\n";
   }

@@ -4,7 +4,6 @@
 
 #include "tools/output/expected_bubble.hpp"
 #include "tools/output/link_load_text.hpp"
-#include "tools/output/mesh_shapes.hpp"
 
 namespace lockstep {
 namespace {
@@ -49,7 +48,7 @@ Json communication(const std::vector<CommunicationUse>& uses) {
 Json mesh(const Preparation& preparation) {
   Json list = Json::array();
   for (const auto& axis : preparation.mesh->axes()) {
-    list.push_back({{"axis", axis.name}, {"size", axis.size()}, {"shape", shapes_of(*preparation.cluster, *preparation.mesh, axis.name)}});
+    list.push_back({{"axis", axis.name}, {"size", axis.size()}, {"shape", preparation.mesh->shapes(axis.name)}});
   }
   return list;
 }

@@ -1,7 +1,6 @@
 #include "tools/output/scenario_inputs.hpp"
 
 #include "sim/core/quantity_text.hpp"
-#include "tools/output/mesh_shapes.hpp"
 #include "tools/output/table.hpp"
 
 namespace lockstep {
@@ -37,7 +36,7 @@ std::string text_of(const RankOrder& order) {
 void add_parallel(const Scenario& scenario, const Preparation& preparation, ScenarioInputs& inputs) {
   for (const auto& axis : preparation.mesh->axes()) {
     std::string shapes;
-    for (const auto& shape : shapes_of(*preparation.cluster, *preparation.mesh, axis.name)) shapes += (shapes.empty() ? "" : ", ") + shape;
+    for (const auto& shape : preparation.mesh->shapes(axis.name)) shapes += (shapes.empty() ? "" : ", ") + shape;
     inputs.emplace_back("axis " + axis.name, std::to_string(axis.size()) + (shapes.empty() ? "" : ": " + shapes));
   }
   const auto& order = preparation.pipeline.order;
@@ -57,7 +56,7 @@ void add_details(const Scenario& scenario, ScenarioInputs& inputs) {
   inputs.emplace_back("gathered activations kept", yes(scenario.derive.share_activation_gathers));
   inputs.emplace_back("collective matmul", yes(scenario.derive.collective_matmul));
   inputs.emplace_back("sends in order", yes(scenario.lower.sends_in_order));
-  for (const auto& [kind, algorithm] : scenario.lower.algorithms) inputs.emplace_back("algorithm of " + std::string(name(kind)), algorithm);
+  for (const auto& [kind, algorithm] : scenario.algorithms) inputs.emplace_back("algorithm of " + std::string(name(kind)), algorithm);
   const auto& plan = scenario.plan;
   inputs.emplace_back("shardings of one's own", std::to_string(plan.activations.size() + plan.weights.size() + plan.gradients.size() + plan.optimizer.size()));
   inputs.emplace_back("perturbations", std::to_string(scenario.perturbations.size()));

@@ -6,7 +6,6 @@
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/critical_path_text.hpp"
 #include "tools/output/expected_bubble.hpp"
-#include "tools/output/mesh_shapes.hpp"
 #include "tools/output/table.hpp"
 
 namespace lockstep {
@@ -18,11 +17,11 @@ std::string shape_text(const Cluster& cluster) {
   return text;
 }
 
-std::string mesh_text(const Cluster& cluster, const Mesh& mesh) {
+std::string mesh_text(const Mesh& mesh) {
   std::string text;
   for (const auto& axis : mesh.axes()) {
     std::string shapes;
-    for (const auto& shape : shapes_of(cluster, mesh, axis.name)) shapes += (shapes.empty() ? "" : ", ") + shape;
+    for (const auto& shape : mesh.shapes(axis.name)) shapes += (shapes.empty() ? "" : ", ") + shape;
     text += "  " + axis.name + " " + std::to_string(axis.size()) + ": " + (shapes.empty() ? "one rank" : shapes) + "\n";
   }
   return text;
@@ -131,7 +130,7 @@ std::string summary(const Scenario& scenario, const Simulation& simulation) {
   const bool known = !scenario.replay;  // parameters and FLOPs
   std::string text = scenario.name + ": " + scenario.model.name + ", " + (known ? fixed(static_cast<double>(metrics.parameters) / 1e9, 2) + "e9 parameters, " : "") + "on " + with_separators(chips) + " " + cluster.chip().name + " (" + shape_text(cluster) + "), " +
                      with_separators(static_cast<double>(metrics.tokens)) + " tokens a step, " + std::string(name(scenario.time_model)) + " rates\n";
-  text += mesh_text(cluster, *simulation.preparation.mesh) + "\n";
+  text += mesh_text(*simulation.preparation.mesh) + "\n";
   text += "step time " + format(metrics.step_time) + "   MFU " + (known ? percent(metrics.mfu()) : "-") + "   " +
           with_separators(metrics.tokens_per_second()) + " tokens/s   " +
           (known ? fixed(metrics.model_flops.value() / metrics.step_time.value() / chips / 1e12, 1) : "-") + " TFLOP/s a chip\n";

@@ -29,7 +29,7 @@ class TimelineData {
  public:
   TimelineData(const Simulation& simulation, ReportData& data)
       : simulation_(simulation), data_(data), writer_(data), blockers_(simulation.program, simulation.run.timeline),
-        collectives_(*simulation.preparation.cluster, *simulation.preparation.mesh) {}
+        collectives_(*simulation.preparation.collectives) {}
 
   Json run(const std::string& name, std::size_t most_ranks) {
     auto ranks = distinct_ranks(simulation_);
@@ -109,7 +109,7 @@ class TimelineData {
   ReportData& data_;
   TimelineWriter writer_;
   Blockers blockers_;
-  CollectiveModel collectives_;
+  CollectiveModel& collectives_;
   std::map<std::tuple<std::int32_t, CollectiveKind, Bytes>, std::string> algorithms_;
 };
 

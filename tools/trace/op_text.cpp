@@ -28,7 +28,7 @@ std::string_view colour(const ProgramOp& op, StepPass pass) {
 }  // namespace
 
 OpText::OpText(const Simulation& simulation)
-    : program_(simulation.program), step_(simulation.preparation.step), collectives_(*simulation.preparation.cluster, *simulation.preparation.mesh) {}
+    : program_(simulation.program), step_(simulation.preparation.step), collectives_(*simulation.preparation.collectives) {}
 
 std::string OpText::name(std::int32_t op) const {
   const auto& vertex = step_.op(program_.ops[static_cast<std::size_t>(op)].vertex);

@@ -7,7 +7,6 @@
 #include <variant>
 #include <vector>
 
-#include "sim/collectives/collective_model.hpp"
 #include "sim/simulate.hpp"
 
 namespace lockstep {
@@ -37,7 +36,7 @@ class OpText {
 
   const Program& program_;
   const StepGraph& step_;
-  CollectiveModel collectives_;
+  CollectiveModel& collectives_;
   std::map<std::tuple<std::int32_t, CollectiveKind, Bytes>, std::string> algorithms_;  ///< by communicator, kind and size
 };
 

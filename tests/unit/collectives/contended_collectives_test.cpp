@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "tests/unit/collectives/network_case.hpp"
 #include "tests/unit/engine/child_run.hpp"
@@ -12,8 +14,8 @@ namespace {
 using Kind = CollectiveKind;
 
 /// Groups of chips 0, 2 and of chips 1, 3: each has one chip under either leaf.
-NetworkCase across_leaves(const FabricSpec& fabric) {
-  return {nodes(4, node(1), fabric), {{"group", {{0, 2, 2}}}, {"sibling", {{0, 2, 1}, {1, 1, 1}}}}, {"group"}};
+NetworkCase across_leaves(const FabricSpec& fabric, std::vector<Perturbation> faults = {}) {
+  return {nodes(4, node(1), fabric), {{"group", {{0, 2, 2}}}, {"sibling", {{0, 2, 1}, {1, 1, 1}}}}, {"group"}, std::move(faults)};
 }
 
 /// The communicator of one group alone.
@@ -99,6 +101,56 @@ TEST(Ecmp, CollisionsHalveTheBandwidth) {
     EXPECT_NEAR(groups.simulated(choice), expected, 1e-9 * expected);
   }
   EXPECT_TRUE(collided && apart);
+}
+
+// Without one of two spines all pairs meet on the other, whatever the seed: T = V / 25 GB/s + 5 us. With it at half its
+// bandwidth, T = V / 12.5 GB/s; the cost, which looks at whole links, does not know.
+TEST(Faults, AMissingSpineLeavesTheOther) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const auto fabric = fat_tree(2, 1, FabricRouting::ecmp, seed);
+    for (const double left : {1.0, 0.5}) {
+      const auto groups = across_leaves(fabric, {DegradedNode{"spine(0,1)", 0}, DegradedNode{"spine(0,0)", left}});
+      const auto choice = groups.network().choose(Kind::point_to_point, Bytes(1'000'000'000), "shift");
+      EXPECT_NEAR(choice.cost.value(), 1e9 / 25e9 + 5 * us, 1e-11);
+      EXPECT_NEAR(groups.simulated(choice), 1e9 / 25e9 / left + 5 * us, 1e-11);
+    }
+  }
+}
+
+// Three pairs 0>3, 1>4, 2>5 over three spines, of which one goes down: two spines carry three flows of V each way, so one
+// of them two at least. Of the two (or three) on one spine each gets 50 / 2 (or 50 / 3) GB/s.
+TEST(Faults, ThreeFlowsOverTwoSpines) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    for (const char* gone : {"spine(0,0)", "spine(0,1)", "spine(0,2)"}) {
+      const NetworkCase groups(nodes(6, node(1), fat_tree(3, 1, FabricRouting::ecmp, seed)), {{"group", {{0, 2, 3}}}, {"sibling", {{0, 3, 1}, {1, 1, 1}}}},
+                               {"group"}, {DegradedNode{gone, 0}});
+      int most = 0;
+      std::map<LinkId, int> flows;
+      for (DeviceId device = 0; device < 6; ++device) most = std::max(most, ++flows[groups.cluster().route(device, (device + 3) % 6)[2]]);
+      EXPECT_LE(flows.size(), 4U);  // two up from each leaf
+      ASSERT_GE(most, 2);
+      const auto choice = groups.network().choose(Kind::point_to_point, Bytes(1'000'000'000), "shift");
+      EXPECT_NEAR(groups.simulated(choice), 1e9 / (50e9 / most) + 5 * us, 1e-11);
+    }
+  }
+}
+
+// A sprayed uplink of 2 x 50 GB/s that has lost one of its two cables: two rings with hops of V/2 get 25 GB/s each on the
+// way up, and go round at that rate; without faults each has its own NIC's 50.
+TEST(Faults, ASprayedUplinkThatLostACable) {
+  const auto groups = across_leaves(fat_tree(2, 1), {DegradedLink{"leaf(0)", "spine(0)", 0.5}});
+  const auto choice = groups.network().choose(Kind::all_gather, Bytes(1'000'000'000), "ring");
+  EXPECT_NEAR(choice.cost.value(), 0.5e9 / 50e9 + 5 * us, 1e-11);
+  EXPECT_NEAR(groups.simulated(choice), 0.5e9 / 25e9 + 5 * us, 1e-11);
+}
+
+// A NIC at a fifth of its rate: the ring through it goes at 10 GB/s, the other group's at 50.
+TEST(Faults, ASlowNicSlowsItsGroupOnly) {
+  const auto groups = across_leaves(fat_tree(2, 1), {DegradedNode{"nic(0,0)", 0.2}});
+  const auto choice = groups.network().choose(Kind::all_gather, Bytes(1'000'000'000), "ring");
+  const auto spans = run_in_child(groups.program(choice), EngineKind::simgrid);
+  EXPECT_NEAR(end_of(spans, 0, 0), 0.5e9 / 10e9 + 5 * us, 1e-11);
+  EXPECT_NEAR(end_of(spans, 0, 1), 0.5e9 / 50e9 + 5 * us, 1e-11);
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 namespace lockstep::test {
 namespace {
 
-void expect_folded_as_whole(const ClusterSpec& spec, const char* group, std::int32_t most_classes) {
-  const NetworkCase groups(spec, group);
+void expect_folded_as_whole(const ClusterSpec& spec, const char* group, std::int32_t most_classes, const std::vector<Perturbation>& faults = {}) {
+  const NetworkCase groups(spec, group, faults);
   for (const auto kind : all_collective_kinds) {
     for (const auto& choice : groups.network().choices(kind, Bytes(123'456'789))) {
       const auto program = groups.program(choice);
@@ -35,6 +35,15 @@ TEST(FoldedCollectives, SymmetricNodes) {
 TEST(FoldedCollectives, UnevenLeaves) {
   expect_folded_as_whole(nodes(3, node(), fat_tree(16, 2)), "all", 1);
   expect_folded_as_whole(nodes(4, node(), fat_tree(16, 1, FabricRouting::ecmp)), "unit", 32);
+}
+
+// A spine that is missing, one that is slow, and a slow NIC tell ranks apart, but change nothing else.
+TEST(FoldedCollectives, Faults) {
+  const auto tree = nodes(4, node(), fat_tree(16, 1, FabricRouting::ecmp));
+  for (const char* group : {"all", "unit", "local"}) {
+    expect_folded_as_whole(tree, group, 32, {DegradedNode{"spine(0,3)", 0}, DegradedNode{"spine(0,5)", 0.3}});
+    expect_folded_as_whole(nodes(4, node(), fat_tree(16, 2)), group, 32, {DegradedLink{"leaf(1)", "spine(0)", 0.7}, DegradedNode{"nic(2,5)", 0.5}});
+  }
 }
 
 TEST(FoldedCollectives, Pods) { expect_folded_as_whole(pods(2, 4, 4), "all", 1); }

@@ -1,6 +1,8 @@
 #include "tests/unit/collectives/network_case.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <utility>
 
 #include "tests/unit/engine/child_run.hpp"
 #include "tests/unit/topologies/small_torus.hpp"
@@ -78,19 +80,32 @@ std::vector<MeshAxis> by_unit_and_local(const Cluster& cluster) {
   return {unit, local};
 }
 
-NetworkCase::NetworkCase(const ClusterSpec& spec, const std::string& group)
-    : cluster_(std::make_unique<Cluster>(build_cluster(spec))),
-      mesh_(std::make_unique<Mesh>(*cluster_, group == "all" ? all_as_one(*cluster_) : by_unit_and_local(*cluster_), "")),
-      network_(std::make_unique<GroupNetwork>(*cluster_, *mesh_, std::vector{group})) {}
+namespace {
 
-NetworkCase::NetworkCase(const ClusterSpec& spec, std::vector<MeshAxis> axes, const std::vector<std::string>& group)
-    : cluster_(std::make_unique<Cluster>(build_cluster(spec))),
+std::unique_ptr<Cluster> with_faults(const ClusterSpec& spec, const std::vector<Perturbation>& faults) {
+  auto cluster = std::make_unique<Cluster>(build_cluster(spec));
+  cluster->avoid(missing_in_networks(faults, *cluster));
+  return cluster;
+}
+
+}  // namespace
+
+NetworkCase::NetworkCase(const ClusterSpec& spec, const std::string& group, std::vector<Perturbation> faults)
+    : cluster_(with_faults(spec, faults)),
+      mesh_(std::make_unique<Mesh>(*cluster_, group == "all" ? all_as_one(*cluster_) : by_unit_and_local(*cluster_), "")),
+      network_(std::make_unique<GroupNetwork>(*cluster_, *mesh_, std::vector{group})),
+      faults_(std::move(faults)) {}
+
+NetworkCase::NetworkCase(const ClusterSpec& spec, std::vector<MeshAxis> axes, const std::vector<std::string>& group, std::vector<Perturbation> faults)
+    : cluster_(with_faults(spec, faults)),
       mesh_(std::make_unique<Mesh>(*cluster_, std::move(axes), "")),
-      network_(std::make_unique<GroupNetwork>(*cluster_, *mesh_, group)) {}
+      network_(std::make_unique<GroupNetwork>(*cluster_, *mesh_, group)),
+      faults_(std::move(faults)) {}
 
 Program NetworkCase::program(const CollectiveChoice& choice) const {
   auto program = empty_program(*cluster_);
   add_collective(program, network_->communicator(*choice.algorithm), choice);
+  if (const auto why = perturb(program, faults_, *cluster_, *mesh_); !why.empty()) throw std::runtime_error(why);
   return program;
 }
 

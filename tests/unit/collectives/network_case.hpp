@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/collectives/group_network.hpp"
+#include "sim/program/perturb.hpp"
 #include "sim/program/program.hpp"
 #include "topologies/fabric.hpp"
 
@@ -31,8 +32,8 @@ std::vector<MeshAxis> by_unit_and_local(const Cluster& cluster);
 class NetworkCase {
  public:
   /// Groups along `group`; axes as by_unit_and_local if it names one of those, else as all_as_one.
-  NetworkCase(const ClusterSpec& spec, const std::string& group);
-  NetworkCase(const ClusterSpec& spec, std::vector<MeshAxis> axes, const std::vector<std::string>& group);
+  NetworkCase(const ClusterSpec& spec, const std::string& group, std::vector<Perturbation> faults = {});
+  NetworkCase(const ClusterSpec& spec, std::vector<MeshAxis> axes, const std::vector<std::string>& group, std::vector<Perturbation> faults = {});
 
   [[nodiscard]] const Cluster& cluster() const { return *cluster_; }
   [[nodiscard]] const Mesh& mesh() const { return *mesh_; }
@@ -47,6 +48,7 @@ class NetworkCase {
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<Mesh> mesh_;
   std::unique_ptr<GroupNetwork> network_;
+  std::vector<Perturbation> faults_;
 };
 
 /// A program without operations on the cluster's ranks and links.

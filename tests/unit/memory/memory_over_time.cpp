@@ -11,7 +11,7 @@ namespace lockstep::test {
 namespace {
 
 Program alone(const Scenario& scenario, const Preparation& preparation) {
-  return lower_one_rank_per_stage(preparation.step, *preparation.cluster, *preparation.mesh, rates_of(scenario));
+  return lower_one_rank_per_stage(preparation.step, *preparation.collectives, rates_of(scenario));
 }
 
 Timeline run_alone(const Program& program) {
