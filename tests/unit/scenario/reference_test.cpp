@@ -86,6 +86,7 @@ const std::map<std::string, std::string>& values() {
       {"training.recompute.layers", "2"},
       {"training.attention", "unfused"},
       {"training.dropout", "true"},
+      {"training.kept_activations", "8-bit"},
       {"routing", "{variation: 0.3}"},
       {"routing.capacity_factor", "1.25"},
       {"routing.variation", "0.5"},

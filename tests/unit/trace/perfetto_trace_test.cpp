@@ -110,7 +110,7 @@ TEST_P(Perfetto, MemoryIsCounted) {
   for (std::size_t process = 1; process <= perfetto.processes().size(); ++process) {
     const auto counters = perfetto.below(static_cast<std::int64_t>(process), true);
     if (counters.empty()) continue;
-    ASSERT_THAT(counters, SizeIs(6));
+    ASSERT_GE(counters.size(), 2U);  // the total, and the kinds that ever hold something
     EXPECT_EQ(counters.front()->name, "memory");
     const auto value_at = [](const PerfettoTrack& track, std::int64_t time) {
       double value = 0;
