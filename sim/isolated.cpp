@@ -1,5 +1,6 @@
 #include "sim/isolated.hpp"
 
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,6 +96,20 @@ Child::Child(const std::function<std::string()>& work) {
 
 Child::Child(Child&& other) noexcept : process_(std::exchange(other.process_, -1)), file_(std::exchange(other.file_, -1)) {}
 
+Child& Child::operator=(Child&& other) noexcept {
+  std::swap(process_, other.process_);
+  std::swap(file_, other.file_);
+  return *this;
+}
+
+std::size_t Child::first_ready(const std::vector<Child>& children) {
+  std::vector<::pollfd> files;
+  for (const auto& child : children) files.push_back({child.file_, POLLIN, 0});
+  while (::poll(files.data(), files.size(), -1) <= 0) {}
+  const auto ready = std::find_if(files.begin(), files.end(), [](const auto& file) { return file.revents != 0; });
+  return static_cast<std::size_t>(ready - files.begin());
+}
+
 Child::~Child() {
   if (process_ > 0) (void)end();
 }
@@ -116,6 +131,23 @@ std::string Child::answer() {
 }
 
 std::string in_child(const std::function<std::string()>& work) { return Child(work).answer(); }
+
+void in_children(std::size_t count, int jobs, const std::function<std::string(std::size_t)>& work, const std::function<void(std::size_t, Child&)>& take) {
+  std::vector<Child> running;
+  std::vector<std::size_t> of;
+  for (std::size_t next = 0; next < count || !running.empty();) {
+    while (next < count && std::ssize(running) < jobs) {
+      running.emplace_back([&] { return work(next); });
+      of.push_back(next++);
+    }
+    const auto ready = Child::first_ready(running);
+    auto child = std::move(running[ready]);
+    const auto index = of[ready];
+    running.erase(running.begin() + static_cast<std::ptrdiff_t>(ready));
+    of.erase(of.begin() + static_cast<std::ptrdiff_t>(ready));
+    take(index, child);
+  }
+}
 
 Outcome simulate_isolated(const Scenario& scenario, EngineKind engine, spdlog::logger& log) {
   (void)prepare(scenario);  // the user's mistakes are thrown here, without a process

@@ -2,6 +2,7 @@
 /// Simulations in processes of their own: SimGrid allows one engine per process.
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "sim/simulate.hpp"
 
@@ -12,9 +13,11 @@ class Child {
  public:
   explicit Child(const std::function<std::string()>& work);
   Child(Child&& other) noexcept;
-  Child& operator=(Child&&) = delete;
+  Child& operator=(Child&& other) noexcept;
   ~Child();  ///< waits
 
+  /// Of the children, the first that has answered or ended; waits for it.
+  [[nodiscard]] static std::size_t first_ready(const std::vector<Child>& children);
   /// Waits for the answer; once. Throws what the child threw: ConfigError for the user's mistakes, InternalError for
   /// the rest.
   [[nodiscard]] std::string answer();
@@ -28,6 +31,9 @@ class Child {
 
 /// The answer of a child that nothing runs beside.
 [[nodiscard]] std::string in_child(const std::function<std::string()>& work);
+
+/// Answers of `count` children, at most `jobs` at a time: `work` is run in the children, `take` here as answers come in.
+void in_children(std::size_t count, int jobs, const std::function<std::string(std::size_t)>& work, const std::function<void(std::size_t, Child&)>& take);
 
 /// The figures of one simulation, small enough for a pipe.
 struct Outcome {

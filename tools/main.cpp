@@ -50,6 +50,7 @@ int main(int argc, char** argv) {
   lockstep::add_roofline(app, log);
   lockstep::add_schedule(app);
   lockstep::add_model(app);
+  lockstep::add_validate(app, log);
   try {
     if (argc > 1) refuse_unknown_command(app, argv[1]);
     app.parse(argc, argv);

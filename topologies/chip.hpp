@@ -56,8 +56,10 @@ struct Chip {
 
 [[nodiscard]] std::string by_axis(const std::vector<int>& sizes);  ///< "16x20x28"
 
-/// Reads one chip from its YAML form; problems go to the view's sink.
-[[nodiscard]] Chip read_chip(const YamlView& view, std::string_view name);
+/// Reads one chip from its YAML form; problems go to the view's sink. `base` says what holds where the view is silent.
+[[nodiscard]] Chip read_chip(const YamlView& view, std::string_view name, const Chip* base = nullptr);
+/// A block in a scenario: a chip of its own, or `like` one of the catalog with what differs.
+[[nodiscard]] Chip read_chip_block(const YamlView& view, const std::filesystem::path& catalog);
 [[nodiscard]] std::string to_string(const Chip& chip);
 
 /// Names of all catalog chips, sorted. `catalog` is the data root's topologies/catalog folder.

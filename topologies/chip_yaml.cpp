@@ -67,17 +67,22 @@ void read_scale_up(const YamlView& view, Chip& chip) {
 
 }  // namespace
 
-Chip read_chip(const YamlView& view, std::string_view name) {
-  Chip chip;
+Chip read_chip(const YamlView& view, std::string_view name, const Chip* base) {
+  Chip chip = base != nullptr ? *base : Chip{};
   chip.name = name;
   if (!view.expect_map("a chip")) return chip;
-  chip.title = view.require("title", "the chip's name as its vendor writes it").text();
-  chip.memory = view.require("memory", "the size of its memory, as 96 GB").bytes();
-  chip.memory_bandwidth = view.require("memory_bandwidth", "a rate, as 2765 GB/s").bytes_per_second();
-  chip.peak = read_peaks(view.require("peak", "a map of precisions to rates, as {bf16: 459 TFLOP/s}"));
+  (void)view["like"];  // the caller's
+  const auto given = [&](std::string_view key, std::string_view expected) {
+    return base != nullptr ? view[key] : view.require(key, expected);
+  };
+  if (const YamlView title = given("title", "the chip's name as its vendor writes it"); title.exists()) chip.title = title.text();
+  if (const YamlView memory = given("memory", "the size of its memory, as 96 GB"); memory.exists()) chip.memory = memory.bytes();
+  if (const YamlView rate = given("memory_bandwidth", "a rate, as 2765 GB/s"); rate.exists()) chip.memory_bandwidth = rate.bytes_per_second();
+  if (const YamlView peak = given("peak", "a map of precisions to rates, as {bf16: 459 TFLOP/s}"); peak.exists()) chip.peak = read_peaks(peak);
   const YamlView torus = view["torus"];
   const YamlView scale_up = view["scale_up"];
-  if (torus.exists() == scale_up.exists()) view.problem("not one fabric", "either torus or scale_up");
+  if (torus.exists() == scale_up.exists() && (base == nullptr || torus.exists())) view.problem("not one fabric", "either torus or scale_up");
+  if (torus.exists() || scale_up.exists()) chip.torus.reset(), chip.scale_up.reset();
   if (torus.exists()) chip.torus = read_torus(torus);
   if (scale_up.exists()) read_scale_up(scale_up, chip);
   if (const YamlView pcie = view["pcie"]; pcie.exists()) chip.pcie = pcie.bytes_per_second();
@@ -88,6 +93,15 @@ Chip read_chip(const YamlView& view, std::string_view name) {
   for (const YamlView& source : view["sources"].items()) chip.sources.push_back(source.text());
   view.refuse_unknown_keys();
   return chip;
+}
+
+Chip read_chip_block(const YamlView& view, const std::filesystem::path& catalog) {
+  const YamlView like = view["like"];
+  if (!like.exists()) return read_chip(view, "inline");
+  Problems of_base;
+  const Chip base = load_chip(catalog, like.text(), of_base);
+  for (const Problem& problem : of_base.list()) like.problem(problem.what, problem.expected);
+  return read_chip(view, like.text(), &base);
 }
 
 std::vector<std::string> chip_names(const std::filesystem::path& catalog) { return catalog_entries(catalog / "chips"); }

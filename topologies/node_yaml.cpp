@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -92,23 +93,40 @@ std::string usual_node(std::string_view word) {
 
 NodeSpec read_node(const YamlView& view, std::string_view name, const std::filesystem::path& catalog) {
   NodeSpec node;
-  node.name = name;
   if (!view.expect_map("a node")) return node;
-  const YamlView chip = view.require("chip", "a chip of the catalog, as h100");
+  const YamlView like = view["like"];
+  if (like.exists()) {
+    Problems of_base;
+    node = load_node(catalog, like.text(), of_base);
+    for (const Problem& problem : of_base.list()) like.problem(problem.what, problem.expected);
+  }
+  node.name = like.exists() ? like.text() : std::string(name);
+  const auto given = [&](std::string_view key, std::string_view expected) { return like.exists() ? view[key] : view.require(key, expected); };
+  const YamlView chip = given("chip", "a chip of the catalog, as h100");
   if (chip.exists() && chip.is_scalar()) {
     const std::string word = chip.text();
     Problems of_chip;
     node.chip = load_chip(catalog, word, of_chip);
     // Where the chip's name stands, unless the chip's own file is at fault.
     for (const Problem& problem : of_chip.list()) chip.problem(problem.what, problem.expected);
+  } else if (chip.is_map()) {
+    node.chip = read_chip_block(chip, catalog);
   } else if (chip.exists()) {
     chip.problem("is no name", "a chip of the catalog, as h100");
   }
-  node.chips = read_count(view.require("chips", "the chips of a node, as 8"));
-  read_scale_up(view.require("scale_up", "a map with kind, link, latency"), node);
-  read_nics(view.require("nics", "a map with count, rate, pcie"), node);
+  if (const YamlView chips = given("chips", "the chips of a node, as 8"); chips.exists()) {
+    const int usual = node.chips;
+    node.chips = read_count(chips);
+    if (like.exists() && node.chips < usual) node.nics = std::max(1, node.nics * node.chips / usual);  // a part of the node
+  }
+  if (const YamlView scale_up = given("scale_up", "a map with kind, link, latency"); scale_up.exists()) read_scale_up(scale_up, node);
+  if (const YamlView nics = given("nics", "a map with count, rate, pcie"); nics.exists()) read_nics(nics, node);
+  if (node.chips % std::max(node.nics, 1) != 0) {
+    view.problem(std::to_string(node.nics) + " NICs do not divide " + std::to_string(node.chips) + " chips", "nics with a count that does");
+  }
   if (const YamlView protocols = view["protocols"]; protocols.exists()) node.protocols = read_protocols(protocols);
   if (const YamlView algorithms = view["algorithms"]; algorithms.exists()) {
+    node.algorithms.clear();
     for (const YamlView& item : algorithms.items()) node.algorithms.push_back(known_algorithms[item.choice(known_algorithms)]);
   }
   if (const YamlView fabric = view["fabric"]; fabric.exists()) node.fabric = fabric.text();

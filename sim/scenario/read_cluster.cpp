@@ -160,7 +160,7 @@ class ClusterReader {
 
   Chip chip(const YamlView& view) {
     if (!view.exists()) return {};
-    if (view.is_map()) return read_chip(view, "inline");
+    if (view.is_map()) return read_chip_block(view, topology_catalog());
     if (!expect_value(view, "a catalog name such as tpu-v5p, or a block that describes the chip")) return {};
     return chip_named(view.text(), view.where(), view.path(), problems_);
   }

@@ -387,17 +387,33 @@ Location Scenario::where(std::string key) const {
   }
 }
 
-Scenario load_scenario(const std::filesystem::path& file, const std::vector<KeyOverride>& overrides) {
-  Problems problems;
-  auto root = YamlView::from_file(file, problems);
+namespace {
+
+Scenario read_scenario(YamlView root, const std::vector<KeyOverride>& overrides, const std::filesystem::path& folder, Problems& problems) {
   problems.throw_if_any();
   for (const auto& override_ : overrides) root = root.with_override(override_.path, override_.value);
   problems.throw_if_any();
   if (!root.expect_map("a mapping with the keys format, model, cluster, batch, ...")) problems.throw_if_any();
-  auto scenario = Reader(root, file.parent_path(), problems).read();
+  auto scenario = Reader(root, folder, problems).read();
   problems.throw_if_any();
+  return scenario;
+}
+
+}  // namespace
+
+Scenario load_scenario(const std::filesystem::path& file, const std::vector<KeyOverride>& overrides) {
+  Problems problems;
+  auto scenario = read_scenario(YamlView::from_file(file, problems), overrides, file.parent_path(), problems);
   scenario.name = file.stem().string();
   scenario.places[""] = {file.string(), 1, 1};
+  return scenario;
+}
+
+Scenario scenario_of_text(std::string_view text, const std::string& name, const std::filesystem::path& folder) {
+  Problems problems;
+  auto scenario = read_scenario(YamlView::from_text(text, name, problems), {}, folder, problems);
+  scenario.name = name;
+  scenario.places[""] = {name, 1, 1};
   return scenario;
 }
 

@@ -89,6 +89,9 @@ struct KeyOverride {
 /// Reads and validates a scenario file. Every problem of the file is in the ConfigError.
 [[nodiscard]] Scenario load_scenario(const std::filesystem::path& file, const std::vector<KeyOverride>& overrides = {});
 
+/// The same of a text; `name` stands in for the file in locations, and files that the text names are seen from `folder`.
+[[nodiscard]] Scenario scenario_of_text(std::string_view text, const std::string& name, const std::filesystem::path& folder);
+
 /// The list under `perturbations`; problems go to the view's sink.
 [[nodiscard]] std::vector<Perturbation> read_perturbations(const YamlView& list);
 

@@ -32,3 +32,4 @@ install(DIRECTORY sim topologies workloads DESTINATION ${CMAKE_INSTALL_INCLUDEDI
 foreach(data topologies/catalog workloads/catalog scenarios)
   install(DIRECTORY ${data}/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep/${data} FILES_MATCHING PATTERN "*.yaml")
 endforeach()
+install(DIRECTORY tests/validation/data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep/tests/validation/data FILES_MATCHING PATTERN "*.csv")

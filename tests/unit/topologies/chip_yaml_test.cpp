@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/source_dir.hpp"
 #include "topologies/chip.hpp"
 
 namespace lockstep {
@@ -51,6 +52,23 @@ TEST(ChipYaml, AGpuHasADomainInsteadOfATorus) {
   EXPECT_FALSE(reading.chip.torus);
   EXPECT_EQ(reading.chip.scale_up, BytesPerSecond(450e9));
   EXPECT_EQ(reading.chip.scale_up_domain, 8);
+}
+
+// What a block like another chip leaves out is the other's; what it says replaces that.
+TEST(ChipYaml, ABlockLikeAnotherChipSaysWhatDiffers) {
+  Problems problems;
+  const auto chip = [&](const std::string& yaml) {
+    return read_chip_block(YamlView::from_text(yaml, "chip.yaml", problems), std::filesystem::path(source_dir) / "topologies/catalog");
+  };
+  const Chip smaller = chip("like: a100\nmemory: 40 GB\nmemory_bandwidth: 1555 GB/s\n");
+  EXPECT_TRUE(problems.empty());
+  EXPECT_EQ(smaller.memory, Bytes(40'000'000'000));
+  EXPECT_EQ(smaller.memory_bandwidth, BytesPerSecond(1555e9));
+  EXPECT_EQ(smaller.peak_for(Precision::bf16), FlopsPerSecond(312e12));
+  EXPECT_EQ(smaller.scale_up, BytesPerSecond(300e9));
+  (void)chip("like: a1000\n");
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_THAT(problems.list().front().to_string(), HasSubstr("chip.yaml:1:7: like: there is no chip `a1000`"));
 }
 
 TEST(ChipYaml, AllProblemsAreFoundAtOnce) {

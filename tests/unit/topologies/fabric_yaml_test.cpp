@@ -69,6 +69,24 @@ TEST(NodeYaml, AllValuesArrive) {
   EXPECT_EQ(node.fabric, "crossbar");
 }
 
+// A part of a node keeps its NICs in proportion: 2 of the 8 GPUs of a DGX A100 use 2 of its 8 NICs, 64 of 72 use 64.
+TEST(NodeYaml, ABlockLikeAnotherNodeSaysWhatDiffers) {
+  const NodeReading part = node_from("like: dgx-a100\nchips: 2\n");
+  EXPECT_THAT(part.problems, testing::IsEmpty());
+  EXPECT_EQ(part.node.chip.name, "a100");
+  EXPECT_EQ(part.node.chips, 2);
+  EXPECT_EQ(part.node.nics, 2);
+  EXPECT_EQ(part.node.scale_up_link, BytesPerSecond(300e9));
+  EXPECT_EQ(node_from("like: gb200-nvl72\nchips: 64\n").node.nics, 64);
+  EXPECT_EQ(node_from("like: a3-high-h100\nchips: 1\n").node.nics, 1);
+  const NodeReading changed = node_from("like: dgx-a100\nchip: {like: a100, memory: 40 GB}\nnics: {count: 4, rate: 200 Gbps, pcie: 31.5 GB/s}\n");
+  EXPECT_THAT(changed.problems, testing::IsEmpty());
+  EXPECT_EQ(changed.node.chip.memory, Bytes(40'000'000'000));
+  EXPECT_EQ(changed.node.nics, 4);
+  EXPECT_EQ(changed.node.chips, 8);
+  EXPECT_THAT(node_from("like: dgx-a1000\n").problems, testing::ElementsAre(HasSubstr("node.yaml:1:7: like: there is no node `dgx-a1000`")));
+}
+
 // What a library has, and what starting on the network takes it, are optional; unknown algorithms are refused by name.
 TEST(NodeYaml, LibraryOfANode) {
   const std::string node =

@@ -1,0 +1,83 @@
+// PyTorch's FSDP: MosaicML's LLM Foundry and torchtitan.
+#include "sim/validation/published_private.hpp"
+
+namespace lockstep {
+namespace {
+
+// HBM2 of 1555 GB/s: NVIDIA A100 data sheet, 40GB SXM.
+constexpr GpuNode a100_40gb{"dgx-a100", 8, ", chip: {like: a100, memory: 40 GB, memory_bandwidth: 1555 GB/s}", "{like: roce-400g, link: 200 Gbps}"};
+constexpr GpuNode a100_80gb{"dgx-a100", 8, "", "{like: roce-400g, link: 200 Gbps}"};
+constexpr GpuNode h100_96gb{"dgx-h100", 8, ", chip: {like: h100, memory: 96 GB, memory_bandwidth: 2400 GB/s}"};
+
+void mosaicml(const CsvRow& row, MeasuredRun& run) {
+  run.set("model", gpt_shape(row));
+  const auto chips = row.integer("n_chips");
+  const auto chip = row.text("chip");
+  if (chip.starts_with("a100")) {
+    set_cluster(run, chip == "a100_40gb" ? a100_40gb : a100_80gb, chips);
+  } else {
+    set_cluster(run, chip, chips);
+  }
+  if (row.text("fsdp") != "FULL_SHARD") skip(run, "another FSDP mode: " + row.text("fsdp"));
+  if (row.text("act_cpu_offload") == "True") skip(run, "activations kept by the host");
+  Degrees degrees;
+  degrees.fsdp = chips;
+  set_degrees(run, degrees);
+  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs"), degrees);
+  run.set("training.precision", precision_called(row.text("precision")));
+  run.set("training.master_weights", "true");
+  run.set("training.recompute", row.text("recompute"));
+  if (const auto rate = row.number("tokens_per_s_per_gpu")) run.time = {*rate, Measurement::Unit::tokens_per_second_per_chip};
+  set_family(run, row.text("model"), chip, precision_called(row.text("precision")));
+}
+
+void torchtitan(const CsvRow& row, MeasuredRun& run) {
+  run.set("model", model_called(row.text("model")));
+  if (run.value_of("model").empty()) skip(run, "no shape of '" + row.text("model") + "'");
+  const auto chips = row.integer("n_chips");
+  set_cluster(run, h100_96gb, chips);
+  Degrees degrees;
+  degrees.fsdp = row.integer("fsdp", 1);
+  degrees.tensor = row.integer("tp", 1);
+  degrees.pipeline = row.integer("pp", 1);
+  degrees.context = row.integer("cp", 1);
+  if (degrees.fsdp * degrees.tensor * degrees.pipeline * degrees.context != chips) skip(run, "the degrees do not make up the chips");
+  set_degrees(run, degrees);
+  const auto local = row.integer("local_batch");
+  set_batch(run, row.integer("gbs", local * degrees.fsdp), row.integer("seq"), local, degrees);
+  if (degrees.context > 1) {
+    run.set("parallel.zero", 3);  // weights are split over the context ranks too
+    run.set("parallel.context_attention", "all_gather");
+  }
+  run.set("training.precision", precision_called(row.text("precision")));
+  run.set("training.master_weights", "true");
+  const auto recompute = row.text("recompute");
+  if (recompute == "selective") {
+    run.set("training.recompute.mode", "full");  // every other product: a third of a forward
+    run.set("training.recompute.layers", 10);
+  } else {
+    run.set("training.recompute", recompute);
+    if (const auto gib = row.number("mem_gib")) run.peak_bytes = *gib * (1 << 30);
+  }
+  if (row.text("technique").find("AsyncTP") != std::string::npos) run.set("communication.collective_matmul", "true");
+  if (const auto rate = row.number("tokens_per_s_per_gpu")) run.time = {*rate, Measurement::Unit::tokens_per_second_per_chip};
+  set_family(run, row.text("model"), "H100", precision_called(row.text("precision")));
+}
+
+}  // namespace
+
+std::vector<PublishedTable> fsdp_tables() {
+  return {
+      {"mosaicml_llm_foundry", "MPT of 125M to 70B with FSDP on A100 and H100 (mosaicml/llm-foundry)",
+       {"Fused causal attention, master weights.", "A100: DGX nodes on 8 x 200 Gbps RoCE; 40 GB parts with 1555 GB/s. H100: DGX nodes on NDR InfiniBand.",
+        "Gradients are reduced in every microbatch, weights gathered in each."},
+       {"model", "layers", "d_model", "d_ff", "heads", "vocab", "seq", "gbs", "mbs", "precision", "chip", "n_chips", "fsdp", "recompute", "act_cpu_offload", "tokens_per_s_per_gpu"}, mosaicml},
+      {"torchtitan", "LLaMA 3.1 with FSDP2, tensor and context parallelism on H100 (pytorch/torchtitan)",
+       {"DGX nodes whose chips have 96 GB and 2400 GB/s; their power limit of 500 W is not known to the simulator.",
+        "`selective` saves every other product: taken as full recomputation of 10 of 32 layers, the same FLOPs; its memory is not compared.",
+        "Context parallelism gathers keys and values; weights are split over context ranks too. AsyncTP is collective matmul."},
+       {"model", "seq", "local_batch", "gbs", "precision", "n_chips", "fsdp", "tp", "pp", "cp", "technique", "recompute", "tokens_per_s_per_gpu", "mem_gib"}, torchtitan},
+  };
+}
+
+}  // namespace lockstep

@@ -1,0 +1,70 @@
+// MLPerf Training's GPT-3 benchmark: steps from the raw logs.
+#include "sim/validation/published_private.hpp"
+
+namespace lockstep {
+namespace {
+
+void nvidia(const CsvRow& row, std::int64_t chips, MeasuredRun& run) {
+  set_cluster(run, row.text("accelerator"), chips);
+  auto degrees = megatron_degrees(run, chips, row.integer("tp", 1), row.integer("pp", 1), row.integer("cp", 1), 1);
+  degrees.chunks = leading_integer(row.text("vp"), 1);
+  set_degrees(run, degrees);
+  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
+  set_megatron_core(run, row.text("fp8") == "True" ? "fp8" : precision_called(row.text("precision")));
+  if (row.text("nvls_sharp").find("TP_COMM_OVERLAP=True") != std::string::npos) run.set("communication.collective_matmul", "true");
+}
+
+/// The number behind "name=" in a list of flags.
+std::int64_t flag(const std::string& flags, std::string_view name) {
+  const auto at = flags.find(name);
+  return at == std::string::npos ? 1 : leading_integer(flags.substr(at + name.size()), 1);
+}
+
+void google(const CsvRow& row, const std::string& accelerator, std::int64_t chips, MeasuredRun& run) {
+  set_tpus(run, "tpu-" + lower_case(accelerator.substr(accelerator.find("v"))), chips, 1);
+  const auto flags = row.text("tpu_parallel");
+  Degrees degrees;
+  degrees.tensor = flag(flags, "ici_tensor_parallelism=");
+  degrees.fsdp = flag(flags, "ici_fsdp_parallelism=");
+  degrees.data = flag(flags, "ici_data_parallelism=");
+  if (degrees.tensor * degrees.replicas() != chips) return skip(run, "the degrees do not make up the chips");
+  set_degrees(run, degrees);
+  const auto sequences = row.integer("gbs");
+  set_batch(run, sequences, row.integer("seq"), sequences / degrees.replicas(), degrees);
+  run.set("parallel.sequence_parallel", "false");
+  run.set("training.precision", flags.find("int8") != std::string::npos ? "int8" : "bf16");
+  run.set("training.master_weights", "true");
+  run.set("training.recompute.mode", flags.find("remat_policy=full") != std::string::npos ? "full" : "selective");
+  if (run.value_of("training.recompute.mode") == "selective") run.set("training.recompute.parts", flags.find("except_mlpwi") != std::string::npos || flags.find("except_logits_ffn1") != std::string::npos ? "[norms, activations, mlp]" : "[norms, activations]");
+}
+
+void mlperf(const CsvRow& row, MeasuredRun& run) {
+  const auto accelerator = row.text("accelerator");
+  const auto benchmark = row.text("benchmark");
+  if (benchmark == "gpt3") {
+    run.set("model", "gpt3-175b");
+  } else if (const auto model = model_called(benchmark); benchmark.find("lora") == std::string::npos && !model.empty()) {
+    run.set("model", model);
+  } else {
+    skip(run, "benchmark " + benchmark + " is not expressed");
+  }
+  const auto chips = row.integer("n_accel");
+  const bool tpu = accelerator.starts_with("TPU");
+  tpu ? google(row, accelerator, chips, run) : nvidia(row, chips, run);
+  for (const std::string_view column : {"step_time_s_median_logged", "step_time_s_median_from_blocks"}) {
+    if (const auto seconds = row.number(column); seconds && !run.time) run.time = {*seconds};
+  }
+  set_family(run, benchmark, accelerator, run.value_of("training.precision"));
+}
+
+}  // namespace
+
+std::vector<PublishedTable> mlperf_tables() {
+  return {{"mlperf_llm", "GPT-3 175B in MLPerf Training 3.1 to 4.1, median step of the raw logs (mlcommons)",
+           {"NVIDIA: Megatron Core as above; TP_COMM_OVERLAP is collective matmul, and communication runs as the node's library does it by default.",
+            "Google: int8 products; `save_dot` and `minimal` policies keep every product but those that they name (`ffn1`, `mlpwi`: the MLP's first)."},
+           {"benchmark", "accelerator", "n_accel", "gbs", "seq", "tp", "pp", "vp", "cp", "mbs", "fp8", "tpu_parallel", "step_time_s_median_from_blocks"},
+           mlperf}};
+}
+
+}  // namespace lockstep

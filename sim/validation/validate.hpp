@@ -1,0 +1,62 @@
+#pragma once
+/// Predicted against measured steps: every run simulated, errors by family. Error = predicted / measured - 1, of times.
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/simulate.hpp"
+#include "sim/validation/measured_run.hpp"
+
+namespace lockstep {
+
+/// The runs of one table and where they come from.
+struct RunTable {
+  std::string name;
+  std::vector<MeasuredRun> runs;
+  std::filesystem::path folder;  ///< from which the runs' files are seen
+  bool published = false;        ///< what this version cannot simulate is skipped; in a user's own table it is a mistake
+};
+
+struct ValidateOptions {
+  std::string model_of_time;  ///< put over that of every run, as a scenario writes it
+  int jobs = 1;               ///< simulations at a time, each in a process
+  EngineKind engine = EngineKind::simgrid;
+  std::function<void(std::string_view what, double fraction)> progress;  ///< may be empty
+};
+
+struct ValidatedRun {
+  MeasuredRun run;
+  double measured_s = 0, predicted_s = 0;  ///< 0: not measured, or skipped
+  double predicted_peak_bytes = 0;         ///< 0: not measured, or skipped
+  [[nodiscard]] bool counts() const { return measured_s > 0 && predicted_s > 0; }
+  [[nodiscard]] double error() const { return predicted_s / measured_s - 1; }
+  [[nodiscard]] bool memory_counts() const { return predicted_peak_bytes > 0; }
+  [[nodiscard]] double memory_error() const { return predicted_peak_bytes / *run.peak_bytes - 1; }
+};
+
+/// Simulates all runs, equal scenarios once. Throws ConfigError for mistakes in users' tables, all of them at once.
+[[nodiscard]] std::vector<ValidatedRun> validate(const std::vector<RunTable>& tables, const ValidateOptions& options, spdlog::logger& log);
+
+struct ErrorStatistics {
+  std::size_t rows = 0;  ///< that count
+  double mean_abs = 0, median_abs = 0, max_abs = 0, bias = 0;  ///< fractions; bias: mean with its sign
+};
+[[nodiscard]] ErrorStatistics statistics_of(std::vector<double> errors);
+
+/// Rank correlation of two lists of equal length, ties at their mean rank; none below three pairs or without spread.
+[[nodiscard]] std::optional<double> spearman(const std::vector<double>& a, const std::vector<double>& b);
+
+struct Family {
+  std::string table;
+  std::string name;         ///< "" for the whole table
+  std::size_t skipped = 0;
+  ErrorStatistics time, memory;
+  std::optional<double> spearman;  ///< within the family; of a whole table the mean over its families, weighted by their rows
+};
+
+/// Every table, then its families, in the order of the rows.
+[[nodiscard]] std::vector<Family> families_of(const std::vector<ValidatedRun>& runs);
+
+}  // namespace lockstep

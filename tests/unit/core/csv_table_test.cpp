@@ -1,0 +1,58 @@
+#include "sim/core/csv_table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lockstep {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<std::string> texts(const Problems& problems) {
+  std::vector<std::string> list;
+  for (const auto& problem : problems.list()) list.push_back(problem.to_string());
+  return list;
+}
+
+// RFC 4180: commas, doubled quotes and line breaks belong to a quoted cell.
+TEST(CsvTable, CellsArrive) {
+  Problems problems;
+  const CsvTable table("a,b,c\n1,\"x, \"\"y\"\"\n z\", 2.5 \r\n\n3,,\n", "t.csv", problems);
+  EXPECT_THAT(texts(problems), IsEmpty());
+  ASSERT_EQ(table.rows().size(), 2U);
+  EXPECT_EQ(table.rows()[0].integer("a"), 1);
+  EXPECT_EQ(table.rows()[0].text("b"), "x, \"y\"\n z");
+  EXPECT_EQ(table.rows()[0].number("c"), 2.5);
+  EXPECT_EQ(table.rows()[1].line(), 5);  // the header, a row of two lines, an empty line
+  EXPECT_EQ(table.rows()[1].number("c"), std::nullopt);
+  EXPECT_EQ(table.rows()[1].integer("b", 7), 7);
+  EXPECT_EQ(table.rows()[1].text("none"), "");
+  EXPECT_FALSE(table.has("none"));
+}
+
+TEST(CsvTable, EveryProblemHasItsPlace) {
+  Problems problems;
+  const CsvTable table("a,b,a\n1,2,3\n4,5\n-1,1e3x,0\n", "t.csv", problems);
+  (void)table.require({"b", "d"});
+  (void)table.rows()[1].integer("b");
+  (void)table.rows()[1].number("b");
+  (void)table.rows()[1].number("a");
+  EXPECT_THAT(texts(problems), ElementsAre("t.csv:1:5: a: the column stands twice; expected each column once", "t.csv:3:1: has 2 cells; expected 3, as the header",
+                                           "t.csv:1:1: d: the column is missing; expected a column of this name",
+                                           "t.csv:4:4: b: '1e3x' is no number of things; expected an integer of at least 1",
+                                           "t.csv:4:4: b: '1e3x' is no number above 0; expected a plain number without a unit",
+                                           "t.csv:4:1: a: '-1' is no number above 0; expected a plain number without a unit"));
+}
+
+TEST(CsvTable, NothingAndOpenQuotes) {
+  Problems problems;
+  const CsvTable empty("", "e.csv", problems);
+  const CsvTable open("a\n\"x\n", "o.csv", problems);
+  const CsvTable missing(std::filesystem::path("no such file.csv"), problems);
+  EXPECT_THAT(texts(problems), ElementsAre("e.csv: is empty; expected a header with the names of the columns", "o.csv:2:1: a quote is open; expected a closing quote",
+                                           "no such file.csv: cannot be read; expected a CSV file"));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,126 @@
+// Rules from published rows to scenarios. The rows are those of tests/validation/data, which name their sources.
+#include "sim/validation/published_tables.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/source_dir.hpp"
+
+namespace lockstep {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<MeasuredRun> runs_of(const std::string& name) {
+  Problems problems;
+  const CsvTable table(std::filesystem::path(source_dir) / "tests/validation/data" / (name + ".csv"), problems);
+  auto runs = read_published_runs(*find_published_table(name), table);
+  for (const auto& problem : problems.list()) ADD_FAILURE() << problem.to_string();
+  EXPECT_EQ(runs.size(), table.rows().size());
+  return runs;
+}
+
+/// The first run whose family contains the text.
+Scenario first(const std::vector<MeasuredRun>& runs, const std::string& family) {
+  for (const auto& run : runs) {
+    if (run.family.find(family) != std::string::npos) return scenario_of(run, ".");
+  }
+  throw std::runtime_error("no family " + family);
+}
+
+// Every row of every table becomes a run with a time, or says why not.
+TEST(PublishedTables, NoRowIsDropped) {
+  for (const auto& published : published_tables()) {
+    for (const auto& run : runs_of(std::string(published.name))) {
+      EXPECT_TRUE(run.time || !run.skipped_because.empty()) << run.table << " " << run.name;
+      EXPECT_FALSE(run.family.empty()) << run.table << " " << run.name;
+    }
+  }
+}
+
+int axis(const Scenario& scenario, const std::string& name) {
+  for (const auto& request : scenario.mesh) {
+    if (request.name == name) return request.size;
+  }
+  return 1;
+}
+
+// 530B: 2520 chips = 8 x 35 x 9 replicas; 2520 sequences / 9 = 280 microbatches of 1; 3 chunks of one layer on a stage.
+TEST(PublishedTables, MegatronSc21) {
+  const auto scenario = first(runs_of("megatron_sc21_table1"), "530B");
+  EXPECT_EQ(axis(scenario, "tensor"), 8);
+  EXPECT_EQ(axis(scenario, "pipeline"), 35);
+  EXPECT_EQ(axis(scenario, "data"), 9);
+  EXPECT_EQ(scenario.batch.microbatches, 280);
+  EXPECT_EQ(scenario.pipeline.schedule, "interleaved");
+  EXPECT_EQ(scenario.pipeline.chunks, 3);
+  EXPECT_TRUE(scenario.derive.recompute.all);
+  EXPECT_FALSE(scenario.training.causal_attention);
+  EXPECT_NEAR(static_cast<double>(count_parameters(scenario.model).total()), 529.6e9, 0.1e9);
+}
+
+// The shapes that published tables print with their parameters: the same number comes out.
+TEST(PublishedTables, ShapesHaveThePublishedParameters) {
+  Problems problems;
+  const CsvTable table(std::filesystem::path(source_dir) / "tests/validation/data/mosaicml_llm_foundry.csv", problems);
+  const auto runs = read_published_runs(*find_published_table("mosaicml_llm_foundry"), table);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].value_of("training.precision") != "bf16") continue;
+    EXPECT_EQ(count_parameters(scenario_of(runs[i], ".").model).total(), table.rows()[i].integer("n_params")) << runs[i].name;
+  }
+}
+
+// 64 chips of v4 are a cube of 4; 256 of v5e the whole pod of 16 x 16; slices are replicas over the data-centre network.
+TEST(PublishedTables, TpuSlices) {
+  const auto runs = runs_of("maxtext_tpu");
+  EXPECT_EQ(runs[0].value_of("cluster"), "{chip: tpu-v4, shape: [4, 4, 4]}");
+  EXPECT_EQ(runs[1].value_of("cluster"), "{chip: tpu-v4, shape: [4, 4, 4], pods: 2}");
+  EXPECT_EQ(runs[4].value_of("cluster"), "{chip: tpu-v4, shape: [4, 4, 12]}");
+  const auto pods = first(runs, "128B, v5e");
+  EXPECT_EQ(pods.cluster.torus()->shape, (std::vector<int>{16, 16}));
+  EXPECT_EQ(axis(pods, "tensor"), 16);
+  EXPECT_EQ(axis(pods, "fsdp"), 16);
+}
+
+// A part of a node for fewer than 8 chips, and two nodes of 8 for 16.
+TEST(PublishedTables, PartsOfNodes) {
+  for (const auto& run : runs_of("vtrain_single")) {
+    const auto scenario = scenario_of(run, ".");
+    EXPECT_EQ(scenario.chips(), axis(scenario, "tensor") * axis(scenario, "data") * axis(scenario, "pipeline")) << run.name;
+  }
+}
+
+TEST(PublishedTables, WhatCannotBeExpressedSaysWhy) {
+  int adapters = 0, impossible = 0;
+  for (const auto& run : runs_of("dgxc_benchmarking")) {
+    adapters += run.skipped_because.starts_with("low-rank adapters") ? 1 : 0;
+    impossible += run.skipped_because.starts_with("impossible as printed: 41 ranks") ? 1 : 0;
+  }
+  EXPECT_GT(adapters, 0);
+  EXPECT_GT(impossible, 0);
+}
+
+// Qwen3 235B on 256 H100 with TP 2, PP 8, EP 32 (Megatron Bridge): 16 replicas, experts over 16 of them x 2 tensor ranks.
+TEST(PublishedTables, ExpertsLieOnTensorAndDataRanks) {
+  for (const auto& run : runs_of("megatron_bridge_perf")) {
+    if (!run.family.starts_with("Qwen3_235B_a22B, DGX-H100")) continue;
+    EXPECT_EQ(run.value_of("parallel.expert"), "16");
+    EXPECT_EQ(run.value_of("parallel.data"), "");
+    EXPECT_EQ(run.value_of("parallel.experts_over"), "[expert, tensor]");
+    return;
+  }
+  FAIL();
+}
+
+// A file with other columns is told so at its header, not row by row.
+TEST(PublishedTables, MissingColumnsAreNamedOnce) {
+  Problems problems;
+  const CsvTable table("model,seq\nx,1\ny,2\n", "torchtitan.csv", problems);
+  EXPECT_THAT(read_published_runs(*find_published_table("torchtitan"), table), IsEmpty());
+  ASSERT_FALSE(problems.empty());
+  EXPECT_THAT(problems.list().front().to_string(), HasSubstr("torchtitan.csv:1:1: local_batch: the column is missing"));
+}
+
+}  // namespace
+}  // namespace lockstep

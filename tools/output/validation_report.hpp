@@ -1,0 +1,30 @@
+#pragma once
+/// Predicted against measured steps as text, JSON, a picture and a part of docs/validation.md.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/validation/published_tables.hpp"
+#include "sim/validation/validate.hpp"
+
+namespace lockstep {
+
+/// A line for each table (and each family, if asked for), the worst rows, and why rows were skipped.
+[[nodiscard]] std::string validation_text(const std::vector<ValidatedRun>& runs, bool families);
+[[nodiscard]] std::string validation_json(const std::vector<ValidatedRun>& runs, const std::string& model_of_time);
+/// SVG: predicted over measured seconds on logarithmic axes, with the diagonal and a tenth on either side.
+[[nodiscard]] std::string validation_picture(const std::vector<ValidatedRun>& runs, const std::string& title);
+
+/// The same runs under one model of time.
+struct ModelResult {
+  std::string model_of_time;
+  std::vector<ValidatedRun> runs;
+};
+/// One line of the generated tables, as in the page (a test looks for it there).
+[[nodiscard]] std::string validation_page_line(const Family& family);
+/// The generated part of docs/validation.md.
+[[nodiscard]] std::string validation_page(const std::vector<ModelResult>& results);
+/// The page with the text between the markers replaced; throws ConfigError if it has none.
+[[nodiscard]] std::string with_generated_part(const std::string& page, const std::string& part, const std::string& file);
+
+}  // namespace lockstep
