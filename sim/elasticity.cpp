@@ -30,10 +30,14 @@ struct Parameter {
 
 bool is_replayed(const StepGraph& step, const ProgramOp& op) { return step.op(op.vertex).given_time.has_value(); }
 
-void set_compute(Program& program, const StepGraph& step, const ComputeRates& rates) {
+/// Interference and slow chips stay what they are.
+void set_compute(Program& program, const StepGraph& step, const ComputeRates& before, const ComputeRates& rates) {
   for (auto& op : program.ops) {
     const auto& vertex = step.op(op.vertex);
-    if (op.kind == ProgramOp::Kind::compute && !vertex.given_time) op.duration = compute_time(rates, vertex.work, vertex.flops, vertex.traffic);
+    if (op.kind != ProgramOp::Kind::compute || vertex.given_time) continue;
+    const auto kernel = kernel_of(vertex);
+    const auto was = compute_time(before, kernel);
+    if (was > Seconds(0)) op.duration = op.duration * (compute_time(rates, kernel) / was);
   }
 }
 
@@ -74,14 +78,20 @@ std::vector<Parameter> parameters(const Scenario& scenario, const Preparation& p
   std::vector<Parameter> list;
 
   if (!scenario.replay) {
-    auto faster = rates_of(scenario);
+    const auto rates = rates_of(scenario);
+    auto faster = rates;
     faster.flops = faster.flops * better;
     faster.in_16_bits = faster.in_16_bits * better;
-    list.push_back({"compute rate", true, [&step, faster](Program& changed) { set_compute(changed, step, faster); }});
-    if (scenario.time_model == TimeModel::roofline) {
-      auto wider = rates_of(scenario);
-      wider.memory = wider.memory * better;
-      list.push_back({"memory bandwidth", true, [&step, wider](Program& changed) { set_compute(changed, step, wider); }});
+    auto wider = rates;
+    wider.memory = wider.memory * better;
+    if (rates.kernels) {
+      faster.kernels->products = rates.kernels->products * better;
+      faster.kernels->in_16_bits = rates.kernels->in_16_bits * better;
+      wider.kernels->memory = rates.kernels->memory * better;
+    }
+    list.push_back({"compute rate", true, [&step, rates, faster](Program& changed) { set_compute(changed, step, rates, faster); }});
+    if (scenario.time_model != TimeModel::ideal) {
+      list.push_back({"memory bandwidth", true, [&step, rates, wider](Program& changed) { set_compute(changed, step, rates, wider); }});
     }
   }
 

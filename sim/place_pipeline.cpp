@@ -40,7 +40,7 @@ auto located(const Scenario& scenario, Make make) {
 StageTimes time_of(const DerivedBlock& block, CollectiveModel& collectives, const ComputeRates& rates) {
   const auto time = [&](const BlockStep& step) {
     if (step.given_time) return step.stream.empty() || step.kind == BlockStep::Kind::collective ? *step.given_time : Seconds(0);
-    if (step.kind == BlockStep::Kind::compute) return compute_time(rates, step.work, step.flops, step.traffic);
+    if (step.kind == BlockStep::Kind::compute) return compute_time(rates, kernel_of(step));
     return step.role == CollectiveRole::activation ? collectives.cost(step.collective, step.axes, step.full_size, step.copies) : Seconds(0);
   };
   Seconds forward(0), input(0), weight(0);

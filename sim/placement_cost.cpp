@@ -56,7 +56,7 @@ class PlacementCost {
       const auto& step = steps[i];
       const bool computes = step.kind == BlockStep::Kind::compute;
       Seconds time = step.given_time         ? *step.given_time
-                     : computes              ? compute_time(rates_, step.work, step.flops, step.traffic)
+                     : computes              ? compute_time(rates_, kernel_of(step))
                                              : model_.cost(step.collective, step.axes, step.full_size, step.copies);
       if (!computes) communication += time;
       if (!computes && step.role != CollectiveRole::activation) {

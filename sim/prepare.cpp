@@ -222,6 +222,30 @@ void check_size(const Scenario& scenario, const Preparation& preparation) {
   }
 }
 
+std::string calibrated_chips() {
+  std::string names;
+  const auto catalog = data_root() / "topologies/catalog";
+  for (const auto& name : chip_names(catalog)) {
+    Problems problems;
+    if (load_chip(catalog, name, problems).kernels) names += (names.empty() ? "" : ", ") + name;
+  }
+  return names;
+}
+
+const ChipKernels& kernels_of(const Scenario& scenario) {
+  const auto& chip = scenario.cluster.chip();
+  if (!chip.kernels) refuse(scenario, "model_of_time", "chip " + chip.name + " has no kernel times", "one of " + calibrated_chips() + ", or kernels in the chip's block");
+  const auto& reached = chip.kernels->matrix;
+  const auto precision = scenario.training.precision;
+  const auto needed = {precision, element_size(precision) == Bytes(1) ? Precision::bf16 : precision};
+  for (const auto each : needed) {
+    if (!reached.contains(each)) {
+      refuse(scenario, "model_of_time", "kernels of chip " + chip.name + " are not known in " + std::string(name(each)), "a precision of its kernels.matrix");
+    }
+  }
+  return *chip.kernels;
+}
+
 /// With what depends on the chip and on the model: the way to the host, the load of experts.
 StepOptions step_options(const Scenario& scenario, const Preparation& preparation) {
   auto options = scenario.step;
@@ -280,9 +304,14 @@ ComputeRates rates_of(const Scenario& scenario) {
     refuse(scenario, "training.precision", "chip " + chip.name + " has no " + std::string(name(precision)) + " rate" + for_what, "one of " + known);
   };
   const auto precision = scenario.training.precision;
-  const bool in_8_bits = element_size(precision) == Bytes(1);
-  return {scenario.time_model, peak_at(precision, ""), in_8_bits ? peak_at(Precision::bf16, ", at which attention and the unembedding run") : peak_at(precision, ""),
-          chip.memory_bandwidth};
+  const auto wide = element_size(precision) == Bytes(1) ? Precision::bf16 : precision;
+  ComputeRates rates{scenario.time_model, peak_at(precision, ""), peak_at(wide, ", at which attention and the unembedding run"), chip.memory_bandwidth, {}};
+  if (rates.model == TimeModel::calibrated) {
+    const auto& kernels = kernels_of(scenario);
+    const auto reached = [&](Precision at) { return kernels.matrix.at(at) * kernels.sustained; };
+    rates.kernels = {rates.flops * reached(precision), rates.in_16_bits * reached(wide), rates.memory * kernels.memory, kernels};
+  }
+  return rates;
 }
 
 }  // namespace lockstep

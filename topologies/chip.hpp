@@ -10,14 +10,9 @@
 
 #include "sim/core/units.hpp"
 #include "sim/core/yaml_view.hpp"
+#include "topologies/chip_kernels.hpp"
 
 namespace lockstep {
-
-enum class Precision { fp32, bf16, fp16, fp8, int8, fp4 };
-[[nodiscard]] std::string_view name(Precision precision);
-[[nodiscard]] std::optional<Precision> precision_named(std::string_view word);
-/// Bytes of one element (fp4 counts as packed pairs, so it is not offered for storage here).
-[[nodiscard]] Bytes element_size(Precision precision);
 
 /// When a slice's axis closes into a ring: only when its size is a multiple of `multiple_of`
 /// (v4, v5p: 4, the optical cubes) or exactly `exactly` (v5e, v6e: 16). One of the two is set.
@@ -48,6 +43,7 @@ struct Chip {
   std::optional<BytesPerSecond> dcn_per_host;  ///< egress of one host's NIC, full duplex
   std::optional<BytesPerSecond> scale_up;      ///< GPUs: one way per device into the node's switch
   int scale_up_domain = 0;                     ///< GPUs: devices behind one switch (8, 72)
+  std::optional<ChipKernels> kernels;          ///< where its kernels have been measured
   std::vector<std::string> sources;
 
   /// The chip's peak for a precision; empty when the data sheet has none.

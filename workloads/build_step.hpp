@@ -36,6 +36,7 @@ struct StepOptions {
   bool gradient_clipping = false;    ///< the update waits for the norm of all gradients
   OptimizerSpec optimizer{};
   Offload offload{};
+  Seconds step_overhead{0};          ///< at the end of the step, on every rank: data loading, logging
   Bytes memory_overhead{0};          ///< of the framework, throughout
   ExpertLoad expert_load{};
 };

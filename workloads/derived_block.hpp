@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "workloads/block.hpp"
+#include "workloads/kernel.hpp"
 #include "workloads/plan.hpp"
 #include "workloads/sharding/derive.hpp"
 
@@ -33,14 +34,6 @@ inline constexpr std::array all_memory_kinds{MemoryKind::weights,  MemoryKind::g
                                              MemoryKind::buffers,  MemoryKind::workspace, MemoryKind::overhead,  MemoryKind::host};
 [[nodiscard]] std::string_view name(MemoryKind kind);
 
-/// What a compute step spends its FLOPs on; decides at which peak rate they run.
-enum class ComputeWork {
-  memory,       ///< none that count: norms, activation functions, the update
-  product,      ///< matrix products of the layers
-  head_product, ///< the unembedding: stays in 16 bits where the layers' products have 8
-  attention     ///< scores and values
-};
-
 struct BlockStep {
   enum class Kind { compute, collective };
   Kind kind;
@@ -48,7 +41,8 @@ struct BlockStep {
   std::string detail;            ///< shapes of a compute step, derivation of a collective
   std::vector<int> after;        ///< steps of the same pass it waits for; `outside` stands for the pass's input
   std::vector<int> saved;        ///< backward: forward steps whose output it reads (or `outside`: the block's input)
-  ComputeWork work = ComputeWork::memory;  ///< FLOPs of a step without a tag count as a product's
+  ComputeWork work = ComputeWork::memory;
+  KernelShape shape{};           ///< compute: of products and attention
   Flops flops{0};                ///< compute: of one rank
   Bytes traffic{0};              ///< compute: bytes one rank reads and writes in memory
   Bytes output{0};               ///< what it leaves in one rank's memory

@@ -62,14 +62,24 @@ Flops BlockDerivation::attention_flops(const BlockOp& op, const AttentionArrays&
   return Flops(policy_.causal && !policy_.balanced_context ? all * (2 * parts - 1) / parts : all);
 }
 
+/// Keys count as an unmasked query sees them.
+KernelShape BlockDerivation::attention_shape(const BlockOp& op, const AttentionArrays& arrays, bool backward) const {
+  const auto& q = arrays.q;
+  const auto queries = sizes_.local(*q.find("T"));
+  const auto head = sizes_.dim(q.dims[3].name);
+  const auto keys = static_cast<std::int64_t>(attended_tokens(op.reach, static_cast<double>(sizes_.dim("T")), false));
+  return {sizes_.local_elements(q) / (queries * head), queries, (head + sizes_.local(arrays.o.dims[3])) / 2, keys, policy_.causal, backward, op.score_bytes == 0};
+}
+
 /// One rank's attention in up to three steps, of which `travelling` arrives before the last: what is at hand, what passes
 /// by, the last piece. Gives the first step and the last.
-std::pair<int, int> BlockDerivation::attention_core(const std::string& name, const AttentionArrays& arrays, const Reads& reads, Flops flops,
-                                                    Bytes moved, Bytes output, const StepIds& travelling) {
+std::pair<int, int> BlockDerivation::attention_core(const std::string& name, const AttentionArrays& arrays, const Reads& reads,
+                                                    const Kernel& kernel, Bytes output, const StepIds& travelling) {
   const auto detail = arrays.q.to_string() + ", " + arrays.k.to_string() + " -> " + arrays.o.to_string();
   if (travelling.empty()) {
-    const int step = pass().compute(name, detail, reads, flops, moved, output);
-    pass()[step].work = ComputeWork::attention;
+    const int step = pass().compute(name, detail, reads, kernel.flops, kernel.traffic, output);
+    pass()[step].work = kernel.work;
+    pass()[step].shape = kernel.shape;
     return {step, step};
   }
   const auto parts = sizes_.product(arrays.sequence);
@@ -77,8 +87,10 @@ std::pair<int, int> BlockDerivation::attention_core(const std::string& name, con
   const auto piece = [&](const std::string& which, std::int64_t pieces, const StepIds& after, Bytes left) {
     auto all = reads;
     merge(all.after, after);
-    const int step = pass().compute(name + which, detail, std::move(all), flops * share(pieces), moved * pieces / parts, left);
-    pass()[step].work = ComputeWork::attention;
+    const int step = pass().compute(name + which, detail, std::move(all), kernel.flops * share(pieces), kernel.traffic * pieces / parts, left);
+    pass()[step].work = kernel.work;
+    pass()[step].shape = kernel.shape;
+    pass()[step].shape.k = kernel.shape.k * pieces / parts;
     return step;
   };
   const int first = piece(" to own keys", 1, {}, output);
@@ -125,7 +137,8 @@ void BlockDerivation::forward_attention(const BlockOp& op) {
     read(op.inputs[2], arrays.v, reads);
   }
   const auto moved = bytes(arrays.q) + bytes(arrays.k) + bytes(arrays.v) + bytes(arrays.o) + score_bytes(op, arrays) * 2;
-  const auto steps = attention_core(op.name, arrays, reads, attention_flops(op, arrays), moved, bytes(arrays.o), travelling);
+  const Kernel kernel{ComputeWork::attention, attention_flops(op, arrays), moved, attention_shape(op, arrays, false)};
+  const auto steps = attention_core(op.name, arrays, reads, kernel, bytes(arrays.o), travelling);
   keep_inside(op, steps.second, score_bytes(op, arrays));
   finish_forward(op, {arrays.o, {steps.second}, steps.first}, settled(arrays.o, crossing(op.output)));
 }
@@ -143,10 +156,11 @@ void BlockDerivation::backward_attention(const BlockOp& op) {
   }
   again_ = true;  // what follows is written into the backward
   if (arrays.travelling) travelling = travel(op, arrays, reads);
-  const auto work = attention_flops(op, arrays);
   const auto moved = bytes(arrays.q) + bytes(arrays.k) + bytes(arrays.v) + bytes(arrays.o) + score_bytes(op, arrays) * 2;
+  const Kernel forward{ComputeWork::attention, attention_flops(op, arrays), moved, attention_shape(op, arrays, false)};
+  const Kernel backward{ComputeWork::attention, forward.flops * 2.0, moved * 2, attention_shape(op, arrays, true)};
   if (drops_inside(op) && !policy_.recompute.all) {
-    const auto core = attention_core(op.name, arrays, reads, work, moved, score_bytes(op, arrays), travelling);
+    const auto core = attention_core(op.name, arrays, reads, forward, score_bytes(op, arrays), travelling);
     reads.after = {core.first};
     merge(reads.after, {core.second});
     travelling.clear();
@@ -154,7 +168,7 @@ void BlockDerivation::backward_attention(const BlockOp& op) {
     read_inside(op, reads);
   }
   const auto keys = arrays.travelling ? (bytes(crossing(op.inputs[1])) + bytes(crossing(op.inputs[2]))) * 2 : bytes(arrays.k) + bytes(arrays.v);
-  const auto steps = attention_core(op.name + " backward", arrays, reads, work * 2.0, moved * 2, bytes(arrays.q) + keys, travelling);
+  const auto steps = attention_core(op.name + " backward", arrays, reads, backward, bytes(arrays.q) + keys, travelling);
   again_ = false;
   gradients_[op.inputs[0]].push_back({gradient_of(arrays.q), {steps.second}, steps.first});
   for (const auto& [tensor, whole] : {std::pair{op.inputs[1], arrays.k}, std::pair{op.inputs[2], arrays.v}}) {

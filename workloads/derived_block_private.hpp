@@ -76,10 +76,11 @@ class BlockDerivation {
   void backward_attention(const BlockOp& op);
   [[nodiscard]] AttentionArrays attention_arrays(const BlockOp& op) const;
   [[nodiscard]] Flops attention_flops(const BlockOp& op, const AttentionArrays& arrays) const;
+  [[nodiscard]] KernelShape attention_shape(const BlockOp& op, const AttentionArrays& arrays, bool backward) const;
   [[nodiscard]] Bytes score_bytes(const BlockOp& op, const AttentionArrays& arrays) const;
   StepIds travel(const BlockOp& op, const AttentionArrays& arrays, Reads& reads);
-  std::pair<int, int> attention_core(const std::string& name, const AttentionArrays& arrays, const Reads& reads, Flops flops, Bytes moved,
-                                     Bytes output, const StepIds& travelling);
+  std::pair<int, int> attention_core(const std::string& name, const AttentionArrays& arrays, const Reads& reads, const Kernel& kernel, Bytes output,
+                                     const StepIds& travelling);
 
   // derived_block_elementwise.cpp: norms, activation functions, sums, dropout, the loss
   void forward_elementwise(const BlockOp& op);

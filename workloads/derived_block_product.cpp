@@ -11,6 +11,12 @@ Flops flops(const BlockOp& op, const Derivation& derived) {
   return op.kind == BlockOp::Kind::lookup ? Flops(0) : derived.flops;
 }
 
+void tag(BlockStep& step, const BlockOp& op, const Derivation& derived, const Sizes& sizes) {
+  if (op.kind == BlockOp::Kind::lookup) return;
+  step.work = ComputeWork::product;
+  step.shape = product_shape(derived.local, sizes);
+}
+
 }  // namespace
 
 void BlockDerivation::forward_product(const BlockOp& op) {
@@ -25,6 +31,7 @@ void BlockDerivation::forward_product(const BlockOp& op) {
   weight(op.weight, derived.local.right, derived.right, reads);
   const int step = pass().compute(op.name, derived.local.to_string(), std::move(reads), flops(op, derived),
                                   traffic(op, derived.local), bytes(derived.local.result));
+  tag(pass()[step], op, derived, sizes_);
   finish_forward(op, {derived.local.result, {step}, step}, derived.result, &left);
 }
 
@@ -39,6 +46,7 @@ void BlockDerivation::backward_input(const BlockOp& op) {
   weight_in_backward(op.weight, derived.local.right, derived.right, reads);
   const int step = backward_.compute(op.name + " input gradient", derived.local.to_string(), std::move(reads), derived.flops,
                                      traffic(op, derived.local), bytes(derived.local.result));
+  tag(backward_[step], op, derived, sizes_);
   Version contribution{derived.local.result, {step}, step};
   if (policy_.collective_matmul) merge(contribution.producers, left.producers);
   gradients_[in].push_back(contribution);
@@ -58,6 +66,7 @@ void BlockDerivation::backward_weight(const BlockOp& op) {
       derived.result.empty() ? Bytes(0) : policy_.gradient_element * sizes_.local_elements(derived.local.result);
   const int step = backward_.compute(op.name + " weight gradient", derived.local.to_string(), std::move(reads), flops(op, derived),
                                      traffic(op, derived.local), unreduced, MemoryKind::gradients);
+  tag(backward_[step], op, derived, sizes_);
   finish_weight(op.weight, step, derived.result);
 }
 

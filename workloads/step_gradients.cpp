@@ -235,8 +235,20 @@ void StepGradients::update() {
   OpIds barrier;
   if (writer_.options.optimizer_barrier) barrier = wait_for_all();
   for (const auto& [stage, blocks] : updated_by_) {
+    const OpId first = writer_.graph.size();
     for (const auto& [block, owners] : blocks) update_block(stage, block, owners, barrier);
+    if (writer_.options.step_overhead > Seconds(0)) outside_the_step(stage, first);
   }
+}
+
+/// After the whole update, which starts with operation `first`.
+void StepGradients::outside_the_step(std::int32_t stage, OpId first) {
+  OpIds after;
+  for (OpId id = first; id < writer_.graph.size(); ++id) after.push_back(id);
+  auto op = StepWriter::blank({stage, 0, last_microbatch(), 0}, StepPass::update);
+  op.name = "data loading and logging";
+  op.given_time = writer_.options.step_overhead;
+  writer_.add(std::move(op), after);
 }
 
 /// One transfer for each block, as soon as its gradients are reduced; they leave the chip with it.

@@ -44,6 +44,7 @@ class StepGradients {
   void hold_sent_copy(std::int32_t stage, const Bucket& bucket, OpId first, OpId last);
   void send_gradients_down();
   OpId update_op(const StepPlace& place, const std::vector<Owner>& owners, const OpIds& after);
+  void outside_the_step(std::int32_t stage, OpId first);
   void update_block(std::int32_t stage, int block, const std::vector<Owner>& owners, const OpIds& barrier);
 
   StepWriter& writer_;

@@ -29,6 +29,7 @@ struct StepOp {
   std::string name;             ///< "query projection", "AllGather_fsdp Wq Wk Wv ..."
   std::string detail;           ///< shapes, or what a collective turns into what
   ComputeWork work = ComputeWork::memory;
+  KernelShape shape{};          ///< compute: of products and attention
   Flops flops{0};               ///< compute: of one rank
   Bytes traffic{0};             ///< compute: memory bytes one rank moves
   CollectiveKind collective{};

@@ -44,6 +44,7 @@ StepOp StepWriter::as_op(const StepPlace& place, StepPass pass, const BlockStep&
   op.name = step.name;
   op.detail = step.detail;
   op.work = step.work;
+  op.shape = step.shape;
   const double load = this->load(place, step);
   op.flops = step.flops * load;
   op.traffic = scaled(step.traffic, load);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/collectives/stage_pairs.hpp"
+#include "sim/program/pass_time.hpp"
 
 namespace lockstep {
 namespace {
@@ -39,6 +40,7 @@ class Lowering {
     program_.slowdown_of_rank.assign(program_.stage_of_rank.size(), 1.0);
     program_.ops.reserve(static_cast<std::size_t>(step_.size()));
     for (OpId id = 0; id < step_.size(); ++id) program_.ops.push_back(lowered(id));
+    if (rates_.kernels) stretch_passes(program_, step_, rates_.kernels->chip);
     return std::move(program_);
   }
 
@@ -80,7 +82,7 @@ class Lowering {
   void compute(const StepOp& vertex, OpId id, ProgramOp& op) {
     op.kind = ProgramOp::Kind::compute;
     op.streams = {vertex.stream.empty() ? 0 : stream(vertex.stream)};
-    op.duration = vertex.given_time ? *vertex.given_time : compute_time(rates_, vertex.work, vertex.flops, vertex.traffic);
+    op.duration = vertex.given_time ? *vertex.given_time : compute_time(rates_, kernel_of(vertex));
     if (op.streams.front() == 0) follow(order_[vertex.stage], vertex.half, id, op);
   }
 

@@ -2,14 +2,24 @@
 
 #include <algorithm>
 
+#include "sim/core/errors.hpp"
+
 namespace lockstep {
 
-std::string_view name(TimeModel model) { return model == TimeModel::ideal ? "ideal" : "roofline"; }
+std::string_view name(TimeModel model) {
+  switch (model) {
+    case TimeModel::ideal: return "ideal";
+    case TimeModel::roofline: return "roofline";
+    case TimeModel::calibrated: return "calibrated";
+  }
+  throw InternalError("a time model without a name");
+}
 
-Seconds compute_time(const ComputeRates& rates, ComputeWork work, Flops flops, Bytes traffic) {
-  const bool in_16_bits = work == ComputeWork::attention || work == ComputeWork::head_product;
-  const Seconds at_peak = flops / (in_16_bits ? rates.in_16_bits : rates.flops);
-  return rates.model == TimeModel::ideal ? at_peak : std::max(at_peak, traffic / rates.memory);
+Seconds compute_time(const ComputeRates& rates, const Kernel& kernel) {
+  if (rates.model == TimeModel::calibrated) return kernel_time(*rates.kernels, kernel);
+  const bool in_16_bits = kernel.work == ComputeWork::attention || kernel.work == ComputeWork::head_product;
+  const Seconds at_peak = kernel.flops / (in_16_bits ? rates.in_16_bits : rates.flops);
+  return rates.model == TimeModel::ideal ? at_peak : std::max(at_peak, kernel.traffic / rates.memory);
 }
 
 }  // namespace lockstep

@@ -1,15 +1,17 @@
 #pragma once
 /// How long a compute operation takes on a chip.
+#include <optional>
 #include <string_view>
 
 #include "sim/core/units.hpp"
-#include "workloads/derived_block.hpp"
+#include "sim/program/kernel_time.hpp"
 
 namespace lockstep {
 
 enum class TimeModel {
-  ideal,    ///< FLOPs at peak rate; memory traffic is free (the book's assumption)
-  roofline  ///< the longer of FLOPs at peak rate and memory traffic at peak bandwidth
+  ideal,      ///< FLOPs at peak rate; memory traffic is free (the book's assumption)
+  roofline,   ///< the longer of FLOPs at peak rate and memory traffic at peak bandwidth
+  calibrated  ///< what the chip's kernels reach, see kernel_time.hpp
 };
 [[nodiscard]] std::string_view name(TimeModel model);
 
@@ -18,8 +20,9 @@ struct ComputeRates {
   FlopsPerSecond flops;    ///< of the layers' products: the peak at the training precision
   FlopsPerSecond in_16_bits;  ///< of attention and the unembedding: at most that of bf16
   BytesPerSecond memory;
+  std::optional<KernelRates> kernels;  ///< calibrated
 };
 
-[[nodiscard]] Seconds compute_time(const ComputeRates& rates, ComputeWork work, Flops flops, Bytes traffic);
+[[nodiscard]] Seconds compute_time(const ComputeRates& rates, const Kernel& kernel);
 
 }  // namespace lockstep

@@ -77,6 +77,8 @@ void read_precision_and_update(const YamlView& view, KeyReader& keys, Scenario& 
   read_gradients(view, keys, scenario);
   const auto overhead = keys.optional(view, "memory_overhead");
   if (overhead.exists()) step.memory_overhead = overhead.bytes();
+  const auto outside = keys.optional(view, "step_overhead");
+  if (outside.exists()) step.step_overhead = outside.seconds(true);
   read_offload(keys.optional(view, "offload"), keys, step.offload);
 }
 

@@ -33,7 +33,8 @@ class Reader {
     training();
     communication();
     const auto model_of_time = optional(root_, "model_of_time");
-    if (model_of_time.exists()) scenario_.time_model = model_of_time.choice({"ideal", "roofline"}) == 0 ? TimeModel::ideal : TimeModel::roofline;
+    constexpr std::array models{TimeModel::ideal, TimeModel::roofline, TimeModel::calibrated};
+    if (model_of_time.exists()) scenario_.time_model = models[model_of_time.choice({"ideal", "roofline", "calibrated"})];
     const auto perturbations = optional(root_, "perturbations");
     if (perturbations.exists()) {
       scenario_.perturbations = read_perturbations(perturbations);
@@ -428,7 +429,7 @@ std::vector<std::string> scenario_keys() {
           "batch", "batch.sequences", "batch.sequence_length", "batch.microbatches",
           "routing", "routing.capacity_factor", "routing.variation", "routing.seed",
           "training", "training.precision", "training.low_precision_gather", "training.optimizer", "training.optimizer_state", "training.momentum",
-          "training.master_weights", "training.gradient_precision", "training.gradient_reduce", "training.gradient_clipping", "training.memory_overhead",
+          "training.master_weights", "training.gradient_precision", "training.gradient_reduce", "training.gradient_clipping", "training.memory_overhead", "training.step_overhead",
           "training.offload", "training.offload.optimizer", "training.offload.activation_layers", "training.offload.host_memory_bandwidth",
           "training.recompute", "training.recompute.mode", "training.recompute.parts", "training.recompute.layers", "training.attention", "training.dropout", "training.kept_activations",
           "training.causal_attention", "training.optimizer_barrier", "training.zero_shards",

@@ -95,6 +95,7 @@ const std::map<std::string, std::string>& values() {
       {"training.gradient_reduce", "fp32"},
       {"training.gradient_clipping", "true"},
       {"training.memory_overhead", "2 GiB"},
+      {"training.step_overhead", "40 ms"},
       {"training.offload", "{optimizer: true}"},
       {"training.offload.optimizer", "true"},
       {"training.offload.activation_layers", "1"},

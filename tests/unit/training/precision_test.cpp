@@ -29,11 +29,11 @@ Seconds compute_of(const OneRank& rank, const std::function<bool(const StepOp&)>
 
 // time = flops / peak of the work's precision: 2e12 FLOPs at 2e12 and 1e12 FLOP/s.
 TEST(PrecisionTest, OnlyProductsOfLayersUseTheLowPrecision) {
-  const ComputeRates rates{TimeModel::ideal, FlopsPerSecond(2e12), FlopsPerSecond(1e12), BytesPerSecond(1)};
-  EXPECT_DOUBLE_EQ(compute_time(rates, ComputeWork::product, Flops(2e12), Bytes(0)).value(), 1);
-  EXPECT_DOUBLE_EQ(compute_time(rates, ComputeWork::memory, Flops(2e12), Bytes(0)).value(), 1);
-  EXPECT_DOUBLE_EQ(compute_time(rates, ComputeWork::attention, Flops(2e12), Bytes(0)).value(), 2);
-  EXPECT_DOUBLE_EQ(compute_time(rates, ComputeWork::head_product, Flops(2e12), Bytes(0)).value(), 2);
+  const ComputeRates rates{TimeModel::ideal, FlopsPerSecond(2e12), FlopsPerSecond(1e12), BytesPerSecond(1), {}};
+  EXPECT_DOUBLE_EQ(compute_time(rates, {ComputeWork::product, Flops(2e12)}).value(), 1);
+  EXPECT_DOUBLE_EQ(compute_time(rates, {ComputeWork::memory, Flops(2e12)}).value(), 1);
+  EXPECT_DOUBLE_EQ(compute_time(rates, {ComputeWork::attention, Flops(2e12)}).value(), 2);
+  EXPECT_DOUBLE_EQ(compute_time(rates, {ComputeWork::head_product, Flops(2e12)}).value(), 2);
 }
 
 // A model of products alone: compute time is its FLOPs at the peak, 12 B D F a layer over 8 ranks.

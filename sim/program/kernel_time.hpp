@@ -1,0 +1,28 @@
+#pragma once
+/// How long a kernel takes on a chip that falls short of its data sheet: `model_of_time: calibrated`. Pure functions of
+/// the chip's parameters and the kernel; equations in docs/models/compute.md.
+#include "topologies/chip_kernels.hpp"
+#include "workloads/kernel.hpp"
+
+namespace lockstep {
+
+/// What large kernels reach, and what keeps others from it.
+struct KernelRates {
+  FlopsPerSecond products{0};    ///< of the layers' products
+  FlopsPerSecond in_16_bits{0};  ///< of attention and the unembedding
+  BytesPerSecond memory{0};
+  ChipKernels chip{};
+};
+
+/// At least flops / rate and at least traffic / rate, for rates at most the chip's peaks; grows with m, n and k.
+[[nodiscard]] Seconds kernel_time(const KernelRates& rates, const Kernel& kernel);
+
+/// Time that padding to tiles, waves and the pipeline's depth costs a product, over that of its FLOPs; at least 1.
+[[nodiscard]] double product_overhead(const ChipKernels& chip, const KernelShape& shape);
+/// The same of fused attention: softmax, and blocks on the diagonal.
+[[nodiscard]] double attention_overhead(const ChipKernels& chip, const KernelShape& shape);
+
+/// Kernels that an operation is.
+[[nodiscard]] int launches(const Kernel& kernel);
+
+}  // namespace lockstep

@@ -1,0 +1,116 @@
+// Each term of docs/models/compute.md on a chip of round numbers: 1e12 FLOP/s and 1e9 B/s that kernels reach.
+#include "sim/program/kernel_time.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lockstep {
+namespace {
+
+KernelRates plain() {
+  KernelRates rates{FlopsPerSecond(2e12), FlopsPerSecond(1e12), BytesPerSecond(1e9), {}};
+  rates.chip.units = 100;
+  return rates;
+}
+
+ChipKernels with_systolic(int side) {
+  ChipKernels chip;
+  chip.systolic = side;
+  return chip;
+}
+
+// time = bytes / M + gap: 5e6 / 1e9 + 1e-3.
+TEST(KernelTimeTest, MemoryBoundKernelsMoveTheirBytesAndWaitForTheNextLaunch) {
+  auto rates = plain();
+  rates.chip.gap = Seconds(1e-3);
+  EXPECT_DOUBLE_EQ(kernel_time(rates, {ComputeWork::memory, Flops(0), Bytes(5'000'000)}).value(), 6e-3);
+}
+
+TEST(KernelTimeTest, BookkeepingTakesNoTime) {
+  auto rates = plain();
+  rates.chip.gap = Seconds(1);
+  EXPECT_EQ(kernel_time(rates, {}).value(), 0);
+}
+
+// 64 x 64 is one tile of 100 that could run: 100 (64 + e)(64 + e) / 64^2, with e = 16: 156.25.
+TEST(KernelTimeTest, OneTileOccupiesOneUnitOfAll) {
+  auto chip = plain().chip;
+  chip.tile_edge = 16;
+  EXPECT_DOUBLE_EQ(product_overhead(chip, {1, 64, 64, 512}), 156.25);
+}
+
+// 404 x 4 tiles of 64 x 64 are 17 waves of 100 for the work of 16.16; larger tiles waste more here.
+TEST(KernelTimeTest, TheLastWaveIsPaidWhole) {
+  EXPECT_DOUBLE_EQ(product_overhead(plain().chip, {1, 404 * 64, 256, 512}), 1700.0 / 1616.0);
+  EXPECT_DOUBLE_EQ(product_overhead(plain().chip, {1, 400 * 64, 256, 512}), 1);
+}
+
+// Experts share their waves: 100 products of one tile each fill one wave, one after the other they would take 100.
+TEST(KernelTimeTest, GroupedProductsFillWavesTogether) {
+  EXPECT_DOUBLE_EQ(product_overhead(plain().chip, {100, 64, 64, 512}), 1);
+  EXPECT_DOUBLE_EQ(product_overhead(plain().chip, {1, 64, 64, 512}), 100);
+}
+
+// Large products take the largest tile: (1 + e/256)^2 with e = 8.
+TEST(KernelTimeTest, EdgesOfTilesCost) {
+  auto chip = plain().chip;
+  chip.tile_edge = 8;
+  EXPECT_DOUBLE_EQ(product_overhead(chip, {1, 256 * 100, 256 * 10, 512}), (264.0 / 256) * (264.0 / 256));
+}
+
+// Rows to a multiple of 8, n and k to the side of the matrix unit: 16/9 x 256/130 x 256/200.
+TEST(KernelTimeTest, SystolicUnitsPad) {
+  EXPECT_DOUBLE_EQ(product_overhead(with_systolic(128), {1, 9, 130, 200}), 16.0 / 9 * 256 / 130 * 256 / 200);
+  EXPECT_DOUBLE_EQ(product_overhead(with_systolic(128), {4, 8, 128, 256}), 1);
+}
+
+// 1 + depth / k = 1.25.
+TEST(KernelTimeTest, ShortSumsDoNotFillThePipeline) {
+  auto chip = with_systolic(128);
+  chip.depth = 64;
+  EXPECT_DOUBLE_EQ(product_overhead(chip, {1, 128, 128, 256}), 1.25);
+}
+
+// 2e9 FLOPs at 2e12 are 1 ms; 3e6 B are 3 ms; of the shorter, the first 0.25 ms stand alone: 3.25 ms. In 16 bits the
+// FLOPs take 2 ms.
+TEST(KernelTimeTest, ComputeAndMemoryOverlapButForTheirEnds) {
+  auto rates = plain();
+  rates.chip.staging = Bytes(250'000);
+  Kernel kernel{ComputeWork::product, Flops(2e9), Bytes(3'000'000), {}};
+  EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), 3.25e-3);
+  rates.chip.staging = Bytes(1'000'000'000);
+  EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), 4e-3);
+  kernel.work = ComputeWork::head_product;
+  EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), 5e-3);
+}
+
+// (1 + softmax/h)(1 + block/keys) / share: (1 + 64/128)(1 + 128/1024) / 0.5, and without a mask (1 + 64/128) / 0.5.
+TEST(KernelTimeTest, FusedAttentionPaysForSoftmaxAndTheDiagonal) {
+  ChipKernels chip;
+  chip.attention_forward = 0.5;
+  chip.attention_backward = 0.25;
+  chip.softmax = 64;
+  chip.attention_block = 128;
+  KernelShape shape{32, 1024, 128, 1024, true};
+  EXPECT_DOUBLE_EQ(attention_overhead(chip, shape), 1.5 * 1.125 / 0.5);
+  shape.causal = false;
+  EXPECT_DOUBLE_EQ(attention_overhead(chip, shape), 3);
+  shape.backward = true;
+  EXPECT_DOUBLE_EQ(attention_overhead(chip, shape), 6);
+}
+
+// Unfused: both products whole, though the mask halves their FLOPs, then the scores' bytes, in four kernels:
+// 2 x 2 x 8 x 1024 x 1024 x 128 / 1e12 + 1e6 / 1e9 + 4 x 1e-4. Backward: twice the products in six kernels.
+TEST(KernelTimeTest, UnfusedAttentionComputesMaskedScores) {
+  auto rates = plain();
+  rates.chip.units = 0;
+  rates.chip.systolic = 128;
+  rates.chip.gap = Seconds(1e-4);
+  const double both = 4.0 * 8 * 1024 * 1024 * 128;
+  Kernel kernel{ComputeWork::attention, Flops(both / 2), Bytes(1'000'000), {8, 1024, 128, 1024, true, false, false}};
+  EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), both / 1e12 + 1e-3 + 4e-4);
+  kernel.shape.backward = true;
+  EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), 2 * both / 1e12 + 1e-3 + 6e-4);
+}
+
+}  // namespace
+}  // namespace lockstep
