@@ -48,7 +48,7 @@ struct MeasuredRun {
 
   /// Replaces or adds a key. Empty values add nothing.
   void set(std::string_view key, std::string value, const Location& where = {});
-  void set(std::string_view key, std::int64_t value, const Location& where = {}) { set(key, std::to_string(value), where); }
+  void set(std::string_view key, std::int64_t value, const Location& place = {}) { set(key, std::to_string(value), place); }
   [[nodiscard]] std::string value_of(std::string_view key) const;  ///< "" if it is not set
 };
 
