@@ -1,5 +1,5 @@
 // Attention: scores and values are two products of 2 b t T n h FLOPs each, over the T that a token attends to. Heads must be
-// split alike. Where an axis splits the sequence the keys and values are gathered along it, travel around it while the
+// split alike, or those of keys and values not at all (multi-query attention). Where an axis splits the sequence the keys and values are gathered along it, travel around it while the
 // ranks attend to those at hand (arXiv 2310.01889), or the heads are split instead (arXiv 2309.14509).
 #include "workloads/derived_block_private.hpp"
 
@@ -14,7 +14,7 @@ struct BlockDerivation::AttentionArrays {
 BlockDerivation::AttentionArrays BlockDerivation::attention_arrays(const BlockOp& op) const {
   AttentionArrays arrays{crossing(op.inputs[0]), crossing(op.inputs[1]), crossing(op.inputs[2]), crossing(op.output), {}};
   auto refuse = [](const AxisNames& axes, const std::string& what) {
-    throw ShardingError(axes.empty() ? "" : axes.front(), what, "the same axes on both, and none on H");
+    throw ShardingError(axes.empty() ? "" : axes.front(), what, "the same axes on both, or none on keys and values, and none on H");
   };
   const auto& q = arrays.q;
   for (const auto* other : {&arrays.k, &arrays.v}) {
@@ -22,7 +22,7 @@ BlockDerivation::AttentionArrays BlockDerivation::attention_arrays(const BlockOp
     if (q.find("B")->axes != batch) refuse(batch, q.to_string() + " and " + other->to_string() + " split the batch differently");
     const auto& heads = q.dims[2].axes;
     const auto& kv_heads = other->dims[2].axes;
-    if (heads != kv_heads) {
+    if (heads != kv_heads && !kv_heads.empty()) {
       refuse(heads.empty() ? kv_heads : heads, q.to_string() + " and " + other->to_string() + " split the heads differently");
     }
   }
@@ -175,8 +175,10 @@ void BlockDerivation::backward_attention(const BlockOp& op) {
     auto local = gradient_of(whole);
     // Every slice of the queries adds its part; parts that travel start after the first piece.
     local.partial = arrays.q.find("T")->axes;
-    for (const auto& axis : arrays.sequence) {
-      if (!contains(local.partial, axis) && whole.sharded_by(axis) == nullptr) local.partial.push_back(axis);
+    for (const auto* axes : {&arrays.sequence, &arrays.q.dims[2].axes}) {
+      for (const auto& axis : *axes) {
+        if (!contains(local.partial, axis) && whole.sharded_by(axis) == nullptr) local.partial.push_back(axis);
+      }
     }
     gradients_[tensor].push_back({local, {arrays.travelling ? steps.first : steps.second}, steps.first});
   }

@@ -175,10 +175,27 @@ TEST(TransformerBlock, KeysAndValuesAlongASplitSequence) {
               ::testing::IsSupersetOf({"AllReduce_data dK 4096", "AllReduce_data dV 4096"}));
 }
 
+// Multi-query: one key-value head on every tensor rank. Attention needs nothing of other ranks; the queries' heads on each
+// rank make a part of dK and dV, B T K H elements of 2 bytes = 128 x 4 x 2 to be summed.
+TEST(TransformerBlock, OneKeyValueHeadOnEveryTensorRank) {
+  auto model = transformer();
+  model.kv_heads = 1;
+  const Parallel parallel{.tensor = 4, .sequence_parallel = false};
+  auto plan = plan_for(blocks_of(model), parallel);
+  for (const auto* name : {"Kp", "K", "V"}) plan.activations[name].find("K")->axes.clear();
+  for (auto* shardings : {&plan.weights, &plan.gradients, &plan.optimizer}) {
+    for (const auto* name : {"Wk", "Wv"}) (*shardings)[name].find("K")->axes.clear();
+  }
+  const auto layer = derived(model, plan, parallel).layer();
+  EXPECT_THAT(collectives(layer.forward), ElementsAre("AllReduce_tensor Y 8192", "AllReduce_tensor E 8192"));
+  EXPECT_THAT(collectives(layer.backward),
+              ::testing::IsSupersetOf({"AllReduce_tensor dK 1024", "AllReduce_tensor dV 1024"}));
+}
+
 TEST(TransformerBlock, HeadsMustBeSplitAlike) {
-  const Parallel parallel{.tensor = 4};
+  const Parallel parallel{.data = 2, .tensor = 4};
   auto plan = plan_for(blocks_of(transformer()), parallel);
-  plan.activations["K"].find("K")->axes.clear();
+  plan.activations["K"].find("K")->axes = {"data"};
   try {
     (void)derived(transformer(), plan, parallel);
     FAIL() << "accepted";

@@ -234,9 +234,11 @@ TEST(Catalog, MissingFolderHasNoModels) { EXPECT_THAT(model_names(catalog / "now
 
 // Llama-2-13b: the parts of model_test.cpp, 8,493,465,600 + 4,194,304,000 + 327,680,000 + 414,720.
 // GPT-3: 96 (12 h^2 + 13 h) + (50304 + 2048) h + 2 h with h = 12288.
+// PaLM: 118 (3 D F + 2 D N H + 2 D H + D) + V D + D, published as 540.35e9; one key-value head of H = 256.
 TEST(Catalog, CountsOfModelsWithoutAConfigHere) {
   EXPECT_EQ(count_parameters(load("llama-2-13b")).total(), 13'015'864'320);
   EXPECT_EQ(count_parameters(load("gpt3-175b")).total(), 174'604'836'864);
+  EXPECT_EQ(count_parameters(load("palm-540b")).total(), 118 * (3LL * 18432 * 73728 + 2LL * 18432 * 48 * 256 + 2LL * 18432 * 256 + 18432) + 256000LL * 18432 + 18432);
 }
 
 TEST(Catalog, EqualsTheImportOfTheSameModel) {
