@@ -60,7 +60,7 @@ void read_measurements(const CsvRow& row, MeasuredRun& run) {
     const auto value = row.number(column);
     if (!value) continue;
     if (run.time) row.problem(column, "is a second measure of the time", "one of measured_step_s, measured_tokens_per_s_per_chip, measured_tflops_per_chip, measured_mfu");
-    run.time = {*value, unit};
+    run.time = Measurement{*value, unit};
   }
   run.peak_bytes = row.number("measured_peak_bytes");
   if (!run.time && !run.peak_bytes) row.problem("measured_step_s", "nothing was measured", "a time, or measured_peak_bytes");

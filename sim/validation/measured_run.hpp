@@ -47,7 +47,7 @@ struct MeasuredRun {
   std::string skipped_because;  ///< not empty: this version cannot express the run
 
   /// Replaces or adds a key. Empty values add nothing.
-  void set(std::string_view key, std::string value, const Location& where = {});
+  void set(std::string_view key, std::string value, const Location& place = {});
   void set(std::string_view key, std::int64_t value, const Location& place = {}) { set(key, std::to_string(value), place); }
   [[nodiscard]] std::string value_of(std::string_view key) const;  ///< "" if it is not set
 };

@@ -45,7 +45,7 @@ void maxtext_tpu(const CsvRow& row, MeasuredRun& run) {
   set_batch(run, sequences, row.integer("seq"), sequences / degrees.replicas(), degrees);
   set_remat(run, row.text("remat"), "");
   set_maxtext(run, precision_called(row.text("precision")));
-  if (const auto seconds = row.number("step_time_s_derived")) run.time = {*seconds};
+  if (const auto seconds = row.number("step_time_s_derived")) run.time = Measurement{*seconds};
   set_family(run, row.text("model"), row.text("chip"), precision_called(row.text("precision")));
 }
 
@@ -53,7 +53,7 @@ void maxtext_gpu(const CsvRow& row, MeasuredRun& run) {
   run.set("model", model_called(row.text("model")));
   if (run.value_of("model").empty()) skip(run, "no shape of '" + row.text("model") + "'");
   const auto chips = row.integer("n_chips");
-  set_cluster(run, {"a3-high-h100"}, chips);
+  set_cluster(run, GpuNode{"a3-high-h100"}, chips);
   Degrees degrees;
   degrees.fsdp = row.integer("ici_fsdp", 1) * row.integer("dcn_fsdp", 1);
   degrees.data = row.integer("dcn_data", 1);
@@ -63,7 +63,7 @@ void maxtext_gpu(const CsvRow& row, MeasuredRun& run) {
   set_batch(run, local * chips, row.integer("seq"), local, degrees);
   set_remat(run, row.text("remat"), "");
   set_maxtext(run, "bf16");
-  if (const auto rate = row.number("tflops_per_chip")) run.time = {*rate, Measurement::Unit::tflops_per_chip, true};
+  if (const auto rate = row.number("tflops_per_chip")) run.time = Measurement{*rate, Measurement::Unit::tflops_per_chip, true};
   set_family(run, row.text("model"), "H100", "bf16");
 }
 
@@ -88,12 +88,12 @@ void tpu_recipes(const CsvRow& row, MeasuredRun& run) {
   set_remat(run, row.text("remat"), row.text("offload"));
   const auto quantization = row.text("quantization");
   set_maxtext(run, quantization.find("int8") != std::string::npos ? "int8" : precision_called(quantization));
-  if (const auto seconds = row.number("step_time_s")) run.time = {*seconds};
+  if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
   set_family(run, name, row.text("chip"), run.value_of("training.precision"));
 }
 
-constexpr std::string_view slices = "Slices are as near to a cube or square as their chips allow; FSDP over a slice, replicas over the data-centre network.";
-constexpr std::string_view remat =
+constexpr std::string_view slice_rule = "Slices are as near to a cube or square as their chips allow; FSDP over a slice, replicas over the data-centre network.";
+constexpr std::string_view remat_rule =
     "`minimal` and `save_dot` policies keep every product; `qkv_proj_offloaded` and recipes that keep the query projection compute MLPs and attention's core "
     "again; every other policy is full recomputation. What they offload costs no time.";
 
@@ -102,13 +102,13 @@ constexpr std::string_view remat =
 std::vector<PublishedTable> maxtext_tables() {
   return {
       {"maxtext_tpu", "MaxText on TPU v4, v5e and others (AI-Hypercomputer/maxtext)",
-       {slices, remat, "The model's shapes are reconstructed by the table, and its step times derived from TFLOP/s that count all pairs of tokens."},
+       {slice_rule, remat_rule, "The model's shapes are reconstructed by the table, and its step times derived from TFLOP/s that count all pairs of tokens."},
        {"model", "chip", "slices", "chips_per_slice", "seq", "layers", "d_model", "d_ff", "heads", "kv_heads", "head_dim", "ici_tp", "remat", "gbs", "precision", "mlp", "vocab", "step_time_s_derived"}, maxtext_tpu},
       {"maxtext_gpu_a3", "MaxText with LLaMA-2 7B on A3 High virtual machines (AI-Hypercomputer/maxtext)",
-       {remat, "TFLOP/s count all pairs of tokens, as MaxText did.", "FSDP inside a machine, replicas between machines."},
+       {remat_rule, "TFLOP/s count all pairs of tokens, as MaxText did.", "FSDP inside a machine, replicas between machines."},
        {"model", "n_chips", "per_device_batch", "seq", "ici_fsdp", "dcn_data", "dcn_fsdp", "remat", "tflops_per_chip"}, maxtext_gpu},
       {"tpu_recipes_v5p_v6e", "Google's training recipes on TPU v5p and v6e (AI-Hypercomputer/tpu-recipes)",
-       {slices, remat, "Experts: dropless, even loads. What the recipe's directory calls fp8/int8 runs in int8."},
+       {slice_rule, remat_rule, "Experts: dropless, even loads. What the recipe's directory calls fp8/int8 runs in int8."},
        {"model", "chip", "n_chips", "slices", "seq", "gbs", "ici_fsdp", "ici_tp", "dcn_fsdp", "remat", "quantization", "step_time_s", "offload"}, tpu_recipes},
   };
 }

@@ -22,7 +22,7 @@ void set_recompute(MeasuredRun& run, const std::string& text) {
 }
 
 void time_in(const CsvRow& row, std::string_view column, double seconds, MeasuredRun& run) {
-  if (const auto value = row.number(column)) run.time = {*value * seconds};
+  if (const auto value = row.number(column)) run.time = Measurement{*value * seconds};
 }
 
 void sc21(const CsvRow& row, MeasuredRun& run) {

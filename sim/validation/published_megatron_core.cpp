@@ -32,7 +32,7 @@ void dgxc(const CsvRow& row, MeasuredRun& run) {
   const auto chips = row.integer("n_gpus");
   set_cluster(run, row.text("chip"), chips);
   set_family(run, run.value_of("model").starts_with("{") ? label.substr(0, label.find(" (")) : run.value_of("model"), row.text("chip"), lower_case(row.text("precision")));
-  if (const auto seconds = row.number("step_time_s")) run.time = {*seconds};
+  if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
   if (label.starts_with("Maxtext")) return maxtext_step(row, chips, run);
   auto degrees = megatron_degrees(run, chips, leading_integer(row.text("tp"), 1), leading_integer(row.text("pp"), 1), leading_integer(row.text("cp"), 1), leading_integer(row.text("ep"), 1));
   degrees.chunks = leading_integer(row.text("vp"), 1);
@@ -55,7 +55,7 @@ void megatron_bridge(const CsvRow& row, MeasuredRun& run) {
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs"), degrees);
   set_megatron_core(run, precision_called(row.text("precision")));
-  if (const auto rate = row.number("tokens_per_s_per_gpu")) run.time = {*rate, Measurement::Unit::tokens_per_second_per_chip};
+  if (const auto rate = row.number("tokens_per_s_per_gpu")) run.time = Measurement{*rate, Measurement::Unit::tokens_per_second_per_chip};
   set_family(run, model, row.text("chip"), row.text("precision").substr(0, row.text("precision").find(" (")));
 }
 
@@ -68,7 +68,7 @@ void megatron_llama3(const CsvRow& row, MeasuredRun& run) {
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs"), degrees);
   set_megatron_core(run, precision_called(row.text("precision")));
-  if (const auto rate = row.number("tokens_per_s_per_gpu")) run.time = {*rate, Measurement::Unit::tokens_per_second_per_chip};
+  if (const auto rate = row.number("tokens_per_s_per_gpu")) run.time = Measurement{*rate, Measurement::Unit::tokens_per_second_per_chip};
   set_family(run, row.text("model"), "H100", "fp8");
 }
 

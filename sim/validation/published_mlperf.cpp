@@ -49,10 +49,13 @@ void mlperf(const CsvRow& row, MeasuredRun& run) {
     skip(run, "benchmark " + benchmark + " is not expressed");
   }
   const auto chips = row.integer("n_accel");
-  const bool tpu = accelerator.starts_with("TPU");
-  tpu ? google(row, accelerator, chips, run) : nvidia(row, chips, run);
+  if (accelerator.starts_with("TPU")) {
+    google(row, accelerator, chips, run);
+  } else {
+    nvidia(row, chips, run);
+  }
   for (const std::string_view column : {"step_time_s_median_logged", "step_time_s_median_from_blocks"}) {
-    if (const auto seconds = row.number(column); seconds && !run.time) run.time = {*seconds};
+    if (const auto seconds = row.number(column); seconds && !run.time) run.time = Measurement{*seconds};
   }
   set_family(run, benchmark, accelerator, run.value_of("training.precision"));
 }

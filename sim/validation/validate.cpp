@@ -1,6 +1,6 @@
 #include "sim/validation/validate.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cstring>
 #include <map>
 

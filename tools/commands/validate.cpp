@@ -22,7 +22,7 @@ struct ValidateArguments {
   bool families = false;
 };
 
-const std::vector<std::string> models_of_time{"ideal", "roofline"};
+const std::vector<std::string> models_of_time{"ideal", "roofline", "calibrated"};
 
 std::filesystem::path shipped_data() { return data_root() / "tests" / "validation" / "data"; }
 
@@ -138,7 +138,7 @@ void add_validate(CLI::App& app, spdlog::logger& log) {
   auto arguments = std::make_shared<ValidateArguments>();
   command->add_option("tables", arguments->tables, "tables of published steps, or CSV files of your own runs; all published ones if none is named");
   command->add_option("--data", arguments->data, "a folder with tables of the same names and columns, or of your own runs");
-  command->add_option("--model-of-time", arguments->model_of_time, "how long compute takes: ideal or roofline")->check(CLI::IsMember(models_of_time))->capture_default_str();
+  command->add_option("--model-of-time", arguments->model_of_time, "how long compute takes: ideal, roofline or calibrated")->check(CLI::IsMember(models_of_time))->capture_default_str();
   command->add_option("--jobs", arguments->jobs, "simulations at a time")->check(CLI::Range(1, 1024))->capture_default_str();
   command->add_flag("--families", arguments->families, "a line for every model of a table too (always, where tables are named)");
   command->add_option("--json", arguments->json, "write families and rows as JSON to a file, or to stdout with -");
