@@ -134,7 +134,7 @@ std::string document() {
 // how much, so that it cannot get worse, and docs/validation.md says why.
 TEST(MeasuredCollectives, EveryNetworkIsWithinItsTargets) {
   std::map<Key, std::pair<double, double>> missed{
-      {{"efa", true}, {0.08, 0.35}},              // two sources with the same nodes differ by up to 2.2
+      {{"efa", true}, {0.08, 0.35}},              // two runs on equal nodes differ by up to 2.2
       {{"gpudirect-tcpxo", true}, {0.08, 0.31}},  // all-gathers and all-reduces of two sources differ by 2.8
       {{"gpudirect-tcpx", false}, {0.38, 9}},     // one row
       {{"ICI", false}, {0.30, 9}},                // read off a plot at 0.2 GB/s; no launch in the model

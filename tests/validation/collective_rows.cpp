@@ -69,7 +69,6 @@ Machine nodes(const MeasuredCollective& row, const std::filesystem::path& catalo
     const std::string text = row.chip + row.notes;
     if (contains(text, "NVLS off") || contains(text, "NVLS_ENABLE=0") || contains(text, "no SHARP"))
       node.in_network_reduction = false;
-    if (contains(text, "NCCL 2.18")) std::erase(node.algorithms, "in-network tree");
     ClusterSpec spec;
     spec.units = row.nodes;
     if (row.nodes > 1) spec.fabric = load_fabric(catalog, node.fabric, problems);

@@ -6,8 +6,7 @@
 ///   fabric   the node's usual one, where the row spans more than one node
 ///   chips    n_ranks / nodes in each node; fewer than the node has: a smaller node of the same links
 ///   in-network reduction   as the node, unless the row says that it was off ("NVLS off", "no SHARP")
-///   algorithms   as the node's library, but none with in-network trees where the row names NCCL 2.18, the first that has
-///            them: its tuner prefers rings
+///   algorithms   as the node's library
 ///   bytes    nccl-tests sizes: the whole array V of all-reduce, all-gather and reduce-scatter; of an all-to-all what
 ///   one
 ///            rank sends, V/N (with that convention busbw = algbw (N-1)/N there, as printed)
