@@ -37,7 +37,8 @@ class Sequence {
     program_.ops.push_back(std::move(op));
   }
 
-  [[nodiscard]] std::vector<MeasuredCollective> run(spdlog::logger& log) {
+  [[nodiscard]] std::vector<MeasuredCollective> run(const std::vector<Perturbation>& perturbations, spdlog::logger& log) {
+    if (const auto why = perturb(program_, perturbations, cluster_, mesh_); !why.empty()) throw NoRoute(why);
     check(program_);
     const auto folded = fold(program_);
     const auto result = lockstep::run(folded.program, {EngineKind::simgrid, {}, true}, log);
@@ -80,7 +81,8 @@ class Sequence {
 }  // namespace
 
 CollectiveStudy study_collective(const Cluster& cluster, const Mesh& mesh, const std::string& axis, CollectiveKind kind,
-                                 const std::vector<Bytes>& sizes, const std::string& wanted, bool with_others, spdlog::logger& log) {
+                                 const std::vector<Bytes>& sizes, const std::string& wanted, bool with_others,
+                                 const std::vector<Perturbation>& perturbations, spdlog::logger& log) {
   Sequence sequence(cluster, mesh, axis);
   for (const auto size : sizes) sequence.add(kind, size, wanted);
   if (with_others) {
@@ -88,7 +90,7 @@ CollectiveStudy study_collective(const Cluster& cluster, const Mesh& mesh, const
       for (const auto& algorithm : sequence.algorithms(kind)) sequence.add(kind, size, algorithm);
     }
   }
-  auto all = sequence.run(log);
+  auto all = sequence.run(perturbations, log);
   const auto first_other = all.begin() + std::ssize(sizes);
   CollectiveStudy study;
   study.others.assign(std::make_move_iterator(first_other), std::make_move_iterator(all.end()));

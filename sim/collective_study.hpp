@@ -6,6 +6,7 @@
 
 #include "sim/collectives/collective_model.hpp"
 #include "sim/metrics/link_loads.hpp"
+#include "sim/program/perturb.hpp"
 
 namespace spdlog {
 class logger;
@@ -28,9 +29,11 @@ struct CollectiveStudy {
 };
 
 /// All groups along `axis` run the collective at once, one size after the other, on SimGrid. `wanted`: one of the model's
-/// algorithms for every size, or empty for the cheapest.
+/// algorithms for every size, or empty for the cheapest. `perturbations`: what why_not accepts, the cluster avoiding what is
+/// missing in its networks. Throws NoRoute where no way is left.
 [[nodiscard]] CollectiveStudy study_collective(const Cluster& cluster, const Mesh& mesh, const std::string& axis, CollectiveKind kind,
-                                               const std::vector<Bytes>& sizes, const std::string& wanted, bool with_others, spdlog::logger& log);
+                                               const std::vector<Bytes>& sizes, const std::string& wanted, bool with_others,
+                                               const std::vector<Perturbation>& perturbations, spdlog::logger& log);
 
 /// "gpu 0>nvswitch 0 and 511 alike": the link that is busy longest, how many others are as busy, or "latency" if on a
 /// network that takes longer than all bytes.

@@ -263,14 +263,18 @@ StepOptions step_options(const Scenario& scenario, const Preparation& preparatio
 
 }  // namespace
 
+Cluster cluster_of(const Scenario& scenario) {
+  auto cluster = build_cluster(scenario.cluster);
+  check_perturbations(scenario, cluster);
+  cluster.avoid(missing_in_networks(scenario.perturbations, cluster));
+  return cluster;
+}
+
 Preparation prepare(const Scenario& scenario) {
   (void)rates_of(scenario);
   Preparation preparation;
-  auto cluster = build_cluster(scenario.cluster);
-  check_axis_sizes(scenario, cluster);
-  check_perturbations(scenario, cluster);
-  cluster.avoid(missing_in_networks(scenario.perturbations, cluster));
-  preparation.cluster = std::make_unique<const Cluster>(std::move(cluster));
+  preparation.cluster = std::make_unique<const Cluster>(cluster_of(scenario));
+  check_axis_sizes(scenario, *preparation.cluster);
   try {
     place(scenario, preparation);
     preparation.collectives = std::make_unique<CollectiveModel>(*preparation.cluster, *preparation.mesh, scenario.algorithms);

@@ -49,6 +49,8 @@ struct SimulateOptions {
   bool elasticity = false;     ///< simulate it again for every parameter of the machine
 };
 
+/// The scenario's cluster, whose networks avoid what is missing. Throws ConfigError for perturbations it cannot have.
+[[nodiscard]] Cluster cluster_of(const Scenario& scenario);
 /// Scenario -> Cluster -> Mesh -> Plan -> StepGraph. Throws ConfigError for what only shows up here:
 /// axes that do not make up the cluster, placements that do not fit, shardings that do not divide.
 [[nodiscard]] Preparation prepare(const Scenario& scenario);

@@ -48,10 +48,13 @@ std::vector<LinkId> links_of(const Cluster& cluster, const std::string& name) {
   return links;
 }
 
-std::vector<LinkId> chip_links(const Cluster& cluster) {
+/// What random links are drawn from: a torus' links between chips; else the scale-up links and cables of networks.
+std::vector<LinkId> drawable_links(const Cluster& cluster) {
+  const bool torus = cluster.unit_is_torus();
   std::vector<LinkId> links;
   for (LinkId link = 0; link < cluster.links(); ++link) {
-    if (cluster.link(link).kind == LinkKind::ici) links.push_back(link);
+    const auto kind = cluster.link(link).kind;
+    if (torus ? kind == LinkKind::ici : kind == LinkKind::scale_up || kind == LinkKind::network) links.push_back(link);
   }
   return links;
 }
@@ -101,7 +104,7 @@ class Perturbing {
     for (const auto device : draw(std::move(all), chips.count, chips.seed)) slow_down(device, chips.slowdown);
   }
   void operator()(const RandomDegradedLinks& links) {
-    for (const auto link : draw(chip_links(cluster_), links.count, links.seed)) degrade(link, links.bandwidth);
+    for (const auto link : draw(drawable_links(cluster_), links.count, links.seed)) degrade(link, links.bandwidth);
   }
   void operator()(const Jitter& jitter) {
     std::mt19937_64 random(jitter.seed);
@@ -201,6 +204,9 @@ MissingLinks missing_in_networks(const std::vector<Perturbation>& perturbations,
     if (const auto* node = std::get_if<DegradedNode>(&perturbation); node != nullptr && node->bandwidth == 0) {
       for (const auto link : links_of(cluster, node->name)) missing[static_cast<std::size_t>(link)] = true;
     }
+    if (const auto* drawn = std::get_if<RandomDegradedLinks>(&perturbation); drawn != nullptr && drawn->bandwidth == 0) {
+      for (const auto link : draw(drawable_links(cluster), drawn->count, drawn->seed)) missing[static_cast<std::size_t>(link)] = true;
+    }
   }
   bool any = false;
   for (LinkId link = 0; link < cluster.links(); ++link) {
@@ -228,8 +234,8 @@ std::string why_not(const Perturbation& perturbation, const Cluster& cluster) {
     return chips->count <= cluster.devices() ? "" : "the cluster has only " + std::to_string(cluster.devices()) + " chips";
   }
   if (const auto* links = std::get_if<RandomDegradedLinks>(&perturbation)) {
-    const auto most = static_cast<std::int64_t>(chip_links(cluster).size());
-    return links->count <= most ? "" : "the cluster has only " + std::to_string(most) + " links between chips";
+    const auto most = static_cast<std::int64_t>(drawable_links(cluster).size());
+    return links->count <= most ? "" : "the cluster has only " + std::to_string(most) + " such links";
   }
   return "";
 }

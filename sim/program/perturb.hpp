@@ -38,6 +38,7 @@ struct RandomSlowChips {
   std::uint64_t seed = 0;
   double slowdown = 1;
 };
+/// `count` links drawn without repetition: of a torus between its chips, elsewhere of the nodes' scale-up and the network.
 struct RandomDegradedLinks {
   std::int64_t count = 0;
   std::uint64_t seed = 0;

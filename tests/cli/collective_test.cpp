@@ -62,6 +62,50 @@ TEST_F(Collective, LargeGathersReachTheBandwidthOfARing) {
   EXPECT_NEAR(row["time_s"], bytes * 0.75 / 180e9, 1e-3 * bytes * 0.75 / 180e9);
 }
 
+// A scenario's slow and missing links count. A ring of 4 sends half of its bytes each way round, so with half of one link
+// left its bytes take twice as long; with the link gone, its flow shares the way round through a neighbouring ring.
+TEST_F(Collective, LinksOfAScenarioMayBeSlowOrMissing) {
+  const auto gathered = [&](const std::string& perturbations) {
+    write("torus.yaml", R"(format: 1
+model: {type: two-matmul, layers: 2, d_model: 1024, d_ff: 4096}
+cluster: tpu-v5p:4x4x4
+mesh: {fsdp: rest}
+parallel: {fsdp: 64}
+batch: {sequences: 64, sequence_length: 512}
+)" + perturbations);
+    return json({"collective", "all_gather", "--cluster", "torus.yaml", "--group", "x", "--bytes", "16GiB"})["rows"][0]["time_s"].get<double>();
+  };
+  const double whole = gathered("");
+  EXPECT_NEAR(gathered("perturbations: [{link: [[0, 0, 0], [1, 0, 0]], bandwidth: 0.5}]\n") / whole, 2, 1e-3);
+  EXPECT_NEAR(gathered("perturbations: [{link: [[0, 0, 0], [1, 0, 0]], bandwidth: 0}]\n") / whole, 2, 1e-3);
+  EXPECT_NEAR(gathered("perturbations: [{chip: [0, 0, 0], slowdown: 3}]\n") / whole, 1, 1e-12);
+}
+
+// Of two nodes of 8 chips random links are drawn from 2 x 8 scale-up links and some more cables, each way counted; with
+// half of every one left, the bytes take twice as long.
+TEST_F(Collective, RandomLinksOfNodes) {
+  const auto scenario = [&](const std::string& perturbations) {
+    write("nodes.yaml", R"(format: 1
+model: {type: two-matmul, layers: 2, d_model: 1024, d_ff: 4096}
+cluster: h100:2
+mesh: {fsdp: rest}
+parallel: {fsdp: 16}
+batch: {sequences: 64, sequence_length: 512}
+)" + perturbations);
+    return std::vector<std::string>{"collective", "all_gather", "--cluster", "nodes.yaml", "--group", "16", "--bytes", "64GiB", "--json", "-"};
+  };
+  const auto seconds = [&](const std::string& perturbations) { return nlohmann::json::parse(good(scenario(perturbations)))["rows"][0]["time_s"].get<double>(); };
+  const double whole = seconds("");
+  EXPECT_NEAR(seconds("perturbations: [{random_links: 80, seed: 1, bandwidth: 0.5}]\n") / whole, 2, 0.01);
+  EXPECT_GE(seconds("perturbations: [{random_links: 8, seed: 2, bandwidth: 0.5}]\n"), whole);
+  const auto many = run(scenario("perturbations: [{random_links: 1000, seed: 1, bandwidth: 0.5}]\n"));
+  EXPECT_EQ(many.exit_code, 2);
+  EXPECT_THAT(many.errors, testing::HasSubstr("nodes.yaml:7:17: perturbations[0]: the cluster has only "));
+  const auto gone = run(scenario("perturbations: [{links_of: \"nvswitch(0,0)\", bandwidth: 0}]\n"));
+  EXPECT_EQ(gone.exit_code, 2) << gone.errors;
+  EXPECT_EQ(gone.output, "");
+}
+
 TEST_F(Collective, ARangeOfSizesDoubles) {
   const auto rows = measured("all_gather", "x", "1MiB..5MiB")["rows"];
   ASSERT_EQ(rows.size(), 4u);

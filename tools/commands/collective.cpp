@@ -114,21 +114,30 @@ std::string trace_of(const Measurement& measurement, const std::string& file) {
   return text;
 }
 
-void run_collective(const CollectiveArguments& arguments, spdlog::logger& log) {
+void time_collective(const CollectiveArguments& arguments, spdlog::logger& log) {
   if (arguments.json != "-") check_file_place(arguments.json);
   check_file_place(arguments.trace);
   const auto kind = kind_named(arguments.kind);
   const auto sizes = sizes_named(arguments.bytes);
-  const auto cluster = build_cluster(cluster_named(arguments.cluster));
+  const auto machine = machine_named(arguments.cluster);
+  const auto& cluster = machine.cluster;
   const auto mesh = mesh_of_groups(cluster, arguments.group, kind);
   if (mesh.axis("group").size() < 2) refuse_option("--group", "'" + arguments.group + "' is a group of one chip", "a group of at least 2");
   check_algorithm(cluster, mesh, kind, arguments.algorithm);
-  const Measurement measurement{kind, cluster, mesh, study_collective(cluster, mesh, "group", kind, sizes, arguments.algorithm, arguments.all, log)};
+  const Measurement measurement{kind, cluster, mesh, study_collective(cluster, mesh, "group", kind, sizes, arguments.algorithm, arguments.all, machine.perturbations, log)};
   const auto json = json_of(measurement, arguments).dump(2) + "\n";
   if (!arguments.trace.empty()) write_file(arguments.trace, trace_of(measurement, arguments.trace));
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
   const auto text = arguments.json == "-" ? json : text_of(measurement, arguments);
   std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void run_collective(const CollectiveArguments& arguments, spdlog::logger& log) {
+  try {
+    time_collective(arguments, log);
+  } catch (const NoRoute& error) {
+    refuse_option("--cluster", error.what(), "perturbations with links that can be avoided");
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "sim/collectives/collective_model.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/simulate.hpp"
 
 namespace lockstep {
 namespace {
@@ -83,12 +84,15 @@ std::vector<Bytes> sizes_named(const std::string& text) {
   return sizes;
 }
 
-ClusterSpec cluster_named(const std::string& text) {
-  if (text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json")) return load_scenario(text).cluster;
+Machine machine_named(const std::string& text) {
+  if (text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json")) {
+    const auto scenario = load_scenario(text);
+    return {cluster_of(scenario), scenario.perturbations};
+  }
   Problems problems;
   auto spec = parse_cluster(text, {"--cluster", 0, 0}, "", problems);
   problems.throw_if_any();
-  return spec;
+  return {build_cluster(spec), {}};
 }
 
 Mesh mesh_of_groups(const Cluster& cluster, const std::string& text, CollectiveKind kind) {
