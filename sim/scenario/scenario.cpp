@@ -308,8 +308,10 @@ class Reader {
     if (length.exists()) batch.sequence_length = length.integer(1, most_tokens);
     const auto microbatches = optional(view, "microbatches");
     if (microbatches.exists()) batch.microbatches = microbatches.integer(1, most_microbatches);
+    const auto size = optional(view, "microbatch_size");
     view.refuse_unknown_keys();
     if (batch.sequences <= 0 || batch.sequence_length <= 0) return;
+    if (size.exists()) count_microbatches(size, microbatches.exists());
     if (batch.sequences > most_tokens / batch.sequence_length) {
       sequences.problem("one step has more than 1e11 tokens", "at most 1e11 tokens in sequences x sequence_length");
     }
@@ -318,6 +320,25 @@ class Reader {
                            "a number that divides " + std::to_string(batch.sequences));
     }
     scenario_.step.microbatches = batch.microbatches;
+  }
+
+  /// Of so many sequences of each rank that splits the batch.
+  void count_microbatches(const YamlView& size, bool counted) {
+    if (counted) return size.problem("the microbatches are given twice", "either microbatches or microbatch_size");
+    auto& batch = scenario_.batch;
+    std::int64_t in_one = size.integer(1, most_tokens);
+    for (const auto* axis : {"data", "fsdp", "expert"}) {
+      for (const auto& request : scenario_.mesh) {
+        if (request.name != axis) continue;
+        if (request.size == 0) return size.problem("how many ranks split the batch is not known before the cluster is built", "a size of " + std::string(axis) + " in parallel");
+        in_one = std::min(in_one * request.size, most_tokens);
+      }
+    }
+    if (batch.sequences % in_one != 0 || batch.sequences / in_one > most_microbatches) {
+      return size.problem("microbatches of " + std::to_string(in_one) + " sequences over all ranks do not make up " + std::to_string(batch.sequences),
+                          "microbatch_size x data x fsdp x expert to divide the sequences, in at most 100000 microbatches");
+    }
+    batch.microbatches = batch.sequences / in_one;
   }
 
   void training() {
@@ -426,7 +447,7 @@ std::vector<std::string> scenario_keys() {
           "pipeline", "pipeline.schedule", "pipeline.placement", "pipeline.chunks", "pipeline.group", "pipeline.memory_limit", "pipeline.layers",
           "pipeline.sends",
           "plan", "plan.activations", "plan.weights", "plan.gradients", "plan.optimizer",
-          "batch", "batch.sequences", "batch.sequence_length", "batch.microbatches",
+          "batch", "batch.sequences", "batch.sequence_length", "batch.microbatches", "batch.microbatch_size",
           "routing", "routing.capacity_factor", "routing.variation", "routing.seed",
           "training", "training.precision", "training.low_precision_gather", "training.optimizer", "training.optimizer_state", "training.momentum",
           "training.master_weights", "training.gradient_precision", "training.gradient_reduce", "training.gradient_clipping", "training.memory_overhead", "training.step_overhead",

@@ -134,6 +134,18 @@ TEST_F(Run, SetReplacesAKey) {
   EXPECT_EQ(without_clock(json({"run", "small.yaml"})), without_clock(twice));
 }
 
+// 64 sequences in microbatches of 2 on each of n ranks: 64 / (2 n) of them.
+TEST_F(Run, MicrobatchesByTheirSize) {
+  const auto by_size = [&](int ranks, const std::string& batch) {
+    write("sized.yaml", "format: 1\nmodel: {type: two-matmul, layers: 2, d_model: 1024, d_ff: 4096}\ncluster: tpu-v5p:4x4\nparallel: {tensor: " +
+                            std::to_string(16 / ranks) + ", fsdp: " + std::to_string(ranks) + "}\nbatch: {sequences: 64, sequence_length: 512, " + batch + "}\n");
+    return without_clock(json({"run", "sized.yaml"}));
+  };
+  EXPECT_EQ(by_size(4, "microbatch_size: 2"), by_size(4, "microbatches: 8"));
+  EXPECT_EQ(by_size(8, "microbatch_size: 2"), by_size(8, "microbatches: 4"));
+  EXPECT_NE(by_size(8, "microbatch_size: 2"), by_size(8, "microbatches: 2"));
+}
+
 TEST_F(Run, SetAddsAKeyAndRepeats) {
   const auto result = json(
       {"run", small, "--set", "training.optimizer=sgd", "--set", "mesh={data: rest}", "--set", "parallel={data: 64}"});
