@@ -73,6 +73,7 @@ const std::map<std::string, std::string>& values() {
       {"batch.sequences", "8"},
       {"batch.sequence_length", "16"},
       {"batch.microbatches", "2"},
+      {"batch.microbatch_size", "1"},
       {"training", "{optimizer: sgd}"},
       {"training.precision", "bf16"},
       {"training.optimizer", "sgd"},
