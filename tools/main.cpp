@@ -51,6 +51,7 @@ int main(int argc, char** argv) {
   lockstep::add_schedule(app);
   lockstep::add_model(app);
   lockstep::add_validate(app, log);
+  lockstep::add_calibrate(app, log);
   try {
     if (argc > 1) refuse_unknown_command(app, argv[1]);
     app.parse(argc, argv);

@@ -56,7 +56,7 @@ ChipKernels read_chip_kernels(const YamlView& view) {
   kernels.memory = share(view.require("memory", "a share of the memory bandwidth, as 0.9"));
   read_units(view, kernels);
   kernels.depth = view.require("depth", "elements, as 64").number(0, 100'000);
-  kernels.staging = view.require("staging", "a size, as 4 MB").bytes();
+  kernels.staging = view.require("staging", "a size, as 4 MB").bytes(true);
   kernels.gap = view.require("gap", "a time, as 1 us").seconds(true);
   kernels.host = view.require("host", "a time, as 5 us").seconds(true);
   read_attention(view.require("attention", "a map, as {forward: 0.7, backward: 0.6, softmax: 50, block: 128}"), kernels);

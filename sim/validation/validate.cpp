@@ -34,7 +34,9 @@ struct Job {
 };
 
 Prediction simulated(const MeasuredRun& run, const RunTable& table, const ValidateOptions& options, spdlog::logger& log) {
-  const auto metrics = simulate(scenario_of(run, table.folder), {options.engine, true, {}}, log).metrics;
+  auto scenario = scenario_of(run, table.folder);
+  if (options.adjust) options.adjust(scenario);
+  const auto metrics = simulate(scenario, {options.engine, true, {}}, log).metrics;
   return {metrics.step_time.value(), static_cast<double>(metrics.memory.peak.value())};
 }
 

@@ -24,6 +24,7 @@ struct ValidateOptions {
   int jobs = 1;               ///< simulations at a time, each in a process
   EngineKind engine = EngineKind::simgrid;
   std::function<void(std::string_view what, double fraction)> progress;  ///< may be empty
+  std::function<void(Scenario&)> adjust{};  ///< changes every scenario before it is simulated; may be empty
 };
 
 struct ValidatedRun {

@@ -23,6 +23,7 @@ void add_roofline(CLI::App& app, spdlog::logger& log);
 void add_schedule(CLI::App& app);
 void add_model(CLI::App& app);
 void add_validate(CLI::App& app, spdlog::logger& log);
+void add_calibrate(CLI::App& app, spdlog::logger& log);
 
 /// "a.b=c" from --set, refused with a ConfigError if it has no '='.
 [[nodiscard]] std::vector<KeyOverride> parse_overrides(const std::vector<std::string>& texts);

@@ -1,0 +1,145 @@
+// Kernels that were timed: their CSV, and chips' parameters from them. Round trips: times made with known parameters
+// must give those parameters back.
+#include <gmock/gmock.h>
+
+#include "sim/calibration/calibrate_chip.hpp"
+#include "tests/source_dir.hpp"
+
+namespace lockstep::test {
+namespace {
+
+const std::filesystem::path catalog = std::filesystem::path(source_dir) / "topologies/catalog";
+
+Chip chip_of(const std::string& name) {
+  Problems problems;
+  auto chip = load_chip(catalog, name, problems);
+  problems.throw_if_any();
+  return chip;
+}
+
+std::vector<MeasuredKernel> rows_of(const std::string& text) {
+  Problems problems;
+  const CsvTable table(text, "kernels.csv", problems);
+  auto rows = read_measured_kernels(table);
+  problems.throw_if_any();
+  return rows;
+}
+
+const std::string header = "kernel,precision,batch,m,n,k,causal,backward,bytes,seconds\n";
+
+TEST(MeasuredKernels, CountFlopsAndBytesAsTheStepDoes) {
+  const auto rows = rows_of(header +
+                            "product,bf16,1,128,256,512,,,,1e-3\n"
+                            "product,fp8,4,128,256,512,,,,1e-3\n"
+                            "attention,bf16,64,1024,128,1024,true,false,,1e-3\n"
+                            "attention,bf16,64,1024,128,1024,false,true,,1e-3\n"
+                            "memory,,,,,,,,1000000,1e-3\n");
+  ASSERT_EQ(rows.size(), 5U);
+  EXPECT_EQ(rows[0].kernel.flops, Flops(2.0 * 128 * 256 * 512));
+  EXPECT_EQ(rows[0].kernel.traffic, Bytes(2 * (128 * 512 + 512 * 256 + 128 * 256)));
+  EXPECT_EQ(rows[1].kernel.flops, rows[0].kernel.flops * 4.0);
+  EXPECT_EQ(rows[1].kernel.traffic, Bytes(4 * (128 * 512 + 512 * 256 + 2 * 128 * 256)));  // the result is wider
+  EXPECT_EQ(rows[2].kernel.flops, Flops(2.0 * 64 * 1024 * 1024 * 128));                   // 4 b T^2 h, half under the mask
+  EXPECT_EQ(rows[3].kernel.flops, rows[2].kernel.flops * 4.0);                            // all pairs, and twice backward
+  EXPECT_EQ(rows[2].kernel.traffic, Bytes(2 * 64 * 128 * 4 * 1024));                      // queries, keys, values, output
+  EXPECT_EQ(rows[4].kernel.traffic, Bytes(1000000));
+}
+
+TEST(MeasuredKernels, MistakesAreLocatedAllAtOnce) {
+  try {
+    (void)rows_of(header + "produkt,bf16,1,1,1,1,,,,1\nproduct,bf17,1,0,1,1,,,,1\nproduct,bf16,1,1,1,1,,,,\nattention,bf16,1,1,1,1,maybe,,,1\n");
+    FAIL();
+  } catch (const ConfigError& error) {
+    std::vector<std::string> lines;
+    for (const auto& problem : error.problems()) lines.push_back(problem.to_string());
+    EXPECT_THAT(lines, testing::UnorderedElementsAre(testing::StartsWith("kernels.csv:2:1: kernel: unknown kernel 'produkt'"),
+                                                     testing::StartsWith("kernels.csv:3:9: precision: unknown precision 'bf17'"), testing::StartsWith("kernels.csv:3:16: m: "),
+                                                     testing::StartsWith("kernels.csv:4:25: seconds: is missing"), testing::StartsWith("kernels.csv:5:24: causal: 'maybe'")));
+  }
+}
+
+/// Products from one tile to far more than the chip has units for, attention with and without masks, copies.
+std::vector<MeasuredKernel> timed_on(const Chip& chip) {
+  std::string text = header;
+  const auto add = [&](const std::string& row) { text += row + ",1\n"; };
+  for (const int m : {256, 1024, 4096, 16384}) {
+    for (const int n : {1024, 5120, 12288}) {
+      for (const int k : {128, 1024, 8192}) add("product,bf16,1," + std::to_string(m) + "," + std::to_string(n) + "," + std::to_string(k) + ",,,");
+    }
+  }
+  for (const int head : {64, 128, 256}) {
+    for (const int length : {1024, 4096, 16384}) {
+      for (const char* mask : {"true", "false"}) {
+        for (const char* backward : {"true", "false"}) {
+          add("attention,bf16,64," + std::to_string(length) + "," + std::to_string(head) + "," + std::to_string(length) + "," + mask + "," + backward + ",");
+        }
+      }
+    }
+  }
+  for (const int megabytes : {1, 10, 100, 1000}) add("memory,,,,,,,," + std::to_string(megabytes) + "000000");
+  auto rows = rows_of(text);
+  for (auto& row : rows) row.time = kernel_by_itself(chip, row);
+  return rows;
+}
+
+class RoundTrip : public testing::TestWithParam<const char*> {};
+
+TEST_P(RoundTrip, KnownParametersComeBack) {
+  auto truth = chip_of(GetParam());
+  auto& kernels = *truth.kernels;
+  kernels.matrix[Precision::bf16] = 0.81;
+  kernels.memory = 0.72;
+  kernels.depth = 96;
+  kernels.gap = Seconds(3e-6);
+  kernels.attention_forward = 0.55;
+  kernels.attention_backward = 0.42;
+  kernels.softmax = 40;
+  kernels.attention_block = 200;
+  const auto rows = timed_on(truth);
+  const auto made = calibrate_chip(chip_of(GetParam()), rows);
+  EXPECT_LT(made.fit.after, 0.002);
+  for (const auto& residual : made.residuals) EXPECT_NEAR(residual.error(), 0, 0.01) << residual.measured.to_string();
+  const auto& found = *made.chip.kernels;
+  EXPECT_NEAR(found.matrix.at(Precision::bf16), 0.81, 0.02);
+  EXPECT_NEAR(found.memory, 0.72, 0.01);
+  EXPECT_NEAR(found.gap.value(), 3e-6, 3e-7);
+  // Attention's shares are of the matrix rate, so their product is what the times tell.
+  EXPECT_NEAR(found.attention_forward * found.matrix.at(Precision::bf16), 0.55 * 0.81, 0.01);
+  EXPECT_NEAR(found.attention_backward * found.matrix.at(Precision::bf16), 0.42 * 0.81, 0.01);
+  EXPECT_NEAR(found.softmax, 40, 4);
+  EXPECT_EQ(found.sustained, truth.kernels->sustained) << "is of whole steps";
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, RoundTrip, testing::Values("h100", "tpu-v5p"), [](const auto& chip) { return std::string(chip.param).substr(0, 3); });
+
+// Of copies alone nothing is learnt on products.
+TEST(CalibrateChip, KeepsWhatWasNotMeasured) {
+  const auto chip = chip_of("h100");
+  const auto made = calibrate_chip(chip, rows_of(header + "memory,,,,,,,,1000000000,0.5e-3\nmemory,,,,,,,,4000000000,2e-3\n"));
+  EXPECT_EQ(made.chip.kernels->matrix, chip.kernels->matrix);
+  EXPECT_EQ(made.chip.kernels->attention_forward, chip.kernels->attention_forward);
+  EXPECT_NEAR(made.chip.kernels->memory, 2e12 / 3.35e12, 0.005);  // 2 TB/s of 3.35
+}
+
+TEST(CalibrateChip, RefusesAPrecisionThatTheChipLacks) {
+  EXPECT_THROW((void)calibrate_chip(chip_of("a100"), rows_of(header + "product,fp8,1,1024,1024,1024,,,,1e-3\n")), ConfigError);
+}
+
+// What is written is read back as it was, to the four digits that are written.
+TEST(CalibrateChip, WritesABlockThatIsReadBack) {
+  const auto chip = chip_of("h100");
+  const auto text = kernels_yaml(*chip.kernels, "a \"quoted\" log");
+  Problems problems;
+  const auto view = YamlView::from_text(text, "written.yaml", problems);
+  const auto read = read_chip_kernels(view["kernels"]);
+  problems.throw_if_any();
+  EXPECT_EQ(read.matrix, chip.kernels->matrix);
+  EXPECT_EQ(read.units, chip.kernels->units);
+  EXPECT_EQ(read.staging, chip.kernels->staging);
+  EXPECT_EQ(read.communication_units, chip.kernels->communication_units);
+  EXPECT_DOUBLE_EQ(read.host.value(), chip.kernels->host.value());
+  EXPECT_EQ(read.sources, std::vector<std::string>{"a \"quoted\" log"});
+}
+
+}  // namespace
+}  // namespace lockstep::test

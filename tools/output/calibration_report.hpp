@@ -1,0 +1,28 @@
+#pragma once
+/// What `lockstep calibrate` prints: parameters before and after, residuals, and the YAML to take over.
+#include <string>
+#include <vector>
+
+#include "sim/calibration/fit.hpp"
+
+namespace lockstep {
+
+/// A measurement and what the fitted parameters make of it.
+struct CalibrationRow {
+  std::string group;  ///< errors are summed up by it: "products in bf16"
+  std::string name;
+  double measured_s = 0, predicted_s = 0;
+  [[nodiscard]] double error() const { return predicted_s / measured_s - 1; }
+};
+
+struct CalibrationReport {
+  std::string title;
+  Fit fit;
+  std::vector<CalibrationRow> rows;
+  std::string yaml;
+};
+
+[[nodiscard]] std::string calibration_text(const CalibrationReport& report);
+[[nodiscard]] std::string calibration_json(const CalibrationReport& report);
+
+}  // namespace lockstep
