@@ -45,13 +45,14 @@ class StepBuilder {
 
   void run_cell(std::int32_t stage, const PipelineCell& cell) {
     const bool as_they_come = cell.second && writer_.kind(0).pair_turns.empty();
-    auto first = begin(cell.first, stage, as_they_come ? 2 * pairs_ + 1 : 0);
+    const auto pair = cell.second ? ++pairs_ : 0;
+    auto first = begin(cell.first, stage, pair, as_they_come ? 2 * pair - 1 : 0);
     if (!cell.second) {
       while (!first.ended()) advance(first);
       end(first);
       return;
     }
-    auto second = begin(*cell.second, stage, as_they_come ? 2 * pairs_++ + 2 : 0);
+    auto second = begin(*cell.second, stage, pair, as_they_come ? 2 * pair : 0);
     if (!as_they_come) {
       // Issued as one: it starts when the inputs of both halves are there.
       const auto of_first = first.carried.ops;
@@ -68,10 +69,10 @@ class StepBuilder {
     end(second);
   }
 
-  Running begin(const PipelineAction& action, std::int32_t stage, std::int32_t half) {
+  Running begin(const PipelineAction& action, std::int32_t stage, std::int32_t pair, std::int32_t half) {
     Running running;
     running.action = action;
-    running.place = {stage, 0, action.microbatch, half};
+    running.place = {stage, 0, action.microbatch, pair, half};
     running.first = pipeline_.first_block[static_cast<std::size_t>(action.stage)];
     running.blocks = pipeline_.blocks_of(action.stage);
     const PartOfMicrobatch part{action.stage, action.microbatch};

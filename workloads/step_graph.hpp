@@ -23,7 +23,8 @@ struct StepOp {
   StepPass pass = StepPass::forward;
   std::int32_t stage = 0;         ///< place on the pipeline whose ranks run it; every_stage: all of them
   std::int32_t other_stage = -1;  ///< a collective between two places of the pipeline: the second (of a send, the receiver)
-  std::int32_t half = 0;          ///< 2 n + 1 and 2 n + 2: the halves of overlapped pair n, which do not wait for each other; 0: no pair
+  std::int32_t pair = 0;          ///< of a forward and a backward that overlap, from 1 on; 0: none
+  std::int32_t half = 0;          ///< 2 pair - 1 and 2 pair: the halves of a pair that do not wait for each other; 0: none such
   std::int32_t block = 0;       ///< position in the model's block order
   std::int32_t microbatch = 0;
   std::string name;             ///< "query projection", "AllGather_fsdp Wq Wk Wv ..."

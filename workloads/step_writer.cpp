@@ -25,6 +25,7 @@ StepOp StepWriter::blank(const StepPlace& place, StepPass pass) {
   StepOp op;
   op.pass = pass;
   op.stage = place.stage;
+  op.pair = place.pair;
   op.half = place.half;
   op.block = place.block;
   op.microbatch = place.microbatch;

@@ -14,6 +14,7 @@ struct StepPlace {
   std::int32_t stage = 0;
   int block = 0;
   std::int32_t microbatch = 0;
+  std::int32_t pair = 0;
   std::int32_t half = 0;
 };
 

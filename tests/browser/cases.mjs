@@ -110,6 +110,42 @@ const cases = {
     });
   },
 
+  async overlapped_pairs_are_marked() {
+    const marked = async (schedule) => {
+      made("run", scenario("pipeline_alike.yaml"), "--set", `pipeline.schedule=${schedule}`);
+      let count;
+      await looking({}, async (page) => {
+        const legend = await page.ask(() => [...document.querySelectorAll(".timeline-panel .legend li")].map((node) => node.textContent));
+        count = await page.ask(() => { // pixels of the bars' colour, #8b6fb8
+          const canvas = document.querySelector("canvas");
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          let pixels = 0;
+          for (let i = 0; i < data.length; i += 4) pixels += data[i] === 0x8b && data[i + 1] === 0x6f && data[i + 2] === 0xb8 ? 1 : 0;
+          return pixels;
+        });
+        assert.equal(legend.includes("overlapped pair"), count > 0, schedule);
+        await page.picture(join(folder, `${schedule}.png`), false);
+      });
+      return count;
+    };
+    assert.equal(await marked("1f1b"), 0);
+    assert.ok(await marked("dualpipe") > 300);
+  },
+
+  async prints_finer_than_a_screen() {
+    made("run", scenario("small.yaml"));
+    await looking({ dark: true }, async (page) => {
+      const finer = () => page.ask(() => document.querySelector("canvas").width / document.querySelector("canvas").clientWidth);
+      assert.equal(await finer(), 1);
+      await page.send("Emulation.setEmulatedMedia", { media: "print", features: [{ name: "prefers-color-scheme", value: "dark" }] });
+      await page.frame();
+      assert.ok(await finer() > 2.9);
+      assert.equal(await page.ask(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
+      assert.equal(await page.ask(() => getComputedStyle(document.querySelector(".controls")).display), "none");
+      await page.picture(join(folder, "printed.png"));
+    });
+  },
+
   async keys_alone_are_enough() {
     made("run", scenario("small.yaml"));
     await looking({}, async (page) => {

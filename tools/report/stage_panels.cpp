@@ -1,6 +1,7 @@
 #include "tools/report/stage_panels.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/critical_path_text.hpp"
@@ -95,24 +96,26 @@ Json bubbles_panel(const Scenario& scenario, const Simulation& simulation) {
 Json memory_panel(const Simulation& simulation, ReportData& data) {
   constexpr std::size_t most = 16;
   constexpr int bins = 400;
+  // What is held throughout at the bottom.
+  constexpr std::array stacked{MemoryKind::overhead, MemoryKind::weights, MemoryKind::optimizer, MemoryKind::gradients, MemoryKind::activations, MemoryKind::gathered, MemoryKind::buffers, MemoryKind::workspace};
   const auto& metrics = simulation.metrics;
   Json rows = Json::array();
   const auto count = std::min(metrics.stages.size(), most);
   for (std::size_t i = 0; i < count; ++i) {
     const auto& stage = metrics.stages[i];
     const auto curve = memory_curve(simulation.preparation.step, simulation.program, simulation.run.timeline, stage.rank);
-    std::vector<std::uint64_t> time, weights, optimizer, gradients, activations, other;
-    for (const auto& point : highest_points(curve, metrics.step_time, bins)) {
-      time.push_back(static_cast<std::uint64_t>(nanoseconds(point.time)));
-      for (auto [column, size] : {std::pair{&weights, point.weights}, {&optimizer, point.optimizer}, {&gradients, point.gradients}, {&activations, point.activations}, {&other, point.other()}}) {
-        column->push_back(static_cast<std::uint64_t>(size.value()));
-      }
-    }
-    rows.push_back({{"name", row_name(simulation, stage)}, {"peak", stage.memory.peak.value()}, {"time", data.whole(time)},
-                    {"kinds", {{"weights", data.whole(weights)}, {"optimizer", data.whole(optimizer)}, {"gradients", data.whole(gradients)}, {"activations", data.whole(activations)}, {"other", data.whole(other)}}}});
+    const auto points = highest_points(curve, metrics.step_time, bins);
+    const auto column = [&](auto value_of) {
+      std::vector<std::uint64_t> values;
+      for (const auto& point : points) values.push_back(static_cast<std::uint64_t>(value_of(point)));
+      return data.whole(values);
+    };
+    Json kinds;
+    for (const auto kind : stacked) kinds[std::string(lockstep::name(kind))] = column([kind](const MemoryPoint& point) { return point.of(kind).value(); });
+    rows.push_back({{"name", row_name(simulation, stage)}, {"peak", stage.memory.peak.value()}, {"time", column([](const MemoryPoint& point) { return nanoseconds(point.time); })}, {"kinds", std::move(kinds)}});
   }
   return {{"panel", "strips"}, {"title", "Memory of one chip over the step"}, {"wide", true},
-          {"note", "Other: gathered weights, buffers, workspace and the framework's overhead. The line is what the chip has." + std::string(count < metrics.stages.size() ? " The first " + std::to_string(count) + " stages." : "")},
+          {"note", "Gathered: weights for a pass; buffers: copies that collectives send from; workspace: of an operation while it runs." + std::string(count < metrics.stages.size() ? " The first " + std::to_string(count) + " stages." : "")},
           {"end_ns", nanoseconds(metrics.step_time)}, {"capacity", metrics.memory.capacity.value()}, {"rows", std::move(rows)}};
 }
 

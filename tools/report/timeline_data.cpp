@@ -49,7 +49,7 @@ class TimelineData {
     const bool collective = vertex.kind == StepOp::Kind::collective;
     const auto kind = !collective ? "compute" : vertex.given_time ? "measured" : lockstep::name(vertex.collective);
     writer_.add({step.block_names[at(vertex.block)], vertex.name, vertex.detail, std::string(kind), std::string(lockstep::name(vertex.pass)), axes_of(vertex), vertex.reason,
-                 algorithm(op, vertex), vertex.microbatch, (collective ? vertex.full_size : vertex.traffic).value(), (vertex.half + 1) / 2, vertex.flops.value(), op.predecessors});
+                 algorithm(op, vertex), vertex.microbatch, (collective ? vertex.full_size : vertex.traffic).value(), vertex.pair, vertex.flops.value(), op.predecessors});
   }
 
   std::string algorithm(const ProgramOp& op, const StepOp& vertex) {

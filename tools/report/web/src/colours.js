@@ -24,7 +24,10 @@ const fixed = {
   optimizer: "#8b6fb8",
   gradients: "#d14b6f",
   activations: "#1fa37a",
-  other: "#d9a70f",
+  gathered: "#56b4e9",
+  buffers: "#d9a70f",
+  workspace: "#e0782f",
+  overhead: "#7f8792",
 };
 
 /** Colours of names: those with a meaning of their own, the others (mesh axes) in order of appearance. */

@@ -5,7 +5,7 @@ import { format } from "../format.js";
 export function figures({ figures: list, verdict, remarks = [] }) {
   return element("div", {},
     verdict && element("p", { class: "verdict" }, verdict),
-    remarks.map((remark) => element("p", { class: "remark" }, remark)),
+    remarks.flatMap((remark) => remark.split("\n")).map((line) => element("p", { class: "remark" }, line)),
     element("div", { class: "figures" }, list.map(({ label, value, unit, note, state }) =>
       element("div", { class: `figure ${state ?? ""}` },
         element("div", { class: "label" }, label),

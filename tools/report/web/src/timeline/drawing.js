@@ -1,10 +1,12 @@
 // The timeline on a canvas: axis, lanes, labels, what is selected.
+import { page_colours } from "../colours.js";
 import { timeUnit } from "../format.js";
 import { paintRow } from "./raster.js";
 import { firstEndingAfter, runsOf } from "./model.js";
 import { ticks } from "./window.js";
 
 export const gutter = 168, axis_height = 22;
+const print_ratio = 3; // paper shows more than a screen's pixels
 const gap_between_groups = 7, gap_between_runs = 14;
 const font = (size, weight = "") => `${weight} ${size}px system-ui, sans-serif`;
 
@@ -58,7 +60,7 @@ export class Drawing {
   draw(state) {
     this.state = state;
     const { canvas, context } = this;
-    const ratio = devicePixelRatio || 1;
+    const ratio = matchMedia("print").matches ? print_ratio : devicePixelRatio || 1;
     this.width = canvas.clientWidth;
     this.height = state.layout.height;
     const wide = Math.round(this.width * ratio), high = Math.round(this.height * ratio);
@@ -73,6 +75,7 @@ export class Drawing {
     context.rect(gutter, 0, this.width - gutter, this.height);
     context.clip();
     this.labels();
+    this.pairs();
     if (state.critical) this.criticalPath();
     if (state.selected) this.selection();
     if (state.hovered) this.outline(state.hovered, 1);
@@ -188,8 +191,12 @@ export class Drawing {
   labelRunsOf(row, runs, text, taken) {
     const { window } = this.state;
     const mine = [];
-    for (const [start, end, first, busy] of runs) {
-      if (end <= window.from || start >= window.to || busy < 0.3 * (end - start)) continue;
+    const shortest = (9 / this.plotWidth) * window.length;
+    for (const run of runs) {
+      const start = run[0], end = run[1];
+      if (end - start < shortest || end <= window.from || start >= window.to) continue; // most of them
+      const [, , first, busy] = run;
+      if (busy < 0.3 * (end - start)) continue;
       const left = Math.max(this.x(start), gutter), right = Math.min(this.x(end), this.width);
       if (right - left < 9 || taken.some(([a, b]) => a < right && b > left)) continue;
       const op = row.lane.op[first];
@@ -217,6 +224,25 @@ export class Drawing {
     }
     context.fillText(shown, (left + right) / 2, y + height / 2 + 0.5);
     return true;
+  }
+
+  /** A bar over the two passes of an overlapped pair. */
+  pairs() {
+    const { context, state } = this;
+    if (this.model.ticks) return; // of a schedule by itself: one span each
+    for (const { lane, y } of state.layout.rows) {
+      if (!lane.computes) continue;
+      const { pair } = lane.run.operations.data;
+      lane.pairs ??= runsOf(lane, (op) => pair[op]).filter(([, , first]) => pair[lane.op[first]] > 0);
+      for (const [start, end] of lane.pairs) {
+        const left = this.x(start), right = this.x(end);
+        if (right <= gutter || left >= this.width || right - left < 3) continue;
+        context.fillStyle = cssOf(state.theme.lane);
+        context.fillRect(left, y, right - left, 4);
+        context.fillStyle = page_colours.of("overlapped pair");
+        context.fillRect(left, y, right - left - 1, 3);
+      }
+    }
   }
 
   box([lane, index]) {

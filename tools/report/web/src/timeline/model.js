@@ -73,13 +73,15 @@ export class Model {
   /** The span of an operation in a group: [lane, index], the lane of a compute first; undefined if it is not there. */
   find(group, op) {
     group.places ??= placesOf(group);
-    return group.places.get(op);
+    const place = group.places.get(op);
+    return place === undefined ? undefined : [group.lanes[place % group.lanes.length], Math.floor(place / group.lanes.length)];
   }
 }
 
+/** By operation: index * lanes + lane, one number, since there are hundreds of thousands. */
 function placesOf(group) {
   const places = new Map();
-  for (const lane of group.lanes) lane.op.forEach((op, index) => places.has(op) || places.set(op, [lane, index]));
+  group.lanes.forEach((lane, number) => lane.op.forEach((op, index) => places.has(op) || places.set(op, index * group.lanes.length + number)));
   return places;
 }
 

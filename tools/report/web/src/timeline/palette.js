@@ -44,5 +44,7 @@ export function palette(model, mode, background) {
     }
     return result;
   });
+  const paired = !model.ticks && model.runs.some(({ operations }) => operations.data.pair.some((pair) => pair > 0));
+  if (paired) legend.set("overlapped pair", page_colours.of("overlapped pair"));
   return { runs, legend: [...legend] };
 }
