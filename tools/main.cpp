@@ -47,6 +47,7 @@ int main(int argc, char** argv) {
   lockstep::add_check(app);
   lockstep::add_collective(app, log);
   lockstep::add_compare(app, log);
+  lockstep::add_goodput(app, log);
   lockstep::add_roofline(app, log);
   lockstep::add_schedule(app);
   lockstep::add_model(app);

@@ -23,9 +23,11 @@ constexpr std::array data_prefixes{Prefix{"", 1},        Prefix{"k", 1e3},     P
                                    Prefix{"G", 1e9},     Prefix{"T", 1e12},    Prefix{"P", 1e15},
                                    Prefix{"E", 1e18},    Prefix{"Ki", 0x1p10}, Prefix{"Mi", 0x1p20},
                                    Prefix{"Gi", 0x1p30}, Prefix{"Ti", 0x1p40}};
-// No prefix above one: `5 Ms` is more likely a mistyped `5 ms` than two months.
+// No prefix above one: `5 Ms` is more likely a mistyped `5 ms` than two months; long times have their own units.
 constexpr std::array fractions{Prefix{"", 1},       Prefix{"m", 1, 1e3}, Prefix{"u", 1, 1e6},
                                Prefix{"µ", 1, 1e6}, Prefix{"n", 1, 1e9}, Prefix{"p", 1, 1e12}};
+
+constexpr std::array no_prefix{Prefix{"", 1}};
 
 struct Unit {
   std::string_view text;
@@ -43,6 +45,12 @@ constexpr std::array units{
     Unit{"bps", Dimension::bandwidth, 0.125, data_prefixes},
     Unit{"bit/s", Dimension::bandwidth, 0.125, data_prefixes},
     Unit{"s", Dimension::time, 1, fractions},
+    Unit{"min", Dimension::time, 60, no_prefix},
+    Unit{"h", Dimension::time, 3600, no_prefix},
+    Unit{"day", Dimension::time, 86400, no_prefix},
+    Unit{"days", Dimension::time, 86400, no_prefix},
+    Unit{"year", Dimension::time, 365 * 86400.0, no_prefix},  // 8760 h, as in tables of failure rates
+    Unit{"years", Dimension::time, 365 * 86400.0, no_prefix},
     Unit{"FLOP/s", Dimension::compute_rate, 1, thousands},
     Unit{"FLOPS", Dimension::compute_rate, 1, thousands},
     Unit{"OP/s", Dimension::compute_rate, 1, thousands},

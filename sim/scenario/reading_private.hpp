@@ -37,6 +37,8 @@ class KeyReader {
 /// The keys of `training` about numbers and the update: precision, optimizer, gradients.
 void read_precision_and_update(const YamlView& training, KeyReader& keys, Scenario& scenario);
 
+[[nodiscard]] ReliabilitySpec read_reliability(const YamlView& view, KeyReader& keys);
+
 inline std::filesystem::path topology_catalog() { return data_root() / "topologies" / "catalog"; }
 
 }  // namespace lockstep

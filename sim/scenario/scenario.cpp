@@ -40,6 +40,8 @@ class Reader {
       scenario_.perturbations = read_perturbations(perturbations);
       for (const auto& item : perturbations.items()) note(item);
     }
+    const auto reliability = optional(root_, "reliability");
+    if (reliability.exists()) scenario_.reliability = read_reliability(reliability, keys_);
     root_.refuse_unknown_keys();
     return std::move(scenario_);
   }
@@ -456,7 +458,10 @@ std::vector<std::string> scenario_keys() {
           "training.causal_attention", "training.optimizer_barrier", "training.zero_shards",
           "communication", "communication.prefetch", "communication.weight_buckets", "communication.gradient_buckets",
           "communication.regather_weights", "communication.share_activation_gathers", "communication.collective_matmul",
-          "model_of_time", "perturbations"};
+          "model_of_time", "perturbations",
+          "reliability", "reliability.failures", "reliability.restart", "reliability.detection", "reliability.reshard", "reliability.repair",
+          "reliability.spares", "reliability.elastic", "reliability.checkpoint", "reliability.checkpoint.interval", "reliability.checkpoint.size",
+          "reliability.checkpoint.write_bandwidth", "reliability.checkpoint.read_bandwidth", "reliability.checkpoint.mode", "reliability.checkpoint.stall"};
 }
 
 }  // namespace lockstep

@@ -11,6 +11,7 @@
 #include "sim/program/lower.hpp"
 #include "sim/program/perturb.hpp"
 #include "sim/program/time_model.hpp"
+#include "sim/scenario/reliability.hpp"
 #include "topologies/cluster.hpp"
 #include "topologies/fabric.hpp"
 #include "topologies/mesh.hpp"
@@ -68,6 +69,7 @@ struct Scenario {
   BlockOptions blocks;
   TimeModel time_model = TimeModel::ideal;
   std::vector<Perturbation> perturbations;
+  std::optional<ReliabilitySpec> reliability;
   DerivePolicy derive;
   StepOptions step;
   LowerOptions lower;

@@ -19,6 +19,7 @@ void add_run(CLI::App& app, spdlog::logger& log);
 void add_check(CLI::App& app);
 void add_collective(CLI::App& app, spdlog::logger& log);
 void add_compare(CLI::App& app, spdlog::logger& log);
+void add_goodput(CLI::App& app, spdlog::logger& log);
 void add_roofline(CLI::App& app, spdlog::logger& log);
 void add_schedule(CLI::App& app);
 void add_model(CLI::App& app);

@@ -113,12 +113,27 @@ const std::map<std::string, std::string>& values() {
       {"communication.collective_matmul", "true"},
       {"model_of_time", "roofline"},
       {"perturbations", "[{chip: [0], slowdown: 1.5}, {jitter: 0.02, seed: 7, distribution: exponential}]"},
+      {"reliability", "{failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, checkpoint: {write_bandwidth: 1 TB/s}}"},
+      {"reliability.failures", "{bug: {of: job, observed: {failures: 54, over: 54 days}}}"},
+      {"reliability.restart", "0 s"},
+      {"reliability.detection", "2 min"},
+      {"reliability.reshard", "1 min"},
+      {"reliability.repair", "1 day"},
+      {"reliability.spares", "4"},
+      {"reliability.elastic", "true"},
+      {"reliability.checkpoint", "{write_bandwidth: 2 TB/s}"},
+      {"reliability.checkpoint.interval", "20 min"},
+      {"reliability.checkpoint.size", "5 TB"},
+      {"reliability.checkpoint.write_bandwidth", "2 TB/s"},
+      {"reliability.checkpoint.read_bandwidth", "7 TB/s"},
+      {"reliability.checkpoint.mode", "asynchronous"},
+      {"reliability.checkpoint.stall", "5 s"},
   };
   return all;
 }
 
 /// The maps of a scenario whose keys are fixed; "" is the file itself. (`mesh` takes any axis name.)
-const std::vector<std::string> sections = {"", "cluster", "parallel", "pipeline", "plan", "batch", "routing", "training", "training.offload", "communication"};
+const std::vector<std::string> sections = {"", "cluster", "parallel", "pipeline", "plan", "batch", "routing", "training", "training.offload", "communication", "reliability", "reliability.checkpoint"};
 
 class Reference : public testing::Test {
  protected:
@@ -145,6 +160,10 @@ class Reference : public testing::Test {
     // Only beside experts, and in a recomputation with a mode.
     if (key.starts_with("routing")) overrides.push_back({"model", "mixtral-8x7b"});
     if (key.starts_with("training.recompute.")) overrides.push_back({"training.recompute", "{mode: selective}"});
+    // What of it is required.
+    if (key.starts_with("reliability.")) {
+      overrides.push_back({"reliability", "{failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, checkpoint: {write_bandwidth: 1 TB/s, mode: asynchronous, stall: 1 s}}"});
+    }
     overrides.push_back({key, value});
     // Only beside a CSV file, which does not say where its stages stand.
     if (key == "pipeline.placement") overrides.push_back({"pipeline.schedule", source_root / "scenarios" / "deepseek-v3-pair.csv"});
@@ -252,6 +271,9 @@ TEST_F(Reference, ThePageNamesEveryKeyOfInlineBlocks) {
   const std::string perturbation =
       "[{chip: [0], slowdown: 2, qqqqqqqqqqqq: 1}, {random_links: 1, seed: 1, bandwidth: 1, qqqqqqqqqqqq: 1}, "
       "{jitter: 0.1, seed: 1, qqqqqqqqqqqq: 1}]";
+  const std::string reliability =
+      "{failures: {gpu: {of: chip, qqqqqqqqqqqq: 1, observed: {failures: 1, over: 1 h, qqqqqqqqqqqq: 1}}}, restart: 5 min, "
+      "checkpoint: {write_bandwidth: 1 TB/s}}";
   const std::string transformer = "{layers: 2, d_model: 64, d_ff: 128, heads: 4, vocabulary: 256, qqqqqqqqqqqq: 1}";
   const std::string replay =
       "{layers: 2, qqqqqqqqqqqq: 1, forward: [{name: a, time: 1 ms, qqqqqqqqqqqq: 1}], "
@@ -259,6 +281,7 @@ TEST_F(Reference, ThePageNamesEveryKeyOfInlineBlocks) {
   for (const auto& [key, block] : {std::pair{std::string("cluster.chip"), chip},
                                    {std::string("model"), "{replay: " + replay + "}"},
                                    {std::string("model"), transformer},
+                                   {std::string("reliability"), reliability},
                                    {std::string("perturbations"), perturbation}}) {
     int refusals = 0;
     for (const auto& problem : problems(key, block)) {

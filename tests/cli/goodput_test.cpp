@@ -1,0 +1,68 @@
+// lockstep goodput: the keys of its JSON, what its options change, what it refuses.
+#include <gmock/gmock.h>
+
+#include "tests/cli/program_run.hpp"
+
+namespace lockstep::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using Words = std::vector<std::string>;
+
+class Goodput : public CommandLine {
+ protected:
+  /// One failure in 10,000 s.
+  const Words unreliable{"goodput", small, "--step-time", "2 s", "--set",
+                         "reliability={failures: {bug: {of: job, mtbf: 10000 s}}, restart: 90 s, checkpoint: {size: 1 GB, write_bandwidth: 100 MB/s}}"};
+
+  [[nodiscard]] nlohmann::json with(const Words& more) const {
+    auto arguments = unreliable;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return json(arguments);
+  }
+};
+
+TEST_F(Goodput, JsonHasItsKeys) {
+  const auto result = with({"--tokens", "1e9", "--price", "2"});
+  EXPECT_THAT(keys_of(result), IsSupersetOf(Words{"scenario", "chips", "goodput", "shares", "mean_time_between_interruptions_s", "simulation", "checkpoint", "intervals",
+                                                  "interruptions", "step_time_s", "tokens_per_s", "tokens_per_day", "training"}));
+  double sum = 0;
+  for (const auto& share : result["shares"]) sum += share.get<double>();
+  EXPECT_NEAR(sum, 1, 1e-12);
+  EXPECT_EQ(result["step_time_s"], 2);
+  EXPECT_NEAR(result["tokens_per_day"].get<double>(), result["tokens_per_s"].get<double>() * result["goodput"].get<double>() * 86400, 1e-3);
+  EXPECT_NEAR(result["training"]["days"].get<double>() * result["tokens_per_day"].get<double>(), 1e9, 1);
+  EXPECT_NEAR(result["training"]["cost"].get<double>(), 2 * result["training"]["chip_hours"].get<double>(), 1e-9);
+}
+
+// C = 10 s, M = 10,000 s: sqrt(2 C M) = 447 s; a checkpoint each 100 s costs a tenth.
+TEST_F(Goodput, SetReplacesTheInterval) {
+  EXPECT_NEAR(with({})["checkpoint"]["first_order_interval_s"].get<double>(), 447.2, 0.1);
+  const auto often = with({"--set", "reliability.checkpoint.interval=100 s"});
+  EXPECT_NEAR(often["shares"]["checkpoints"].get<double>(), 0.09, 0.01);
+  EXPECT_LT(often["goodput"], with({})["goodput"]);
+  EXPECT_EQ(often["checkpoint"]["best_interval_s"], with({})["checkpoint"]["best_interval_s"]);
+}
+
+TEST_F(Goodput, TheSeedDecidesTheSimulationOnly) {
+  const auto one = with({"--seed", "5", "--runs", "20", "--days", "10"});
+  const auto other = with({"--seed", "6", "--runs", "20", "--days", "10"});
+  EXPECT_EQ(one["goodput"], other["goodput"]);
+  EXPECT_NE(one["simulation"]["goodput"], other["simulation"]["goodput"]);
+  EXPECT_EQ(one, with({"--seed", "5", "--runs", "20", "--days", "10"}));
+}
+
+TEST_F(Goodput, TextSaysWhatCosts) {
+  const auto text = good(unreliable);
+  for (const auto* expected : {"by the renewal formula", "work done again", "bug", "The best interval is", "tokens a day"}) EXPECT_THAT(text, HasSubstr(expected));
+}
+
+TEST_F(Goodput, AScenarioWithoutReliabilityIsRefused) {
+  const auto refused = run({"goodput", small});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("small.yaml:1:1: reliability: missing; expected"));
+}
+
+}  // namespace
+}  // namespace lockstep::test

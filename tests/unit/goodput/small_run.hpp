@@ -1,0 +1,42 @@
+#pragma once
+/// Runs with round numbers.
+#include "sim/goodput/renewal.hpp"
+
+namespace lockstep::test {
+
+inline Cause cause(double rate, double recovery = 0, double repair = 0) {
+  Cause result;
+  result.name = "cause";
+  result.rate = rate;
+  result.recovery = Seconds(recovery);
+  result.repair = Seconds(repair);
+  return result;
+}
+
+inline Cause spared(double rate, double recovery, double repair) {
+  auto result = cause(rate, recovery, repair);
+  result.spared = true;
+  return result;
+}
+
+inline Cause planned(double rate, double recovery) {
+  auto result = cause(rate, recovery);
+  result.planned = true;
+  return result;
+}
+
+inline RunModel run_of(std::vector<Cause> causes, double interval, double stall, double until_durable = 0) {
+  RunModel model;
+  model.causes = std::move(causes);
+  model.interval = Seconds(interval);
+  model.stall = Seconds(stall);
+  model.until_durable = Seconds(until_durable);
+  return model;
+}
+
+inline double sum(const TimeShares& shares) {
+  const auto all = shares.all_causes();
+  return shares.useful + shares.checkpoints + shares.fewer_chips + all.lost_work + all.recovery + all.waiting;
+}
+
+}  // namespace lockstep::test

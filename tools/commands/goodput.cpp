@@ -1,0 +1,81 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "sim/core/quantity_text.hpp"
+#include "sim/simulate.hpp"
+#include "tools/commands/commands.hpp"
+#include "tools/output/file.hpp"
+#include "tools/output/goodput_text.hpp"
+
+namespace lockstep {
+namespace {
+
+struct GoodputArguments {
+  std::string scenario, json, step_time;
+  std::vector<std::string> overrides;
+  double tokens = 0, price = 0, days = 0;
+  std::int64_t runs = 200;
+  std::uint64_t seed = 1;
+};
+
+/// The chips of one data-parallel replica: the run can go on without them.
+std::int64_t replica_chips(const Mesh& mesh) {
+  std::int64_t chips = mesh.ranks();
+  for (const auto& axis : mesh.axes()) {
+    if (axis.name == "data" || axis.name == "fsdp") chips /= axis.size();
+  }
+  return chips;
+}
+
+/// Simulated, unless it is given.
+Seconds step_time(const GoodputArguments& arguments, const Scenario& scenario, spdlog::logger& log) {
+  if (arguments.step_time.empty()) return simulate(scenario, {}, log).metrics.step_time;
+  const auto given = parse_seconds(arguments.step_time);
+  if (const auto* error = std::get_if<QuantityError>(&given)) throw ConfigError({{{"--step-time", 0, 0}, "", error->what, error->expected}});
+  if (std::get<Seconds>(given) > Seconds(0)) return std::get<Seconds>(given);
+  throw ConfigError({{{"--step-time", 0, 0}, "", "is zero", "a time such as 10 s"}});
+}
+
+void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
+  if (arguments.json != "-") check_file_place(arguments.json);
+  const auto scenario = load_scenario(arguments.scenario, parse_overrides(arguments.overrides));
+  if (!scenario.reliability) {
+    throw ConfigError({{scenario.where(""), "reliability", "missing", "what interrupts the run: {failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, checkpoint: {write_bandwidth: 1 TB/s}}"}});
+  }
+  const auto preparation = prepare(scenario);
+  const auto step = step_time(arguments, scenario, log);
+  auto model = run_model(scenario, {preparation.step.parameters, replica_chips(*preparation.mesh), step});
+
+  GoodputAim aim{static_cast<double>(scenario.batch.sequences * scenario.batch.sequence_length) / step.value(), scenario.chips(), {}, {}};
+  if (arguments.tokens > 0) aim.tokens = arguments.tokens;
+  if (arguments.price > 0) aim.price_per_chip_hour = arguments.price;
+  double days = arguments.days > 0 ? arguments.days : 30;
+  if (arguments.days == 0 && aim.tokens) days = *aim.tokens / (aim.tokens_per_s * expected_shares(model).useful * 86400);
+  const auto study = study_goodput(std::move(model), arguments.runs, arguments.seed, Seconds(days * 86400));
+
+  const auto json = goodput_json(scenario, study, aim);
+  if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
+  const auto text = arguments.json == "-" ? json : goodput_text(scenario, study, aim);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+}  // namespace
+
+void add_goodput(CLI::App& app, spdlog::logger& log) {
+  auto* command = app.add_subcommand("goodput", "useful share of a run's time with failures, restarts and checkpoints");
+  auto arguments = std::make_shared<GoodputArguments>();
+  command->add_option("scenario", arguments->scenario, "scenario file (YAML) with `reliability`")->required();
+  command->add_option("--tokens", arguments->tokens, "tokens to train on: days, chip hours and cost")->check(CLI::Range(1.0, 1e18));
+  command->add_option("--price", arguments->price, "of a chip hour, in any currency")->check(CLI::Range(1e-6, 1e6))->needs("--tokens");
+  command->add_option("--days", arguments->days, "length of the simulated runs (without it: what --tokens take, or 30)")->check(CLI::Range(1e-3, 1e5));
+  command->add_option("--runs", arguments->runs, "simulated runs")->check(CLI::Range(2, 1'000'000))->capture_default_str();
+  command->add_option("--seed", arguments->seed, "of the first run")->capture_default_str();
+  command->add_option("--step-time", arguments->step_time, "of one step, such as '10 s', instead of simulating it");
+  command->add_option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
+  command->add_option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)")->allow_extra_args(false);
+  command->footer("Example:\n  lockstep goodput scenarios/published/llama3-405b-54-days.yaml --tokens 15.6e12 --price 2");
+  command->callback([arguments, &log] { run_goodput(*arguments, log); });
+}
+
+}  // namespace lockstep

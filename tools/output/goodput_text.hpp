@@ -1,0 +1,24 @@
+#pragma once
+/// `lockstep goodput` for people and for programs.
+#include <optional>
+#include <string>
+
+#include "sim/goodput/study.hpp"
+
+namespace lockstep {
+
+/// What the run is for: tokens to see, and what a chip costs.
+struct GoodputAim {
+  double tokens_per_s = 0;  ///< while it trains
+  std::int64_t chips = 0;
+  std::optional<double> tokens;               ///< of the whole training
+  std::optional<double> price_per_chip_hour;  ///< any currency
+};
+
+[[nodiscard]] std::string goodput_text(const Scenario& scenario, const GoodputStudy& study, const GoodputAim& aim);
+[[nodiscard]] std::string goodput_json(const Scenario& scenario, const GoodputStudy& study, const GoodputAim& aim);
+
+/// "2.8 h", "54.0 days": times beyond the seconds of a step.
+[[nodiscard]] std::string long_time(Seconds time);
+
+}  // namespace lockstep
