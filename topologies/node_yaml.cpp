@@ -22,9 +22,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> usual_nod
      {"gb300", "gb300-nvl72"}}};  // MI300X and MI355X nodes have their chip's name
 
 /// Those of sim/collectives/algorithms.hpp that nodes can have.
-const std::vector<std::string> known_algorithms{"ring",   "tree",       "recursive halving", "direct",
-                                                "shift",  "in-network", "in-network tree",   "hierarchical ring",
-                                                "hierarchical tree", "hierarchical all-to-all"};
+const std::vector<std::string> known_algorithms{
+    "ring",       "tree",            "recursive halving", "direct",            "direct all-to-all",       "shift",
+    "in-network", "in-network tree", "hierarchical ring", "hierarchical tree", "hierarchical all-to-all"};
 
 int read_count(const YamlView& view) { return static_cast<int>(view.integer(1, most_chips)); }
 

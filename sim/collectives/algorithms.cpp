@@ -11,9 +11,10 @@ std::optional<Seconds> CollectiveAlgorithm::closed_form(CollectiveKind /*kind*/,
 
 const std::vector<const CollectiveAlgorithm*>& collective_algorithms() {
   using namespace network;
-  static const std::vector<const CollectiveAlgorithm*> all{&torus(),         &ring(),  &tree(),       &recursive_halving(),
-                                                           &direct(),        &shift(), &in_network(), &in_network_tree(),
-                                                           &hierarchical_ring(), &hierarchical_tree(), &hierarchical_all_to_all()};
+  static const std::vector<const CollectiveAlgorithm*> all{&torus(),             &ring(),              &tree(),  &recursive_halving(),
+                                                           &direct(),            &direct_all_to_all(), &shift(), &in_network(),
+                                                           &in_network_tree(),   &hierarchical_ring(), &hierarchical_tree(),
+                                                           &hierarchical_all_to_all()};
   return all;
 }
 

@@ -11,6 +11,7 @@ namespace lockstep::network {
 [[nodiscard]] const CollectiveAlgorithm& tree();
 [[nodiscard]] const CollectiveAlgorithm& recursive_halving();
 [[nodiscard]] const CollectiveAlgorithm& direct();
+[[nodiscard]] const CollectiveAlgorithm& direct_all_to_all();
 [[nodiscard]] const CollectiveAlgorithm& shift();
 [[nodiscard]] const CollectiveAlgorithm& in_network();
 [[nodiscard]] const CollectiveAlgorithm& in_network_tree();

@@ -15,9 +15,12 @@ Seconds one_step(const GroupStructure& groups, const Protocol& protocol) {
   return groups.units == 1 ? local_step(groups, protocol) : groups.cross_hop + protocol.remote_step;
 }
 
+/// Libraries that exchange directly in an all-to-all may have no other kind that does: NCCL gathers and scatters in rings.
 class Direct final : public CollectiveAlgorithm {
  public:
-  std::string_view name() const override { return "direct"; }
+  explicit Direct(bool only_all_to_all) : only_all_to_all_(only_all_to_all) {}
+
+  std::string_view name() const override { return only_all_to_all_ ? "direct all-to-all" : "direct"; }
 
   bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const override {
     if (!without_torus(cluster, groups)) return false;
@@ -26,7 +29,7 @@ class Direct final : public CollectiveAlgorithm {
       case CollectiveKind::all_to_all: return few_pairs || groups.local == 0;  // nothing else serves irregular groups
       case CollectiveKind::all_gather:
       case CollectiveKind::reduce_scatter:
-      case CollectiveKind::all_reduce: return few_pairs;
+      case CollectiveKind::all_reduce: return few_pairs && !only_all_to_all_;
       case CollectiveKind::broadcast:
       case CollectiveKind::reduce:
       case CollectiveKind::point_to_point: return false;
@@ -56,6 +59,9 @@ class Direct final : public CollectiveAlgorithm {
     phases.front().latency += protocol.launch;
     return phases;
   }
+
+ private:
+  bool only_all_to_all_;
 };
 
 class Shift final : public CollectiveAlgorithm {
@@ -85,7 +91,12 @@ class Shift final : public CollectiveAlgorithm {
 }  // namespace
 
 const CollectiveAlgorithm& direct() {
-  static const Direct algorithm;
+  static const Direct algorithm(false);
+  return algorithm;
+}
+
+const CollectiveAlgorithm& direct_all_to_all() {
+  static const Direct algorithm(true);
   return algorithm;
 }
 

@@ -251,6 +251,11 @@ TEST(Choice, IsTheLibrarys) {
   EXPECT_EQ(groups.network().choose(Kind::all_reduce, Bytes(1024)).name(), "ring");
   EXPECT_EQ(groups.network().choose(Kind::all_to_all, Bytes(1024)).name(), "direct");
   EXPECT_EQ(groups.network().choose(Kind::all_reduce, Bytes(1024), "direct").name(), "direct");
+  // NCCL's direct exchange is one of all-to-alls: it gathers in rings, however few the bytes.
+  with.algorithms = {"ring", "direct all-to-all"};
+  const NetworkCase nccl(nodes(1, with), "local");
+  EXPECT_EQ(nccl.network().choose(Kind::all_to_all, Bytes(1024)).name(), "direct all-to-all");
+  for (const auto kind : {Kind::all_gather, Kind::reduce_scatter, Kind::all_reduce}) EXPECT_EQ(nccl.network().choose(kind, Bytes(1024)).name(), "ring");
 }
 
 // Small messages take the algorithm and protocol with the least latency, large ones the most bandwidth; equal costs the
