@@ -29,7 +29,7 @@ Json headline(const Scenario& scenario, const Simulation& simulation) {
     figures.push_back({"pipeline bubble", metrics.bubble_fraction_step(), "share", percent(metrics.bubble_fraction_span()) + " within the span", ""});
   }
   const auto& memory = metrics.memory;
-  figures.push_back({"peak memory", static_cast<double>(memory.peak.value()), "B", (memory.fits ? "fits in " : "over ") + format(memory.capacity), memory.fits ? "good" : "bad"});
+  if (!scenario.replay) figures.push_back({"peak memory", static_cast<double>(memory.peak.value()), "B", (memory.fits ? "fits in " : "over ") + format(memory.capacity), memory.fits ? "good" : "bad"});
   std::vector<std::string> remarks = {critical_path_line(metrics.critical_path, metrics.step_time)};
   if (auto help = what_would_help(simulation.elasticity); !help.empty()) remarks.push_back(std::move(help));
   return figures_panel(bound_text(metrics) + (memory.fits ? "" : "; does not fit in memory"), remarks, figures);
@@ -42,7 +42,7 @@ Json inputs(const Scenario& scenario, const Simulation& simulation) {
 }
 
 Json reproduce(const Reproduction& reproduction) {
-  return {{"panel", "text"}, {"title", "To get this again"}, {"text", reproduction.command + "\n\n" + reproduction.scenario}};
+  return {{"panel", "text"}, {"title", "To get this again"}, {"wide", true}, {"text", reproduction.command + "\n\n" + reproduction.scenario}};
 }
 
 std::string subtitle(const Scenario& scenario, const Simulation& simulation) {
@@ -63,7 +63,7 @@ std::optional<std::string> run_report(const Scenario& scenario, const Simulation
   if (simulation.metrics.stages.size() > 1) page.add(bubbles_panel(scenario, simulation));
   page.add(critical_path_panel(simulation));
   if (!simulation.elasticity.empty()) page.add(sensitivity_panel(simulation));
-  page.add(memory_panel(simulation, page.data()));
+  if (!scenario.replay) page.add(memory_panel(simulation, page.data()));  // weights of measured operations are not known
   if (auto network = network_panel(simulation, page.data())) page.add(std::move(*network));
   if (simulation.ranks.count() < simulation.metrics.chips) page.add(classes_panel(simulation));
   page.add(inputs(scenario, simulation));

@@ -134,7 +134,9 @@ Json critical_path_panel(const Simulation& simulation) {
     }
   }
   if (rest > Seconds(0)) rows.push_back({"all others", {{"others", rest.value(), "idle"}}});
-  return bars_panel("Critical path", critical_path_line(path, simulation.metrics.step_time) + ". The chain of operations that sets the step time; each started when the one before it ended.", "s", rows);
+  auto panel = bars_panel("Critical path", critical_path_line(path, simulation.metrics.step_time) + ". The chain of operations that sets the step time; each started when the one before it ended.", "s", rows);
+  panel["wide"] = true;  // its names are long
+  return panel;
 }
 
 Json sensitivity_panel(const Simulation& simulation) {

@@ -32,7 +32,7 @@ export function layOut(model, roomy) {
   return { rows, headings, row_of: new Map(rows.map((row) => [row.lane, row])), height: y + 6 };
 }
 
-/** What a stretch of compute is called when its operations are too narrow to be named: layers, then passes of microbatches. */
+/** What a stretch of compute is called when its operations are too narrow to be named: layers, passes of microbatches, pairs. */
 function labelRuns(lane, ticks) {
   const { operations } = lane.run;
   const { block, pass, microbatch, pair } = operations.data;
@@ -45,7 +45,14 @@ function labelRuns(lane, ticks) {
   return [
     labelled(runsOf(lane, (op) => block[op] * 1e7 + pass[op] * 1e6 + microbatch[op]), (op) => operations.word("block", op)),
     by_microbatch,
+    { ...labelled(pairsOf(lane), (op) => operations.halves(op)), striped: true },
   ];
+}
+
+/** Where the two passes of an overlapped pair take turns. */
+function pairsOf(lane) {
+  const { pair } = lane.run.operations.data;
+  return (lane.pairs ??= runsOf(lane, (op) => pair[op]).filter(([, , first]) => pair[lane.op[first]] > 0));
 }
 
 export class Drawing {
@@ -170,7 +177,7 @@ export class Drawing {
       lane.labels ??= labelRuns(lane, this.model.ticks);
       const apart = tall && named.length > 0;
       let taken = apart ? [] : named;
-      for (const { runs, text, longest } of lane.labels) if ((longest / this.state.window.length) * this.plotWidth >= 9) taken = this.labelRunsOf(apart ? half(0) : row, runs, text, taken);
+      for (const level of lane.labels) if ((level.longest / this.state.window.length) * this.plotWidth >= 9) taken = this.labelRunsOf(apart ? half(0) : row, level, taken);
     }
   }
 
@@ -188,7 +195,7 @@ export class Drawing {
     return taken;
   }
 
-  labelRunsOf(row, runs, text, taken) {
+  labelRunsOf(row, { runs, text, striped }, taken) {
     const { window } = this.state;
     const mine = [];
     const shortest = (9 / this.plotWidth) * window.length;
@@ -200,12 +207,12 @@ export class Drawing {
       const left = Math.max(this.x(start), gutter), right = Math.min(this.x(end), this.width);
       if (right - left < 9 || taken.some(([a, b]) => a < right && b > left)) continue;
       const op = row.lane.op[first];
-      if (this.text(row, left, right, text(op), op, false, busy < 0.98 * (end - start))) mine.push([left, right]);
+      if (this.text(row, left, right, text(op), op, false, striped ? "stripes" : busy < 0.98 * (end - start) ? "pauses" : "")) mine.push([left, right]);
     }
     return [...taken, ...mine];
   }
 
-  text({ lane, y, height }, left, right, words, op, may_clip, over_pauses = false) {
+  text({ lane, y, height }, left, right, words, op, may_clip, over = "") {
     const { context, state } = this;
     if (!words) return false;
     context.font = font(may_clip ? 10.5 : right - left < 18 ? 8.5 : 10.5);
@@ -215,9 +222,10 @@ export class Drawing {
     context.textAlign = "center";
     context.textBaseline = "middle";
     const faded = state.found && !state.found.matches(lane.run, op);
-    context.fillStyle = faded ? state.theme.quiet : state.palette.runs[lane.run.number].dark_text[op] ? "#10151c" : "#ffffff";
-    if (over_pauses && !faded) {
-      context.strokeStyle = cssOf(state.palette.runs[lane.run.number].colour[op]);
+    const { dark_text, colour } = state.palette.runs[lane.run.number];
+    context.fillStyle = faded ? state.theme.quiet : dark_text[op] && over !== "stripes" ? "#10151c" : "#ffffff";
+    if (over && !faded) { // an outline, so that what lies behind does not show through
+      context.strokeStyle = over === "stripes" ? page_colours.of("backward") : cssOf(colour[op]);
       context.lineWidth = 3;
       context.lineJoin = "round";
       context.strokeText(shown, (left + right) / 2, y + height / 2 + 0.5);
@@ -232,9 +240,7 @@ export class Drawing {
     if (this.model.ticks) return; // of a schedule by itself: one span each
     for (const { lane, y } of state.layout.rows) {
       if (!lane.computes) continue;
-      const { pair } = lane.run.operations.data;
-      lane.pairs ??= runsOf(lane, (op) => pair[op]).filter(([, , first]) => pair[lane.op[first]] > 0);
-      for (const [start, end] of lane.pairs) {
+      for (const [start, end] of pairsOf(lane)) {
         const left = this.x(start), right = this.x(end);
         if (right <= gutter || left >= this.width || right - left < 3) continue;
         context.fillStyle = cssOf(state.theme.lane);

@@ -36,6 +36,15 @@ class Operations {
   pass(op) { return this.word("pass", op); }
   microbatch(op) { return this.data.microbatch[op]; }
   computes(op) { return this.data.axes[op] === 0; }
+  /** The microbatches of an overlapped pair: "24+0", forward and backward. */
+  halves(op) {
+    if (!this.pairs) {
+      this.pairs = [];
+      this.data.pair.forEach((pair, other) => { if (pair > 0) (this.pairs[pair] ??= {})[this.pass(other)] = this.data.microbatch[other]; });
+    }
+    const { forward, backward } = this.pairs[this.data.pair[op]];
+    return `${forward}+${backward}`;
+  }
   *before(op) {
     for (let i = this.first_before[op]; i < this.first_before[op + 1]; ++i) yield op - this.data.before[i];
   }
