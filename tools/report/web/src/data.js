@@ -33,13 +33,30 @@ function realNumbers(bytes, at, count) {
   return new Float64Array(bytes.slice(at, at + 8 * count).buffer); // as machines with a browser store them
 }
 
-/** Puts columns where the document names them: {"whole": [at, count]} and {"real": [at, count]}. */
+const readers = {
+  whole: wholeNumbers,
+  real: realNumbers,
+  nested: (bytes, at, length) => unpacked(bytes.subarray(at, at + length)),
+};
+
+/** Makes object[key] when it is first asked for: the first picture needs few of the columns. */
+function later(object, key, make) {
+  const define = (property) => Object.defineProperty(object, key, { configurable: true, enumerable: true, ...property });
+  define({ get: () => {
+    const value = make();
+    define({ value, writable: true });
+    return value;
+  } });
+}
+
+/** Puts columns where the document names them: {"whole": [at, count]}, {"real": [at, count]} and {"nested": [at, length]}. */
 function resolved(value, columns) {
   if (value === null || typeof value !== "object") return value;
-  if (value.whole) return wholeNumbers(columns, ...value.whole);
-  if (value.real) return realNumbers(columns, ...value.real);
-  if (value.nested) return unpacked(columns.subarray(value.nested[0], value.nested[0] + value.nested[1]));
-  for (const key of Object.keys(value)) value[key] = resolved(value[key], columns);
+  for (const [key, part] of Object.entries(value)) {
+    const kind = part !== null && typeof part === "object" && Object.keys(readers).find((name) => part[name]);
+    if (kind) later(value, key, () => readers[kind](columns, ...part[kind]));
+    else resolved(part, columns);
+  }
   return value;
 }
 

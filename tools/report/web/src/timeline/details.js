@@ -1,19 +1,20 @@
 // What is known about one span, in words.
 import { element } from "../dom.js";
 import { format } from "../format.js";
+import { becauseOf } from "./model.js";
 
 /** Why a span did not start earlier: [text, span that it waited for or undefined]. */
 function whyThen(model, [lane, index]) {
   const { group, run } = lane;
-  const op = lane.because_op[index];
+  const { how: because, op, rank } = becauseOf(lane, index);
   const name = op >= 0 ? run.operations.name(op) : "";
   const place = op >= 0 ? model.find(group, op) : undefined;
   const gap = index > 0 ? lane.start[index] - lane.end[index - 1] : lane.start[index];
   const idle = gap > 0 ? `; the lane was free for ${model.time(gap)} before` : "";
   if (op < 0) return [lane.start[index] === 0 ? "nothing: it starts with the step" : `nothing that is recorded${idle}`, undefined];
-  const elsewhere = lane.because_rank[index] > 0;
-  const where = elsewhere ? ` on rank ${lane.because_rank[index] - 1}, which takes part in it` : "";
-  const how = lane.because[index] === 2 ? `its lane was busy with ${name}${where}` : `it needs ${name}${where}, which ended then${idle}`;
+  const elsewhere = rank >= 0;
+  const where = elsewhere ? ` on rank ${rank}, which takes part in it` : "";
+  const how = because === 2 ? `its lane was busy with ${name}${where}` : `it needs ${name}${where}, which ended then${idle}`;
   return [how, elsewhere ? undefined : place];
 }
 

@@ -2,7 +2,7 @@
 import { page_colours } from "../colours.js";
 import { timeUnit } from "../format.js";
 import { paintRow } from "./raster.js";
-import { firstEndingAfter, runsOf } from "./model.js";
+import { becauseOf, firstEndingAfter, runsOf } from "./model.js";
 import { ticks } from "./window.js";
 
 export const gutter = 168, axis_height = 22;
@@ -289,9 +289,10 @@ export class Drawing {
     const [lane, index] = selected;
     const { group, run } = lane;
     const op = lane.op[index];
+    const because = becauseOf(lane, index).op;
     for (const before of run.operations.before(op)) {
       const place = this.model.find(group, before);
-      if (place) this.arrow(place, selected, before === lane.because_op[index] ? theme.accent : theme.quiet, before !== lane.because_op[index]);
+      if (place) this.arrow(place, selected, before === because ? theme.accent : theme.quiet, before !== because);
     }
     for (const after of run.operations.after(op)) {
       const place = this.model.find(group, after);

@@ -9,17 +9,21 @@ function laneOf(run, group, data, place) {
   const count = data.gap.length;
   const lane = {
     run, group, name: data.name, computes: data.computes, first: place === 0, longest: 0,
-    start: new Float64Array(count), end: new Float64Array(count), op: new Uint32Array(count),
-    because: data.because, because_op: new Int32Array(count), because_rank: data.because_rank,
+    start: new Float64Array(count), end: new Float64Array(count), op: new Uint32Array(count), told: data,
   };
   for (let i = 0, time = 0, op = 0; i < count; ++i) {
     lane.start[i] = time += data.gap[i];
     lane.end[i] = time += data.length[i];
     lane.op[i] = op += signed(data.op[i]);
     lane.longest = Math.max(lane.longest, data.length[i]);
-    lane.because_op[i] = data.because[i] ? op - signed(data.because_op[i]) : -1;
   }
   return lane;
+}
+
+/** Why a span did not start earlier: how (0: nothing is known), the operation that it waited for or -1, and its rank or -1. */
+export function becauseOf(lane, index) {
+  const { because, because_op, because_rank } = lane.told;
+  return { how: because[index], op: because[index] ? lane.op[index] - signed(because_op[index]) : -1, rank: because_rank[index] - 1 };
 }
 
 /** What all operations of a run say about themselves, by number. */
@@ -27,8 +31,6 @@ class Operations {
   constructor(data, words) {
     this.data = data;
     this.words = words;
-    this.first_before = new Uint32Array(data.name.length + 1);
-    for (let i = 0; i < data.name.length; ++i) this.first_before[i + 1] = this.first_before[i] + data.befores[i];
   }
   word(key, op) { return this.words[this.data[key][op]]; }
   short(op) { return this.word("name", op); }
@@ -46,6 +48,11 @@ class Operations {
     return `${forward}+${backward}`;
   }
   *before(op) {
+    if (!this.first_before) {
+      const { befores } = this.data;
+      this.first_before = new Uint32Array(befores.length + 1);
+      befores.forEach((count, i) => { this.first_before[i + 1] = this.first_before[i] + count; });
+    }
     for (let i = this.first_before[op]; i < this.first_before[op + 1]; ++i) yield op - this.data.before[i];
   }
   after(op) {
