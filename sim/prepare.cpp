@@ -270,6 +270,12 @@ Cluster cluster_of(const Scenario& scenario) {
   return cluster;
 }
 
+Preparation derive_blocks(const Scenario& scenario) {
+  Preparation preparation;
+  derive_plan(scenario, scenario.mesh, preparation);
+  return preparation;
+}
+
 Preparation prepare(const Scenario& scenario) {
   (void)rates_of(scenario);
   Preparation preparation;

@@ -54,6 +54,8 @@ struct SimulateOptions {
 /// Scenario -> Cluster -> Mesh -> Plan -> StepGraph. Throws ConfigError for what only shows up here:
 /// axes that do not make up the cluster, placements that do not fit, shardings that do not divide.
 [[nodiscard]] Preparation prepare(const Scenario& scenario);
+/// The part of it that needs no placement: plan, blocks and their order, for axes whose sizes the scenario states.
+[[nodiscard]] Preparation derive_blocks(const Scenario& scenario);
 /// Which stage of the mesh's pipeline axis runs which blocks, and in what order; the last part of `prepare`. Where only
 /// some layers of a stage are recomputed, this is where they are chosen.
 [[nodiscard]] StepPipeline place_pipeline(const Scenario& scenario, Preparation& preparation);

@@ -51,6 +51,7 @@ int main(int argc, char** argv) {
   lockstep::add_roofline(app, log);
   lockstep::add_schedule(app);
   lockstep::add_model(app);
+  lockstep::add_plan(app, log);
   lockstep::add_validate(app, log);
   lockstep::add_calibrate(app, log);
   try {

@@ -120,4 +120,12 @@ struct PlacementError {
     const Cluster& cluster, const std::vector<AxisRequest>& requests, const std::function<Seconds(const Mesh&)>& cost,
     int& tried);
 
+/// All placements that place_by_cost would price, in its order; of those that differ only by exchanging like axes of a
+/// single torus, one. Sizes must be given.
+[[nodiscard]] std::variant<std::vector<std::vector<MeshAxis>>, PlacementError> every_placement(
+    const Cluster& cluster, const std::vector<AxisRequest>& requests);
+
+/// A placed axis as `mesh` writes it: {"gpu/8", "node/2"}.
+[[nodiscard]] std::vector<std::string> place_text(const Cluster& cluster, const MeshAxis& axis);
+
 }  // namespace lockstep

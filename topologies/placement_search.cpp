@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "topologies/placement_private.hpp"
@@ -67,15 +68,15 @@ std::optional<PlacementError> problem_of_product(const Cluster& cluster, const s
                         (exact ? "sizes that multiply to " : "sizes whose product divides ") + std::to_string(left)};
 }
 
-/// Tries every way to lay the open axes, in order, on what the fixed ones leave.
+/// Every way to lay the open axes, in order, on what the fixed ones leave. There is always one: sizes that multiply to
+/// what is left can be laid prime by prime.
 class PlacementSearch {
  public:
-  PlacementSearch(const Cluster& cluster, Requested requested, const std::function<Seconds(const Mesh&)>& cost)
-      : cluster_(cluster),
-        axes_(std::move(requested.axes)),
+  PlacementSearch(const Cluster& cluster, Requested requested, std::function<void(const std::vector<MeshAxis>&)> visit)
+      : axes_(std::move(requested.axes)),
         open_(std::move(requested.open)),
         remainder_(requested.remainder),
-        cost_(cost) {
+        visit_(std::move(visit)) {
     // Inside a unit first, then outwards: of equal costs the first is kept.
     const auto& physical = cluster.axes();
     for (std::size_t axis = 0; axis < physical.size(); ++axis) {
@@ -92,8 +93,6 @@ class PlacementSearch {
     lay_part(next, 0, open_[next].size, free);
   }
 
-  /// Never empty in the end: sizes that multiply to what is left can be laid prime by prime.
-  std::vector<MeshAxis> best;
   int tried = 0;
 
  private:
@@ -121,20 +120,65 @@ class PlacementSearch {
   void consider(FreePositions free) {
     if (++tried > most_candidates) return;
     if (remainder_) axes_[*remainder_].factors = free.take_all();
-    const Seconds cost = cost_(Mesh(cluster_, axes_, ""));
-    if (tried > 1 && !(cost < least_cost_)) return;
-    best = axes_;
-    least_cost_ = cost;
+    visit_(axes_);
   }
 
-  const Cluster& cluster_;
   std::vector<std::size_t> order_;  ///< of the physical axes
   std::vector<MeshAxis> axes_;
   std::vector<OpenAxis> open_;
   std::optional<std::size_t> remainder_;
-  const std::function<Seconds(const Mesh&)>& cost_;
-  Seconds least_cost_;
+  std::function<void(const std::vector<MeshAxis>&)> visit_;
 };
+
+/// Visits every placement and says what keeps it from that.
+std::optional<PlacementError> for_each_placement(const Cluster& cluster, const std::vector<AxisRequest>& requests,
+                                                 const std::function<void(const std::vector<MeshAxis>&)>& visit, int& tried) {
+  tried = 0;
+  if (auto problem = problem_of_requests(requests)) return problem;
+  FreePositions free(cluster);
+  Requested sorted;
+  if (auto problem = sort_requests(cluster, requests, free, sorted)) return problem;
+  if (auto problem = problem_of_product(cluster, requests, free, sorted)) return problem;
+
+  PlacementSearch search(cluster, sorted, visit);
+  search.lay(0, free);
+  tried = search.tried;
+  if (tried <= most_candidates) return std::nullopt;
+  return PlacementError{sorted.axes[sorted.open.front().index].name,
+                        "more than " + std::to_string(most_candidates) + " placements are possible",
+                        "a place for some of the axes"};
+}
+
+bool alike(const PhysicalAxis& a, const PhysicalAxis& b) {
+  return a.kind == b.kind && a.size == b.size && a.wraps == b.wraps && a.link == b.link && a.hop_latency == b.hop_latency;
+}
+
+/// Permutations of the physical axes that exchange only like ones; of anything but a single torus, none but the identity.
+std::vector<std::vector<int>> symmetries(const Cluster& cluster) {
+  const auto& axes = cluster.axes();
+  std::vector<int> permutation(axes.size());
+  std::iota(permutation.begin(), permutation.end(), 0);
+  const bool torus = std::all_of(axes.begin(), axes.end(), [](const auto& axis) { return axis.kind == PhysicalAxis::Kind::torus; });
+  if (!torus) return {permutation};
+  std::vector<std::vector<int>> result;
+  do {
+    bool keeps = true;
+    for (std::size_t i = 0; i < axes.size(); ++i) keeps = keeps && alike(axes[i], axes[static_cast<std::size_t>(permutation[i])]);
+    if (keeps) result.push_back(permutation);
+  } while (std::next_permutation(permutation.begin(), permutation.end()));
+  return result;
+}
+
+/// What of a placement decides about its groups, axis by axis.
+std::vector<std::vector<std::pair<int, int>>> footprint(const std::vector<MeshAxis>& axes, const std::vector<int>& permutation) {
+  std::vector<std::vector<std::pair<int, int>>> result;
+  for (const auto& axis : axes) {
+    auto& parts = result.emplace_back();
+    for (const auto& factor : axis.factors) parts.emplace_back(permutation[static_cast<std::size_t>(factor.axis)], factor.size);
+    std::sort(parts.begin(), parts.end());
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -142,22 +186,39 @@ std::variant<std::vector<MeshAxis>, PlacementError> place_by_cost(const Cluster&
                                                                   const std::vector<AxisRequest>& requests,
                                                                   const std::function<Seconds(const Mesh&)>& cost,
                                                                   int& tried) {
-  tried = 0;
-  if (auto problem = problem_of_requests(requests)) return *problem;
-  FreePositions free(cluster);
-  Requested sorted;
-  if (auto problem = sort_requests(cluster, requests, free, sorted)) return *problem;
-  if (auto problem = problem_of_product(cluster, requests, free, sorted)) return *problem;
+  std::vector<MeshAxis> best;
+  Seconds least(0);
+  const auto consider = [&](const std::vector<MeshAxis>& axes) {
+    const Seconds price = cost(Mesh(cluster, axes, ""));
+    if (!best.empty() && !(price < least)) return;
+    best = axes;
+    least = price;
+  };
+  if (auto problem = for_each_placement(cluster, requests, consider, tried)) return *problem;
+  return best;
+}
 
-  PlacementSearch search(cluster, sorted, cost);
-  search.lay(0, free);
-  tried = search.tried;
-  if (tried > most_candidates) {
-    return PlacementError{sorted.axes[sorted.open.front().index].name,
-                          "more than " + std::to_string(most_candidates) + " placements are possible",
-                          "a place for some of the axes"};
+std::variant<std::vector<std::vector<MeshAxis>>, PlacementError> every_placement(const Cluster& cluster,
+                                                                                 const std::vector<AxisRequest>& requests) {
+  const auto exchanges = symmetries(cluster);
+  std::set<std::vector<std::vector<std::pair<int, int>>>> seen;
+  std::vector<std::vector<MeshAxis>> placements;
+  int tried = 0;
+  const auto keep = [&](const std::vector<MeshAxis>& axes) {
+    if (seen.contains(footprint(axes, exchanges.front()))) return;
+    for (const auto& exchange : exchanges) seen.insert(footprint(axes, exchange));
+    placements.push_back(axes);
+  };
+  if (auto problem = for_each_placement(cluster, requests, keep, tried)) return *problem;
+  return placements;
+}
+
+std::vector<std::string> place_text(const Cluster& cluster, const MeshAxis& axis) {
+  std::vector<std::string> parts;
+  for (const auto& factor : axis.factors) {
+    parts.push_back(cluster.axes()[static_cast<std::size_t>(factor.axis)].name + "/" + std::to_string(factor.size));
   }
-  return std::move(search.best);
+  return parts;
 }
 
 }  // namespace lockstep

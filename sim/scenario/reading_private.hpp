@@ -38,6 +38,8 @@ class KeyReader {
 void read_precision_and_update(const YamlView& training, KeyReader& keys, Scenario& scenario);
 
 [[nodiscard]] ReliabilitySpec read_reliability(const YamlView& view, KeyReader& keys);
+/// The map `search`, if it exists.
+void read_search(const YamlView& view, KeyReader& keys, SearchSpec& search);
 
 inline std::filesystem::path topology_catalog() { return data_root() / "topologies" / "catalog"; }
 

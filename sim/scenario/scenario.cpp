@@ -32,6 +32,7 @@ class Reader {
     routing();
     training();
     communication();
+    read_search(optional(root_, "search"), keys_, scenario_.search);
     const auto model_of_time = optional(root_, "model_of_time");
     constexpr std::array models{TimeModel::ideal, TimeModel::roofline, TimeModel::calibrated};
     if (model_of_time.exists()) scenario_.time_model = models[model_of_time.choice({"ideal", "roofline", "calibrated"})];
@@ -458,6 +459,8 @@ std::vector<std::string> scenario_keys() {
           "training.causal_attention", "training.optimizer_barrier", "training.zero_shards",
           "communication", "communication.prefetch", "communication.weight_buckets", "communication.gradient_buckets",
           "communication.regather_weights", "communication.share_activation_gathers", "communication.collective_matmul",
+          "search", "search.tensor", "search.context", "search.expert", "search.pipeline", "search.microbatches", "search.zero",
+          "search.schedules", "search.chunks", "search.recompute", "search.memory",
           "model_of_time", "perturbations",
           "reliability", "reliability.failures", "reliability.restart", "reliability.detection", "reliability.reshard", "reliability.repair",
           "reliability.spares", "reliability.elastic", "reliability.checkpoint", "reliability.checkpoint.interval", "reliability.checkpoint.size",

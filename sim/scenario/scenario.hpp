@@ -12,6 +12,7 @@
 #include "sim/program/perturb.hpp"
 #include "sim/program/time_model.hpp"
 #include "sim/scenario/reliability.hpp"
+#include "sim/scenario/search_spec.hpp"
 #include "topologies/cluster.hpp"
 #include "topologies/fabric.hpp"
 #include "topologies/mesh.hpp"
@@ -73,6 +74,7 @@ struct Scenario {
   DerivePolicy derive;
   StepOptions step;
   LowerOptions lower;
+  SearchSpec search;                  ///< only `lockstep plan` looks at it
   std::map<CollectiveKind, std::string> algorithms;  ///< on networks: used wherever it can serve; else the cheapest
 
   /// Chips of the slice.

@@ -23,6 +23,7 @@ void add_goodput(CLI::App& app, spdlog::logger& log);
 void add_roofline(CLI::App& app, spdlog::logger& log);
 void add_schedule(CLI::App& app);
 void add_model(CLI::App& app);
+void add_plan(CLI::App& app, spdlog::logger& log);
 void add_validate(CLI::App& app, spdlog::logger& log);
 void add_calibrate(CLI::App& app, spdlog::logger& log);
 

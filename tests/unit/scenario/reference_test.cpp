@@ -112,6 +112,17 @@ const std::map<std::string, std::string>& values() {
       {"communication.share_activation_gathers", "false"},
       {"communication.collective_matmul", "true"},
       {"model_of_time", "roofline"},
+      {"search", "{tensor: [1, 2], recompute: [none, full]}"},
+      {"search.tensor", "[1, 2]"},
+      {"search.context", "[1, 2]"},
+      {"search.expert", "1"},
+      {"search.pipeline", "2"},
+      {"search.zero", "[1, 3]"},
+      {"search.microbatches", "[2, 4]"},
+      {"search.schedules", "[gpipe, zb-v]"},
+      {"search.chunks", "[2, 3]"},
+      {"search.recompute", "[none, selective]"},
+      {"search.memory", "64 GB"},
       {"perturbations", "[{chip: [0], slowdown: 1.5}, {jitter: 0.02, seed: 7, distribution: exponential}]"},
       {"reliability", "{failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, checkpoint: {write_bandwidth: 1 TB/s}}"},
       {"reliability.failures", "{bug: {of: job, observed: {failures: 54, over: 54 days}}}"},
@@ -133,7 +144,7 @@ const std::map<std::string, std::string>& values() {
 }
 
 /// The maps of a scenario whose keys are fixed; "" is the file itself. (`mesh` takes any axis name.)
-const std::vector<std::string> sections = {"", "cluster", "parallel", "pipeline", "plan", "batch", "routing", "training", "training.offload", "communication", "reliability", "reliability.checkpoint"};
+const std::vector<std::string> sections = {"", "cluster", "parallel", "pipeline", "plan", "batch", "routing", "training", "training.offload", "communication", "search", "reliability", "reliability.checkpoint"};
 
 class Reference : public testing::Test {
  protected:

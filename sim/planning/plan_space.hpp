@@ -1,0 +1,101 @@
+#pragma once
+/// The plans among which `lockstep plan` chooses: every combination that the loader takes, as values without a file.
+#include <array>
+#include <compare>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/scenario/scenario.hpp"
+#include "topologies/cluster.hpp"
+#include "topologies/mesh.hpp"
+#include "workloads/schedules/schedules.hpp"
+
+namespace lockstep {
+
+/// Sizes of the mesh axes; they multiply to the chips. `data` is called fsdp where ZeRO splits weights too.
+struct Degrees {
+  std::int32_t tensor = 1, context = 1, expert = 1, data = 1, pipeline = 1;
+  friend auto operator<=>(const Degrees&, const Degrees&) = default;
+};
+
+/// A schedule by its place among SearchSpec::schedules; -1: no pipeline.
+struct ScheduleChoice {
+  std::int32_t schedule = -1;
+  std::int32_t chunks = 1;
+  friend auto operator<=>(const ScheduleChoice&, const ScheduleChoice&) = default;
+};
+
+/// One plan. Its order is the canonical one, by which ties are broken.
+struct PlanChoice {
+  Degrees degrees;
+  std::int32_t zero = 0;
+  std::int32_t recompute = 0;    ///< place among PlanSpace::recomputations
+  std::int64_t microbatches = 1;
+  std::int32_t placement = 0;    ///< place among the placements of its degrees
+  ScheduleChoice schedule;
+  friend auto operator<=>(const PlanChoice&, const PlanChoice&) = default;
+};
+
+/// Mesh axes in the order in which they are laid, innermost first.
+inline constexpr std::array<std::string_view, 5> plan_axes{"tensor", "context", "expert", "data", "pipeline"};
+inline constexpr int data_axis = 3, pipeline_axis_number = 4;
+/// "data" or "fsdp".
+[[nodiscard]] std::string plan_axis_name(int axis, int zero);
+[[nodiscard]] std::int32_t size_of(const Degrees& degrees, int axis);
+
+class PlanSpace {
+ public:
+  using Placement = std::vector<MeshAxis>;  ///< of the axes larger than 1, in their order
+
+  /// Throws ConfigError for what a search cannot vary: replayed steps, perturbations, shardings tensor by tensor, orders from
+  /// a file, layers of stages; and for a space that holds no plan.
+  explicit PlanSpace(const Scenario& scenario);
+
+  [[nodiscard]] const Scenario& base() const { return base_; }
+  [[nodiscard]] const Cluster& cluster() const { return cluster_; }
+  [[nodiscard]] Bytes memory() const { return memory_; }
+  [[nodiscard]] const std::vector<Recompute>& recomputations() const { return recomputations_; }
+
+  struct Node {
+    Degrees degrees;
+    std::vector<std::int32_t> zeros;
+    std::vector<std::int64_t> microbatches;
+    std::vector<Placement> placements;
+    std::int64_t plans = 0;
+  };
+  [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
+  [[nodiscard]] std::int64_t size() const { return size_; }
+  [[nodiscard]] const std::vector<ScheduleChoice>& schedules(std::int32_t pipeline, std::int64_t microbatches) const;
+  [[nodiscard]] const std::vector<bool>& layers() const { return is_layer_; }  ///< of the model's blocks, in forward order
+
+  /// The scenario that `lockstep run` would load, without places in a file; `placed`: with the plan's mesh.
+  [[nodiscard]] Scenario scenario(const Node& node, const PlanChoice& choice, bool placed) const;
+  /// The same as keys of a scenario file: parallel, mesh, pipeline, batch.microbatches, training.recompute.
+  [[nodiscard]] std::vector<KeyOverride> keys(const Node& node, const PlanChoice& choice) const;
+  [[nodiscard]] const Node& node_of(const PlanChoice& choice) const;
+  /// Every plan of a node, in canonical order.
+  [[nodiscard]] std::vector<PlanChoice> plans_of(const Node& node) const;
+
+ private:
+  void list_degrees();
+  void add(const Degrees& degrees);
+  /// Microbatches that the axes and the size of the step's graph allow; none if the arrays cannot be split so at all.
+  [[nodiscard]] std::vector<std::int64_t> microbatches_of(const Degrees& degrees);
+
+  Scenario base_;
+  Cluster cluster_;
+  Bytes memory_;
+  std::vector<Recompute> recomputations_;
+  bool recompute_is_searched_;
+  std::vector<bool> is_layer_;
+  std::map<std::array<std::int32_t, 3>, double> operations_;  ///< of one microbatch, by tensor, context, expert; 0: impossible
+  mutable std::map<std::pair<std::int32_t, std::int64_t>, std::vector<ScheduleChoice>> schedules_;
+  std::vector<Node> nodes_;
+  std::int64_t size_ = 0;
+};
+
+/// Whether a schedule exists for P ranks, M microbatches and V chunks; make_order says the same at length.
+[[nodiscard]] bool is_possible(const Schedule& schedule, std::int32_t ranks, std::int64_t microbatches, std::int32_t chunks);
+
+}  // namespace lockstep

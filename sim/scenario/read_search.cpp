@@ -1,0 +1,66 @@
+#include <algorithm>
+#include <set>
+
+#include "sim/scenario/reading_private.hpp"
+#include "workloads/schedules/schedules.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::int64_t most = 1'000'000;
+
+/// One value or a list of several, each once.
+std::vector<YamlView> values_of(const YamlView& view) {
+  if (!view.is_list()) return {view};
+  const auto items = view.items();
+  if (items.empty()) view.problem("is empty", "one value, or a list of several");
+  std::set<std::string> seen;
+  for (const auto& item : items) {
+    if (item.is_scalar() && !seen.insert(item.text()).second) item.problem(item.text() + " stands there twice", "each value once");
+  }
+  return items;
+}
+
+template <class Number>
+void numbers(const YamlView& view, std::int64_t least, std::int64_t largest, std::vector<Number>& into) {
+  if (!view.exists()) return;
+  into.clear();
+  for (const auto& item : values_of(view)) into.push_back(static_cast<Number>(item.integer(least, largest)));
+  std::sort(into.begin(), into.end());
+}
+
+void schedules(const YamlView& view, std::vector<std::string>& into) {
+  if (!view.exists()) return;
+  std::vector<std::string> names;
+  for (const auto& known : lockstep::schedules()) {
+    if (!known.chooses_by_time) names.emplace_back(known.name);  // an automatic order follows the times of each plan
+  }
+  into.clear();
+  for (const auto& item : values_of(view)) into.push_back(names[item.choice(names)]);
+}
+
+void recomputations(const YamlView& view, std::vector<Recompute>& into) {
+  if (!view.exists()) return;
+  const std::vector<Recompute> kinds{{}, {false, {OpPart::core_attention}}, {true, {}}};
+  for (const auto& item : values_of(view)) into.push_back(kinds[item.choice({"none", "selective", "full"})]);
+}
+
+}  // namespace
+
+void read_search(const YamlView& view, KeyReader& keys, SearchSpec& search) {
+  if (!view.exists() || !view.expect_map("what `lockstep plan` may choose, such as {tensor: [4, 8], pipeline: [1, 2, 4]}")) return;
+  numbers(keys.optional(view, "tensor"), 1, most, search.tensor);
+  numbers(keys.optional(view, "context"), 1, most, search.context);
+  numbers(keys.optional(view, "expert"), 1, most, search.expert);
+  numbers(keys.optional(view, "pipeline"), 1, most, search.pipeline);
+  numbers(keys.optional(view, "microbatches"), 1, most, search.microbatches);
+  numbers(keys.optional(view, "zero"), 0, 3, search.zero);
+  schedules(keys.optional(view, "schedules"), search.schedules);
+  numbers(keys.optional(view, "chunks"), 1, most, search.chunks);
+  recomputations(keys.optional(view, "recompute"), search.recompute);
+  const auto memory = keys.optional(view, "memory");
+  if (memory.exists()) search.memory = memory.bytes();
+  view.refuse_unknown_keys();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,91 @@
+// The floors by which plans are pruned: never above the simulated step or the simulated peak of memory.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "sim/planning/plan_tree.hpp"
+#include "tests/property/plan_spaces.hpp"
+
+namespace lockstep {
+namespace {
+
+using test::SpaceCase;
+
+/// So many plans of a space, the same at every run.
+std::vector<PlanChoice> some_plans(const PlanSpace& space, std::size_t count) {
+  std::mt19937_64 random(7);
+  std::vector<PlanChoice> plans;
+  while (plans.size() < count) {
+    const auto& node = space.nodes()[random() % space.nodes().size()];
+    const auto all = space.plans_of(node);
+    plans.push_back(all[random() % all.size()]);
+  }
+  return plans;
+}
+
+class PlanFloorTest : public testing::TestWithParam<SpaceCase> {};
+
+TEST_P(PlanFloorTest, IsNeverAboveTheSimulation) {
+  const PlanSpace space(GetParam().load());
+  PlanTree tree(space);
+  for (const auto& plan : test::all_simulated(space, some_plans(space, 150))) {
+    const auto scenario = space.scenario(space.node_of(plan.choice), plan.choice, true);
+    std::string which;
+    for (const auto& key : space.keys(space.node_of(plan.choice), plan.choice)) which += key.path + "=" + key.value + " ";
+    for (const auto& floor : tree.floors_of(plan.choice)) {
+      EXPECT_LE(floor.seconds * (1 - 1e-9), plan.figures.step_s) << which;
+      EXPECT_LE(floor.bytes, plan.figures.peak_bytes) << which;
+    }
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<SpaceCase>& info) {
+  std::string name = info.param.name;
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Spaces, PlanFloorTest, testing::ValuesIn(test::wide_spaces()), name_of);
+
+// A product of 3 s, then a collective of 2 s on its result, then 1 s on that: from the free stream 6 s. What arrives is
+// read by the collective alone: 2 + 1 s from the input, but the stream's own 3 s come first.
+TEST(PassPathTest, FollowsTheStreamAndTheData) {
+  PassSketch pass;
+  pass.steps = {{3, -1, false, {}}, {0, 0, false, {0, -1}}, {1, -1, false, {1}}};
+  pass.output = {2};
+  const auto path = path_of(pass, std::vector<double>{2});
+  EXPECT_DOUBLE_EQ(path.free_free, 6);
+  EXPECT_DOUBLE_EQ(path.data_data, 3);
+  const auto twice = path.then(path).after({0, 10});
+  EXPECT_DOUBLE_EQ(twice.data, 19);  // 10 + 3 = 13, when the stream is free again too: 13 + 6
+}
+
+// The schedules that the space takes for possible are those that can be made.
+TEST(PlanSpaceTest, KnowsWhichSchedulesExist) {
+  for (const auto& schedule : schedules()) {
+    if (schedule.chooses_by_time || schedule.name == "naive") continue;
+    for (std::int32_t ranks = 2; ranks <= 5; ++ranks) {
+      for (std::int32_t microbatches = 1; microbatches <= 12; ++microbatches) {
+        for (std::int32_t chunks = 1; chunks <= 4; ++chunks) {
+          ScheduleRequest request;
+          request.name = schedule.name;
+          request.ranks = ranks;
+          request.microbatches = microbatches;
+          request.chunks = chunks;
+          bool made = true;
+          try {
+            (void)make_order(request);
+          } catch (const ScheduleError&) {
+            made = false;
+          }
+          // One chunk of an interleaved schedule is 1F1B or a relative of it, which stands in the space by its own name.
+          if (made && chunks == 1 && schedule.usual_chunks > 1) continue;
+          EXPECT_EQ(is_possible(schedule, ranks, microbatches, chunks), made) << schedule.name << " " << ranks << " " << microbatches << " " << chunks;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockstep

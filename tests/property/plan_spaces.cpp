@@ -1,0 +1,82 @@
+#include "tests/property/plan_spaces.hpp"
+
+#include <spdlog/logger.h>
+
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+#include "sim/isolated.hpp"
+#include "tests/source_dir.hpp"
+
+namespace lockstep::test {
+namespace {
+
+const std::string dense = "model: {layers: 4, d_model: 512, d_ff: 2048, heads: 8, kv_heads: 4, vocabulary: 4096}\n";
+const std::string deeper = "model: {layers: 8, d_model: 1024, d_ff: 4096, heads: 16, kv_heads: 8, vocabulary: 16384}\n";
+const std::string mixed =
+    "model: {layers: 4, d_model: 512, heads: 8, kv_heads: 4, vocabulary: 4096, moe: {experts: 8, experts_per_token: 2, d_ff: 512}}\n";
+
+std::string batch(int sequences) { return "batch: {sequences: " + std::to_string(sequences) + ", sequence_length: 512}\n"; }
+
+}  // namespace
+
+Scenario SpaceCase::load() const { return scenario_of_text("format: 1\n" + text, name, source_dir); }
+
+std::vector<SpaceCase> small_spaces() {
+  const std::vector<std::string> clusters{"cluster: tpu-v5p:4\n", "cluster: tpu-v5p:4x2\n", "cluster: {node: dgx-h100, nodes: 1}\n", "cluster: tpu-v5e:2x2\n", "cluster: {node: gb200-nvl72, nodes: 1}\n"};
+  const std::vector<std::string> searches{
+      "search: {tensor: [1, 2], pipeline: [1, 2], zero: [0, 3], recompute: none, microbatches: [2, 4], schedules: 1f1b}\n",
+      "search: {pipeline: 1, zero: [1, 2], recompute: [none, full], microbatches: [1, 2]}\n",
+      "search: {tensor: 2, pipeline: [2, 4], zero: 1, recompute: none, microbatches: [4], schedules: [1f1b, gpipe, zb-h1]}\n",
+      "search: {tensor: [2, 4], pipeline: [1, 2], zero: 3, recompute: [none, selective], microbatches: [2], memory: 900 MB}\n",
+      "search: {tensor: 1, pipeline: 2, zero: [0, 1], recompute: none, microbatches: [4, 8], schedules: [interleaved, zb-v, dualpipe-v], chunks: 2}\n"};
+  const std::vector<std::string> models{dense, deeper, mixed, dense};
+  const std::vector<std::string> times{"model_of_time: ideal\n", "model_of_time: roofline\n"};
+  std::vector<SpaceCase> cases;
+  for (std::size_t c = 0; c < clusters.size(); ++c) {
+    for (std::size_t s = 0; s < searches.size(); ++s) {
+      for (std::size_t m = 0; m < models.size(); ++m) {
+        // A rack has 72 chips.
+        const int sequences = c == 4 ? 288 : m == 3 ? 64 : 32;
+        cases.push_back({"space " + std::to_string(cases.size()), models[m] + clusters[c] + batch(sequences) + times[(c + s + m) % 2] + searches[s]});
+      }
+    }
+  }
+  return cases;
+}
+
+std::vector<SpaceCase> wide_spaces() {
+  const std::string schedules = "schedules: [1f1b, gpipe, interleaved, bfs, zb-h1, zb-h2, zb-1p, interleaved-zb, zb-v, v-half, v-min, v-1f1b, wave, dualpipe, dualpipe-v, overlap-1f1b], chunks: [2, 4]";
+  return {{"dense on a network", deeper + "cluster: h100:2\n" + batch(128) + "search: {" + schedules + "}\n"},
+          {"dense on a torus", deeper + "cluster: tpu-v5p:4x4\n" + batch(128) + "model_of_time: roofline\nsearch: {" + schedules + "}\n"},
+          {"sequences split", dense + "cluster: tpu-v5p:2x2x2\n" + batch(64) + "search: {context: [1, 2, 4], pipeline: [1, 2], " + schedules + "}\n"},
+          {"experts on a network", mixed + "cluster: h100:2\n" + batch(128) + "search: {" + schedules + "}\n"},
+          {"experts on a torus", mixed + "cluster: tpu-v5p:4x2\n" + batch(64) + "training: {master_weights: true, gradient_precision: fp32}\nsearch: {" + schedules + "}\n"},
+          {"calibrated kernels", deeper + "cluster: h100:1\n" + batch(64) + "model_of_time: calibrated\nsearch: {" + schedules + "}\n"},
+          {"no barrier", deeper + "cluster: h100:1\n" + batch(64) + "training: {optimizer_barrier: false, step_overhead: 1 ms}\ncommunication: {gradient_buckets: 25 MB, prefetch: 2}\nsearch: {" + schedules + "}\n"},
+          {"arrays one by one", deeper + "cluster: tpu-v5p:4x2\n" + batch(64) + "training: {gradient_clipping: true}\ncommunication: {gradient_buckets: matrix, weight_buckets: matrix, collective_matmul: true}\nsearch: {" + schedules + "}\n"},
+          {"pods", deeper + "cluster: {chip: tpu-v5p, shape: [4, 2], pods: 2}\n" + batch(64) + "search: {" + schedules + "}\n"},
+          {"sends in a queue", dense + "cluster: h100:1\n" + batch(64) + "pipeline: {sends: in_order}\nparallel: {sequence_parallel: false}\nsearch: {" + schedules + "}\n"}};
+}
+
+std::vector<RankedPlan> all_simulated(const PlanSpace& space, const std::vector<PlanChoice>& plans) {
+  std::fflush(stdout);  // children would write again what waits in it
+  spdlog::logger silent("test");
+  std::vector<RankedPlan> result(plans.size());
+  const auto jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  in_children(
+      plans.size(), jobs,
+      [&](std::size_t index) {
+        const auto figures = simulated_figures(space, plans[index], EngineKind::simgrid, silent);
+        return std::string(reinterpret_cast<const char*>(&figures), sizeof figures);
+      },
+      [&](std::size_t index, Child& child) {
+        const auto text = child.answer();
+        result[index].choice = plans[index];
+        std::memcpy(&result[index].figures, text.data(), std::min(text.size(), sizeof(PlanFigures)));
+      });
+  return result;
+}
+
+}  // namespace lockstep::test

@@ -1,0 +1,24 @@
+#pragma once
+/// Scenarios of a few chips whose plans can all be simulated.
+#include <string>
+#include <vector>
+
+#include "sim/planning/plan_search.hpp"
+
+namespace lockstep::test {
+
+/// A scenario as text: model, cluster, batch and what may be chosen.
+struct SpaceCase {
+  std::string name, text;
+  [[nodiscard]] Scenario load() const;
+};
+
+/// Small spaces, each for a search of its own: 100 of them.
+[[nodiscard]] std::vector<SpaceCase> small_spaces();
+/// Spaces of thousands of plans: dense and mixed models, tori and networks, all models of time and kinds of schedule.
+[[nodiscard]] std::vector<SpaceCase> wide_spaces();
+
+/// All plans of a space simulated, in canonical order.
+[[nodiscard]] std::vector<RankedPlan> all_simulated(const PlanSpace& space, const std::vector<PlanChoice>& plans);
+
+}  // namespace lockstep::test

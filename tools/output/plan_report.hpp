@@ -1,0 +1,20 @@
+#pragma once
+/// What `lockstep plan` prints and writes.
+#include <string>
+
+#include "sim/planning/plan_search.hpp"
+#include "tools/output/result_json.hpp"
+
+namespace lockstep {
+
+/// "tensor 8, pipeline 4, data 16, ZeRO-1, 32 microbatches, 1f1b, recompute none": what the plan decides.
+[[nodiscard]] std::string plan_name(const PlanSpace& space, const PlanChoice& choice);
+/// Where the axes lie: "tensor [gpu/8], data [node/16]".
+[[nodiscard]] std::string placement_name(const PlanSpace& space, const PlanChoice& choice);
+/// In what a plan is slower than the best, largest part first: "+0.12 s exposed tensor, +0.03 s bubble".
+[[nodiscard]] std::string why_it_loses(const PlanFigures& plan, const PlanFigures& best);
+
+[[nodiscard]] std::string plan_text(const PlanSpace& space, const SearchResult& result);
+[[nodiscard]] std::string plan_json(const PlanSpace& space, const SearchResult& result, WallTimes times);
+
+}  // namespace lockstep
