@@ -199,7 +199,8 @@ std::vector<KeyOverride> PlanSpace::keys(const Node& node, const PlanChoice& cho
     mesh += (mesh.empty() ? "" : ", ") + request.name + ": [" + parts + "]";
   }
   if (!mesh.empty()) keys.push_back({"mesh", "{" + mesh + "}"});
-  keys.push_back({"batch.microbatches", std::to_string(choice.microbatches)});
+  keys.push_back({"batch", "{sequences: " + std::to_string(base_.batch.sequences) + ", sequence_length: " + std::to_string(base_.batch.sequence_length) +
+                               ", microbatches: " + std::to_string(choice.microbatches) + "}"});
   const std::string sends = base_.lower.sends_in_order ? ", sends: in_order" : "";
   if (choice.schedule.schedule >= 0) {
     keys.push_back({"pipeline", "{schedule: " + made.pipeline.schedule + ", chunks: " + std::to_string(choice.schedule.chunks) + sends + "}"});
