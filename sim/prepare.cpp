@@ -1,5 +1,6 @@
 // Scenario -> Cluster -> Mesh -> Plan -> StepGraph, with every problem placed in the scenario file.
 #include <algorithm>
+#include <set>
 
 #include "sim/placement_cost.hpp"
 #include "sim/program/lower.hpp"
@@ -109,6 +110,21 @@ void check_parallel(const Scenario& scenario, const Parallel& parallel) {
   }
 }
 
+/// Each result that is to be kept is one of a layer's operations.
+void check_kept_operations(const Scenario& scenario, const BlockSequence& blocks) {
+  std::set<std::string> known;
+  for (const auto& block : blocks.kinds) {
+    if (!block.is_layer) continue;
+    for (const auto& op : block.ops) known.insert(op.name);
+  }
+  for (const auto& name : scenario.derive.recompute.kept) {
+    if (known.contains(name)) continue;
+    std::string all;
+    for (const auto& each : known) all += (all.empty() ? "" : ", ") + each;
+    refuse(scenario, "training.recompute.kept", "no layer of " + scenario.model.name + " has an operation '" + name + "'", "some of " + all);
+  }
+}
+
 std::int64_t ranks_of_experts(const Parallel& parallel) {
   std::int64_t ranks = 1;
   for (const auto& axis : parallel.experts_over) ranks *= axis == "tensor" ? parallel.tensor : axis == "context" ? parallel.context : parallel.expert;
@@ -133,6 +149,7 @@ void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& reque
   }
   if (scenario.training.flat_zero_shards) sizes.flat_axes = {"data", "fsdp", "context", "expert"};
   preparation.expert_ranks = ranks_of_experts(parallel);
+  check_kept_operations(scenario, blocks);
   try {
     preparation.plan = plan_for(blocks, parallel);
     apply_overrides(scenario, sizes, preparation.plan);

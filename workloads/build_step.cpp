@@ -154,14 +154,14 @@ class StepBuilder {
     if (running.forward()) {
       if (action.stage + 1 < shape_.stages()) {
         forward_arrivals_[{action.stage + 1, action.microbatch}] =
-            hand_on(running, action.stage + 1, writer_.kind(running.first + running.blocks).input_bytes);
+            hand_on(running, action.stage + 1, writer_.kind(running.first + running.blocks));
       } else {
         backward_arrivals_[part] = running.carried;
       }
       return;
     }
     if (action.work != PipelineWork::weight_gradient && action.stage > 0) {
-      backward_arrivals_[{action.stage - 1, action.microbatch}] = hand_on(running, action.stage - 1, writer_.kind(running.first).input_bytes);
+      backward_arrivals_[{action.stage - 1, action.microbatch}] = hand_on(running, action.stage - 1, writer_.kind(running.first));
     }
     if (action.work == PipelineWork::input_gradient) return;
     gradients_.flush(running.place.stage);
@@ -169,8 +169,9 @@ class StepBuilder {
     backwards_.erase(part);
   }
 
-  /// What the next part of the model receives: as it is on the same stage, else by a transfer.
-  Handover hand_on(const Running& running, std::int32_t next, Bytes size) {
+  /// What the next part of the model receives: as it is on the same stage, else by a transfer. `border`: the block whose input
+  /// or input gradient it is.
+  Handover hand_on(const Running& running, std::int32_t next, const DerivedBlock& border) {
     const auto stage = running.place.stage;
     const auto to = shape_.rank_of(next, running.action.microbatch);
     if (to == stage) return running.carried;
@@ -179,17 +180,37 @@ class StepBuilder {
     op.collective = CollectiveKind::point_to_point;
     op.axes = {"pipeline"};
     op.other_stage = to;
-    op.full_size = size;
-    op.name = std::string("Send_pipeline ") + (running.forward() ? "activations" : "gradients");
+    const auto parts = writer_.options.scatter_sends ? border.input_copies : 1;
+    op.full_size = Bytes((border.input_bytes.value() + parts - 1) / parts);
+    const std::string what = running.forward() ? "activations" : "gradients";
+    op.name = "Send_pipeline " + what;
     op.detail = "stage " + std::to_string(stage) + " -> stage " + std::to_string(to) + ", part " + std::to_string(running.action.stage) + " -> " +
                 std::to_string(next) + " of the model";
     op.reason = "the model's parts stand on different stages";
     auto after = running.carried.ops;
     // A whole backward hands on nothing before it has ended; to do so sooner is what splitting it is for.
     if (running.action.work == PipelineWork::backward) merge(after, last_compute(running));
+    const auto size = op.full_size;
     const auto id = writer_.add(std::move(op), after);
     for (const auto buffer : running.carried.buffers) writer_.read(buffer, id);
-    return {{id}, {writer_.hold(MemoryKind::activations, size, id, to)}};
+    const Handover sent{{id}, {writer_.hold(MemoryKind::activations, size, id, to)}};
+    return parts == 1 ? sent : gathered(running, to, border, what, sent);
+  }
+
+  Handover gathered(const Running& running, std::int32_t to, const DerivedBlock& border, const std::string& what, const Handover& part) {
+    auto place = running.place;
+    place.stage = to;
+    auto op = StepWriter::blank(place, running.forward() ? StepPass::forward : StepPass::backward);
+    op.kind = StepOp::Kind::collective;
+    op.collective = CollectiveKind::all_gather;
+    op.axes = border.input_copied_over;
+    op.full_size = border.input_bytes;
+    op.name = std::string(book_name(op.collective)) + "_" + subscript(op.axes) + " " + what;
+    op.detail = "from stage " + std::to_string(running.place.stage) + " in " + std::to_string(border.input_copies) + " parts";
+    op.reason = "each rank was sent a part of what all of them hold";
+    const auto id = writer_.add(std::move(op), part.ops);
+    for (const auto buffer : part.buffers) writer_.read(buffer, id);
+    return {{id}, {writer_.hold(MemoryKind::activations, border.input_bytes, id, to)}};
   }
 
   /// Of a backward that has ended, if its last block computes anything.

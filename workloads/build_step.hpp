@@ -39,6 +39,7 @@ struct StepOptions {
   Seconds step_overhead{0};          ///< at the end of the step, on every rank: data loading, logging
   Bytes memory_overhead{0};          ///< of the framework, throughout
   ExpertLoad expert_load{};
+  bool scatter_sends = false;       ///< ranks that hold the same send a part each to the next stage, and gather it there
 };
 
 /// `kinds[order[i]]` is the i-th block of the model, under its plan; the pipeline says which stage runs which blocks

@@ -121,6 +121,11 @@ void BlockDerivation::receive_input() {
   }
   if (block_.input.empty()) return;
   out_.input_bytes = bytes(arrives_);
+  for (const auto& [axis, size] : sizes_.axes) {
+    if (size == 1 || arrives_.sharded_by(axis) != nullptr) continue;
+    out_.input_copied_over.push_back(axis);
+    out_.input_copies *= size;
+  }
   const auto from = renamed(arrives_, block_.input);
   const auto& to = crossing(block_.input);
   versions_[block_.input] = {forward_.chain({from, {outside}, outside}, settled(from, to), to,
@@ -173,8 +178,9 @@ void BlockDerivation::backward(const BlockOp& op) {
 
 /// `gathered`: the operand that a product's collective matmul starts with.
 void BlockDerivation::finish_forward(const BlockOp& op, const Version& local, const Collectives& collectives, const Version* gathered) {
-  auto done = pass().chain(overlapped(pass(), local, !collectives.empty()), collectives, crossing(op.output),
-                           CollectiveRole::activation, policy_.activation_element);
+  const auto element = op.kind == BlockOp::Kind::dispatch ? policy_.dispatch_element : policy_.activation_element;
+  auto done = pass().chain(overlapped(pass(), local, !collectives.empty()), in_element(collectives, element), crossing(op.output),
+                           CollectiveRole::activation, element);
   if (policy_.collective_matmul) {
     merge(done.producers, local.producers);
     if (gathered != nullptr) merge(done.producers, gathered->producers);

@@ -99,6 +99,8 @@ struct DerivedBlock {
   std::vector<int> output_steps;         ///< forward steps the next block waits for
   std::vector<int> input_gradient_steps; ///< backward steps the previous block waits for
   Bytes input_bytes{0};                  ///< the block's input as it arrives, on one rank
+  AxisNames input_copied_over;           ///< axes along which all ranks have the same input
+  std::int64_t input_copies = 1;         ///< ranks that have it
   std::vector<WeightUpdate> weights;
   std::vector<TiedGradient> tied_gradients;
   /// How a forward and a backward of such blocks share the compute stream in an overlapped pair: all steps of both,
@@ -108,11 +110,13 @@ struct DerivedBlock {
 };
 
 /// Activations that the backward computes again instead of keeping them. `all`: the block's whole forward runs again,
-/// from its input; else what the named parts leave, as far as the backward needs it (core attention: what it keeps inside).
+/// from its input; else what the named parts leave, as far as the backward needs it (core attention: what it keeps inside);
+/// `kept`: likewise everything but the results of these operations.
 struct Recompute {
   bool all = false;
   std::set<OpPart> parts{};
-  [[nodiscard]] bool any() const { return all || !parts.empty(); }
+  std::set<std::string> kept{};
+  [[nodiscard]] bool any() const { return all || !parts.empty() || !kept.empty(); }
   friend bool operator==(const Recompute&, const Recompute&) = default;
 };
 
@@ -137,6 +141,8 @@ struct DerivePolicy {
   TokenCopies token_copies{};           ///< of all-to-alls to and from experts
   /// Bytes an element in which layers keep what weight gradients and activation functions of MLPs read again; none: as it is.
   std::optional<Bytes> kept_element{};
+  Bytes loss_element{4};                ///< cross-entropy's workspace for a logit, while it runs
+  Bytes dispatch_element{2};            ///< in which tokens travel to their experts, and gradients of the experts' results
 };
 
 /// Derives one block. `arrives` is the sharding in which the block before leaves its output (for the

@@ -8,12 +8,13 @@
 namespace lockstep {
 
 bool BlockDerivation::drops_inside(const BlockOp& op) const {
-  return block_.is_layer && (policy_.recompute.all || policy_.recompute.parts.contains(op.part));
+  const auto& [all, parts, kept] = policy_.recompute;
+  return block_.is_layer && (all || (kept.empty() ? parts.contains(op.part) : !kept.contains(op.name)));
 }
 
-/// The core of attention keeps its output, the input of the next product, and drops what it holds inside.
+/// Named as a part, the core of attention keeps its output, the input of the next product, and drops what it holds inside.
 bool BlockDerivation::dropped(const BlockOp& op) const {
-  return drops_inside(op) && (policy_.recompute.all || op.part != OpPart::core_attention);
+  return drops_inside(op) && !(policy_.recompute.parts.contains(op.part) && op.part == OpPart::core_attention);
 }
 
 bool BlockDerivation::dropped(const std::string& tensor) const {

@@ -15,6 +15,11 @@ ShardedTensor whole(ShardedTensor tensor) {
 
 }  // namespace
 
+BlockDerivation::Collectives BlockDerivation::in_element(Collectives collectives, Bytes element) const {
+  for (auto& derived : collectives) derived.full_size = derived.full_size * element.value() / policy_.activation_element.value();
+  return collectives;
+}
+
 /// The version of `list` with that sharding; made from the first by the collectives if there is none.
 Version BlockDerivation::obtain(Pass& pass, std::vector<Version>& list, const ShardedTensor& wanted,
                                 const Collectives& collectives, CollectiveRole role, Bytes element) {
@@ -60,9 +65,7 @@ Version BlockDerivation::activation_in_backward(const std::string& tensor, const
   if (!made_here.empty()) return obtain(backward_, made_here, wanted, collectives, CollectiveRole::activation, policy_.activation_element);
   made_here.push_back({known.front().sharding, {outside}, buffer, {buffer}});
   const auto element = compact ? *policy_.kept_element : policy_.activation_element;
-  auto gathers = collectives;
-  for (auto& derived : gathers) derived.full_size = derived.full_size * element.value() / policy_.activation_element.value();
-  return obtain(backward_, made_here, wanted, gathers, CollectiveRole::activation, element);
+  return obtain(backward_, made_here, wanted, in_element(collectives, element), CollectiveRole::activation, element);
 }
 
 /// The cast is part of the product that reads the array in 8 bits: it takes no time of its own.
@@ -74,6 +77,18 @@ int BlockDerivation::compact_copy(const std::string& tensor, const Version& vers
     forward_[known->second].routed = version.sharding.find("C") != nullptr;
   }
   return known->second;
+}
+
+/// A gradient of the weights that is put off reads the gradient of its product's output in 8 bits too.
+StepIds BlockDerivation::compact_gradient(const Version& version) {
+  if (!policy_.kept_element || !block_.is_layer) return version.producers;
+  const auto [known, is_new] = compact_gradients_.try_emplace({version.sharding.to_string(), version.buffer}, outside);
+  if (is_new) {
+    known->second = backward_.compute(version.sharding.name + " kept in 8 bits", version.sharding.to_string(), {version.producers, {}}, Flops(0), Bytes(0),
+                                      *policy_.kept_element * sizes_.local_elements(version.sharding));
+    backward_[known->second].routed = version.sharding.find("C") != nullptr;
+  }
+  return {known->second};
 }
 
 const Version& BlockDerivation::source(const std::string& tensor) {
@@ -122,9 +137,13 @@ Version& BlockDerivation::finished_gradient(const std::string& tensor) {
     }
     sum.sharding.name = "d" + tensor;
     std::erase_if(rest, [&](const auto& other) { return other.sharding.same_sharding(sum.sharding); });
-    const auto collectives = settled(sum.sharding, result.sharding);
+    const auto element = goes_to_experts(tensor) ? policy_.dispatch_element : policy_.activation_element;
+    auto collectives = in_element(settled(sum.sharding, result.sharding), element);
+    for (auto& derived : collectives) {
+      if (const double share = share_that_comes_back(tensor); share < 1) derived.full_size = Bytes(static_cast<std::int64_t>(static_cast<double>(derived.full_size.value()) * share));
+    }
     const auto done = backward_.chain(overlapped(backward_, sum, !collectives.empty()), collectives, result.sharding,
-                                      CollectiveRole::activation, policy_.activation_element);
+                                      CollectiveRole::activation, element);
     merge(result.producers, done.producers);
     if (policy_.collective_matmul && !collectives.empty()) merge(result.producers, sum.producers);
     result.buffer = done.buffer;

@@ -1,6 +1,8 @@
 // Attention: scores and values are two products of 2 b t T n h FLOPs each, over the T that a token attends to. Heads must be
 // split alike, or those of keys and values not at all (multi-query attention). Where an axis splits the sequence the keys and values are gathered along it, travel around it while the
 // ranks attend to those at hand (arXiv 2310.01889), or the heads are split instead (arXiv 2309.14509).
+#include <algorithm>
+
 #include "workloads/derived_block_private.hpp"
 
 namespace lockstep {
@@ -101,6 +103,24 @@ std::pair<int, int> BlockDerivation::attention_core(const std::string& name, con
   return {first, piece(" to the last keys", 1, last, Bytes(0))};
 }
 
+/// Of the other ranks' pieces, those in which a rank's tokens see keys. With balanced pieces a rank has two of 2 n.
+double BlockDerivation::share_that_travels(const BlockOp& op, const AttentionArrays& arrays) const {
+  if (!arrays.travelling || op.reach.reach != AttentionReach::sliding) return 1;
+  const auto ranks = sizes_.product(arrays.sequence);
+  const auto own = policy_.causal && policy_.balanced_context ? 2 : 1;
+  const auto length = sizes_.dim("T") / (own * ranks);
+  const auto seen = (op.reach.span - 1 + length - 1) / length * (policy_.causal ? 1 : 2);  // of each own piece
+  return std::min(1.0, static_cast<double>(seen) / static_cast<double>(ranks - 1));
+}
+
+/// Gradients of keys and values come back from where these went.
+double BlockDerivation::share_that_comes_back(const std::string& tensor) const {
+  for (const auto& op : block_.ops) {
+    if (op.kind == BlockOp::Kind::attention && (op.inputs[1] == tensor || op.inputs[2] == tensor)) return share_that_travels(op, attention_arrays(op));
+  }
+  return 1;
+}
+
 /// Keys and values on their way around; a rank holds the piece at hand and the next.
 StepIds BlockDerivation::travel(const BlockOp& op, const AttentionArrays& arrays, Reads& reads) {
   StepIds arrived;
@@ -109,7 +129,10 @@ StepIds BlockDerivation::travel(const BlockOp& op, const AttentionArrays& arrays
     merge(reads.after, from.producers);
     if (again_ && !dropped(tensor)) from.saved = {versions_.at(tensor).front().buffer};
     auto collectives = settled(crossing(tensor), wanted);
-    for (auto& derived : collectives) derived.reason = "keys and values travel around " + subscript(derived.axes);
+    for (auto& derived : collectives) {
+      derived.reason = "keys and values travel around " + subscript(derived.axes);
+      derived.full_size = Bytes(static_cast<std::int64_t>(static_cast<double>(derived.full_size.value()) * share_that_travels(op, arrays)));
+    }
     const auto done = pass().chain(from, collectives, wanted, CollectiveRole::activation, policy_.activation_element);
     for (const int id : done.producers) {
       if (id != BlockStep::outside) pass()[id].output = bytes(crossing(tensor)) * 2;
@@ -159,7 +182,7 @@ void BlockDerivation::backward_attention(const BlockOp& op) {
   const auto moved = bytes(arrays.q) + bytes(arrays.k) + bytes(arrays.v) + bytes(arrays.o) + score_bytes(op, arrays) * 2;
   const Kernel forward{ComputeWork::attention, attention_flops(op, arrays), moved, attention_shape(op, arrays, false)};
   const Kernel backward{ComputeWork::attention, forward.flops * 2.0, moved * 2, attention_shape(op, arrays, true)};
-  if (drops_inside(op) && !policy_.recompute.all) {
+  if (drops_inside(op) && !dropped(op)) {
     const auto core = attention_core(op.name, arrays, reads, forward, score_bytes(op, arrays), travelling);
     reads.after = {core.first};
     merge(reads.after, {core.second});

@@ -53,7 +53,7 @@ void BlockDerivation::forward_elementwise(const BlockOp& op) {
   const int step = pass().compute(op.name, detail + " -> " + result.to_string(), std::move(reads), Flops(0), moved, bytes(local));
   if (op.kind == BlockOp::Kind::loss) {
     inside_[op.inputs[0]] = {step, false};
-    pass()[step].workspace = Bytes(fp32_bytes) * sizes_.local_elements(local);  // exponentials, in place of the logits' fp32 copy
+    pass()[step].workspace = policy_.loss_element * sizes_.local_elements(local);
     return;
   }
   if (op.kind == BlockOp::Kind::dropout) keep_inside(op, step, Bytes(sizes_.local_elements(local)));

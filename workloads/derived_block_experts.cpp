@@ -31,6 +31,10 @@ ShardedTensor BlockDerivation::slots_of_senders(const std::string& tokens, const
   return result;
 }
 
+bool BlockDerivation::goes_to_experts(const std::string& tensor) const {
+  return std::any_of(block_.ops.begin(), block_.ops.end(), [&](const auto& op) { return op.kind == BlockOp::Kind::combine && op.inputs[0] == tensor; });
+}
+
 void BlockDerivation::forward_dispatch(const BlockOp& op) {
   const auto local = slots_of_senders(op.inputs[0], op.output);
   Reads reads;

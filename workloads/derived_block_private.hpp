@@ -22,6 +22,7 @@ class BlockDerivation {
   [[nodiscard]] const ShardedTensor& crossing(const std::string& tensor) const { return plan_.activations.at(tensor); }
   [[nodiscard]] Bytes bytes(const ShardedTensor& tensor) const;
   [[nodiscard]] Collectives settled(const ShardedTensor& from, const ShardedTensor& to) const;  ///< of an activation
+  [[nodiscard]] Collectives in_element(Collectives collectives, Bytes element) const;  ///< derived for activations, of another size
   static ShardedTensor renamed(ShardedTensor tensor, const std::string& name);
   static ShardedTensor gradient_of(ShardedTensor tensor);
 
@@ -40,6 +41,7 @@ class BlockDerivation {
   Version activation_in_backward(const std::string& tensor, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads,
                                  bool compact = false);
   int compact_copy(const std::string& tensor, const Version& version);
+  StepIds compact_gradient(const Version& version);  ///< for gradients of weights
   Version weight(const std::string& name, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads);
   Version weight_in_backward(const std::string& name, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads);
   /// As the producing operation left it.
@@ -78,6 +80,8 @@ class BlockDerivation {
   [[nodiscard]] Flops attention_flops(const BlockOp& op, const AttentionArrays& arrays) const;
   [[nodiscard]] KernelShape attention_shape(const BlockOp& op, const AttentionArrays& arrays, bool backward) const;
   [[nodiscard]] Bytes score_bytes(const BlockOp& op, const AttentionArrays& arrays) const;
+  [[nodiscard]] double share_that_travels(const BlockOp& op, const AttentionArrays& arrays) const;
+  [[nodiscard]] double share_that_comes_back(const std::string& tensor) const;
   StepIds travel(const BlockOp& op, const AttentionArrays& arrays, Reads& reads);
   std::pair<int, int> attention_core(const std::string& name, const AttentionArrays& arrays, const Reads& reads, const Kernel& kernel, Bytes output,
                                      const StepIds& travelling);
@@ -97,6 +101,7 @@ class BlockDerivation {
   void backward_dispatch(const BlockOp& op);
   void forward_combine(const BlockOp& op);
   void backward_combine(const BlockOp& op);
+  [[nodiscard]] bool goes_to_experts(const std::string& tensor) const;  ///< the gradient of what experts gave
   [[nodiscard]] ShardedTensor slots_of_senders(const std::string& tokens, const std::string& slots) const;
 
   // derived_block.cpp: one operation
@@ -123,6 +128,7 @@ class BlockDerivation {
   Versions gradients_;                           ///< contributions to activation gradients
   Versions finished_;                            ///< their sums; the first is the crossing one
   std::map<std::pair<std::string, int>, int> compact_;  ///< forward step that holds a version's copy in fewer bytes, by tensor and buffer
+  std::map<std::pair<std::string, int>, int> compact_gradients_;  ///< likewise in the backward, by gradient and buffer
   struct Inside {
     int step;
     bool in_backward;

@@ -60,7 +60,8 @@ void BlockDerivation::backward_weight(const BlockOp& op) {
                               {policy_.activation_element, policy_.activation_element, policy_.gradient_element});
   Reads reads;
   if (op.kind != BlockOp::Kind::lookup) merge(reads.after, activation_in_backward(in, derived.local.left, derived.left, reads, true).producers);
-  merge(reads.after, gradient(op.output, derived.local.right, derived.right, reads).producers);
+  const auto of_output = gradient(op.output, derived.local.right, derived.right, reads);
+  merge(reads.after, op.kind == BlockOp::Kind::lookup ? of_output.producers : compact_gradient(of_output));
   // What is not reduced goes straight into the accumulated gradient.
   const Bytes unreduced =
       derived.result.empty() ? Bytes(0) : policy_.gradient_element * sizes_.local_elements(derived.local.result);

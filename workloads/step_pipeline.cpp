@@ -32,6 +32,13 @@ std::vector<bool> steps_of_input_gradient(const DerivedBlock& block) {
     if (!waited_for[i]) continue;
     for (const int before : block.backward[i].after) mark(before);
   }
+  // A copy in fewer bytes is made with what it copies.
+  for (std::size_t i = 0; i < block.backward.size(); ++i) {
+    const auto& step = block.backward[i];
+    const bool is_copy = step.kind == BlockStep::Kind::compute && !step.given_time && step.flops == Flops(0) && step.traffic == Bytes(0);
+    const auto is_there = [&](int before) { return before == BlockStep::outside || waited_for[static_cast<std::size_t>(before)]; };
+    if (is_copy && step.saved.empty() && std::all_of(step.after.begin(), step.after.end(), is_there)) waited_for[i] = true;
+  }
   return waited_for;
 }
 

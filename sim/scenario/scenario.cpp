@@ -174,6 +174,8 @@ class Reader {
     if (capacity.exists()) routing.capacity_factor = capacity.number(0.01, 1000);
     if (variation.exists()) routing.variation = variation.number(0, 100);
     if (seed.exists()) routing.seed = static_cast<std::uint64_t>(seed.integer(0, 1'000'000'000));
+    const auto dispatch = optional(view, "dispatch");
+    if (dispatch.exists() && dispatch.choice({"16-bit", "8-bit"}) == 1) scenario_.derive.dispatch_element = Bytes(1);
     if (capacity.exists() && variation.exists()) variation.problem("stands beside a capacity factor", "one of the two: with a capacity every expert computes as many slots");
     view.refuse_unknown_keys();
   }
@@ -206,6 +208,13 @@ class Reader {
           default: recompute.parts.insert({OpPart::experts, OpPart::expert_activation}); break;
         }
       }
+    }
+    const auto kept = optional(view, "kept");
+    if (kept.exists()) {
+      if (recompute.parts.empty() || parts.exists()) kept.problem("stands beside " + std::string(parts.exists() ? "parts" : "a mode that keeps nothing or everything"), "mode: selective and no parts");
+      recompute.parts.clear();
+      for (const auto& operation : kept.items()) recompute.kept.insert(operation.text());
+      if (kept.is_list() && recompute.kept.empty()) kept.problem("is empty", "mode: full to keep nothing, or operations such as [query projection, attention]");
     }
     const auto layers = optional(view, "layers");
     if (layers.exists()) {
@@ -247,6 +256,7 @@ class Reader {
     }
     const auto sends = optional(view, "sends");
     if (sends.exists()) scenario_.lower.sends_in_order = sends.choice({"own_streams", "in_order"}) == 1;
+    flag(view, "scatter_gather", scenario_.step.scatter_sends);
     view.refuse_unknown_keys();
   }
 
@@ -352,6 +362,9 @@ class Reader {
     recompute(optional(view, "recompute"));
     const auto attention = optional(view, "attention");
     if (attention.exists()) scenario_.blocks.fused_attention = attention.choice({"fused", "unfused"}) == 0;
+    const auto loss = optional(view, "cross_entropy");
+    // Fused: exponentials in place of the logits' fp32 copy. Else that copy, its logarithms and their gradient, all in fp32.
+    if (loss.exists() && loss.choice({"fused", "unfused"}) == 1) scenario_.derive.loss_element = Bytes(12);
     flag(view, "dropout", scenario_.blocks.dropout);
     const auto kept = optional(view, "kept_activations");
     if (kept.exists() && kept.choice({"16-bit", "8-bit"}) == 1) scenario_.derive.kept_element = Bytes(1);
@@ -448,14 +461,14 @@ std::vector<std::string> scenario_keys() {
           "parallel", "parallel.tensor", "parallel.fsdp", "parallel.data", "parallel.pipeline", "parallel.context", "parallel.expert",
           "parallel.zero", "parallel.sequence_parallel", "parallel.experts_over", "parallel.context_attention", "parallel.context_order",
           "pipeline", "pipeline.schedule", "pipeline.placement", "pipeline.chunks", "pipeline.group", "pipeline.memory_limit", "pipeline.layers",
-          "pipeline.sends",
+          "pipeline.sends", "pipeline.scatter_gather",
           "plan", "plan.activations", "plan.weights", "plan.gradients", "plan.optimizer",
           "batch", "batch.sequences", "batch.sequence_length", "batch.microbatches", "batch.microbatch_size",
-          "routing", "routing.capacity_factor", "routing.variation", "routing.seed",
+          "routing", "routing.capacity_factor", "routing.variation", "routing.seed", "routing.dispatch",
           "training", "training.precision", "training.low_precision_gather", "training.optimizer", "training.optimizer_state", "training.momentum",
           "training.master_weights", "training.gradient_precision", "training.gradient_reduce", "training.gradient_clipping", "training.memory_overhead", "training.step_overhead",
           "training.offload", "training.offload.optimizer", "training.offload.activation_layers", "training.offload.host_memory_bandwidth",
-          "training.recompute", "training.recompute.mode", "training.recompute.parts", "training.recompute.layers", "training.attention", "training.dropout", "training.kept_activations",
+          "training.recompute", "training.recompute.mode", "training.recompute.parts", "training.recompute.kept", "training.recompute.layers", "training.attention", "training.cross_entropy", "training.dropout", "training.kept_activations",
           "training.causal_attention", "training.optimizer_barrier", "training.zero_shards",
           "communication", "communication.prefetch", "communication.weight_buckets", "communication.gradient_buckets",
           "communication.regather_weights", "communication.share_activation_gathers", "communication.collective_matmul",

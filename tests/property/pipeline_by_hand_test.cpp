@@ -138,5 +138,28 @@ TEST(PipelineByHand, DualPipeExchangesEveryWeightOnce) {
   }
 }
 
+// Two tensor ranks hold the same X = B D 2 bytes: each sends half of it, and the stage that gets it gathers both.
+TEST(PipelineByHand, RanksThatHoldTheSameSendAPartEach) {
+  constexpr std::int64_t X = 8 * 512 * 1024 * 2;
+  const Case alike{"pipeline_alike.yaml",
+                   {{"cluster.shape", "[2, 2]"}, {"mesh", "{pipeline: [x], tensor: [y]}"}, {"parallel", "{pipeline: 2, tensor: 2, sequence_parallel: false}"},
+                    {"model.layers", "2"}, {"batch.sequences", "16"}, {"batch.microbatches", "2"}, {"pipeline.scatter_gather", "true"}}};
+  const SimulatedStep simulated(alike.load());
+  const auto& step = simulated.preparation.step;
+  const auto sends = between_stages(step, CollectiveKind::point_to_point);
+  ASSERT_EQ(sends.size(), 4U);
+  for (const auto id : sends) {
+    const auto& send = step.op(id);
+    EXPECT_EQ(send.full_size.value(), X / 2);
+    const auto reader = std::find_if(step.buffers.begin(), step.buffers.end(), [&](const auto& buffer) { return buffer.producer == id; })->readers;
+    ASSERT_EQ(reader.size(), 1U);
+    const auto& gather = step.op(reader.front());
+    EXPECT_EQ(gather.collective, CollectiveKind::all_gather);
+    EXPECT_EQ(gather.stage, send.other_stage);
+    EXPECT_EQ(gather.axes, AxisNames{"tensor"});
+    EXPECT_EQ(gather.full_size.value(), X);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep

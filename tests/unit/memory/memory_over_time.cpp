@@ -59,7 +59,7 @@ Bytes OneRank::accumulated_gradients() const {
   for (const auto& buffer : step().buffers) {
     const bool updated = std::any_of(buffer.readers.begin(), buffer.readers.end(),
                                      [&](OpId reader) { return step().op(reader).pass == StepPass::update; });
-    if (buffer.kind == MemoryKind::gradients && updated) sum += buffer.size;
+    if (buffer.kind == MemoryKind::gradients && buffer.stage == 0 && updated) sum += buffer.size;
   }
   return sum;
 }

@@ -44,6 +44,23 @@ TEST(ContextParallel, TravellingKeysAndValues) {
   }
 }
 
+// A window of 3 of a sequence's 8 tokens: in 4 contiguous pieces of 2 it reaches one other piece of three, in 8 balanced ones two
+// before each of a rank's two: 4 of the other ranks' 6. Gradients come back likewise.
+TEST(ContextParallel, AWindowShortensTheRing) {
+  for (const auto& [balanced, bytes] : {std::pair{false, 4096 / 3}, std::pair{true, 4096 * 2 / 3}}) {
+    auto model = transformer();
+    model.layer_kinds.assign(static_cast<std::size_t>(model.layers), LayerKind{.reach = AttentionReach::sliding, .span = 3});
+    DerivePolicy policy;
+    policy.context_attention = ContextAttention::ring;
+    policy.balanced_context = balanced;
+    const auto layer = derived(model, Parallel{.context = 4}, policy).layer();
+    const auto size = std::to_string(bytes);
+    EXPECT_THAT(collectives(layer.forward), UnorderedElementsAre("AllGather_context K " + size, "AllGather_context V " + size));
+    EXPECT_THAT(collectives(layer.backward), UnorderedElementsAre("AllGather_context K " + size, "AllGather_context V " + size,
+                                                                  "ReduceScatter_context dK " + size, "ReduceScatter_context dV " + size));
+  }
+}
+
 // Only the last piece of attention waits for what travels, so that n pieces of C seconds of work and n - 1 hops of L take
 // max(C (n - 1), L (n - 1)) + C: the ring of arXiv 2310.01889.
 TEST(ContextParallel, AttentionRunsWhileKeysTravel) {

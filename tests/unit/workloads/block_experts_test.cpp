@@ -37,6 +37,15 @@ TEST(ExpertBlock, TokensTravelToTheirExpertsAndBack) {
   EXPECT_THAT(collectives(layer.backward), ::testing::SizeIs(2));
 }
 
+// Dispatch in 8 bits: the tokens, and in the backward the gradients of what the experts gave; both ways back keep 2 bytes.
+TEST(ExpertBlock, TokensMayTravelInFewerBytes) {
+  DerivePolicy policy;
+  policy.dispatch_element = Bytes(1);
+  const auto layer = derived(mixture(), Parallel{.data = 2, .expert = 4}, policy).layer();
+  EXPECT_THAT(of_kind(layer.forward, CollectiveKind::all_to_all), ElementsAre("expert 4096", "expert 8192"));
+  EXPECT_THAT(of_kind(layer.backward, CollectiveKind::all_to_all), ElementsAre("expert 4096", "expert 8192"));
+}
+
 // Experts that stand on one rank of the expert axis replicate over the data axis alone, everything else over both.
 TEST(ExpertBlock, ExpertsAndTheRestReplicateOverOtherAxes) {
   for (const int zero : {0, 1}) {

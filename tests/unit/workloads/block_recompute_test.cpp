@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tests/unit/workloads/small_models.hpp"
+#include "workloads/step_pipeline.hpp"
 
 namespace lockstep::test {
 namespace {
@@ -111,6 +112,15 @@ TEST(Recompute, Experts) {
   EXPECT_EQ(collectives(some.backward).size(), collectives(none.backward).size() + 1);
 }
 
+// Kept by name: the layer's input, Q, V, attention's result (2 s b h each) and Up (8); the down projection's result nobody reads
+// again. K and the attention's projection, which the second norm's input needs, are 2 s b h^2 FLOPs each.
+TEST(Recompute, AllButNamedOperations) {
+  const auto none = layer_of(gpt_like(), {}, {}, {});
+  const auto some = layer_of(gpt_like(), {}, {.kept = {"query projection", "value projection", "attention", "up projection", "down projection"}}, {});
+  EXPECT_EQ(kept(some), (2 + 3 * 2 + 8) * s * b * h);
+  EXPECT_DOUBLE_EQ(flops(some.backward), flops(none.backward) + 2 * 2.0 * s * b * h * h);
+}
+
 // Kept in 8 bits: what only weight gradients and activation functions read, here A, M, Up and Z (2 + 2 + 8 + 8 s b h before);
 // O, which attention's backward reads as it is, is kept beside its copy for the weight gradient.
 TEST(Recompute, KeptInFewerBytes) {
@@ -123,6 +133,27 @@ TEST(Recompute, KeptInFewerBytes) {
   EXPECT_EQ(kept(plain), 32 * sbh);
   EXPECT_EQ(kept(compact), (32 - 20 + 10 + 1) * sbh);
   EXPECT_DOUBLE_EQ(flops(compact.backward), flops(plain.backward));
+}
+
+// A weight gradient that is put off reads what it needs of the input gradient's part in one byte an element: A copies of the
+// gradients of Q, K, V, of the attention's and of the MLP's output, and of Up, made with them.
+TEST(Recompute, GradientsOfAPutOffWeightGradientInFewerBytes) {
+  auto policy = policy_of({});
+  policy.kept_element = Bytes(1);
+  const auto layer = derived(gpt_like(), plan_for(blocks_of(gpt_like(), {}), {}), {}, policy, b, s, BlockOptions{}).layer();
+  const auto of_input = steps_of_input_gradient(layer);
+  std::int64_t copies = 0;
+  for (std::size_t i = 0; i < layer.backward.size(); ++i) {
+    if (of_input[i]) continue;
+    for (const int before : layer.backward[i].after) {
+      ASSERT_NE(before, BlockStep::outside) << layer.backward[i].name;
+      const auto& read = layer.backward[static_cast<std::size_t>(before)];
+      if (!of_input[static_cast<std::size_t>(before)]) continue;
+      EXPECT_THAT(read.name, ::testing::EndsWith("kept in 8 bits")) << layer.backward[i].name;
+      copies += read.output.value();
+    }
+  }
+  EXPECT_EQ(copies, s * b * h * (1 + 1 + 1 + 1 + 4 + 1));
 }
 
 // Every step of a backward that runs again reads what exists: its own pass' earlier steps, or what the forward keeps.
