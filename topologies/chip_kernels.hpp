@@ -31,7 +31,7 @@ struct ChipKernels {
   std::vector<std::string> sources;
 };
 
-/// The chip's key `kernels`; problems go to the view's sink.
-[[nodiscard]] ChipKernels read_chip_kernels(const YamlView& view);
+/// The chip's key `kernels`; problems go to the view's sink. `base` says what holds where the view is silent.
+[[nodiscard]] ChipKernels read_chip_kernels(const YamlView& view, const ChipKernels* base = nullptr);
 
 }  // namespace lockstep

@@ -90,7 +90,7 @@ Chip read_chip(const YamlView& view, std::string_view name, const Chip* base) {
     chip.dcn_per_host = dcn.bytes_per_second();
     if (chip.torus && !chip.pcie) dcn.problem("cannot be reached", "the rate of pcie as well, which leads to the host");
   }
-  if (const YamlView kernels = view["kernels"]; kernels.exists()) chip.kernels = read_chip_kernels(kernels);
+  if (const YamlView kernels = view["kernels"]; kernels.exists()) chip.kernels = read_chip_kernels(kernels, base != nullptr && base->kernels ? &*base->kernels : nullptr);
   for (const YamlView& source : view["sources"].items()) chip.sources.push_back(source.text());
   view.refuse_unknown_keys();
   return chip;

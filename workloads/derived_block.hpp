@@ -45,6 +45,7 @@ struct BlockStep {
   KernelShape shape{};           ///< compute: of products and attention
   Flops flops{0};                ///< compute: of one rank
   Bytes traffic{0};              ///< compute: bytes one rank reads and writes in memory
+  Bytes casts{0};                ///< products in 8 bits: bytes that a kernel before it moves to make its operand
   Bytes output{0};               ///< what it leaves in one rank's memory
   MemoryKind output_kind = MemoryKind::activations;
   Bytes workspace{0};            ///< what it needs in one rank's memory while it runs
@@ -143,6 +144,7 @@ struct DerivePolicy {
   std::optional<Bytes> kept_element{};
   Bytes loss_element{4};                ///< cross-entropy's workspace for a logit, while it runs
   Bytes dispatch_element{2};            ///< in which tokens travel to their experts, and gradients of the experts' results
+  double elementwise_traffic = 1;       ///< bytes that norms and activation functions move, over those of fused kernels
 };
 
 /// Derives one block. `arrives` is the sharding in which the block before leaves its output (for the

@@ -1,5 +1,6 @@
 // Operations that pass shardings through: norms, activation functions, sums, dropout and the loss.
 #include <algorithm>
+#include <cmath>
 
 #include "workloads/derived_block_private.hpp"
 
@@ -33,6 +34,11 @@ ShardedTensor BlockDerivation::local_input(const BlockOp& op, const std::string&
   return result;
 }
 
+/// The loss is one kernel everywhere.
+Bytes BlockDerivation::unfused(const BlockOp& op, Bytes moved) const {
+  return op.kind == BlockOp::Kind::loss ? moved : Bytes(std::llround(static_cast<double>(moved.value()) * policy_.elementwise_traffic));
+}
+
 void BlockDerivation::forward_elementwise(const BlockOp& op) {
   const auto local = local_output(op);
   Reads reads;
@@ -50,7 +56,7 @@ void BlockDerivation::forward_elementwise(const BlockOp& op) {
     weight(op.weight, wanted, settle(plan_.weights.at(op.weight), wanted, sizes_, policy_.weight_element), reads);
   }
   const auto result = op.output.empty() ? gradient_of(local) : local;
-  const int step = pass().compute(op.name, detail + " -> " + result.to_string(), std::move(reads), Flops(0), moved, bytes(local));
+  const int step = pass().compute(op.name, detail + " -> " + result.to_string(), std::move(reads), Flops(0), unfused(op, moved), bytes(local));
   if (op.kind == BlockOp::Kind::loss) {
     inside_[op.inputs[0]] = {step, false};
     pass()[step].workspace = policy_.loss_element * sizes_.local_elements(local);
@@ -116,7 +122,7 @@ void BlockDerivation::backward_elementwise(const BlockOp& op) {
     weight_in_backward(op.weight, used, settle(plan_.weights.at(op.weight), used, sizes_, policy_.weight_element), reads);
   }
   const int step = backward_.compute(op.name + " backward", wanted.to_string(), std::move(reads), Flops(0),
-                                     bytes(local) + inputs * (reads_inputs ? 2 : 1), inputs);
+                                     unfused(op, bytes(local) + inputs * (reads_inputs ? 2 : 1)), inputs);
   for (const auto& input : op.inputs) {
     auto contribution = gradient_of(local_input(op, input));
     for (const auto& dim : local.dims) {  // an input that was spread over a split dimension collects from all its ranks

@@ -87,6 +87,7 @@ class BlockDerivation {
                                      const StepIds& travelling);
 
   // derived_block_elementwise.cpp: norms, activation functions, sums, dropout, the loss
+  [[nodiscard]] Bytes unfused(const BlockOp& op, Bytes moved) const;
   void forward_elementwise(const BlockOp& op);
   void backward_elementwise(const BlockOp& op);
   void backward_loss(const BlockOp& op);

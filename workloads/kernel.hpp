@@ -36,12 +36,13 @@ struct Kernel {
   Flops flops{0};    ///< as the equations count them: half under a causal mask
   Bytes traffic{0};  ///< read and written in memory
   KernelShape shape{};
+  Bytes casts{0};    ///< of the kernel before a product that makes its operand of 8 bits
 };
 
 /// Of a compute step, in a block or in the step's graph.
 template <class Step>
 [[nodiscard]] Kernel kernel_of(const Step& step) {
-  return {step.work, step.flops, step.traffic, step.shape};
+  return {step.work, step.flops, step.traffic, step.shape, step.casts};
 }
 
 }  // namespace lockstep

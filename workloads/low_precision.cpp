@@ -1,6 +1,7 @@
 #include "workloads/low_precision.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace lockstep {
 namespace {
@@ -45,6 +46,24 @@ void keep_unembedding_in_16_bits(DerivedBlock& derived, const Block& block) {
         if (is_product(step) && step.name.starts_with(unembedding->name)) step.work = ComputeWork::head_product;
       }
     }
+  }
+}
+
+void cast_operands_to_8_bits(DerivedBlock& derived, const Block& block) {
+  constexpr std::int64_t moved = 2 + 1 + 1;
+  const auto cast_for = [&](const std::string& product) {
+    for (auto* pass : {&derived.forward, &derived.backward}) {
+      for (auto& step : *pass) {
+        if (step.name == product && step.work == ComputeWork::product) step.casts = Bytes(moved * step.shape.batch * step.shape.m * step.shape.k);
+      }
+    }
+  };
+  std::set<std::string> ready;
+  for (const auto& op : block.ops) {
+    if (op.kind == BlockOp::Kind::elementwise && op.part == OpPart::norm) ready.insert(op.output);
+    if (op.kind != BlockOp::Kind::matmul) continue;
+    if (ready.insert(op.inputs[0]).second) cast_for(op.name);
+    cast_for(op.name + " input gradient");
   }
 }
 

@@ -8,6 +8,11 @@ namespace lockstep {
 /// The product that makes logits stays in 16 bits, forward and backward: their errors do not average out.
 void keep_unembedding_in_16_bits(DerivedBlock& derived, const Block& block);
 
+/// Operands become 8 bits in kernels of their own: 2 bytes read, and 1 written twice, as they are and transposed, since the
+/// weight's gradient multiplies along the other dimension. Each once: in the forward for all products that read it, unless a
+/// norm makes it, which writes 8 bits itself; in the backward the gradient of each product's result.
+void cast_operands_to_8_bits(DerivedBlock& derived, const Block& block);
+
 /// Weights that only products read are cast to 8 bits before they are gathered: half the bytes to move and to hold.
 void gather_weights_in_8_bits(DerivedBlock& block);
 

@@ -33,6 +33,7 @@ struct StepOp {
   KernelShape shape{};          ///< compute: of products and attention
   Flops flops{0};               ///< compute: of one rank
   Bytes traffic{0};             ///< compute: memory bytes one rank moves
+  Bytes casts{0};               ///< products in 8 bits: bytes that a kernel before it moves to make its operand
   CollectiveKind collective{};
   AxisNames axes;
   Bytes full_size{0};

@@ -49,6 +49,7 @@ StepOp StepWriter::as_op(const StepPlace& place, StepPass pass, const BlockStep&
   const double load = this->load(place, step);
   op.flops = step.flops * load;
   op.traffic = scaled(step.traffic, load);
+  op.casts = scaled(step.casts, load);
   op.collective = step.collective;
   op.axes = step.axes;
   op.full_size = scaled(step.full_size, load);

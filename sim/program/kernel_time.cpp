@@ -51,7 +51,7 @@ Seconds body(const KernelRates& rates, const Kernel& kernel) {
   switch (kernel.work) {
     case ComputeWork::memory: return memory;
     case ComputeWork::product:
-      return overlapped(kernel.flops / rates.products * product_overhead(rates.chip, kernel.shape), memory, staged);
+      return overlapped(kernel.flops / rates.products * product_overhead(rates.chip, kernel.shape), memory, staged) + kernel.casts / rates.memory;
     case ComputeWork::head_product:
       return overlapped(kernel.flops / rates.in_16_bits * product_overhead(rates.chip, kernel.shape), memory, staged);
     case ComputeWork::attention:
@@ -79,11 +79,15 @@ double attention_overhead(const ChipKernels& chip, const KernelShape& shape) {
 
 Seconds kernel_time(const KernelRates& rates, const Kernel& kernel) {
   if (kernel.flops.value() == 0 && kernel.traffic.value() == 0) return Seconds(0);  // the graph's bookkeeping
-  return body(rates, kernel) + rates.chip.gap * launches(kernel);
+  return body(rates, kernel) + rates.chip.gap * launches(rates.chip, kernel);
 }
 
-int launches(const Kernel& kernel) {
+int launches(const ChipKernels& chip, const Kernel& kernel) {
   const auto& shape = kernel.shape;
+  if (kernel.work == ComputeWork::product) {
+    const auto products = chip.units > 0 ? std::max<std::int64_t>(shape.batch, 1) : 1;
+    return static_cast<int>(kernel.casts.value() > 0 ? 2 * products : products);
+  }
   if (kernel.work != ComputeWork::attention || shape.fused) return 1;
   return shape.backward ? 6 : 4;  // products (4 or 2), softmax, dropout
 }

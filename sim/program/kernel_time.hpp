@@ -22,7 +22,7 @@ struct KernelRates {
 /// The same of fused attention: softmax, and blocks on the diagonal.
 [[nodiscard]] double attention_overhead(const ChipKernels& chip, const KernelShape& shape);
 
-/// Kernels that an operation is.
-[[nodiscard]] int launches(const Kernel& kernel);
+/// Kernels that an operation is. GPUs' frameworks launch one for each expert of a rank; casts to 8 bits are further ones.
+[[nodiscard]] int launches(const ChipKernels& chip, const Kernel& kernel);
 
 }  // namespace lockstep

@@ -34,7 +34,7 @@ void stretch_passes(Program& program, const StepGraph& step, const ChipKernels& 
     const auto& vertex = step.op(op.vertex);
     if (is_kernel(op, vertex)) {
       pass_of(vertex).computing += op.duration;
-      pass_of(vertex).launches += launches(kernel_of(vertex));
+      pass_of(vertex).launches += launches(chip, kernel_of(vertex));
     } else if (op.kind == ProgramOp::Kind::collective && !vertex.given_time && vertex.role != CollectiveRole::activation) {
       pass_of(vertex).beside += op.closed_form;
     }

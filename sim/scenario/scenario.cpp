@@ -368,6 +368,8 @@ class Reader {
     flag(view, "dropout", scenario_.blocks.dropout);
     const auto kept = optional(view, "kept_activations");
     if (kept.exists() && kept.choice({"16-bit", "8-bit"}) == 1) scenario_.derive.kept_element = Bytes(1);
+    const auto traffic = optional(view, "elementwise_traffic");
+    if (traffic.exists()) scenario_.derive.elementwise_traffic = traffic.number(1, 100);
     flag(view, "causal_attention", training.causal_attention);
     const auto shards = optional(view, "zero_shards");
     if (shards.exists()) training.flat_zero_shards = shards.choice({"flat", "dimension"}) == 0;
@@ -468,7 +470,7 @@ std::vector<std::string> scenario_keys() {
           "training", "training.precision", "training.low_precision_gather", "training.optimizer", "training.optimizer_state", "training.momentum",
           "training.master_weights", "training.gradient_precision", "training.gradient_reduce", "training.gradient_clipping", "training.memory_overhead", "training.step_overhead",
           "training.offload", "training.offload.optimizer", "training.offload.activation_layers", "training.offload.host_memory_bandwidth",
-          "training.recompute", "training.recompute.mode", "training.recompute.parts", "training.recompute.kept", "training.recompute.layers", "training.attention", "training.cross_entropy", "training.dropout", "training.kept_activations",
+          "training.recompute", "training.recompute.mode", "training.recompute.parts", "training.recompute.kept", "training.recompute.layers", "training.attention", "training.cross_entropy", "training.dropout", "training.kept_activations", "training.elementwise_traffic",
           "training.causal_attention", "training.optimizer_barrier", "training.zero_shards",
           "communication", "communication.prefetch", "communication.weight_buckets", "communication.gradient_buckets",
           "communication.regather_weights", "communication.share_activation_gathers", "communication.collective_matmul",

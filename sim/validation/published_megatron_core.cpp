@@ -35,7 +35,9 @@ void dgxc(const CsvRow& row, MeasuredRun& run) {
   if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
   if (label.starts_with("Maxtext")) return maxtext_step(row, chips, run);
   auto degrees = megatron_degrees(run, chips, leading_integer(row.text("tp"), 1), leading_integer(row.text("pp"), 1), leading_integer(row.text("cp"), 1), leading_integer(row.text("ep"), 1));
-  degrees.chunks = leading_integer(row.text("vp"), 1);
+  // Release 25.04 prints no chunks for 340B; 25.05 prints 12 for the same run.
+  const bool unsaid = label.find("340b") != std::string::npos && row.text("vp") == "NA";
+  degrees.chunks = unsaid ? 12 : leading_integer(row.text("vp"), 1);
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
   set_megatron_core(run, precision_called(row.text("precision")));
@@ -84,6 +86,7 @@ std::vector<PublishedTable> megatron_core_tables() {
   return {
       {"dgxc_benchmarking", "NVIDIA's DGX Cloud recipes in releases 24.11 to 25.05 (NVIDIA/dgxc-benchmarking)",
        {core, "DGX nodes with NDR InfiniBand.", "Rows named Maxtext: FSDP, full recomputation, since the activations of that batch do not fit without.", "A microbatch that is not printed has one sequence.",
+        "340B rows of 25.04 print no chunks: 12, as 25.05 does for the same run.",
         "Rows of 8B finetuning in 25.02 print 41 pipeline stages on 8 chips; the same runs stand in 25.04 with one."},
        {"label", "chip", "n_gpus", "precision", "seq", "tp", "pp", "cp", "ep", "fsdp", "vp", "mbs", "gbs", "step_time_s", "usable"}, dgxc},
       {"megatron_bridge_perf", "Megatron Bridge's performance summaries (NVIDIA-NeMo/Megatron-Bridge)",

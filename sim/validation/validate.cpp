@@ -1,6 +1,7 @@
 #include "sim/validation/validate.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -9,8 +10,13 @@
 namespace lockstep {
 namespace {
 
+/// Seconds as they are, with a slower matrix unit, and with slower memory.
+enum Variant : std::size_t { as_is, slower_compute, slower_memory, variants };
+constexpr double slower = 0.95;
+
 struct Prediction {
-  double step_s = 0, peak_bytes = 0;
+  double step_s[variants] = {};
+  double peak_bytes = 0;
 };
 
 /// The same step with one microbatch fewer.
@@ -33,38 +39,59 @@ struct Job {
   std::vector<Problem> refused;
 };
 
-Prediction simulated(const MeasuredRun& run, const RunTable& table, const ValidateOptions& options, spdlog::logger& log) {
+struct Simulated {
+  double step_s = 0, peak_bytes = 0;
+};
+
+Simulated simulated(const MeasuredRun& run, const RunTable& table, Variant variant, const ValidateOptions& options, spdlog::logger& log) {
   auto scenario = scenario_of(run, table.folder);
   if (options.adjust) options.adjust(scenario);
+  if (auto& kernels = scenario.cluster.chip().kernels) {
+    if (variant == slower_compute) kernels->sustained *= slower;
+    if (variant == slower_memory) kernels->memory *= slower;
+  }
   const auto metrics = simulate(scenario, {options.engine, true, {}}, log).metrics;
   return {metrics.step_time.value(), static_cast<double>(metrics.memory.peak.value())};
 }
 
-std::string answer_of(const Prediction& prediction) { return {reinterpret_cast<const char*>(&prediction), sizeof prediction}; }
+std::string answer_of(const Simulated& prediction) { return {reinterpret_cast<const char*>(&prediction), sizeof prediction}; }
 
-Prediction prediction_in(const std::string& text) {
-  Prediction prediction;
+Simulated simulated_in(const std::string& text) {
+  Simulated prediction;
   std::memcpy(&prediction, text.data(), std::min(text.size(), sizeof prediction));
   return prediction;
 }
 
-/// Two processes for a run of one microbatch: the step, and the step with one fewer.
-void simulate_all(std::vector<Job>& jobs, const ValidateOptions& options, spdlog::logger& log) {
-  std::vector<std::pair<Job*, bool>> steps;
+/// One process for each: the step, for a run of one microbatch the step with one fewer, and both on slower chips.
+struct Task {
+  Job* job;
+  bool fewer;
+  Variant variant;
+};
+
+std::vector<Task> tasks_of(std::vector<Job>& jobs, const ValidateOptions& options) {
+  std::vector<Task> tasks;
   for (auto& job : jobs) {
-    steps.emplace_back(&job, false);
-    if (job.fewer) steps.emplace_back(&job, true);
+    for (std::size_t variant = as_is; variant < (options.responses ? variants : slower_compute); ++variant) {
+      tasks.push_back({&job, false, static_cast<Variant>(variant)});
+      if (job.fewer) tasks.push_back({&job, true, static_cast<Variant>(variant)});
+    }
   }
+  return tasks;
+}
+
+void simulate_all(std::vector<Job>& jobs, const ValidateOptions& options, spdlog::logger& log) {
+  const auto steps = tasks_of(jobs, options);
   std::size_t done = 0;
   const auto work = [&](std::size_t index) {
-    const auto& [job, fewer] = steps[index];
-    return answer_of(simulated(fewer ? *job->fewer : *job->run, *job->table, options, log));
+    const auto& [job, fewer, variant] = steps[index];
+    return answer_of(simulated(fewer ? *job->fewer : *job->run, *job->table, variant, options, log));
   };
   const auto take = [&](std::size_t index, Child& child) {
-    auto& [job, fewer] = steps[index];
+    const auto& [job, fewer, variant] = steps[index];
     try {
-      const auto made = prediction_in(child.answer());
-      job->prediction.step_s += fewer ? -made.step_s : made.step_s;
+      const auto made = simulated_in(child.answer());
+      job->prediction.step_s[variant] += fewer ? -made.step_s : made.step_s;
       if (!fewer) job->prediction.peak_bytes = made.peak_bytes;
     } catch (const ConfigError& error) {
       job->refused = at_their_cells(*job->run, error.problems());
@@ -76,12 +103,21 @@ void simulate_all(std::vector<Job>& jobs, const ValidateOptions& options, spdlog
   in_children(steps.size(), options.jobs, work, take);
 }
 
+Response response_of(const Prediction& prediction) {
+  const auto to = [&](Variant variant) { return std::log(prediction.step_s[variant] / prediction.step_s[as_is]) / std::log(slower); };
+  return {to(slower_compute), to(slower_memory)};
+}
+
 std::string reason(const std::vector<Problem>& problems) {
   const auto& first = problems.front();
   return (first.key.empty() ? "" : first.key + ": ") + first.what;
 }
 
 }  // namespace
+
+StepTraits traits_of(const Scenario& scenario) {
+  return {scenario.cluster.chip().name, scenario.training.precision, scenario.model.experts.has_value(), scenario.chips(), static_cast<double>(count_parameters(scenario.model).total())};
+}
 
 std::vector<ValidatedRun> validate(const std::vector<RunTable>& tables, const ValidateOptions& options, spdlog::logger& log) {
   std::vector<ValidatedRun> validated;
@@ -109,6 +145,7 @@ std::vector<ValidatedRun> validate(const std::vector<RunTable>& tables, const Va
     const auto& table = tables[table_of[i]];
     try {
       const auto scenario = scenario_of(entry.run, table.folder);
+      entry.traits = traits_of(scenario);
       if (entry.run.time) entry.measured_s = measured_time(*entry.run.time, scenario).value();
       const bool marginal = entry.run.time_of == MeasuredRun::TimeOf::microbatch;
       if (marginal && scenario.batch.microbatches < 2) throw ConfigError({{entry.run.where, "time_of", "there is only one microbatch", "two or more, to see what one more costs"}});
@@ -129,7 +166,8 @@ std::vector<ValidatedRun> validate(const std::vector<RunTable>& tables, const Va
         refuse(index, job.refused);
         continue;
       }
-      entry.predicted_s = entry.run.time ? job.prediction.step_s : 0;
+      entry.predicted_s = entry.run.time ? job.prediction.step_s[as_is] : 0;
+      if (options.responses) entry.response = response_of(job.prediction);
       if (entry.run.peak_bytes) entry.predicted_peak_bytes = job.prediction.peak_bytes;
     }
   }

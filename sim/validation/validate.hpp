@@ -25,10 +25,28 @@ struct ValidateOptions {
   EngineKind engine = EngineKind::simgrid;
   std::function<void(std::string_view what, double fraction)> progress;  ///< may be empty
   std::function<void(Scenario&)> adjust{};  ///< changes every scenario before it is simulated; may be empty
+  bool responses = false;  ///< calibrated: simulate every step twice more, for `response`
+};
+
+/// What decides how far a validated step tells about another.
+struct StepTraits {
+  std::string chip;
+  Precision precision = Precision::bf16;
+  bool experts = false;
+  std::int64_t chips = 0;
+  double parameters = 0;
+};
+[[nodiscard]] StepTraits traits_of(const Scenario& scenario);
+
+/// d log(time) / d log of what kernels reach of the matrix rate and of memory.
+struct Response {
+  double compute = 0, memory = 0;
 };
 
 struct ValidatedRun {
   MeasuredRun run;
+  StepTraits traits{};
+  Response response{};
   double measured_s = 0, predicted_s = 0;  ///< 0: not measured, or skipped
   double predicted_peak_bytes = 0;         ///< 0: not measured, or skipped
   [[nodiscard]] bool counts() const { return measured_s > 0 && predicted_s > 0; }

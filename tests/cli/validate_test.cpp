@@ -98,5 +98,29 @@ TEST_F(Validate, APageNeedsItsMarkers) {
   EXPECT_THAT(run({"validate", "own.csv", "--update-docs", "plain.md"}).errors, HasSubstr("plain.md: has no place for what is generated"));
 }
 
+// 2 x 8192^3 FLOPs at 400 TFLOP/s are measured; at its peak of 989 TFLOP/s an H100 takes 400/989 of that.
+TEST_F(Validate, SingleProducts) {
+  write("products.csv", "chip,precision,m,n,k,tflops,source\nh100,bf16,8192,8192,8192,400,nowhere\nh100,fp4,8192,8192,8192,400,nowhere\n");
+  const auto made = json({"validate", "products.csv", "--model-of-time", "ideal"});
+  ASSERT_EQ(made["rows"].size(), 2U);
+  EXPECT_NEAR(made["rows"][0]["error_pct"], 100 * (400.0 / 989 - 1), 1e-9);
+  EXPECT_EQ(made["rows"][1]["skipped_because"], "chip h100 has no kernel times in fp4");
+}
+
+TEST_F(Validate, LeavingOutNeedsAFit) {
+  write("own.csv", own);
+  const auto made = run({"validate", "own.csv", "--leave-one-out"});
+  EXPECT_EQ(made.exit_code, 2);
+  EXPECT_THAT(made.errors, HasSubstr("--model-of-time calibrated"));
+}
+
+// The errors of one set of runs are what `run` says of a step like them.
+TEST_F(Validate, ErrorsByFamily) {
+  write("own.csv", own);
+  EXPECT_NE(good({"validate", "own.csv", "--model-of-time", "calibrated", "--errors", "errors.csv"}), "");
+  EXPECT_THAT(content("errors.csv"), testing::StartsWith("chip,precision,experts,chips,parameters,rows,mean_abs_pct,family\ntpu-v5p,bf16,no,1,"));
+  EXPECT_THAT(content("errors.csv"), HasSubstr(",3,"));
+}
+
 }  // namespace
 }  // namespace lockstep::test

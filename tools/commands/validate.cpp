@@ -6,8 +6,11 @@
 #include <memory>
 #include <thread>
 
-#include "sim/core/csv_table.hpp"
+#include "sim/calibration/validate_products.hpp"
+#include "sim/validation/expected_error.hpp"
+#include "tools/commands/collective_arguments.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/measured_tables.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/png.hpp"
 #include "tools/output/validation_report.hpp"
@@ -17,66 +20,16 @@ namespace {
 
 struct ValidateArguments {
   std::vector<std::string> tables;
-  std::string data, json, model_of_time = "roofline", plot, scenarios, page;
+  std::string data, json, model_of_time = "roofline", plot, scenarios, page, errors;
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  bool families = false;
+  bool families = false, leave_one_out = false;
 };
 
 const std::vector<std::string> models_of_time{"ideal", "roofline", "calibrated"};
 
-std::filesystem::path shipped_data() { return data_root() / "tests" / "validation" / "data"; }
-
-bool is_file_name(const std::string& text) { return text.ends_with(".csv") || text.find('/') != std::string::npos; }
-
-/// A published table by its file's name, else a file in this program's own format.
-RunTable read_table(const std::filesystem::path& file, Problems& problems) {
-  const CsvTable table(file, problems);
-  const auto name = file.stem().string();
-  const auto* published = has_measured_columns(table) ? nullptr : find_published_table(name);
-  if (published != nullptr) return {name, read_published_runs(*published, table), file.parent_path(), true};
-  return {name, read_measured_runs(table, name), file.parent_path(), false};
-}
-
-/// All tables of a folder: the published ones in their order, then its other files in the own format.
-std::vector<std::filesystem::path> tables_in(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> files, others;
-  for (const auto& table : published_tables()) {
-    const auto file = folder / (std::string(table.name) + ".csv");
-    if (std::filesystem::exists(file)) files.push_back(file);
-  }
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() != ".csv" || find_published_table(entry.path().stem().string()) != nullptr) continue;
-    Problems ignored;
-    if (has_measured_columns(CsvTable(entry.path(), ignored))) others.push_back(entry.path());
-  }
-  std::sort(others.begin(), others.end());
-  files.insert(files.end(), others.begin(), others.end());
-  if (error || files.empty()) throw ConfigError({{{folder.string(), 0, 0}, "", "has no tables of measured runs", "a folder with CSV files as docs/validation.md describes them"}});
-  return files;
-}
-
-std::vector<std::filesystem::path> files_named(const ValidateArguments& arguments) {
-  const std::filesystem::path folder = arguments.data.empty() ? shipped_data() : std::filesystem::path(arguments.data);
-  if (arguments.tables.empty()) return tables_in(folder);
-  std::vector<std::filesystem::path> files;
-  std::vector<std::string> names;
-  for (const auto& table : published_tables()) names.emplace_back(table.name);
-  Problems problems;
-  for (const auto& text : arguments.tables) {
-    const auto file = is_file_name(text) ? std::filesystem::path(text) : folder / (text + ".csv");
-    if (!is_file_name(text) && !std::filesystem::exists(file)) {
-      const auto near = did_you_mean(text, names);
-      problems.add({{"validate", 0, 0}, "", "there is no table '" + text + "'", near.empty() ? "a table such as " + names.front() + ", or a CSV file" : near});
-    }
-    files.push_back(file);
-  }
-  problems.throw_if_any();
-  return files;
-}
-
-void write_scenarios(const std::vector<RunTable>& tables, const std::filesystem::path& folder) {
-  for (const auto& table : tables) {
+void write_scenarios(const std::vector<MeasuredTable>& tables, const std::filesystem::path& folder) {
+  for (const auto& measured : tables) {
+    const auto& table = measured.steps;
     make_folder(folder / table.name);
     for (const auto& run : table.runs) {
       const auto why = run.skipped_because.empty() ? "" : "# skipped: " + run.skipped_because + "\n";
@@ -85,16 +38,49 @@ void write_scenarios(const std::vector<RunTable>& tables, const std::filesystem:
   }
 }
 
-void update_page(const std::string& file, const std::vector<RunTable>& tables, ValidateOptions options, spdlog::logger& log) {
+/// Steps of all tables, then products.
+std::vector<ValidatedRun> validate_tables(const std::vector<MeasuredTable>& tables, const ValidateOptions& options, spdlog::logger& log) {
+  std::vector<RunTable> steps;
+  for (const auto& table : tables) steps.push_back(table.steps);
+  auto runs = validate(steps, options, log);
+  for (const auto& table : tables) {
+    if (!table.products) continue;
+    auto products = validate_products(*table.products, table.steps.name, options.model_of_time);
+    std::move(products.begin(), products.end(), std::back_inserter(runs));
+  }
+  return runs;
+}
+
+/// Of at most so many steps of each table, evenly spaced, without contention: each is simulated three times more.
+std::vector<LeftOut> left_out_of(const std::vector<MeasuredTable>& tables, ValidateOptions options, spdlog::logger& log) {
+  constexpr std::size_t most = 6;
+  std::vector<RunTable> samples;
+  for (const auto& table : tables) {
+    auto sample = table.steps;
+    sample.runs.clear();
+    std::vector<const MeasuredRun*> timed;
+    for (const auto& run : table.steps.runs) {
+      if (run.time && run.skipped_because.empty()) timed.push_back(&run);
+    }
+    const auto chosen = std::min(most, timed.size());
+    for (std::size_t i = 0; i < chosen; ++i) sample.runs.push_back(*timed[i * timed.size() / chosen]);
+    samples.push_back(std::move(sample));
+  }
+  options.model_of_time = "calibrated";
+  options.engine = EngineKind::reference;
+  options.responses = true;
+  return leave_one_out(validate(samples, options, log));
+}
+
+/// The page; its first model's runs.
+std::vector<ValidatedRun> update_page(const std::string& file, const std::vector<MeasuredTable>& tables, ValidateOptions options, spdlog::logger& log) {
   std::ifstream in(file, std::ios::binary);
   const std::string page(std::istreambuf_iterator<char>(in), {});
   (void)with_generated_part(page, "", file);
-  std::vector<ModelResult> results;
-  for (const auto& model : models_of_time) {
-    options.model_of_time = model;
-    results.push_back({model, validate(tables, options, log)});
-  }
-  write_file(file, with_generated_part(page, validation_page(results), file));
+  options.model_of_time = "calibrated";
+  auto runs = validate_tables(tables, options, log);
+  write_file(file, with_generated_part(page, validation_page(runs, left_out_of(tables, options, log)), file));
+  return runs;
 }
 
 void write_plot(const std::string& file, const std::string& picture) {
@@ -111,24 +97,26 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   check_png_writer(arguments.plot.ends_with(".png") ? arguments.plot : "");
   check_folder_place(arguments.scenarios);
   check_file_place(arguments.page);
+  check_file_place(arguments.errors);
   Problems problems;
-  std::vector<RunTable> tables;
-  for (const auto& file : files_named(arguments)) tables.push_back(read_table(file, problems));
+  std::vector<MeasuredTable> tables;
+  for (const auto& file : measured_files(arguments.tables, arguments.data)) tables.push_back(read_measured_table(file, problems));
   problems.throw_if_any();
   if (!arguments.scenarios.empty()) return write_scenarios(tables, arguments.scenarios);
+  if (arguments.leave_one_out && arguments.model_of_time != "calibrated") refuse_option("--leave-one-out", "there is nothing to fit", "--model-of-time calibrated beside it");
   ValidateOptions options{arguments.model_of_time, arguments.jobs, EngineKind::simgrid, progress_line()};
-  if (!arguments.page.empty()) {
-    update_page(arguments.page, tables, options, log);
-  } else {
-    const auto runs = validate(tables, options, log);
-    const auto json = validation_json(runs, arguments.model_of_time);
-    if (!arguments.plot.empty()) write_plot(arguments.plot, validation_picture(runs, "Measured steps, model of time: " + arguments.model_of_time));
-    if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
-    const auto text = arguments.json == "-" ? json : validation_text(runs, arguments.families || !arguments.tables.empty());
-    if (options.progress) options.progress("done", 1);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-  }
+  const bool page = !arguments.page.empty();
+  const auto model = page ? "calibrated" : arguments.model_of_time;
+  const auto runs = page ? update_page(arguments.page, tables, options, log) : validate_tables(tables, options, log);
+  const auto json = validation_json(runs, model);
+  if (!arguments.errors.empty()) write_file(arguments.errors, families_csv(validated_families(runs)));
+  if (!arguments.plot.empty()) write_plot(arguments.plot, validation_picture(runs, "Measured steps, model of time: " + model));
+  if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
+  std::string text;
+  if (!page) text = arguments.json == "-" ? json : validation_text(runs, arguments.families || !arguments.tables.empty());
+  if (arguments.leave_one_out && arguments.json != "-") text += "\n" + leave_one_out_text(left_out_of(tables, options, log));
   if (options.progress) options.progress("done", 1);
+  std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
 }  // namespace
@@ -144,7 +132,9 @@ void add_validate(CLI::App& app, spdlog::logger& log) {
   command->add_option("--json", arguments->json, "write families and rows as JSON to a file, or to stdout with -");
   command->add_option("--plot", arguments->plot, "write predicted over measured steps as a picture, .svg or .png (.png needs rsvg-convert, Debian's librsvg2-bin)");
   command->add_option("--scenarios", arguments->scenarios, "write every row as a scenario file into a folder, and simulate nothing");
-  command->add_option("--update-docs", arguments->page, "write the results under every model of time between the markers of a page such as docs/validation.md");
+  command->add_flag("--leave-one-out", arguments->leave_one_out, "also the errors of each table when its chip's scales are fitted on the other tables");
+  command->add_option("--errors", arguments->errors, "write the mean error of every family as CSV (topologies/catalog/validated.csv is one), from which `run` says how far to trust a step");
+  command->add_option("--update-docs", arguments->page, "write the calibrated results between the markers of a page such as docs/validation.md");
   command->footer("Examples:\n  lockstep validate\n  lockstep validate vtrain_multi torchtitan --model-of-time ideal --plot errors.svg\n"
                   "  lockstep validate my_cluster.csv --json -\nColumns of your own CSV: docs/validation.md");
   command->callback([arguments, &log] { run_validate(*arguments, log); });

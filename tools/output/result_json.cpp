@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/validation/expected_error.hpp"
 #include "tools/output/expected_bubble.hpp"
 #include "tools/output/link_load_text.hpp"
 
@@ -142,6 +143,9 @@ std::string result_json(const Scenario& scenario, const Simulation& simulation, 
   result["model"] = scenario.model.name;
   result["cluster"] = simulation.preparation.cluster->name();
   result["step_time_s"] = metrics.step_time.value();
+  const auto family = expected_error(scenario);
+  result["step_time_error_pct"] = family ? Json(100 * family->mean_abs) : Json();
+  result["step_time_error_of"] = family ? Json(family->name) : Json();
   result["tokens_per_step"] = metrics.tokens;
   result["tokens_per_s"] = metrics.tokens_per_second();
   result["tokens_per_s_per_chip"] = metrics.tokens_per_second() / chips;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "sim/core/quantity_text.hpp"
+#include "sim/validation/expected_error.hpp"
 #include "tools/output/critical_path_text.hpp"
 #include "tools/output/expected_bubble.hpp"
 #include "tools/output/table.hpp"
@@ -123,6 +124,16 @@ std::string bound_text(const Metrics& metrics) {
   return text;
 }
 
+namespace {
+
+/// " +- 4.3 % (as dgxc_benchmarking: ...)" under calibrated rates.
+std::string trust_text(const Scenario& scenario) {
+  const auto family = expected_error(scenario);
+  return family ? " +- " + percent(family->mean_abs) + " (as " + family->name + ")" : "";
+}
+
+}  // namespace
+
 std::string summary(const Scenario& scenario, const Simulation& simulation) {
   const auto& metrics = simulation.metrics;
   const auto& cluster = *simulation.preparation.cluster;
@@ -131,7 +142,7 @@ std::string summary(const Scenario& scenario, const Simulation& simulation) {
   std::string text = scenario.name + ": " + scenario.model.name + ", " + (known ? fixed(static_cast<double>(metrics.parameters) / 1e9, 2) + "e9 parameters, " : "") + "on " + with_separators(chips) + " " + cluster.chip().name + " (" + shape_text(cluster) + "), " +
                      with_separators(static_cast<double>(metrics.tokens)) + " tokens a step, " + std::string(name(scenario.time_model)) + " rates\n";
   text += mesh_text(*simulation.preparation.mesh) + "\n";
-  text += "step time " + format(metrics.step_time) + "   MFU " + (known ? percent(metrics.mfu()) : "-") + "   " +
+  text += "step time " + format(metrics.step_time) + trust_text(scenario) + "   MFU " + (known ? percent(metrics.mfu()) : "-") + "   " +
           with_separators(metrics.tokens_per_second()) + " tokens/s   " +
           (known ? fixed(metrics.model_flops.value() / metrics.step_time.value() / chips / 1e12, 1) : "-") + " TFLOP/s a chip\n";
   text += bound_text(metrics) + "\n" + critical_path_line(metrics.critical_path, metrics.step_time) + "\n";

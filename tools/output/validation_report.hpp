@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/validation/leave_one_out.hpp"
 #include "sim/validation/published_tables.hpp"
 #include "sim/validation/validate.hpp"
 
@@ -12,18 +13,19 @@ namespace lockstep {
 /// A line for each table (and each family, if asked for), the worst rows, and why rows were skipped.
 [[nodiscard]] std::string validation_text(const std::vector<ValidatedRun>& runs, bool families);
 [[nodiscard]] std::string validation_json(const std::vector<ValidatedRun>& runs, const std::string& model_of_time);
+[[nodiscard]] std::string leave_one_out_text(const std::vector<LeftOut>& tables);
 /// SVG: predicted over measured seconds on logarithmic axes, with the diagonal and a tenth on either side.
 [[nodiscard]] std::string validation_picture(const std::vector<ValidatedRun>& runs, const std::string& title);
 
-/// The same runs under one model of time.
-struct ModelResult {
-  std::string model_of_time;
-  std::vector<ValidatedRun> runs;
-};
+/// Rows that count from the largest error down; of equal ones the first.
+[[nodiscard]] std::vector<const ValidatedRun*> worst_first(const std::vector<ValidatedRun>& runs);
+/// "TABLE: why" with the rows that were skipped for it.
+[[nodiscard]] std::vector<std::pair<std::string, std::size_t>> reasons_of(const std::vector<ValidatedRun>& runs);
+
 /// One line of the generated tables, as in the page (a test looks for it there).
 [[nodiscard]] std::string validation_page_line(const Family& family);
-/// The generated part of docs/validation.md.
-[[nodiscard]] std::string validation_page(const std::vector<ModelResult>& results);
+/// The generated part of docs/validation.md, of calibrated runs: the worst rows and what was asked for come first.
+[[nodiscard]] std::string validation_page(const std::vector<ValidatedRun>& runs, const std::vector<LeftOut>& left_out);
 /// The page with the text between the markers replaced; throws ConfigError if it has none.
 [[nodiscard]] std::string with_generated_part(const std::string& page, const std::string& part, const std::string& file);
 

@@ -112,5 +112,26 @@ TEST(KernelTimeTest, UnfusedAttentionComputesMaskedScores) {
   EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), 2 * both / 1e12 + 1e-3 + 6e-4);
 }
 
+// time = flops / C + casts / M + 2 gaps: 2e12 / 2e12 + 3e9 / 1e9 + 2 x 1e-3, on products too large for tiles to matter.
+TEST(KernelTimeTest, OperandsOf8BitsAreMadeByAKernelOfTheirOwn) {
+  auto rates = plain();
+  rates.chip.gap = Seconds(1e-3);
+  Kernel product{ComputeWork::product, Flops(2e12), Bytes(0), {1, 256 * 100, 256, 512}, Bytes(3'000'000'000)};
+  EXPECT_NEAR(kernel_time(rates, product).value(), 4.002, 1e-12);
+  EXPECT_EQ(launches(rates.chip, product), 2);
+  product.casts = Bytes(0);
+  EXPECT_NEAR(kernel_time(rates, product).value(), 1.001, 1e-12);
+}
+
+// 16 experts of a rank are 16 launches on a GPU, 32 with their casts, and one kernel on a TPU.
+TEST(KernelTimeTest, GpusLaunchAKernelForEachExpert) {
+  const Kernel products{ComputeWork::product, Flops(1), Bytes(1), {16, 64, 64, 512}, Bytes(0)};
+  auto cast = products;
+  cast.casts = Bytes(1);
+  EXPECT_EQ(launches(plain().chip, products), 16);
+  EXPECT_EQ(launches(plain().chip, cast), 32);
+  EXPECT_EQ(launches(with_systolic(128), products), 1);
+}
+
 }  // namespace
 }  // namespace lockstep

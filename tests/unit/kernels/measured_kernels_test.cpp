@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-/// Error of the predicted rate of one row of tests/data/gemm_achievable.csv. `parts`: the chip was measured as so many
+/// Error of the predicted rate of one row of tests/validation/data/gemm_achievable.csv. `parts`: the chip was measured as so many
 /// devices, one of which ran the product. Not `sustained`: benchmarks are short.
 double error_of(const std::string& line) {
   std::istringstream cells(line);
@@ -39,7 +39,7 @@ double error_of(const std::string& line) {
 }
 
 TEST(MeasuredKernelsTest, Products) {
-  std::ifstream file(test::test_scenario("../gemm_achievable.csv"));
+  std::ifstream file(test::test_scenario("../../validation/data/gemm_achievable.csv"));
   std::string line;
   std::getline(file, line);
   double sum = 0;

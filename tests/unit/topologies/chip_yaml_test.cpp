@@ -150,5 +150,22 @@ TEST(WrapRule, NothingBelowThreeWraps) {
   EXPECT_TRUE(any.wraps(3));
 }
 
+// What a block with `like` does not say of its kernels is as in the catalog.
+TEST(ChipYaml, KernelsOfABlockStandOverThoseOfTheCatalog) {
+  Problems problems;
+  const auto catalog = std::filesystem::path(source_dir) / "topologies/catalog";
+  const auto base = load_chip(catalog, "h100", problems);
+  const auto view = YamlView::from_text("like: h100\nkernels: {sustained: 0.5, matrix: {fp8: 0.4}, attention: {backward: 0.25}}\n", "chip.yaml", problems);
+  const auto made = read_chip_block(view, catalog).kernels.value();
+  EXPECT_TRUE(problems.empty());
+  EXPECT_EQ(made.sustained, 0.5);
+  EXPECT_EQ(made.matrix.at(Precision::fp8), 0.4);
+  EXPECT_EQ(made.matrix.at(Precision::bf16), base.kernels->matrix.at(Precision::bf16));
+  EXPECT_EQ(made.attention_backward, 0.25);
+  EXPECT_EQ(made.attention_forward, base.kernels->attention_forward);
+  EXPECT_EQ(made.units, base.kernels->units);
+  EXPECT_EQ(made.host, base.kernels->host);
+}
+
 }  // namespace
 }  // namespace lockstep

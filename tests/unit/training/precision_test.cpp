@@ -92,5 +92,42 @@ TEST(PrecisionTest, OnlyWeightsOfProductsAreGatheredInOneByte) {
   EXPECT_EQ(gathered(narrow, "Whead"), gathered(wide, "Whead"));
 }
 
+// Casts move 2 + 1 + 1 bytes an element, of what a product reads in the forward unless a norm made it (8 bits already), and of
+// the gradient of its result in the backward. small.yaml has a gated MLP: in the forward the output projection (N H wide) and
+// the down projection (F), in the backward query (N H), key and value (K H each), output (D), gate and up (F each), down (D).
+TEST(PrecisionTest, CastsOfALayer) {
+  const auto casts = [](const char* training) {
+    const auto rank = trained("small.yaml", training);
+    const auto& model = rank.scenario.model;
+    const auto tokens = static_cast<double>(rank.scenario.batch.sequences * rank.scenario.batch.sequence_length) / 8;
+    double sum = 0;
+    for (OpId id = 0; id < rank.step().size(); ++id) sum += static_cast<double>(rank.step().op(id).casts.value());
+    const double queries = static_cast<double>(model.heads * model.head_size), keys = static_cast<double>(model.kv_heads * model.head_size);
+    const double forward = queries + static_cast<double>(model.d_ff);
+    const double backward = queries + 2 * keys + 2 * static_cast<double>(model.d_ff + model.d_model);
+    return sum / (4 * tokens * (forward + backward) * static_cast<double>(model.layers));
+  };
+  EXPECT_DOUBLE_EQ(casts("{precision: fp8}"), 1);
+  EXPECT_EQ(casts("{precision: bf16}"), 0);
+}
+
+// Eager frameworks: all that norms, activation functions and residual adds move, but not the loss, the embedding or the update.
+TEST(PrecisionTest, ElementwiseTrafficOfEagerFrameworks) {
+  const auto traffic = [](const char* training) {
+    const auto rank = trained("small.yaml", training);
+    std::pair<double, double> sums{0, 0};  // of elementwise operations of layers, of all others
+    for (OpId id = 0; id < rank.step().size(); ++id) {
+      const auto& op = rank.step().op(id);
+      const bool elementwise = op.name.find("norm") != std::string::npos || op.name.find("activation") != std::string::npos || op.name.find("residual") != std::string::npos;
+      (elementwise && op.kind == StepOp::Kind::compute && op.pass != StepPass::update ? sums.first : sums.second) += static_cast<double>(op.traffic.value());
+    }
+    return sums;
+  };
+  const auto fused = traffic("{precision: bf16}"), eager = traffic("{precision: bf16, elementwise_traffic: 2}");
+  EXPECT_GT(fused.first, 0);
+  EXPECT_DOUBLE_EQ(eager.first, 2 * fused.first);
+  EXPECT_DOUBLE_EQ(eager.second, fused.second);
+}
+
 }  // namespace
 }  // namespace lockstep

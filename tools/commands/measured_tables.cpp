@@ -1,0 +1,66 @@
+#include "tools/commands/measured_tables.hpp"
+
+#include <algorithm>
+
+#include "sim/calibration/validate_products.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep {
+namespace {
+
+std::filesystem::path shipped_data() { return data_root() / "tests" / "validation" / "data"; }
+
+bool is_file_name(const std::string& text) { return text.ends_with(".csv") || text.find('/') != std::string::npos; }
+
+/// All tables of a folder: the published ones in their order, then its other files in the own format.
+std::vector<std::filesystem::path> tables_in(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files, others;
+  for (const auto& table : published_tables()) {
+    const auto file = folder / (std::string(table.name) + ".csv");
+    if (std::filesystem::exists(file)) files.push_back(file);
+  }
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() != ".csv" || find_published_table(entry.path().stem().string()) != nullptr) continue;
+    Problems ignored;
+    const CsvTable table(entry.path(), ignored);
+    if (has_measured_columns(table) || has_product_columns(table)) others.push_back(entry.path());
+  }
+  std::sort(others.begin(), others.end());
+  files.insert(files.end(), others.begin(), others.end());
+  if (error || files.empty()) throw ConfigError({{{folder.string(), 0, 0}, "", "has no tables of measured runs", "a folder with CSV files as docs/validation.md describes them"}});
+  return files;
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> measured_files(const std::vector<std::string>& named, const std::filesystem::path& given) {
+  const auto folder = given.empty() ? shipped_data() : given;
+  if (named.empty()) return tables_in(folder);
+  std::vector<std::filesystem::path> files;
+  std::vector<std::string> names;
+  for (const auto& table : published_tables()) names.emplace_back(table.name);
+  Problems problems;
+  for (const auto& text : named) {
+    const auto file = is_file_name(text) ? std::filesystem::path(text) : folder / (text + ".csv");
+    if (!is_file_name(text) && !std::filesystem::exists(file)) {
+      const auto near = did_you_mean(text, names);
+      problems.add({{"tables", 0, 0}, "", "there is no table '" + text + "'", near.empty() ? "a table such as " + names.front() + ", or a CSV file" : near});
+    }
+    files.push_back(file);
+  }
+  problems.throw_if_any();
+  return files;
+}
+
+MeasuredTable read_measured_table(const std::filesystem::path& file, Problems& problems) {
+  auto table = std::make_unique<const CsvTable>(file, problems);
+  const auto name = file.stem().string();
+  const auto folder = file.parent_path();
+  if (!has_measured_columns(*table) && has_product_columns(*table)) return {{name, {}, folder, true}, std::move(table)};
+  const auto* published = has_measured_columns(*table) ? nullptr : find_published_table(name);
+  if (published != nullptr) return {{name, read_published_runs(*published, *table), folder, true}};
+  return {{name, read_measured_runs(*table, name), folder, false}};
+}
+
+}  // namespace lockstep

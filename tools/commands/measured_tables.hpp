@@ -1,0 +1,27 @@
+#pragma once
+/// Tables of measurements by the names and files that commands are given.
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/validation/published_tables.hpp"
+#include "sim/validation/validate.hpp"
+
+namespace lockstep {
+
+/// Steps, or products (has_product_columns).
+struct MeasuredTable {
+  RunTable steps;
+  std::unique_ptr<const CsvTable> products{};
+};
+
+/// Files (with .csv or a slash) and tables of `folder` (the shipped ones if empty) by their names; all of the folder's without
+/// any. Refuses names that are no table.
+[[nodiscard]] std::vector<std::filesystem::path> measured_files(const std::vector<std::string>& named, const std::filesystem::path& folder);
+
+/// Products by their columns; else a published table by its file's name, else runs in this program's own format.
+/// `problems` must outlive the table.
+[[nodiscard]] MeasuredTable read_measured_table(const std::filesystem::path& file, Problems& problems);
+
+}  // namespace lockstep
