@@ -8,13 +8,6 @@ namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-/// Of the first `microbatches` that a schedule of one chunk runs, how many a rank has in flight at once; 1 where no rule is known.
-std::int64_t in_flight(std::string_view schedule, std::int64_t ranks, std::int64_t rank, std::int64_t microbatches) {
-  if (schedule == "gpipe") return microbatches;
-  if (schedule == "1f1b" || schedule == "zb-h1") return std::min(ranks - rank, microbatches);
-  return 1;
-}
-
 /// What rank r of a bidirectional pipeline runs: both stages with half of the microbatches each; else its own chunks with all.
 struct Share {
   std::int32_t part;
@@ -112,7 +105,7 @@ double PlanFloors::reduced(const Part& part, double end, bool split) const {
   return std::max(stream, end);
 }
 
-Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches, const ScheduleChoice& choice) {
+Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches, const ScheduleChoice& choice, bool in_detail) {
   const auto& base = space_.base();
   const auto name = choice.schedule < 0 ? std::string("1f1b") : base.search.schedules[at(choice.schedule)];
   const auto& schedule = *find_schedule(name);
@@ -140,7 +133,7 @@ Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches, const Sch
     double begin = std::numeric_limits<double>::infinity(), work = 0, without_weights = 0;
     std::int32_t lowest = own.front().part;
     std::array<double, plan_axes.size()> busy{}, published{};
-    std::int64_t held = base.step.memory_overhead.value(), kept = 0, gradients = 0;
+    std::int64_t held = base.step.memory_overhead.value(), kept = 0;
     double update = 0;
     for (const auto& [number, count] : own) {
       const auto& part = stages[at(number)];
@@ -161,7 +154,6 @@ Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches, const Sch
       }
       update += part.update;
       held += part.held;
-      gradients += part.gradients;
       kept = schedule.placement == StagePlacement::bidirectional ? std::max(kept, part.kept) : kept + part.kept;
     }
     const double end = begin + work;
@@ -179,8 +171,15 @@ Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches, const Sch
     after_barrier = std::max({after_barrier, update, *std::max_element(published.begin(), published.end())});
     floor.seconds = std::max(floor.seconds, *std::max_element(busy.begin(), busy.end()));
 
-    const auto flying = one_chunk ? in_flight(name, pipeline, rank, microbatches) : 1;
-    floor.bytes = std::max(floor.bytes, held + kept * flying + (flying < microbatches && (pipeline == 1 || name == "1f1b") ? gradients : 0));
+    if (in_detail) {
+      const auto& most = space_.in_flight(pipeline, microbatches, choice)[at(rank)];
+      kept = 0;
+      for (std::size_t i = 0; i < most.parts.size(); ++i) {
+        const auto& part = stages[at(most.parts[i])];
+        kept += part.kept * most.microbatches[i] + (most.gradients[i] ? part.gradients : 0);
+      }
+    }
+    floor.bytes = std::max(floor.bytes, held + kept);
   }
   if (base.step.optimizer_barrier) {
     floor.seconds = std::max(floor.seconds, before_barrier + (pipeline > 1 ? norm_over_stages_ : 0) + after_barrier);
@@ -194,7 +193,7 @@ Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches, const Sch
 Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches) {
   Floor least{std::numeric_limits<double>::infinity(), std::numeric_limits<std::int64_t>::max()};
   for (const auto& choice : space_.schedules(pipeline, microbatches)) {
-    const auto floor = of(pipeline, microbatches, choice);
+    const auto floor = of(pipeline, microbatches, choice, false);
     least = {std::min(least.seconds, floor.seconds), std::min(least.bytes, floor.bytes)};
   }
   return least;

@@ -6,8 +6,8 @@
 /// backward the stages before it still have theirs: fill + work + drain, on the worst rank. Gradients of the last
 /// microbatch are reduced one after the other; after the barrier updated weights are published likewise. Every
 /// communication stream is busy for the sum of what runs on it.
-/// Memory. Weights and optimizer state, what is kept of the microbatches that the schedule has in flight, and the accumulated
-/// gradients once a microbatch follows another's backward.
+/// Memory. Weights and optimizer state, what is kept of the microbatches that the schedule has in flight, and the gradients
+/// accumulated by then.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -29,8 +29,8 @@ class PlanFloors {
   /// `routes`: none leaves transfers between stages without time.
   PlanFloors(const PlanSpace& space, const PlanSketch& sketch, std::span<const double> prices, double norm_over_stages, const StageRoutes* routes);
 
-  /// Under one schedule.
-  [[nodiscard]] Floor of(std::int32_t pipeline, std::int64_t microbatches, const ScheduleChoice& choice);
+  /// Under one schedule. `in_detail`: memory by the schedule's order, not only by one microbatch in flight.
+  [[nodiscard]] Floor of(std::int32_t pipeline, std::int64_t microbatches, const ScheduleChoice& choice, bool in_detail);
   /// Under any schedule.
   [[nodiscard]] Floor of(std::int32_t pipeline, std::int64_t microbatches);
 

@@ -15,23 +15,34 @@ namespace {
 
 constexpr double nothing_yet = std::numeric_limits<double>::infinity();
 
-PlanFigures figures_of(const Metrics& metrics) {
+/// Of the metrics of a run only what a comparison of plans shows.
+PlanFigures figures_of(const Scenario& scenario, const Preparation& preparation, const Program& program, const Timeline& timeline) {
   PlanFigures figures;
-  figures.step_s = metrics.step_time.value();
-  figures.compute_s = metrics.breakdown.compute.value();
-  figures.bubble_s = metrics.breakdown.bubble.value();
-  for (const auto& use : metrics.communication) {
+  const auto rank = critical_rank(timeline);
+  const auto breakdown = breakdown_of(program, timeline, rank);
+  figures.step_s = timeline.makespan().value();
+  figures.compute_s = breakdown.compute.value();
+  figures.bubble_s = breakdown.bubble.value();
+  for (const auto& use : communication_of(preparation.step, program, timeline, rank)) {
     const auto axis = std::find(plan_axes.begin(), plan_axes.end(), use.axis == "fsdp" ? "data" : use.axis);
     figures.exposed_s[static_cast<std::size_t>(axis - plan_axes.begin())] += use.exposed.value();
   }
-  figures.mfu = metrics.mfu();
-  const auto& memory = metrics.memory;
-  figures.peak_bytes = memory.peak.value();
-  figures.weights_bytes = memory.weights.value();
-  figures.gradients_bytes = memory.gradients.value();
-  figures.optimizer_bytes = memory.optimizer.value();
-  figures.activations_bytes = memory.activations.value();
-  figures.other_bytes = memory.other().value();
+  const auto& batch = scenario.batch;
+  const double forward = forward_flops_per_token(scenario.model, batch.sequence_length, scenario.training.causal_attention);
+  const double flops = 3 * forward * static_cast<double>(batch.sequences * batch.sequence_length);
+  figures.mfu = flops / (static_cast<double>(preparation.cluster->devices()) * rates_of(scenario).flops.value() * figures.step_s);
+  const auto capacity = preparation.cluster->chip().memory;
+  auto fullest = memory_of(preparation.step, program, timeline, rank, capacity);
+  for (const auto lane : last_rank_of_stages(program, timeline)) {
+    auto memory = memory_of(preparation.step, program, timeline, lane, capacity);
+    if (memory.peak > fullest.peak) fullest = std::move(memory);
+  }
+  figures.peak_bytes = fullest.peak.value();
+  figures.weights_bytes = fullest.weights.value();
+  figures.gradients_bytes = fullest.gradients.value();
+  figures.optimizer_bytes = fullest.optimizer.value();
+  figures.activations_bytes = fullest.activations.value();
+  figures.other_bytes = fullest.other().value();
   return figures;
 }
 
@@ -159,7 +170,11 @@ class Search {
 SearchResult search_plans(const PlanSpace& space, const SearchOptions& options, spdlog::logger& log) { return Search(space, options, log).run(); }
 
 PlanFigures simulated_figures(const PlanSpace& space, const PlanChoice& choice, EngineKind engine, spdlog::logger& log) {
-  return figures_of(simulate(space.scenario(space.node_of(choice), choice, true), {engine, true, {}}, log).metrics);
+  const auto scenario = space.scenario(space.node_of(choice), choice, true);
+  const auto preparation = prepare(scenario);
+  const auto folded = fold(lower_with_perturbations(scenario, preparation));
+  const auto result = run(folded.program, {engine, {}, false}, log);
+  return figures_of(scenario, preparation, folded.program, result.timeline);
 }
 
 }  // namespace lockstep

@@ -51,6 +51,44 @@ bool is_possible(const Schedule& schedule, std::int32_t ranks, std::int64_t micr
   return true;
 }
 
+std::vector<InFlight> in_flight(const PipelineOrder& order) {
+  std::vector<InFlight> result;
+  for (std::int32_t rank = 0; rank < order.shape.ranks; ++rank) {
+    InFlight now, most;
+    now.parts = order.shape.stages_of(rank);
+    now.microbatches.assign(now.parts.size(), 0);
+    now.gradients.assign(now.parts.size(), false);
+    most = now;
+    std::int64_t count = 0, largest = 0;
+    const auto place = [&](std::int32_t part) { return static_cast<std::size_t>(std::find(now.parts.begin(), now.parts.end(), part) - now.parts.begin()); };
+    for (const auto& cell : order.ranks[static_cast<std::size_t>(rank)]) {
+      bool forward = false;
+      // Of a pair, the backward may let go before the forward has ended.
+      for (const bool forwards : {false, true}) {
+        for_each_action(cell, [&](const PipelineAction& action) {
+          if ((action.work == PipelineWork::forward) != forwards) return;
+          const auto part = place(action.stage);
+          if (forwards) {
+            forward = true;
+            ++count;
+            ++now.microbatches[part];
+          } else {
+            if (action.work != PipelineWork::input_gradient && !cell.second) now.gradients[part] = true;
+            if (action.work == PipelineWork::weight_gradient) return;
+            --count;
+            --now.microbatches[part];
+          }
+        });
+      }
+      if (!forward || count < largest) continue;
+      largest = count;
+      most = now;
+    }
+    result.push_back(std::move(most));
+  }
+  return result;
+}
+
 PlanSpace::PlanSpace(const Scenario& scenario)
     : base_((refuse_fixed_parts(scenario), scenario)),
       cluster_(build_cluster(scenario.cluster)),
@@ -215,6 +253,22 @@ const PlanSpace::Node& PlanSpace::node_of(const PlanChoice& choice) const {
   const auto found = std::find_if(nodes_.begin(), nodes_.end(), [&](const Node& node) { return node.degrees == choice.degrees; });
   if (found == nodes_.end()) throw InternalError("a plan that is not in the space");
   return *found;
+}
+
+const std::vector<InFlight>& PlanSpace::in_flight(std::int32_t pipeline, std::int64_t microbatches, const ScheduleChoice& choice) const {
+  const auto [known, is_new] = in_flight_.try_emplace({pipeline, microbatches, choice});
+  if (!is_new) return known->second;
+  if (choice.schedule < 0) {
+    known->second = {{{0}, {1}, {microbatches > 1}}};
+    return known->second;
+  }
+  ScheduleRequest request;
+  request.name = base_.search.schedules[static_cast<std::size_t>(choice.schedule)];
+  request.ranks = pipeline;
+  request.microbatches = static_cast<std::int32_t>(microbatches);
+  request.chunks = choice.chunks;
+  known->second = lockstep::in_flight(make_order(request));
+  return known->second;
 }
 
 std::vector<PlanChoice> PlanSpace::plans_of(const Node& node) const {

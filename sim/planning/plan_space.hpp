@@ -4,6 +4,7 @@
 #include <compare>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "sim/scenario/scenario.hpp"
@@ -44,6 +45,15 @@ inline constexpr int data_axis = 3, pipeline_axis_number = 4;
 [[nodiscard]] std::string plan_axis_name(int axis, int zero);
 [[nodiscard]] std::int32_t size_of(const Degrees& degrees, int axis);
 
+/// What a rank of a pipeline holds at once, by its chunks: an instant at which it has most microbatches between their forward
+/// and their backward, the last of those.
+struct InFlight {
+  std::vector<std::int32_t> parts;         ///< of the model, on this rank
+  std::vector<std::int64_t> microbatches;  ///< of each
+  std::vector<bool> gradients;             ///< whether a backward of it has ended before
+};
+[[nodiscard]] std::vector<InFlight> in_flight(const PipelineOrder& order);
+
 class PlanSpace {
  public:
   using Placement = std::vector<MeshAxis>;  ///< of the axes larger than 1, in their order
@@ -74,6 +84,8 @@ class PlanSpace {
   /// The same as keys of a scenario file: parallel, mesh, pipeline, batch.microbatches, training.recompute.
   [[nodiscard]] std::vector<KeyOverride> keys(const Node& node, const PlanChoice& choice) const;
   [[nodiscard]] const Node& node_of(const PlanChoice& choice) const;
+  /// By rank of the pipeline.
+  [[nodiscard]] const std::vector<InFlight>& in_flight(std::int32_t pipeline, std::int64_t microbatches, const ScheduleChoice& choice) const;
   /// Every plan of a node, in canonical order.
   [[nodiscard]] std::vector<PlanChoice> plans_of(const Node& node) const;
 
@@ -91,6 +103,7 @@ class PlanSpace {
   std::vector<bool> is_layer_;
   std::map<std::array<std::int32_t, 3>, double> operations_;  ///< of one microbatch, by tensor, context, expert; 0: impossible
   mutable std::map<std::pair<std::int32_t, std::int64_t>, std::vector<ScheduleChoice>> schedules_;
+  mutable std::map<std::tuple<std::int32_t, std::int64_t, ScheduleChoice>, std::vector<InFlight>> in_flight_;
   std::vector<Node> nodes_;
   std::int64_t size_ = 0;
 };

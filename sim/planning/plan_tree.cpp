@@ -97,7 +97,7 @@ void PlanTree::plans_of(const PlanBranch& above, Branches& result) {
       branch.choice.placement = static_cast<std::int32_t>(placement);
       branch.choice.schedule = schedule;
       branch.plans = 1;
-      take(branch, floors.of(node.degrees.pipeline, above.choice.microbatches, schedule), above.floor_s, result);
+      take(branch, floors.of(node.degrees.pipeline, above.choice.microbatches, schedule, true), above.floor_s, result);
     }
   }
 }
@@ -117,7 +117,7 @@ std::vector<Floor> PlanTree::floors_of(const PlanChoice& choice) {
   const auto sketched = sketch(node, choice);
   return {{root(static_cast<std::size_t>(&node - space_.nodes().data())).floor_s, 0},
           floor_of_step(node, choice),
-          floors_on(node, static_cast<std::size_t>(choice.placement), sketched).of(node.degrees.pipeline, choice.microbatches, choice.schedule)};
+          floors_on(node, static_cast<std::size_t>(choice.placement), sketched).of(node.degrees.pipeline, choice.microbatches, choice.schedule, true)};
 }
 
 PlanSketch PlanTree::sketch(const PlanSpace::Node& node, const PlanChoice& choice) const {

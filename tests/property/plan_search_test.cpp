@@ -3,9 +3,13 @@
 #include <spdlog/logger.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <tuple>
 
+#include "sim/isolated.hpp"
 #include "tests/property/plan_spaces.hpp"
+#include "tests/source_dir.hpp"
 
 namespace lockstep {
 namespace {
@@ -44,6 +48,40 @@ TEST_P(PlanSearchTest, FindsWhatSimulatingEveryPlanFinds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Spaces, PlanSearchTest, testing::ValuesIn(test::small_spaces()));
+
+// LLaMA-3 70B with 4.6 million tokens on a v5p pod. Closed forms balance both axes at X_opt = sqrt(B / F x N) = sqrt(4587520 /
+// 28672 x 8960) = 1197 for equal hardware axes; the book, with two of three axes for FSDP, takes 2048 x 4. On a pod that is
+// FSDP 2240 x tensor 4, and the four of a tensor group lie on a 2x2 block, whose ring has neighbours only.
+TEST(PlanSearchTest, Llama3On8960ChipsIsTensor4) {
+  spdlog::logger silent("test");
+  auto scenario = load_scenario(std::filesystem::path(source_dir) / "scenarios/llama3-70b-v5p.yaml");
+  scenario.search.pipeline = {1};
+  const PlanSpace space(scenario);
+  const auto result = search_plans(space, {1, 2, EngineKind::simgrid, {}}, silent);
+  ASSERT_EQ(result.best.size(), 1u);
+  const auto& best = result.best.front().choice;
+  EXPECT_EQ(best.degrees, (Degrees{4, 1, 1, 2240, 1}));
+  EXPECT_EQ(best.zero, 3);
+  for (const auto& factor : space.node_of(best).placements[static_cast<std::size_t>(best.placement)].front().factors) EXPECT_EQ(factor.size, 2);
+}
+
+// What a plan writes into a scenario file makes the step that the search simulated.
+TEST(PlanSearchTest, TheKeysOfAPlanMakeItsStep) {
+  spdlog::logger silent("test");
+  const auto file = std::filesystem::temp_directory_path() / "lockstep_plan_keys.yaml";
+  for (const auto& made : test::wide_spaces()) {
+    std::ofstream(file) << "format: 1\n" << made.text;
+    const PlanSpace space(load_scenario(file));
+    for (const std::size_t which : {std::size_t{0}, space.nodes().size() / 2, space.nodes().size() - 1}) {
+      const auto plan = test::all_simulated(space, {space.plans_of(space.nodes()[which]).back()}).front();
+      const auto outcome = simulate_isolated(load_scenario(file, space.keys(space.nodes()[which], plan.choice)), EngineKind::simgrid, silent);
+      EXPECT_EQ(outcome.step_s, plan.figures.step_s) << made.name;
+      EXPECT_EQ(outcome.peak_bytes, plan.figures.peak_bytes) << made.name;
+      EXPECT_NEAR(outcome.mfu, plan.figures.mfu, 1e-12) << made.name;
+    }
+  }
+  std::filesystem::remove(file);
+}
 
 // The same answer and the same proof however many simulations run at a time.
 TEST(PlanSearchTest, DoesNotDependOnTheNumberOfJobs) {

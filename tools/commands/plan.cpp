@@ -1,34 +1,215 @@
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <thread>
 
+#include "sim/core/quantity_text.hpp"
+#include "sim/isolated.hpp"
 #include "sim/planning/plan_search.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/plan_report.hpp"
+#include "tools/output/table.hpp"
 
 namespace lockstep {
 namespace {
 
 struct PlanArguments {
-  std::string scenario, json, write, engine = "simgrid";
+  std::string scenario, json, write, chips, engine = "simgrid";
   std::vector<std::string> overrides;
   std::size_t top = 5;
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  double tokens = 0, days = 0, price = 0;
 };
 
-void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
-  if (arguments.json != "-") check_file_place(arguments.json);
-  const PlanSpace space(load_scenario(arguments.scenario, parse_overrides(arguments.overrides)));
+[[noreturn]] void refuse(const std::string& option, const std::string& what, const std::string& expected) { throw ConfigError({{{option, 0, 0}, "", what, expected}}); }
+
+SearchOptions options_of(const PlanArguments& arguments) {
   SearchOptions options;
   options.top = arguments.top;
   options.jobs = arguments.jobs;
   options.engine = arguments.engine == "reference" ? EngineKind::reference : EngineKind::simgrid;
   options.progress = progress_line();
+  return options;
+}
+
+/// The step as the file itself splits it; none if it says nothing of that, or something that does not go together.
+std::optional<Outcome> own_plan(const Scenario& scenario, const SearchOptions& options, spdlog::logger& log) {
+  if (scenario.mesh.empty()) return std::nullopt;
+  try {
+    return simulate_isolated(scenario, options.engine, log);
+  } catch (const ConfigError&) {
+    return std::nullopt;
+  }
+}
+
+std::string beside_the_files_own(const SearchResult& result, const std::optional<Outcome>& own) {
+  if (!own || result.best.empty()) return "";
+  const double best = result.best.front().figures.step_s;
+  return "the file's own plan takes " + format(Seconds(own->step_s)) + (own->peak_bytes > own->capacity_bytes ? " and does not fit" : "") + "; the best takes " +
+         percent(std::abs(1 - best / own->step_s)) + (best <= own->step_s ? " less\n" : " more\n");
+}
+
+// ---- the plan as a scenario file -------------------------------------------------------------------
+
+/// A value on one line.
+std::string one_line(const YamlView& view) {
+  std::string text;
+  if (view.is_list()) {
+    for (const auto& item : view.items()) text += (text.empty() ? "" : ", ") + one_line(item);
+    return "[" + text + "]";
+  }
+  if (view.is_map()) {
+    for (const auto& key : view.keys()) text += (text.empty() ? "" : ", ") + key + ": " + one_line(view[key]);
+    return "{" + text + "}";
+  }
+  text = view.text();
+  if (text.find_first_of(":,[]{}#&*!|>'\"%@`") == std::string::npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
+  return quoted + "'";
+}
+
+/// Files that a scenario names are seen from its folder.
+std::string moved(const std::string& model, const std::filesystem::path& from, const std::filesystem::path& to) {
+  if (!model.ends_with(".json") && model.find('/') == std::string::npos) return model;
+  return std::filesystem::proximate(std::filesystem::absolute(from / model), std::filesystem::absolute(to)).generic_string();
+}
+
+std::string as_scenario(const std::string& file, const std::string& target, const std::vector<std::vector<KeyOverride>>& changes) {
+  Problems problems;
+  auto root = YamlView::from_file(file, problems);
+  for (const auto& keys : changes) {
+    for (const auto& key : keys) root = root.with_override(key.path, key.value);
+  }
+  problems.throw_if_any();
+  std::string text = "# " + std::filesystem::path(file).filename().string() + " as `lockstep plan` splits it.\n";
+  for (const auto& key : root.keys()) {
+    if (key == "search") continue;
+    const auto value = root[key];
+    text += key + ": " + (key == "model" && value.is_scalar() ? moved(value.text(), std::filesystem::path(file).parent_path(), std::filesystem::path(target).parent_path()) : one_line(value)) + "\n";
+  }
+  return text;
+}
+
+// ---- more or fewer chips ---------------------------------------------------------------------------
+
+/// The same machine with another number of chips; none if there is no such slice or number of nodes.
+std::optional<ClusterSpec> with_chips(ClusterSpec spec, std::int64_t chips) {
+  if (spec.halls > 1) return std::nullopt;
+  if (const auto* node = spec.node()) {
+    if (chips % node->chips != 0) return std::nullopt;
+    spec.units = static_cast<int>(chips / node->chips);
+    return why_not_a_cluster(spec).empty() ? std::optional(spec) : std::nullopt;
+  }
+  auto& torus = std::get<TorusSpec>(spec.unit);
+  std::optional<std::vector<int>> most_cubic;
+  const auto axes = torus.shape.size();
+  const auto fill = [&](const auto& self, std::vector<int> shape, std::int64_t left) -> void {
+    if (shape.size() + 1 == axes) {
+      shape.push_back(static_cast<int>(left));
+      auto tried = torus;
+      tried.shape = shape;
+      if (!shape.empty() && std::is_sorted(shape.begin(), shape.end()) && why_not_a_slice(tried).empty() && (!most_cubic || shape.back() < most_cubic->back())) most_cubic = shape;
+      return;
+    }
+    for (std::int64_t side = 1; side <= left; ++side) {
+      if (left % side == 0 && (side % 4 == 0 || side < 4)) self(self, [&] { auto longer = shape; longer.push_back(static_cast<int>(side)); return longer; }(), left / side);
+    }
+  };
+  if (chips % spec.units != 0) return std::nullopt;
+  fill(fill, {}, chips / spec.units);
+  if (!most_cubic) return std::nullopt;
+  torus.shape = *most_cubic;
+  return spec;
+}
+
+struct Range {
+  std::int64_t least = 0, most = 0;
+};
+
+Range range_of(const std::string& text) {
+  Range range;
+  char rest = 0;
+  long long least = 0, most = 0;
+  if (std::sscanf(text.c_str(), "%lld..%lld%c", &least, &most, &rest) != 2 || least < 1 || most < least || most > 1'000'000) {
+    refuse("--chips", "'" + text + "' is no range", "two numbers such as 64..1024");
+  }
+  range.least = least;
+  range.most = most;
+  return range;
+}
+
+/// The best plan for every doubling of the chips; with a deadline, up to the first that meets it.
+void run_for_chips(const PlanArguments& arguments, const Scenario& scenario, spdlog::logger& log) {
+  const bool deadline = arguments.tokens > 0 && arguments.days > 0;
+  const auto range = arguments.chips.empty() ? Range{8, 1'000'000} : range_of(arguments.chips);
+  auto options = options_of(arguments);
+  options.top = 1;
+  const double tokens_a_step = static_cast<double>(scenario.batch.sequences * scenario.batch.sequence_length);
+  std::vector<std::string> header{"chips", "step time", "MFU", "memory", "plan"};
+  if (arguments.tokens > 0) header.insert(header.begin() + 2, "days");
+  if (arguments.tokens > 0 && arguments.price > 0) header.insert(header.begin() + 3, "cost");
+  Table table(header);
+  std::string met;
+  for (std::int64_t chips = range.least; chips <= range.most && met.empty(); chips *= 2) {
+    const auto cluster = with_chips(scenario.cluster, chips);
+    if (!cluster) continue;
+    auto scaled = scenario;
+    scaled.cluster = *cluster;
+    std::vector<std::string> row{with_separators(static_cast<double>(chips))};
+    const auto without_plan = [&](const std::string& why) {
+      row.resize(header.size() - 1);
+      row.push_back(why);
+      table.add(row);
+    };
+    std::unique_ptr<const PlanSpace> made;
+    try {
+      made = std::make_unique<const PlanSpace>(scaled);
+    } catch (const ConfigError& error) {
+      without_plan(error.problems().front().what);
+      continue;
+    }
+    const auto& space = *made;
+    const auto result = search_plans(space, options, log);
+    if (result.best.empty()) {
+      without_plan("nothing fits");
+      continue;
+    }
+    const auto& best = result.best.front();
+    const double days = arguments.tokens / tokens_a_step * best.figures.step_s / 86400;
+    row.push_back(format(Seconds(best.figures.step_s)));
+    if (arguments.tokens > 0) row.push_back(fixed(days, 1));
+    if (arguments.tokens > 0 && arguments.price > 0) row.push_back(with_separators(days * 24 * static_cast<double>(chips) * arguments.price));
+    row.insert(row.end(), {percent(best.figures.mfu), format(Bytes(best.figures.peak_bytes)), plan_name(space, best.choice)});
+    table.add(row);
+    if (deadline && days <= arguments.days) met = with_separators(static_cast<double>(chips)) + " chips are the fewest, doubling from " + std::to_string(range.least) + ", that finish in " + fixed(arguments.days, 1) + " days\n";
+  }
+  if (options.progress) options.progress("done", 1);
+  const auto text = table.to_string() + (deadline ? "\n" + (met.empty() ? "no number of chips in the range finishes in " + fixed(arguments.days, 1) + " days\n" : met) : "");
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
+  if (arguments.json != "-") check_file_place(arguments.json);
+  check_file_place(arguments.write);
+  const auto overrides = parse_overrides(arguments.overrides);
+  const auto scenario = load_scenario(arguments.scenario, overrides);
+  if (arguments.days > 0 && arguments.tokens <= 0) refuse("--days", "a deadline without an amount of work", "--tokens beside it");
+  if (!arguments.chips.empty() || arguments.days > 0) return run_for_chips(arguments, scenario, log);
+  const PlanSpace space(scenario);
+  const auto options = options_of(arguments);
+  const auto own = own_plan(scenario, options, log);
   const auto result = search_plans(space, options, log);
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, plan_json(space, result, WallTimes::hidden));
-  const auto text = arguments.json == "-" ? plan_json(space, result, WallTimes::shown) : plan_text(space, result);
+  if (!arguments.write.empty()) {
+    if (result.best.empty()) refuse("--write", "no plan fits", "more chips, more memory or a wider search");
+    const auto& best = result.best.front().choice;
+    write_file(arguments.write, as_scenario(arguments.scenario, arguments.write, {overrides, space.keys(space.node_of(best), best)}));
+  }
+  const auto text = arguments.json == "-" ? plan_json(space, result, WallTimes::shown) : plan_text(space, result) + beside_the_files_own(result, own);
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
@@ -41,10 +222,16 @@ void add_plan(CLI::App& app, spdlog::logger& log) {
   command->add_option("--top", arguments->top, "how many plans to show, all of them proven")->check(CLI::Range(1, 1000))->capture_default_str();
   command->add_option("--jobs", arguments->jobs, "simulations at a time")->check(CLI::Range(1, 1024))->capture_default_str();
   command->add_option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
+  command->add_option("--write", arguments->write, "write the best plan as a scenario file that `lockstep run` takes");
   command->add_option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)")->allow_extra_args(false);
+  command->add_option("--chips", arguments->chips, "a table of the best plan for every doubling of the chips, such as 64..1024");
+  command->add_option("--tokens", arguments->tokens, "training's tokens: how many days they take")->check(CLI::PositiveNumber);
+  command->add_option("--days", arguments->days, "the fewest chips, doubling, that train --tokens in so many days")->check(CLI::PositiveNumber);
+  command->add_option("--price", arguments->price, "of a chip for an hour: what --tokens cost")->check(CLI::PositiveNumber);
   command->add_option("--engine", arguments->engine, "simgrid (contention) or reference (closed forms, no contention)")->check(CLI::IsMember({"simgrid", "reference"}));
   command->footer("Examples:\n  lockstep plan scenarios/llama3-70b-h100.yaml\n"
-                  "  lockstep plan scenarios/llama3-70b-v5p.yaml --set 'search={tensor: [2, 4, 8], pipeline: 1}' --top 10");
+                  "  lockstep plan scenarios/llama3-70b-v5p.yaml --set 'search={tensor: [2, 4, 8], pipeline: 1}' --write best.yaml\n"
+                  "  lockstep plan scenarios/llama3-70b-h100.yaml --tokens 15e12 --days 60 --price 2.5");
   command->callback([arguments, &log] { run_plan(*arguments, log); });
 }
 
