@@ -52,14 +52,16 @@ OpWords OpText::words(std::int32_t op) {
   if (collective && !measured) words.categories.insert(words.categories.end(), vertex.axes.begin(), vertex.axes.end());
   auto& arguments = words.arguments;
   arguments = {{"op", std::int64_t{op}},
-               {"kind", std::string(kind), true},
-               {"pass", std::string(lockstep::name(vertex.pass))},
+               {"kind", kind, true},
+               {"pass", lockstep::name(vertex.pass)},
                {"layer", step_.block_names[static_cast<std::size_t>(vertex.block)], true},
                {"microbatch", std::int64_t{vertex.microbatch}},
                {"detail", vertex.detail}};
   if (collective && !measured) {
     arguments.push_back({"reason", vertex.reason});
-    arguments.push_back({"axes", joined(vertex.axes), true});
+    const auto [axes, is_new] = joined_.try_emplace(vertex.axes);
+    if (is_new) axes->second = joined(vertex.axes);
+    arguments.push_back({"axes", axes->second, true});
     arguments.push_back({"full_size_bytes", vertex.full_size.value()});
     arguments.push_back({"algorithm", algorithm(lowered, vertex)});
   } else if (!measured) {

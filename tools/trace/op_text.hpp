@@ -11,8 +11,9 @@
 
 namespace lockstep {
 
+/// Views are of the simulation and of the OpText that made them.
 struct OpWords {
-  using Value = std::variant<std::int64_t, double, std::string>;
+  using Value = std::variant<std::int64_t, double, std::string_view>;
   std::string name;                      ///< "layer 12 | query projection"
   std::vector<std::string> categories;   ///< "compute"; or "comm" and its mesh axes
   std::string_view colour;               ///< of those that Chrome's viewer has names for
@@ -38,6 +39,7 @@ class OpText {
   const StepGraph& step_;
   CollectiveModel& collectives_;
   std::map<std::tuple<std::int32_t, CollectiveKind, Bytes>, std::string> algorithms_;  ///< by communicator, kind and size
+  std::map<AxisNames, std::string> joined_;
 };
 
 }  // namespace lockstep

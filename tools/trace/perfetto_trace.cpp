@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -45,16 +47,22 @@ constexpr std::uint64_t state_cleared = 1, needs_state = 2;            // sequen
 constexpr std::uint64_t boot_clock = 6, own_clock = 64;                // the trace's clock; the first that a sequence may define
 constexpr std::uint64_t in_given_order = 3, processes_in_given_order = 1, unit_bytes = 3;
 
+struct TextHash {
+  using is_transparent = void;  // views are looked up without a copy
+  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+};
+
 /// Strings that a sequence defines once and then calls by number. One numbering for the whole file, since a number must
 /// not mean two things in it, though every sequence has to define what it uses.
 class Strings {
  public:
   explicit Strings(std::uint64_t field) : field_(field) {}
 
-  std::uint64_t number_of(const std::string& text) {
-    const auto [found, is_new] = numbers_.try_emplace(text, texts_.size() + 1);
-    if (is_new) texts_.push_back(&found->first);
-    return found->second;
+  std::uint64_t number_of(std::string_view text) {
+    if (const auto known = numbers_.find(text); known != numbers_.end()) return known->second;
+    const auto added = numbers_.emplace(text, texts_.size() + 1).first;
+    texts_.push_back(&added->first);
+    return added->second;
   }
   void forget() { defined_.assign(texts_.size(), false); }
   /// Appends the definition to InternedData unless this sequence has it.
@@ -70,7 +78,7 @@ class Strings {
 
  private:
   std::uint64_t field_;  ///< of InternedData
-  std::unordered_map<std::string, std::uint64_t> numbers_;  ///< looked up, never walked through
+  std::unordered_map<std::string, std::uint64_t, TextHash, std::equal_to<>> numbers_;  ///< looked up, never walked through
   std::vector<const std::string*> texts_;
   std::vector<bool> defined_;
 };
@@ -221,7 +229,7 @@ class PerfettoTrace {
     auto& known = encoded_[static_cast<std::size_t>(op)];
     if (!known.event.empty()) return known;
     const auto words = text_.words(op);
-    const auto use = [&](StringKind kind, const std::string& text) {
+    const auto use = [&](StringKind kind, std::string_view text) {
       known.strings.emplace_back(kind, strings_[kind].number_of(text));
       return known.strings.back().second;
     };
@@ -231,10 +239,10 @@ class PerfettoTrace {
     for (const auto& [key, value, told] : words.arguments) {
       if (told) continue;  // a third of the file
       annotation.clear();
-      append_number(annotation, annotation_name_iid, use(keys, std::string(key)));
+      append_number(annotation, annotation_name_iid, use(keys, key));
       if (const auto* whole = std::get_if<std::int64_t>(&value)) append_number(annotation, int_value, static_cast<std::uint64_t>(*whole));
       if (const auto* real = std::get_if<double>(&value)) append_double(annotation, double_value, *real);
-      if (const auto* text = std::get_if<std::string>(&value)) append_number(annotation, string_value_iid, use(values, *text));
+      if (const auto* text = std::get_if<std::string_view>(&value)) append_number(annotation, string_value_iid, use(values, *text));
       append_bytes(known.event, debug_annotations, annotation);
     }
     return known;

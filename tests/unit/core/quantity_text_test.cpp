@@ -65,6 +65,12 @@ TEST(ParseSeconds, TakesFractionsOfASecond) {
   EXPECT_EQ(value(parse_seconds("2 µs")), 2e-6);
   EXPECT_EQ(value(parse_seconds("7ns")), 7e-9);
   EXPECT_EQ(value(parse_seconds("3 ps")), 3e-12);
+  EXPECT_EQ(value(parse_seconds("5 min")), 300.0);
+  EXPECT_EQ(value(parse_seconds("50000 h")), 1.8e8);
+  EXPECT_EQ(value(parse_seconds("1 day")), 86400.0);
+  EXPECT_EQ(value(parse_seconds("1.5 days")), 129600.0);
+  EXPECT_EQ(value(parse_seconds("2 years")), 2 * 8760 * 3600.0);
+  EXPECT_EQ(error(parse_seconds("5 mh")), "`5 mh` has the unknown unit `mh`; expected a time such as 2 us");
   EXPECT_EQ(error(parse_seconds("5 Ms")), "`5 Ms` has the unknown unit `Ms`; expected a time such as 2 us");
 }
 
