@@ -1,11 +1,13 @@
 #include "sim/isolated.hpp"
 
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
@@ -84,9 +86,12 @@ std::vector<Problem> problems_in(const std::string& text) {
 Child::Child(const std::function<std::string()>& work) {
   std::array<int, 2> ends{};
   if (::pipe(ends.data()) != 0) throw InternalError("no pipe to a simulation process");
+  const auto parent = ::getpid();
   process_ = ::fork();
   if (process_ < 0) throw InternalError("no simulation process");
   if (process_ == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);
     ::close(ends[0]);
     lockstep::answer(ends[1], work);
   }
@@ -124,7 +129,7 @@ int Child::end() {
 std::string Child::answer() {
   const auto text = read_all(file_);
   const int status = end();
-  if (text.empty()) throw InternalError("simulation process ended with status " + std::to_string(status));
+  if (text.empty()) throw ProcessDied("the simulation's process ended " + (WIFSIGNALED(status) ? "by signal " + std::to_string(WTERMSIG(status)) : "with status " + std::to_string(WEXITSTATUS(status))));
   if (text[0] == 'c') throw ConfigError(problems_in(text.substr(1)));
   if (text[0] != 'o') throw InternalError(text.substr(1));
   return text.substr(1);

@@ -8,7 +8,13 @@
 
 namespace lockstep {
 
-/// A forked process that does `work` and answers with its text.
+/// A process ended without an answer: killed, out of memory, or by our fault.
+class ProcessDied : public InternalError {
+ public:
+  using InternalError::InternalError;
+};
+
+/// A forked process that does `work` and answers with its text; it does not outlive the process that made it.
 class Child {
  public:
   explicit Child(const std::function<std::string()>& work);
@@ -19,7 +25,7 @@ class Child {
   /// Of the children, the first that has answered or ended; waits for it.
   [[nodiscard]] static std::size_t first_ready(const std::vector<Child>& children);
   /// Waits for the answer; once. Throws what the child threw: ConfigError for the user's mistakes, InternalError for
-  /// the rest.
+  /// the rest (ProcessDied if it never answered).
   [[nodiscard]] std::string answer();
 
  private:

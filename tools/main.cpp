@@ -1,4 +1,4 @@
-// The lockstep program. Exit 0: done, 2: the user's error, 70: our bug.
+// The lockstep program. Exit 0: done, 2: the user's error, 70: our bug, 74: no room on the disk.
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -8,6 +8,7 @@
 
 #include "sim/core/errors.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/sweep/sqlite.hpp"
 
 namespace {
 
@@ -52,6 +53,8 @@ int main(int argc, char** argv) {
   lockstep::add_schedule(app);
   lockstep::add_model(app);
   lockstep::add_plan(app, log);
+  lockstep::add_sweep(app, log);
+  lockstep::add_merge(app);
   lockstep::add_validate(app, log);
   lockstep::add_calibrate(app, log);
   try {
@@ -65,6 +68,9 @@ int main(int argc, char** argv) {
   } catch (const lockstep::ConfigError& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;
+  } catch (const lockstep::OutOfRoom& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 74;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "lockstep: out of memory\n");
     return 2;

@@ -6,6 +6,7 @@
 
 #include "sim/core/quantity_text.hpp"
 #include "sim/core/yaml_view.hpp"
+#include "sim/scenario/scenario_of_document.hpp"
 #include "workloads/import_hf.hpp"
 #include "workloads/schedules/schedules.hpp"
 
@@ -441,20 +442,22 @@ Scenario read_scenario(YamlView root, const std::vector<KeyOverride>& overrides,
 
 }  // namespace
 
+Scenario scenario_of_document(const YamlView& root, const std::vector<KeyOverride>& overrides, const std::string& name,
+                              const std::filesystem::path& folder, Problems& problems) {
+  auto scenario = read_scenario(root, overrides, folder, problems);
+  scenario.name = name;
+  scenario.places[""] = {root.where().file, 1, 1};
+  return scenario;
+}
+
 Scenario load_scenario(const std::filesystem::path& file, const std::vector<KeyOverride>& overrides) {
   Problems problems;
-  auto scenario = read_scenario(YamlView::from_file(file, problems), overrides, file.parent_path(), problems);
-  scenario.name = file.stem().string();
-  scenario.places[""] = {file.string(), 1, 1};
-  return scenario;
+  return scenario_of_document(YamlView::from_file(file, problems), overrides, file.stem().string(), file.parent_path(), problems);
 }
 
 Scenario scenario_of_text(std::string_view text, const std::string& name, const std::filesystem::path& folder) {
   Problems problems;
-  auto scenario = read_scenario(YamlView::from_text(text, name, problems), {}, folder, problems);
-  scenario.name = name;
-  scenario.places[""] = {name, 1, 1};
-  return scenario;
+  return scenario_of_document(YamlView::from_text(text, name, problems), {}, name, folder, problems);
 }
 
 std::vector<std::string> scenario_keys() {

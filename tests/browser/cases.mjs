@@ -146,6 +146,38 @@ const cases = {
     });
   },
 
+  // 3 layers x 2 microbatches have a result: six dots, and a line for each of the few values of the other key.
+  async sweep_chart_follows_its_choices() {
+    const said = execFileSync(lockstep, ["sweep", scenario("sweep_small.yaml"), "--report", "report.html"], { encoding: "utf8", cwd: folder });
+    if (!existsSync(join(folder, "report.html"))) {
+      console.log(`skipped: ${said.match(/no report.html.*/)?.[0]}`);
+      process.exit(77);
+    }
+    await looking({}, async (page) => {
+      assert.equal(await page.ask(figure, "points"), 9);
+      assert.equal(await page.ask(figure, "refused"), 3);
+      const dots = () => document.querySelectorAll(".chart circle").length;
+      const legend = () => [...document.querySelectorAll(".sweep .legend li")].map((node) => node.textContent);
+      assert.equal(await page.ask(dots), 12, "every point, and every point as the best of its kind");
+      assert.deepEqual(await page.ask(legend), ["1", "2", "3"]);
+      const choose = (label, value) => {
+        const select = document.querySelector(`select[aria-label="${label}"]`);
+        select.value = [...select.options].find((option) => option.textContent === value).value;
+        select.dispatchEvent(new Event("change"));
+      };
+      await page.ask(choose, "by", "nothing");
+      await page.frame();
+      assert.equal(await page.ask(dots), 6 + 2, "the best of each number of microbatches");
+      assert.deepEqual(await page.ask(legend), []);
+      await page.ask(choose, "show", "mfu");
+      await page.ask(choose, "over", "model.layers");
+      await page.ask(choose, "by", "batch.microbatches");
+      await page.frame();
+      assert.match(await page.ask(() => document.querySelector(".chart").textContent), /mfu \(%\)/);
+      await page.picture(join(folder, "sweep.png"));
+    });
+  },
+
   async keys_alone_are_enough() {
     made("run", scenario("small.yaml"));
     await looking({}, async (page) => {

@@ -24,6 +24,8 @@ void add_roofline(CLI::App& app, spdlog::logger& log);
 void add_schedule(CLI::App& app);
 void add_model(CLI::App& app);
 void add_plan(CLI::App& app, spdlog::logger& log);
+void add_sweep(CLI::App& app, spdlog::logger& log);
+void add_merge(CLI::App& app);
 void add_validate(CLI::App& app, spdlog::logger& log);
 void add_calibrate(CLI::App& app, spdlog::logger& log);
 

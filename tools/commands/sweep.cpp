@@ -1,0 +1,160 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "tools/commands/commands.hpp"
+#include "tools/output/file.hpp"
+#include "tools/output/png.hpp"
+#include "tools/output/table.hpp"
+#include "tools/report/sweep_report.hpp"
+#include "tools/sweep/export_csv.hpp"
+#include "tools/sweep/merge.hpp"
+#include "tools/sweep/progress.hpp"
+#include "tools/sweep/summary.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::int64_t most_points_unasked = 20'000;
+
+struct SweepArguments {
+  std::string file, db, shard = "0/1", csv;
+  int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  std::string engine = "simgrid", plot, report, y, x, by;
+  bool yes = false, retry = false, keep_results = false;
+};
+
+struct MergeArguments {
+  std::string into;
+  std::vector<std::string> from;
+};
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+[[noreturn]] void refuse(const std::string& place, const std::string& what, const std::string& expected) { throw ConfigError({{{place, 0, 0}, "", what, expected}}); }
+
+/// "2/8" into the options.
+void read_shard(const std::string& text, SweepOptions& options) {
+  long long shard = -1, shards = 0;
+  int end = 0;
+  if (std::sscanf(text.c_str(), "%lld/%lld%n", &shard, &shards, &end) != 2 || static_cast<std::size_t>(end) != text.size() || shards < 1 || shards > most_points || shard < 0 || shard >= shards) {
+    refuse("--shard", "'" + text + "' is no shard", "I/N with I from 0 to N-1, such as 0/8");
+  }
+  options.shard = shard;
+  options.shards = shards;
+}
+
+/// A slip in a range is a question of days: many points are asked for twice.
+void confirm(const SweepArguments& arguments, const Sweep& sweep) {
+  if (sweep.points() <= most_points_unasked || arguments.yes) return;
+  const auto count = with_separators(static_cast<double>(sweep.points()));
+  if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0) refuse(arguments.file, "the sweep has " + count + " points", "fewer values, or --yes");
+  std::fprintf(stderr, "The sweep has %s points. Go on? [y/N] ", count.c_str());
+  const int answer = std::getchar();
+  if (answer != 'y' && answer != 'Y') refuse(arguments.file, "the sweep of " + count + " points was not wanted", "fewer values, or y");
+}
+
+void simulate_into(const std::string& db, const SweepArguments& arguments, spdlog::logger& log) {
+  SweepOptions options;
+  read_shard(arguments.shard, options);
+  const auto sweep = load_sweep(arguments.file);
+  confirm(arguments, sweep);
+  options.jobs = arguments.jobs;
+  options.engine = arguments.engine == "reference" ? EngineKind::reference : EngineKind::simgrid;
+  options.keep_results = arguments.keep_results;
+  SweepStore store(db, header_of(sweep));
+  if (arguments.retry) store.forget_failures();
+  try {
+    SweepProgressLine line;
+    run_sweep(sweep, store, options, [&](std::size_t done, std::size_t all, PointResult::Status status) { line.point(done, all, status); }, log);
+    store.finish();
+  } catch (const OutOfRoom& error) {
+    throw OutOfRoom(db + ": " + error.what() + "; " + with_separators(static_cast<double>(store.stored())) + " points are stored: make room and run the same command again");
+  }
+}
+
+/// The picture and the page; gives back what to tell the user.
+std::string show(const SweepArguments& arguments, Database& database, const StoreHeader& header, const std::string& title) {
+  if (arguments.plot.empty() && arguments.report.empty()) return "";
+  const auto table = read_table(database, header);
+  const auto axes = axes_named(table, arguments.y, arguments.x, arguments.by);
+  if (!arguments.plot.empty()) {
+    const auto picture = sweep_picture(table, axes, title);
+    if (arguments.plot.ends_with(".png")) {
+      write_png(arguments.plot, picture);
+    } else {
+      write_file(arguments.plot, picture);
+    }
+  }
+  if (arguments.report.empty()) return "";
+  const auto page = sweep_report(database, table, axes, title);
+  if (!page) return "no " + arguments.report + ": this program was built without Node.js\n";
+  write_file(arguments.report, *page);
+  return "";
+}
+
+void run_sweep_command(const SweepArguments& arguments, spdlog::logger& log) {
+  if (arguments.file.empty() && arguments.db.empty()) refuse("sweep", "there is nothing to sweep and nothing to read", "a sweep file, or --db with a database that is there");
+  const auto db = arguments.db.empty() ? std::filesystem::path(arguments.file).stem().string() + ".db" : arguments.db;
+  for (const auto& file : {arguments.csv, arguments.plot, arguments.report}) check_file_place(file);
+  check_png_writer(arguments.plot.ends_with(".png") ? arguments.plot : "");
+  if (!arguments.file.empty()) simulate_into(db, arguments, log);
+  const auto header = header_in(db);
+  Database database(db, Database::Mode::read);
+  if (!arguments.csv.empty()) write_file(arguments.csv, export_csv(database, header));
+  const auto left_out = show(arguments, database, header, std::filesystem::path(db).stem().string());
+  print(sweep_summary(database, header, db) + left_out);
+}
+
+void run_merge(const MergeArguments& arguments) {
+  SweepStore into(arguments.into, header_in(arguments.from.front()));
+  try {
+    for (const auto& file : arguments.from) {
+      const auto counts = merge(into, file);
+      const auto count = [](std::int64_t number) { return with_separators(static_cast<double>(number)); };
+      print(file + ": " + count(counts.added) + " added, " + count(counts.known) + " known" + (counts.replaced > 0 ? ", " + count(counts.replaced) + " failures replaced" : "") +
+            (counts.differing > 0 ? ", " + count(counts.differing) + " DIFFERING (the first stays)" : "") + "\n");
+    }
+    into.finish();
+  } catch (const OutOfRoom& error) {
+    throw OutOfRoom(arguments.into + ": " + error.what() + "; what was merged stays: make room and run the same command again");
+  }
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, spdlog::logger& log) {
+  auto* command = app.add_subcommand("sweep", "simulate many scenarios into a database");
+  auto arguments = std::make_shared<SweepArguments>();
+  command->add_option("file", arguments->file, "sweep file (YAML); without one nothing is simulated and --db is only read");
+  command->add_option("--db", arguments->db, "the database, made or resumed (default: the sweep file's name with .db, here)");
+  command->add_option("--jobs", arguments->jobs, "simulations at a time")->check(CLI::Range(1, 1024))->capture_default_str();
+  command->add_option("--shard", arguments->shard, "simulate one part of N: I/N, I from 0")->capture_default_str();
+  command->add_option("--engine", arguments->engine, "simgrid, or reference (no contention)")->check(CLI::IsMember({"simgrid", "reference"}))->capture_default_str();
+  command->add_flag("--yes", arguments->yes, "do not ask before a sweep of more than " + std::to_string(most_points_unasked) + " points");
+  command->add_flag("--retry", arguments->retry, "points that failed or crashed once more");
+  command->add_flag("--keep-results", arguments->keep_results, "result.json of every point in the database too");
+  command->add_option("--export", arguments->csv, "write all points of the database as CSV");
+  command->add_option("--plot", arguments->plot, "draw an output over a swept key, .svg or .png (.png needs rsvg-convert, Debian's librsvg2-bin)");
+  command->add_option("--report", arguments->report, "write a page with such charts to choose from and the best points (HTML)");
+  command->add_option("--y", arguments->y, "output that is drawn (default: step_time_s)");
+  command->add_option("--x", arguments->x, "swept key along the plot (default: the first with several values)");
+  command->add_option("--by", arguments->by, "swept key with a line for each value (default: the next with several, if they are few)");
+  command->footer("Examples:\n  lockstep sweep sweep.yaml --report sweep.html\n  lockstep sweep sweep.yaml --shard 0/8 --db part.0.db\n"
+                  "  lockstep sweep --db sweep.db --export sweep.csv\nExit 74: the disk is full; what is stored stays, and the same command goes on.");
+  command->callback([arguments, &log] { run_sweep_command(*arguments, log); });
+}
+
+void add_merge(CLI::App& app) {
+  auto* command = app.add_subcommand("merge", "put databases of one sweep together");
+  auto arguments = std::make_shared<MergeArguments>();
+  command->add_option("out", arguments->into, "the database to add to; made if it is not there")->required();
+  command->add_option("in", arguments->from, "databases of the same sweep")->required();
+  command->footer("Example:\n  lockstep merge sweep.db sweep.0.db sweep.1.db");
+  command->callback([arguments] { run_merge(*arguments); });
+}
+
+}  // namespace lockstep

@@ -1,0 +1,161 @@
+// lockstep-mpi: a sweep over the ranks of an MPI job. Rank 0 hands out points and is the one who writes the database.
+#include <mpi.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <optional>
+
+#include "sim/core/errors.hpp"
+#include "tools/mpi/helper.hpp"
+#include "tools/sweep/progress.hpp"
+#include "tools/sweep/summary.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr int rows_tag = 1, points_tag = 2;
+constexpr std::size_t most_points_at_once = 8;
+
+struct Arguments {
+  std::string file, db, engine = "simgrid";
+  bool keep_results = false, retry = false;
+};
+
+std::string received_rows(int& from) {
+  int ready = 0;
+  MPI_Status status;
+  while (true) {  // a waiting MPI_Probe would take a core
+    MPI_Iprobe(MPI_ANY_SOURCE, rows_tag, MPI_COMM_WORLD, &ready, &status);
+    if (ready != 0) break;
+    ::usleep(200);
+  }
+  int size = 0;
+  MPI_Get_count(&status, MPI_BYTE, &size);
+  std::string rows(static_cast<std::size_t>(size), '\0');
+  from = status.MPI_SOURCE;
+  MPI_Recv(rows.data(), size, MPI_BYTE, from, rows_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return rows;
+}
+
+/// A worker that sends rows, none at first, gets points; none: it is done.
+void hand_out(const Sweep& sweep, const Arguments& arguments, int workers) {
+  SweepStore store(arguments.db, header_of(sweep));
+  if (arguments.retry) store.forget_failures();
+  const auto points = points_to_do(sweep, store, {});
+  SweepProgressLine line;
+  std::size_t next = 0, done = 0;
+  try {
+    for (int working = workers; working > 0;) {
+      int from = 0;
+      for (const auto& [point, result] : rows_in(received_rows(from))) {
+        store.add(sweep, point, result);
+        line.point(++done, points.size(), result.status);
+      }
+      const auto left = points.size() - next;
+      const auto count = std::min({left, most_points_at_once, left / (2 * static_cast<std::size_t>(workers)) + 1});  // small ones at the end
+      MPI_Send(points.data() + next, static_cast<int>(count), MPI_INT64_T, from, points_tag, MPI_COMM_WORLD);
+      next += count;
+      if (count == 0) --working;
+    }
+    store.finish();
+  } catch (const OutOfRoom& error) {
+    throw OutOfRoom(arguments.db + ": " + error.what() + "; " + std::to_string(store.stored()) + " points are stored: make room and run the same command again");
+  }
+  line.clear();
+  const auto text = sweep_summary(store.database(), header_of(sweep), arguments.db);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void work(PointHelper& helper) {
+  std::vector<std::int64_t> points;
+  std::string rows;
+  do {
+    MPI_Send(rows.data(), static_cast<int>(rows.size()), MPI_BYTE, 0, rows_tag, MPI_COMM_WORLD);
+    MPI_Status status;
+    int count = 0;
+    MPI_Probe(0, points_tag, MPI_COMM_WORLD, &status);
+    MPI_Get_count(&status, MPI_INT64_T, &count);
+    points.resize(static_cast<std::size_t>(count));
+    MPI_Recv(points.data(), count, MPI_INT64_T, 0, points_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!points.empty()) rows = helper.simulate(points);
+  } while (!points.empty());
+}
+
+/// The exit code; what is wrong goes to stderr.
+template <class Do>
+int guarded(Do work) {
+  try {
+    work();
+    return 0;
+  } catch (const ConfigError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  } catch (const OutOfRoom& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 74;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "lockstep-mpi: internal error: %s\n", error.what());
+    return 70;
+  }
+}
+
+int sweep_over_ranks(const Arguments& arguments, int& argc, char**& argv, spdlog::logger& log) {
+  std::optional<Sweep> sweep;
+  std::exception_ptr refused;  // told by one rank only
+  try {
+    sweep = load_sweep(arguments.file);
+  } catch (const ConfigError&) {
+    refused = std::current_exception();
+  }
+  SweepOptions options;
+  options.engine = arguments.engine == "reference" ? EngineKind::reference : EngineKind::simgrid;
+  options.keep_results = arguments.keep_results;
+  std::optional<PointHelper> helper;
+  if (sweep) helper.emplace(*sweep, options, log);
+
+  MPI_Init(&argc, &argv);
+  int rank = 0, ranks = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  int code = 2;
+  if (refused || ranks < 2) {  // all ranks find the same
+    if (rank == 0) {
+      code = guarded([&] {
+        if (refused) std::rethrow_exception(refused);
+        throw ConfigError({{{"lockstep-mpi", 0, 0}, "", "there is one rank only", "two or more: rank 0 hands out the points, such as mpirun -n 4"}});
+      });
+    }
+  } else {
+    code = guarded([&] { rank == 0 ? hand_out(*sweep, arguments, ranks - 1) : work(*helper); });
+    if (code != 0) MPI_Abort(MPI_COMM_WORLD, code);
+  }
+  MPI_Finalize();
+  return code;
+}
+
+}  // namespace
+}  // namespace lockstep
+
+int main(int argc, char** argv) {
+  spdlog::logger log("lockstep-mpi", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  log.set_level(spdlog::level::warn);
+  lockstep::Arguments arguments;
+  CLI::App app("A lockstep sweep over the ranks of an MPI job.", "lockstep-mpi");
+  app.add_option("file", arguments.file, "sweep file (YAML)")->required();
+  app.add_option("--db", arguments.db, "the database, made or resumed")->required();
+  app.add_option("--engine", arguments.engine, "simgrid, or reference (no contention)")->check(CLI::IsMember({"simgrid", "reference"}))->capture_default_str();
+  app.add_flag("--keep-results", arguments.keep_results, "result.json of every point in the database too");
+  app.add_flag("--retry", arguments.retry, "points that failed or crashed once more");
+  app.footer("Example:\n  mpirun -n 64 lockstep-mpi sweep.yaml --db sweep.db");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return lockstep::sweep_over_ranks(arguments, argc, argv, log);
+}

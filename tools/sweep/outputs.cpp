@@ -1,0 +1,56 @@
+#include "tools/sweep/outputs.hpp"
+
+#include <array>
+#include <limits>
+
+namespace lockstep {
+namespace {
+
+double of_a_model(const Scenario& scenario, double value) { return scenario.replay ? std::numeric_limits<double>::quiet_NaN() : value; }
+
+using S = const Scenario&;
+using R = const Simulation&;
+
+constexpr std::array outputs = {
+    SweepOutput{"step_time_s", "s", false, [](S, R r) { return r.metrics.step_time.value(); }},
+    SweepOutput{"tokens_per_step", "count", true, [](S, R r) { return static_cast<double>(r.metrics.tokens); }},
+    SweepOutput{"tokens_per_s", "count", false, [](S, R r) { return r.metrics.tokens_per_second(); }},
+    SweepOutput{"tokens_per_s_per_chip", "count", false, [](S, R r) { return r.metrics.tokens_per_second() / static_cast<double>(r.metrics.chips); }},
+    SweepOutput{"mfu", "share", false, [](S s, R r) { return of_a_model(s, r.metrics.mfu()); }},
+    SweepOutput{"hfu", "share", false, [](S s, R r) { return of_a_model(s, r.metrics.hfu()); }},
+    SweepOutput{"chips", "count", true, [](S, R r) { return static_cast<double>(r.metrics.chips); }},
+    SweepOutput{"params", "count", true, [](S s, R r) { return of_a_model(s, static_cast<double>(r.metrics.parameters)); }},
+    SweepOutput{"model_flops_per_step", "FLOP", false, [](S s, R r) { return of_a_model(s, r.metrics.model_flops.value()); }},
+    SweepOutput{"compute_s", "s", false, [](S, R r) { return r.metrics.breakdown.compute.value(); }},
+    SweepOutput{"exposed_comm_s", "s", false, [](S, R r) { return r.metrics.breakdown.exposed_comm.value(); }},
+    SweepOutput{"bubble_s", "s", false, [](S, R r) { return r.metrics.breakdown.bubble.value(); }},
+    SweepOutput{"bubble_fraction_step", "share", false, [](S, R r) { return r.metrics.bubble_fraction_step(); }},
+    SweepOutput{"bubble_fraction_span", "share", false, [](S, R r) { return r.metrics.bubble_fraction_span(); }},
+    SweepOutput{"peak_bytes", "B", true, [](S, R r) { return static_cast<double>(r.metrics.memory.peak.value()); }},
+    SweepOutput{"capacity_bytes", "B", true, [](S, R r) { return static_cast<double>(r.metrics.memory.capacity.value()); }},
+    SweepOutput{"fits", "count", true, [](S, R r) { return r.metrics.memory.fits ? 1.0 : 0.0; }},
+};
+
+}  // namespace
+
+std::span<const SweepOutput> sweep_outputs() { return outputs; }
+
+const SweepOutput& output_named(std::string_view name, const std::string& option) {
+  std::vector<std::string> names;
+  std::string list;
+  for (const auto& output : outputs) {
+    if (output.name == name) return output;
+    names.emplace_back(output.name);
+    list += (list.empty() ? "" : ", ") + names.back();
+  }
+  const auto near = did_you_mean(name, names);
+  throw ConfigError({{{option, 0, 0}, "", "'" + std::string(name) + "' is no output of a sweep", near.empty() ? "one of " + list : near}});
+}
+
+std::vector<double> outputs_of(const Scenario& scenario, const Simulation& simulation) {
+  std::vector<double> values;
+  for (const auto& output : outputs) values.push_back(output.of(scenario, simulation));
+  return values;
+}
+
+}  // namespace lockstep
