@@ -30,6 +30,6 @@ install(DIRECTORY sim topologies workloads DESTINATION ${CMAKE_INSTALL_INCLUDEDI
   PATTERN "catalog" EXCLUDE)
 # The data root, laid out as in the source tree.
 foreach(data topologies/catalog workloads/catalog scenarios)
-  install(DIRECTORY ${data}/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep/${data} FILES_MATCHING PATTERN "*.yaml")
+  install(DIRECTORY ${data}/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep/${data} FILES_MATCHING PATTERN "*.yaml" PATTERN "validated.csv")
 endforeach()
 install(DIRECTORY tests/validation/data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep/tests/validation/data FILES_MATCHING PATTERN "*.csv")
