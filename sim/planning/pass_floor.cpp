@@ -48,6 +48,7 @@ class Sketcher {
     if (!step.offload.optimizer && !block.weights.empty()) made.update = compute_time(rates_, {ComputeWork::memory, Flops(0), traffic, {}}).value();
     if (step.offload.activation_layers == 0) keep(block, made);
     made.input = block.input_bytes.value();
+    made.sent = step.scatter_sends ? made.input / block.input_copies : made.input;
     return made;
   }
 

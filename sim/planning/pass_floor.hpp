@@ -68,6 +68,7 @@ struct BlockSketch {
   std::int64_t gradients = 0;  ///< bytes as accumulated
   std::int64_t kept = 0;       ///< bytes of activations from a forward to its backward, without the block's input
   std::int64_t input = 0;      ///< bytes that arrive from the block before
+  std::int64_t sent = 0;       ///< of them, what another stage sends; the rest is gathered
   bool keeps_input = false;    ///< until its backward
   bool keeps_output = false;   ///< among what is kept
 };

@@ -84,7 +84,7 @@ const std::vector<PlanFloors::Part>& PlanFloors::parts(std::int32_t count) {
       const bool counted = block > 0 && sketch_.kinds[at(sketch_.order[at(block - 1)])].keeps_output;
       part.kept += sketched.kept + (sketched.keeps_input && !counted ? sketched.input : 0);
     }
-    part.input = sketch_.kinds[at(sketch_.order[at(part.first)])].input;
+    part.sent = sketch_.kinds[at(sketch_.order[at(part.first)])].sent;
     made.push_back(part);
   }
   return made;
@@ -121,9 +121,9 @@ Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches, const Sch
     const auto here = static_cast<std::int32_t>(part);
     const auto from = shape.rank_of(here, 0), to = shape.rank_of(here + 1, 0);
     const auto front = stages[part].forward.after({0, arrival[part]});
-    arrival[part + 1] = std::max(0.0, front.data) + send(from, to, stages[part + 1].input);
+    arrival[part + 1] = std::max(0.0, front.data) + send(from, to, stages[part + 1].sent);
     const auto& back = split ? stages[part].input_gradient : stages[part].backward;
-    drain[part + 1] = drain[part] + send(to, from, stages[part + 1].input) + std::max({0.0, back.data_data, split ? never : back.data_free});
+    drain[part + 1] = drain[part] + send(to, from, stages[part + 1].sent) + std::max({0.0, back.data_data, split ? never : back.data_free});
   }
 
   Floor floor;

@@ -46,7 +46,7 @@ class PlanFloors {
     double forward_compute = 0, backward_compute = 0;
     std::array<double, plan_axes.size()> each{}, once{}, published{};
     double update = 0;
-    std::int64_t held = 0, kept = 0, gradients = 0, input = 0;
+    std::int64_t held = 0, kept = 0, gradients = 0, sent = 0;
     int first = 0, last = 0;  ///< blocks; one past
   };
   [[nodiscard]] const std::vector<Part>& parts(std::int32_t count);
