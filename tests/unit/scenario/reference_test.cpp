@@ -91,6 +91,7 @@ const std::map<std::string, std::string>& values() {
       {"training.attention", "unfused"},
       {"training.dropout", "true"},
       {"training.kept_activations", "8-bit"},
+      {"training.elementwise_traffic", "2"},
       {"routing", "{variation: 0.3}"},
       {"routing.capacity_factor", "1.25"},
       {"routing.variation", "0.5"},

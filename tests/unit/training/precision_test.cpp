@@ -111,14 +111,15 @@ TEST(PrecisionTest, CastsOfALayer) {
   EXPECT_EQ(casts("{precision: bf16}"), 0);
 }
 
-// Eager frameworks: all that norms, activation functions and residual adds move, but not the loss, the embedding or the update.
+// Eager frameworks: all that norms, activation functions, rotary positions and residual adds move, but not the loss, the embedding or the update.
 TEST(PrecisionTest, ElementwiseTrafficOfEagerFrameworks) {
   const auto traffic = [](const char* training) {
     const auto rank = trained("small.yaml", training);
     std::pair<double, double> sums{0, 0};  // of elementwise operations of layers, of all others
     for (OpId id = 0; id < rank.step().size(); ++id) {
       const auto& op = rank.step().op(id);
-      const bool elementwise = op.name.find("norm") != std::string::npos || op.name.find("activation") != std::string::npos || op.name.find("residual") != std::string::npos;
+      const auto is = [&](const char* word) { return op.name.find(word) != std::string::npos; };
+      const bool elementwise = is("norm") || is("activation") || is("rotary") || is("residual");
       (elementwise && op.kind == StepOp::Kind::compute && op.pass != StepPass::update ? sums.first : sums.second) += static_cast<double>(op.traffic.value());
     }
     return sums;
