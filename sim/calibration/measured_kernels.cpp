@@ -22,14 +22,19 @@ Precision precision_of(const CsvRow& row) {
   return Precision::bf16;
 }
 
-/// Reads both factors and writes the product in 16 bits, or wider if they are.
-void read_product(const CsvRow& row, MeasuredKernel& measured) {
-  auto& shape = measured.kernel.shape;
-  measured.kernel.work = ComputeWork::product;
+/// What products and attention have in common.
+void read_shape(const CsvRow& row, KernelShape& shape) {
   shape.batch = row.integer("batch", 1);
   shape.m = row.integer("m");
   shape.n = row.integer("n");
   shape.k = row.integer("k");
+}
+
+/// Reads both factors and writes the product in 16 bits, or wider if they are.
+void read_product(const CsvRow& row, MeasuredKernel& measured) {
+  auto& shape = measured.kernel.shape;
+  measured.kernel.work = ComputeWork::product;
+  read_shape(row, shape);
   measured.kernel.flops = Flops(2 * real(shape.batch) * real(shape.m) * real(shape.n) * real(shape.k));
   const auto element = real(element_size(measured.precision).value());
   const auto result = std::max(element, 2.0);
@@ -40,10 +45,7 @@ void read_product(const CsvRow& row, MeasuredKernel& measured) {
 void read_attention(const CsvRow& row, MeasuredKernel& measured) {
   auto& shape = measured.kernel.shape;
   measured.kernel.work = ComputeWork::attention;
-  shape.batch = row.integer("batch", 1);
-  shape.m = row.integer("m");
-  shape.n = row.integer("n");
-  shape.k = row.integer("k");
+  read_shape(row, shape);
   shape.causal = truth(row, "causal");
   shape.backward = truth(row, "backward");
   const double passes = shape.backward ? 2 : 1;

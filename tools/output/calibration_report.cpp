@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "sim/calibration/yaml_number.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "sim/validation/validate.hpp"
 #include "tools/output/table.hpp"
@@ -16,12 +17,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t shown_rows = 10;
 
 std::string signed_percent(double fraction) { return (fraction < 0 ? "-" : "+") + percent(std::abs(fraction)); }
-
-std::string short_number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
-}
 
 struct Group {
   std::string name;
@@ -54,7 +49,7 @@ std::string calibration_text(const CalibrationReport& report) {
   std::string text = report.title + "\nroot mean square of log(predicted / measured): " + percent(report.fit.before) + " before, " + percent(report.fit.after) + " after\n\n";
   Table parameters({"parameter", "before", "after", "error grows by", ""});
   for (const auto& parameter : report.fit.parameters) {
-    parameters.add({parameter.name, short_number(parameter.before), short_number(parameter.after), parameter.kept ? "-" : percent(parameter.determined), remark(parameter)});
+    parameters.add({parameter.name, yaml_number(parameter.before), yaml_number(parameter.after), parameter.kept ? "-" : percent(parameter.determined), remark(parameter)});
   }
   text += parameters.to_string() + "error grows by: of all rows, when the parameter alone moves by a tenth\n\n";
   Table groups({"residuals", "rows", "mean", "median", "bias", "max"});
