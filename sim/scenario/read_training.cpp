@@ -67,7 +67,49 @@ void read_offload(const YamlView& view, KeyReader& keys, Offload& offload) {
   view.refuse_unknown_keys();
 }
 
-}  // namespace
+/// none, full, selective or {mode: ..., parts: [...], layers: n}.
+void read_recompute(const YamlView& view, KeyReader& keys, Scenario& scenario) {
+  if (!view.exists()) return;
+  auto& recompute = scenario.derive.recompute;
+  const auto mode_of = [&](const YamlView& mode) {
+    switch (mode.choice({"none", "selective", "full"})) {
+      case 1: recompute.parts = {OpPart::core_attention}; break;
+      case 2: recompute.all = true; break;
+      default: break;
+    }
+  };
+  if (!view.is_map()) return mode_of(view);
+  const auto mode = keys.require(view, "mode", "none, selective or full");
+  if (mode.exists()) mode_of(mode);
+  const auto parts = keys.optional(view, "parts");
+  if (parts.exists()) {
+    if (recompute.parts.empty()) parts.problem("stands beside a mode that has no parts", "mode: selective");
+    recompute.parts.clear();
+    for (const auto& part : parts.items()) {
+      switch (part.choice({"core_attention", "norms", "latent_projections", "activations", "mlp", "experts"})) {
+        case 0: recompute.parts.insert(OpPart::core_attention); break;
+        case 1: recompute.parts.insert(OpPart::norm); break;
+        case 2: recompute.parts.insert(OpPart::latent_projection); break;
+        case 3: recompute.parts.insert({OpPart::mlp_activation, OpPart::expert_activation}); break;
+        case 4: recompute.parts.insert({OpPart::mlp, OpPart::mlp_activation}); break;
+        default: recompute.parts.insert({OpPart::experts, OpPart::expert_activation}); break;
+      }
+    }
+  }
+  const auto kept = keys.optional(view, "kept");
+  if (kept.exists()) {
+    if (recompute.parts.empty() || parts.exists()) kept.problem("stands beside " + std::string(parts.exists() ? "parts" : "a mode that keeps nothing or everything"), "mode: selective and no parts");
+    recompute.parts.clear();
+    for (const auto& operation : kept.items()) recompute.kept.insert(operation.text());
+    if (kept.is_list() && recompute.kept.empty()) kept.problem("is empty", "mode: full to keep nothing, or operations such as [query projection, attention]");
+  }
+  const auto layers = keys.optional(view, "layers");
+  if (layers.exists()) {
+    scenario.training.recompute_layers = layers.integer(0, 1'000'000);
+    if (mode.exists() && !recompute.any()) layers.problem("stands beside recompute none", "mode: selective or full");
+  }
+  view.refuse_unknown_keys();
+}
 
 void read_precision_and_update(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   auto& step = scenario.step;
@@ -80,6 +122,28 @@ void read_precision_and_update(const YamlView& view, KeyReader& keys, Scenario& 
   const auto outside = keys.optional(view, "step_overhead");
   if (outside.exists()) step.step_overhead = outside.seconds(true);
   read_offload(keys.optional(view, "offload"), keys, step.offload);
+}
+
+}  // namespace
+
+void read_training(const YamlView& view, KeyReader& keys, Scenario& scenario) {
+  read_precision_and_update(view, keys, scenario);
+  read_recompute(keys.optional(view, "recompute"), keys, scenario);
+  const auto attention = keys.optional(view, "attention");
+  if (attention.exists()) scenario.blocks.fused_attention = attention.choice({"fused", "unfused"}) == 0;
+  const auto loss = keys.optional(view, "cross_entropy");
+  // Fused: exponentials in place of the logits' fp32 copy. Else that copy, its logarithms and their gradient, all in fp32.
+  if (loss.exists() && loss.choice({"fused", "unfused"}) == 1) scenario.derive.loss_element = Bytes(12);
+  keys.flag(view, "dropout", scenario.blocks.dropout);
+  const auto kept = keys.optional(view, "kept_activations");
+  if (kept.exists() && kept.choice({"16-bit", "8-bit"}) == 1) scenario.derive.kept_element = Bytes(1);
+  const auto traffic = keys.optional(view, "elementwise_traffic");
+  if (traffic.exists()) scenario.derive.elementwise_traffic = traffic.number(1, 100);
+  keys.flag(view, "causal_attention", scenario.training.causal_attention);
+  const auto shards = keys.optional(view, "zero_shards");
+  if (shards.exists()) scenario.training.flat_zero_shards = shards.choice({"flat", "dimension"}) == 0;
+  view.refuse_unknown_keys();
+  scenario.derive.causal = scenario.training.causal_attention;
 }
 
 }  // namespace lockstep

@@ -34,8 +34,8 @@ class KeyReader {
   std::map<std::string, Location>& places_;
 };
 
-/// The keys of `training` about numbers and the update: precision, optimizer, gradients.
-void read_precision_and_update(const YamlView& training, KeyReader& keys, Scenario& scenario);
+/// The keys of the map `training`.
+void read_training(const YamlView& view, KeyReader& keys, Scenario& scenario);
 
 [[nodiscard]] ReliabilitySpec read_reliability(const YamlView& view, KeyReader& keys);
 /// The map `search`, if it exists.

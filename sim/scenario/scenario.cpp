@@ -181,50 +181,6 @@ class Reader {
     view.refuse_unknown_keys();
   }
 
-  /// none, full, selective or {mode: ..., parts: [...], layers: n}.
-  void recompute(const YamlView& view) {
-    if (!view.exists()) return;
-    auto& recompute = scenario_.derive.recompute;
-    const auto mode_of = [&](const YamlView& mode) {
-      switch (mode.choice({"none", "selective", "full"})) {
-        case 1: recompute.parts = {OpPart::core_attention}; break;
-        case 2: recompute.all = true; break;
-        default: break;
-      }
-    };
-    if (!view.is_map()) return mode_of(view);
-    const auto mode = require(view, "mode", "none, selective or full");
-    if (mode.exists()) mode_of(mode);
-    const auto parts = optional(view, "parts");
-    if (parts.exists()) {
-      if (recompute.parts.empty()) parts.problem("stands beside a mode that has no parts", "mode: selective");
-      recompute.parts.clear();
-      for (const auto& part : parts.items()) {
-        switch (part.choice({"core_attention", "norms", "latent_projections", "activations", "mlp", "experts"})) {
-          case 0: recompute.parts.insert(OpPart::core_attention); break;
-          case 1: recompute.parts.insert(OpPart::norm); break;
-          case 2: recompute.parts.insert(OpPart::latent_projection); break;
-          case 3: recompute.parts.insert({OpPart::mlp_activation, OpPart::expert_activation}); break;
-          case 4: recompute.parts.insert({OpPart::mlp, OpPart::mlp_activation}); break;
-          default: recompute.parts.insert({OpPart::experts, OpPart::expert_activation}); break;
-        }
-      }
-    }
-    const auto kept = optional(view, "kept");
-    if (kept.exists()) {
-      if (recompute.parts.empty() || parts.exists()) kept.problem("stands beside " + std::string(parts.exists() ? "parts" : "a mode that keeps nothing or everything"), "mode: selective and no parts");
-      recompute.parts.clear();
-      for (const auto& operation : kept.items()) recompute.kept.insert(operation.text());
-      if (kept.is_list() && recompute.kept.empty()) kept.problem("is empty", "mode: full to keep nothing, or operations such as [query projection, attention]");
-    }
-    const auto layers = optional(view, "layers");
-    if (layers.exists()) {
-      scenario_.training.recompute_layers = layers.integer(0, 1'000'000);
-      if (mode.exists() && !recompute.any()) layers.problem("stands beside recompute none", "mode: selective or full");
-    }
-    view.refuse_unknown_keys();
-  }
-
   void pipeline() {
     const auto view = optional(root_, "pipeline");
     if (!view.exists() || !view.expect_map("{schedule: 1f1b, ...}")) return;
@@ -357,25 +313,7 @@ class Reader {
 
   void training() {
     const auto view = optional(root_, "training");
-    if (!view.exists() || !view.expect_map("{precision: bf16, optimizer: adam, ...}")) return;
-    auto& training = scenario_.training;
-    read_precision_and_update(view, keys_, scenario_);
-    recompute(optional(view, "recompute"));
-    const auto attention = optional(view, "attention");
-    if (attention.exists()) scenario_.blocks.fused_attention = attention.choice({"fused", "unfused"}) == 0;
-    const auto loss = optional(view, "cross_entropy");
-    // Fused: exponentials in place of the logits' fp32 copy. Else that copy, its logarithms and their gradient, all in fp32.
-    if (loss.exists() && loss.choice({"fused", "unfused"}) == 1) scenario_.derive.loss_element = Bytes(12);
-    flag(view, "dropout", scenario_.blocks.dropout);
-    const auto kept = optional(view, "kept_activations");
-    if (kept.exists() && kept.choice({"16-bit", "8-bit"}) == 1) scenario_.derive.kept_element = Bytes(1);
-    const auto traffic = optional(view, "elementwise_traffic");
-    if (traffic.exists()) scenario_.derive.elementwise_traffic = traffic.number(1, 100);
-    flag(view, "causal_attention", training.causal_attention);
-    const auto shards = optional(view, "zero_shards");
-    if (shards.exists()) training.flat_zero_shards = shards.choice({"flat", "dimension"}) == 0;
-    view.refuse_unknown_keys();
-    scenario_.derive.causal = training.causal_attention;
+    if (view.exists() && view.expect_map("{precision: bf16, optimizer: adam, ...}")) read_training(view, keys_, scenario_);
   }
 
   void communication() {
