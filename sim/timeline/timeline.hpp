@@ -36,21 +36,34 @@ class Timeline {
   [[nodiscard]] bool took_part(std::int32_t op, std::int32_t rank) const { return took_part_[place(op, rank)]; }
   [[nodiscard]] Interval span(std::int32_t op, std::int32_t rank) const;  ///< precondition: took_part
   /// True when every rank that took part has the same span.
-  [[nodiscard]] bool uniform(std::int32_t op) const;
+  [[nodiscard]] bool uniform(std::int32_t op) const { return spans_[static_cast<std::size_t>(op)].differing < 0; }
   [[nodiscard]] Seconds makespan() const { return makespan_; }
 
  private:
+  static constexpr std::int32_t nobody = -2, all_agree = -1;
   struct Spans {
-    std::vector<Interval> distinct;    // one while the ranks agree; empty while nobody took part
-    std::vector<std::int32_t> chosen;  // per rank, into `distinct`; empty while the ranks agree
+    Interval first{};
+    std::int32_t differing = nobody;  // who took part; where they disagree, the place in differing_
+  };
+  struct Differing {
+    std::vector<Interval> distinct;
+    std::vector<std::int32_t> chosen;  // per rank, into `distinct`
   };
   [[nodiscard]] std::size_t place(std::int32_t op, std::int32_t rank) const {
     return static_cast<std::size_t>(op) * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(rank);
   }
   std::int32_t ranks_;
   Seconds makespan_{0};
-  std::vector<Spans> spans_;
+  std::vector<Spans> spans_;  // by operation, small: readers go over all of it
+  std::vector<Differing> differing_;
   std::vector<bool> took_part_;  // by place; in one piece, since whoever reads one rank asks for every operation
 };
+
+inline Interval Timeline::span(std::int32_t op, std::int32_t rank) const {
+  const auto& spans = spans_[static_cast<std::size_t>(op)];
+  if (spans.differing < 0) return spans.first;
+  const auto& [distinct, chosen] = differing_[static_cast<std::size_t>(spans.differing)];
+  return distinct[static_cast<std::size_t>(chosen[static_cast<std::size_t>(rank)])];
+}
 
 }  // namespace lockstep

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "tools/trace/gzip_file.hpp"
 #include "tools/trace/json_text.hpp"
@@ -82,8 +83,7 @@ class ChromeTrace {
       const bool instant = span.start_ns == span.end_ns;
       begin_event(instant ? 'i' : 'B', thread, span.start_ns);
       out_ += instant ? ",\"s\":\"t\"," : ",";
-      write_words(text_.words(span.op));
-      out_ += '}';
+      write_words(span.op);
       if (instant) continue;
       // Arrows bind to the span that is open: after its begin, before its end.
       const bool arrows = flows_ && arrows_.on_lane(span.op, lane.stream);
@@ -94,23 +94,33 @@ class ChromeTrace {
     }
   }
 
-  void write_words(const OpWords& words) {
-    out_ += "\"name\":";
-    append_json(out_, words.name);
-    out_ += ",\"cat\":";
-    append_json(out_, joined(words.categories, ","));
-    out_ += ",\"cname\":";
-    append_json(out_, words.colour);
-    out_ += ",\"args\":";
-    char before = '{';
+  /// All of a begin or an instant that the operation says, and the end of the event.
+  void write_words(std::int32_t op) {
+    const auto phrase = text_.phrase(op);
+    if (phrase == phrases_.size()) phrases_.push_back(encoded(text_.words(op)));
+    out_ += "\"args\":{\"op\":";
+    append_json(out_, std::int64_t{op});
+    out_ += ",\"microbatch\":";
+    append_json(out_, text_.microbatch(op));
+    out_ += phrases_[phrase];
+  }
+
+  static std::string encoded(const OpWords& words) {
+    std::string out;
     for (const auto& [key, value, told] : words.arguments) {
-      out_ += before;
-      append_json(out_, key);
-      out_ += ':';
-      std::visit([&](const auto& it) { append_json(out_, it); }, value);
-      before = ',';
+      out += ',';
+      append_json(out, key);
+      out += ':';
+      std::visit([&](const auto& it) { append_json(out, it); }, value);
     }
-    out_ += '}';
+    out += "},\"name\":";
+    append_json(out, words.name);
+    out += ",\"cat\":";
+    append_json(out, joined(words.categories, ","));
+    out += ",\"cname\":";
+    append_json(out, words.colour);
+    out += '}';
+    return out;
   }
 
   /// `"ph":...,"pid":...,"tid":...` of the next event, after writing out what is complete.
@@ -185,6 +195,7 @@ class ChromeTrace {
   OpText text_;
   TraceArrows arrows_;
   bool flows_;
+  std::vector<std::string> phrases_;  ///< encoded, by number
   std::string out_;
   bool first_ = true;
   std::int32_t process_ = 0;

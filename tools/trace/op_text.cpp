@@ -1,6 +1,7 @@
 #include "tools/trace/op_text.hpp"
 
 #include <array>
+#include <functional>
 
 #include "sim/collectives/collective.hpp"
 #include "workloads/sharding/joined_axes.hpp"
@@ -25,15 +26,28 @@ std::string_view colour(const ProgramOp& op, StepPass pass) {
   return "generic_work";
 }
 
+/// What the words of an operation depend on.
+auto told(const ProgramOp& op, const StepOp& vertex) {
+  return std::tie(vertex.block, vertex.pass, vertex.name, vertex.kind, vertex.given_time, vertex.flops, vertex.collective, vertex.full_size, op.communicator, op.streams,
+                  vertex.axes, vertex.stream, vertex.detail, vertex.reason);
+}
+
 }  // namespace
 
 OpText::OpText(const Simulation& simulation)
-    : program_(simulation.program), step_(simulation.preparation.step), collectives_(*simulation.preparation.collectives) {}
+    : program_(simulation.program), step_(simulation.preparation.step), collectives_(*simulation.preparation.collectives), phrases_(0, Hash{this}, Equal{this}) {}
 
-std::string OpText::name(std::int32_t op) const {
-  const auto& vertex = step_.op(program_.ops[static_cast<std::size_t>(op)].vertex);
-  return step_.block_names[static_cast<std::size_t>(vertex.block)] + " | " + vertex.name;
+std::size_t OpText::Hash::operator()(std::int32_t op) const {
+  const auto& vertex = text->vertex(op);
+  const auto place = static_cast<std::size_t>(vertex.block) * 3 + static_cast<std::size_t>(vertex.pass);
+  return std::hash<std::string_view>{}(vertex.name) + place * 0x9e3779b97f4a7c15U;  // odd: every place moves the hash elsewhere
 }
+
+bool OpText::Equal::operator()(std::int32_t a, std::int32_t b) const {
+  return told(text->lowered(a), text->vertex(a)) == told(text->lowered(b), text->vertex(b));
+}
+
+std::size_t OpText::phrase(std::int32_t op) { return phrases_.try_emplace(op, phrases_.size()).first->second; }
 
 const std::string& OpText::algorithm(const ProgramOp& op, const StepOp& vertex) {
   const auto [found, is_new] = algorithms_.try_emplace({op.communicator, vertex.collective, vertex.full_size});
@@ -42,21 +56,17 @@ const std::string& OpText::algorithm(const ProgramOp& op, const StepOp& vertex) 
 }
 
 OpWords OpText::words(std::int32_t op) {
-  const auto& lowered = program_.ops[static_cast<std::size_t>(op)];
+  const auto& lowered = this->lowered(op);
   const auto& vertex = step_.op(lowered.vertex);
+  const auto& block = step_.block_names[static_cast<std::size_t>(vertex.block)];
   const bool collective = vertex.kind == StepOp::Kind::collective;
   const bool measured = vertex.given_time.has_value();
-  const std::string_view kind = !collective ? "compute" : measured ? "measured" : lockstep::name(vertex.collective);
-  OpWords words{name(op), {collective ? "comm" : "compute"}, colour(lowered, vertex.pass), {}};
+  const std::string_view kind = !collective ? "compute" : measured ? "measured" : name(vertex.collective);
+  OpWords words{block + " | " + vertex.name, {collective ? "comm" : "compute"}, colour(lowered, vertex.pass), {}};
   if (collective && measured) words.categories.push_back(vertex.stream);
   if (collective && !measured) words.categories.insert(words.categories.end(), vertex.axes.begin(), vertex.axes.end());
   auto& arguments = words.arguments;
-  arguments = {{"op", std::int64_t{op}},
-               {"kind", kind, true},
-               {"pass", lockstep::name(vertex.pass)},
-               {"layer", step_.block_names[static_cast<std::size_t>(vertex.block)], true},
-               {"microbatch", std::int64_t{vertex.microbatch}},
-               {"detail", vertex.detail}};
+  arguments = {{"kind", kind, true}, {"pass", name(vertex.pass)}, {"layer", block, true}, {"detail", vertex.detail}};
   if (collective && !measured) {
     arguments.push_back({"reason", vertex.reason});
     const auto [axes, is_new] = joined_.try_emplace(vertex.axes);

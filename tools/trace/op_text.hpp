@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -11,7 +12,8 @@
 
 namespace lockstep {
 
-/// Views are of the simulation and of the OpText that made them.
+/// All that is said of an operation but its number and its microbatch. Views are of the simulation and of the OpText
+/// that made them.
 struct OpWords {
   using Value = std::variant<std::int64_t, double, std::string_view>;
   std::string name;                      ///< "layer 12 | query projection"
@@ -29,15 +31,29 @@ class OpText {
  public:
   explicit OpText(const Simulation& simulation);
 
+  /// Operations of which the same is said have one number, counted from 0 in the order in which they are asked for: a
+  /// layer of a long step says the same in every microbatch, so formats encode it once.
+  [[nodiscard]] std::size_t phrase(std::int32_t op);
   [[nodiscard]] OpWords words(std::int32_t op);
-  [[nodiscard]] std::string name(std::int32_t op) const;
+  [[nodiscard]] std::int64_t microbatch(std::int32_t op) const { return vertex(op).microbatch; }
 
  private:
+  struct Hash {
+    const OpText* text;
+    std::size_t operator()(std::int32_t op) const;
+  };
+  struct Equal {
+    const OpText* text;
+    bool operator()(std::int32_t a, std::int32_t b) const;
+  };
+  [[nodiscard]] const ProgramOp& lowered(std::int32_t op) const { return program_.ops[static_cast<std::size_t>(op)]; }
+  [[nodiscard]] const StepOp& vertex(std::int32_t op) const { return step_.op(lowered(op).vertex); }
   const std::string& algorithm(const ProgramOp& op, const StepOp& vertex);
 
   const Program& program_;
   const StepGraph& step_;
   CollectiveModel& collectives_;
+  std::unordered_map<std::int32_t, std::size_t, Hash, Equal> phrases_;  ///< by an operation of each; looked up, never walked through
   std::map<std::tuple<std::int32_t, CollectiveKind, Bytes>, std::string> algorithms_;  ///< by communicator, kind and size
   std::map<AxisNames, std::string> joined_;
 };

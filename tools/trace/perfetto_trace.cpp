@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -83,16 +84,17 @@ class Strings {
   std::vector<bool> defined_;
 };
 
-/// What begins a span of an operation: the same on every lane, so it is encoded once.
-struct EncodedOp {
-  std::string event;  ///< fields of TrackEvent but its type
+/// What is said of many operations, encoded once.
+struct Phrase {
+  std::string event;  ///< fields of TrackEvent
   std::vector<std::pair<std::size_t, std::uint64_t>> strings;  ///< kind and number
+  std::uint64_t sequence = 0;  ///< the last that knows the strings
 };
 
 class PerfettoTrace {
  public:
   PerfettoTrace(const std::filesystem::path& file, const Simulation& simulation, const TraceOptions& options)
-      : file_(file), content_(simulation, options), step_time_(simulation.metrics.step_time), text_(simulation), arrows_(simulation), flows_(options.flows), encoded_(simulation.program.ops.size()) {}
+      : file_(file), content_(simulation, options), step_time_(simulation.metrics.step_time), text_(simulation), arrows_(simulation), flows_(options.flows) {}
 
   void write(const Scenario& scenario) {
     describe_root(scenario);
@@ -210,42 +212,54 @@ class PerfettoTrace {
     append_number(ending, event_type, end);
     for (const auto& span : lane.spans) {
       const bool takes_time = span.start_ns < span.end_ns;
-      const auto& op = encoded(span.op);
+      const auto number = text_.phrase(span.op);
+      if (number == phrases_.size()) phrases_.push_back(encoded(text_.words(span.op)));
+      auto& phrase = phrases_[number];
       event_.clear();
       append_number(event_, event_type, takes_time ? begin : instant);
-      event_ += op.event;
+      // What differs from span to span stands together, so that the rest compresses as one.
+      append_count(op_key_, span.op);
+      append_count(microbatch_key_, text_.microbatch(span.op));
+      event_ += phrase.event;
       if (flows_ && takes_time && arrows_.on_lane(span.op, lane.stream)) {
         for (const auto id : arrows_.leaving(span.op)) append_fixed64(event_, flow_ids, static_cast<std::uint64_t>(id));
         for (const auto id : arrows_.arriving(span.op)) append_fixed64(event_, terminating_flow_ids, static_cast<std::uint64_t>(id));
       }
       definitions_.clear();
-      for (const auto& [kind, number] : op.strings) strings_[kind].define(number, definitions_);
+      if (std::exchange(phrase.sequence, sequence_) != sequence_) {
+        for (const auto& [kind, string] : phrase.strings) strings_[kind].define(string, definitions_);
+      }
       add_event(span.start_ns, event_, definitions_);
       if (takes_time) add_event(span.end_ns, ending);
     }
   }
 
-  const EncodedOp& encoded(std::int32_t op) {
-    auto& known = encoded_[static_cast<std::size_t>(op)];
-    if (!known.event.empty()) return known;
-    const auto words = text_.words(op);
+  /// A whole number among the arguments of the present event.
+  void append_count(std::uint64_t key, std::int64_t value) {
+    annotation_.clear();
+    append_number(annotation_, annotation_name_iid, key);
+    append_number(annotation_, int_value, static_cast<std::uint64_t>(value));
+    append_bytes(event_, debug_annotations, annotation_);
+  }
+
+  Phrase encoded(const OpWords& words) {
+    Phrase phrase{{}, {{keys, op_key_}, {keys, microbatch_key_}}};
     const auto use = [&](StringKind kind, std::string_view text) {
-      known.strings.emplace_back(kind, strings_[kind].number_of(text));
-      return known.strings.back().second;
+      phrase.strings.emplace_back(kind, strings_[kind].number_of(text));
+      return phrase.strings.back().second;
     };
-    for (const auto& category : words.categories) append_number(known.event, category_iids, use(categories, category));
-    append_number(known.event, name_iid, use(names, words.name));
-    std::string annotation;
+    for (const auto& category : words.categories) append_number(phrase.event, category_iids, use(categories, category));
+    append_number(phrase.event, name_iid, use(names, words.name));
     for (const auto& [key, value, told] : words.arguments) {
       if (told) continue;  // a third of the file
-      annotation.clear();
-      append_number(annotation, annotation_name_iid, use(keys, key));
-      if (const auto* whole = std::get_if<std::int64_t>(&value)) append_number(annotation, int_value, static_cast<std::uint64_t>(*whole));
-      if (const auto* real = std::get_if<double>(&value)) append_double(annotation, double_value, *real);
-      if (const auto* text = std::get_if<std::string_view>(&value)) append_number(annotation, string_value_iid, use(values, *text));
-      append_bytes(known.event, debug_annotations, annotation);
+      annotation_.clear();
+      append_number(annotation_, annotation_name_iid, use(keys, key));
+      if (const auto* whole = std::get_if<std::int64_t>(&value)) append_number(annotation_, int_value, static_cast<std::uint64_t>(*whole));
+      if (const auto* real = std::get_if<double>(&value)) append_double(annotation_, double_value, *real);
+      if (const auto* text = std::get_if<std::string_view>(&value)) append_number(annotation_, string_value_iid, use(values, *text));
+      append_bytes(phrase.event, debug_annotations, annotation_);
     }
-    return known;
+    return phrase;
   }
 
   // ---- counters --------------------------------------------------------------------------------
@@ -302,10 +316,11 @@ class PerfettoTrace {
   TraceArrows arrows_;
   bool flows_;
   std::array<Strings, 4> strings_{Strings(1), Strings(2), Strings(3), Strings(29)};  ///< by StringKind; fields of InternedData
-  std::vector<EncodedOp> encoded_;  ///< by operation, made when first shown
+  const std::uint64_t op_key_ = strings_[keys].number_of("op"), microbatch_key_ = strings_[keys].number_of("microbatch");
+  std::vector<Phrase> phrases_;  ///< by number
   std::uint64_t processes_ = 0, tracks_ = 0, order_ = 0, sequence_ = descriptors;
   std::int64_t time_ = 0;  ///< of the last event of the sequence
-  std::string out_, packet_, event_, definitions_;  ///< kept only to save allocations
+  std::string out_, packet_, event_, annotation_, definitions_;  ///< kept only to save allocations
 };
 
 }  // namespace

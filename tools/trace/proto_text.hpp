@@ -1,6 +1,8 @@
 #pragma once
 /// Protocol buffers by hand: fields appended to a string. Traces use few kinds of them, and millions.
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -8,8 +10,11 @@
 namespace lockstep::proto {
 
 inline void append_varint(std::string& out, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
+  std::array<char, 10> digits;  // 64 bits, 7 in each
+  std::size_t count = 0;
+  for (; value >= 0x80; value >>= 7) digits[count++] = static_cast<char>(value | 0x80);
+  digits[count++] = static_cast<char>(value);
+  out.append(digits.data(), count);
 }
 
 enum class WireType : std::uint64_t { varint = 0, fixed64 = 1, bytes = 2 };
