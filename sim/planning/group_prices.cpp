@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace lockstep {
 namespace {
 
-/// Factors of the axes among `bits`; the placement lists axes larger than 1 only.
-GroupPlace place_of(const PlanSpace::Placement& placement, std::uint32_t bits) {
-  GroupPlace place;
+constexpr std::uint32_t pipeline_bit = 1U << pipeline_axis_number;
+
+/// Of the axes among `bits`; the placement lists axes larger than 1 only.
+std::vector<std::vector<Factor>> place_of(const PlanSpace::Placement& placement, std::uint32_t bits) {
+  std::vector<std::vector<Factor>> place;
   for (const auto& axis : placement) {
     if ((axis_bits({axis.name}) & bits) != 0) place.push_back(axis.factors);
   }
@@ -23,81 +26,33 @@ AxisNames names_of(const PlanSpace::Placement& placement, std::uint32_t bits) {
   return names;
 }
 
-bool operator<(const Factor& a, const Factor& b) { return std::tie(a.axis, a.size, a.stride) < std::tie(b.axis, b.size, b.stride); }
-
 }  // namespace
 
-bool FactorOrder::operator()(const GroupPlace& a, const GroupPlace& b) const {
+bool PriceBook::Before::operator()(const Place& a, const Place& b) const {
   return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [](const auto& one, const auto& other) {
-    return std::lexicographical_compare(one.begin(), one.end(), other.begin(), other.end(), [](const Factor& x, const Factor& y) { return x < y; });
+    return std::lexicographical_compare(one.begin(), one.end(), other.begin(), other.end(),
+                                        [](const Factor& x, const Factor& y) { return std::tie(x.axis, x.size, x.stride) < std::tie(y.axis, y.size, y.stride); });
   });
 }
 
-GroupPrices::GroupPrices(const PlanSpace& space, const PlanSpace::Placement& placement, AxisNames axes)
-    : cluster_(space.cluster()), mesh_(std::make_unique<const Mesh>(cluster_, placement, "")), model_(cluster_, *mesh_, space.base().algorithms), axes_(std::move(axes)) {
-  const std::string pipeline(plan_axes[pipeline_axis_number]);
-  if (!mesh_->has_axis(pipeline) || contains(axes_, pipeline)) return;
-  stage_of_rank_.resize(static_cast<std::size_t>(mesh_->ranks()));
-  for (const auto& line : pipeline_lines(*mesh_)) {
-    for (std::size_t stage = 0; stage < line.size(); ++stage) stage_of_rank_[static_cast<std::size_t>(line[stage])] = static_cast<std::int32_t>(stage);
-  }
-}
+GroupsAlong::GroupsAlong(const PlanSpace& space, const PlanSpace::Placement& placement, std::uint32_t axes)
+    : mesh_(std::make_unique<const Mesh>(space.cluster(), placement, "")), model_(space.cluster(), *mesh_, space.base().algorithms), axes_(names_of(placement, axes)) {}
 
-double GroupPrices::price(const PricedCollective& collective) {
-  const auto& copies = collective.copies;
-  const auto [known, is_new] = known_.try_emplace({collective.kind, collective.size.value(), copies.each, copies.groups, copies.groups_per_token}, 0.0);
-  if (is_new) known->second = stage_of_rank_.empty() ? model_.cost(collective.kind, axes_, collective.size, copies).value() : price_of_stage(collective);
-  return known->second;
-}
-
-double GroupPrices::price_of_stage(const PricedCollective& collective) {
-  const auto lowered = model_.lower(collective.kind, axes_, collective.size, "", collective.copies);
-  double least = std::numeric_limits<double>::infinity();
-  for (const auto& stage : loads(lowered.layout)) {
-    double time = 0;
-    for (const auto& phase : lowered.phases) {
-      double longest = 0;
-      for (const auto& load : stage) {
-        double bytes = 0;
-        for (const auto& [slot, times] : load.crossings) bytes += times * phase.slot_bytes[static_cast<std::size_t>(slot)];
-        longest = std::max(longest, bytes / load.bandwidth);
-      }
-      time += phase.latency.value() + longest;
-    }
-    least = std::min(least, time);
-  }
-  return least;
-}
-
-const std::set<GroupPrices::StageLoads>& GroupPrices::loads(const std::pair<AxisNames, std::string>& layout) {
-  const auto [known, is_new] = loads_.try_emplace(layout);
-  if (!is_new) return known->second;
-  std::map<std::int32_t, std::map<LinkId, std::map<std::int32_t, double>>> crossings;  // by stage, link and slot
-  for (const auto& group : model_.communicator(layout).groups) {
-    auto& of_stage = crossings[stage_of_rank_[static_cast<std::size_t>(group.members.front())]];
-    for (const auto& flow : group.flows) {
-      for (const auto link : flow.links) of_stage[link][flow.slot] += 1;
-    }
-  }
-  for (const auto& [stage, links] : crossings) {
-    StageLoads different;
-    for (const auto& [link, slots] : links) different.insert({slots, cluster_.link(link).bandwidth.value()});
-    known->second.insert(std::move(different));
-  }
-  return known->second;
-}
-
-StageRoutes::StageRoutes(const PlanSpace& space, const PlanSpace::Placement& placement) {
+StagesAlong::StagesAlong(const PlanSpace& space, const PlanSpace::Placement& placement) {
   const Mesh mesh(space.cluster(), placement, "");
   const auto lines = pipeline_lines(mesh);
   const auto stages = static_cast<std::int32_t>(lines.front().size());
+  stage_of_device_.resize(static_cast<std::size_t>(mesh.ranks()));
+  for (const auto& line : lines) {
+    for (std::int32_t stage = 0; stage < stages; ++stage) stage_of_device_[static_cast<std::size_t>(mesh.device_of(line[static_cast<std::size_t>(stage)]))] = stage;
+  }
   for (std::int32_t stage = 0; stage < stages; ++stage) {
     const auto next = (stage + 1) % stages;
     next_.push_back(connect_stages(space.cluster(), mesh, lines, std::min(stage, next), std::max(stage, next)).routes);
   }
 }
 
-double StageRoutes::time(std::int32_t from, std::int32_t to, double bytes) const {
+double StagesAlong::time(std::int32_t from, std::int32_t to, double bytes) const {
   if (from == to) return 0;
   const auto [low, high] = std::minmax(from, to);
   const auto direction = from < to ? StagePairRoutes::upward : StagePairRoutes::downward;
@@ -105,62 +60,133 @@ double StageRoutes::time(std::int32_t from, std::int32_t to, double bytes) const
   return next_.back().transfer(direction, bytes).time.value();
 }
 
-PriceBook::Known& PriceBook::known(const PlanSpace::Node& node) {
-  const auto [found, is_new] = nodes_.try_emplace(node.degrees);
-  if (is_new) {
-    found->second.groups.resize(node.placements.size());
-    found->second.routes.resize(node.placements.size(), nullptr);
-  }
-  return found->second;
+double GroupPrices::price(std::int32_t id, const PricedCollective& collective) {
+  const auto place = static_cast<std::size_t>(id);
+  if (place >= known_.size()) known_.resize(place + 1);
+  auto& known = known_[place];
+  if (!known) known = stages_ == nullptr ? groups_.cost(collective).value() : price_of_stage(collective);
+  return *known;
 }
 
-GroupPrices& PriceBook::group(const PlanSpace::Node& node, std::size_t placement, std::uint32_t axes) {
-  auto*& known_group = known(node).groups[placement][axes];
-  if (known_group == nullptr) {
+double GroupPrices::price_of_stage(const PricedCollective& collective) {
+  const auto lowered = groups_.lower(collective);
+  const auto& network = loads(lowered);
+  std::vector<double> times;  // of each load in a phase
+  std::vector<double> of_stage(network.stages.size(), 0.0);
+  for (const auto& phase : lowered.phases) {
+    times.clear();
+    for (const auto& load : network.loads) {
+      double bytes = 0;
+      for (const auto& [slot, crossings] : load.crossings) bytes += crossings * phase.slot_bytes[static_cast<std::size_t>(slot)];
+      times.push_back(bytes / load.bandwidth);
+    }
+    auto time = of_stage.begin();
+    for (const auto& stage : network.stages) {
+      double longest = 0;
+      for (const auto load : stage) longest = std::max(longest, times[static_cast<std::size_t>(load)]);
+      *time++ += phase.latency.value() + longest;
+    }
+  }
+  return of_stage.empty() ? 0 : *std::min_element(of_stage.begin(), of_stage.end());
+}
+
+const GroupPrices::StageLoads& GroupPrices::loads(const CollectiveModel::Lowered& lowered) {
+  const auto [known, is_new] = loads_.try_emplace(lowered.layout);
+  auto& made = known->second;
+  if (!is_new) return made;
+
+  // Stage and slot of the flows that cross each link, one link after the other in a single array.
+  using Crossing = std::pair<std::int32_t, std::int32_t>;
+  std::vector<std::size_t> end(static_cast<std::size_t>(cluster_.links()) + 1, 0);
+  const auto each_crossing = [&](const auto& visit) {
+    for (const auto& group : groups_.communicator(lowered).groups) {
+      const auto stage = stages_->stage_of(groups_.device_of(group.members.front()));
+      for (const auto& flow : group.flows) {
+        for (const auto link : flow.links) visit(static_cast<std::size_t>(link), Crossing{stage, flow.slot});
+      }
+    }
+  };
+  each_crossing([&](std::size_t link, Crossing) { ++end[link + 1]; });
+  std::partial_sum(end.begin(), end.end(), end.begin());
+  std::vector<Crossing> crossings(end.back());
+  each_crossing([&](std::size_t link, Crossing crossing) { crossings[end[link]++] = crossing; });
+
+  std::map<Load, std::int32_t> numbers;
+  std::vector<std::vector<std::int32_t>> of_stage(static_cast<std::size_t>(stages_->stages()));
+  Load load;
+  auto first = crossings.begin();
+  for (LinkId link = 0; link < cluster_.links(); ++link) {
+    const auto last = crossings.begin() + static_cast<std::ptrdiff_t>(end[static_cast<std::size_t>(link)]);
+    std::sort(first, last);
+    while (first != last) {
+      const auto stage = first->first;
+      load.crossings.clear();
+      load.bandwidth = cluster_.link(link).bandwidth.value();
+      for (; first != last && first->first == stage; ++first) {
+        if (load.crossings.empty() || load.crossings.back().first != first->second) load.crossings.emplace_back(first->second, 0);
+        ++load.crossings.back().second;
+      }
+      auto number = numbers.find(load);
+      if (number == numbers.end()) {
+        number = numbers.emplace(load, static_cast<std::int32_t>(numbers.size())).first;
+        made.loads.push_back(load);
+      }
+      of_stage[static_cast<std::size_t>(stage)].push_back(number->second);
+    }
+  }
+  for (auto& stage : of_stage) {
+    std::sort(stage.begin(), stage.end());
+    stage.erase(std::unique(stage.begin(), stage.end()), stage.end());
+    made.stages.insert(std::move(stage));
+  }
+  return made;
+}
+
+const StagesAlong* PriceBook::stages(const PlanSpace::Node& node, std::size_t placement) {
+  if (node.degrees.pipeline == 1) return nullptr;
+  const auto& place = node.placements[placement];
+  auto& made = stages_[place_of(place, pipeline_bit)];
+  if (!made) made = std::make_unique<StagesAlong>(space_, place);
+  return made.get();
+}
+
+const PriceBook::Known& PriceBook::known(const PlanSpace::Node& node, std::uint32_t axes) {
+  const auto [found, is_new] = nodes_[node.degrees].try_emplace(axes);
+  auto& made = found->second;
+  if (!is_new) return made;
+  for (std::size_t placement = 0; placement < node.placements.size(); ++placement) {
     const auto& place = node.placements[placement];
-    auto& made = groups_[axes][place_of(place, axes | 1U << pipeline_axis_number)];
-    if (!made) made = std::make_unique<GroupPrices>(space_, place, names_of(place, axes));
-    known_group = made.get();
+    auto& groups = groups_[axes][place_of(place, axes)];
+    if (!groups) groups = std::make_unique<GroupsAlong>(space_, place, axes);
+    const auto* stages = (axes & pipeline_bit) != 0 ? nullptr : this->stages(node, placement);
+    auto& prices = prices_[{groups.get(), stages}];
+    if (!prices) prices = std::make_unique<GroupPrices>(space_.cluster(), *groups, stages);
+    made.of_placement.push_back(prices.get());
+    if (std::find(made.different.begin(), made.different.end(), prices.get()) == made.different.end()) made.different.push_back(prices.get());
   }
-  return *known_group;
+  return made;
 }
 
-double PriceBook::price(const PlanSpace::Node& node, std::size_t placement, const PricedCollective& collective) {
-  return group(node, placement, collective.axes).price(collective);
+std::int32_t PriceBook::id_of(const PricedCollective& collective) {
+  const auto& copies = collective.copies;
+  return ids_.try_emplace({collective.kind, collective.axes, collective.size.value(), copies.each, copies.groups, copies.groups_per_token}, static_cast<std::int32_t>(ids_.size())).first->second;
 }
 
-std::vector<double> PriceBook::prices(const PlanSpace::Node& node, std::size_t placement, const PlanSketch& sketch) {
+std::vector<double> PriceBook::prices(const PlanSpace::Node& node, std::size_t placement, const std::vector<PricedCollective>& collectives) {
   std::vector<double> result;
-  for (const auto& collective : sketch.collectives) result.push_back(price(node, placement, collective));
+  for (const auto& collective : collectives) result.push_back(known(node, collective.axes).of_placement[placement]->price(id_of(collective), collective));
   return result;
 }
 
-std::vector<double> PriceBook::least_prices(const PlanSpace::Node& node, const PlanSketch& sketch) {
+std::vector<double> PriceBook::least_prices(const PlanSpace::Node& node, const std::vector<PricedCollective>& collectives) {
   std::vector<double> result;
-  for (const auto& collective : sketch.collectives) {
-    auto& different = known(node).different[collective.axes];
-    if (different.empty()) {
-      for (std::size_t placement = 0; placement < node.placements.size(); ++placement) {
-        auto* const each = &group(node, placement, collective.axes);
-        if (std::find(different.begin(), different.end(), each) == different.end()) different.push_back(each);
-      }
-    }
+  for (const auto& collective : collectives) {
+    const auto id = id_of(collective);
     double least = std::numeric_limits<double>::infinity();
-    for (auto* const each : different) least = std::min(least, each->price(collective));
+    for (auto* const each : known(node, collective.axes).different) least = std::min(least, each->price(id, collective));
     result.push_back(least);
   }
   return result;
-}
-
-const StageRoutes& PriceBook::routes(const PlanSpace::Node& node, std::size_t placement) {
-  auto& known_routes = known(node).routes[placement];
-  if (known_routes == nullptr) {
-    const auto& place = node.placements[placement];
-    auto& made = routes_[place_of(place, 1U << pipeline_axis_number)];
-    if (!made) made = std::make_unique<StageRoutes>(space_, place);
-    known_routes = made.get();
-  }
-  return *known_routes;
 }
 
 }  // namespace lockstep

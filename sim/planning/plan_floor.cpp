@@ -8,136 +8,147 @@ namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-/// What rank r of a bidirectional pipeline runs: both stages with half of the microbatches each; else its own chunks with all.
-struct Share {
-  std::int32_t part;
-  double microbatches;
-};
-
-std::vector<Share> shares(StagePlacement placement, std::int32_t ranks, std::int32_t chunks, double microbatches, std::int32_t rank) {
-  if (placement == StagePlacement::bidirectional) return {{rank, microbatches / 2}, {ranks - 1 - rank, microbatches / 2}};
-  std::vector<Share> result;
+/// The parts of rank r and their microbatches. Of a bidirectional pipeline: both stages with half of the microbatches each; else
+/// its own chunks with all.
+template <class Visit>
+void for_each_share(StagePlacement placement, std::int32_t ranks, std::int32_t chunks, double microbatches, std::int32_t rank, Visit visit) {
+  if (placement == StagePlacement::bidirectional) {
+    visit(rank, microbatches / 2);
+    visit(ranks - 1 - rank, microbatches / 2);
+    return;
+  }
   for (std::int32_t run = 0; run < chunks; ++run) {
     const auto backwards = (placement == StagePlacement::v || placement == StagePlacement::wave) && run % 2 == 1;
-    result.push_back({run * ranks + (backwards ? ranks - 1 - rank : rank), microbatches});
+    visit(run * ranks + (backwards ? ranks - 1 - rank : rank), microbatches);
   }
-  return result;
 }
 
 }  // namespace
 
-PlanFloors::PlanFloors(const PlanSpace& space, const PlanSketch& sketch, std::span<const double> prices, double norm_over_stages, const StageRoutes* routes)
-    : space_(space), sketch_(sketch), routes_(routes), norm_over_stages_(norm_over_stages) {
-  const auto busy = [&](std::int32_t collective, std::array<double, plan_axes.size()>& streams) {
+PlanFloors::PlanFloors(const PlanSpace& space, const PlanSketch& sketch, const PlanPrices& prices) : space_(space), sketch_(sketch), prices_(prices) {
+  const auto busy = [](const auto& of, const std::vector<double>& prices_of, std::int32_t collective, Streams& streams) {
+    const auto axes = of.collectives[at(collective)].axes;
     for (std::size_t axis = 0; axis < streams.size(); ++axis) {
-      if ((sketch.collectives[at(collective)].axes >> axis & 1U) != 0) streams[axis] += prices[at(collective)];
+      if ((axes >> axis & 1U) != 0) streams[axis] += prices_of[at(collective)];
     }
   };
-  for (const auto& sketched : sketch.kinds) {
-    Kind kind{path_of(sketched.forward, prices), path_of(sketched.backward, prices), path_of(sketched.input_gradient, prices), path_of(sketched.weight_gradient, prices), {}, {}, {}, 0};
-    for (const auto* pass : {&sketched.forward, &sketched.backward}) {
+  for (std::size_t number = 0; number < sketch.passes.kinds.size(); ++number) {
+    const auto& passes = sketch.passes.kinds[number];
+    const auto& state = sketch.state.kinds[number];
+    Kind kind{path_of(passes.forward, prices.passes), path_of(passes.backward, prices.passes), path_of(passes.input_gradient, prices.passes),
+              path_of(passes.weight_gradient, prices.passes), {}, {}, {}, 0, 0, 0};
+    for (const auto* pass : {&passes.forward, &passes.backward}) {
       for (const auto& step : pass->steps) {
-        if (step.collective >= 0) busy(step.collective, kind.each);
+        if (step.collective >= 0) busy(sketch.passes, prices.passes, step.collective, kind.each);
       }
-      for (const auto gather : pass->gathers) busy(gather, kind.each);
+      for (const auto gather : pass->gathers) busy(sketch.passes, prices.passes, gather, kind.each);
     }
-    for (const auto collective : sketched.each_microbatch) busy(collective, kind.each);
-    for (const auto collective : sketched.last_microbatch) busy(collective, kind.once);
-    for (const auto collective : sketched.publish) busy(collective, kind.published);
-    for (const auto* chain : {&sketched.each_microbatch, &sketched.last_microbatch}) {
-      for (const auto collective : *chain) {
-        if ((sketch.collectives[at(collective)].axes >> data_axis & 1U) != 0) kind.reduced += prices[at(collective)];
+    for (const auto collective : state.each_microbatch) busy(sketch.state, prices.state, collective, kind.each);
+    for (const auto collective : state.last_microbatch) busy(sketch.state, prices.state, collective, kind.once);
+    for (const auto collective : state.publish) busy(sketch.state, prices.state, collective, kind.published);
+    const auto along_data = [&](const std::vector<std::int32_t>& chain) {
+      double time = 0;
+      for (const auto collective : chain) {
+        if ((sketch.state.collectives[at(collective)].axes >> data_axis & 1U) != 0) time += prices.state[at(collective)];
       }
-    }
+      return time;
+    };
+    kind.reduced_each = along_data(state.each_microbatch);
+    kind.reduced = kind.reduced_each + along_data(state.last_microbatch);
+    kind.published_along_data = along_data(state.publish);
     kinds_.push_back(kind);
   }
 }
 
-const std::vector<PlanFloors::Part>& PlanFloors::parts(std::int32_t count) {
+PlanFloors::Part PlanFloors::part_of(const StageParts::Blocks& blocks) const {
+  Part part;
+  part.blocks = blocks;
+  const auto& order = space_.kinds();
+  for (int block = blocks.first; block < blocks.last; ++block) {
+    const auto number = at(order[at(block)]);
+    const auto& kind = kinds_[number];
+    const auto& passes = sketch_.passes.kinds[number];
+    const auto& state = sketch_.state.kinds[number];
+    const bool leads = block == blocks.first;
+    part.forward = leads ? kind.forward : part.forward.then(kind.forward);
+    part.backward = leads ? kind.backward : kind.backward.then(part.backward);
+    part.input_gradient = leads ? kind.input_gradient : kind.input_gradient.then(part.input_gradient);
+    part.weight_gradient.free_free = (leads ? 0 : part.weight_gradient.free_free) + kind.weight_gradient.free_free;
+    part.forward_compute += passes.forward.compute;
+    part.backward_compute += passes.backward.compute;
+    for (std::size_t axis = 0; axis < plan_axes.size(); ++axis) {
+      part.each[axis] += kind.each[axis];
+      part.once[axis] += kind.once[axis];
+      part.published[axis] += kind.published[axis];
+    }
+    part.update += state.update;
+    part.reduced_each += kind.reduced_each;
+    part.held += state.held;
+    part.gradients += state.gradients;
+    const bool counted = block > 0 && sketch_.passes.kinds[at(order[at(block - 1)])].keeps_output;
+    part.kept += passes.kept + (passes.keeps_input && !counted ? passes.input : 0);
+  }
+  part.sent = sketch_.passes.kinds[at(order[at(blocks.first)])].sent;
+  return part;
+}
+
+const PlanFloors::Parts& PlanFloors::parts(std::int32_t count) {
   const auto [known, is_new] = parts_.try_emplace(count);
   auto& made = known->second;
   if (!is_new) return made;
-  const auto first_block = split_layers(space_.layers(), count, {}).first_block;
-  for (std::size_t i = 0; i + 1 < first_block.size(); ++i) {
-    Part part;
-    part.first = first_block[i];
-    part.last = first_block[i + 1];
-    for (int block = part.first; block < part.last; ++block) {
-      const auto number = at(sketch_.order[at(block)]);
-      const auto& kind = kinds_[number];
-      const auto& sketched = sketch_.kinds[number];
-      const bool leads = block == part.first;
-      part.forward = leads ? kind.forward : part.forward.then(kind.forward);
-      part.backward = leads ? kind.backward : kind.backward.then(part.backward);
-      part.input_gradient = leads ? kind.input_gradient : kind.input_gradient.then(part.input_gradient);
-      part.weight_gradient.free_free = (leads ? 0 : part.weight_gradient.free_free) + kind.weight_gradient.free_free;
-      part.forward_compute += sketched.forward.compute;
-      part.backward_compute += sketched.backward.compute;
-      for (std::size_t axis = 0; axis < plan_axes.size(); ++axis) {
-        part.each[axis] += kind.each[axis];
-        part.once[axis] += kind.once[axis];
-        part.published[axis] += kind.published[axis];
-      }
-      part.update += sketched.update;
-      part.held += sketched.held;
-      part.gradients += sketched.gradients;
-      const bool counted = block > 0 && sketch_.kinds[at(sketch_.order[at(block - 1)])].keeps_output;
-      part.kept += sketched.kept + (sketched.keeps_input && !counted ? sketched.input : 0);
-    }
-    part.sent = sketch_.kinds[at(sketch_.order[at(part.first)])].sent;
-    made.push_back(part);
-  }
+  made.places = &space_.parts(count);
+  for (const auto& blocks : made.places->different) made.different.push_back(part_of(blocks));
   return made;
 }
 
 double PlanFloors::send(std::int32_t from, std::int32_t to, std::int64_t bytes) const {
-  return routes_ == nullptr ? 0 : routes_->time(from, to, static_cast<double>(bytes));
+  return prices_.stages == nullptr ? 0 : prices_.stages->time(from, to, static_cast<double>(bytes));
+}
+
+void PlanFloors::fill_and_drain(const Parts& parts, const Schedule& schedule, const PipelineShape& shape) {
+  arrival_.assign(at(parts.size()), 0.0);
+  drain_.assign(at(parts.size()), 0.0);
+  for (std::int32_t part = 0; part + 1 < parts.size(); ++part) {
+    const auto from = shape.rank_of(part, 0), to = shape.rank_of(part + 1, 0);
+    const auto sent = parts.of(part + 1).sent;
+    const auto front = parts.of(part).forward.after({0, arrival_[at(part)]});
+    arrival_[at(part + 1)] = std::max(0.0, front.data) + send(from, to, sent);
+    const auto& back = schedule.splits_backward ? parts.of(part).input_gradient : parts.of(part).backward;
+    drain_[at(part + 1)] = drain_[at(part)] + send(to, from, sent) + std::max({0.0, back.data_data, schedule.splits_backward ? never : back.data_free});
+  }
 }
 
 double PlanFloors::reduced(const Part& part, double end, bool split) const {
   double now = end - part.backward.free_free;  // the last cell, a whole backward or only its weight gradients
   double stream = now;
-  for (int block = part.last; block > part.first; --block) {
-    const auto& kind = kinds_[at(sketch_.order[at(block - 1)])];
+  for (int block = part.blocks.last; block > part.blocks.first; --block) {
+    const auto& kind = kinds_[at(space_.kinds()[at(block - 1)])];
     stream = std::max(stream, now) + kind.reduced;
     now += (split ? kind.weight_gradient : kind.backward).free_free;
   }
   return std::max(stream, end);
 }
 
-Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches, const ScheduleChoice& choice, bool in_detail) {
+Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches, const ScheduleChoice& choice) {
   const auto& base = space_.base();
-  const auto name = choice.schedule < 0 ? std::string("1f1b") : base.search.schedules[at(choice.schedule)];
-  const auto& schedule = *find_schedule(name);
+  const auto& schedule = space_.schedule(choice);
   const auto& stages = parts(pipeline * choice.chunks);
   const auto many = static_cast<double>(microbatches);
   const bool split = schedule.splits_backward;
   const bool one_chunk = choice.chunks == 1 && schedule.placement != StagePlacement::bidirectional;
-  const PipelineShape shape{schedule.placement, pipeline, choice.chunks, 2};
-
-  // From the start of the step to the first microbatch's input on each part; from a part's last backward to the end.
-  std::vector<double> arrival(stages.size(), 0.0), drain(stages.size(), 0.0);
-  for (std::size_t part = 0; part + 1 < stages.size(); ++part) {
-    const auto here = static_cast<std::int32_t>(part);
-    const auto from = shape.rank_of(here, 0), to = shape.rank_of(here + 1, 0);
-    const auto front = stages[part].forward.after({0, arrival[part]});
-    arrival[part + 1] = std::max(0.0, front.data) + send(from, to, stages[part + 1].sent);
-    const auto& back = split ? stages[part].input_gradient : stages[part].backward;
-    drain[part + 1] = drain[part] + send(to, from, stages[part + 1].sent) + std::max({0.0, back.data_data, split ? never : back.data_free});
-  }
+  fill_and_drain(stages, schedule, {schedule.placement, pipeline, choice.chunks, 2});
 
   Floor floor;
   double before_barrier = 0, after_barrier = 0;
   for (std::int32_t rank = 0; rank < pipeline; ++rank) {
-    const auto own = shares(schedule.placement, pipeline, choice.chunks, many, rank);
     double begin = std::numeric_limits<double>::infinity(), work = 0, without_weights = 0;
-    std::int32_t lowest = own.front().part;
-    std::array<double, plan_axes.size()> busy{}, published{};
+    std::int32_t lowest = stages.size();
+    Streams busy{}, published{};
     std::int64_t held = base.step.memory_overhead.value(), kept = 0;
     double update = 0;
-    for (const auto& [number, count] : own) {
-      const auto& part = stages[at(number)];
-      begin = std::min(begin, arrival[at(number)]);
+    for_each_share(schedule.placement, pipeline, choice.chunks, many, rank, [&](std::int32_t number, double count) {
+      const auto& part = stages.of(number);
+      begin = std::min(begin, arrival_[at(number)]);
       lowest = std::min(lowest, number);
       if (schedule.overlaps) {
         work += count * (part.forward_compute + part.backward_compute);
@@ -155,34 +166,25 @@ Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches, const Sch
       update += part.update;
       held += part.held;
       kept = schedule.placement == StagePlacement::bidirectional ? std::max(kept, part.kept) : kept + part.kept;
-    }
+    });
     const double end = begin + work;
     if (split || schedule.overlaps) {
       // The last input gradient may hand on before its rank's other work, and weight gradients may all come later.
       before_barrier = std::max(before_barrier, end);
       if (!schedule.overlaps) {
-        const auto& last = stages[at(lowest)].input_gradient;
-        before_barrier = std::max(before_barrier, begin + without_weights + (last.free_data - last.free_free) + drain[at(lowest)]);
+        const auto& last = stages.of(lowest).input_gradient;
+        before_barrier = std::max(before_barrier, begin + without_weights + (last.free_data - last.free_free) + drain_[at(lowest)]);
       }
     } else {
-      before_barrier = std::max(before_barrier, end + drain[at(lowest)]);
+      before_barrier = std::max(before_barrier, end + drain_[at(lowest)]);
     }
-    if (one_chunk) before_barrier = std::max(before_barrier, reduced(stages[at(rank)], end, split));
+    if (one_chunk) before_barrier = std::max(before_barrier, reduced(stages.of(rank), end, split));
     after_barrier = std::max({after_barrier, update, *std::max_element(published.begin(), published.end())});
     floor.seconds = std::max(floor.seconds, *std::max_element(busy.begin(), busy.end()));
-
-    if (in_detail) {
-      const auto& most = space_.in_flight(pipeline, microbatches, choice)[at(rank)];
-      kept = 0;
-      for (std::size_t i = 0; i < most.parts.size(); ++i) {
-        const auto& part = stages[at(most.parts[i])];
-        kept += part.kept * most.microbatches[i] + (most.gradients[i] ? part.gradients : 0);
-      }
-    }
     floor.bytes = std::max(floor.bytes, held + kept);
   }
   if (base.step.optimizer_barrier) {
-    floor.seconds = std::max(floor.seconds, before_barrier + (pipeline > 1 ? norm_over_stages_ : 0) + after_barrier);
+    floor.seconds = std::max(floor.seconds, before_barrier + (pipeline > 1 ? prices_.norm_over_stages : 0) + after_barrier);
   } else {
     floor.seconds = std::max(floor.seconds, before_barrier);
   }
@@ -193,7 +195,7 @@ Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches, const Sch
 Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches) {
   Floor least{std::numeric_limits<double>::infinity(), std::numeric_limits<std::int64_t>::max()};
   for (const auto& choice : space_.schedules(pipeline, microbatches)) {
-    const auto floor = of(pipeline, microbatches, choice, false);
+    const auto floor = of(pipeline, microbatches, choice);
     least = {std::min(least.seconds, floor.seconds), std::min(least.bytes, floor.bytes)};
   }
   return least;

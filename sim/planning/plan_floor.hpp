@@ -6,16 +6,17 @@
 /// backward the stages before it still have theirs: fill + work + drain, on the worst rank. Gradients of the last
 /// microbatch are reduced one after the other; after the barrier updated weights are published likewise. Every
 /// communication stream is busy for the sum of what runs on it.
+/// Where that is not enough, the longest path through all actions of the schedule, each rank's one after the other.
 /// Memory. Weights and optimizer state, what is kept of the microbatches that the schedule has in flight, and the gradients
 /// accumulated by then.
 #include <cstdint>
-#include <span>
+#include <map>
 #include <vector>
 
+#include "sim/planning/action_sequence.hpp"
 #include "sim/planning/group_prices.hpp"
-#include "sim/planning/pass_floor.hpp"
 #include "sim/planning/plan_space.hpp"
-#include "workloads/schedules/schedules.hpp"
+#include "sim/planning/sketch.hpp"
 
 namespace lockstep {
 
@@ -24,42 +25,71 @@ struct Floor {
   std::int64_t bytes = 0;  ///< on the fullest rank
 };
 
+struct PlanSketch {
+  const PassesSketch& passes;
+  const StateSketch& state;
+};
+
+/// What a plan's collectives cost where its axes lie; plans of one sketch with equal prices have equal floors.
+struct PlanPrices {
+  std::vector<double> passes, state;      ///< by Sketch::collectives
+  double norm_over_stages = 0;            ///< of the sum of gradient norms over the stages
+  const StagesAlong* stages = nullptr;    ///< null leaves transfers between stages without time
+  friend bool operator==(const PlanPrices&, const PlanPrices&) = default;
+};
+
 class PlanFloors {
  public:
-  /// `routes`: none leaves transfers between stages without time.
-  PlanFloors(const PlanSpace& space, const PlanSketch& sketch, std::span<const double> prices, double norm_over_stages, const StageRoutes* routes);
+  PlanFloors(const PlanSpace& space, const PlanSketch& sketch, const PlanPrices& prices);
 
-  /// Under one schedule. `in_detail`: memory by the schedule's order, not only by one microbatch in flight.
-  [[nodiscard]] Floor of(std::int32_t pipeline, std::int64_t microbatches, const ScheduleChoice& choice, bool in_detail);
+  /// Under one schedule, with one microbatch in flight.
+  [[nodiscard]] Floor of(std::int32_t pipeline, std::int64_t microbatches, const ScheduleChoice& choice);
   /// Under any schedule.
   [[nodiscard]] Floor of(std::int32_t pipeline, std::int64_t microbatches);
+  /// Along the longest path through the actions of the schedule, and by what these hold.
+  [[nodiscard]] Floor in_order(const ActionSequence& sequence, const ScheduleChoice& choice);
 
  private:
+  using Streams = std::array<double, plan_axes.size()>;
   struct Kind {
     PassPath forward, backward, input_gradient, weight_gradient;
-    std::array<double, plan_axes.size()> each{}, once{}, published{};  ///< busy time of streams: every microbatch, once, after the barrier
-    double reduced = 0;                                                ///< gradients of one block after the last microbatch
+    Streams each{}, once{}, published{};  ///< busy time of streams: every microbatch, once, after the barrier
+    double reduced_each = 0, reduced = 0; ///< gradients of one block, along data: each microbatch, and after the last
+    double published_along_data = 0;
   };
   /// Blocks that stand together.
   struct Part {
     PassPath forward, backward, input_gradient, weight_gradient;
     double forward_compute = 0, backward_compute = 0;
-    std::array<double, plan_axes.size()> each{}, once{}, published{};
-    double update = 0;
+    Streams each{}, once{}, published{};
+    double update = 0, reduced_each = 0;
     std::int64_t held = 0, kept = 0, gradients = 0, sent = 0;
-    int first = 0, last = 0;  ///< blocks; one past
+    StageParts::Blocks blocks;
   };
-  [[nodiscard]] const std::vector<Part>& parts(std::int32_t count);
+  /// A model in so many parts, those that are alike once.
+  struct Parts {
+    const StageParts* places;
+    std::vector<Part> different;
+    [[nodiscard]] const Part& of(std::int32_t part) const { return different[static_cast<std::size_t>(places->which[static_cast<std::size_t>(part)])]; }
+    [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(places->which.size()); }
+  };
+  [[nodiscard]] const Parts& parts(std::int32_t count);
+  [[nodiscard]] Part part_of(const StageParts::Blocks& blocks) const;
+  /// From the start of the step to the first microbatch's input on each part; from a part's last backward to the end.
+  void fill_and_drain(const Parts& parts, const Schedule& schedule, const PipelineShape& shape);
   [[nodiscard]] double send(std::int32_t from, std::int32_t to, std::int64_t bytes) const;
   /// When a rank whose passes end at `end` has reduced the gradients of its last microbatch.
   [[nodiscard]] double reduced(const Part& part, double end, bool split) const;
 
+  [[nodiscard]] double reduced(const Part& part, Front front, bool whole, double stream) const;
+  [[nodiscard]] double published(const std::vector<std::int32_t>& own, const Parts& stages) const;
+
   const PlanSpace& space_;
-  const PlanSketch& sketch_;
-  const StageRoutes* routes_;
-  double norm_over_stages_;
+  PlanSketch sketch_;
+  const PlanPrices& prices_;
   std::vector<Kind> kinds_;
-  std::map<std::int32_t, std::vector<Part>> parts_;  ///< by how many
+  std::map<std::int32_t, Parts> parts_;  ///< by how many
+  std::vector<double> arrival_, drain_;  ///< by part, or by part and microbatch
 };
 
 }  // namespace lockstep

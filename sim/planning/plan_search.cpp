@@ -170,7 +170,7 @@ class Search {
 SearchResult search_plans(const PlanSpace& space, const SearchOptions& options, spdlog::logger& log) { return Search(space, options, log).run(); }
 
 PlanFigures simulated_figures(const PlanSpace& space, const PlanChoice& choice, EngineKind engine, spdlog::logger& log) {
-  const auto scenario = space.scenario(space.node_of(choice), choice, true);
+  const auto scenario = space.scenario(space.node_of(choice), choice);
   const auto preparation = prepare(scenario);
   const auto folded = fold(lower_with_perturbations(scenario, preparation));
   const auto result = run(folded.program, {engine, {}, false}, log);

@@ -51,44 +51,6 @@ bool is_possible(const Schedule& schedule, std::int32_t ranks, std::int64_t micr
   return true;
 }
 
-std::vector<InFlight> in_flight(const PipelineOrder& order) {
-  std::vector<InFlight> result;
-  for (std::int32_t rank = 0; rank < order.shape.ranks; ++rank) {
-    InFlight now, most;
-    now.parts = order.shape.stages_of(rank);
-    now.microbatches.assign(now.parts.size(), 0);
-    now.gradients.assign(now.parts.size(), false);
-    most = now;
-    std::int64_t count = 0, largest = 0;
-    const auto place = [&](std::int32_t part) { return static_cast<std::size_t>(std::find(now.parts.begin(), now.parts.end(), part) - now.parts.begin()); };
-    for (const auto& cell : order.ranks[static_cast<std::size_t>(rank)]) {
-      bool forward = false;
-      // Of a pair, the backward may let go before the forward has ended.
-      for (const bool forwards : {false, true}) {
-        for_each_action(cell, [&](const PipelineAction& action) {
-          if ((action.work == PipelineWork::forward) != forwards) return;
-          const auto part = place(action.stage);
-          if (forwards) {
-            forward = true;
-            ++count;
-            ++now.microbatches[part];
-          } else {
-            if (action.work != PipelineWork::input_gradient && !cell.second) now.gradients[part] = true;
-            if (action.work == PipelineWork::weight_gradient) return;
-            --count;
-            --now.microbatches[part];
-          }
-        });
-      }
-      if (!forward || count < largest) continue;
-      largest = count;
-      most = now;
-    }
-    result.push_back(std::move(most));
-  }
-  return result;
-}
-
 PlanSpace::PlanSpace(const Scenario& scenario)
     : base_((refuse_fixed_parts(scenario), scenario)),
       cluster_(build_cluster(scenario.cluster)),
@@ -98,8 +60,10 @@ PlanSpace::PlanSpace(const Scenario& scenario)
   if (recomputations_.empty() && recompute_is_searched_) recomputations_ = {{}, {false, {OpPart::core_attention}}, {true, {}}};
   if (recomputations_.empty()) recomputations_ = {base_.derive.recompute};
   base_.mesh.clear();
+  for (const auto& name : base_.search.schedules) schedule_of_choice_.push_back(find_schedule(name));
   const auto blocks = blocks_of(base_.model, base_.blocks);
-  for (const int kind : blocks.order) is_layer_.push_back(blocks.kinds[static_cast<std::size_t>(kind)].is_layer);
+  kinds_ = blocks.order;
+  for (const int kind : kinds_) is_layer_.push_back(blocks.kinds[static_cast<std::size_t>(kind)].is_layer);
   list_degrees();
   if (size_ > 0) return;
   throw ConfigError({{scenario.where("search"), "search", "no plan splits " + std::to_string(scenario.batch.sequences) + " sequences of " + scenario.model.name + " over " + std::to_string(scenario.chips()) + " chips",
@@ -135,7 +99,7 @@ void PlanSpace::add(const Degrees& degrees) {
   if (!replicated) node.zeros.resize(1);  // nothing to split
   PlanChoice any;
   any.degrees = degrees;
-  const auto placements = every_placement(cluster_, scenario(node, any, false).mesh);
+  const auto placements = every_placement(cluster_, scenario(any, base_.batch.sequences).mesh);
   if (const auto* error = std::get_if<PlacementError>(&placements)) {
     throw ConfigError({{base_.where("search"), "search", error->what, "fewer sizes to choose from, or a smaller cluster"}});
   }
@@ -154,7 +118,7 @@ std::vector<std::int64_t> PlanSpace::microbatches_of(const Degrees& degrees) {
   if (is_new && batch.sequences % degrees.expert == 0) {
     PlanChoice one{{degrees.tensor, degrees.context, degrees.expert, 1, 1}, 3, static_cast<std::int32_t>(recomputations_.size()) - 1, batch.sequences / degrees.expert, 0, {}};
     try {
-      const auto derived = derive_blocks(scenario({}, one, false));
+      const auto derived = derive_blocks(scenario(one, batch.sequences));
       for (const int kind : derived.order) {
         const auto& block = derived.blocks[static_cast<std::size_t>(kind)];
         known->second += static_cast<double>(block.forward.size() + block.backward.size() + 2 * block.weights.size());
@@ -186,7 +150,7 @@ const std::vector<ScheduleChoice>& PlanSpace::schedules(std::int32_t pipeline, s
   }
   const auto& search = base_.search;
   for (std::int32_t i = 0; i < std::ssize(search.schedules); ++i) {
-    const auto& schedule = *find_schedule(search.schedules[static_cast<std::size_t>(i)]);
+    const auto& schedule = *schedule_of_choice_[static_cast<std::size_t>(i)];
     const bool free = schedule.usual_chunks > 1 && schedule.placement != StagePlacement::v;
     for (const auto chunks : free ? search.chunks : std::vector{schedule.usual_chunks}) {
       if (!is_possible(schedule, pipeline, microbatches, chunks)) continue;
@@ -196,24 +160,59 @@ const std::vector<ScheduleChoice>& PlanSpace::schedules(std::int32_t pipeline, s
   return choices;
 }
 
-Scenario PlanSpace::scenario(const Node& node, const PlanChoice& choice, bool placed) const {
+std::int32_t PlanSpace::least_recomputation() const {
+  const auto more = [](const Recompute& recompute) { return std::pair(recompute.all, recompute.any()); };
+  const auto least = std::min_element(recomputations_.begin(), recomputations_.end(), [&](const auto& a, const auto& b) { return more(a) < more(b); });
+  return static_cast<std::int32_t>(least - recomputations_.begin());
+}
+
+const Schedule& PlanSpace::schedule(const ScheduleChoice& choice) const {
+  static const Schedule& without_pipeline = *find_schedule("1f1b");
+  return choice.schedule < 0 ? without_pipeline : *schedule_of_choice_[static_cast<std::size_t>(choice.schedule)];
+}
+
+const StageParts& PlanSpace::parts(std::int32_t count) const {
+  const auto [known, is_new] = parts_.try_emplace(count);
+  auto& made = known->second;
+  if (!is_new) return made;
+  const auto first_block = split_layers(is_layer_, count, {}).first_block;
+  const auto kind = [&](int block) { return kinds_.begin() + block; };
+  for (std::size_t part = 0; part + 1 < first_block.size(); ++part) {
+    const StageParts::Blocks blocks{first_block[part], first_block[part + 1]};
+    const auto alike = [&](const StageParts::Blocks& other) {
+      if ((blocks.first == 0) != (other.first == 0)) return false;
+      const int before = blocks.first == 0 ? 0 : 1;
+      return std::equal(kind(blocks.first - before), kind(blocks.last), kind(other.first - before), kind(other.last));
+    };
+    const auto found = std::find_if(made.different.begin(), made.different.end(), alike);
+    made.which.push_back(static_cast<std::int32_t>(found - made.different.begin()));
+    if (found == made.different.end()) made.different.push_back(blocks);
+  }
+  return made;
+}
+
+Scenario PlanSpace::scenario(const PlanChoice& choice, std::int64_t sequences) const {
   Scenario made = base_;
-  const auto& degrees = choice.degrees;
-  std::size_t next = 0;
   for (int axis = 0; axis < std::ssize(plan_axes); ++axis) {
-    const auto size = size_of(degrees, axis);
-    if (size == 1) continue;
-    AxisRequest request{plan_axis_name(axis, choice.zero), size, std::nullopt};
-    if (placed) request.place = place_text(cluster_, node.placements[static_cast<std::size_t>(choice.placement)][next++]);
-    made.mesh.push_back(std::move(request));
+    const auto size = size_of(choice.degrees, axis);
+    if (size > 1) made.mesh.push_back({plan_axis_name(axis, choice.zero), size, std::nullopt});
   }
   made.parallel.zero = choice.zero;
+  made.batch.sequences = sequences;
   made.batch.microbatches = choice.microbatches;
   made.step.microbatches = choice.microbatches;
   made.derive.recompute = recomputations_[static_cast<std::size_t>(choice.recompute)];
+  return made;
+}
+
+Scenario PlanSpace::scenario(const Node& node, const PlanChoice& choice) const {
+  auto made = scenario(choice, base_.batch.sequences);
+  for (std::size_t axis = 0; axis < made.mesh.size(); ++axis) {
+    made.mesh[axis].place = place_text(cluster_, node.placements[static_cast<std::size_t>(choice.placement)][axis]);
+  }
   made.places.erase("pipeline");
   if (choice.schedule.schedule >= 0) {
-    made.pipeline.schedule = base_.search.schedules[static_cast<std::size_t>(choice.schedule.schedule)];
+    made.pipeline.schedule = schedule(choice.schedule).name;
     made.pipeline.chunks = choice.schedule.chunks;
     made.pipeline.group.reset();
     made.pipeline.memory_limit.clear();
@@ -222,7 +221,7 @@ Scenario PlanSpace::scenario(const Node& node, const PlanChoice& choice, bool pl
 }
 
 std::vector<KeyOverride> PlanSpace::keys(const Node& node, const PlanChoice& choice) const {
-  const auto made = scenario(node, choice, true);
+  const auto made = scenario(node, choice);
   std::vector<KeyOverride> keys;
   for (int axis = 0; axis < std::ssize(plan_axes); ++axis) {
     const auto name = plan_axis_name(axis, choice.zero);
@@ -253,22 +252,6 @@ const PlanSpace::Node& PlanSpace::node_of(const PlanChoice& choice) const {
   const auto found = std::find_if(nodes_.begin(), nodes_.end(), [&](const Node& node) { return node.degrees == choice.degrees; });
   if (found == nodes_.end()) throw InternalError("a plan that is not in the space");
   return *found;
-}
-
-const std::vector<InFlight>& PlanSpace::in_flight(std::int32_t pipeline, std::int64_t microbatches, const ScheduleChoice& choice) const {
-  const auto [known, is_new] = in_flight_.try_emplace({pipeline, microbatches, choice});
-  if (!is_new) return known->second;
-  if (choice.schedule < 0) {
-    known->second = {{{0}, {1}, {microbatches > 1}}};
-    return known->second;
-  }
-  ScheduleRequest request;
-  request.name = base_.search.schedules[static_cast<std::size_t>(choice.schedule)];
-  request.ranks = pipeline;
-  request.microbatches = static_cast<std::int32_t>(microbatches);
-  request.chunks = choice.chunks;
-  known->second = lockstep::in_flight(make_order(request));
-  return known->second;
 }
 
 std::vector<PlanChoice> PlanSpace::plans_of(const Node& node) const {

@@ -4,7 +4,6 @@
 #include <compare>
 #include <map>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "sim/scenario/scenario.hpp"
@@ -45,14 +44,14 @@ inline constexpr int data_axis = 3, pipeline_axis_number = 4;
 [[nodiscard]] std::string plan_axis_name(int axis, int zero);
 [[nodiscard]] std::int32_t size_of(const Degrees& degrees, int axis);
 
-/// What a rank of a pipeline holds at once, by its chunks: an instant at which it has most microbatches between their forward
-/// and their backward, the last of those.
-struct InFlight {
-  std::vector<std::int32_t> parts;         ///< of the model, on this rank
-  std::vector<std::int64_t> microbatches;  ///< of each
-  std::vector<bool> gradients;             ///< whether a backward of it has ended before
+/// A model in so many parts, one after the other. Parts of the same blocks after the same block are alike.
+struct StageParts {
+  struct Blocks {
+    int first = 0, last = 0;  ///< one past
+  };
+  std::vector<Blocks> different;
+  std::vector<std::int32_t> which;  ///< of each part: among the different ones
 };
-[[nodiscard]] std::vector<InFlight> in_flight(const PipelineOrder& order);
 
 class PlanSpace {
  public:
@@ -66,6 +65,7 @@ class PlanSpace {
   [[nodiscard]] const Cluster& cluster() const { return cluster_; }
   [[nodiscard]] Bytes memory() const { return memory_; }
   [[nodiscard]] const std::vector<Recompute>& recomputations() const { return recomputations_; }
+  [[nodiscard]] std::int32_t least_recomputation() const;  ///< the one that computes least again
 
   struct Node {
     Degrees degrees;
@@ -77,15 +77,17 @@ class PlanSpace {
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
   [[nodiscard]] std::int64_t size() const { return size_; }
   [[nodiscard]] const std::vector<ScheduleChoice>& schedules(std::int32_t pipeline, std::int64_t microbatches) const;
-  [[nodiscard]] const std::vector<bool>& layers() const { return is_layer_; }  ///< of the model's blocks, in forward order
+  [[nodiscard]] const Schedule& schedule(const ScheduleChoice& choice) const;
+  [[nodiscard]] const std::vector<int>& kinds() const { return kinds_; }  ///< of the model's blocks, in forward order
+  [[nodiscard]] const StageParts& parts(std::int32_t count) const;
 
-  /// The scenario that `lockstep run` would load, without places in a file; `placed`: with the plan's mesh.
-  [[nodiscard]] Scenario scenario(const Node& node, const PlanChoice& choice, bool placed) const;
+  /// The scenario that `lockstep run` would load, without places in a file.
+  [[nodiscard]] Scenario scenario(const Node& node, const PlanChoice& choice) const;
+  /// The same without the plan's mesh, and with so many sequences: as much as deriving blocks needs.
+  [[nodiscard]] Scenario scenario(const PlanChoice& choice, std::int64_t sequences) const;
   /// The same as keys of a scenario file: parallel, mesh, pipeline, batch.microbatches, training.recompute.
   [[nodiscard]] std::vector<KeyOverride> keys(const Node& node, const PlanChoice& choice) const;
   [[nodiscard]] const Node& node_of(const PlanChoice& choice) const;
-  /// By rank of the pipeline.
-  [[nodiscard]] const std::vector<InFlight>& in_flight(std::int32_t pipeline, std::int64_t microbatches, const ScheduleChoice& choice) const;
   /// Every plan of a node, in canonical order.
   [[nodiscard]] std::vector<PlanChoice> plans_of(const Node& node) const;
 
@@ -100,10 +102,12 @@ class PlanSpace {
   Bytes memory_;
   std::vector<Recompute> recomputations_;
   bool recompute_is_searched_;
-  std::vector<bool> is_layer_;
+  std::vector<const Schedule*> schedule_of_choice_;
+  std::vector<int> kinds_;
+  std::vector<bool> is_layer_;  ///< of the model's blocks
+  mutable std::map<std::int32_t, StageParts> parts_;
   std::map<std::array<std::int32_t, 3>, double> operations_;  ///< of one microbatch, by tensor, context, expert; 0: impossible
   mutable std::map<std::pair<std::int32_t, std::int64_t>, std::vector<ScheduleChoice>> schedules_;
-  mutable std::map<std::tuple<std::int32_t, std::int64_t, ScheduleChoice>, std::vector<InFlight>> in_flight_;
   std::vector<Node> nodes_;
   std::int64_t size_ = 0;
 };

@@ -29,7 +29,6 @@ TEST_P(PlanFloorTest, IsNeverAboveTheSimulation) {
   const PlanSpace space(GetParam().load());
   PlanTree tree(space);
   for (const auto& plan : test::all_simulated(space, some_plans(space, 150))) {
-    const auto scenario = space.scenario(space.node_of(plan.choice), plan.choice, true);
     std::string which;
     for (const auto& key : space.keys(space.node_of(plan.choice), plan.choice)) which += key.path + "=" + key.value + " ";
     for (const auto& floor : tree.floors_of(plan.choice)) {
@@ -46,6 +45,56 @@ std::string name_of(const testing::TestParamInfo<SpaceCase>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Spaces, PlanFloorTest, testing::ValuesIn(test::wide_spaces()), name_of);
+
+void expect_same(const PassSketch& shared, const PassSketch& own, const PassesSketch& of_shared, const PassesSketch& of_own) {
+  ASSERT_EQ(shared.steps.size(), own.steps.size());
+  for (std::size_t i = 0; i < own.steps.size(); ++i) {
+    EXPECT_EQ(shared.steps[i].compute, own.steps[i].compute);
+    EXPECT_EQ(shared.steps[i].after, own.steps[i].after);
+    EXPECT_EQ(shared.steps[i].beside, own.steps[i].beside);
+    ASSERT_EQ(shared.steps[i].collective < 0, own.steps[i].collective < 0);
+    if (own.steps[i].collective < 0) continue;
+    EXPECT_EQ(of_shared.collectives[static_cast<std::size_t>(shared.steps[i].collective)], of_own.collectives[static_cast<std::size_t>(own.steps[i].collective)]);
+  }
+  EXPECT_EQ(shared.output, own.output);
+  ASSERT_EQ(shared.gathers.size(), own.gathers.size());
+  for (std::size_t i = 0; i < own.gathers.size(); ++i) {
+    const auto& less = of_shared.collectives[static_cast<std::size_t>(shared.gathers[i])];
+    const auto& whole = of_own.collectives[static_cast<std::size_t>(own.gathers[i])];
+    EXPECT_EQ(less.axes, whole.axes);
+    EXPECT_LE(less.size, whole.size);  // padding
+    EXPECT_GE(static_cast<double>(less.size.value()), 0.99 * static_cast<double>(whole.size.value()));
+  }
+}
+
+// What is derived once for many plans is what each of them derives.
+TEST_P(PlanFloorTest, SharesWhatPlansHaveInCommon) {
+  const PlanSpace space(GetParam().load());
+  SketchBook book(space);
+  for (const auto& plan : some_plans(space, 300)) {
+    const auto scenario = space.scenario(plan, space.base().batch.sequences);
+    const auto derived = derive_blocks(scenario);
+    const auto passes = sketch_passes(scenario, derived);
+    const auto state = sketch_state(scenario, derived);
+    const auto& shared = book.passes(plan);
+    const auto& of_weights = book.state(plan);
+    ASSERT_EQ(shared.kinds.size(), passes.kinds.size());
+    for (std::size_t kind = 0; kind < passes.kinds.size(); ++kind) {
+      const auto& one = shared.kinds[kind];
+      const auto& own = passes.kinds[kind];
+      expect_same(one.forward, own.forward, shared, passes);
+      expect_same(one.backward, own.backward, shared, passes);
+      expect_same(one.input_gradient, own.input_gradient, shared, passes);
+      expect_same(one.weight_gradient, own.weight_gradient, shared, passes);
+      EXPECT_EQ(std::tie(one.kept, one.input, one.sent, one.keeps_input, one.keeps_output), std::tie(own.kept, own.input, own.sent, own.keeps_input, own.keeps_output));
+      const auto& weights = of_weights.kinds[kind];
+      const auto& same = state.kinds[kind];
+      EXPECT_EQ(std::tie(weights.each_microbatch, weights.last_microbatch, weights.publish), std::tie(same.each_microbatch, same.last_microbatch, same.publish));
+      EXPECT_EQ(std::tie(weights.update, weights.held, weights.gradients), std::tie(same.update, same.held, same.gradients));
+    }
+    EXPECT_EQ(of_weights.collectives, state.collectives);
+  }
+}
 
 // A product of 3 s, then a collective of 2 s on its result, then 1 s on that: from the free stream 6 s. What arrives is
 // read by the collective alone: 2 + 1 s from the input, but the stream's own 3 s come first.

@@ -1,0 +1,168 @@
+#include "sim/planning/sketch.hpp"
+
+#include <set>
+
+#include "sim/core/errors.hpp"
+#include "sim/planning/plan_space.hpp"
+#include "workloads/optimizer.hpp"
+
+namespace lockstep {
+namespace {
+
+bool is_gather(const BlockStep& step) { return step.kind == BlockStep::Kind::collective && step.role == CollectiveRole::weight; }
+
+/// The place of a collective among those of a sketch.
+std::int32_t listed(const PricedCollective& wanted, std::vector<PricedCollective>& collectives) {
+  const auto found = std::find(collectives.begin(), collectives.end(), wanted);
+  const auto place = static_cast<std::int32_t>(found - collectives.begin());
+  if (found == collectives.end()) collectives.push_back(wanted);
+  return place;
+}
+
+/// Collectives on one array after the other become one on all of them.
+class Together {
+ public:
+  void add(const PricedCollective& more) {
+    const auto same = std::find_if(open_.begin(), open_.end(), [&](const auto& one) { return one.kind == more.kind && one.axes == more.axes; });
+    if (same != open_.end()) {
+      same->size += more.size;
+    } else {
+      open_.push_back(more);
+    }
+  }
+  std::vector<std::int32_t> listed_in(std::vector<PricedCollective>& collectives) const {
+    std::vector<std::int32_t> places;
+    for (const auto& collective : open_) places.push_back(listed(collective, collectives));
+    return places;
+  }
+
+ private:
+  std::vector<PricedCollective> open_;
+};
+
+class PassesSketcher {
+ public:
+  PassesSketcher(const Scenario& scenario) : step_(scenario.step), rates_(rates_of(scenario)) {}
+
+  void add(const DerivedBlock& block) {
+    BlockPasses made;
+    auto of_input = steps_of_input_gradient(block);
+    made.forward = pass(block.forward, std::vector<bool>(block.forward.size(), true), block.output_steps);
+    made.backward = pass(block.backward, std::vector<bool>(block.backward.size(), true), block.input_gradient_steps);
+    made.input_gradient = pass(block.backward, of_input, block.input_gradient_steps);
+    of_input.flip();
+    made.weight_gradient = pass(block.backward, of_input, {});
+    if (step_.offload.activation_layers == 0) keep(block, made);
+    made.input = block.input_bytes.value();
+    made.sent = step_.scatter_sends ? made.input / block.input_copies : made.input;
+    sketch.kinds.push_back(std::move(made));
+  }
+
+  PassesSketch sketch;
+
+ private:
+  PassSketch pass(const std::vector<BlockStep>& steps, const std::vector<bool>& chosen, const std::vector<int>& output) {
+    PassSketch made;
+    Together gathers;
+    std::vector<std::int32_t> place(steps.size(), -2);
+    const auto known = [&](int step) { return step == BlockStep::outside ? -1 : place[static_cast<std::size_t>(step)]; };
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const auto& step = steps[i];
+      if (!chosen[i]) continue;
+      const PricedCollective collective{step.collective, axis_bits(step.axes), step.full_size, step.copies};
+      if (is_gather(step)) {
+        gathers.add(collective);
+        continue;
+      }
+      PassSketch::Step sketched;
+      for (const int before : step.after) {
+        if (known(before) >= -1) sketched.after.push_back(known(before));
+      }
+      if (step.kind == BlockStep::Kind::compute) {
+        sketched.beside = !step.stream.empty();
+        sketched.compute = step.given_time ? step.given_time->value() : compute_time(rates_, kernel_of(step)).value();
+        if (!sketched.beside) made.compute += sketched.compute;
+      } else {
+        sketched.collective = listed(collective, sketch.collectives);
+      }
+      place[i] = static_cast<std::int32_t>(made.steps.size());
+      made.steps.push_back(std::move(sketched));
+    }
+    for (const int step : output) {
+      if (known(step) >= -1) made.output.push_back(known(step));
+    }
+    made.gathers = gathers.listed_in(sketch.collectives);
+    return made;
+  }
+
+  /// Outputs of the forward that the backward reads.
+  static void keep(const DerivedBlock& block, BlockPasses& made) {
+    std::set<int> saved;
+    for (const auto& step : block.backward) saved.insert(step.saved.begin(), step.saved.end());
+    for (const int step : saved) {
+      if (step == BlockStep::outside) {
+        made.keeps_input = true;
+        continue;
+      }
+      const auto& of = block.forward[static_cast<std::size_t>(step)];
+      if (of.output_kind == MemoryKind::activations) made.kept += of.output.value();
+    }
+    made.keeps_output = std::any_of(block.output_steps.begin(), block.output_steps.end(), [&](int step) { return saved.contains(step); });
+  }
+
+  const StepOptions& step_;
+  ComputeRates rates_;
+};
+
+}  // namespace
+
+std::uint32_t axis_bits(const AxisNames& names) {
+  std::uint32_t bits = 0;
+  for (const auto& name : names) {
+    const auto found = std::find(plan_axes.begin(), plan_axes.end(), name == "fsdp" ? "data" : name);
+    if (found == plan_axes.end()) throw InternalError("planning: a collective along axis " + name);
+    bits |= 1U << (found - plan_axes.begin());
+  }
+  return bits;
+}
+
+PassesSketch sketch_passes(const Scenario& scenario, const Preparation& derived) {
+  PassesSketcher sketcher(scenario);
+  for (const auto& block : derived.blocks) sketcher.add(block);
+  return std::move(sketcher.sketch);
+}
+
+StateSketch sketch_state(const Scenario& scenario, const Preparation& derived) {
+  const auto& step = scenario.step;
+  const auto rates = rates_of(scenario);
+  // Buckets by size reach over blocks: left out. Arrays one by one cost no less than a block's together.
+  const bool by_block = step.gradient_buckets.unit != Bucketing::Unit::size;
+  StateSketch sketch;
+  for (const auto& block : derived.blocks) {
+    BlockState made;
+    const auto together = [&](std::vector<DerivedCollective> WeightUpdate::*chain) {
+      Together all;
+      for (const auto& update : block.weights) {
+        for (const auto& one : update.*chain) all.add({one.kind, axis_bits(one.axes), one.full_size, {}});
+      }
+      return all.listed_in(sketch.collectives);
+    };
+    Bytes traffic(0);
+    for (const auto& update : block.weights) {
+      const auto state = state_of(step.optimizer, update);
+      made.held += update.stored.value() + (step.offload.optimizer ? 0 : state.value());
+      made.gradients += (step.gradient_element * update.gradient_elements).value();
+      traffic += (step.gradient_element + Bytes(4)) * update.optimizer_elements + 2 * state;
+    }
+    if (by_block) {
+      made.each_microbatch = together(&WeightUpdate::each_microbatch);
+      made.last_microbatch = together(&WeightUpdate::last_microbatch);
+    }
+    made.publish = together(&WeightUpdate::publish);
+    if (!step.offload.optimizer && !block.weights.empty()) made.update = compute_time(rates, {ComputeWork::memory, Flops(0), traffic, {}}).value();
+    sketch.kinds.push_back(std::move(made));
+  }
+  return sketch;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,54 @@
+#pragma once
+/// What the floors know of a plan's blocks: passes with their collectives, weights with theirs. Nothing here depends on the
+/// pipeline, on where axes lie or on the schedule.
+#include <cstdint>
+#include <vector>
+
+#include "sim/planning/pass_floor.hpp"
+#include "sim/simulate.hpp"
+
+namespace lockstep {
+
+/// A collective of a plan as far as its price goes. Axes are a set of bits, in the order of plan_axes.
+struct PricedCollective {
+  CollectiveKind kind{};
+  std::uint32_t axes = 0;
+  Bytes size{0};
+  TokenCopies copies{};
+  friend bool operator==(const PricedCollective&, const PricedCollective&) = default;
+};
+[[nodiscard]] std::uint32_t axis_bits(const AxisNames& names);
+
+/// The passes of a block kind: what tokens decide.
+struct BlockPasses {
+  PassSketch forward, backward, input_gradient, weight_gradient;
+  std::int64_t kept = 0;      ///< bytes of activations from a forward to its backward, without the block's input
+  std::int64_t input = 0;     ///< bytes that arrive from the block before
+  std::int64_t sent = 0;      ///< of them, what another stage sends; the rest is gathered
+  bool keeps_input = false;   ///< until its backward
+  bool keeps_output = false;  ///< among what is kept
+};
+
+/// The weights of a block kind with their gradients and optimizer state: what no token decides.
+struct BlockState {
+  std::vector<std::int32_t> each_microbatch, last_microbatch, publish;  ///< collectives of gradients and updated weights
+  double update = 0;           ///< seconds
+  std::int64_t held = 0;       ///< bytes of weights and optimizer state on the chip
+  std::int64_t gradients = 0;  ///< bytes as accumulated
+  friend bool operator==(const BlockState&, const BlockState&) = default;
+};
+
+/// By kind of block. Steps and chains name collectives by their place in `collectives`, which are all different.
+template <class Block>
+struct Sketch {
+  std::vector<Block> kinds;
+  std::vector<PricedCollective> collectives;
+  friend bool operator==(const Sketch&, const Sketch&) = default;
+};
+using PassesSketch = Sketch<BlockPasses>;
+using StateSketch = Sketch<BlockState>;
+
+[[nodiscard]] PassesSketch sketch_passes(const Scenario& scenario, const Preparation& derived);
+[[nodiscard]] StateSketch sketch_state(const Scenario& scenario, const Preparation& derived);
+
+}  // namespace lockstep

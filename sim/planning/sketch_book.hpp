@@ -1,0 +1,40 @@
+#pragma once
+/// Sketches of plans, derived once for all plans that share them.
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "sim/planning/plan_space.hpp"
+#include "sim/planning/sketch.hpp"
+
+namespace lockstep {
+
+class SketchBook {
+ public:
+  explicit SketchBook(const PlanSpace& space) : space_(space) {}
+
+  /// Depend on the axes that split layers, on the sequences of a microbatch on one rank, on recomputation and on whether weights
+  /// are gathered; not on how many ranks share the batch: those are taken for the smallest prime factor of their number, which
+  /// leaves the tokens of a rank as they are, and what gathers pad arrays to no larger.
+  [[nodiscard]] const PassesSketch& passes(const PlanChoice& choice);
+  /// Depend on the axes and the ZeRO stage; on tokens only where products of weight gradients choose by them whether to gather
+  /// an operand or to add up results: more tokens can only change them from the one to the other.
+  [[nodiscard]] const StateSketch& state(const PlanChoice& choice);
+  /// The kind of each block of the model, in forward order.
+  [[nodiscard]] const std::vector<int>& order() const { return space_.kinds(); }
+
+ private:
+  const PlanSpace& space_;
+  std::map<std::tuple<Degrees, bool, std::int32_t, std::int64_t>, PassesSketch> passes_;  ///< axes, gathered, recomputation, sequences
+  /// Of the most sequences, and of others if those are unlike.
+  struct States {
+    StateSketch most;
+    bool alike = true;
+    std::map<std::int64_t, StateSketch> others;
+  };
+  [[nodiscard]] StateSketch state(const PlanChoice& choice, std::int64_t sequences) const;
+  [[nodiscard]] std::int64_t sequences(const PlanChoice& choice) const;  ///< of a microbatch on one rank
+  std::map<std::pair<Degrees, std::int32_t>, States> states_;  ///< axes, ZeRO
+};
+
+}  // namespace lockstep
