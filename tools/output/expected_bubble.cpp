@@ -33,7 +33,7 @@ std::optional<ExpectedBubble> expected_bubble(const Scenario& scenario, const Si
   });
   if (!even) {
     form->applies = false;
-    form->conditions += std::string(form->conditions.empty() ? "" : ", ") + "all stages alike (here they are not: mean times)";
+    form->conditions += std::string(form->conditions.empty() ? "" : ", ") + "all stages are alike";
   }
   return ExpectedBubble{std::move(*form), mean};
 }

@@ -79,7 +79,7 @@ std::string pipeline_text(const Scenario& scenario, const Simulation& simulation
     }
     text += "  closed form " + form.expression + " = " + format(Seconds(form.value)) + (form.of == ClosedForm::Of::span ? " within the span" : "") +
             ", simulated " + format(Seconds(worst)) + "; F " + format(Seconds(expected->times.forward)) + ", I " + format(Seconds(expected->times.input_gradient)) + ", W " +
-            format(Seconds(expected->times.weight_gradient)) + (form.applies ? "" : " (does not apply exactly: " + form.conditions + ")") + "\n";
+            format(Seconds(expected->times.weight_gradient)) + (form.applies ? "" : " (exact only where " + form.conditions + ")") + "\n";
   }
   Table table({"stage", "blocks", "computing", "fill", "drain", "dependency", "imbalance", "transfer", "collective", "memory"});
   const auto count = metrics.stages.size();

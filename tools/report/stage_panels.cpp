@@ -4,7 +4,6 @@
 #include <array>
 
 #include "sim/core/quantity_text.hpp"
-#include "tools/output/critical_path_text.hpp"
 #include "tools/output/expected_bubble.hpp"
 #include "tools/output/table.hpp"
 #include "tools/report/panels.hpp"
@@ -88,7 +87,7 @@ Json bubbles_panel(const Scenario& scenario, const Simulation& simulation) {
                      " of the step between its first and last pass; waiting for collectives of other axes is counted in neither.";
   if (const auto expected = expected_bubble(scenario, simulation)) {
     note += " Closed form: " + expected->form.expression + " = " + format(Seconds(expected->form.value)) +
-            (expected->form.of == ClosedForm::Of::span ? " within the span" : "") + (expected->form.applies ? "." : " (not exact here: " + expected->form.conditions + ").");
+            (expected->form.of == ClosedForm::Of::span ? " within the span" : "") + (expected->form.applies ? "." : " with mean times; exact only where " + expected->form.conditions + ".");
   }
   return bars_panel("Why stages do not compute", note, "s", rows);
 }
@@ -134,7 +133,7 @@ Json critical_path_panel(const Simulation& simulation) {
     }
   }
   if (rest > Seconds(0)) rows.push_back({"all others", {{"others", rest.value(), "idle"}}});
-  auto panel = bars_panel("Critical path", critical_path_line(path, simulation.metrics.step_time) + ". The chain of operations that sets the step time; each started when the one before it ended.", "s", rows);
+  auto panel = bars_panel("Critical path", "The chain of operations that sets the step time; each started when the one before it ended.", "s", rows);
   panel["wide"] = true;  // its names are long
   return panel;
 }

@@ -24,8 +24,9 @@ export function bars({ title, rows, unit }) {
   });
   const columns = [{ name: "" }, ...[...kinds.keys()].map((name) => ({ name, unit })), { name: "sum", unit }];
   const cells = rows.map((row) => [row.name, ...[...kinds.keys()].map((what) => row.pieces.find((piece) => piece.what === what)?.value ?? 0), total(row)]);
-  const same_by_row = rows.length > 1 && rows.every(({ pieces }) => pieces.length === 2 && pieces[1].what === "hidden"); // colours are the rows' own
+  const key = ([what, colour]) => element("li", {}, swatch(colour), what);
+  const colour_by_row = rows.length > 1 && rows.every(({ pieces }) => pieces.length === 2 && pieces[1].what === "hidden");
   return element("div", {},
-    !same_by_row && element("ul", { class: "legend" }, [...kinds].map(([what, colour]) => element("li", {}, swatch(colour), what))),
+    element("ul", { class: "legend" }, colour_by_row ? [element("li", {}, "in colour: exposed"), [...kinds].filter(([what]) => what === "hidden").map(key)] : [...kinds].map(key)),
     chart(title, draw), numbers(columns, cells));
 }

@@ -8,11 +8,13 @@ const narrowest = 360;
 export function chart(label, draw) {
   const frame = element("div", { class: "chart", role: "img", "aria-label": label });
   let width = 0;
-  new ResizeObserver(() => {
+  const redraw = () => {
     if (frame.clientWidth === width || frame.clientWidth === 0) return;
     width = frame.clientWidth;
     frame.replaceChildren(draw(Math.max(width, narrowest))); // below that, as on paper, the picture is scaled
-  }).observe(frame);
+  };
+  new ResizeObserver(redraw).observe(frame);
+  matchMedia("print").addEventListener("change", redraw); // printing does not wait for an observer
   return frame;
 }
 

@@ -1,6 +1,6 @@
 // What links carry: a row of time for each class of links, and the table of their loads.
 import { axisX, plot, rect, text } from "@observablehq/plot";
-import { element } from "../dom.js";
+import { element, swatch } from "../dom.js";
 import { format, timeUnit } from "../format.js";
 import { chart, room, shortened } from "./chart.js";
 import { table } from "./table.js";
@@ -25,7 +25,8 @@ export function network({ title, rows, end_ns }) {
     ],
   });
   const columns = [{ name: "link" }, { name: "alike", unit: "count" }, { name: "kind" }, { name: "bandwidth", unit: "B/s" }, { name: "carries", unit: "B" }, { name: "busy", unit: "share" }, { name: "used", unit: "share" }, { name: "peak", unit: "share" }];
-  return element("div", {}, chart(title, draw),
+  const scale = [0, 0.25, 0.5, 0.75, 1].map((used) => element("li", {}, swatch(`color-mix(in srgb, var(--load) ${100 * used}%, var(--lane))`), `${100 * used} %`));
+  return element("div", {}, element("ul", { class: "legend" }, scale), chart(title, draw),
     element("details", {}, element("summary", {}, "as numbers"), table({ columns, rows: rows.map((row) => [row.name, row.alike, row.kind, row.bandwidth, row.bytes, row.busy, row.used, row.peak]) })));
 }
 

@@ -37,7 +37,7 @@ class TimelineView {
       "aria-label": "Timeline. Arrows or w a s d zoom and move, 0 shows all, [ and ] step through a lane, Escape clears.",
     });
     this.where = element("output", { class: "where", "aria-live": "polite" });
-    this.find = element("input", { type: "search", placeholder: "search: attention, layer 3, AllGather …", "aria-label": "search operations by name" });
+    this.find = element("input", { type: "search", placeholder: "search: layer 3, AllGather …", "aria-label": "search operations by name" });
     this.found_text = element("output", { class: "found", "aria-live": "polite" });
     this.legend = element("ul", { class: "legend" });
     this.selected_panel = element("div", { class: "details", "aria-live": "polite" }, element("p", { class: "quiet" }, "Click a span to see its shapes, bytes, dependencies, and why it started when it did."));
