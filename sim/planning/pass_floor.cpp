@@ -2,29 +2,39 @@
 
 namespace lockstep {
 
-PassPath path_of(const PassSketch& pass, std::span<const double> prices) {
-  thread_local std::vector<Front> ends;  // of each step, from the free stream alone and from the input alone
+namespace {
+
+/// When something is, from each of what a pass starts with alone.
+struct Sources {
+  double free = never, data = never, weights = never;
+  void wait_for(const Sources& other) {
+    free = std::max(free, other.free);
+    data = std::max(data, other.data);
+    weights = std::max(weights, other.weights);
+  }
+};
+
+}  // namespace
+
+BlockPath path_of(const PassSketch& pass, std::span<const double> prices) {
+  thread_local std::vector<Sources> ends;  // of each step
   ends.assign(pass.steps.size(), {});
-  Front stream{0, never};
-  const auto from = [&](std::int32_t step) { return step < 0 ? Front{never, 0} : ends[static_cast<std::size_t>(step)]; };
+  Sources stream{0, never, never}, readers;
+  const auto end_of = [&](std::int32_t step) { return step < 0 ? Sources{never, 0, never} : ends[static_cast<std::size_t>(step)]; };
   for (std::size_t i = 0; i < pass.steps.size(); ++i) {
     const auto& step = pass.steps[i];
     const bool on_stream = step.collective < 0 && !step.beside;
-    Front start = on_stream ? stream : Front{never, never};
-    for (const auto before : step.after) {
-      const auto end = from(before);
-      start = {std::max(start.free, end.free), std::max(start.data, end.data)};
-    }
+    auto end = on_stream ? stream : Sources{};
+    for (const auto before : step.after) end.wait_for(end_of(before));
+    if (step.weights) end.wait_for({never, never, 0});
     const double time = step.collective < 0 ? step.compute : prices[static_cast<std::size_t>(step.collective)];
-    ends[i] = {start.free + time, start.data + time};
+    ends[i] = {end.free + time, end.data + time, end.weights + time};
     if (on_stream) stream = ends[i];
+    if (step.weights) readers.wait_for(ends[i]);
   }
-  Front output{never, never};
-  for (const auto step : pass.output) {
-    const auto end = from(step);
-    output = {std::max(output.free, end.free), std::max(output.data, end.data)};
-  }
-  return {stream.free, output.free, stream.data, output.data};
+  Sources output;
+  for (const auto step : pass.output) output.wait_for(end_of(step));
+  return {{stream.free, output.free, stream.data, output.data}, stream.weights, output.weights, readers.free, readers.data, readers.weights};
 }
 
 }  // namespace lockstep

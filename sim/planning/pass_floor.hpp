@@ -31,12 +31,27 @@ struct PassPath {
   }
 };
 
+/// The path of one block whose weights may have to be gathered first.
+struct BlockPath : PassPath {
+  double weights_free = never, weights_data = never;  ///< from the gathered weights
+  /// To when nobody needs the weights any more.
+  double free_room = never, data_room = never, weights_room = never;
+  [[nodiscard]] Front after(const Front& front, double weights) const {
+    const auto without = PassPath::after(front);
+    return {std::max(without.free, weights + weights_free), std::max(without.data, weights + weights_data)};
+  }
+  [[nodiscard]] double room_after(const Front& front, double weights) const {
+    return std::max({front.free + free_room, front.data + data_room, weights + weights_room});
+  }
+};
+
 /// One pass of a block, or the part of a backward that a split schedule runs at a time.
 struct PassSketch {
   struct Step {
     double compute = 0;              ///< seconds, if it computes
     std::int32_t collective = -1;    ///< which of its sketch's collectives; -1: it computes
     bool beside = false;             ///< computes on a stream of its own
+    bool weights = false;            ///< reads gathered weights
     std::vector<std::int32_t> after; ///< steps of this list; -1: the input
   };
   std::vector<Step> steps;
@@ -46,6 +61,6 @@ struct PassSketch {
 };
 
 /// `prices`: of its sketch's collectives.
-[[nodiscard]] PassPath path_of(const PassSketch& pass, std::span<const double> prices);
+[[nodiscard]] BlockPath path_of(const PassSketch& pass, std::span<const double> prices);
 
 }  // namespace lockstep

@@ -35,8 +35,16 @@ PlanFloors::PlanFloors(const PlanSpace& space, const PlanSketch& sketch, const P
   for (std::size_t number = 0; number < sketch.passes.kinds.size(); ++number) {
     const auto& passes = sketch.passes.kinds[number];
     const auto& state = sketch.state.kinds[number];
-    Kind kind{path_of(passes.forward, prices.passes), path_of(passes.backward, prices.passes), path_of(passes.input_gradient, prices.passes),
-              path_of(passes.weight_gradient, prices.passes), {}, {}, {}, 0, 0, 0};
+    const auto timed = [&](const PassSketch& pass) {
+      Pass made{path_of(pass, prices.passes), {}};
+      for (const auto gather : pass.gathers) {
+        const auto time = prices.passes[at(gather)];
+        made.gather.first = &gather == &pass.gathers.front() ? time : std::min(made.gather.first, time);
+        if ((sketch.passes.collectives[at(gather)].axes >> data_axis & 1U) != 0) made.gather.along_data += time;
+      }
+      return made;
+    };
+    Kind kind{timed(passes.forward), timed(passes.backward), timed(passes.input_gradient), timed(passes.weight_gradient), {}, {}, {}, 0, 0, 0};
     for (const auto* pass : {&passes.forward, &passes.backward}) {
       for (const auto& step : pass->steps) {
         if (step.collective >= 0) busy(sketch.passes, prices.passes, step.collective, kind.each);
@@ -70,10 +78,11 @@ PlanFloors::Part PlanFloors::part_of(const StageParts::Blocks& blocks) const {
     const auto& passes = sketch_.passes.kinds[number];
     const auto& state = sketch_.state.kinds[number];
     const bool leads = block == blocks.first;
-    part.forward = leads ? kind.forward : part.forward.then(kind.forward);
-    part.backward = leads ? kind.backward : kind.backward.then(part.backward);
-    part.input_gradient = leads ? kind.input_gradient : kind.input_gradient.then(part.input_gradient);
-    part.weight_gradient.free_free = (leads ? 0 : part.weight_gradient.free_free) + kind.weight_gradient.free_free;
+    const PassPath &forward = kind.forward.path, &backward = kind.backward.path, &input_gradient = kind.input_gradient.path;
+    part.forward = leads ? forward : part.forward.then(forward);
+    part.backward = leads ? backward : backward.then(part.backward);
+    part.input_gradient = leads ? input_gradient : input_gradient.then(part.input_gradient);
+    part.weight_gradient.free_free = (leads ? 0 : part.weight_gradient.free_free) + kind.weight_gradient.path.free_free;
     part.forward_compute += passes.forward.compute;
     part.backward_compute += passes.backward.compute;
     for (std::size_t axis = 0; axis < plan_axes.size(); ++axis) {
@@ -82,11 +91,18 @@ PlanFloors::Part PlanFloors::part_of(const StageParts::Blocks& blocks) const {
       part.published[axis] += kind.published[axis];
     }
     part.update += state.update;
-    part.reduced_each += kind.reduced_each;
     part.held += state.held;
     part.gradients += state.gradients;
     const bool counted = block > 0 && sketch_.passes.kinds[at(order[at(block - 1)])].keeps_output;
-    part.kept += passes.kept + (passes.keeps_input && !counted ? passes.input : 0);
+    const auto kept = passes.kept + (passes.keeps_input && !counted ? passes.input : 0);
+    const auto for_weights = passes.kept_for_weights + passes.between;
+    // Of the blocks before, all is kept while this one runs forwards; of those after it nothing, or what gradients of weights
+    // read, once it runs backwards.
+    part.forward_most = std::max(part.forward_most, part.kept + passes.forward_most);
+    part.backward_most = (leads ? passes.backward_most : std::max(part.backward_most, passes.backward_most)) - kept;
+    part.input_gradient_most = (leads ? passes.input_gradient_most : std::max(part.input_gradient_most + for_weights, passes.input_gradient_most)) - kept;
+    part.kept += kept;
+    part.kept_for_weights += for_weights;
   }
   part.sent = sketch_.passes.kinds[at(order[at(blocks.first)])].sent;
   return part;
@@ -122,9 +138,9 @@ double PlanFloors::reduced(const Part& part, double end, bool split) const {
   double now = end - part.backward.free_free;  // the last cell, a whole backward or only its weight gradients
   double stream = now;
   for (int block = part.blocks.last; block > part.blocks.first; --block) {
-    const auto& kind = kinds_[at(space_.kinds()[at(block - 1)])];
-    stream = std::max(stream, now) + kind.reduced;
-    now += (split ? kind.weight_gradient : kind.backward).free_free;
+    const auto& own = kind(block - 1);
+    stream = std::max(stream, now) + own.reduced;
+    now += (split ? own.weight_gradient : own.backward).path.free_free;
   }
   return std::max(stream, end);
 }

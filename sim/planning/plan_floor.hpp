@@ -51,10 +51,19 @@ class PlanFloors {
 
  private:
   using Streams = std::array<double, plan_axes.size()>;
+  /// The weights of one pass of a block.
+  struct Gather {
+    double first = 0;       ///< until some of them are there
+    double along_data = 0;  ///< on the stream of the data axis
+  };
+  struct Pass {
+    BlockPath path;
+    Gather gather;
+  };
   struct Kind {
-    PassPath forward, backward, input_gradient, weight_gradient;
-    Streams each{}, once{}, published{};  ///< busy time of streams: every microbatch, once, after the barrier
-    double reduced_each = 0, reduced = 0; ///< gradients of one block, along data: each microbatch, and after the last
+    Pass forward, backward, input_gradient, weight_gradient;
+    Streams each{}, once{}, published{};    ///< busy time of streams: every microbatch, once, after the barrier
+    double reduced_each = 0, reduced = 0;   ///< gradients of one block, along data: each microbatch, and after the last
     double published_along_data = 0;
   };
   /// Blocks that stand together.
@@ -62,8 +71,10 @@ class PlanFloors {
     PassPath forward, backward, input_gradient, weight_gradient;
     double forward_compute = 0, backward_compute = 0;
     Streams each{}, once{}, published{};
-    double update = 0, reduced_each = 0;
+    double update = 0;
     std::int64_t held = 0, kept = 0, gradients = 0, sent = 0;
+    std::int64_t kept_for_weights = 0;  ///< of what is kept, and what input gradients add to it
+    std::int64_t forward_most = 0, backward_most = 0, input_gradient_most = 0;  ///< over what is held when they begin
     StageParts::Blocks blocks;
   };
   /// A model in so many parts, those that are alike once.
@@ -80,9 +91,10 @@ class PlanFloors {
   [[nodiscard]] double send(std::int32_t from, std::int32_t to, std::int64_t bytes) const;
   /// When a rank whose passes end at `end` has reduced the gradients of its last microbatch.
   [[nodiscard]] double reduced(const Part& part, double end, bool split) const;
-
-  [[nodiscard]] double reduced(const Part& part, Front front, bool whole, double stream) const;
+  /// From the barrier until a rank has updated its weights and published them.
   [[nodiscard]] double published(const std::vector<std::int32_t>& own, const Parts& stages) const;
+  [[nodiscard]] const Kind& kind(int block) const { return kinds_[static_cast<std::size_t>(space_.kinds()[static_cast<std::size_t>(block)])]; }
+  class InOrder;
 
   const PlanSpace& space_;
   PlanSketch sketch_;

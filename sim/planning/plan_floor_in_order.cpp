@@ -1,4 +1,4 @@
-// The longest path through a schedule's actions, each rank's one after the other, and what each holds meanwhile.
+// The longest path through a schedule's actions, each rank's one after the other, and what each rank holds meanwhile.
 #include <algorithm>
 
 #include "sim/planning/plan_floor.hpp"
@@ -8,125 +8,190 @@ namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-/// A rank on its way through its actions.
-struct Rank {
-  double free = 0;      ///< when its compute stream is
-  double reduced = 0;   ///< when the gradients so far are, at the earliest
-  std::int64_t bytes = 0, most_bytes = 0;
-};
-
 }  // namespace
 
-Floor PlanFloors::in_order(const ActionSequence& sequence, const ScheduleChoice& choice) {
-  const auto& base = space_.base();
-  const auto& shape = sequence.shape;
-  const bool overlaps = space_.schedule(choice).overlaps;
-  const auto& stages = parts(shape.stages());
-  const auto microbatches = at(shape.microbatches);
-  // When inputs and gradients of outputs arrive, by part and microbatch.
-  arrival_.assign(at(stages.size()) * microbatches, 0.0);
-  drain_.assign(at(stages.size()) * microbatches, 0.0);
-  const auto place = [&](std::int32_t part, std::int32_t microbatch) { return at(part) * microbatches + at(microbatch); };
-
-  std::vector<Rank> ranks(at(shape.ranks));
-  std::vector<char> accumulates(at(shape.ranks) * at(stages.size()), 0);  // by rank and part
-  for (std::int32_t rank = 0; rank < shape.ranks; ++rank) {
-    ranks[at(rank)].bytes = base.step.memory_overhead.value();
-    for (const auto part : shape.stages_of(rank)) ranks[at(rank)].bytes += stages.of(part).held;
-    ranks[at(rank)].most_bytes = ranks[at(rank)].bytes;
+class PlanFloors::InOrder {
+ public:
+  InOrder(PlanFloors& floors, const ActionSequence& sequence, const ScheduleChoice& choice)
+      : floors_(floors),
+        sequence_(sequence),
+        stages_(floors.parts(sequence.shape.stages())),
+        overlaps_(floors.space_.schedule(choice).overlaps),
+        prefetch_(at(floors.space_.base().step.prefetch)),
+        inputs_(at(stages_.size()) * at(sequence.shape.microbatches), 0.0),
+        gradients_(inputs_),
+        ranks_(at(sequence.shape.ranks)) {
+    const auto& step = floors.space_.base().step;
+    // Where arrays are gathered one by one, or a pair's blocks take turns, weights are not waited for.
+    gathers_ = !overlaps_ && step.weight_buckets.unit == Bucketing::Unit::layer &&
+               std::any_of(floors.kinds_.begin(), floors.kinds_.end(), [](const Kind& kind) { return kind.forward.gather.first > 0; });
+    for (std::int32_t rank = 0; rank < sequence.shape.ranks; ++rank) {
+      auto& own = ranks_[at(rank)];
+      own.accumulated.resize(at(stages_.size()), false);
+      own.bytes = step.memory_overhead.value();
+      for (const auto part : sequence.shape.stages_of(rank)) own.bytes += stages_.of(part).held;
+      own.most_bytes = own.bytes;
+    }
   }
 
-  for (const auto& action : sequence.actions) {
-    auto& rank = ranks[at(action.rank)];
-    const auto& part = stages.of(action.part);
+  Floor run() {
+    for (const auto& action : sequence_.actions) {
+      run(action);
+      hold(action);
+    }
+    const auto& step = floors_.space_.base().step;
+    Floor floor;
+    double before_barrier = 0, after_barrier = 0;
+    for (std::int32_t rank = 0; rank < sequence_.shape.ranks; ++rank) {
+      auto& own = ranks_[at(rank)];
+      own.reduce_until(std::numeric_limits<double>::infinity());
+      floor.bytes = std::max(floor.bytes, own.most_bytes);
+      before_barrier = std::max({before_barrier, own.free, own.stream});
+      after_barrier = std::max(after_barrier, floors_.published(sequence_.shape.stages_of(rank), stages_));
+    }
+    floor.seconds = before_barrier + step.step_overhead.value();
+    if (step.optimizer_barrier) floor.seconds += (sequence_.shape.ranks > 1 ? floors_.prices_.norm_over_stages : 0) + after_barrier;
+    return floor;
+  }
+
+ private:
+  /// A rank on its way through its actions.
+  struct Rank {
+    double free = 0;            ///< when its compute stream is
+    double gathered = 0;        ///< when the weights asked for so far are there
+    double stream = 0;          ///< when the stream of the data axis has done all that was ready so far
+    std::vector<double> rooms;  ///< of each pass of a block, when nobody needs its weights any more
+    std::vector<std::pair<double, double>> reductions;  ///< of gradients: when ready and how long, those not on the stream yet
+    std::size_t reduced = 0;                            ///< that are
+    std::vector<bool> accumulated;                      ///< by part: gradients exist
+    std::int64_t bytes = 0, most_bytes = 0;
+
+    /// What is ready later never goes first, so that stream is a floor whatever the order.
+    void reduce_until(double ready) {
+      for (; reduced < reductions.size() && reductions[reduced].first <= ready; ++reduced) {
+        stream = std::max(stream, reductions[reduced].first) + reductions[reduced].second;
+      }
+    }
+  };
+
+  [[nodiscard]] std::size_t place(std::int32_t part, std::int32_t microbatch) const { return at(part) * at(sequence_.shape.microbatches) + at(microbatch); }
+
+  void run(const SequencedAction& action) {
+    const auto& part = stages_.of(action.part);
     const auto here = place(action.part, action.microbatch);
-    // Of a pair each half waits for its own input, and both compute on one chip.
-    const double before = rank.free;
-    const bool paired = action.half > 0;
-    const double compute_free = paired ? never : before;
-    const auto hand_on = [&](std::int32_t next, double ready, std::vector<double>& arrivals) {
-      const auto to = shape.rank_of(next, action.microbatch);
-      arrivals[place(next, action.microbatch)] = ready + (to == action.rank ? 0 : send(action.rank, to, stages.of(std::max(next, action.part)).sent));
-    };
     switch (action.work) {
       case PipelineWork::forward: {
-        const auto after = part.forward.after({compute_free, arrival_[here]});
-        rank.free = paired ? std::max(before + part.forward_compute, after.free) : after.free;
-        if (action.part + 1 < stages.size()) {
-          hand_on(action.part + 1, after.data, arrival_);
+        const auto after = through(action, inputs_[here], &Kind::forward, part.forward_compute);
+        if (action.part + 1 < stages_.size()) {
+          hand_on(action, action.part + 1, after.data, inputs_);
         } else {
-          drain_[here] = after.data;
+          gradients_[here] = after.data;
         }
-        rank.bytes += part.kept;
         break;
       }
       case PipelineWork::backward: {
-        const auto after = part.backward.after({compute_free, drain_[here]});
-        rank.free = paired ? std::max(before + part.backward_compute, after.free) : after.free;
-        if (action.part > 0) {
-          const bool sends = shape.rank_of(action.part - 1, action.microbatch) != action.rank;
-          hand_on(action.part - 1, sends ? std::max(after.data, after.free) : after.data, drain_);  // whole before anything is sent
-        }
-        rank.bytes -= part.kept;
+        const auto after = through(action, gradients_[here], &Kind::backward, part.backward_compute);
+        if (action.part == 0) break;
+        const bool sends = sequence_.shape.rank_of(action.part - 1, action.microbatch) != action.rank;
+        hand_on(action, action.part - 1, sends ? std::max(after.data, after.free) : after.data, gradients_);  // whole before anything is sent
         break;
       }
       case PipelineWork::input_gradient: {
-        const auto after = part.input_gradient.after({compute_free, drain_[here]});
-        rank.free = paired ? std::max(before, after.free) : after.free;
-        if (action.part > 0) hand_on(action.part - 1, after.data, drain_);
-        rank.bytes -= part.kept;
+        const auto after = through(action, gradients_[here], &Kind::input_gradient, 0);
+        if (action.part > 0) hand_on(action, action.part - 1, after.data, gradients_);
         break;
       }
-      case PipelineWork::weight_gradient: rank.free += part.weight_gradient.free_free; break;
+      case PipelineWork::weight_gradient: (void)through(action, never, &Kind::weight_gradient, 0); break;
     }
-    if (action.work == PipelineWork::backward || action.work == PipelineWork::weight_gradient) {
-      if (!paired && !overlaps) {
-        const bool whole = action.work == PipelineWork::backward;
-        rank.reduced = action.last ? reduced(part, {before, whole ? drain_[here] : never}, whole, rank.reduced) : std::max(rank.reduced, before) + part.reduced_each;
-      }
-      auto& known = accumulates[at(action.rank) * at(stages.size()) + at(action.part)];
-      if (known == 0) rank.bytes += part.gradients;
-      known = 1;
+  }
+
+  void hand_on(const SequencedAction& action, std::int32_t next, double ready, std::vector<double>& arrivals) {
+    const auto to = sequence_.shape.rank_of(next, action.microbatch);
+    arrivals[place(next, action.microbatch)] = ready + floors_.send(action.rank, to, stages_.of(std::max(next, action.part)).sent);
+  }
+
+  /// An action through the blocks of its part. Of a pair each half waits for its own input, and both compute on one chip.
+  Front through(const SequencedAction& action, double input, Pass Kind::*pass, double compute) {
+    auto& rank = ranks_[at(action.rank)];
+    const auto& blocks = stages_.of(action.part).blocks;
+    const bool forward = action.work == PipelineWork::forward;
+    const bool ends_gradients = action.work == PipelineWork::backward || action.work == PipelineWork::weight_gradient;
+    const bool uses_weights = gathers_ && action.work != PipelineWork::weight_gradient;
+    Front front{action.half > 0 ? never : rank.free, input};
+    for (int i = 0; i < blocks.last - blocks.first; ++i) {
+      const auto& kind = floors_.kind(forward ? blocks.first + i : blocks.last - 1 - i);
+      const auto& own = kind.*pass;
+      const auto begin = front.free;
+      const double weights = uses_weights ? gather(rank, own.gather) : never;
+      const auto room = own.path.room_after(front, weights);
+      front = own.path.after(front, weights);
+      if (uses_weights) rank.rooms.push_back(room > never ? room : front.free);
+      if (ends_gradients && !overlaps_) rank.reductions.emplace_back(begin, action.last ? kind.reduced : kind.reduced_each);
     }
+    if (!gathers_) rank.reduce_until(front.free);
+    rank.free = action.half > 0 ? std::max(rank.free + compute, front.free) : front.free;
+    return front;
+  }
+
+  /// When the first weights of the next block are there: gathered one block after the other, as soon as there is room.
+  double gather(Rank& rank, const Gather& gather) {
+    const auto passes = rank.rooms.size();
+    const double room = passes > prefetch_ ? rank.rooms[passes - 1 - prefetch_] : 0;
+    rank.reduce_until(room);
+    rank.stream = std::max(rank.stream, room) + gather.along_data;
+    const double first = std::max(rank.gathered, room) + gather.first;
+    rank.gathered = std::max(rank.gathered, room) + gather.along_data;
+    return first;
+  }
+
+  /// What a rank holds while an action runs, and after it.
+  void hold(const SequencedAction& action) {
+    auto& rank = ranks_[at(action.rank)];
+    const auto& part = stages_.of(action.part);
+    std::int64_t most = 0;
+    switch (action.work) {
+      case PipelineWork::forward:
+        most = rank.bytes + part.forward_most;
+        rank.bytes += part.kept;
+        break;
+      case PipelineWork::backward:
+        most = rank.bytes + part.backward_most;
+        rank.bytes -= part.kept;
+        break;
+      case PipelineWork::input_gradient:
+        most = rank.bytes + part.input_gradient_most;
+        rank.bytes += part.kept_for_weights - part.kept;
+        break;
+      case PipelineWork::weight_gradient: rank.bytes -= part.kept_for_weights; break;
+    }
+    if ((action.work == PipelineWork::backward || action.work == PipelineWork::weight_gradient) && !rank.accumulated[at(action.part)]) {
+      rank.accumulated[at(action.part)] = true;
+      rank.bytes += part.gradients;
+    }
+    // Of a pair, the backward may let go before the forward has ended.
+    if (action.half == 0) rank.most_bytes = std::max(rank.most_bytes, most);
     if (action.half != 1) rank.most_bytes = std::max(rank.most_bytes, rank.bytes);
   }
 
-  Floor floor;
-  double before_barrier = 0, after_barrier = 0;
-  for (std::int32_t rank = 0; rank < shape.ranks; ++rank) {
-    const auto& own = ranks[at(rank)];
-    floor.bytes = std::max(floor.bytes, own.most_bytes);
-    before_barrier = std::max({before_barrier, own.free, own.reduced});
-    after_barrier = std::max(after_barrier, published(shape.stages_of(rank), stages));
-  }
-  floor.seconds = before_barrier + base.step.step_overhead.value();
-  if (base.step.optimizer_barrier) floor.seconds += (shape.ranks > 1 ? prices_.norm_over_stages : 0) + after_barrier;
-  return floor;
-}
+  PlanFloors& floors_;
+  const ActionSequence& sequence_;
+  const Parts& stages_;
+  bool overlaps_, gathers_ = false;
+  std::size_t prefetch_;
+  std::vector<double> inputs_, gradients_;  ///< when they arrive, by part and microbatch
+  std::vector<Rank> ranks_;
+};
 
-/// Block by block: the gradients of each are reduced after its backward and after those before it.
-double PlanFloors::reduced(const Part& part, Front front, bool whole, double stream) const {
-  for (int block = part.blocks.last; block > part.blocks.first; --block) {
-    const auto& kind = kinds_[at(space_.kinds()[at(block - 1)])];
-    stream = std::max(stream, front.free) + kind.reduced;
-    if (whole) {
-      front = kind.backward.after(front);
-    } else {
-      front.free += kind.weight_gradient.free_free;
-    }
-  }
-  return stream;
-}
+Floor PlanFloors::in_order(const ActionSequence& sequence, const ScheduleChoice& choice) { return InOrder(*this, sequence, choice).run(); }
 
-/// From the barrier on: block by block the update, then its weights to where they are stored.
+/// Block by block the update, then its weights to where they are stored.
 double PlanFloors::published(const std::vector<std::int32_t>& own, const Parts& stages) const {
   double free = 0, stream = 0;
   for (const auto number : own) {
-    const auto& part = stages.of(number);
-    for (int block = part.blocks.first; block < part.blocks.last; ++block) {
-      const auto number_of_kind = at(space_.kinds()[at(block)]);
-      free += sketch_.state.kinds[number_of_kind].update;
-      stream = std::max(stream, free) + kinds_[number_of_kind].published_along_data;
+    const auto& blocks = stages.of(number).blocks;
+    for (int block = blocks.first; block < blocks.last; ++block) {
+      free += sketch_.state.kinds[at(space_.kinds()[at(block)])].update;
+      stream = std::max(stream, free) + kind(block).published_along_data;
     }
   }
   return std::max(free, stream);

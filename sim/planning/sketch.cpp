@@ -1,15 +1,12 @@
 #include "sim/planning/sketch.hpp"
 
-#include <set>
-
 #include "sim/core/errors.hpp"
 #include "sim/planning/plan_space.hpp"
+#include "sim/planning/sketch_memory_private.hpp"
 #include "workloads/optimizer.hpp"
 
 namespace lockstep {
 namespace {
-
-bool is_gather(const BlockStep& step) { return step.kind == BlockStep::Kind::collective && step.role == CollectiveRole::weight; }
 
 /// The place of a collective among those of a sketch.
 std::int32_t listed(const PricedCollective& wanted, std::vector<PricedCollective>& collectives) {
@@ -52,7 +49,7 @@ class PassesSketcher {
     made.input_gradient = pass(block.backward, of_input, block.input_gradient_steps);
     of_input.flip();
     made.weight_gradient = pass(block.backward, of_input, {});
-    if (step_.offload.activation_layers == 0) keep(block, made);
+    if (step_.offload.activation_layers == 0) sketch_memory(block, step_, rates_, made);
     made.input = block.input_bytes.value();
     made.sent = step_.scatter_sends ? made.input / block.input_copies : made.input;
     sketch.kinds.push_back(std::move(made));
@@ -77,6 +74,8 @@ class PassesSketcher {
       PassSketch::Step sketched;
       for (const int before : step.after) {
         if (known(before) >= -1) sketched.after.push_back(known(before));
+        // Arrays gathered one by one are waited for one by one: left out.
+        if (before >= 0 && is_gather(steps[static_cast<std::size_t>(before)]) && step_.weight_buckets.unit == Bucketing::Unit::layer) sketched.weights = true;
       }
       if (step.kind == BlockStep::Kind::compute) {
         sketched.beside = !step.stream.empty();
@@ -93,21 +92,6 @@ class PassesSketcher {
     }
     made.gathers = gathers.listed_in(sketch.collectives);
     return made;
-  }
-
-  /// Outputs of the forward that the backward reads.
-  static void keep(const DerivedBlock& block, BlockPasses& made) {
-    std::set<int> saved;
-    for (const auto& step : block.backward) saved.insert(step.saved.begin(), step.saved.end());
-    for (const int step : saved) {
-      if (step == BlockStep::outside) {
-        made.keeps_input = true;
-        continue;
-      }
-      const auto& of = block.forward[static_cast<std::size_t>(step)];
-      if (of.output_kind == MemoryKind::activations) made.kept += of.output.value();
-    }
-    made.keeps_output = std::any_of(block.output_steps.begin(), block.output_steps.end(), [&](int step) { return saved.contains(step); });
   }
 
   const StepOptions& step_;

@@ -23,6 +23,10 @@ struct PricedCollective {
 struct BlockPasses {
   PassSketch forward, backward, input_gradient, weight_gradient;
   std::int64_t kept = 0;      ///< bytes of activations from a forward to its backward, without the block's input
+  std::int64_t kept_for_weights = 0;  ///< of them, what gradients of weights read
+  std::int64_t between = 0;           ///< bytes that input gradients leave for gradients of weights
+  /// The most that a pass has in memory at once: what it leaves, what it reads of the forward, gathered weights, workspace.
+  std::int64_t forward_most = 0, backward_most = 0, input_gradient_most = 0;
   std::int64_t input = 0;     ///< bytes that arrive from the block before
   std::int64_t sent = 0;      ///< of them, what another stage sends; the rest is gathered
   bool keeps_input = false;   ///< until its backward

@@ -1,6 +1,6 @@
-// How fast plans are ruled out and simulated: plan_speed SCENARIO [plans to simulate]
+// How fast plans are ruled out and simulated: plan_speed SCENARIO [plans to simulate [best plans to search for]]
 // Lower bounds of all plans, in one process; then the most promising plans, simulated in processes of their own on all
-// processors, with how near their bounds come.
+// processors, with how near their bounds come; then a search.
 #include <spdlog/logger.h>
 
 #include <algorithm>
@@ -41,6 +41,12 @@ void bound(const PlanSpace& space) {
               static_cast<double>(space.size()) / spent);
 }
 
+void print_spread(const char* what, std::vector<double>& ratios) {
+  std::sort(ratios.begin(), ratios.end());
+  const auto at = [&](double part) { return ratios[static_cast<std::size_t>(part * static_cast<double>(ratios.size() - 1))]; };
+  std::printf("%s: %.4f %.4f %.4f %.4f %.4f (least, 10 %%, median, 90 %%, most)\n", what, at(0), at(0.1), at(0.5), at(0.9), at(1));
+}
+
 /// The most promising plans, best first: floors against their simulation.
 void simulate_some(const PlanSpace& space, std::size_t count) {
   PlanTree tree(space);
@@ -57,8 +63,11 @@ void simulate_some(const PlanSpace& space, std::size_t count) {
   std::printf("the first %zu plans, best first: %lld bounds, %.2f s\n", plans.size(), static_cast<long long>(tree.floors()), seconds_since(start));
   std::fflush(stdout);
 
+  std::vector<std::int64_t> bytes;
+  for (const auto& plan : plans) bytes.push_back(tree.floors_of(plan.choice).back().bytes);
+  std::fflush(stdout);
   spdlog::logger silent("bench");
-  std::vector<double> ratios;
+  std::vector<double> times, memories;
   std::size_t too_large = 0;
   start = Clock::now();
   in_children(
@@ -70,21 +79,38 @@ void simulate_some(const PlanSpace& space, std::size_t count) {
       [&](std::size_t index, Child& child) {
         PlanFigures figures;
         std::memcpy(&figures, child.answer().data(), sizeof figures);
-        ratios.push_back(plans[index].floor_s / figures.step_s);
+        times.push_back(plans[index].floor_s / figures.step_s);
+        memories.push_back(static_cast<double>(bytes[index]) / static_cast<double>(figures.peak_bytes));
         if (figures.peak_bytes > space.memory().value()) ++too_large;
+        if (std::getenv("PLANS") != nullptr) {
+          std::string which;
+          for (const auto& key : space.keys(space.node_of(plans[index].choice), plans[index].choice)) which += key.path + "=" + key.value + " ";
+          std::printf("%.4f %.4f of %.1f GB %s\n", times.back(), memories.back(), static_cast<double>(figures.peak_bytes) / 1e9, which.c_str());
+          std::fflush(stdout);
+        }
       });
   const double spent = seconds_since(start);
-  std::sort(ratios.begin(), ratios.end());
-  const auto at = [&](double part) { return ratios[static_cast<std::size_t>(part * static_cast<double>(ratios.size() - 1))]; };
-  std::printf("simulated: %.2f s, %.1f plans/s; %zu do not fit; floor / step: %.4f %.4f %.4f %.4f %.4f (least, 10 %%, median, 90 %%, most)\n", spent,
-              static_cast<double>(plans.size()) / spent, too_large, at(0), at(0.1), at(0.5), at(0.9), at(1));
+  std::printf("simulated: %.2f s, %.1f plans/s; %zu do not fit\n", spent, static_cast<double>(plans.size()) / spent, too_large);
+  print_spread("floor / step time  ", times);
+  print_spread("floor / peak memory", memories);
+}
+
+/// The search itself, with its proof.
+void search(const PlanSpace& space, std::size_t top) {
+  spdlog::logger silent("bench");
+  const auto found = search_plans(space, {top, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())), EngineKind::simgrid, {}}, silent);
+  const auto& proof = found.proof;
+  std::printf("search for %zu: %.2f s, of them %.2f s for %lld bounds; %lld plans: %lld pruned by bound, %lld by memory, %lld simulated, of them %lld do not fit\n", top, found.wall_s, found.floors_s,
+              static_cast<long long>(found.floors), static_cast<long long>(proof.space), static_cast<long long>(proof.pruned_by_bound), static_cast<long long>(proof.pruned_by_memory),
+              static_cast<long long>(proof.simulated), static_cast<long long>(proof.did_not_fit));
+  for (const auto& plan : found.best) std::printf("  %.4f s, floor %.4f s\n", plan.figures.step_s, plan.floor_s);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: plan_speed SCENARIO [plans to simulate]\n");
+    std::fprintf(stderr, "usage: plan_speed SCENARIO [plans to simulate [best plans to search for]]\n");
     return 2;
   }
   try {
@@ -94,7 +120,10 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     bound(space);
     std::fflush(stdout);
-    if (argc > 2) simulate_some(space, std::strtoul(argv[2], nullptr, 10));
+    const auto number = [&](int which) { return argc > which ? std::strtoul(argv[which], nullptr, 10) : 0; };
+    if (number(2) > 0) simulate_some(space, number(2));
+    std::fflush(stdout);
+    if (number(3) > 0) search(space, number(3));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;

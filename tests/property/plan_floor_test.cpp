@@ -52,6 +52,7 @@ void expect_same(const PassSketch& shared, const PassSketch& own, const PassesSk
     EXPECT_EQ(shared.steps[i].compute, own.steps[i].compute);
     EXPECT_EQ(shared.steps[i].after, own.steps[i].after);
     EXPECT_EQ(shared.steps[i].beside, own.steps[i].beside);
+    EXPECT_EQ(shared.steps[i].weights, own.steps[i].weights);
     ASSERT_EQ(shared.steps[i].collective < 0, own.steps[i].collective < 0);
     if (own.steps[i].collective < 0) continue;
     EXPECT_EQ(of_shared.collectives[static_cast<std::size_t>(shared.steps[i].collective)], of_own.collectives[static_cast<std::size_t>(own.steps[i].collective)]);
@@ -87,6 +88,10 @@ TEST_P(PlanFloorTest, SharesWhatPlansHaveInCommon) {
       expect_same(one.input_gradient, own.input_gradient, shared, passes);
       expect_same(one.weight_gradient, own.weight_gradient, shared, passes);
       EXPECT_EQ(std::tie(one.kept, one.input, one.sent, one.keeps_input, one.keeps_output), std::tie(own.kept, own.input, own.sent, own.keeps_input, own.keeps_output));
+      EXPECT_EQ(std::tie(one.kept_for_weights, one.between), std::tie(own.kept_for_weights, own.between));
+      EXPECT_LE(one.forward_most, own.forward_most);
+      EXPECT_LE(one.backward_most, own.backward_most);
+      EXPECT_LE(one.input_gradient_most, own.input_gradient_most);
       const auto& weights = of_weights.kinds[kind];
       const auto& same = state.kinds[kind];
       EXPECT_EQ(std::tie(weights.each_microbatch, weights.last_microbatch, weights.publish), std::tie(same.each_microbatch, same.last_microbatch, same.publish));
@@ -100,7 +105,7 @@ TEST_P(PlanFloorTest, SharesWhatPlansHaveInCommon) {
 // read by the collective alone: 2 + 1 s from the input, but the stream's own 3 s come first.
 TEST(PassPathTest, FollowsTheStreamAndTheData) {
   PassSketch pass;
-  pass.steps = {{3, -1, false, {}}, {0, 0, false, {0, -1}}, {1, -1, false, {1}}};
+  pass.steps = {{3, -1, false, false, {}}, {0, 0, false, false, {0, -1}}, {1, -1, false, false, {1}}};
   pass.output = {2};
   const auto path = path_of(pass, std::vector<double>{2});
   EXPECT_DOUBLE_EQ(path.free_free, 6);

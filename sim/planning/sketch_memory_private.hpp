@@ -1,0 +1,12 @@
+#pragma once
+/// What the passes of a block hold in memory at least.
+#include "sim/planning/sketch.hpp"
+
+namespace lockstep {
+
+[[nodiscard]] inline bool is_gather(const BlockStep& step) { return step.kind == BlockStep::Kind::collective && step.role == CollectiveRole::weight; }
+
+/// Fills in what is kept, what lies between and the most of each pass.
+void sketch_memory(const DerivedBlock& block, const StepOptions& options, const ComputeRates& rates, BlockPasses& passes);
+
+}  // namespace lockstep
