@@ -157,7 +157,7 @@ Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches, const Sch
   Floor floor;
   double before_barrier = 0, after_barrier = 0;
   for (std::int32_t rank = 0; rank < pipeline; ++rank) {
-    double begin = std::numeric_limits<double>::infinity(), work = 0, without_weights = 0;
+    double begin = std::numeric_limits<double>::infinity(), work = 0, without_weights = 0, backwards = 0;
     std::int32_t lowest = stages.size();
     Streams busy{}, published{};
     std::int64_t held = base.step.memory_overhead.value(), kept = 0;
@@ -167,7 +167,9 @@ Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches, const Sch
       begin = std::min(begin, arrival_[at(number)]);
       lowest = std::min(lowest, number);
       if (schedule.overlaps) {
+        // Both halves of a pair compute on one chip, and no two backwards overlap.
         work += count * (part.forward_compute + part.backward_compute);
+        backwards += count * (split ? std::min(part.backward.free_free, part.input_gradient.free_free) : part.backward.free_free);
       } else if (split) {
         // Such an order may keep some backwards whole.
         work += count * (part.forward.free_free + std::min(part.backward.free_free, part.input_gradient.free_free + part.weight_gradient.free_free));
@@ -183,7 +185,7 @@ Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches, const Sch
       held += part.held;
       kept = schedule.placement == StagePlacement::bidirectional ? std::max(kept, part.kept) : kept + part.kept;
     });
-    const double end = begin + work;
+    const double end = begin + std::max(work, backwards);
     if (split || schedule.overlaps) {
       // The last input gradient may hand on before its rank's other work, and weight gradients may all come later.
       before_barrier = std::max(before_barrier, end);

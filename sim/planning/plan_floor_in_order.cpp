@@ -16,14 +16,13 @@ class PlanFloors::InOrder {
       : floors_(floors),
         sequence_(sequence),
         stages_(floors.parts(sequence.shape.stages())),
-        overlaps_(floors.space_.schedule(choice).overlaps),
         prefetch_(at(floors.space_.base().step.prefetch)),
         inputs_(at(stages_.size()) * at(sequence.shape.microbatches), 0.0),
         gradients_(inputs_),
         ranks_(at(sequence.shape.ranks)) {
     const auto& step = floors.space_.base().step;
     // Where arrays are gathered one by one, or a pair's blocks take turns, weights are not waited for.
-    gathers_ = !overlaps_ && step.weight_buckets.unit == Bucketing::Unit::layer &&
+    gathers_ = !floors.space_.schedule(choice).overlaps && step.weight_buckets.unit == Bucketing::Unit::layer &&
                std::any_of(floors.kinds_.begin(), floors.kinds_.end(), [](const Kind& kind) { return kind.forward.gather.first > 0; });
     for (std::int32_t rank = 0; rank < sequence.shape.ranks; ++rank) {
       auto& own = ranks_[at(rank)];
@@ -58,6 +57,9 @@ class PlanFloors::InOrder {
   /// A rank on its way through its actions.
   struct Rank {
     double free = 0;            ///< when its compute stream is
+    struct {
+      double free = 0, compute = 0;
+    } before;                   ///< the cell that runs: when the stream was free for it, and what it computes
     double gathered = 0;        ///< when the weights asked for so far are there
     double stream = 0;          ///< when the stream of the data axis has done all that was ready so far
     std::vector<double> rooms;  ///< of each pass of a block, when nobody needs its weights any more
@@ -110,14 +112,17 @@ class PlanFloors::InOrder {
     arrivals[place(next, action.microbatch)] = ready + floors_.send(action.rank, to, stages_.of(std::max(next, action.part)).sent);
   }
 
-  /// An action through the blocks of its part. Of a pair each half waits for its own input, and both compute on one chip.
+  /// An action through the blocks of its part. Both halves of a pair follow what was before it, each waits for its own input,
+  /// and both compute on one chip.
   Front through(const SequencedAction& action, double input, Pass Kind::*pass, double compute) {
     auto& rank = ranks_[at(action.rank)];
     const auto& blocks = stages_.of(action.part).blocks;
     const bool forward = action.work == PipelineWork::forward;
     const bool ends_gradients = action.work == PipelineWork::backward || action.work == PipelineWork::weight_gradient;
     const bool uses_weights = gathers_ && action.work != PipelineWork::weight_gradient;
-    Front front{action.half > 0 ? never : rank.free, input};
+    if (action.half != 2) rank.before = {rank.free, 0};
+    rank.before.compute += compute;
+    Front front{rank.before.free, input};
     for (int i = 0; i < blocks.last - blocks.first; ++i) {
       const auto& kind = floors_.kind(forward ? blocks.first + i : blocks.last - 1 - i);
       const auto& own = kind.*pass;
@@ -126,10 +131,10 @@ class PlanFloors::InOrder {
       const auto room = own.path.room_after(front, weights);
       front = own.path.after(front, weights);
       if (uses_weights) rank.rooms.push_back(room > never ? room : front.free);
-      if (ends_gradients && !overlaps_) rank.reductions.emplace_back(begin, action.last ? kind.reduced : kind.reduced_each);
+      if (ends_gradients) rank.reductions.emplace_back(begin, action.last ? kind.reduced : kind.reduced_each);
     }
     if (!gathers_) rank.reduce_until(front.free);
-    rank.free = action.half > 0 ? std::max(rank.free + compute, front.free) : front.free;
+    rank.free = action.half == 0 ? front.free : std::max({rank.free, front.free, rank.before.free + rank.before.compute});
     return front;
   }
 
@@ -176,7 +181,7 @@ class PlanFloors::InOrder {
   PlanFloors& floors_;
   const ActionSequence& sequence_;
   const Parts& stages_;
-  bool overlaps_, gathers_ = false;
+  bool gathers_ = false;
   std::size_t prefetch_;
   std::vector<double> inputs_, gradients_;  ///< when they arrive, by part and microbatch
   std::vector<Rank> ranks_;

@@ -98,7 +98,7 @@ void simulate_some(const PlanSpace& space, std::size_t count) {
 /// The search itself, with its proof.
 void search(const PlanSpace& space, std::size_t top) {
   spdlog::logger silent("bench");
-  const auto found = search_plans(space, {top, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())), EngineKind::simgrid, {}}, silent);
+  const auto found = search_plans(space, {top, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())), EngineKind::simgrid, [](std::string_view stage, double) { std::fprintf(stderr, "\r%.*s", static_cast<int>(stage.size()), stage.data()); }}, silent);
   const auto& proof = found.proof;
   std::printf("search for %zu: %.2f s, of them %.2f s for %lld bounds; %lld plans: %lld pruned by bound, %lld by memory, %lld simulated, of them %lld do not fit\n", top, found.wall_s, found.floors_s,
               static_cast<long long>(found.floors), static_cast<long long>(proof.space), static_cast<long long>(proof.pruned_by_bound), static_cast<long long>(proof.pruned_by_memory),
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
     const PlanSpace space(load_scenario(argv[1]));
     std::printf("space of %lld plans: %.2f s\n", static_cast<long long>(space.size()), seconds_since(start));
     std::fflush(stdout);
-    bound(space);
+    if (std::getenv("NO_BOUND") == nullptr) bound(space);
     std::fflush(stdout);
     const auto number = [&](int which) { return argc > which ? std::strtoul(argv[which], nullptr, 10) : 0; };
     if (number(2) > 0) simulate_some(space, number(2));
