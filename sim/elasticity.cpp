@@ -28,14 +28,14 @@ struct Parameter {
   std::function<void(Program&)> improve;
 };
 
-bool is_replayed(const StepGraph& step, const ProgramOp& op) { return step.op(op.vertex).given_time.has_value(); }
+bool is_replayed(const StepGraph& step, const ProgramOp& op) { return step.op(op.vertex)->given_time.has_value(); }
 
 /// Interference and slow chips stay what they are.
 void set_compute(Program& program, const StepGraph& step, const ComputeRates& before, const ComputeRates& rates) {
   for (auto& op : program.ops) {
     const auto& vertex = step.op(op.vertex);
-    if (op.kind != ProgramOp::Kind::compute || vertex.given_time) continue;
-    const auto kernel = kernel_of(vertex);
+    if (op.kind != ProgramOp::Kind::compute || vertex->given_time) continue;
+    const auto kernel = kernel_of(*vertex.what);
     const auto was = compute_time(before, kernel);
     if (was > Seconds(0)) op.duration = op.duration * (compute_time(rates, kernel) / was);
   }
@@ -120,9 +120,16 @@ std::vector<Parameter> parameters(const Scenario& scenario, const Preparation& p
   });
   if (communicates) {
     list.push_back({"latency", false, [&program, &step, closed_forms](Program& changed) {
+                      std::map<const Phase*, SharedList<Phase>> faster;  // operations that share phases still do
                       for (auto& op : changed.ops) {
-                        if (is_replayed(step, op)) continue;
-                        for (auto& phase : op.phases) phase.latency = phase.latency / better;
+                        if (is_replayed(step, op) || op.phases.empty()) continue;
+                        auto& phases = faster[op.phases.begin()];
+                        if (phases.empty()) {
+                          auto made = op.phases.items();
+                          for (auto& phase : made) phase.latency = phase.latency / better;
+                          phases = std::move(made);
+                        }
+                        op.phases = phases;
                       }
                       if (closed_forms) follow(changed, program);
                     }});

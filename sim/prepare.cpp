@@ -264,7 +264,15 @@ const ChipKernels& kernels_of(const Scenario& scenario) {
   return *chip.kernels;
 }
 
-/// With what depends on the chip and on the model: the way to the host, the load of experts.
+}  // namespace
+
+Cluster cluster_of(const Scenario& scenario) {
+  auto cluster = build_cluster(scenario.cluster);
+  check_perturbations(scenario, cluster);
+  cluster.avoid(missing_in_networks(scenario.perturbations, cluster));
+  return cluster;
+}
+
 StepOptions step_options(const Scenario& scenario, const Preparation& preparation) {
   auto options = scenario.step;
   if (scenario.model.experts && !scenario.routing.capacity_factor) {
@@ -277,15 +285,6 @@ StepOptions step_options(const Scenario& scenario, const Preparation& preparatio
   if (scenario.replay) refuse(scenario, "training.offload", "replayed operations have no arrays to move", "no offload beside model.replay");
   offload.link = *chip.pcie;
   return options;
-}
-
-}  // namespace
-
-Cluster cluster_of(const Scenario& scenario) {
-  auto cluster = build_cluster(scenario.cluster);
-  check_perturbations(scenario, cluster);
-  cluster.avoid(missing_in_networks(scenario.perturbations, cluster));
-  return cluster;
 }
 
 Preparation derive_blocks(const Scenario& scenario) {

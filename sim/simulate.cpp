@@ -13,7 +13,7 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options, sp
   auto preparation = prepare(scenario);                                      // cluster, mesh, plan, step graph
   auto whole = lower_with_perturbations(scenario, preparation);              // program of all ranks
   const auto started = std::chrono::steady_clock::now();
-  auto folded = options.fold ? fold(whole) : unfolded(std::move(whole));     // one rank per symmetry class
+  auto folded = options.fold ? fold(std::move(whole)) : unfolded(std::move(whole));     // one rank per symmetry class
   const std::chrono::duration<double> folding = std::chrono::steady_clock::now() - started;
   std::optional<Elasticities> elasticities;                                  // in processes of their own, meanwhile
   if (options.elasticity) elasticities.emplace(scenario, preparation, folded, options.engine, log);
@@ -56,7 +56,7 @@ Metrics measure(const Scenario& scenario, const Preparation& preparation, const 
     metrics.model_flops = Flops(3 * forward * static_cast<double>(metrics.tokens));
   }
   Flops of_a_rank_of_each_stage(0);
-  for (OpId id = 0; id < step.size(); ++id) of_a_rank_of_each_stage += step.op(id).flops;
+  for (OpId id = 0; id < step.size(); ++id) of_a_rank_of_each_stage += step.op(id)->flops;
   metrics.executed_flops = of_a_rank_of_each_stage * (static_cast<double>(metrics.chips) / static_cast<double>(step.held.size()));
   metrics.critical_rank = critical_rank(timeline);
   measure_lane(preparation, program, timeline, metrics.critical_rank, metrics);

@@ -16,9 +16,9 @@ namespace lockstep {
 
 /// Everything before the engine: each member is made from those above it, and prints itself.
 struct Preparation {
-  std::unique_ptr<const Cluster> cluster;
-  std::unique_ptr<const Mesh> mesh;
-  std::unique_ptr<CollectiveModel> collectives;  ///< of the mesh; grows when asked, so one thread at a time
+  std::shared_ptr<const Cluster> cluster;
+  std::shared_ptr<const Mesh> mesh;
+  std::shared_ptr<CollectiveModel> collectives;  ///< of the mesh; grows when asked, so one thread at a time
   Plan plan;
   std::vector<DerivedBlock> blocks;  ///< by kind
   std::vector<int> order;            ///< kinds in forward order
@@ -59,6 +59,8 @@ struct SimulateOptions {
 /// Which stage of the mesh's pipeline axis runs which blocks, and in what order; the last part of `prepare`. Where only
 /// some layers of a stage are recomputed, this is where they are chosen.
 [[nodiscard]] StepPipeline place_pipeline(const Scenario& scenario, Preparation& preparation);
+/// With what depends on the chip and on the model: the way to the host, the load of experts.
+[[nodiscard]] StepOptions step_options(const Scenario& scenario, const Preparation& preparation);
 /// StepGraph -> Program of all ranks, with the scenario's perturbations.
 [[nodiscard]] Program lower_with_perturbations(const Scenario& scenario, const Preparation& preparation);
 /// The chip's rates under the scenario's time model; throws ConfigError if the chip lacks the precision.

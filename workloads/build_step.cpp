@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "workloads/step_gradients_private.hpp"
@@ -175,40 +176,48 @@ class StepBuilder {
     const auto stage = running.place.stage;
     const auto to = shape_.rank_of(next, running.action.microbatch);
     if (to == stage) return running.carried;
-    auto op = StepWriter::blank(running.place, running.forward() ? StepPass::forward : StepPass::backward);
-    op.kind = StepOp::Kind::collective;
-    op.collective = CollectiveKind::point_to_point;
-    op.axes = {"pipeline"};
-    op.other_stage = to;
     const auto parts = writer_.options.scatter_sends ? border.input_copies : 1;
-    op.full_size = Bytes((border.input_bytes.value() + parts - 1) / parts);
     const std::string what = running.forward() ? "activations" : "gradients";
-    op.name = "Send_pipeline " + what;
-    op.detail = "stage " + std::to_string(stage) + " -> stage " + std::to_string(to) + ", part " + std::to_string(running.action.stage) + " -> " +
-                std::to_string(next) + " of the model";
-    op.reason = "the model's parts stand on different stages";
+    auto& work = sends_[{running.action.stage, next, running.place.stage}];
+    if (work == nullptr) {
+      StepWork made;
+      made.kind = StepWork::Kind::collective;
+      made.collective = CollectiveKind::point_to_point;
+      made.axes = {"pipeline"};
+      made.full_size = Bytes((border.input_bytes.value() + parts - 1) / parts);
+      made.name = "Send_pipeline " + what;
+      made.detail = "stage " + std::to_string(stage) + " -> stage " + std::to_string(to) + ", part " + std::to_string(running.action.stage) + " -> " +
+                    std::to_string(next) + " of the model";
+      made.reason = "the model's parts stand on different stages";
+      work = writer_.graph.share(std::move(made));
+    }
+    auto op = StepWriter::at(running.place, running.forward() ? StepPass::forward : StepPass::backward, work);
+    op.other_stage = to;
     auto after = running.carried.ops;
     // A whole backward hands on nothing before it has ended; to do so sooner is what splitting it is for.
     if (running.action.work == PipelineWork::backward) merge(after, last_compute(running));
-    const auto size = op.full_size;
-    const auto id = writer_.add(std::move(op), after);
+    const auto id = writer_.add(op, after);
     for (const auto buffer : running.carried.buffers) writer_.read(buffer, id);
-    const Handover sent{{id}, {writer_.hold(MemoryKind::activations, size, id, to)}};
+    const Handover sent{{id}, {writer_.hold(MemoryKind::activations, work->full_size, id, to)}};
     return parts == 1 ? sent : gathered(running, to, border, what, sent);
   }
 
   Handover gathered(const Running& running, std::int32_t to, const DerivedBlock& border, const std::string& what, const Handover& part) {
     auto place = running.place;
     place.stage = to;
-    auto op = StepWriter::blank(place, running.forward() ? StepPass::forward : StepPass::backward);
-    op.kind = StepOp::Kind::collective;
-    op.collective = CollectiveKind::all_gather;
-    op.axes = border.input_copied_over;
-    op.full_size = border.input_bytes;
-    op.name = std::string(book_name(op.collective)) + "_" + subscript(op.axes) + " " + what;
-    op.detail = "from stage " + std::to_string(running.place.stage) + " in " + std::to_string(border.input_copies) + " parts";
-    op.reason = "each rank was sent a part of what all of them hold";
-    const auto id = writer_.add(std::move(op), part.ops);
+    auto& work = sent_parts_[{running.place.stage, to, &border, running.forward()}];
+    if (work == nullptr) {
+      StepWork made;
+      made.kind = StepWork::Kind::collective;
+      made.collective = CollectiveKind::all_gather;
+      made.axes = border.input_copied_over;
+      made.full_size = border.input_bytes;
+      made.name = std::string(book_name(made.collective)) + "_" + subscript(made.axes) + " " + what;
+      made.detail = "from stage " + std::to_string(running.place.stage) + " in " + std::to_string(border.input_copies) + " parts";
+      made.reason = "each rank was sent a part of what all of them hold";
+      work = writer_.graph.share(std::move(made));
+    }
+    const auto id = writer_.add(StepWriter::at(place, running.forward() ? StepPass::forward : StepPass::backward, work), part.ops);
     for (const auto buffer : part.buffers) writer_.read(buffer, id);
     return {{id}, {writer_.hold(MemoryKind::activations, border.input_bytes, id, to)}};
   }
@@ -217,7 +226,7 @@ class StepBuilder {
   OpIds last_compute(const Running& running) const {
     OpIds last;
     for (const auto id : backwards_.at({running.action.stage, running.action.microbatch}).front().of_step) {
-      if (writer_.graph.op(id).kind == StepOp::Kind::compute) last = {last.empty() ? id : std::max(last.front(), id)};
+      if (writer_.graph.op(id)->kind == StepOp::Kind::compute) last = {last.empty() ? id : std::max(last.front(), id)};
     }
     return last;
   }
@@ -229,7 +238,8 @@ class StepBuilder {
 
   /// Products that overlap their collectives hand on what they themselves wait for: that is done when they are.
   Handover handover(const PassVertices& vertices, const std::vector<int>& steps) const {
-    Handover result{pick(vertices, steps), {}};
+    Handover result;
+    pick(vertices, steps, result.ops);
     drop_implied(result.ops);
     const bool passes_on = std::any_of(result.ops.begin(), result.ops.end(), [&](OpId id) { return id < vertices.first_op; });
     for (const int step : steps) {
@@ -251,16 +261,14 @@ class StepBuilder {
     std::erase_if(ops, [&](OpId id) { return std::find(implied.begin(), implied.end(), id) != implied.end(); });
   }
 
-  static OpIds pick(const PassVertices& vertices, const std::vector<int>& steps) {
-    OpIds result;
+  static void pick(const PassVertices& vertices, const std::vector<int>& steps, OpIds& result) {
     for (const int step : steps) {
       if (step == BlockStep::outside) {
         merge(result, vertices.received.ops);
       } else {
-        merge(result, {vertices.of_step[static_cast<std::size_t>(step)]});
+        merge(result, vertices.of_step[static_cast<std::size_t>(step)]);
       }
     }
-    return result;
   }
 
   // ---- one block, one pass ---------------------------------------------------------------------
@@ -286,9 +294,10 @@ class StepBuilder {
       const bool uses_weights = std::any_of(step.after.begin(), step.after.end(), [&](int id) {
         return id != BlockStep::outside && is_weight_gather(steps[static_cast<std::size_t>(id)]);
       });
-      auto after = pick(vertices, step.after);
-      if (on_host != nullptr && !step.saved.empty()) merge(after, {*on_host->back_up});
-      vertices.of_step[i] = writer_.add(writer_.as_op(place, pass, step), after);
+      after_.clear();
+      pick(vertices, step.after, after_);
+      if (on_host != nullptr && !step.saved.empty()) merge(after_, *on_host->back_up);
+      vertices.of_step[i] = writer_.add(StepWriter::at(place, pass, writer_.work_of(place, step)), after_);
       if (step.kind == BlockStep::Kind::compute) last_compute = vertices.of_step[i];
       if (step.workspace.value() > 0) writer_.hold(MemoryKind::workspace, step.workspace, vertices.of_step[i], place.stage);
       if (uses_weights) weight_readers.push_back(vertices.of_step[i]);
@@ -314,28 +323,35 @@ class StepBuilder {
   /// Returns whether there was one.
   bool gather_weights(const StepPlace& place, StepPass pass, const std::vector<BlockStep>& steps, const std::vector<bool>& chosen, PassVertices& vertices) {
     const OpIds after = room_for_prefetch(place.stage);
-    std::vector<std::pair<StepOp, std::vector<std::size_t>>> groups;
+    std::vector<std::vector<std::size_t>> groups;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (!chosen[i] || !is_weight_gather(steps[i])) continue;
-      auto op = writer_.as_op(place, pass, steps[i]);
       auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
-        return writer_.options.weight_buckets.unit != Bucketing::Unit::matrix && group.first.axes == op.axes &&
-               group.first.collective == op.collective;
+        return writer_.options.weight_buckets.unit != Bucketing::Unit::matrix && steps[group.front()].axes == steps[i].axes &&
+               steps[group.front()].collective == steps[i].collective;
       });
-      if (same == groups.end()) {
-        groups.push_back({std::move(op), {i}});
-      } else {
-        same->first.full_size += op.full_size;
-        same->first.name += op.name.substr(op.name.find(' '));
-        same->second.push_back(i);
-      }
+      (same == groups.end() ? groups.emplace_back() : *same).push_back(i);
     }
-    for (auto& [op, members] : groups) {
-      if (members.size() > 1) op.detail += " and " + std::to_string(members.size() - 1) + " more arrays";
-      const auto id = writer_.add(std::move(op), after);
-      for (const auto member : members) vertices.of_step[member] = id;
+    for (const auto& group : groups) {
+      const auto id = writer_.add(StepWriter::at(place, pass, gathered_together(place, steps, group)), after);
+      for (const auto member : group) vertices.of_step[member] = id;
     }
     return !groups.empty();
+  }
+
+  const StepWork* gathered_together(const StepPlace& place, const std::vector<BlockStep>& steps, const std::vector<std::size_t>& group) {
+    const auto* first = writer_.work_of(place, steps[group.front()]);
+    if (group.size() == 1) return first;
+    auto& work = gathers_[{&steps, group}];
+    if (work != nullptr) return work;
+    StepWork made = *first;
+    for (std::size_t i = 1; i < group.size(); ++i) {
+      const auto& more = steps[group[i]];
+      made.full_size += more.full_size;
+      made.name += more.name.substr(more.name.find(' '));
+    }
+    made.detail += " and " + std::to_string(group.size() - 1) + " more arrays";
+    return work = writer_.graph.share(std::move(made));
   }
 
   // ---- memory ----------------------------------------------------------------------------------
@@ -355,21 +371,22 @@ class StepBuilder {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (!chosen[i]) continue;
       for (const int saved : steps[i].saved) {
-        for (const auto buffer : buffers_of(forward, saved)) {
+        for_each_buffer(forward, saved, [&](std::size_t buffer) {
           const bool moved = forward.back_up && writer_.graph.buffers[buffer].kind == MemoryKind::activations;
           writer_.read(moved ? forward.came_back : buffer, backward.of_step[i]);
-        }
+        });
       }
     }
   }
 
   void prolong(const PassVertices& vertices, int step, OpId reader) {
-    for (const auto buffer : buffers_of(vertices, step)) writer_.read(buffer, reader);
+    for_each_buffer(vertices, step, [&](std::size_t buffer) { writer_.read(buffer, reader); });
   }
 
-  static std::vector<std::size_t> buffers_of(const PassVertices& vertices, int step) {
-    if (step == BlockStep::outside) return vertices.received.buffers;
-    return {vertices.first_buffer + static_cast<std::size_t>(step)};
+  template <class Visit>
+  static void for_each_buffer(const PassVertices& vertices, int step, Visit visit) {
+    if (step != BlockStep::outside) return visit(vertices.first_buffer + static_cast<std::size_t>(step));
+    for (const auto buffer : vertices.received.buffers) visit(buffer);
   }
 
   // ---- activations on the host -------------------------------------------------------------------
@@ -394,9 +411,9 @@ class StepBuilder {
     std::set<std::size_t> saved;
     for (const auto& step : writer_.kind(place.block).backward) {
       for (const int read : step.saved) {
-        for (const auto buffer : buffers_of(forward, read)) {
+        for_each_buffer(forward, read, [&](std::size_t buffer) {
           if (writer_.graph.buffers[buffer].kind == MemoryKind::activations) saved.insert(buffer);
-        }
+        });
       }
     }
     OpIds after;
@@ -405,7 +422,7 @@ class StepBuilder {
       merge(after, {writer_.graph.buffers[buffer].producer});
       size += writer_.graph.buffers[buffer].size;
     }
-    const auto down = writer_.add(writer_.transfer(place, StepPass::forward, to_host, "activations", size), after);
+    const auto down = writer_.add(place, StepPass::forward, writer_.transfer(to_host, "activations", size), after);
     for (const auto buffer : saved) writer_.read(buffer, down);
     forward.on_host = writer_.hold(MemoryKind::host, size, down, place.stage);
   }
@@ -422,13 +439,14 @@ class StepBuilder {
     const auto size = writer_.graph.buffers[forward.on_host].size;
     OpIds after{writer_.graph.buffers[forward.on_host].producer};
     merge(after, room_for_prefetch(place.stage));
-    const auto up = writer_.add(writer_.transfer(place, StepPass::backward, from_host, "activations", size), after);
+    const auto up = writer_.add(place, StepPass::backward, writer_.transfer(from_host, "activations", size), after);
     writer_.read(forward.on_host, up);
     forward.back_up = up;
     forward.came_back = writer_.hold(MemoryKind::activations, size, up, place.stage);
   }
 
   std::int32_t pairs_ = 0;
+  OpIds after_;  ///< of the operation that is being written; kept to save allocations
   StepWriter writer_;
   StepGradients gradients_;
   const StepPipeline& pipeline_;
@@ -437,6 +455,9 @@ class StepBuilder {
   std::vector<std::vector<OpIds>> windows_;  ///< by stage: of each pass of a block, in order, who uses its weights
   std::map<PartOfMicrobatch, std::vector<PassVertices>> forwards_, backwards_;  ///< by block, until nobody needs them
   std::map<PartOfMicrobatch, Handover> forward_arrivals_, backward_arrivals_;
+  std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, const StepWork*> sends_;  ///< by both parts of the model and the stage of the first
+  std::map<std::tuple<std::int32_t, std::int32_t, const DerivedBlock*, bool>, const StepWork*> sent_parts_;
+  std::map<std::pair<const std::vector<BlockStep>*, std::vector<std::size_t>>, const StepWork*> gathers_;
 };
 
 }  // namespace

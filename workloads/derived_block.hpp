@@ -34,21 +34,18 @@ inline constexpr std::array all_memory_kinds{MemoryKind::weights,  MemoryKind::g
                                              MemoryKind::buffers,  MemoryKind::workspace, MemoryKind::overhead,  MemoryKind::host};
 [[nodiscard]] std::string_view name(MemoryKind kind);
 
-struct BlockStep {
+/// What an operation does. In the step's graph the operations of all layers, stages and microbatches that do the same
+/// share one.
+struct StepWork {
   enum class Kind { compute, collective };
-  Kind kind;
-  std::string name;              ///< "query projection" or "AllGather_Y In"
+  Kind kind = Kind::compute;
+  std::string name;              ///< "query projection", "AllGather_fsdp Wq Wk Wv ..."
   std::string detail;            ///< shapes of a compute step, derivation of a collective
-  std::vector<int> after;        ///< steps of the same pass it waits for; `outside` stands for the pass's input
-  std::vector<int> saved;        ///< backward: forward steps whose output it reads (or `outside`: the block's input)
   ComputeWork work = ComputeWork::memory;
   KernelShape shape{};           ///< compute: of products and attention
   Flops flops{0};                ///< compute: of one rank
   Bytes traffic{0};              ///< compute: bytes one rank reads and writes in memory
   Bytes casts{0};                ///< products in 8 bits: bytes that a kernel before it moves to make its operand
-  Bytes output{0};               ///< what it leaves in one rank's memory
-  MemoryKind output_kind = MemoryKind::activations;
-  Bytes workspace{0};            ///< what it needs in one rank's memory while it runs
 
   CollectiveKind collective{};
   AxisNames axes;
@@ -58,8 +55,19 @@ struct BlockStep {
   std::string reason;
 
   std::optional<Seconds> given_time;  ///< it takes this long, whatever chip or network (replayed measurements)
+  std::int32_t kernels = 0;           ///< compute of a given time: launched one by one, as on this chip; 0: measured as a whole
   std::string stream;                 ///< where it runs; empty: the compute stream, or those of its axes
-  bool routed = false;                ///< its work and bytes are those of the tokens that come to a rank's experts
+};
+
+[[nodiscard]] inline Kernel kernel_of(const StepWork& step) { return {step.work, step.flops, step.traffic, step.shape, step.casts}; }
+
+struct BlockStep : StepWork {
+  std::vector<int> after;        ///< steps of the same pass it waits for; `outside` stands for the pass's input
+  std::vector<int> saved;        ///< backward: forward steps whose output it reads (or `outside`: the block's input)
+  Bytes output{0};               ///< what it leaves in one rank's memory
+  MemoryKind output_kind = MemoryKind::activations;
+  Bytes workspace{0};            ///< what it needs in one rank's memory while it runs
+  bool routed = false;           ///< its work and bytes are those of the tokens that come to a rank's experts
 
   static constexpr int outside = -1;
 };

@@ -39,10 +39,4 @@ struct Kernel {
   Bytes casts{0};    ///< of the kernel before a product that makes its operand of 8 bits
 };
 
-/// Of a compute step, in a block or in the step's graph.
-template <class Step>
-[[nodiscard]] Kernel kernel_of(const Step& step) {
-  return {step.work, step.flops, step.traffic, step.shape, step.casts};
-}
-
 }  // namespace lockstep

@@ -58,24 +58,39 @@ void StepGradients::count_microbatches() {
 // ---- contributions and their reduction -----------------------------------------------------------
 
 void StepGradients::take(const StepPlace& place, const PassVertices& backward) {
-  const auto& kind = writer_.kind(place.block);
-  for (const auto& tied : kind.tied_gradients) contribute(place, tied_to_.at(tied.weight), {tied.step}, backward);
-  for (const auto& update : kind.weights) contribute(place, {place.block, update.weight}, update.gradient_steps, backward);
+  for (const auto& contribution : contributions(place.stage, place.block)) contribute(place, contribution, backward);
   if (writer_.options.gradient_buckets.unit == Bucketing::Unit::layer) flush(place.stage);
+}
+
+const std::vector<StepGradients::Contribution>& StepGradients::contributions(std::int32_t stage, int block) {
+  const auto [known, is_new] = contributions_.try_emplace({stage, block});
+  if (!is_new) return known->second;
+  const auto& kind = writer_.kind(block);
+  const auto add = [&, stage = stage](const Owner& owner, std::vector<int> steps) {
+    known->second.push_back({owner, &writer_.update_of(owner), std::move(steps), &states_.at({stage, owner})});
+  };
+  for (const auto& tied : kind.tied_gradients) add(tied_to_.at(tied.weight), {tied.step});
+  for (const auto& update : kind.weights) add({block, update.weight}, update.gradient_steps);
+  return known->second;
 }
 
 /// The steps' contributions wait, unreduced, for the weight's bucket; the accumulated gradient exists from the first
 /// on.
-void StepGradients::contribute(const StepPlace& place, const Owner& owner, const std::vector<int>& steps, const PassVertices& backward) {
-  auto& state = states_.at({place.stage, owner});
+void StepGradients::contribute(const StepPlace& place, const Contribution& contribution, const PassVertices& backward) {
+  auto& state = *contribution.state;
   auto& gradient = state.gradient;
+  const auto& steps = contribution.steps;
   for (const int step : steps) {
-    merge(gradient.ready, step == BlockStep::outside ? backward.received.ops : OpIds{backward.of_step[static_cast<std::size_t>(step)]});
+    if (step == BlockStep::outside) {
+      merge(gradient.ready, backward.received.ops);
+    } else {
+      merge(gradient.ready, backward.of_step[static_cast<std::size_t>(step)]);
+    }
     const auto buffer = backward.first_buffer + static_cast<std::size_t>(step);
     if (writer_.graph.buffers[buffer].kind == MemoryKind::gradients) gradient.unreduced.push_back(buffer);
   }
   if (!gradient.accumulated && !steps.empty()) {
-    const auto size = writer_.options.gradient_element * writer_.update_of(owner).gradient_elements;
+    const auto size = writer_.options.gradient_element * contribution.update->gradient_elements;
     gradient.accumulated = writer_.hold(MemoryKind::gradients, size, gradient.ready.front(), place.stage);
   }
   const int wanted = expected(state, place.stage, place.microbatch);
@@ -83,7 +98,7 @@ void StepGradients::contribute(const StepPlace& place, const Owner& owner, const
     if (++state.taken[place.microbatch] < wanted) return;
     state.taken.erase(place.microbatch);
   }
-  send(place, owner, state);
+  send(place, contribution);
 }
 
 /// Contributions of one microbatch to a copy: a block that is tied may stand elsewhere for it.
@@ -94,11 +109,14 @@ int StepGradients::expected(const State& state, std::int32_t stage, std::int32_t
   }));
 }
 
-void StepGradients::send(const StepPlace& place, const Owner& owner, State& state) {
-  const auto& update = writer_.update_of(owner);
+void StepGradients::send(const StepPlace& place, const Contribution& contribution) {
+  const auto& [owner, of, steps, own] = contribution;
+  const auto& update = *of;
+  auto& state = *own;
+  const bool last = --state.microbatches_left == 0;
+  if (update.each_microbatch.empty() && (!last || update.last_microbatch.empty())) return;
   auto chain = update.each_microbatch;
-  if (--state.microbatches_left == 0) chain.insert(chain.end(), update.last_microbatch.begin(), update.last_microbatch.end());
-  if (chain.empty()) return;
+  if (last) chain.insert(chain.end(), update.last_microbatch.begin(), update.last_microbatch.end());
   auto& buckets = buckets_[place.stage];
   auto& bucket = bucket_for(buckets, chain);
   bucket.take(chain, owner.second, owner.first, state.gradient.ready);
@@ -121,7 +139,7 @@ void StepGradients::flush(std::int32_t stage, Bucket& bucket) {
   for (const auto& array : bucket.arrays) arrays.push_back("d" + array);
   for (const auto& derived : bucket.chain) {
     const StepPlace place{stage, bucket.owners.back().first, microbatch_of(after), 0};
-    after = {writer_.add(StepWriter::collective(place, StepPass::backward, derived, CollectiveRole::gradient, arrays), after)};
+    after = {writer_.add(StepWriter::at(place, StepPass::backward, writer_.collective(derived, CollectiveRole::gradient, arrays)), after)};
   }
   hold_sent_copy(stage, bucket, first, after.back());
   for (const auto& owner : bucket.owners) {
@@ -161,23 +179,24 @@ void StepGradients::exchange_copies() {
   }
   for (const auto& [where, owners] : shared) {
     const auto [stage, other, block] = where;
-    auto op = StepWriter::blank({stage, block, last_microbatch(), 0}, StepPass::backward);
-    op.kind = StepOp::Kind::collective;
-    op.collective = CollectiveKind::all_reduce;
-    op.axes = {"pipeline"};
-    op.other_stage = other;
-    op.role = CollectiveRole::gradient;
-    op.name = "AllReduce_pipeline";
-    op.detail = "stages " + std::to_string(stage) + " and " + std::to_string(other) + " hold copies";
-    op.reason = "gradients of weights that two stages hold are added up";
+    StepWork work;
+    work.kind = StepWork::Kind::collective;
+    work.collective = CollectiveKind::all_reduce;
+    work.axes = {"pipeline"};
+    work.role = CollectiveRole::gradient;
+    work.name = "AllReduce_pipeline";
+    work.detail = "stages " + std::to_string(stage) + " and " + std::to_string(other) + " hold copies";
+    work.reason = "gradients of weights that two stages hold are added up";
     OpIds after;
     for (const auto& owner : owners) {
-      op.name += " d" + owner.second;
-      op.full_size += writer_.options.gradient_reduce_element * writer_.update_of(owner).optimizer_elements;
+      work.name += " d" + owner.second;
+      work.full_size += writer_.options.gradient_reduce_element * writer_.update_of(owner).optimizer_elements;
       for (const auto side : {stage, other}) merge(after, states_.at({side, owner}).gradient.ready);
     }
     std::sort(after.begin(), after.end());
-    const auto id = writer_.add(std::move(op), after);
+    auto op = StepWriter::at({stage, block, last_microbatch(), 0}, StepPass::backward, writer_.graph.share(std::move(work)));
+    op.other_stage = other;
+    const auto id = writer_.add(op, after);
     for (const auto& owner : owners) {
       for (const auto side : {stage, other}) states_.at({side, owner}).gradient.ready = {id};
     }
@@ -205,28 +224,28 @@ OpIds StepGradients::wait_for_all() {
     std::sort(ready.begin(), ready.end());
     ready.erase(std::unique(ready.begin(), ready.end()), ready.end());
     const StepPlace place{stage, writer_.pipeline.first_block[static_cast<std::size_t>(shape.stages_of(stage).front())], last_microbatch(), 0};
-    auto op = StepWriter::blank(place, StepPass::update);
-    op.name = clips ? "gradient norm" : "all gradients ready";
-    if (clips) op.traffic = writer_.options.gradient_element * elements;
-    reached.push_back(writer_.add(std::move(op), ready));
+    StepWork work;
+    work.name = clips ? "gradient norm" : "all gradients ready";
+    if (clips) work.traffic = writer_.options.gradient_element * elements;
+    reached.push_back(writer_.add(place, StepPass::update, std::move(work), ready));
     if (!clips || split_over.empty()) continue;
     std::sort(split_over.begin(), split_over.end());
-    reached.back() = writer_.add(sum_of_norms(place, split_over), {reached.back()});
+    reached.back() = writer_.add(place, StepPass::update, sum_of_norms(split_over), {reached.back()});
   }
   if (shape.ranks == 1) return reached;
-  return {writer_.add(sum_of_norms({StepOp::every_stage, 0, last_microbatch(), 0}, {"pipeline"}), reached)};
+  return {writer_.add({StepOp::every_stage, 0, last_microbatch(), 0}, StepPass::update, sum_of_norms({"pipeline"}), reached)};
 }
 
-StepOp StepGradients::sum_of_norms(const StepPlace& place, const AxisNames& axes) {
-  auto op = StepWriter::blank(place, StepPass::update);
-  op.kind = StepOp::Kind::collective;
-  op.collective = CollectiveKind::all_reduce;
-  op.axes = axes;
-  op.role = CollectiveRole::activation;  // nothing else goes before it
-  op.full_size = Bytes(4);
-  op.name = "AllReduce_" + subscript(axes) + " gradient norm";
-  op.reason = "the optimizer needs the norm of all gradients before it changes a weight";
-  return op;
+StepWork StepGradients::sum_of_norms(const AxisNames& axes) {
+  StepWork work;
+  work.kind = StepWork::Kind::collective;
+  work.collective = CollectiveKind::all_reduce;
+  work.axes = axes;
+  work.role = CollectiveRole::activation;  // nothing else goes before it
+  work.full_size = Bytes(4);
+  work.name = "AllReduce_" + subscript(axes) + " gradient norm";
+  work.reason = "the optimizer needs the norm of all gradients before it changes a weight";
+  return work;
 }
 
 void StepGradients::update() {
@@ -245,10 +264,10 @@ void StepGradients::update() {
 void StepGradients::outside_the_step(std::int32_t stage, OpId first) {
   OpIds after;
   for (OpId id = first; id < writer_.graph.size(); ++id) after.push_back(id);
-  auto op = StepWriter::blank({stage, 0, last_microbatch(), 0}, StepPass::update);
-  op.name = "data loading and logging";
-  op.given_time = writer_.options.step_overhead;
-  writer_.add(std::move(op), after);
+  StepWork work;
+  work.name = "data loading and logging";
+  work.given_time = writer_.options.step_overhead;
+  writer_.add({stage, 0, last_microbatch(), 0}, StepPass::update, std::move(work), after);
 }
 
 /// One transfer for each block, as soon as its gradients are reduced; they leave the chip with it.
@@ -262,7 +281,7 @@ void StepGradients::send_gradients_down() {
         merge(after, states_.at({stage, owner}).gradient.ready);
         size += writer_.options.gradient_element * writer_.update_of(owner).optimizer_elements;
       }
-      const auto down = writer_.add(writer_.transfer({stage, block, last_microbatch(), 0}, StepPass::backward, to_host, "gradients", size), after);
+      const auto down = writer_.add({stage, block, last_microbatch(), 0}, StepPass::backward, writer_.transfer(to_host, "gradients", size), after);
       on_host_[{stage, block}] = writer_.hold(MemoryKind::host, size, down, stage);
       for (const auto& owner : owners) {
         auto& gradient = states_.at({stage, owner}).gradient;
@@ -284,17 +303,17 @@ OpId StepGradients::update_op(const StepPlace& place, const std::vector<Owner>& 
   }
   const auto title = std::string(name(options.optimizer.kind)) + " update";
   if (!options.offload.optimizer) {
-    auto op = StepWriter::blank(place, StepPass::update);
-    op.name = title;
-    op.traffic = traffic;
-    return writer_.add(std::move(op), after);
+    StepWork work;
+    work.name = title;
+    work.traffic = traffic;
+    return writer_.add(place, StepPass::update, std::move(work), after);
   }
   const auto gradients = on_host_.at({place.stage, place.block});
   OpIds there{writer_.graph.buffers[gradients].producer};
   merge(there, after);
-  const auto on_host = writer_.add(StepWriter::given(place, StepPass::update, "host", title + " on the host", traffic / options.offload.host_memory), there);
+  const auto on_host = writer_.add(place, StepPass::update, StepWriter::given("host", title + " on the host", traffic / options.offload.host_memory), there);
   writer_.read(gradients, on_host);
-  return writer_.add(writer_.transfer(place, StepPass::update, from_host, "weights", weights), {on_host});
+  return writer_.add(place, StepPass::update, writer_.transfer(from_host, "weights", weights), {on_host});
 }
 
 void StepGradients::update_block(std::int32_t stage, int block, const std::vector<Owner>& owners, const OpIds& barrier) {
@@ -315,7 +334,7 @@ void StepGradients::update_block(std::int32_t stage, int block, const std::vecto
   for (const auto& bucket : published) {
     OpIds previous{id};
     for (const auto& derived : bucket.chain) {
-      previous = {writer_.add(StepWriter::collective(place, StepPass::update, derived, CollectiveRole::weight, bucket.arrays), previous)};
+      previous = {writer_.add(StepWriter::at(place, StepPass::update, writer_.collective(derived, CollectiveRole::weight, bucket.arrays)), previous)};
     }
   }
 }

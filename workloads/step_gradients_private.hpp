@@ -32,15 +32,23 @@ class StepGradients {
   void hold_weights();
   void hold_copy(std::int32_t stage, const Owner& owner, int block);
   void count_microbatches();
-  void contribute(const StepPlace& place, const Owner& owner, const std::vector<int>& steps, const PassVertices& backward);
+  /// What a block's backward on a stage adds to the gradient of one weight, its own or one tied to it.
+  struct Contribution {
+    Owner owner;
+    const WeightUpdate* update;
+    std::vector<int> steps;
+    State* state;
+  };
+  const std::vector<Contribution>& contributions(std::int32_t stage, int block);
+  void contribute(const StepPlace& place, const Contribution& contribution, const PassVertices& backward);
   [[nodiscard]] int expected(const State& state, std::int32_t stage, std::int32_t microbatch) const;
-  void send(const StepPlace& place, const Owner& owner, State& state);
+  void send(const StepPlace& place, const Contribution& contribution);
   void flush(std::int32_t stage, Bucket& bucket);
   [[nodiscard]] std::int32_t last_microbatch() const { return writer_.pipeline.order.shape.microbatches - 1; }
   [[nodiscard]] std::int32_t microbatch_of(const OpIds& after) const;
   void exchange_copies();
   OpIds wait_for_all();
-  static StepOp sum_of_norms(const StepPlace& place, const AxisNames& axes);
+  static StepWork sum_of_norms(const AxisNames& axes);
   void hold_sent_copy(std::int32_t stage, const Bucket& bucket, OpId first, OpId last);
   void send_gradients_down();
   OpId update_op(const StepPlace& place, const std::vector<Owner>& owners, const OpIds& after);
@@ -52,6 +60,7 @@ class StepGradients {
   std::map<Owner, std::set<std::int32_t>> stages_of_;         ///< where copies stand
   std::map<std::string, Owner> tied_to_;                      ///< by name: the first block that owns such a weight
   std::map<std::int32_t, std::map<int, std::vector<Owner>>> updated_by_;  ///< stage, block: its weights, in order
+  std::map<std::pair<std::int32_t, int>, std::vector<Contribution>> contributions_;  ///< by stage and block
   std::map<std::int32_t, std::vector<Bucket>> buckets_;       ///< by stage
   std::map<std::pair<std::int32_t, int>, std::size_t> on_host_;  ///< by stage and block: the buffer of offloaded gradients
 };

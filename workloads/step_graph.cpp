@@ -8,7 +8,7 @@
 namespace lockstep {
 
 struct StepGraph::Graph {
-  boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, StepOp> dag;
+  boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, StepOp> dag;  // an edge leads to what is waited for
 };
 
 StepGraph::StepGraph() : graph_(std::make_unique<Graph>()) {}
@@ -16,16 +16,24 @@ StepGraph::StepGraph(StepGraph&&) noexcept = default;
 StepGraph& StepGraph::operator=(StepGraph&&) noexcept = default;
 StepGraph::~StepGraph() = default;
 
-OpId StepGraph::add(StepOp op) { return static_cast<OpId>(boost::add_vertex(std::move(op), graph_->dag)); }
+const StepWork* StepGraph::share(StepWork work) { return &works_.emplace_back(std::move(work)); }
+OpId StepGraph::add(const StepOp& op) { return static_cast<OpId>(boost::add_vertex(op, graph_->dag)); }
+
+OpId StepGraph::add(const StepOp& op, std::span<const OpId> after) {
+  const auto id = add(op);
+  graph_->dag.out_edge_list(static_cast<std::size_t>(id)).reserve(after.size());
+  for (const auto before : after) depend(id, before);
+  return id;
+}
 
 void StepGraph::depend(OpId after, OpId before) {
   if (before >= after || before < 0) throw InternalError("step graph: a dependency must point to an earlier operation");
   const auto from = static_cast<std::size_t>(before);
   const auto to = static_cast<std::size_t>(after);
   // Few operations have many predecessors, and those list each once; a look at the short list is cheaper than a set.
-  const auto [begin, end] = boost::in_edges(to, graph_->dag);
-  if (std::any_of(begin, end, [&](const auto& edge) { return boost::source(edge, graph_->dag) == from; })) return;
-  boost::add_edge(from, to, graph_->dag);
+  const auto [begin, end] = boost::adjacent_vertices(to, graph_->dag);
+  if (std::find(begin, end, from) != end) return;
+  boost::add_edge(to, from, graph_->dag);
 }
 
 std::int32_t StepGraph::size() const { return static_cast<std::int32_t>(boost::num_vertices(graph_->dag)); }
@@ -34,9 +42,13 @@ std::int64_t StepGraph::dependencies() const { return static_cast<std::int64_t>(
 
 std::vector<OpId> StepGraph::predecessors(OpId id) const {
   std::vector<OpId> result;
-  const auto [begin, end] = boost::in_edges(static_cast<std::size_t>(id), graph_->dag);
-  for (auto edge = begin; edge != end; ++edge) result.push_back(static_cast<OpId>(boost::source(*edge, graph_->dag)));
+  for_each_predecessor(id, [&](OpId before) { result.push_back(before); });
   return result;
+}
+
+void StepGraph::for_each_predecessor(OpId id, const std::function<void(OpId)>& visit) const {
+  const auto [begin, end] = boost::adjacent_vertices(static_cast<std::size_t>(id), graph_->dag);
+  for (auto before = begin; before != end; ++before) visit(static_cast<OpId>(*before));
 }
 
 std::string_view name(StepPass pass) {
@@ -54,8 +66,8 @@ std::string StepGraph::to_string() const {
   for (OpId id = 0; id < size(); ++id) {
     const auto& vertex = op(id);
     text += "  " + std::to_string(id) + " m" + std::to_string(vertex.microbatch) + " " + block_names[static_cast<std::size_t>(vertex.block)] +
-            " " + std::string(name(vertex.pass)) + ": " + vertex.name;
-    if (vertex.kind == StepOp::Kind::collective) text += " (" + std::to_string(vertex.full_size.value()) + " B)";
+            " " + std::string(name(vertex.pass)) + ": " + vertex->name;
+    if (vertex->kind == StepOp::Kind::collective) text += " (" + std::to_string(vertex->full_size.value()) + " B)";
     text += "  <-";
     for (const auto before : predecessors(id)) text += " " + std::to_string(before);
     text += "\n";

@@ -21,8 +21,9 @@ const WeightUpdate& StepWriter::update_of(const Owner& owner) const {
   return *std::find_if(updates.begin(), updates.end(), [&](const auto& update) { return update.weight == owner.second; });
 }
 
-StepOp StepWriter::blank(const StepPlace& place, StepPass pass) {
+StepOp StepWriter::at(const StepPlace& place, StepPass pass, const StepWork* what) {
   StepOp op;
+  op.what = what;
   op.pass = pass;
   op.stage = place.stage;
   op.pair = place.pair;
@@ -39,63 +40,55 @@ double StepWriter::load(const StepPlace& place, const BlockStep& step) {
   return known->second;
 }
 
-StepOp StepWriter::as_op(const StepPlace& place, StepPass pass, const BlockStep& step) {
-  auto op = blank(place, pass);
-  op.kind = step.kind == BlockStep::Kind::compute ? StepOp::Kind::compute : StepOp::Kind::collective;
-  op.name = step.name;
-  op.detail = step.detail;
-  op.work = step.work;
-  op.shape = step.shape;
+const StepWork* StepWriter::work_of(const StepPlace& place, const BlockStep& step) {
   const double load = this->load(place, step);
-  op.flops = step.flops * load;
-  op.traffic = scaled(step.traffic, load);
-  op.casts = scaled(step.casts, load);
-  op.collective = step.collective;
-  op.axes = step.axes;
-  op.full_size = scaled(step.full_size, load);
-  op.copies = step.copies;
-  op.role = step.role;
-  op.reason = step.reason;
-  op.given_time = step.given_time;
-  op.stream = step.stream;
-  return op;
+  auto& work_at_load = works_[&step];
+  const auto known = work_at_load.find(load);
+  if (known != work_at_load.end()) return known->second;
+  StepWork work = step;
+  work.flops = step.flops * load;
+  work.traffic = scaled(step.traffic, load);
+  work.casts = scaled(step.casts, load);
+  work.full_size = scaled(step.full_size, load);
+  return work_at_load[load] = graph.share(std::move(work));
 }
 
-StepOp StepWriter::collective(const StepPlace& place, StepPass pass, const DerivedCollective& derived, CollectiveRole role,
-                              const std::vector<std::string>& arrays) {
-  auto op = blank(place, pass);
-  op.kind = StepOp::Kind::collective;
-  op.name = std::string(book_name(derived.kind)) + "_" + subscript(derived.axes);
-  for (const auto& array : arrays) op.name += " " + array;
-  op.detail = derived.before.to_string() + " -> " + derived.after.to_string();
-  if (arrays.size() > 1) op.detail += " and " + std::to_string(arrays.size() - 1) + " more arrays";
-  op.collective = derived.kind;
-  op.axes = derived.axes;
-  op.full_size = derived.full_size;
-  op.role = role;
-  op.reason = derived.reason;
-  return op;
+const StepWork* StepWriter::collective(const DerivedCollective& derived, CollectiveRole role, const std::vector<std::string>& arrays) {
+  const auto [known, is_new] = collectives_.try_emplace({arrays, derived.kind, derived.axes, derived.full_size.value(), role}, nullptr);
+  if (!is_new) return known->second;
+  StepWork work;
+  work.kind = StepWork::Kind::collective;
+  work.name = std::string(book_name(derived.kind)) + "_" + subscript(derived.axes);
+  for (const auto& array : arrays) work.name += " " + array;
+  work.detail = derived.before.to_string() + " -> " + derived.after.to_string();
+  if (arrays.size() > 1) work.detail += " and " + std::to_string(arrays.size() - 1) + " more arrays";
+  work.collective = derived.kind;
+  work.axes = derived.axes;
+  work.full_size = derived.full_size;
+  work.role = role;
+  work.reason = derived.reason;
+  return known->second = graph.share(std::move(work));
 }
 
-StepOp StepWriter::given(const StepPlace& place, StepPass pass, const std::string& stream, const std::string& name, Seconds time) {
-  auto op = blank(place, pass);
-  op.kind = StepOp::Kind::collective;
-  op.name = name;
-  op.stream = stream;
-  op.given_time = time;
-  return op;
+StepWork StepWriter::given(const std::string& stream, const std::string& name, Seconds time) {
+  StepWork work;
+  work.kind = StepWork::Kind::collective;
+  work.name = name;
+  work.stream = stream;
+  work.given_time = time;
+  return work;
 }
 
-StepOp StepWriter::transfer(const StepPlace& place, StepPass pass, const std::string& direction, const std::string& what, Bytes size) const {
-  auto op = given(place, pass, direction, what + " " + direction, size / options.offload.link);
-  op.full_size = size;
-  return op;
+StepWork StepWriter::transfer(const std::string& direction, const std::string& what, Bytes size) const {
+  auto work = given(direction, what + " " + direction, size / options.offload.link);
+  work.full_size = size;
+  return work;
 }
 
-OpId StepWriter::add(StepOp op, const OpIds& after) {
-  const auto id = graph.add(std::move(op));
-  for (const auto before : after) graph.depend(id, before);
-  return id;
+OpId StepWriter::add(const StepOp& op, const OpIds& after) { return graph.add(op, after); }
+
+OpId StepWriter::add(const StepPlace& place, StepPass pass, StepWork work, const OpIds& after) {
+  return add(at(place, pass, graph.share(std::move(work))), after);
 }
 
 std::size_t StepWriter::hold(MemoryKind kind, Bytes size, OpId producer, std::int32_t stage) {

@@ -2,6 +2,8 @@
 /// Writes operations and buffers into the step graph; knows the blocks and where they stand, but no order.
 #include <map>
 #include <string>
+#include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "workloads/build_step_private.hpp"
@@ -38,20 +40,21 @@ class StepWriter {
   [[nodiscard]] int blocks() const { return static_cast<int>(order_.size()); }
   [[nodiscard]] const WeightUpdate& update_of(const Owner& owner) const;
 
-  static StepOp blank(const StepPlace& place, StepPass pass);
-  /// Of a step that does the work of routed tokens, on the rank that gets most of them.
-  [[nodiscard]] StepOp as_op(const StepPlace& place, StepPass pass, const BlockStep& step);
+  static StepOp at(const StepPlace& place, StepPass pass, const StepWork* what);
+  /// Of a step that does the work of routed tokens, that of the rank that gets most of them.
+  [[nodiscard]] const StepWork* work_of(const StepPlace& place, const BlockStep& step);
   [[nodiscard]] double load(const StepPlace& place, const BlockStep& step);
-  static StepOp collective(const StepPlace& place, StepPass pass, const DerivedCollective& derived, CollectiveRole role,
-                           const std::vector<std::string>& arrays);
+  [[nodiscard]] const StepWork* collective(const DerivedCollective& derived, CollectiveRole role, const std::vector<std::string>& arrays);
   /// Takes its time on a stream of its own, beside compute.
-  static StepOp given(const StepPlace& place, StepPass pass, const std::string& stream, const std::string& name, Seconds time);
+  static StepWork given(const std::string& stream, const std::string& name, Seconds time);
   /// Between a chip and its host; `direction` is the stream, to_host or from_host.
-  [[nodiscard]] StepOp transfer(const StepPlace& place, StepPass pass, const std::string& direction, const std::string& what, Bytes size) const;
-  OpId add(StepOp op, const OpIds& after);
+  [[nodiscard]] StepWork transfer(const std::string& direction, const std::string& what, Bytes size) const;
+  OpId add(const StepOp& op, const OpIds& after);
+  /// A work that no other operation does.
+  OpId add(const StepPlace& place, StepPass pass, StepWork work, const OpIds& after);
   /// Returns its index in StepGraph::buffers.
   std::size_t hold(MemoryKind kind, Bytes size, OpId producer, std::int32_t stage);
-  void read(std::size_t buffer, OpId reader) { merge(graph.buffers[buffer].readers, {reader}); }
+  void read(std::size_t buffer, OpId reader) { merge(graph.buffers[buffer].readers, reader); }
 
   StepGraph graph;
   const StepPipeline& pipeline;
@@ -62,6 +65,8 @@ class StepWriter {
   const std::vector<int>& order_;
   std::vector<std::vector<bool>> of_input_gradient_;  ///< by kind
   std::map<std::pair<std::int32_t, std::int32_t>, double> loads_;  ///< by block and microbatch
+  std::unordered_map<const BlockStep*, std::map<double, const StepWork*>> works_;  ///< by step and load
+  std::map<std::tuple<std::vector<std::string>, CollectiveKind, AxisNames, std::int64_t, CollectiveRole>, const StepWork*> collectives_;
 };
 
 }  // namespace lockstep

@@ -8,10 +8,13 @@ namespace lockstep {
 
 using UniqueIds = std::vector<std::int32_t>;
 
+template <class Ids>
+void merge(Ids& into, std::int32_t id) {
+  if (std::find(into.begin(), into.end(), id) == into.end()) into.push_back(id);
+}
+
 inline void merge(UniqueIds& into, const UniqueIds& more) {
-  for (const auto id : more) {
-    if (std::find(into.begin(), into.end(), id) == into.end()) into.push_back(id);
-  }
+  for (const auto id : more) merge(into, id);
 }
 
 }  // namespace lockstep

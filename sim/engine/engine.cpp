@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/core/errors.hpp"
+#include "sim/engine/max_min_network.hpp"
 #include "sim/engine/reference_network.hpp"
 #include "sim/engine/runtime.hpp"
 #include "sim/engine/simgrid/simgrid_network.hpp"
@@ -17,6 +18,7 @@ namespace {
 std::unique_ptr<Network> make_network(const Program& program, EngineKind kind, std::vector<PhaseSpan>* phases) {
   switch (kind) {
     case EngineKind::simgrid: return std::make_unique<SimGridNetwork>(program, phases);
+    case EngineKind::max_min: return std::make_unique<MaxMinNetwork>(program);
     case EngineKind::reference: return std::make_unique<ReferenceNetwork>(program);
   }
   throw InternalError("unknown kind of engine");

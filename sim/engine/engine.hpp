@@ -1,6 +1,6 @@
 #pragma once
-/// Running a Program. Both engines share one DAG runtime (streams, priorities, readiness) and differ
-/// only in what a collective's phases take: closed-form times, or flows on SimGrid's max-min network.
+/// Running a Program. All engines share one DAG runtime (streams, priorities, readiness) and differ
+/// only in what a collective's phases take: closed-form times, or flows on a max-min network.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,7 +15,11 @@ class logger;
 
 namespace lockstep {
 
-enum class EngineKind { simgrid, reference };
+enum class EngineKind {
+  simgrid,    ///< flows on SimGrid's max-min network; one run per process
+  max_min,    ///< the same sharing of links in this process, for many small runs
+  reference   ///< closed forms, no contention
+};
 
 struct EngineStatistics {
   std::int64_t activities = 0;  ///< compute operations and flows over all ranks and groups

@@ -51,16 +51,16 @@ class Parts {
     const auto length = one.span.end - one.span.start;
     const auto& op = program_.ops[at(one.op)];
     const auto& vertex = step_.op(op.vertex);
-    if (vertex.kind == StepOp::Kind::compute) {
+    if (vertex->kind == StepOp::Kind::compute) {
       const bool update = vertex.pass == StepPass::update;
-      add(update ? Kind::update : Kind::compute, update ? vertex.name : std::string(name(vertex.pass)) + " " + vertex.name, length);
+      add(update ? Kind::update : Kind::compute, update ? vertex->name : std::string(name(vertex.pass)) + " " + vertex->name, length);
       return;
     }
-    if (vertex.given_time) {
-      add(Kind::replayed, vertex.stream, length);
+    if (vertex->given_time) {
+      add(Kind::replayed, vertex->stream, length);
       return;
     }
-    const auto what = joined(vertex.axes) + " " + std::string(name(vertex.collective));
+    const auto what = joined(vertex->axes) + " " + std::string(name(vertex->collective));
     Seconds latencies(0);
     for (const auto& phase : op.phases) latencies += phase.latency;
     const auto latency = std::min(latencies, length);

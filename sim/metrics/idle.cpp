@@ -13,7 +13,7 @@ namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-bool between_stages(const StepOp& op) { return op.kind == StepOp::Kind::collective && op.axes.size() == 1 && op.axes.front() == "pipeline"; }
+bool between_stages(const StepOp& op) { return op->kind == StepOp::Kind::collective && op->axes.size() == 1 && op->axes.front() == "pipeline"; }
 
 class Waiting {
  public:
@@ -103,7 +103,7 @@ class Waiting {
   static void take(const StepOp& op, Seconds from, Seconds to, IdleTime& idle) {
     if (to <= from) return;
     const auto length = to - from;
-    if (op.kind == StepOp::Kind::collective) {
+    if (op->kind == StepOp::Kind::collective) {
       (between_stages(op) ? idle.transfer : idle.collective) += length;
       return;
     }

@@ -91,8 +91,8 @@ void explain(MemoryUse& use, const StepGraph& step, const std::vector<Alive>& bu
       block.size += buffer->size;
       microbatches[producer.block].insert(producer.microbatch);
     }
-    const bool computes = producer.kind == StepOp::Kind::compute;
-    if (from == use.peak_at && (use.peak_op < 0 || (computes && step.op(use.peak_op).kind != StepOp::Kind::compute))) use.peak_op = buffer->producer;
+    const bool computes = producer->kind == StepOp::Kind::compute;
+    if (from == use.peak_at && (use.peak_op < 0 || (computes && step.op(use.peak_op)->kind != StepOp::Kind::compute))) use.peak_op = buffer->producer;
   }
   for (auto& [position, block] : blocks) {
     block.microbatches = std::ssize(microbatches[position]);

@@ -24,8 +24,8 @@ std::vector<CommunicationUse> communication_of(const StepGraph& step, const Prog
   std::map<std::pair<std::string, std::optional<CollectiveKind>>, CommunicationUse> uses;
   auto use_of = [&](std::int32_t op) -> CommunicationUse& {
     const auto& vertex = step.op(program.ops[static_cast<std::size_t>(op)].vertex);
-    const auto axis = vertex.given_time ? vertex.stream : joined(vertex.axes);
-    const auto kind = vertex.given_time ? std::nullopt : std::optional(vertex.collective);
+    const auto axis = vertex->given_time ? vertex->stream : joined(vertex->axes);
+    const auto kind = vertex->given_time ? std::nullopt : std::optional(vertex->collective);
     auto& use = uses[{axis, kind}];
     use.axis = axis;
     use.kind = kind;
@@ -36,7 +36,7 @@ std::vector<CommunicationUse> communication_of(const StepGraph& step, const Prog
     auto& use = use_of(op);
     const auto span = timeline.span(op, rank);
     ++use.count;
-    use.full_size += step.op(program.ops[static_cast<std::size_t>(op)].vertex).full_size;
+    use.full_size += step.op(program.ops[static_cast<std::size_t>(op)].vertex)->full_size;
     use.busy += span.end - span.start;
   }
   sweep(program, timeline, rank, [&](double, double length, bool computing, std::int32_t first) {

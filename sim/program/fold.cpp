@@ -12,7 +12,7 @@ namespace {
 
 class Quotient {
  public:
-  explicit Quotient(const Program& whole) : whole_(whole), partition_(refine(whole)), seen_flow_(static_cast<std::size_t>(partition_.flows), false) {}
+  explicit Quotient(Program whole) : whole_(std::move(whole)), partition_(refine(whole_)), seen_flow_(static_cast<std::size_t>(partition_.flows), false) {}
 
   FoldedProgram run() {
     ranks();
@@ -20,7 +20,7 @@ class Quotient {
     communicators();
     auto& program = result_.program;
     program.streams = whole_.streams;
-    program.ops = whole_.ops;
+    program.ops = std::move(whole_.ops);
     return std::move(result_);
   }
 
@@ -111,7 +111,7 @@ class Quotient {
     return links;
   }
 
-  const Program& whole_;
+  Program whole_;
   Partition partition_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> crossings_;  ///< (flow class, link class) -> weight
   std::vector<bool> seen_flow_;
@@ -120,7 +120,7 @@ class Quotient {
 
 }  // namespace
 
-FoldedProgram fold(const Program& whole) { return Quotient(whole).run(); }
+FoldedProgram fold(Program whole) { return Quotient(std::move(whole)).run(); }
 
 FoldedProgram unfolded(Program whole) {
   FoldedProgram result;

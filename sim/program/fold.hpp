@@ -33,7 +33,7 @@ struct FoldedProgram {
 
 /// The quotient of a program. A flow of class f crosses the one link of class l as often as flows of class
 /// f cross each real link of that class, so link shares are those of the whole.
-[[nodiscard]] FoldedProgram fold(const Program& whole);
+[[nodiscard]] FoldedProgram fold(Program whole);
 /// The trivial partition: every rank its own class.
 [[nodiscard]] FoldedProgram unfolded(Program whole);
 

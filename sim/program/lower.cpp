@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "sim/collectives/stage_pairs.hpp"
@@ -10,8 +11,8 @@
 namespace lockstep {
 namespace {
 
-std::int32_t priority(const StepOp& op) {
-  if (op.kind == StepOp::Kind::compute) return 0;
+std::int32_t priority(const StepWork& op) {
+  if (op.kind == StepWork::Kind::compute) return 0;
   switch (op.role) {
     case CollectiveRole::activation: return 0;
     case CollectiveRole::weight: return 1;
@@ -62,28 +63,41 @@ class Lowering {
 
   ProgramOp lowered(OpId id) {
     const auto& vertex = step_.op(id);
-    ProgramOp op;
+    auto op = alike(vertex);
     op.vertex = id;
+    step_.for_each_predecessor(id, [&](OpId before) { op.predecessors.push_back(before); });
+    if (vertex->kind == StepOp::Kind::compute && op.streams.front() == 0) follow(order_[vertex.stage], vertex.half, id, op);
+    if (between_stages(vertex) && options_.sends_in_order && !both_ways(vertex)) queue(vertex, id, op);
+    return op;
+  }
+
+  static bool between_stages(const StepOp& vertex) { return vertex->kind == StepOp::Kind::collective && !vertex->given_time && vertex.other_stage >= 0; }
+  static bool both_ways(const StepOp& vertex) { return vertex->collective != CollectiveKind::point_to_point; }
+
+  /// What operations that do the same work at the same place have in common.
+  const ProgramOp& alike(const StepOp& vertex) {
+    auto& places = alike_[vertex.what];
+    const auto same = std::find_if(places.begin(), places.end(), [&](const Alike& one) { return one.stage == vertex.stage && one.other_stage == vertex.other_stage; });
+    if (same != places.end()) return same->op;
+    auto& op = places.emplace_back(Alike{vertex.stage, vertex.other_stage, {}}).op;
     op.stage = vertex.stage;
-    op.priority = priority(vertex);
-    op.predecessors = step_.predecessors(id);
-    if (vertex.kind == StepOp::Kind::compute) {
-      compute(vertex, id, op);
-    } else if (vertex.given_time) {
+    op.priority = priority(*vertex.what);
+    if (vertex->kind == StepOp::Kind::compute) {
+      compute(*vertex.what, op);
+    } else if (vertex->given_time) {
       given(vertex, op);
     } else if (vertex.other_stage >= 0) {
-      between_stages(vertex, id, op);
+      transfer(vertex, op);
     } else {
       collective(vertex, op);
     }
     return op;
   }
 
-  void compute(const StepOp& vertex, OpId id, ProgramOp& op) {
+  void compute(const StepWork& work, ProgramOp& op) {
     op.kind = ProgramOp::Kind::compute;
-    op.streams = {vertex.stream.empty() ? 0 : stream(vertex.stream)};
-    op.duration = vertex.given_time ? *vertex.given_time : compute_time(rates_, kernel_of(vertex));
-    if (op.streams.front() == 0) follow(order_[vertex.stage], vertex.half, id, op);
+    op.streams = {work.stream.empty() ? 0 : stream(work.stream)};
+    op.duration = work.given_time ? *work.given_time : compute_time(rates_, kernel_of(work));
   }
 
   /// A compute stream runs in program order, as kernels on a CUDA stream or a compiled TPU program do; but the two
@@ -120,53 +134,53 @@ class Lowering {
   /// Takes its time on every rank of its stage by itself.
   void given(const StepOp& vertex, ProgramOp& op) {
     op.kind = ProgramOp::Kind::collective;
-    op.streams = {stream(vertex.stream.empty() ? vertex.axes.front() : vertex.stream)};
+    op.streams = {stream(vertex->stream.empty() ? vertex->axes.front() : vertex->stream)};
     op.communicator = alone(vertex.stage);
-    op.phases = {{*vertex.given_time, {}}};
-    op.closed_form = *vertex.given_time;
+    op.phases = {{*vertex->given_time, {}}};
+    op.closed_form = *vertex->given_time;
   }
 
   void collective(const StepOp& vertex, ProgramOp& op) {
     op.kind = ProgramOp::Kind::collective;
     AxisNames in_mesh_order;
+    std::vector<std::int32_t> streams;
     for (const auto& axis : mesh_.axes()) {
-      if (!contains(vertex.axes, axis.name)) continue;
+      if (!contains(vertex->axes, axis.name)) continue;
       in_mesh_order.push_back(axis.name);
-      op.streams.push_back(stream(axis.name));
+      streams.push_back(stream(axis.name));
     }
+    op.streams = std::move(streams);
     if (!whole_) {
-      op.closed_form = collectives_.cost(vertex.collective, in_mesh_order, vertex.full_size, vertex.copies);
+      op.closed_form = collectives_.cost(vertex->collective, in_mesh_order, vertex->full_size, vertex->copies);
       op.communicator = communicator({in_mesh_order, ""}, vertex.stage);
       return;
     }
-    auto lowered = collectives_.lower(vertex.collective, in_mesh_order, vertex.full_size, "", vertex.copies);
+    auto lowered = collectives_.lower(vertex->collective, in_mesh_order, vertex->full_size, "", vertex->copies);
     op.communicator = communicator(lowered.layout, vertex.stage);
     op.phases = std::move(lowered.phases);
     op.closed_form = lowered.closed_form;
   }
 
-  void between_stages(const StepOp& vertex, OpId id, ProgramOp& op) {
+  void transfer(const StepOp& vertex, ProgramOp& op) {
     op.kind = ProgramOp::Kind::collective;
     const auto& pair = stage_pair(vertex.stage, vertex.other_stage);
     op.communicator = pair.communicator;
-    const double bytes = static_cast<double>(vertex.full_size.value());
-    const bool both = vertex.collective != CollectiveKind::point_to_point;
+    const double bytes = static_cast<double>(vertex->full_size.value());
+    const bool both = both_ways(vertex);
     const bool upward = vertex.stage < vertex.other_stage;
     const auto transfer = pair.routes.transfer(both ? StagePairRoutes::both : upward ? StagePairRoutes::upward : StagePairRoutes::downward, bytes);
     op.closed_form = transfer.time;
     if (whole_) op.phases = {{transfer.latency, {both || upward ? transfer.bytes : 0.0, both || !upward ? transfer.bytes : 0.0}}};
-    if (both) {
-      op.streams = {stream(pipeline_axis)};
-    } else if (options_.sends_in_order) {
-      // One queue for all that a rank sends and receives, and nothing in it overtakes.
-      op.streams = {stream(pipeline_axis)};
-      for (const auto stage : {vertex.stage, vertex.other_stage}) {
-        auto& last = last_send_[stage];
-        if (last >= 0) wait_for(op, last);
-        last = id;
-      }
-    } else {
-      op.streams = {stream(pipeline_axis + " " + std::to_string(vertex.stage) + ">" + std::to_string(vertex.other_stage))};
+    const bool one_queue = both || options_.sends_in_order;
+    op.streams = {stream(one_queue ? pipeline_axis : pipeline_axis + " " + std::to_string(vertex.stage) + ">" + std::to_string(vertex.other_stage))};
+  }
+
+  /// One queue for all that a rank sends and receives, and nothing in it overtakes.
+  void queue(const StepOp& vertex, OpId id, ProgramOp& op) {
+    for (const auto stage : {vertex.stage, vertex.other_stage}) {
+      auto& last = last_send_[stage];
+      if (last >= 0) wait_for(op, last);
+      last = id;
     }
   }
 
@@ -244,6 +258,11 @@ class Lowering {
   std::map<std::int32_t, ComputeOrder> order_;  ///< of compute, by stage
   std::map<std::int32_t, OpId> last_send_;      ///< by stage; see sends_in_order
   std::map<std::string, std::int32_t> streams_;
+  struct Alike {
+    std::int32_t stage, other_stage;
+    ProgramOp op;
+  };
+  std::unordered_map<const StepWork*, std::vector<Alike>> alike_;
   CollectiveModel& collectives_;
   std::map<std::pair<Layout, std::int32_t>, std::int32_t> known_;
   std::map<std::pair<std::int32_t, std::int32_t>, Pair> pairs_;

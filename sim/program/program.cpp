@@ -20,7 +20,7 @@ std::string number(double value) {
   return text;
 }
 
-std::string list(const std::vector<std::int32_t>& values) {
+std::string list(std::span<const std::int32_t> values) {
   constexpr std::size_t shown = 12;
   std::string text = "[";
   for (std::size_t i = 0; i < std::min(values.size(), shown); ++i)
@@ -51,7 +51,7 @@ std::string describe(const ProgramOp& op, const Program& program) {
     if (op.phases.size() > shown) text += " ... " + std::to_string(op.phases.size() - shown) + " more";
   }
   return text + " vertex " + std::to_string(op.vertex) + " priority " + std::to_string(op.priority) + " streams " +
-         list(op.streams) + " after " + list(op.predecessors);
+         list(op.streams) + " after " + list({op.predecessors.data(), op.predecessors.size()});
 }
 
 /// Refuses a program, saying where.
@@ -63,6 +63,12 @@ struct Checker {
   }
   static void require(bool holds, const std::string& where, std::string_view what) {
     if (!holds) fail(where, what);
+  }
+  struct Operation {
+    std::size_t position;
+  };
+  static void require(bool holds, Operation where, std::string_view what) {
+    if (!holds) fail("op " + std::to_string(where.position), what);
   }
   static bool within(std::int32_t index, std::size_t size) {
     return index >= 0 && static_cast<std::size_t>(index) < size;
@@ -109,13 +115,11 @@ struct Checker {
 
   void check_op(std::size_t position) const {
     const ProgramOp& op = program.ops[position];
-    const std::string where = "op " + std::to_string(position);
+    const Operation where{position};
     require(!op.streams.empty(), where, "occupies no stream");
     for (std::size_t i = 0; i < op.streams.size(); ++i) {
       require(within(op.streams[i], program.streams.size()), where, "a stream does not exist");
-      require(std::find(op.streams.begin(), op.streams.begin() + static_cast<std::ptrdiff_t>(i), op.streams[i]) ==
-                  op.streams.begin() + static_cast<std::ptrdiff_t>(i),
-              where, "names a stream twice");
+      require(std::find(op.streams.begin(), op.streams.begin() + i, op.streams[i]) == op.streams.begin() + i, where, "names a stream twice");
     }
     require(op.predecessors.size() <= std::numeric_limits<std::uint16_t>::max(), where, "more than 65535 predecessors");
     for (const std::int32_t predecessor : op.predecessors) {

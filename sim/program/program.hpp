@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "sim/core/units.hpp"
+#include "sim/program/shared_list.hpp"
 
 namespace lockstep {
 
@@ -37,18 +40,21 @@ struct Phase {
   std::vector<double> slot_bytes;
 };
 
+/// Most operations wait for few others; lists of them need no memory of their own.
+using Predecessors = boost::container::small_vector<std::int32_t, 4>;
+
 struct ProgramOp {
   enum class Kind { compute, collective };
   Kind kind = Kind::compute;
   std::int32_t vertex = 0;                 ///< the StepGraph operation it came from
-  std::vector<std::int32_t> streams;       ///< streams it occupies, all at once
+  SharedList<std::int32_t> streams;        ///< streams it occupies, all at once
   std::int32_t priority = 0;               ///< lower goes first; ties go by position in Program::ops
   std::int32_t stage = 0;                  ///< compute: the stage whose ranks run it
   Seconds duration;                        ///< compute: on a rank of speed 1
   std::int32_t communicator = -1;          ///< collective
-  std::vector<Phase> phases;               ///< collective
+  SharedList<Phase> phases;                ///< collective
   Seconds closed_form;                     ///< collective: time without contention (reference engine)
-  std::vector<std::int32_t> predecessors;  ///< earlier positions in Program::ops; a rank waits for
+  Predecessors predecessors;               ///< earlier positions in Program::ops; a rank waits for
                                            ///< those of them that it takes part in
 };
 

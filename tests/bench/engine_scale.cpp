@@ -66,8 +66,8 @@ Program synthetic(const Shape& shape) {
 
   std::int32_t last = -1;
   std::int32_t last_gather = -1;
-  const auto add = [&](ProgramOp op) {
-    program.ops.push_back(std::move(op));
+  const auto add = [&](const ProgramOp& op) {
+    program.ops.push_back(op);
     return static_cast<std::int32_t>(program.ops.size()) - 1;
   };
   const auto collective = [](std::int32_t communicator, double bytes) {

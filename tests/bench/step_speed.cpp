@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/engine/phased_network.hpp"
 #include "sim/engine/simgrid/flow_routes.hpp"
 #include "sim/simulate.hpp"
 
@@ -32,7 +33,7 @@ std::int64_t compute(const Program& program, const ProgramOp& op) {
   return program.ranks();
 }
 
-std::int64_t communicate(const Program& program, const FlowRoutes& routes, const ProgramOp& op) {
+std::int64_t communicate(const Program& program, const FlowRoutes& routes, const std::vector<std::vector<std::size_t>>& first, const ProgramOp& op) {
   std::int64_t activities = 0;
   const auto& groups = program.communicators[static_cast<std::size_t>(op.communicator)].groups;
   for (const auto& phase : op.phases) {
@@ -40,7 +41,7 @@ std::int64_t communicate(const Program& program, const FlowRoutes& routes, const
     s4u::Engine::get_instance()->run();
     std::vector<s4u::CommPtr> comms;
     for (std::size_t group = 0; group < groups.size(); ++group) {
-      auto number = routes.first_flow(op.communicator, static_cast<std::int32_t>(group));
+      auto number = first[static_cast<std::size_t>(op.communicator)][group];
       for (const auto& flow : groups[group].flows) {
         const auto [from, to] = routes.ends(number++);
         const auto bytes = static_cast<std::uint64_t>(std::llround(phase.slot_bytes[static_cast<std::size_t>(flow.slot)]));
@@ -54,10 +55,12 @@ std::int64_t communicate(const Program& program, const FlowRoutes& routes, const
 }
 
 std::int64_t run_bare(const Program& program) {
-  const FlowRoutes routes(program);
+  std::size_t flows = 0;
+  const auto first = first_flows(program, flows);
+  const FlowRoutes routes(program, first);
   std::int64_t activities = 0;
   for (const auto& op : program.ops) {
-    activities += op.kind == ProgramOp::Kind::compute ? compute(program, op) : communicate(program, routes, op);
+    activities += op.kind == ProgramOp::Kind::compute ? compute(program, op) : communicate(program, routes, first, op);
   }
   return activities;
 }

@@ -21,7 +21,7 @@ constexpr double gathered_weights = 2 * d_model * d_ff;
 std::int32_t first_on(const SimulatedStep& step, const std::string& axis) {
   for (std::int32_t op = 0; op < step.simgrid.ops(); ++op) {
     const auto& vertex = step.preparation.step.op(op);
-    if (vertex.kind == StepOp::Kind::collective && vertex.axes == AxisNames{axis}) return op;
+    if (vertex->kind == StepOp::Kind::collective && vertex->axes == AxisNames{axis}) return op;
   }
   return -1;
 }

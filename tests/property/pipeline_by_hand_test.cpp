@@ -15,7 +15,7 @@ std::vector<OpId> between_stages(const StepGraph& step, CollectiveKind kind) {
   std::vector<OpId> found;
   for (OpId id = 0; id < step.size(); ++id) {
     const auto& op = step.op(id);
-    if (op.kind == StepOp::Kind::collective && op.collective == kind && op.other_stage >= 0) found.push_back(id);
+    if (op->kind == StepOp::Kind::collective && op->collective == kind && op.other_stage >= 0) found.push_back(id);
   }
   return found;
 }
@@ -92,7 +92,7 @@ TEST(PipelineByHand, TiedEmbeddingsAreExchangedOnce) {
     const auto& op = preparation.step.op(exchanges.front());
     EXPECT_EQ(std::min(op.stage, op.other_stage), 0);
     EXPECT_EQ(std::max(op.stage, op.other_stage), 3);
-    EXPECT_EQ(op.full_size.value(), bytes);
+    EXPECT_EQ(op->full_size.value(), bytes);
   }
 }
 
@@ -128,8 +128,8 @@ TEST(PipelineByHand, DualPipeExchangesEveryWeightOnce) {
     for (const auto id : between_stages(preparation.step, CollectiveKind::all_reduce)) {
       const auto& op = preparation.step.op(id);
       EXPECT_EQ(op.stage + op.other_stage, 3);
-      all += op.full_size.value();
-      if (std::min(op.stage, op.other_stage) == 0) outer += op.full_size.value();
+      all += op->full_size.value();
+      if (std::min(op.stage, op.other_stage) == 0) outer += op->full_size.value();
     }
     EXPECT_EQ(all, 2 * preparation.step.parameters);
     if (!with_head) {

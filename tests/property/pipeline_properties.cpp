@@ -59,7 +59,7 @@ std::map<ActionKey, Interval> spans_of_actions(const SimulatedStep& step, const 
       if (!whole.contains(key)) {
         const auto [known, is_new] = of_input.try_emplace(vertex.block);
         if (is_new) known->second = of_input_gradient(kind_of(step, vertex.block));
-        std::get<2>(key) = known->second.contains(vertex.name + vertex.detail) ? PipelineWork::input_gradient : PipelineWork::weight_gradient;
+        std::get<2>(key) = known->second.contains(vertex->name + vertex->detail) ? PipelineWork::input_gradient : PipelineWork::weight_gradient;
       }
     }
     const auto span = timeline.span(op, rank);
@@ -179,7 +179,7 @@ void expect_sends(const SimulatedStep& step) {
     }
   }
   for (OpId id = 0; id < step.preparation.step.size(); ++id) {
-    if (step.preparation.step.op(id).collective != CollectiveKind::point_to_point) continue;
+    if (step.preparation.step.op(id)->collective != CollectiveKind::point_to_point) continue;
     ASSERT_TRUE(left.contains(id) && arrived.contains(id)) << id;
   }
 }

@@ -1,8 +1,12 @@
-// The floors by which plans are pruned: never above the simulated step or the simulated peak of memory.
+// The floors by which plans are pruned: never above the simulated step or the simulated peak of memory. And the step times of a
+// search, of joined steps on links shared in this process: those of a run.
 #include <gtest/gtest.h>
+
+#include <spdlog/logger.h>
 
 #include <random>
 
+#include "sim/planning/plan_simulator.hpp"
 #include "sim/planning/plan_tree.hpp"
 #include "tests/property/plan_spaces.hpp"
 
@@ -25,12 +29,15 @@ std::vector<PlanChoice> some_plans(const PlanSpace& space, std::size_t count) {
 
 class PlanFloorTest : public testing::TestWithParam<SpaceCase> {};
 
-TEST_P(PlanFloorTest, IsNeverAboveTheSimulation) {
+TEST_P(PlanFloorTest, IsNeverAboveTheSimulationWhichASearchRepeats) {
   const PlanSpace space(GetParam().load());
   PlanTree tree(space);
+  PlanSimulator simulator(space);
+  spdlog::logger silent("test");
   for (const auto& plan : test::all_simulated(space, some_plans(space, 150))) {
     std::string which;
     for (const auto& key : space.keys(space.node_of(plan.choice), plan.choice)) which += key.path + "=" + key.value + " ";
+    EXPECT_NEAR(simulator.step_s(plan.choice, silent) / plan.figures.step_s, 1, 1e-9) << which;
     for (const auto& floor : tree.floors_of(plan.choice)) {
       EXPECT_LE(floor.seconds * (1 - 1e-9), plan.figures.step_s) << which;
       EXPECT_LE(floor.bytes, plan.figures.peak_bytes) << which;

@@ -80,7 +80,7 @@ void expect_compute_is_the_models(const SimulatedStep& step) {
   double computed = 0;
   for (std::int32_t op = 0; op < step.simgrid.ops(); ++op) {
     if (op_at(step, op).kind != ProgramOp::Kind::compute) continue;
-    const double work = step.preparation.step.op(op_at(step, op).vertex).flops.value();
+    const double work = step.preparation.step.op(op_at(step, op).vertex)->flops.value();
     const auto span = step.simgrid.span(op, 0);
     flops += work;
     computed += (span.end - span.start).value();

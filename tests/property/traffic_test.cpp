@@ -40,11 +40,11 @@ void expect_all(const std::map<DeviceId, double>& by_device, std::size_t members
 }
 
 void expect_moves(const StepOp& op, const Group& group, const Dimensions& dimensions, const Cluster& cluster) {
-  const auto phases = plan(op.collective, dimensions, op.full_size);
+  const auto phases = plan(op->collective, dimensions, op->full_size);
   const auto members = group.members.size();
   const double n = static_cast<double>(members);
-  const double lacking = static_cast<double>(op.full_size.value()) * (n - 1) / n;
-  switch (op.collective) {
+  const double lacking = static_cast<double>(op->full_size.value()) * (n - 1) / n;
+  switch (op->collective) {
     case CollectiveKind::all_gather:
       ASSERT_EQ(phases.size(), 1u);
       return expect_all(moved_by(phases[0], group, dimensions, cluster).received, members, lacking);
@@ -65,7 +65,7 @@ void expect_moves(const StepOp& op, const Group& group, const Dimensions& dimens
     }
     case CollectiveKind::broadcast:
     case CollectiveKind::reduce:
-    case CollectiveKind::point_to_point: FAIL() << "no plan of the grid derives " << op.name;
+    case CollectiveKind::point_to_point: FAIL() << "no plan of the grid derives " << op->name;
   }
 }
 
@@ -79,11 +79,11 @@ TEST_P(Traffic, IsWhatTheCollectivesMustMove) {
     std::map<AxisNames, std::vector<Group>> groups;
     for (OpId id = 0; id < preparation.step.size(); ++id) {
       const auto& op = preparation.step.op(id);
-      if (op.kind != StepOp::Kind::collective) continue;
-      kinds.insert(op.collective);
-      const auto dimensions = preparation.mesh->dimensions(op.axes);
-      auto& of_axes = groups.try_emplace(op.axes, std::vector<Group>{}).first->second;
-      if (of_axes.empty()) of_axes = preparation.mesh->groups(op.axes);
+      if (op->kind != StepOp::Kind::collective) continue;
+      kinds.insert(op->collective);
+      const auto dimensions = preparation.mesh->dimensions(op->axes);
+      auto& of_axes = groups.try_emplace(op->axes, std::vector<Group>{}).first->second;
+      if (of_axes.empty()) of_axes = preparation.mesh->groups(op->axes);
       for (const auto& group : of_axes) expect_moves(op, group, dimensions, *preparation.cluster);
       if (HasFailure()) return;
     }

@@ -63,8 +63,8 @@ TEST(Llama3, TheNextLayersWeightsArriveWhileOneComputes) {
     for (OpId id = 0; id < step.size(); ++id) {
       const auto& op = step.op(id);
       if (op.pass != StepPass::forward || step.block_names[static_cast<std::size_t>(op.block)] != block) continue;
-      const bool is_gather = op.kind == StepOp::Kind::collective && op.role == CollectiveRole::weight;
-      if (gather ? !is_gather : op.kind != StepOp::Kind::compute) continue;
+      const bool is_gather = op->kind == StepOp::Kind::collective && op->role == CollectiveRole::weight;
+      if (gather ? !is_gather : op->kind != StepOp::Kind::compute) continue;
       const auto span = timeline.span(id, rank);
       whole = {std::min(whole.start, span.start), std::max(whole.end, span.end)};
     }

@@ -26,7 +26,7 @@ Json memory(const Simulation& simulation, const MemoryUse& value) {
   result["peak_at_s"] = value.peak_at.value();
   if (value.peak_op >= 0) {
     const auto& op = step.op(value.peak_op);
-    result["peak_in"] = {{"pass", name(op.pass)}, {"block", step.block_names[static_cast<std::size_t>(op.block)]}, {"microbatch", op.microbatch}, {"operation", op.name}};
+    result["peak_in"] = {{"pass", name(op.pass)}, {"block", step.block_names[static_cast<std::size_t>(op.block)]}, {"microbatch", op.microbatch}, {"operation", op->name}};
   } else {
     result["peak_in"] = Json();
   }

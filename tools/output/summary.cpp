@@ -39,7 +39,7 @@ std::string memory_text(const Simulation& simulation) {
                      format(memory.peak) + " of " + format(memory.capacity) + (memory.fits ? " (fits, " + format(memory.capacity - memory.peak) + " to spare)" : "  DOES NOT FIT, " + format(memory.peak - memory.capacity) + " too much");
   if (memory.peak_op >= 0) {
     const auto& op = step.op(memory.peak_op);
-    text += "\n  reached after " + format(memory.peak_at) + " in the " + std::string(name(op.pass)) + " of " + block_name(op.block) + ", microbatch " + std::to_string(op.microbatch) + ": " + op.name;
+    text += "\n  reached after " + format(memory.peak_at) + " in the " + std::string(name(op.pass)) + " of " + block_name(op.block) + ", microbatch " + std::to_string(op.microbatch) + ": " + op->name;
   }
   Table parts({"at the peak", "size", "share"});
   for (const auto kind : all_memory_kinds) {

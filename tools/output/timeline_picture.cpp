@@ -16,7 +16,7 @@ constexpr double width = 1100, left = 110, right = 20, top = 54, row = 46, gap =
 constexpr std::array axis_colours = {"#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};
 
 std::string colour(const StepOp& op, std::int32_t stream) {
-  if (op.kind == StepOp::Kind::collective) return axis_colours[static_cast<std::size_t>(stream - 1) % axis_colours.size()];
+  if (op->kind == StepOp::Kind::collective) return axis_colours[static_cast<std::size_t>(stream - 1) % axis_colours.size()];
   switch (op.pass) {
     case StepPass::forward: return "#0072B2";
     case StepPass::backward: return "#004a78";
@@ -53,7 +53,7 @@ Window middle_window(const Simulation& simulation) {
   // A rank of a pipeline goes on to other microbatches between a forward and its backward: the backward alone is shown.
   const auto shown = [&](OpId id) {
     const auto& op = step.op(id);
-    return op.kind == StepOp::Kind::compute && op.pass != StepPass::update && (!pipelined || op.pass == StepPass::backward) && timeline.took_part(id, rank);
+    return op->kind == StepOp::Kind::compute && op.pass != StepPass::update && (!pipelined || op.pass == StepPass::backward) && timeline.took_part(id, rank);
   };
   int last = -1;  // of the rank's own blocks
   for (OpId id = 0; id < step.size(); ++id) {
@@ -104,8 +104,8 @@ std::string timeline_picture(const Scenario& scenario, const Simulation& simulat
       const double wide = std::max(x(span.end) - x(span.start), 0.8);
       const char* edge = wide > 2 ? "\" stroke=\"#fff\" stroke-width=\"0.4\"" : "\"";  // an edge would hide a short send
       out += "<rect x=\"" + fixed(x(span.start), 2) + "\" y=\"" + fixed(y(stream), 1) + "\" width=\"" + fixed(wide, 2) + "\" height=\"" + fixed(row, 0) + "\" fill=\"" +
-             colour(vertex, stream) + edge + "><title>" + svg::escaped(vertex.name + " " + format(span.end - span.start)) + "</title></rect>\n";
-      const auto label = vertex.kind == StepOp::Kind::collective ? std::string(book_name(vertex.collective)) : vertex.name;
+             colour(vertex, stream) + edge + "><title>" + svg::escaped(vertex->name + " " + format(span.end - span.start)) + "</title></rect>\n";
+      const auto label = vertex->kind == StepOp::Kind::collective ? std::string(book_name(vertex->collective)) : vertex->name;
       if (wide > 7.2 * static_cast<double>(label.size())) {
         out += svg::text_at(x(span.start) + wide / 2, y(stream) + row / 2 + 4, "middle", label, " font-size=\"11\" fill=\"#fff\"");
       }

@@ -18,10 +18,10 @@ using Json = ReportData::Json;
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 std::string axes_of(const StepOp& vertex) {
-  if (vertex.kind == StepOp::Kind::compute) return "";
-  if (vertex.given_time) return vertex.stream;
+  if (vertex->kind == StepOp::Kind::compute) return "";
+  if (vertex->given_time) return vertex->stream;
   std::string text;
-  for (const auto& axis : vertex.axes) text += (text.empty() ? "" : "+") + axis;
+  for (const auto& axis : vertex->axes) text += (text.empty() ? "" : "+") + axis;
   return text;
 }
 
@@ -46,16 +46,16 @@ class TimelineData {
   void add(const ProgramOp& op) {
     const auto& step = simulation_.preparation.step;
     const auto& vertex = step.op(op.vertex);
-    const bool collective = vertex.kind == StepOp::Kind::collective;
-    const auto kind = !collective ? "compute" : vertex.given_time ? "measured" : lockstep::name(vertex.collective);
-    writer_.add({step.block_names[at(vertex.block)], vertex.name, vertex.detail, std::string(kind), std::string(lockstep::name(vertex.pass)), axes_of(vertex), vertex.reason,
-                 algorithm(op, vertex), vertex.microbatch, (collective ? vertex.full_size : vertex.traffic).value(), vertex.pair, vertex.flops.value(), op.predecessors});
+    const bool collective = vertex->kind == StepOp::Kind::collective;
+    const auto kind = !collective ? "compute" : vertex->given_time ? "measured" : lockstep::name(vertex->collective);
+    writer_.add({step.block_names[at(vertex.block)], vertex->name, vertex->detail, std::string(kind), std::string(lockstep::name(vertex.pass)), axes_of(vertex), vertex->reason,
+                 algorithm(op, vertex), vertex.microbatch, (collective ? vertex->full_size : vertex->traffic).value(), vertex.pair, vertex->flops.value(), {op.predecessors.begin(), op.predecessors.end()}});
   }
 
   std::string algorithm(const ProgramOp& op, const StepOp& vertex) {
-    if (vertex.kind != StepOp::Kind::collective || vertex.given_time) return "";
-    const auto [found, is_new] = algorithms_.try_emplace({op.communicator, vertex.collective, vertex.full_size});
-    if (is_new) found->second = collectives_.algorithm(vertex.collective, vertex.axes, vertex.full_size);
+    if (vertex->kind != StepOp::Kind::collective || vertex->given_time) return "";
+    const auto [found, is_new] = algorithms_.try_emplace({op.communicator, vertex->collective, vertex->full_size});
+    if (is_new) found->second = collectives_.algorithm(vertex->collective, vertex->axes, vertex->full_size);
     return found->second;
   }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <functional>
+#include <tuple>
 
 #include "sim/collectives/collective.hpp"
 #include "workloads/sharding/joined_axes.hpp"
@@ -28,8 +29,7 @@ std::string_view colour(const ProgramOp& op, StepPass pass) {
 
 /// What the words of an operation depend on.
 auto told(const ProgramOp& op, const StepOp& vertex) {
-  return std::tie(vertex.block, vertex.pass, vertex.name, vertex.kind, vertex.given_time, vertex.flops, vertex.collective, vertex.full_size, op.communicator, op.streams,
-                  vertex.axes, vertex.stream, vertex.detail, vertex.reason);
+  return std::tuple{vertex.what, vertex.block, vertex.pass, op.communicator};
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ OpText::OpText(const Simulation& simulation)
 std::size_t OpText::Hash::operator()(std::int32_t op) const {
   const auto& vertex = text->vertex(op);
   const auto place = static_cast<std::size_t>(vertex.block) * 3 + static_cast<std::size_t>(vertex.pass);
-  return std::hash<std::string_view>{}(vertex.name) + place * 0x9e3779b97f4a7c15U;  // odd: every place moves the hash elsewhere
+  return std::hash<const StepWork*>{}(vertex.what) + place * 0x9e3779b97f4a7c15U;  // odd: every place moves the hash elsewhere
 }
 
 bool OpText::Equal::operator()(std::int32_t a, std::int32_t b) const {
@@ -50,8 +50,8 @@ bool OpText::Equal::operator()(std::int32_t a, std::int32_t b) const {
 std::size_t OpText::phrase(std::int32_t op) { return phrases_.try_emplace(op, phrases_.size()).first->second; }
 
 const std::string& OpText::algorithm(const ProgramOp& op, const StepOp& vertex) {
-  const auto [found, is_new] = algorithms_.try_emplace({op.communicator, vertex.collective, vertex.full_size});
-  if (is_new) found->second = collectives_.algorithm(vertex.collective, vertex.axes, vertex.full_size);
+  const auto [found, is_new] = algorithms_.try_emplace({op.communicator, vertex->collective, vertex->full_size});
+  if (is_new) found->second = collectives_.algorithm(vertex->collective, vertex->axes, vertex->full_size);
   return found->second;
 }
 
@@ -59,23 +59,23 @@ OpWords OpText::words(std::int32_t op) {
   const auto& lowered = this->lowered(op);
   const auto& vertex = step_.op(lowered.vertex);
   const auto& block = step_.block_names[static_cast<std::size_t>(vertex.block)];
-  const bool collective = vertex.kind == StepOp::Kind::collective;
-  const bool measured = vertex.given_time.has_value();
-  const std::string_view kind = !collective ? "compute" : measured ? "measured" : name(vertex.collective);
-  OpWords words{block + " | " + vertex.name, {collective ? "comm" : "compute"}, colour(lowered, vertex.pass), {}};
-  if (collective && measured) words.categories.push_back(vertex.stream);
-  if (collective && !measured) words.categories.insert(words.categories.end(), vertex.axes.begin(), vertex.axes.end());
+  const bool collective = vertex->kind == StepOp::Kind::collective;
+  const bool measured = vertex->given_time.has_value();
+  const std::string_view kind = !collective ? "compute" : measured ? "measured" : name(vertex->collective);
+  OpWords words{block + " | " + vertex->name, {collective ? "comm" : "compute"}, colour(lowered, vertex.pass), {}};
+  if (collective && measured) words.categories.push_back(vertex->stream);
+  if (collective && !measured) words.categories.insert(words.categories.end(), vertex->axes.begin(), vertex->axes.end());
   auto& arguments = words.arguments;
-  arguments = {{"kind", kind, true}, {"pass", name(vertex.pass)}, {"layer", block, true}, {"detail", vertex.detail}};
+  arguments = {{"kind", kind, true}, {"pass", name(vertex.pass)}, {"layer", block, true}, {"detail", vertex->detail}};
   if (collective && !measured) {
-    arguments.push_back({"reason", vertex.reason});
-    const auto [axes, is_new] = joined_.try_emplace(vertex.axes);
-    if (is_new) axes->second = joined(vertex.axes);
+    arguments.push_back({"reason", vertex->reason});
+    const auto [axes, is_new] = joined_.try_emplace(vertex->axes);
+    if (is_new) axes->second = joined(vertex->axes);
     arguments.push_back({"axes", axes->second, true});
-    arguments.push_back({"full_size_bytes", vertex.full_size.value()});
+    arguments.push_back({"full_size_bytes", vertex->full_size.value()});
     arguments.push_back({"algorithm", algorithm(lowered, vertex)});
   } else if (!measured) {
-    arguments.push_back({"flops", vertex.flops.value()});
+    arguments.push_back({"flops", vertex->flops.value()});
   }
   return words;
 }

@@ -64,24 +64,13 @@ void start_simgrid() {
 
 }  // namespace
 
-FlowRoutes::FlowRoutes(const Program& program) {
-  number_flows(program);
+FlowRoutes::FlowRoutes(const Program& program, const std::vector<std::vector<std::size_t>>& first_flow) {
+  for (std::size_t communicator = 0; communicator < first_flow.size(); ++communicator) {
+    for (std::size_t group = 0; group < first_flow[communicator].size(); ++group) flows_ += program.communicators[communicator].groups[group].flows.size();
+  }
   start_simgrid();
   create_zones();
-  create_routes(program);
-}
-
-void FlowRoutes::number_flows(const Program& program) {
-  first_flow_.resize(program.communicators.size());
-  for (const ProgramOp& op : program.ops) {
-    if (op.kind != ProgramOp::Kind::collective) continue;
-    const auto communicator = static_cast<std::size_t>(op.communicator);
-    if (!first_flow_[communicator].empty()) continue;
-    for (const ProgramGroup& group : program.communicators[communicator].groups) {
-      first_flow_[communicator].push_back(flows_);
-      flows_ += group.flows.size();
-    }
-  }
+  create_routes(program, first_flow);
 }
 
 void FlowRoutes::create_zones() {
@@ -107,13 +96,13 @@ std::pair<s4u::Host*, s4u::Host*> FlowRoutes::ends(std::size_t flow) const {
   return {hosts_[first_host + in_zone / side_], hosts_[first_host + in_zone % side_]};
 }
 
-void FlowRoutes::create_routes(const Program& program) {
+void FlowRoutes::create_routes(const Program& program, const std::vector<std::vector<std::size_t>>& first_flow) {
   std::vector<s4u::Link*> links(program.links.size(), nullptr);  // created when a flow first crosses them
   std::vector<s4u::LinkInRoute> route;
   std::size_t flow = 0;
-  for (std::size_t communicator = 0; communicator < first_flow_.size(); ++communicator) {
-    for (std::size_t group = 0; group < first_flow_[communicator].size(); ++group) {
-      flow = first_flow_[communicator][group];
+  for (std::size_t communicator = 0; communicator < first_flow.size(); ++communicator) {
+    for (std::size_t group = 0; group < first_flow[communicator].size(); ++group) {
+      flow = first_flow[communicator][group];
       for (const Flow& program_flow : program.communicators[communicator].groups[group].flows) {
         route.clear();
         for (const std::int32_t link : program_flow.links) {

@@ -15,22 +15,16 @@ namespace lockstep {
 class FlowRoutes {
  public:
   /// Sets SimGrid up: one call per process, a second one throws InternalError.
-  explicit FlowRoutes(const Program& program);
+  FlowRoutes(const Program& program, const std::vector<std::vector<std::size_t>>& first_flow);
 
-  /// Flows of a group have consecutive numbers from this one.
-  [[nodiscard]] std::size_t first_flow(std::int32_t communicator, std::int32_t group) const {
-    return first_flow_[static_cast<std::size_t>(communicator)][static_cast<std::size_t>(group)];
-  }
   [[nodiscard]] std::size_t flows() const { return flows_; }
   [[nodiscard]] std::pair<simgrid::s4u::Host*, simgrid::s4u::Host*> ends(std::size_t flow) const;
   [[nodiscard]] simgrid::kernel::resource::Model& model() const { return *model_; }
 
  private:
-  void number_flows(const Program& program);
   void create_zones();
-  void create_routes(const Program& program);
+  void create_routes(const Program& program, const std::vector<std::vector<std::size_t>>& first_flow);
 
-  std::vector<std::vector<std::size_t>> first_flow_;  // empty for communicators that no operation uses
   std::size_t flows_ = 0;
   std::size_t side_ = 1;  // a zone of `side` hosts has side^2 routes
   std::vector<simgrid::s4u::NetZone*> zones_;

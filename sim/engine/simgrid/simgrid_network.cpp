@@ -21,29 +21,12 @@ using simgrid::kernel::timer::Timer;
 
 namespace {
 
-constexpr std::int32_t end_of_latency = -1;  // Work::turn of a date that is no operation's
-
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
 SimGridNetwork::SimGridNetwork(const Program& program, std::vector<PhaseSpan>* phases)
-    : program_(program), phases_(phases), routes_(program), idle_carrier_(routes_.flows(), -1) {}
-
-void SimGridNetwork::start_compute(Work work, Seconds duration) { dates_.push(now_s_ + duration.value(), work); }
-
-bool SimGridNetwork::start_collective(Work work, std::int32_t op, std::int32_t group) {
-  if (free_collectives_.empty()) {
-    free_collectives_.push_back(static_cast<std::int32_t>(collectives_.size()));
-    collectives_.emplace_back();
-  }
-  const std::int32_t collective = free_collectives_.back();
-  free_collectives_.pop_back();
-  collectives_[at(collective)] = {work, op, group, 0, 0, 0};
-  const bool takes_time = enter_phase(collective, 0);
-  if (!takes_time) free_collectives_.push_back(collective);
-  return takes_time;
-}
+    : PhasedNetwork(program, phases), routes_(program, first_flow_), idle_carrier_(routes_.flows(), -1) {}
 
 void SimGridNetwork::run(const TakeIn& take_in) {
   s4u::Engine::on_time_advance_cb([this, &take_in](double) { on_time_advance(take_in); });
@@ -72,31 +55,8 @@ void SimGridNetwork::take_finished_flows() {
     idle_carrier_[carrier.flow] = found->second;
     carrier_of_.erase(found);
     action->unref();  // gives its bandwidth back
-    if (--collectives_[at(collective)].flows_left == 0) {
-      const Collective& done = collectives_[at(collective)];
-      if (phases_ != nullptr) phases_->push_back({done.op, done.group, done.phase, {Seconds(done.flows_since_s), now()}});
-      go_on(collective, enter_phase(collective, collectives_[at(collective)].phase + 1));
-    }
+    flow_ended(collective);
   }
-}
-
-void SimGridNetwork::take_due_dates() {
-  due_.clear();
-  dates_.take(now_s_ + one_instant_s, due_);
-  for (const Work work : due_) {
-    if (work.turn != end_of_latency) {
-      completed_.push_back(work);
-    } else {
-      const bool has_flows = start_flows(work.index);
-      go_on(work.index, has_flows || enter_phase(work.index, collectives_[at(work.index)].phase + 1));
-    }
-  }
-}
-
-void SimGridNetwork::go_on(std::int32_t collective, bool takes_time) {
-  if (takes_time) return;
-  completed_.push_back(collectives_[at(collective)].work);
-  free_collectives_.push_back(collective);
 }
 
 void SimGridNetwork::set_alarm() {
@@ -108,37 +68,6 @@ void SimGridNetwork::set_alarm() {
     alarm_ = nullptr;
   }
   if (due_later) alarm_ = Timer::set(std::max(dates_.next_date_s(), now_s_), [this] { alarm_ = nullptr; });
-}
-
-bool SimGridNetwork::enter_phase(std::int32_t collective, std::int32_t phase) {
-  Collective& entering = collectives_[at(collective)];
-  const std::vector<Phase>& phases = program_.ops[at(entering.op)].phases;
-  for (; at(phase) < phases.size(); ++phase) {
-    entering.phase = phase;
-    if (phases[at(phase)].latency > Seconds(0)) {
-      dates_.push(now_s_ + phases[at(phase)].latency.value(), {end_of_latency, collective});
-      return true;
-    }
-    if (start_flows(collective)) return true;
-  }
-  return false;
-}
-
-bool SimGridNetwork::start_flows(std::int32_t collective) {
-  Collective& starting = collectives_[at(collective)];
-  const ProgramOp& op = program_.ops[at(starting.op)];
-  const std::vector<double>& slot_bytes = op.phases[at(starting.phase)].slot_bytes;
-  std::size_t flow = routes_.first_flow(op.communicator, starting.group);
-  for (const Flow& program_flow : program_.communicators[at(op.communicator)].groups[at(starting.group)].flows) {
-    const double bytes = slot_bytes[at(program_flow.slot)];
-    if (bytes > 0) {
-      start_flow(flow, bytes, collective);
-      ++starting.flows_left;
-    }
-    ++flow;
-  }
-  starting.flows_since_s = now_s_;
-  return starting.flows_left > 0;
 }
 
 void SimGridNetwork::start_flow(std::size_t flow, double bytes, std::int32_t collective) {
@@ -159,7 +88,6 @@ void SimGridNetwork::start_flow(std::size_t flow, double bytes, std::int32_t col
   if (action.get_activity() != carrier.comm->get_impl()) throw InternalError("SimGrid did not start a flow at once");
   action.set_remains(bytes);
   carrier_of_.emplace(&action, number);
-  ++flows_started_;
 }
 
 }  // namespace lockstep

@@ -133,6 +133,38 @@ TEST(EnginesAgree, ContentionOnlySlowsCollectivesDown) {
   EXPECT_GT(slower, 20);
 }
 
+/// Flows over several links that others use too, of different capacities, some crossed twice.
+Program entangled(unsigned seed) {
+  Program program = RandomProgram(seed).build();
+  std::mt19937 random(seed);
+  for (auto& link : program.links) link = link * (1 + static_cast<double>(random() % 4));
+  for (Communicator& communicator : program.communicators) {
+    for (ProgramGroup& group : communicator.groups) {
+      for (Flow& flow : group.flows) {
+        for (int more = 0; more < 3; ++more) flow.links.push_back(static_cast<std::int32_t>(random() % program.links.size()));
+      }
+    }
+  }
+  return program;
+}
+
+// Max-min fair shares of the links are unique, whoever computes them.
+TEST(EnginesAgree, MaxMinSharingIsThatOfSimGrid) {
+  int slower = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const Program program = seed % 2 == 0 ? contended(seed) : entangled(seed);
+    const Spans simgrid = run_in_child(program, EngineKind::simgrid);
+    const Spans max_min = run_in_child(program, EngineKind::max_min);
+    const double makespan = *std::max_element(simgrid.values().begin(), simgrid.values().end());
+    for (std::size_t i = 0; i < simgrid.values().size(); ++i) {
+      ASSERT_NEAR(max_min.values()[i], simgrid.values()[i], 1e-9 * makespan) << "seed " << seed << " op " << i / 2 / rank_count << "\n" << program.to_string();
+    }
+    const Spans alone = run_in_child(RandomProgram(seed).build(), EngineKind::max_min);
+    slower += *std::max_element(alone.values().begin(), alone.values().end()) < makespan * 0.99 ? 1 : 0;
+  }
+  EXPECT_GT(slower, 50) << "sharing decides";
+}
+
 TEST(EnginesAgree, RunsAreBitIdentical) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     const Program program = contended(seed);

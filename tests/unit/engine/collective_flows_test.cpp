@@ -86,7 +86,9 @@ TEST(CollectiveFlows, WeightsCountInSharing) {
 // when f2 (latency 1 s, 1 GB) joins. Both at 1/2: f1's last 1 GB and f2's 1 GB end at 1 + 2 = 3 s.
 TEST(CollectiveFlows, LatencyDelaysButDoesNotChangeTheShare) {
   Program program = flows_at_once({1 * GB}, {{{0}, 2 * GB}, {{0}, 1 * GB}});
-  program.ops[1].phases[0].latency = Seconds(1);
+  auto phases = program.ops[1].phases.items();
+  phases[0].latency = Seconds(1);
+  program.ops[1].phases = phases;
   const Spans spans = run_flows(program);
   expect_close(spans.end(0, 0), 3.0);
   expect_close(spans.end(1, 1), 3.0);

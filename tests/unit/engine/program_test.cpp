@@ -31,6 +31,15 @@ struct Breakage {
   std::function<void(Program&)> apply;
 };
 
+/// Breaks the one phase of the one collective.
+std::function<void(Program&)> with_phase(const std::function<void(Phase&)>& change) {
+  return [change](Program& program) {
+    auto phases = program.ops[1].phases.items();
+    change(phases[0]);
+    program.ops[1].phases = phases;
+  };
+}
+
 TEST(ProgramCheck, RefusesEveryBrokenInvariant) {
   const double infinite = std::numeric_limits<double>::infinity();
   const std::vector<Breakage> breakages{
@@ -52,8 +61,8 @@ TEST(ProgramCheck, RefusesEveryBrokenInvariant) {
        [](Program& p) { p.communicators[0].groups[0].flows[0].links.clear(); }},
       {"communicator c0: a flow crosses a link that does not exist",
        [](Program& p) { p.communicators[0].groups[0].flows[0].links[0] = 1; }},
-      {"op 0: occupies no stream", [](Program& p) { p.ops[0].streams.clear(); }},
-      {"op 0: a stream does not exist", [](Program& p) { p.ops[0].streams[0] = 3; }},
+      {"op 0: occupies no stream", [](Program& p) { p.ops[0].streams = {}; }},
+      {"op 0: a stream does not exist", [](Program& p) { p.ops[0].streams = {3}; }},
       {"op 0: names a stream twice",
        [](Program& p) {
          p.ops[0].streams = {1, 1};
@@ -64,10 +73,10 @@ TEST(ProgramCheck, RefusesEveryBrokenInvariant) {
       {"op 0: duration is not finite and non-negative", [&](Program& p) { p.ops[0].duration = Seconds(infinite); }},
       {"op 1: communicator does not exist", [](Program& p) { p.ops[1].communicator = -1; }},
       {"op 1: closed form is not finite and non-negative", [](Program& p) { p.ops[1].closed_form = Seconds(-1); }},
-      {"op 1: a latency is not finite and non-negative", [](Program& p) { p.ops[1].phases[0].latency = Seconds(-1); }},
+      {"op 1: a latency is not finite and non-negative", with_phase([](Phase& phase) { phase.latency = Seconds(-1); })},
       {"op 1: a phase does not have its communicator's slots",
-       [](Program& p) { p.ops[1].phases[0].slot_bytes.clear(); }},
-      {"op 1: bytes are not finite and non-negative", [](Program& p) { p.ops[1].phases[0].slot_bytes[0] = -1; }},
+       with_phase([](Phase& phase) { phase.slot_bytes.clear(); })},
+      {"op 1: bytes are not finite and non-negative", with_phase([](Phase& phase) { phase.slot_bytes[0] = -1; })},
   };
   for (const Breakage& breakage : breakages) {
     Program program = valid();

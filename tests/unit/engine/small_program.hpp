@@ -32,9 +32,9 @@ inline std::int32_t add_lone_flow(Program& program, std::int32_t rank, std::vect
   return add_communicator(program, 1, {{{rank}, {{0, std::move(links)}}}});
 }
 
-inline std::int32_t add_op(Program& program, ProgramOp op) {
+inline std::int32_t add_op(Program& program, ProgramOp& op) {
   op.vertex = static_cast<std::int32_t>(program.ops.size());
-  program.ops.push_back(std::move(op));
+  program.ops.push_back(op);
   return static_cast<std::int32_t>(program.ops.size()) - 1;
 }
 
@@ -45,12 +45,12 @@ inline std::int32_t add_compute(Program& program, double seconds, std::vector<st
   op.priority = priority;
   op.stage = stage;
   op.duration = Seconds(seconds);
-  op.predecessors = std::move(predecessors);
+  op.predecessors.assign(predecessors.begin(), predecessors.end());
   return add_op(program, op);
 }
 
 inline std::int32_t add_collective(Program& program, std::int32_t communicator, std::vector<Phase> phases,
-                                   std::vector<std::int32_t> predecessors = {}, std::int32_t priority = 0,
+                                   const std::vector<std::int32_t>& predecessors = {}, std::int32_t priority = 0,
                                    std::int32_t stream = 1) {
   ProgramOp op;
   op.kind = ProgramOp::Kind::collective;
@@ -58,15 +58,15 @@ inline std::int32_t add_collective(Program& program, std::int32_t communicator, 
   op.priority = priority;
   op.communicator = communicator;
   op.phases = std::move(phases);
-  op.predecessors = std::move(predecessors);
+  op.predecessors.assign(predecessors.begin(), predecessors.end());
   return add_op(program, op);
 }
 
 /// A collective for the reference engine, which looks at nothing but its closed form.
 inline std::int32_t add_timed_collective(Program& program, std::int32_t communicator, double seconds,
-                                         std::vector<std::int32_t> predecessors = {}, std::int32_t priority = 0,
+                                         const std::vector<std::int32_t>& predecessors = {}, std::int32_t priority = 0,
                                          std::int32_t stream = 1) {
-  const std::int32_t op = add_collective(program, communicator, {}, std::move(predecessors), priority, stream);
+  const std::int32_t op = add_collective(program, communicator, {}, predecessors, priority, stream);
   program.ops.back().closed_form = Seconds(seconds);
   return op;
 }

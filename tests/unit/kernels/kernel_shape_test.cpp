@@ -34,11 +34,11 @@ TEST(KernelShapeTest, ShapesHoldTheFlopsOfEveryStep) {
     int seen = 0;
     for (OpId id = 0; id < rank.step().size(); ++id) {
       const auto& op = rank.step().op(id);
-      if (op.kind != StepOp::Kind::compute || op.flops.value() == 0) continue;
-      const auto& [batch, m, n, k, causal, backward, fused] = op.shape;
+      if (op->kind != StepOp::Kind::compute || op->flops.value() == 0) continue;
+      const auto& [batch, m, n, k, causal, backward, fused] = op->shape;
       const double all = 2.0 * static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-      const double expected = op.work == ComputeWork::attention ? all * (backward ? 2 : 1) : all;
-      ASSERT_NEAR(op.flops.value() / expected, 1, 1e-9) << file << ": " << op.name << ", " << op.detail;
+      const double expected = op->work == ComputeWork::attention ? all * (backward ? 2 : 1) : all;
+      ASSERT_NEAR(op->flops.value() / expected, 1, 1e-9) << file << ": " << op->name << ", " << op->detail;
       ++seen;
     }
     EXPECT_GT(seen, 100);

@@ -14,14 +14,15 @@ class PassTimeTest : public ::testing::Test {
   void add(StepPass pass, Seconds compute) {
     StepOp op;
     op.pass = pass;
-    add_op(op, ProgramOp::Kind::compute, compute);
+    add_op({}, op, ProgramOp::Kind::compute, compute);
   }
   void add(StepPass pass, CollectiveRole role, Seconds time) {
+    StepWork work;
+    work.kind = StepWork::Kind::collective;
+    work.role = role;
     StepOp op;
-    op.kind = StepOp::Kind::collective;
     op.pass = pass;
-    op.role = role;
-    add_op(op, ProgramOp::Kind::collective, time);
+    add_op(std::move(work), op, ProgramOp::Kind::collective, time);
   }
   void stretch(int units, int taken, double host = 0) {
     ChipKernels chip;
@@ -36,10 +37,11 @@ class PassTimeTest : public ::testing::Test {
   Program program_;
 
  private:
-  void add_op(StepOp op, ProgramOp::Kind kind, Seconds time) {
+  void add_op(StepWork work, StepOp op, ProgramOp::Kind kind, Seconds time) {
+    op.what = step_.share(std::move(work));
     ProgramOp lowered;
     lowered.kind = kind;
-    lowered.vertex = step_.add(std::move(op));
+    lowered.vertex = step_.add(op);
     (kind == ProgramOp::Kind::compute ? lowered.duration : lowered.closed_form) = time;
     program_.ops.push_back(lowered);
   }

@@ -18,7 +18,7 @@ std::vector<std::int64_t> at_ends_of_layers(const OneRank& rank, StepPass pass, 
   for (OpId id = 0; id < rank.step().size(); ++id) {
     const auto& op = rank.step().op(id);
     auto& end = last[static_cast<std::size_t>(op.block)];
-    if (op.pass == pass && op.kind == StepOp::Kind::compute) end = std::max(end, rank.timeline.span(id, 0).end);
+    if (op.pass == pass && op->kind == StepOp::Kind::compute) end = std::max(end, rank.timeline.span(id, 0).end);
   }
   std::sort(last.begin(), last.end());
   std::vector<std::int64_t> held;
@@ -89,7 +89,7 @@ TEST_F(MemoryCurve, ThePeakIsTheCurvesMaximum) {
   };
   EXPECT_EQ(total(rank.memory.peak_at), rank.memory.peak);
   for (OpId id = 0; id < rank.step().size(); ++id) {
-    EXPECT_LE(total(rank.timeline.span(id, 0).start), rank.memory.peak) << rank.step().op(id).name;
+    EXPECT_LE(total(rank.timeline.span(id, 0).start), rank.memory.peak) << rank.step().op(id)->name;
   }
 }
 

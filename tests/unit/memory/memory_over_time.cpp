@@ -48,7 +48,7 @@ std::vector<Seconds> OneRank::ends_of(StepPass pass) const {
   std::vector<Seconds> ends;
   for (OpId id = 0; id < step().size(); ++id) {
     const auto& op = step().op(id);
-    if (op.kind == StepOp::Kind::compute && op.pass == pass) ends.push_back(timeline.span(id, 0).end);
+    if (op->kind == StepOp::Kind::compute && op.pass == pass) ends.push_back(timeline.span(id, 0).end);
   }
   std::sort(ends.begin(), ends.end());
   return ends;

@@ -21,23 +21,24 @@ class Chain {
 
   /// `after` is needed; `behind` only comes first on the stream.
   OpId compute(const std::string& name, const test::DrawnStep::Drawn& spans, const std::vector<OpId>& after = {}, std::optional<OpId> behind = {}, StepPass pass = StepPass::forward) {
+    StepWork work;
+    work.name = name;
     StepOp op;
-    op.name = name;
     op.pass = pass;
     auto waits = after;
     if (behind) waits.push_back(*behind);
-    const auto id = drawn_.add(std::move(op), spans, waits);
+    const auto id = drawn_.add(std::move(work), spans, waits, op);
     drawn_.program.ops.back().streams = {0};
     for (const auto before : after) drawn_.step.depend(id, before);
     return id;
   }
 
   OpId gather(double start, double end, const std::vector<OpId>& after, double latency = 0, double alone = 0) {
-    StepOp op;
-    op.kind = StepOp::Kind::collective;
-    op.axes = {"x"};
-    op.collective = CollectiveKind::all_gather;
-    const auto id = drawn_.add(std::move(op), {{start, end}, {start, end}}, after);
+    StepWork work;
+    work.kind = StepWork::Kind::collective;
+    work.axes = {"x"};
+    work.collective = CollectiveKind::all_gather;
+    const auto id = drawn_.add(std::move(work), {{start, end}, {start, end}}, after);
     auto& lowered = drawn_.program.ops.back();
     lowered.streams = {1};
     lowered.communicator = 0;

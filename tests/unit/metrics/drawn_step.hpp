@@ -21,22 +21,23 @@ class DrawnStep {
 
   OpId collective(const AxisNames& axes, const Drawn& spans, Bytes full_size = Bytes(0),
                   CollectiveKind kind = CollectiveKind::all_gather) {
-    StepOp op;
-    op.kind = StepOp::Kind::collective;
-    op.axes = axes;
-    op.collective = kind;
-    op.full_size = full_size;
-    return add(std::move(op), spans);
+    StepWork work;
+    work.kind = StepWork::Kind::collective;
+    work.axes = axes;
+    work.collective = kind;
+    work.full_size = full_size;
+    return add(std::move(work), spans);
   }
 
   /// Any operation, with those that it waited for.
-  OpId add(StepOp op, const Drawn& spans, std::vector<OpId> predecessors = {}) {
+  OpId add(StepWork work, const Drawn& spans, const std::vector<OpId>& predecessors = {}, StepOp op = {}) {
     ProgramOp lowered;
-    lowered.kind = op.kind == StepOp::Kind::compute ? ProgramOp::Kind::compute : ProgramOp::Kind::collective;
+    lowered.kind = work.kind == StepWork::Kind::compute ? ProgramOp::Kind::compute : ProgramOp::Kind::collective;
     lowered.stage = op.stage;
-    const auto id = step.add(std::move(op));
+    op.what = step.share(std::move(work));
+    const auto id = step.add(op);
     lowered.vertex = id;
-    lowered.predecessors = std::move(predecessors);
+    lowered.predecessors.assign(predecessors.begin(), predecessors.end());
     program.ops.push_back(std::move(lowered));
     spans_.push_back(spans);
     return id;

@@ -23,11 +23,11 @@ class DrawnPipeline {
     pipeline_.order = make_order(request);
   }
 
-  OpId compute(std::int32_t stage, StepPass pass, double start, double end, std::vector<OpId> after = {}) {
+  OpId compute(std::int32_t stage, StepPass pass, double start, double end, const std::vector<OpId>& after = {}) {
     StepOp op;
     op.stage = stage;
     op.pass = pass;
-    return drawn_.add(std::move(op), stage == 0 ? test::DrawnStep::Drawn{{start, end}, absent} : test::DrawnStep::Drawn{absent, {start, end}}, std::move(after));
+    return drawn_.add({}, stage == 0 ? test::DrawnStep::Drawn{{start, end}, absent} : test::DrawnStep::Drawn{absent, {start, end}}, after, op);
   }
 
   OpId send(double start, double end, OpId what) {
@@ -53,10 +53,10 @@ class DrawnPipeline {
 
  private:
   OpId communication(const std::string& axis, const test::DrawnStep::Drawn& spans, OpId what) {
-    StepOp op;
-    op.kind = StepOp::Kind::collective;
-    op.axes = {axis};
-    return drawn_.add(std::move(op), spans, {what});
+    StepWork work;
+    work.kind = StepWork::Kind::collective;
+    work.axes = {axis};
+    return drawn_.add(std::move(work), spans, {what});
   }
 
   test::DrawnStep drawn_;

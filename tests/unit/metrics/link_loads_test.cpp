@@ -13,7 +13,9 @@ class LinkLoads : public testing::Test {
     ProgramOp op;
     op.kind = ProgramOp::Kind::collective;
     op.communicator = static_cast<std::int32_t>(program_.communicators.size());
-    for (const double bytes : bytes_by_phase) op.phases.push_back({Seconds(0), {bytes}});
+    std::vector<Phase> phases;
+    for (const double bytes : bytes_by_phase) phases.push_back({Seconds(0), {bytes}});
+    op.phases = std::move(phases);
     program_.communicators.push_back({"", 1, {{{0}, {{0, std::move(links)}}}}});
     program_.ops.push_back(std::move(op));
   }

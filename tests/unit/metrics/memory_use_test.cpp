@@ -60,7 +60,7 @@ TEST(MemoryUseTest, SaysWhoMakesThePeakAndWhoHoldsIt) {
     StepOp op;
     op.block = block;
     op.microbatch = microbatch;
-    return drawn.add(std::move(op), {{start, end}});
+    return drawn.add({}, {{start, end}}, {}, op);
   };
   const auto a = in(0, 0, 0, 1), b = in(1, 0, 1, 2), c = in(1, 1, 2, 3), end = in(1, 1, 3, 4);
   drawn.step.buffers = {{MemoryKind::activations, Bytes(5), a, {end}}, {MemoryKind::activations, Bytes(10), b, {end}}, {MemoryKind::activations, Bytes(30), c, {}}};

@@ -28,7 +28,7 @@ std::int64_t bytes_of(const StepGraph& graph, CollectiveKind kind, const AxisNam
   std::int64_t sum = 0;
   for (OpId id = 0; id < graph.size(); ++id) {
     const auto& op = graph.op(id);
-    if (op.kind == StepOp::Kind::collective && op.collective == kind && op.axes == axes) sum += op.full_size.value();
+    if (op->kind == StepOp::Kind::collective && op->collective == kind && op->axes == axes) sum += op->full_size.value();
   }
   return sum;
 }
@@ -68,7 +68,7 @@ TEST(GradientTest, SentInAnotherPrecisionAreCopied) {
   for (const auto& buffer : graph.buffers) {
     if (buffer.kind != MemoryKind::buffers) continue;
     copies += buffer.size.value();
-    EXPECT_EQ(graph.op(buffer.producer).collective, CollectiveKind::all_reduce);
+    EXPECT_EQ(graph.op(buffer.producer)->collective, CollectiveKind::all_reduce);
     EXPECT_THAT(buffer.readers, ElementsAre(buffer.producer));
   }
   EXPECT_EQ(copies, 2 * parameters);
@@ -85,19 +85,19 @@ TEST(GradientTest, TheNormIsSummedOverTheAxesThatSplitGradients) {
   for (const auto& [parallel, axes, shards] : {Case{{.data = 4}, {}, 1}, Case{{.data = 4, .zero = 1}, {"data"}, 4}, Case{{.data = 2, .fsdp = 4}, {"fsdp"}, 4},
                                                 Case{{.fsdp = 2, .tensor = 2}, {"fsdp", "tensor"}, 4}, Case{{.data = 2, .fsdp = 2, .zero = 1}, {"data", "fsdp"}, 4}}) {
     const auto graph = step_of(parallel, {.gradient_clipping = true});
-    const auto norms = all_of(graph, [](const auto& op) { return op.name == "gradient norm"; });
+    const auto norms = all_of(graph, [](const auto& op) { return op->name == "gradient norm"; });
     ASSERT_EQ(norms.size(), 1U);
-    EXPECT_EQ(graph.op(norms.front()).traffic.value(), 2 * parameters / shards);
-    const auto sums = all_of(graph, [](const auto& op) { return op.kind == StepOp::Kind::collective && op.pass == StepPass::update && op.name.ends_with("gradient norm"); });
+    EXPECT_EQ(graph.op(norms.front())->traffic.value(), 2 * parameters / shards);
+    const auto sums = all_of(graph, [](const auto& op) { return op->kind == StepOp::Kind::collective && op.pass == StepPass::update && op->name.ends_with("gradient norm"); });
     if (axes.empty()) {
       EXPECT_TRUE(sums.empty());
     } else {
       ASSERT_EQ(sums.size(), 1U);
-      EXPECT_EQ(graph.op(sums.front()).axes, axes);
-      EXPECT_EQ(graph.op(sums.front()).full_size.value(), 4);
+      EXPECT_EQ(graph.op(sums.front())->axes, axes);
+      EXPECT_EQ(graph.op(sums.front())->full_size.value(), 4);
     }
     const auto last = sums.empty() ? norms.front() : sums.front();
-    const auto updates = all_of(graph, [](const auto& op) { return op.name == "adam update"; });
+    const auto updates = all_of(graph, [](const auto& op) { return op->name == "adam update"; });
     ASSERT_EQ(updates.size(), static_cast<std::size_t>(layers));
     for (const auto id : updates) EXPECT_TRUE(waits_for(graph, id, last));
   }
@@ -105,7 +105,7 @@ TEST(GradientTest, TheNormIsSummedOverTheAxesThatSplitGradients) {
 
 TEST(GradientTest, WithoutClippingNothingIsRead) {
   const auto graph = step_of({.fsdp = 4}, {});
-  EXPECT_TRUE(all_of(graph, [](const auto& op) { return op.name.ends_with("gradient norm"); }).empty());
+  EXPECT_TRUE(all_of(graph, [](const auto& op) { return op->name.ends_with("gradient norm"); }).empty());
 }
 
 // Hybrid sharding, data outside and fsdp inside; P parameters, 2 bytes: weights are gathered over fsdp twice (4 P), gradients

@@ -22,7 +22,7 @@ Seconds compute_of(const OneRank& rank, const std::function<bool(const StepOp&)>
   Seconds sum(0);
   for (OpId id = 0; id < rank.step().size(); ++id) {
     const auto& op = rank.step().op(id);
-    if (op.kind == StepOp::Kind::compute && choice(op)) sum += rank.timeline.span(id, 0).end - rank.timeline.span(id, 0).start;
+    if (op->kind == StepOp::Kind::compute && choice(op)) sum += rank.timeline.span(id, 0).end - rank.timeline.span(id, 0).start;
   }
   return sum;
 }
@@ -49,7 +49,7 @@ TEST(PrecisionTest, AModelOfProductsTakesFlopsOverPeak) {
 
 // Forward and backward of the unembedding: 6 B T D V FLOPs at bf16's peak under fp8 too.
 TEST(PrecisionTest, TheUnembeddingStaysInBf16) {
-  const auto unembedding = [](const StepOp& op) { return op.name.starts_with("unembedding"); };
+  const auto unembedding = [](const StepOp& op) { return op->name.starts_with("unembedding"); };
   for (const char* training : {"{precision: bf16}", "{precision: fp8}"}) {
     const auto rank = trained("small.yaml", training);
     const auto& model = rank.scenario.model;
@@ -71,7 +71,7 @@ std::int64_t gathered(const OneRank& rank, const std::string& weight) {
   std::int64_t sum = 0;
   for (OpId id = 0; id < rank.step().size(); ++id) {
     const auto& op = rank.step().op(id);
-    if (op.kind == StepOp::Kind::collective && op.role == CollectiveRole::weight && op.name.find(weight) != std::string::npos) sum += op.full_size.value();
+    if (op->kind == StepOp::Kind::collective && op->role == CollectiveRole::weight && op->name.find(weight) != std::string::npos) sum += op->full_size.value();
   }
   return sum;
 }
@@ -101,7 +101,7 @@ TEST(PrecisionTest, CastsOfALayer) {
     const auto& model = rank.scenario.model;
     const auto tokens = static_cast<double>(rank.scenario.batch.sequences * rank.scenario.batch.sequence_length) / 8;
     double sum = 0;
-    for (OpId id = 0; id < rank.step().size(); ++id) sum += static_cast<double>(rank.step().op(id).casts.value());
+    for (OpId id = 0; id < rank.step().size(); ++id) sum += static_cast<double>(rank.step().op(id)->casts.value());
     const double queries = static_cast<double>(model.heads * model.head_size), keys = static_cast<double>(model.kv_heads * model.head_size);
     const double forward = queries + static_cast<double>(model.d_ff);
     const double backward = queries + 2 * keys + 2 * static_cast<double>(model.d_ff + model.d_model);
@@ -118,9 +118,9 @@ TEST(PrecisionTest, ElementwiseTrafficOfEagerFrameworks) {
     std::pair<double, double> sums{0, 0};  // of elementwise operations of layers, of all others
     for (OpId id = 0; id < rank.step().size(); ++id) {
       const auto& op = rank.step().op(id);
-      const auto is = [&](const char* word) { return op.name.find(word) != std::string::npos; };
+      const auto is = [&](const char* word) { return op->name.find(word) != std::string::npos; };
       const bool elementwise = is("norm") || is("activation") || is("rotary") || is("residual");
-      (elementwise && op.kind == StepOp::Kind::compute && op.pass != StepPass::update ? sums.first : sums.second) += static_cast<double>(op.traffic.value());
+      (elementwise && op->kind == StepOp::Kind::compute && op.pass != StepPass::update ? sums.first : sums.second) += static_cast<double>(op->traffic.value());
     }
     return sums;
   };

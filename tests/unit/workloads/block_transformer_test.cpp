@@ -138,7 +138,7 @@ TEST(TransformerBlock, WithoutVocabulary) {
   const auto graph = all.step();
   EXPECT_EQ(graph.block_names, (std::vector<std::string>{"layer 0", "layer 1", "layer 2"}));
   double flops = 0;
-  for (OpId id = 0; id < graph.size(); ++id) flops += graph.op(id).flops.value();
+  for (OpId id = 0; id < graph.size(); ++id) flops += graph.op(id)->flops.value();
   EXPECT_EQ(flops * 4, 3 * forward_flops_per_token(model, 8, true) * 128);
 }
 

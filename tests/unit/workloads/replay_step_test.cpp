@@ -29,7 +29,7 @@ std::vector<std::string> of_the_pair(const StepGraph& graph) {
   std::vector<std::string> names;
   for (OpId id = 0; id < graph.size(); ++id) {
     const auto& op = graph.op(id);
-    if (op.pass != StepPass::update && (op.microbatch == 1) == (op.pass == StepPass::forward)) names.push_back(op.name + " " + std::to_string(op.block));
+    if (op.pass != StepPass::update && (op.microbatch == 1) == (op.pass == StepPass::forward)) names.push_back(op->name + " " + std::to_string(op.block));
   }
   return names;
 }
@@ -43,8 +43,8 @@ TEST(ReplayStep, APairRunsLayerBesideLayerInItsOrder) {
 
 // A pair is issued as one: its forward, whose own input is there from the start, waits for the backward's input too.
 TEST(ReplayStep, APairWaitsForTheInputsOfBothHalves) {
-  const auto last_forward = [](const StepOp& op) { return op.name == "MLP" && op.block == 1 && op.microbatch == 0; };
-  const auto first_of_pair = [](const StepOp& op) { return op.name == "attention" && op.block == 0 && op.microbatch == 1; };
+  const auto last_forward = [](const StepOp& op) { return op->name == "MLP" && op.block == 1 && op.microbatch == 0; };
+  const auto first_of_pair = [](const StepOp& op) { return op->name == "attention" && op.block == 0 && op.microbatch == 1; };
   const auto ordered = paired("pair: [attention, inputs, weights, MLP]\n");
   EXPECT_TRUE(waits_for(ordered, all_of(ordered, first_of_pair).at(0), all_of(ordered, last_forward).at(0)));
   const auto free = paired("");

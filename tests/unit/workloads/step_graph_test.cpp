@@ -60,7 +60,7 @@ TEST(StepGraphTest, ReadersWaitForWhatTheyRead) {
     for (const auto& buffer : graph.buffers) {
       for (const auto reader : buffer.readers) {
         ASSERT_TRUE(waits_for(graph, reader, buffer.producer))
-            << graph.op(reader).name << " reads " << graph.op(buffer.producer).name;
+            << graph.op(reader)->name << " reads " << graph.op(buffer.producer)->name;
       }
     }
   }
@@ -93,7 +93,7 @@ TEST(StepGraphTest, FlopsOfTheTransformerAreConserved) {
       const auto all = derived(model, parallel, {.causal = causal});
       const auto graph = all.step({.microbatches = 3});
       double flops = 0;
-      for (OpId id = 0; id < graph.size(); ++id) flops += graph.op(id).flops.value();
+      for (OpId id = 0; id < graph.size(); ++id) flops += graph.op(id)->flops.value();
       EXPECT_EQ(flops * static_cast<double>(all.ranks),
                 3 * forward_flops_per_token(model, 8, causal) * static_cast<double>(3 * all.tokens));
     }
@@ -106,7 +106,7 @@ TEST(StepGraphTest, FlopsOfTwoMatmulsAreConserved) {
     const auto all = derived(two_matmuls(5), parallel);
     const auto graph = all.step();
     double flops = 0;
-    for (OpId id = 0; id < graph.size(); ++id) flops += graph.op(id).flops.value();
+    for (OpId id = 0; id < graph.size(); ++id) flops += graph.op(id)->flops.value();
     EXPECT_EQ(flops * static_cast<double>(all.ranks), 5 * 12.0 * static_cast<double>(all.tokens * D * F));
   }
 }

@@ -15,7 +15,7 @@ constexpr std::int64_t bd = 2 * 128 * D / 4, bf = 2 * 128 * F / 4, df = 2 * D * 
 TEST(StepMemoryTest, CrossEntropyWorksInFp32) {
   const auto graph = derived(transformer(layers), Parallel{.fsdp = 2, .tensor = 2}).step();
   for (OpId id = 0; id < graph.size(); ++id) {
-    EXPECT_EQ(held(graph, id, MemoryKind::workspace), graph.op(id).name == "cross-entropy" ? 4 * 128 * 96 / 4 : 0) << graph.op(id).name;
+    EXPECT_EQ(held(graph, id, MemoryKind::workspace), graph.op(id)->name == "cross-entropy" ? 4 * 128 * 96 / 4 : 0) << graph.op(id)->name;
   }
 }
 

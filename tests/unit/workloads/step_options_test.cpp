@@ -18,11 +18,11 @@ std::vector<OpId> weight_gathers(const StepGraph& graph) {
 }
 std::vector<OpId> gradient_collectives(const StepGraph& graph) {
   return all_of(
-      graph, [](const auto& op) { return op.kind == StepOp::Kind::collective && op.role == CollectiveRole::gradient; });
+      graph, [](const auto& op) { return op->kind == StepOp::Kind::collective && op->role == CollectiveRole::gradient; });
 }
 std::int64_t bytes_of(const StepGraph& graph, const std::vector<OpId>& ids) {
   std::int64_t sum = 0;
-  for (const auto id : ids) sum += graph.op(id).full_size.value();
+  for (const auto id : ids) sum += graph.op(id)->full_size.value();
   return sum;
 }
 
@@ -30,10 +30,10 @@ std::int64_t bytes_of(const StepGraph& graph, const std::vector<OpId>& ids) {
 std::vector<std::vector<OpId>> readers_by_pass(const StepGraph& graph) {
   std::vector<std::vector<OpId>> result(2 * layers);
   for (const auto id : all_of(graph, [](const auto& op) {
-         return op.kind == StepOp::Kind::compute && op.name.find("projection") != std::string::npos;
+         return op->kind == StepOp::Kind::compute && op->name.find("projection") != std::string::npos;
        })) {
     const auto& op = graph.op(id);
-    if (op.name.find("weight gradient") != std::string::npos) continue;
+    if (op->name.find("weight gradient") != std::string::npos) continue;
     const int pass = op.pass == StepPass::forward ? op.block : 2 * layers - 1 - op.block;
     result[static_cast<std::size_t>(pass)].push_back(id);
   }
@@ -68,7 +68,7 @@ TEST(StepOptionsTest, WeightBucketsMoveTheSameBytes) {
   EXPECT_EQ(weight_gathers(by_matrix).size(), 4U * layers);
   EXPECT_EQ(bytes_of(by_layer, weight_gathers(by_layer)), 2 * layers * 4 * D * F);  // both passes, 4DF each
   EXPECT_EQ(bytes_of(by_matrix, weight_gathers(by_matrix)), 2 * layers * 4 * D * F);
-  EXPECT_EQ(by_layer.op(weight_gathers(by_layer)[0]).name, "AllGather_fsdp Win Wout");
+  EXPECT_EQ(by_layer.op(weight_gathers(by_layer)[0])->name, "AllGather_fsdp Win Wout");
 }
 
 // Buckets of a matrix, a layer, or at least so many bytes (2DF = 8192 a matrix): as many collectives, the same bytes.
@@ -162,7 +162,7 @@ TEST(StepOptionsTest, PublishedAfterTheUpdate) {
 // An update reads the gradient (2 B), reads and writes the state (8 B) and the weight (2 B): 22 B a parameter it owns.
 TEST(StepOptionsTest, UpdateTraffic) {
   const auto graph = derived(two_matmuls(1), Parallel{.fsdp = 4}).step();
-  EXPECT_EQ(graph.op(named(graph, "adam update", 0, StepPass::update)).traffic.value(), 22 * 2 * D * F / 4);
+  EXPECT_EQ(graph.op(named(graph, "adam update", 0, StepPass::update))->traffic.value(), 22 * 2 * D * F / 4);
 }
 
 // Shared gathers of activations are kept for the backward; otherwise they are made again there, one more a layer.
@@ -189,7 +189,7 @@ TEST(StepOptionsTest, TiedGradientsMeetAtTheOwner) {
       ASSERT_GE(head, 0);
       EXPECT_TRUE(waits_for(graph, named(graph, "adam update", 0, StepPass::update, 1), head));
       for (const auto id : gradient_collectives(graph)) {
-        if (graph.op(id).name.find("dWembed") == std::string::npos || graph.op(id).microbatch < microbatch) continue;
+        if (graph.op(id)->name.find("dWembed") == std::string::npos || graph.op(id).microbatch < microbatch) continue;
         EXPECT_TRUE(waits_for(graph, id, head));
       }
     }

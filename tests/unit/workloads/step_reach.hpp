@@ -40,7 +40,7 @@ inline bool waits_for(const StepGraph& graph, OpId later, OpId earlier) {
 }
 
 inline bool is_collective(const StepOp& op, CollectiveKind kind, CollectiveRole role) {
-  return op.kind == StepOp::Kind::collective && op.collective == kind && op.role == role;
+  return op->kind == StepOp::Kind::collective && op->collective == kind && op->role == role;
 }
 
 /// Bytes of one kind while operation `id` runs, if the operations run one by one in program order.
@@ -57,7 +57,7 @@ inline std::int64_t held(const StepGraph& graph, OpId id, MemoryKind kind) {
 inline OpId named(const StepGraph& graph, const std::string& name, int block, StepPass pass, int microbatch = 0) {
   for (OpId id = 0; id < graph.size(); ++id) {
     const auto& op = graph.op(id);
-    if (op.name == name && op.block == block && op.pass == pass && op.microbatch == microbatch) return id;
+    if (op->name == name && op.block == block && op.pass == pass && op.microbatch == microbatch) return id;
   }
   return -1;
 }

@@ -1,0 +1,14 @@
+#pragma once
+/// A block in fewer steps that take the same time: computing steps that follow each other on a rank's compute stream, with
+/// nobody waiting for any of them but the last, become one. A step's graph of such blocks has the same times with a third of
+/// the operations and less, but neither memory nor names.
+#include "sim/program/time_model.hpp"
+#include "workloads/build_step.hpp"
+#include "workloads/derived_block.hpp"
+
+namespace lockstep {
+
+/// `splits_backward`: the schedule runs gradients of inputs and of weights apart, so that the two must not be joined.
+[[nodiscard]] DerivedBlock with_joined_steps(const DerivedBlock& block, const ComputeRates& rates, const StepOptions& options, bool splits_backward);
+
+}  // namespace lockstep

@@ -1,0 +1,39 @@
+#pragma once
+/// Step times of the plans of one space, one after the other in this process, as `lockstep run` finds them: the same way from
+/// scenario to timeline, with joined steps (joined_steps.hpp), links shared in this process (MaxMinNetwork), and what plans
+/// have in common made once.
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "sim/planning/plan_space.hpp"
+#include "sim/simulate.hpp"
+
+namespace lockstep {
+
+class PlanSimulator {
+ public:
+  /// One thread at a time; `space` must outlive it.
+  explicit PlanSimulator(const PlanSpace& space) : space_(space), cluster_(std::shared_ptr<void>{}, &space.cluster()) {}
+
+  [[nodiscard]] double step_s(const PlanChoice& choice, spdlog::logger& log);
+
+ private:
+  struct Placed {
+    std::shared_ptr<const Mesh> mesh;
+    std::shared_ptr<CollectiveModel> collectives;
+  };
+  struct Blocks {
+    Preparation derived;                ///< plan, blocks, order
+    std::vector<DerivedBlock> joined, joined_for_split;
+  };
+  const Placed& placed(const PlanSpace::Node& node, const PlanChoice& choice, const Scenario& scenario);
+  const Blocks& blocks(const PlanChoice& choice, const Scenario& scenario);
+
+  const PlanSpace& space_;
+  std::shared_ptr<const Cluster> cluster_;  // that of the space
+  std::map<std::tuple<Degrees, std::int32_t, bool>, Placed> placed_;
+  std::map<std::tuple<Degrees, std::int32_t, std::int32_t, std::int64_t>, Blocks> blocks_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,73 @@
+// Where the time of one simulation goes, stage by stage, in one process: step_stages SCENARIO [max-min]
+// With max-min, as a search does it: joined steps, links shared in this process, no metrics.
+#include <spdlog/logger.h>
+
+#include <chrono>
+#include <cstdio>
+#include <string_view>
+
+#include "sim/planning/joined_steps.hpp"
+#include "sim/simulate.hpp"
+#include "workloads/schedules/schedules.hpp"
+
+namespace {
+
+using namespace lockstep;
+using Clock = std::chrono::steady_clock;
+
+class Stages {
+ public:
+  void ended(const char* stage) {
+    const auto now = Clock::now();
+    std::printf("%-10s %8.2f ms\n", stage, std::chrono::duration<double, std::milli>(now - last_).count());
+    last_ = Clock::now();
+  }
+
+ private:
+  Clock::time_point last_ = Clock::now();
+};
+
+void simulate_in_stages(const Scenario& scenario, bool as_in_a_search) {
+  spdlog::logger silent("bench");
+  Stages stages;
+  const auto derived = derive_blocks(scenario);
+  stages.ended("derive");
+  auto preparation = prepare(scenario);
+  stages.ended("prepare");
+  if (as_in_a_search) {
+    const auto options = step_options(scenario, preparation);
+    const bool splits = preparation.pipeline.order.shape.ranks > 1 && find_schedule(scenario.pipeline.schedule)->splits_backward;
+    std::vector<DerivedBlock> joined;
+    for (const auto& block : preparation.blocks) joined.push_back(with_joined_steps(block, rates_of(scenario), options, splits));
+    stages.ended("join");
+    preparation.step = build_step(joined, preparation.order, preparation.pipeline, options);
+    stages.ended("build");
+  }
+  auto whole = lower_with_perturbations(scenario, preparation);
+  stages.ended("lower");
+  const auto folded = fold(std::move(whole));
+  stages.ended("fold");
+  const auto result = run(folded.program, {as_in_a_search ? EngineKind::max_min : EngineKind::simgrid, {}, false}, silent);
+  stages.ended("engine");
+  if (!as_in_a_search) {
+    (void)measure(scenario, preparation, folded.program, result.timeline);
+    stages.ended("measure");
+  }
+  std::printf("%d operations, %lld activities, step %.12f s\n", preparation.step.size(), static_cast<long long>(result.statistics.activities), result.timeline.makespan().value());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: step_stages SCENARIO [max-min]\n");
+    return 2;
+  }
+  try {
+    simulate_in_stages(load_scenario(argv[1]), argc > 2 && std::string_view(argv[2]) == "max-min");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+  return 0;
+}
