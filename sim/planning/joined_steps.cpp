@@ -28,20 +28,16 @@ class Joining {
     if (step != BlockStep::outside) ends_[at(step)] = true;
   }
 
-  /// `apart`: by step, whether it runs first where the two kinds of steps run apart; steps of different kinds are not joined.
-  /// Empty: all run as they stand.
-  std::vector<BlockStep> run(const std::vector<bool>& apart, bool load_varies) {
+  std::vector<BlockStep> run(bool load_varies) {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const auto& step = steps_[i];
       const bool computes = on_compute_stream(step);
-      awaited_here_ = apart.empty() || !apart[i] ? &awaited_ : &awaited_first_;
       const bool alone = load_varies && step.routed;  // its time is another in every layer and microbatch
-      if (computes && open_ >= 0 && !alone && waits_for_nothing_new(step) && (apart.empty() || apart[i] == of_kind_)) {
+      if (computes && open_ >= 0 && !alone && waits_for_nothing_new(step)) {
         join(step);
       } else {
         add(step, alone);
         open_ = computes && !alone ? static_cast<int>(made_.size()) - 1 : computes ? -1 : open_;
-        if (computes && !apart.empty()) of_kind_ = apart[i];
       }
       place_[i] = computes && open_ >= 0 ? open_ : static_cast<int>(made_.size()) - 1;
       if (ends_[i]) open_ = computes ? -1 : open_;
@@ -73,7 +69,7 @@ class Joining {
   /// What the compute stream has waited for before, it need not wait for again.
   [[nodiscard]] bool waits_for_nothing_new(const BlockStep& step) const {
     return std::all_of(step.after.begin(), step.after.end(), [&](int before) {
-      return awaited_here_->contains(before) || (before != BlockStep::outside && on_compute_stream(steps_[at(before)]));
+      return awaited_.contains(before) || (before != BlockStep::outside && on_compute_stream(steps_[at(before)]));
     });
   }
 
@@ -88,7 +84,6 @@ class Joining {
       added.kernels = kernels_of(step);
     }
     awaited_.insert(step.after.begin(), step.after.end());
-    if (awaited_here_ == &awaited_first_) awaited_first_.insert(step.after.begin(), step.after.end());
   }
 
   void join(const BlockStep& step) {
@@ -116,9 +111,7 @@ class Joining {
   std::vector<int> place_;  ///< where each step is now
   std::vector<BlockStep> made_;
   int open_ = -1;           ///< which of them may take in more
-  bool of_kind_ = false;
-  std::set<int> awaited_, awaited_first_;  ///< by the compute stream so far, by any step and by those that run first
-  std::set<int>* awaited_here_ = nullptr;
+  std::set<int> awaited_;   ///< by the compute stream so far
 };
 
 /// A bucket of gradients waits for the last of them.
@@ -139,7 +132,7 @@ void end_after_gradients(const DerivedBlock& block, const StepOptions& options, 
 
 }  // namespace
 
-DerivedBlock with_joined_steps(const DerivedBlock& block, const ComputeRates& rates, const StepOptions& options, bool splits_backward) {
+DerivedBlock with_joined_steps(const DerivedBlock& block, const ComputeRates& rates, const StepOptions& options) {
   if (!block.pair_turns.empty() || options.offload.activation_layers > 0) return block;
   auto made = block;
   const bool load_varies = options.expert_load.variation > 0;
@@ -147,8 +140,8 @@ DerivedBlock with_joined_steps(const DerivedBlock& block, const ComputeRates& ra
   for (const int step : block.output_steps) forward.end_after(step);
   for (const int step : block.input_gradient_steps) backward.end_after(step);
   end_after_gradients(block, options, backward);
-  made.forward = forward.run({}, load_varies);
-  made.backward = backward.run(splits_backward ? steps_of_input_gradient(block) : std::vector<bool>{}, load_varies);
+  made.forward = forward.run(load_varies);
+  made.backward = backward.run(load_varies);
   made.output_steps = forward.places(block.output_steps);
   made.input_gradient_steps = backward.places(block.input_gradient_steps);
   for (auto& update : made.weights) update.gradient_steps = backward.places(update.gradient_steps);

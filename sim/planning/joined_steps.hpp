@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// `splits_backward`: the schedule runs gradients of inputs and of weights apart, so that the two must not be joined.
-[[nodiscard]] DerivedBlock with_joined_steps(const DerivedBlock& block, const ComputeRates& rates, const StepOptions& options, bool splits_backward);
+/// For schedules that neither split backwards nor overlap passes: those decide between steps.
+[[nodiscard]] DerivedBlock with_joined_steps(const DerivedBlock& block, const ComputeRates& rates, const StepOptions& options);
 
 }  // namespace lockstep

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
+#include <future>
 #include <limits>
+#include <map>
+#include <memory>
 #include <queue>
 #include <set>
 
 #include "sim/isolated.hpp"
+#include "sim/planning/plan_simulator.hpp"
 #include "sim/planning/plan_tree.hpp"
 
 namespace lockstep {
@@ -57,20 +62,31 @@ struct GoesLater {
 };
 
 struct Faster {
-  bool operator()(const RankedPlan& a, const RankedPlan& b) const { return std::tie(a.figures.step_s, a.choice) < std::tie(b.figures.step_s, b.choice); }
+  bool operator()(const RankedPlan& a, const RankedPlan& b) const {
+    return std::pair{compared_time(a.figures.step_s), a.choice} < std::pair{compared_time(b.figures.step_s), b.choice};
+  }
 };
 
 class Search {
  public:
   Search(const PlanSpace& space, const SearchOptions& options, spdlog::logger& log) : space_(space), options_(options), log_(log), tree_(space) {}
 
+  /// Best first. The first of the queue, if it is a set of plans, is looked into; if its key is a floor, gets its exact time and
+  /// goes back; if its key is exact, nothing can be faster: it is run as `lockstep run` does, and shown if it fits.
   SearchResult run() {
     const auto started = Clock::now();
     expand([&] { return tree_.roots(); }, 0);
-    while (true) {
-      while (std::ssize(running_) < options_.jobs && !queue_.empty() && queue_.top().floor_s <= threshold()) advance();
-      if (running_.empty()) break;
-      take_one();
+    while (fastest_.size() < options_.top && !queue_.empty()) {
+      const auto branch = queue_.top();
+      if (branch.level != PlanBranch::Level::plan) {
+        queue_.pop();
+        expand([&] { return tree_.below(branch); }, branch.floor_s);
+      } else if (const auto timed = timed_.find(branch.choice); timed != timed_.end()) {
+        queue_.pop();
+        confirm(branch, timed->second);
+      } else {
+        time_some();
+      }
     }
     return result(std::chrono::duration<double>(Clock::now() - started).count());
   }
@@ -78,8 +94,8 @@ class Search {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Only plans whose floor is above this may be left out: the last plan to be shown, as far as known.
-  [[nodiscard]] double threshold() const { return fastest_.size() < options_.top ? nothing_yet : fastest_.rbegin()->figures.step_s; }
+  /// What has a floor above the last plan shown was not looked at.
+  [[nodiscard]] double threshold() const { return fastest_.size() < options_.top ? nothing_yet : last_s_; }
 
   template <class Make>
   void expand(Make make, double floor_s) {
@@ -90,46 +106,53 @@ class Search {
     for (auto& branch : made.branches) queue_.push(branch);
   }
 
-  /// Looks into the first branch of the queue.
-  void advance() {
-    const auto branch = queue_.top();
-    queue_.pop();
-    if (branch.level != PlanBranch::Level::plan) {
-      expand([&] { return tree_.below(branch); }, branch.floor_s);
-      return;
+  /// Exact times of the next plans, one for each job. Those beyond the first are likely, not certain, to be needed.
+  void time_some() {
+    std::vector<PlanBranch> next;
+    while (std::ssize(next) < options_.jobs && !queue_.empty() && queue_.top().level == PlanBranch::Level::plan && !timed_.contains(queue_.top().choice)) {
+      next.push_back(queue_.top());
+      queue_.pop();
     }
-    running_.emplace_back([&] {
+    simulators_.resize(std::max(simulators_.size(), next.size()));
+    std::vector<std::future<double>> times;
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      times.push_back(std::async(std::launch::async, [&, i] {
+        if (!simulators_[i]) simulators_[i] = std::make_unique<PlanSimulator>(space_);
+        return simulators_[i]->step_s(next[i].choice, options_.engine, log_);
+      }));
+    }
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      auto& branch = next[i];
+      const double step_s = times[i].get();
+      if (step_s < branch.floor_s) throw InternalError("planning: a floor of " + std::to_string(branch.floor_s) + " s above a step of " + std::to_string(step_s) + " s");
+      timed_.emplace(branch.choice, branch.floor_s);
+      branch.floor_s = compared_time(step_s);
+      queue_.push(branch);
+    }
+    tell();
+  }
+
+  void confirm(const PlanBranch& branch, double floor_s) {
+    const auto text = in_child([&] {
       const auto figures = simulated_figures(space_, branch.choice, options_.engine, log_);
       return std::string(reinterpret_cast<const char*>(&figures), sizeof figures);
     });
-    branches_.push_back(branch);
-  }
-
-  void take_one() {
-    const auto ready = Child::first_ready(running_);
-    const auto branch = branches_[ready];
-    auto child = std::move(running_[ready]);
-    running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(ready));
-    branches_.erase(branches_.begin() + static_cast<std::ptrdiff_t>(ready));
-    RankedPlan plan{branch.choice, branch.floor_s, figures_in(child.answer())};
-    if (plan.figures.step_s < plan.floor_s) throw InternalError("planning: a floor of " + std::to_string(plan.floor_s) + " s above a step of " + std::to_string(plan.figures.step_s) + " s");
-    const bool fits = plan.figures.peak_bytes <= space_.memory().value();
-    simulated_.emplace_back(branch.floor_s, fits);
-    if (fits) {
+    const RankedPlan plan{branch.choice, floor_s, figures_in(text)};
+    last_s_ = branch.floor_s;
+    if (plan.figures.peak_bytes > space_.memory().value()) {
+      ++did_not_fit_;
+    } else {
       fastest_.insert(plan);
-      if (fastest_.size() > options_.top) fastest_.erase(std::prev(fastest_.end()));
     }
     tell();
   }
 
   void tell() const {
     if (!options_.progress) return;
-    const double best = fastest_.empty() ? nothing_yet : fastest_.begin()->figures.step_s;
-    const double floor = queue_.empty() ? best : std::min(best, queue_.top().floor_s);
+    const double floor = queue_.empty() ? last_s_ : queue_.top().floor_s;
     char text[160];
-    std::snprintf(text, sizeof text, "%zu simulated, best %.4g s, nothing below %.4g s (gap %.2f %%)", simulated_.size(), best, floor,
-                  best < nothing_yet ? (best - floor) / best * 100 : 100.0);
-    options_.progress(text, best < nothing_yet ? floor / best : 0);
+    std::snprintf(text, sizeof text, "%zu timed, %zu of %zu found, nothing else below %.4g s", timed_.size(), fastest_.size(), options_.top, floor);
+    options_.progress(text, static_cast<double>(fastest_.size()) / static_cast<double>(options_.top));
   }
 
   /// Counted by the final threshold, so that the figures do not depend on what ran at the same time.
@@ -139,11 +162,8 @@ class Search {
     auto& proof = result.proof;
     proof.space = space_.size();
     for (const auto& [floor_s, plans] : too_large_) proof.pruned_by_memory += floor_s <= threshold() ? plans : 0;
-    for (const auto& [floor_s, fits] : simulated_) {
-      if (floor_s > threshold()) continue;
-      ++proof.simulated;
-      proof.did_not_fit += fits ? 0 : 1;
-    }
+    for (const auto& [choice, floor_s] : timed_) proof.simulated += floor_s <= threshold() ? 1 : 0;
+    proof.did_not_fit = did_not_fit_;
     proof.pruned_by_bound = proof.space - proof.pruned_by_memory - proof.simulated;
     result.floors = tree_.floors();
     result.wall_s = wall_s;
@@ -157,15 +177,21 @@ class Search {
   spdlog::logger& log_;
   PlanTree tree_;
   std::priority_queue<PlanBranch, std::vector<PlanBranch>, GoesLater> queue_;
-  std::vector<Child> running_;
-  std::vector<PlanBranch> branches_;  ///< of the running children
+  std::vector<std::unique_ptr<PlanSimulator>> simulators_;  ///< one for each job
   std::set<RankedPlan, Faster> fastest_;
+  double last_s_ = 0;  ///< of the plans whose turn has come
   std::vector<std::pair<double, std::int64_t>> too_large_;  ///< floor of the branch that was looked into, plans left out there
-  std::vector<std::pair<double, bool>> simulated_;          ///< floor, whether it fits
+  std::map<PlanChoice, double> timed_;                      ///< plans whose key is exact; their floors
+  std::int64_t did_not_fit_ = 0;
   double floors_s_ = 0;
 };
 
 }  // namespace
+
+double compared_time(double step_s) {
+  const double unit = std::pow(10, std::floor(std::log10(step_s)) - 8);
+  return std::round(step_s / unit) * unit;
+}
 
 SearchResult search_plans(const PlanSpace& space, const SearchOptions& options, spdlog::logger& log) { return Search(space, options, log).run(); }
 

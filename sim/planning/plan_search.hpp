@@ -19,6 +19,9 @@ struct PlanFigures {
   std::int64_t weights_bytes = 0, gradients_bytes = 0, optimizer_bytes = 0, activations_bytes = 0, other_bytes = 0;
 };
 
+/// To nine digits: plans that differ by rounding alone are equally fast, and stand in canonical order.
+[[nodiscard]] double compared_time(double step_s);
+
 struct RankedPlan {
   PlanChoice choice;
   double floor_s = 0;

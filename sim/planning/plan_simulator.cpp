@@ -41,13 +41,12 @@ const PlanSimulator::Blocks& PlanSimulator::blocks(const PlanChoice& choice, con
   const auto rates = rates_of(scenario);
   const auto options = step_options(scenario, made.derived);
   for (const auto& block : made.derived.blocks) {
-    made.joined.push_back(with_joined_steps(block, rates, options, false));
-    made.joined_for_split.push_back(with_joined_steps(block, rates, options, true));
+    made.joined.push_back(with_joined_steps(block, rates, options));
   }
   return made;
 }
 
-double PlanSimulator::step_s(const PlanChoice& choice, spdlog::logger& log) {
+double PlanSimulator::step_s(const PlanChoice& choice, EngineKind engine, spdlog::logger& log) {
   const auto& node = space_.node_of(choice);
   const auto scenario = space_.scenario(node, choice);
   const auto& place = placed(node, choice, scenario);
@@ -62,15 +61,14 @@ double PlanSimulator::step_s(const PlanChoice& choice, spdlog::logger& log) {
   preparation.expert_ranks = known.derived.expert_ranks;
   preparation.pipeline = place_pipeline(scenario, preparation);
   const auto& schedule = space_.schedule(choice.schedule);
-  // Where two halves run beside each other, their steps take turns on the compute stream; where split backwards reduce or gather
-  // in every microbatch, what waits for what depends on which half comes first.
-  const bool as_they_are = schedule.overlaps || (schedule.splits_backward && choice.zero >= 2);
-  const auto& joined = as_they_are ? known.derived.blocks : schedule.splits_backward ? known.joined_for_split : known.joined;
+  // Where two halves run beside each other, their steps take turns on the compute stream; where backwards are split, what waits
+  // for what depends on which part comes first.
+  const auto& joined = schedule.overlaps || schedule.splits_backward ? known.derived.blocks : known.joined;
   const auto options = step_options(scenario, preparation);
   const auto simulated = [&] {
     preparation.step = build_step(joined, preparation.order, preparation.pipeline, options);
     auto folded = fold(lower_with_perturbations(scenario, preparation));
-    auto timeline = run(folded.program, {EngineKind::max_min, {}, false}, log).timeline;
+    auto timeline = run(folded.program, {engine == EngineKind::reference ? engine : EngineKind::max_min, {}, false}, log).timeline;
     return std::pair{std::move(folded.program), std::move(timeline)};
   };
 

@@ -16,7 +16,8 @@ class PlanSimulator {
   /// One thread at a time; `space` must outlive it.
   explicit PlanSimulator(const PlanSpace& space) : space_(space), cluster_(std::shared_ptr<void>{}, &space.cluster()) {}
 
-  [[nodiscard]] double step_s(const PlanChoice& choice, spdlog::logger& log);
+  /// `engine`: what a run would use; in this process, SimGrid's place is taken by MaxMinNetwork.
+  [[nodiscard]] double step_s(const PlanChoice& choice, EngineKind engine, spdlog::logger& log);
 
  private:
   struct Placed {
@@ -25,7 +26,7 @@ class PlanSimulator {
   };
   struct Blocks {
     Preparation derived;                ///< plan, blocks, order
-    std::vector<DerivedBlock> joined, joined_for_split;
+    std::vector<DerivedBlock> joined;
   };
   const Placed& placed(const PlanSpace::Node& node, const PlanChoice& choice, const Scenario& scenario);
   const Blocks& blocks(const PlanChoice& choice, const Scenario& scenario);

@@ -8,7 +8,6 @@
 
 #include "sim/planning/joined_steps.hpp"
 #include "sim/simulate.hpp"
-#include "workloads/schedules/schedules.hpp"
 
 namespace {
 
@@ -36,9 +35,8 @@ void simulate_in_stages(const Scenario& scenario, bool as_in_a_search) {
   stages.ended("prepare");
   if (as_in_a_search) {
     const auto options = step_options(scenario, preparation);
-    const bool splits = preparation.pipeline.order.shape.ranks > 1 && find_schedule(scenario.pipeline.schedule)->splits_backward;
     std::vector<DerivedBlock> joined;
-    for (const auto& block : preparation.blocks) joined.push_back(with_joined_steps(block, rates_of(scenario), options, splits));
+    for (const auto& block : preparation.blocks) joined.push_back(with_joined_steps(block, rates_of(scenario), options));
     stages.ended("join");
     preparation.step = build_step(joined, preparation.order, preparation.pipeline, options);
     stages.ended("build");

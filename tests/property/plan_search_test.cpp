@@ -34,7 +34,9 @@ TEST_P(PlanSearchTest, FindsWhatSimulatingEveryPlanFinds) {
   EXPECT_EQ(space.size(), std::ssize(all));
   const auto fitting = std::count_if(all.begin(), all.end(), [&](const auto& plan) { return plan.figures.peak_bytes <= space.memory().value(); });
   std::erase_if(all, [&](const auto& plan) { return plan.figures.peak_bytes > space.memory().value(); });
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return std::tie(a.figures.step_s, a.choice) < std::tie(b.figures.step_s, b.choice); });
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return std::pair{compared_time(a.figures.step_s), a.choice} < std::pair{compared_time(b.figures.step_s), b.choice};
+  });
 
   const auto result = search_plans(space, {shown, 2, EngineKind::simgrid, {}}, silent);
   ASSERT_EQ(result.best.size(), std::min(shown, all.size()));
