@@ -157,6 +157,7 @@ void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& reque
     preparation.blocks.clear();
     refuse_change_between_layers(blocks, preparation.plan);
     const auto derive_kinds = [&](DerivePolicy policy) {
+      policy.accumulates = scenario.batch.microbatches > 1;
       if (const auto& experts = scenario.model.experts) {
         policy.token_copies = {experts->per_token, experts->groups, experts->groups_per_token};
       }

@@ -152,6 +152,8 @@ struct DerivePolicy {
   std::optional<Bytes> kept_element{};
   Bytes loss_element{4};                ///< cross-entropy's workspace for a logit, while it runs
   Bytes dispatch_element{2};            ///< in which tokens travel to their experts, and gradients of the experts' results
+  Bytes operand_element{2};             ///< in which products of layers get what other ranks hold of their operands
+  bool accumulates = false;             ///< a step has several microbatches: their weight gradients are added up
   double elementwise_traffic = 1;       ///< bytes that norms and activation functions move, over those of fused kernels
 };
 

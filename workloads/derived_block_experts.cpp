@@ -31,6 +31,14 @@ ShardedTensor BlockDerivation::slots_of_senders(const std::string& tokens, const
   return result;
 }
 
+/// All-to-alls bring slots by sender, and experts want theirs together: a rank with several copies all that it gets, and
+/// back again for the way home.
+Bytes BlockDerivation::regrouped(const ShardedTensor& slots) const {
+  const auto& experts = *slots.find("E");
+  const bool exchanged = sizes_.product(experts.axes) > 1;
+  return exchanged && sizes_.local(experts) > 1 ? bytes(slots) * 2 : Bytes(0);
+}
+
 bool BlockDerivation::goes_to_experts(const std::string& tensor) const {
   return std::any_of(block_.ops.begin(), block_.ops.end(), [&](const auto& op) { return op.kind == BlockOp::Kind::combine && op.inputs[0] == tensor; });
 }
@@ -40,7 +48,7 @@ void BlockDerivation::forward_dispatch(const BlockOp& op) {
   Reads reads;
   for (const auto& input : op.inputs) read(input, crossing(input), reads);
   const int step = pass().compute(op.name, crossing(op.inputs[0]).to_string() + " -> " + local.to_string(), std::move(reads), Flops(0),
-                                  bytes(crossing(op.inputs[0])) + bytes(local), bytes(local));
+                                  bytes(crossing(op.inputs[0])) + bytes(local) + regrouped(crossing(op.output)), bytes(local));
   finish_forward(op, local, step);
 }
 
@@ -49,7 +57,8 @@ void BlockDerivation::backward_dispatch(const BlockOp& op) {
   Reads reads;
   read_gradient(op.output, local, reads);
   const auto tokens = bytes(crossing(op.inputs[0]));
-  const int step = backward_.compute(op.name + " backward", local.to_string(), std::move(reads), Flops(0), tokens + bytes(local), tokens);
+  const int step = backward_.compute(op.name + " backward", local.to_string(), std::move(reads), Flops(0),
+                                     tokens + bytes(local) + regrouped(crossing(op.output)), tokens);
   for (const auto& input : op.inputs) gradients_[input].push_back({gradient_of(crossing(input)), {step}, step});
 }
 
@@ -59,7 +68,7 @@ void BlockDerivation::forward_combine(const BlockOp& op) {
   Reads reads;
   read(op.inputs[0], slots, reads);
   const int step = pass().compute(op.name, slots.to_string() + " -> " + local.to_string(), std::move(reads), Flops(0),
-                                  bytes(slots) + bytes(local), bytes(local));
+                                  bytes(slots) + bytes(local) + regrouped(crossing(op.inputs[0])), bytes(local));
   finish_forward(op, local, step);
 }
 
@@ -69,7 +78,7 @@ void BlockDerivation::backward_combine(const BlockOp& op) {
   Reads reads;
   read_gradient(op.output, local, reads);
   const int step = backward_.compute(op.name + " backward", local.to_string() + " -> " + slots.to_string(), std::move(reads), Flops(0),
-                                     bytes(slots) + bytes(local), bytes(slots));
+                                     bytes(slots) + bytes(local) + regrouped(crossing(op.inputs[0])), bytes(slots));
   gradients_[op.inputs[0]].push_back({slots, {step}, step});
 }
 

@@ -71,6 +71,8 @@ class BlockDerivation {
   void backward_weight(const BlockOp& op);
   void finish_weight(const std::string& name, int step, Collectives collectives);
   [[nodiscard]] Bytes traffic(const BlockOp& op, const Einsum& local) const;
+  [[nodiscard]] Bytes gradient_traffic(const BlockOp& op, const Derivation& derived) const;
+  [[nodiscard]] Bytes operand_element(const BlockOp& op) const;
 
   // derived_block_attention.cpp
   struct AttentionArrays;  ///< as one rank attends to them
@@ -104,6 +106,7 @@ class BlockDerivation {
   void backward_combine(const BlockOp& op);
   [[nodiscard]] bool goes_to_experts(const std::string& tensor) const;  ///< the gradient of what experts gave
   [[nodiscard]] ShardedTensor slots_of_senders(const std::string& tokens, const std::string& slots) const;
+  [[nodiscard]] Bytes regrouped(const ShardedTensor& slots) const;
 
   // derived_block.cpp: one operation
   void forward(const BlockOp& op);

@@ -21,7 +21,7 @@ void tag(BlockStep& step, const BlockOp& op, const Derivation& derived, const Si
 
 void BlockDerivation::forward_product(const BlockOp& op) {
   const auto& in = op.inputs[0];
-  DeriveOptions options{policy_.activation_element, policy_.weight_element, policy_.activation_element};
+  DeriveOptions options{operand_element(op), policy_.weight_element, policy_.activation_element};
   if (op.kind == BlockOp::Kind::lookup)
     options.one_sided = OneSided::slice;  // looking up one's own rows moves no weights
   const auto derived = derive({crossing(in), plan_.weights.at(op.weight), crossing(op.output)}, sizes_, options);
@@ -39,7 +39,7 @@ void BlockDerivation::backward_input(const BlockOp& op) {
   const auto& in = op.inputs[0];
   const auto out = finished_gradient(op.output);
   const auto derived = derive({out.sharding, plan_.weights.at(op.weight), gradient_of(crossing(in))}, sizes_,
-                              {policy_.activation_element, policy_.weight_element, policy_.activation_element});
+                              {operand_element(op), policy_.weight_element, policy_.activation_element});
   Reads reads;
   const auto left = gradient(op.output, derived.local.left, derived.left, reads);
   wait_for_start_of(left, out, reads);
@@ -57,7 +57,7 @@ void BlockDerivation::backward_weight(const BlockOp& op) {
   const auto& in = op.inputs[0];
   const auto out = finished_gradient(op.output);
   const auto derived = derive({crossing(in), out.sharding, gradient_of(plan_.gradients.at(op.weight))}, sizes_,
-                              {policy_.activation_element, policy_.activation_element, policy_.gradient_element});
+                              {policy_.activation_element, operand_element(op), policy_.gradient_element});
   Reads reads;
   if (op.kind != BlockOp::Kind::lookup) merge(reads.after, activation_in_backward(in, derived.local.left, derived.left, reads, true).producers);
   const auto of_output = gradient(op.output, derived.local.right, derived.right, reads);
@@ -66,7 +66,7 @@ void BlockDerivation::backward_weight(const BlockOp& op) {
   const Bytes unreduced =
       derived.result.empty() ? Bytes(0) : policy_.gradient_element * sizes_.local_elements(derived.local.result);
   const int step = backward_.compute(op.name + " weight gradient", derived.local.to_string(), std::move(reads), flops(op, derived),
-                                     traffic(op, derived.local), unreduced, MemoryKind::gradients);
+                                     gradient_traffic(op, derived), unreduced, MemoryKind::gradients);
   tag(backward_[step], op, derived, sizes_);
   finish_weight(op.weight, step, derived.result);
 }
@@ -84,6 +84,18 @@ void BlockDerivation::finish_weight(const std::string& name, int step, Collectiv
 Bytes BlockDerivation::traffic(const BlockOp& op, const Einsum& local) const {
   const auto result = bytes(local.result);
   return op.kind == BlockOp::Kind::lookup ? result * 2 : bytes(local.left) + bytes(local.right) + result;
+}
+
+/// A gradient that nothing reduces is added to those of the microbatches before: read and written.
+Bytes BlockDerivation::gradient_traffic(const BlockOp& op, const Derivation& derived) const {
+  if (op.kind == BlockOp::Kind::lookup) return traffic(op, derived.local);
+  const Bytes written = policy_.gradient_element * sizes_.local_elements(derived.local.result);
+  const bool added = policy_.accumulates && derived.result.empty();
+  return bytes(derived.local.left) + bytes(derived.local.right) + written * (added ? 2 : 1);
+}
+
+Bytes BlockDerivation::operand_element(const BlockOp& op) const {
+  return block_.is_layer && op.kind == BlockOp::Kind::matmul ? policy_.operand_element : policy_.activation_element;
 }
 
 }  // namespace lockstep

@@ -12,7 +12,7 @@ namespace lockstep {
 [[nodiscard]] double overlap_slowdown(const ChipKernels& chip);
 
 /// Kernels of together c seconds, beside collectives of h seconds that they do not wait for (weights gathered ahead,
-/// gradients), take max(count host, min(s c, c + h (1 - 1/s))): the host launches them one after the other, and s is
+/// gradients, activations beside the product that they belong to), take max(count host, min(s c, c + h (1 - 1/s))): the host launches them one after the other, and s is
 /// overlap_slowdown. All kernels of the pass are stretched alike, so ranks of a stage stay alike too.
 void stretch_passes(Program& program, const StepGraph& step, const ChipKernels& chip);
 

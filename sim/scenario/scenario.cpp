@@ -327,6 +327,11 @@ class Reader {
     flag(view, "regather_weights", scenario_.derive.regather_weights);
     flag(view, "share_activation_gathers", scenario_.derive.share_activation_gathers);
     flag(view, "collective_matmul", scenario_.derive.collective_matmul);
+    const auto gathers = optional(view, "activation_gathers");
+    if (gathers.exists() && gathers.choice({"16-bit", "8-bit"}) == 1) {
+      scenario_.derive.operand_element = Bytes(1);
+      if (element_size(scenario_.training.precision) != Bytes(1)) gathers.problem("products in " + std::string(name(scenario_.training.precision)) + " do not read 8 bits", "training.precision: fp8 or int8 beside it");
+    }
     view.refuse_unknown_keys();
   }
 
@@ -414,7 +419,7 @@ std::vector<std::string> scenario_keys() {
           "training.recompute", "training.recompute.mode", "training.recompute.parts", "training.recompute.kept", "training.recompute.layers", "training.attention", "training.cross_entropy", "training.dropout", "training.kept_activations", "training.elementwise_traffic",
           "training.causal_attention", "training.optimizer_barrier", "training.zero_shards",
           "communication", "communication.prefetch", "communication.weight_buckets", "communication.gradient_buckets",
-          "communication.regather_weights", "communication.share_activation_gathers", "communication.collective_matmul",
+          "communication.regather_weights", "communication.share_activation_gathers", "communication.collective_matmul", "communication.activation_gathers",
           "search", "search.tensor", "search.context", "search.expert", "search.pipeline", "search.microbatches", "search.zero",
           "search.schedules", "search.chunks", "search.recompute", "search.memory",
           "model_of_time", "perturbations",

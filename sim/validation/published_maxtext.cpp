@@ -18,7 +18,7 @@ void set_remat(MeasuredRun& run, std::string_view policy, std::string_view kept)
   } else if (policy.find("qkv_proj_offloaded") != std::string_view::npos || kept.find("query_proj") != std::string_view::npos) {
     selective(all_but_projections);
   } else {
-    run.set("training.recompute", "full");
+    set_needed_recompute(run);
   }
 }
 

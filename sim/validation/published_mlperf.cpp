@@ -5,13 +5,14 @@ namespace lockstep {
 namespace {
 
 void nvidia(const CsvRow& row, std::int64_t chips, MeasuredRun& run) {
-  set_cluster(run, row.text("accelerator"), chips);
+  const auto set = [&](std::string_view flag) { return row.text("nvls_sharp").find(flag) != std::string::npos; };
+  set_cluster(run, row.text("accelerator"), chips, set("LAYER_CUDA_GRAPH=1"));
   auto degrees = megatron_degrees(run, chips, row.integer("tp", 1), row.integer("pp", 1), row.integer("cp", 1), 1);
   degrees.chunks = leading_integer(row.text("vp"), 1);
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
   set_megatron_core(run, row.text("fp8") == "True" ? "fp8" : precision_called(row.text("precision")));
-  if (row.text("nvls_sharp").find("TP_COMM_OVERLAP=True") != std::string::npos) run.set("communication.collective_matmul", "true");
+  if (!set("TP_COMM_OVERLAP=True")) run.set("communication.collective_matmul", "false");
 }
 
 /// The number behind "name=" in a list of flags.
@@ -34,8 +35,10 @@ void google(const CsvRow& row, const std::string& accelerator, std::int64_t chip
   run.set("parallel.sequence_parallel", "false");
   run.set("training.precision", flags.find("int8") != std::string::npos ? "int8" : "bf16");
   run.set("training.master_weights", "true");
-  run.set("training.recompute.mode", flags.find("remat_policy=full") != std::string::npos ? "full" : "selective");
-  if (run.value_of("training.recompute.mode") == "selective") run.set("training.recompute.parts", flags.find("except_mlpwi") != std::string::npos || flags.find("except_logits_ffn1") != std::string::npos ? "[norms, activations, mlp]" : "[norms, activations]");
+  if (flags.find("remat_policy=full") != std::string::npos) return set_needed_recompute(run);
+  const bool without_first = flags.find("except_mlpwi") != std::string::npos || flags.find("except_logits_ffn1") != std::string::npos;
+  run.set("training.recompute.mode", "selective");
+  run.set("training.recompute.parts", without_first ? "[norms, activations, mlp]" : "[norms, activations]");
 }
 
 void mlperf(const CsvRow& row, MeasuredRun& run) {
@@ -64,7 +67,7 @@ void mlperf(const CsvRow& row, MeasuredRun& run) {
 
 std::vector<PublishedTable> mlperf_tables() {
   return {{"mlperf_llm", "GPT-3 175B in MLPerf Training 3.1 to 4.1, median step of the raw logs (mlcommons)",
-           {"NVIDIA: Megatron Core as above; TP_COMM_OVERLAP is collective matmul, and communication runs as the node's library does it by default.",
+           {"NVIDIA: Megatron Core as above, collectives beside products where TP_COMM_OVERLAP is set, layers launched as graphs where LAYER_CUDA_GRAPH is; communication runs as the node's library does it by default.",
             "Google: int8 products; `save_dot` and `minimal` policies keep every product but those that they name (`ffn1`, `mlpwi`: the MLP's first)."},
            {"benchmark", "accelerator", "n_accel", "gbs", "seq", "tp", "pp", "vp", "cp", "mbs", "fp8", "tpu_parallel", "step_time_s_median_from_blocks"},
            mlperf}};

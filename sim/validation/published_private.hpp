@@ -30,8 +30,9 @@ struct GpuNode {
 /// So many chips, fewer than a node's as a part of one; skips the run where they do not fill nodes.
 void set_cluster(MeasuredRun& run, const GpuNode& node, std::int64_t chips);
 /// The usual machine of a chip that is called "DGX-H100" or "NVIDIA A100-SXM4-80GB"; skips the run if it is not known.
-/// 72-chip racks are used 64 chips at a time, since jobs are sized in powers of two.
-void set_cluster(MeasuredRun& run, std::string_view chip, std::int64_t chips);
+/// 72-chip racks are used 64 chips at a time, since jobs are sized in powers of two. `launched_as_graph`: kernels do not wait
+/// for the host.
+void set_cluster(MeasuredRun& run, std::string_view chip, std::int64_t chips, bool launched_as_graph = false);
 /// Slices of TPUs, as near to a cube (a square) as their number allows, with axes that wrap if possible.
 void set_tpus(MeasuredRun& run, std::string_view chip, std::int64_t chips_of_a_slice, std::int64_t slices);
 
@@ -42,12 +43,16 @@ struct Degrees {
 /// Megatron's degrees: what is left of the chips replicates; experts are shared out over expert and tensor ranks.
 [[nodiscard]] Degrees megatron_degrees(MeasuredRun& run, std::int64_t chips, std::int64_t tensor, std::int64_t pipeline, std::int64_t context, std::int64_t experts);
 void set_degrees(MeasuredRun& run, const Degrees& degrees);
+/// Full recomputation that ends where the backward has what it needs, before a layer's last product: what JAX drops as dead
+/// code and PyTorch's checkpoints without re-entrance stop early at. After the model.
+void set_needed_recompute(MeasuredRun& run);
 /// Microbatches from the sequences that one replica runs at once; skips the run if they do not divide.
 void set_batch(MeasuredRun& run, std::int64_t sequences, std::int64_t length, std::int64_t micro_batch, const Degrees& degrees);
 /// Megatron-LM of 2021: attention in single steps that computes all pairs, dropout, fp16 with fp32 copies of the weights,
 /// gradients reduced after the last backward.
 void set_megatron_2021(MeasuredRun& run);
-/// Megatron Core: fused causal attention, sequence parallelism, optimizer state split over the replicas.
+/// Megatron Core as NVIDIA runs it: fused causal attention, sequence parallelism, optimizer state split over the replicas;
+/// tensor-parallel collectives beside their products, gathers of what fp8 products read in 8 bits. After the degrees.
 void set_megatron_core(MeasuredRun& run, const std::string& precision);
 /// "BF16", "FP8-CS", "amp_fp8", "int8" as a scenario's precision.
 [[nodiscard]] std::string precision_called(std::string_view text);

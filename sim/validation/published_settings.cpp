@@ -46,10 +46,14 @@ void set_cluster(MeasuredRun& run, const GpuNode& node, std::int64_t chips) {
   run.set("cluster", text + "}");
 }
 
-void set_cluster(MeasuredRun& run, std::string_view chip, std::int64_t chips) {
+void set_cluster(MeasuredRun& run, std::string_view chip, std::int64_t chips, bool launched_as_graph) {
   const auto text = lower_case(chip);
-  for (const auto& [word, node] : machines) {
-    if (text.find(word) != std::string::npos) return set_cluster(run, node, chips);
+  for (const auto& [word, usual] : machines) {
+    if (text.find(word) == std::string::npos) continue;
+    const auto no_host = ", chip: {like: " + std::string(word) + ", kernels: {host: 0 us}}";
+    auto node = usual;
+    if (launched_as_graph) node.more = no_host;
+    return set_cluster(run, node, chips);
   }
   skip(run, "no machine with '" + std::string(chip) + "' in the catalog");
 }
@@ -94,6 +98,15 @@ void set_degrees(MeasuredRun& run, const Degrees& degrees) {
   }
 }
 
+void set_needed_recompute(MeasuredRun& run) {
+  const auto model = run.value_of("model");
+  const auto has = [&](std::string_view word) { return model.find(word) != std::string::npos; };
+  if (has("gemma") || has("norms_per_layer")) return run.set("training.recompute", "full");  // a norm reads the last product
+  const bool experts = has("moe:") || has("mixtral") || has("deepseek-v3") || has("llama-4");
+  run.set("training.recompute.mode", "selective");
+  run.set("training.recompute.kept", experts ? "[expert down projection]" : "[down projection]");
+}
+
 void set_batch(MeasuredRun& run, std::int64_t sequences, std::int64_t length, std::int64_t micro_batch, const Degrees& degrees) {
   const auto at_once = micro_batch * degrees.replicas();
   if (sequences % at_once != 0) return skip(run, "microbatches of " + std::to_string(at_once) + " sequences do not divide " + std::to_string(sequences));
@@ -113,6 +126,10 @@ void set_megatron_2021(MeasuredRun& run) {
 
 void set_megatron_core(MeasuredRun& run, const std::string& precision) {
   run.set("training.precision", precision);
+  if (!run.value_of("parallel.tensor").empty()) {
+    run.set("communication.collective_matmul", "true");
+    if (precision == "fp8") run.set("communication.activation_gathers", "8-bit");
+  }
   run.set("training.master_weights", "true");
   run.set("parallel.zero", 1);
 }

@@ -73,6 +73,21 @@ TEST_F(PassTimeTest, WhatComputeWaitsForDoesNotInterfere) {
   EXPECT_EQ(duration(0), 1);
 }
 
+// A gather that starts with its product, after the same norm: 1 + 4 with 2 beside them and s = 2 take 5 + 2 (1 - 1/2) = 6.
+TEST_F(PassTimeTest, ACollectiveBesideItsProductInterferes) {
+  add(StepPass::forward, Seconds(1));
+  add(StepPass::forward, CollectiveRole::activation, Seconds(2));
+  add(StepPass::forward, Seconds(4));
+  program_.ops[1].predecessors = {0};
+  program_.ops[2].predecessors = {0};
+  stretch(100, 50);
+  EXPECT_DOUBLE_EQ(duration(2), 4.8);
+  program_.ops[0].duration = Seconds(1), program_.ops[2].duration = Seconds(4);
+  program_.ops[2].predecessors = {0, 1};  // and now the product waits for it
+  stretch(100, 50);
+  EXPECT_DOUBLE_EQ(duration(2), 4);
+}
+
 // Three kernels of together 6 s, 3 s of the host for each: 9 s in the same shares. One kernel of 4 s hides its 3 s.
 TEST_F(PassTimeTest, TheHostLaunchesOneAfterTheOther) {
   add(StepPass::forward, Seconds(3));

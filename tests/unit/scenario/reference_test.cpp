@@ -97,6 +97,7 @@ const std::map<std::string, std::string>& values() {
       {"routing.variation", "0.5"},
       {"routing.seed", "7"},
       {"routing.dispatch", "8-bit"},
+      {"communication.activation_gathers", "16-bit"},
       {"training.gradient_precision", "fp32"},
       {"training.gradient_reduce", "fp32"},
       {"training.gradient_clipping", "true"},

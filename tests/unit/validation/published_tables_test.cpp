@@ -113,6 +113,21 @@ TEST(PublishedTables, ExpertsLieOnTensorAndDataRanks) {
   FAIL();
 }
 
+// Recipes say more than rows: collectives run beside products, fp8 operands are gathered in 8 bits; iterations of Qwen3 30B
+// with dropped tokens on B200 are one graph, LLaMA 405B on H100 is launched kernel by kernel.
+TEST(PublishedTables, RecipesBesideTheRows) {
+  const auto runs = runs_of("megatron_bridge_perf");
+  const auto of = [&](const char* family) { return first(runs, family); };
+  const auto dense = of("LLAMA3.1_405B, DGX-H100");
+  EXPECT_TRUE(dense.derive.collective_matmul);
+  EXPECT_EQ(dense.derive.operand_element, Bytes(1));
+  EXPECT_GT(dense.cluster.chip().kernels->host, Seconds(0));
+  const auto graph = of("Qwen3_30B_a3B (tokendrop), DGX-B200");
+  EXPECT_FALSE(graph.derive.collective_matmul);  // no tensor parallelism
+  EXPECT_EQ(graph.cluster.chip().kernels->host, Seconds(0));
+  EXPECT_TRUE(of("DeepSeekV3 (w/o MTP), DGX-GB200").derive.recompute.parts.contains(OpPart::latent_projection));
+}
+
 // A file with other columns is told so at its header, not row by row.
 TEST(PublishedTables, MissingColumnsAreNamedOnce) {
   Problems problems;

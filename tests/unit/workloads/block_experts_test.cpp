@@ -46,6 +46,23 @@ TEST(ExpertBlock, TokensMayTravelInFewerBytes) {
   EXPECT_THAT(of_kind(layer.backward, CollectiveKind::all_to_all), ElementsAre("expert 4096", "expert 8192"));
 }
 
+// A rank's 16 tokens of 2 x 32 bytes fill 32 slots. What it gets, 32 slots, is copied once more to stand by expert where it
+// has two of them (expert 4), not with one (expert 8, 8 tokens and 16 slots) nor where slots never travel (128 and 256).
+TEST(ExpertBlock, SlotsThatArriveAreCopiedToTheirExperts) {
+  const auto moved = [](const Parallel& parallel, const char* name, const auto& pass) {
+    const auto layer = derived(mixture(), parallel).layer();
+    const auto& steps = layer.*pass;
+    return std::find_if(steps.begin(), steps.end(), [&](const auto& step) { return step.name == name; })->traffic.value();
+  };
+  const Parallel several{.data = 2, .expert = 4}, one{.data = 2, .expert = 8};
+  for (const char* name : {"dispatch to experts", "combine experts"}) {
+    EXPECT_EQ(moved(several, name, &DerivedBlock::forward), (16 + 32 + 2 * 32) * 64) << name;
+    EXPECT_EQ(moved(several, (std::string(name) + " backward").c_str(), &DerivedBlock::backward), (16 + 32 + 2 * 32) * 64) << name;
+    EXPECT_EQ(moved(one, name, &DerivedBlock::forward), (8 + 16) * 64) << name;
+    EXPECT_EQ(moved({}, name, &DerivedBlock::forward), (128 + 256) * 64) << name;
+  }
+}
+
 // Experts that stand on one rank of the expert axis replicate over the data axis alone, everything else over both.
 TEST(ExpertBlock, ExpertsAndTheRestReplicateOverOtherAxes) {
   for (const int zero : {0, 1}) {

@@ -47,6 +47,31 @@ TEST(TransformerBlock, SequenceParallelGatheringAgain) {
                            "AllGather_tensor dY 8192", "ReduceScatter_tensor dA 8192", "AllGather_tensor A 8192"));
 }
 
+// Operands that are cast before they are gathered travel in one byte an element, 8192 / 2; what products give keeps two.
+TEST(TransformerBlock, OperandsMayBeGatheredInOneByte) {
+  const auto kinds = derived(transformer(), Parallel{.tensor = 4}, {.operand_element = Bytes(1)});
+  EXPECT_THAT(collectives(kinds.layer().forward), ElementsAre("AllGather_tensor A 4096", "ReduceScatter_tensor Y 8192",
+                                                              "AllGather_tensor M 4096", "ReduceScatter_tensor E 8192"));
+  EXPECT_THAT(collectives(kinds.layer().backward), ElementsAre("AllGather_tensor dE 4096", "ReduceScatter_tensor dM 8192",
+                                                               "AllGather_tensor dY 4096", "ReduceScatter_tensor dA 8192"));
+  const auto wide = derived(transformer(), Parallel{.tensor = 4});
+  EXPECT_EQ(collectives(kinds.kinds.back().forward), collectives(wide.kinds.back().forward));  // the unembedding stays in 16 bits
+}
+
+// A weight's gradient reads B T D and B T F activations and writes D F elements; of several microbatches it also reads what
+// those before left, unless each microbatch reduces its own (FSDP).
+TEST(TransformerBlock, AccumulatedGradientsAreReadToo) {
+  const auto moved = [](const Parallel& parallel, bool accumulates) {
+    const auto layer = derived(transformer(), parallel, {.gradient_element = Bytes(4), .accumulates = accumulates}).layer();
+    const auto step = std::find_if(layer.backward.begin(), layer.backward.end(), [](const auto& each) { return each.name == "down projection weight gradient"; });
+    return step->traffic.value();
+  };
+  constexpr std::int64_t tokens = 16 * 8, operands = 2 * tokens * (D + F), gradient = 4 * D * F;
+  EXPECT_EQ(moved({}, false), operands + gradient);
+  EXPECT_EQ(moved({}, true), operands + 2 * gradient);
+  EXPECT_EQ(moved({.fsdp = 2}, true), operands / 2 + gradient);
+}
+
 // Norm weights are whole on every rank but see only its tokens: their gradients are summed over tensor.
 TEST(TransformerBlock, NormGradientsAreSummedOverTheSequenceSplit) {
   const auto layer = derived(transformer(), Parallel{.tensor = 4}).layer();
