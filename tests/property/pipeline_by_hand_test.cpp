@@ -150,14 +150,14 @@ TEST(PipelineByHand, RanksThatHoldTheSameSendAPartEach) {
   ASSERT_EQ(sends.size(), 4U);
   for (const auto id : sends) {
     const auto& send = step.op(id);
-    EXPECT_EQ(send.full_size.value(), X / 2);
+    EXPECT_EQ(send->full_size.value(), X / 2);
     const auto reader = std::find_if(step.buffers.begin(), step.buffers.end(), [&](const auto& buffer) { return buffer.producer == id; })->readers;
     ASSERT_EQ(reader.size(), 1U);
     const auto& gather = step.op(reader.front());
-    EXPECT_EQ(gather.collective, CollectiveKind::all_gather);
+    EXPECT_EQ(gather->collective, CollectiveKind::all_gather);
     EXPECT_EQ(gather.stage, send.other_stage);
-    EXPECT_EQ(gather.axes, AxisNames{"tensor"});
-    EXPECT_EQ(gather.full_size.value(), X);
+    EXPECT_EQ(gather->axes, AxisNames{"tensor"});
+    EXPECT_EQ(gather->full_size.value(), X);
   }
 }
 

@@ -90,8 +90,8 @@ void expect_every_pass_once(const SimulatedStep& step) {
   double flops = 0;
   for (OpId id = 0; id < preparation.step.size(); ++id) {
     const auto& op = preparation.step.op(id);
-    flops += op.flops.value();
-    if (op.kind == StepOp::Kind::compute && op.pass != StepPass::update) ran[{op.block, op.pass, op.microbatch}].insert(op.name + op.detail);
+    flops += op->flops.value();
+    if (op->kind == StepOp::Kind::compute && op.pass != StepPass::update) ran[{op.block, op.pass, op.microbatch}].insert(op->name + op->detail);
   }
   for (int block = 0; block < static_cast<int>(preparation.order.size()); ++block) {
     for (const auto pass : {StepPass::forward, StepPass::backward}) {
@@ -164,9 +164,9 @@ void expect_sends(const SimulatedStep& step) {
   const double boundary = static_cast<double>(batch.sequences / batch.microbatches * batch.sequence_length * step.scenario.model.d_model) * 2 / ranks_of_a_stage(step);
   for (OpId id = 0; id < step.preparation.step.size(); ++id) {
     const auto& op = step.preparation.step.op(id);
-    if (op.kind != StepOp::Kind::collective || op.collective != CollectiveKind::point_to_point) continue;
+    if (op->kind != StepOp::Kind::collective || op->collective != CollectiveKind::point_to_point) continue;
     ++sent[{op.stage, op.other_stage, op.pass}];
-    EXPECT_DOUBLE_EQ(static_cast<double>(op.full_size.value()), boundary);
+    EXPECT_DOUBLE_EQ(static_cast<double>(op->full_size.value()), boundary);
   }
   EXPECT_EQ(sent, wanted);
   // What is sent is in the sender's memory until it has left, and in the receiver's from then on.

@@ -68,7 +68,7 @@ Segments spans(const Simulation& simulation, std::int32_t forward, std::int32_t 
   Segments segments;
   for (std::int32_t id = 0; id < simulation.run.timeline.ops(); ++id) {
     const auto& op = simulation.preparation.step.op(simulation.program.ops[static_cast<std::size_t>(id)].vertex);
-    const auto name = trace_names().find({op.pass, op.name});
+    const auto name = trace_names().find({op.pass, op->name});
     if (name == trace_names().end() || op.microbatch != (op.pass == StepPass::forward ? forward : backward)) continue;
     const auto span = simulation.run.timeline.span(id, 0);
     const double start = span.start.value() * 1e3, end = span.end.value() * 1e3;

@@ -150,26 +150,26 @@ TEST(ChromeTrace, ArgumentsSayWhatAnOperationIs) {
       const auto& op = step.op(span.op());
       const auto& args = span.begin.at("args");
       const auto& layer = step.block_names[static_cast<std::size_t>(op.block)];
-      EXPECT_EQ(span.begin.at("name"), layer + " | " + op.name);
+      EXPECT_EQ(span.begin.at("name"), layer + " | " + op->name);
       EXPECT_EQ(args.at("layer"), layer);
       EXPECT_EQ(args.at("pass"), name(op.pass));
       EXPECT_EQ(args.at("microbatch"), 0);
-      EXPECT_EQ(args.at("detail"), op.detail);
-      if (op.kind == StepOp::Kind::compute) {
+      EXPECT_EQ(args.at("detail"), op->detail);
+      if (op->kind == StepOp::Kind::compute) {
         EXPECT_EQ(span.begin.at("cat"), "compute");
         EXPECT_EQ(args.at("kind"), "compute");
-        EXPECT_EQ(args.at("flops"), op.flops.value());
+        EXPECT_EQ(args.at("flops"), op->flops.value());
         compute_colours.insert(span.begin.at("cname").get<std::string>());
       } else {
-        ASSERT_THAT(op.axes, SizeIs(1));
-        EXPECT_EQ(span.begin.at("cat"), "comm," + op.axes.front());
-        EXPECT_EQ(args.at("kind"), name(op.collective));
-        EXPECT_EQ(args.at("axes"), op.axes.front());
-        EXPECT_EQ(args.at("full_size_bytes"), op.full_size.value());
-        EXPECT_EQ(args.at("reason"), op.reason);
-        const auto label = run.simulation.preparation.mesh->dimensions(op.axes).front().label;
+        ASSERT_THAT(op->axes, SizeIs(1));
+        EXPECT_EQ(span.begin.at("cat"), "comm," + op->axes.front());
+        EXPECT_EQ(args.at("kind"), name(op->collective));
+        EXPECT_EQ(args.at("axes"), op->axes.front());
+        EXPECT_EQ(args.at("full_size_bytes"), op->full_size.value());
+        EXPECT_EQ(args.at("reason"), op->reason);
+        const auto label = run.simulation.preparation.mesh->dimensions(op->axes).front().label;
         EXPECT_THAT(args.at("algorithm").get<std::string>(), StartsWith(label));
-        (op.axes.front() == "tensor" ? tensor_colours : fsdp_colours).insert(span.begin.at("cname").get<std::string>());
+        (op->axes.front() == "tensor" ? tensor_colours : fsdp_colours).insert(span.begin.at("cname").get<std::string>());
       }
     }
   }
