@@ -8,7 +8,8 @@
 
 namespace lockstep {
 
-/// For schedules that neither split backwards nor overlap passes: those decide between steps.
+/// For schedules that neither split backwards nor overlap passes, which decide between steps; and not for calibrated kernels,
+/// which collectives beside them slow down.
 [[nodiscard]] DerivedBlock with_joined_steps(const DerivedBlock& block, const ComputeRates& rates, const StepOptions& options);
 
 }  // namespace lockstep

@@ -62,8 +62,9 @@ double PlanSimulator::step_s(const PlanChoice& choice, EngineKind engine, spdlog
   preparation.pipeline = place_pipeline(scenario, preparation);
   const auto& schedule = space_.schedule(choice.schedule);
   // Where two halves run beside each other, their steps take turns on the compute stream; where backwards are split, what waits
-  // for what depends on which part comes first.
-  const auto& joined = schedule.overlaps || schedule.splits_backward ? known.derived.blocks : known.joined;
+  // for what depends on which part comes first; and which collectives slow down the kernels beside them is told step by step.
+  const bool as_they_are = schedule.overlaps || schedule.splits_backward || scenario.time_model == TimeModel::calibrated;
+  const auto& joined = as_they_are ? known.derived.blocks : known.joined;
   const auto options = step_options(scenario, preparation);
   const auto simulated = [&] {
     preparation.step = build_step(joined, preparation.order, preparation.pipeline, options);

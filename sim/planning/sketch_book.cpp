@@ -19,11 +19,11 @@ const PassesSketch& SketchBook::passes(const PlanChoice& choice) {
   PlanChoice like = choice;
   like.degrees.data = smallest_factor(degrees.data);
   like.degrees.pipeline = 1;
-  like.zero = gathers ? 3 : 0;
-  like.microbatches = 1;
-  const auto [known, is_new] = passes_.try_emplace({like.degrees, gathers, like.recompute, sequences});
+  like.microbatches = choice.microbatches > 1 ? 2 : 1;  // several add up their weight gradients
+  like.zero = gathers ? 3 : choice.zero == 2 && like.microbatches > 1 ? 2 : 0;  // gradients reduced every time are not added up
+  const auto [known, is_new] = passes_.try_emplace({like.degrees, like.zero, like.recompute, sequences, like.microbatches});
   if (is_new) {
-    const auto scenario = space_.scenario(like, sequences * like.degrees.data * like.degrees.expert);
+    const auto scenario = space_.scenario(like, sequences * like.degrees.data * like.degrees.expert * like.microbatches);
     known->second = sketch_passes(scenario, derive_blocks(scenario));
   }
   return known->second;

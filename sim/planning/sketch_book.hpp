@@ -13,7 +13,7 @@ class SketchBook {
  public:
   explicit SketchBook(const PlanSpace& space) : space_(space) {}
 
-  /// Depend on the axes that split layers, on the sequences of a microbatch on one rank, on recomputation and on whether weights
+  /// Depend on the axes that split layers, on the sequences of a microbatch on one rank, on whether there are several, on recomputation and on whether weights
   /// are gathered; not on how many ranks share the batch: those are taken for the smallest prime factor of their number, which
   /// leaves the tokens of a rank as they are, and what gathers pad arrays to no larger.
   [[nodiscard]] const PassesSketch& passes(const PlanChoice& choice);
@@ -25,7 +25,7 @@ class SketchBook {
 
  private:
   const PlanSpace& space_;
-  std::map<std::tuple<Degrees, bool, std::int32_t, std::int64_t>, PassesSketch> passes_;  ///< axes, gathered, recomputation, sequences
+  std::map<std::tuple<Degrees, std::int32_t, std::int32_t, std::int64_t, std::int64_t>, PassesSketch> passes_;  ///< axes, ZeRO, recomputation, sequences, one microbatch or more
   /// Of the most sequences, and of others if those are unlike.
   struct States {
     StateSketch most;
