@@ -1,14 +1,44 @@
 #include "workloads/step_graph.hpp"
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <boost/graph/adjacency_list.hpp>
 
 #include "sim/core/errors.hpp"
 
 namespace lockstep {
 
+/// The edges of a vertex: the first few need no memory of their own.
+template <class Edge>
+struct FewEdges : boost::container::small_vector<Edge, 3> {
+  using boost::container::small_vector<Edge, 3>::small_vector;
+};
+struct FewEdgesS {};  ///< selects them for Boost.Graph, which asks what kind of container they are
+
+template <class Edge>
+boost::graph_detail::vector_tag container_category(const FewEdges<Edge>&) {
+  return {};
+}
+template <class Edge>
+boost::graph_detail::unstable_tag iterator_stability(const FewEdges<Edge>&) {
+  return {};
+}
+
+}  // namespace lockstep
+
+template <class Edge>
+struct boost::container_gen<lockstep::FewEdgesS, Edge> {
+  using type = lockstep::FewEdges<Edge>;
+};
+template <>
+struct boost::parallel_edge_traits<lockstep::FewEdgesS> {
+  using type = boost::allow_parallel_edge_tag;
+};
+
+namespace lockstep {
+
 struct StepGraph::Graph {
-  boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, StepOp> dag;  // an edge leads to what is waited for
+  boost::adjacency_list<FewEdgesS, boost::vecS, boost::directedS, StepOp> dag;  // an edge leads to what is waited for
 };
 
 StepGraph::StepGraph() : graph_(std::make_unique<Graph>()) {}
