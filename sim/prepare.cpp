@@ -4,7 +4,8 @@
 
 #include "sim/placement_cost.hpp"
 #include "sim/program/lower.hpp"
-#include "sim/simulate.hpp"
+#include "sim/weights_of.hpp"
+#include "workloads/derived_weights.hpp"
 #include "workloads/low_precision.hpp"
 
 namespace lockstep {
@@ -131,8 +132,10 @@ std::int64_t ranks_of_experts(const Parallel& parallel) {
   return ranks;
 }
 
-/// Plan and derived blocks for given axis sizes; needs no placement.
-void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& requests, Preparation& preparation) {
+enum class Derived { blocks, weights };
+
+/// Plan and derived blocks, or their weights alone, for given axis sizes; needs no placement.
+void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& requests, Preparation& preparation, Derived what = Derived::blocks) {
   if (scenario.replay) {
     preparation.blocks = scenario.replay->kinds;
     preparation.order = scenario.replay->order;
@@ -163,7 +166,8 @@ void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& reque
       }
       for (int kind = 0; kind < static_cast<int>(blocks.kinds.size()); ++kind) {
         const auto& block = blocks.kinds[static_cast<std::size_t>(kind)];
-        auto derived = derive_block(block, preparation.plan, sizes, arriving(blocks, preparation.plan, kind), policy);
+        auto derived = what == Derived::weights ? derive_weights(block, preparation.plan, sizes, policy)
+                                                : derive_block(block, preparation.plan, sizes, arriving(blocks, preparation.plan, kind), policy);
         complete_updates(derived, block, preparation.plan, sizes);
         keep_unembedding_in_16_bits(derived, block);
         if (element_size(scenario.training.precision) == Bytes(1)) cast_operands_to_8_bits(derived, block);
@@ -291,6 +295,12 @@ StepOptions step_options(const Scenario& scenario, const Preparation& preparatio
 Preparation derive_blocks(const Scenario& scenario) {
   Preparation preparation;
   derive_plan(scenario, scenario.mesh, preparation);
+  return preparation;
+}
+
+Preparation derive_weights(const Scenario& scenario) {
+  Preparation preparation;
+  derive_plan(scenario, scenario.mesh, preparation, Derived::weights);
   return preparation;
 }
 

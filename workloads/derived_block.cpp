@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "workloads/derived_block_private.hpp"
+#include "workloads/derived_weights.hpp"
 
 namespace lockstep {
 namespace {
@@ -48,6 +49,25 @@ DerivedBlock BlockDerivation::run() {
   for (auto* pass : {&out_.forward, &out_.backward}) {
     for (auto& step : *pass) {
       if (step.routed && step.kind == BlockStep::Kind::collective && step.collective == CollectiveKind::all_to_all) step.copies = policy_.token_copies;
+    }
+  }
+  return std::move(out_);
+}
+
+/// Gradients of activations arrive as these cross, but whole.
+DerivedBlock BlockDerivation::run_for_weights() {
+  out_.name = block_.name;
+  out_.is_layer = block_.is_layer;
+  refuse_bad_plan();
+  write_weights();
+  for (auto op = block_.ops.rbegin(); op != block_.ops.rend(); ++op) {
+    if (op->weight.empty()) continue;
+    if (op->kind == BlockOp::Kind::matmul || op->kind == BlockOp::Kind::lookup) {
+      auto of_output = gradient_of(crossing(op->output));
+      of_output.partial.clear();
+      finish_weight(op->weight, outside, weight_gradient(*op, of_output).result);
+    } else {
+      finish_weight(op->weight, outside, scale_gradient(*op, local_output(*op)));
     }
   }
   return std::move(out_);
@@ -195,6 +215,10 @@ void BlockDerivation::finish_forward(const BlockOp& op, const ShardedTensor& loc
 DerivedBlock derive_block(const Block& block, const Plan& plan, const Sizes& sizes, const ShardedTensor& arrives,
                           const DerivePolicy& policy) {
   return BlockDerivation(block, plan, sizes, arrives, policy).run();
+}
+
+DerivedBlock derive_weights(const Block& block, const Plan& plan, const Sizes& sizes, const DerivePolicy& policy) {
+  return BlockDerivation(block, plan, sizes, {}, policy).run_for_weights();
 }
 
 }  // namespace lockstep

@@ -134,12 +134,16 @@ void BlockDerivation::backward_elementwise(const BlockOp& op) {
     gradients_[input].push_back({contribution, {step}, step});
   }
   if (op.weight.empty()) return;
-  auto sum = gradient_of(scale(op, local));  // over rows: partial over whatever splits the rows
+  finish_weight(op.weight, step, scale_gradient(op, local));
+}
+
+/// Of a norm's scale: a sum over rows, partial over whatever splits the rows.
+BlockDerivation::Collectives BlockDerivation::scale_gradient(const BlockOp& op, const ShardedTensor& local) const {
+  auto sum = gradient_of(scale(op, local));
   for (const auto& dim : local.dims) {
     if (sum.find(dim.name) == nullptr) sum.partial.insert(sum.partial.end(), dim.axes.begin(), dim.axes.end());
   }
-  finish_weight(op.weight, step,
-                settle(sum, gradient_of(plan_.gradients.at(op.weight)), sizes_, policy_.gradient_element));
+  return settle(sum, gradient_of(plan_.gradients.at(op.weight)), sizes_, policy_.gradient_element);
 }
 
 /// Hands the gradient on to every input: no step of its own. An input that waited as a partial sum gets it whole.

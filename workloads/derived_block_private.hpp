@@ -14,6 +14,8 @@ class BlockDerivation {
   BlockDerivation(const Block& block, const Plan& plan, const Sizes& sizes, const ShardedTensor& arrives,
                   const DerivePolicy& policy);
   DerivedBlock run();
+  /// Weights alone, without steps.
+  DerivedBlock run_for_weights();
 
  private:
   using Versions = std::map<std::string, std::vector<Version>>;
@@ -69,6 +71,7 @@ class BlockDerivation {
   void forward_product(const BlockOp& op);
   void backward_input(const BlockOp& op);
   void backward_weight(const BlockOp& op);
+  [[nodiscard]] Derivation weight_gradient(const BlockOp& op, const ShardedTensor& of_output) const;
   void finish_weight(const std::string& name, int step, Collectives collectives);
   [[nodiscard]] Bytes traffic(const BlockOp& op, const Einsum& local) const;
   [[nodiscard]] Bytes gradient_traffic(const BlockOp& op, const Derivation& derived) const;
@@ -97,6 +100,7 @@ class BlockDerivation {
   [[nodiscard]] ShardedTensor local_input(const BlockOp& op, const std::string& input) const;
   [[nodiscard]] ShardedTensor local_output(const BlockOp& op) const;
   [[nodiscard]] ShardedTensor scale(const BlockOp& op, const ShardedTensor& local) const;
+  [[nodiscard]] Collectives scale_gradient(const BlockOp& op, const ShardedTensor& local) const;
   void reduce_statistics(Pass& pass, const BlockOp& op, const ShardedTensor& local, StepIds& after) const;
 
   // derived_block_experts.cpp: tokens to the slots of their experts and back

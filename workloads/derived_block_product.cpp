@@ -53,11 +53,15 @@ void BlockDerivation::backward_input(const BlockOp& op) {
 }
 
 /// dW is wanted as gradients are accumulated.
+Derivation BlockDerivation::weight_gradient(const BlockOp& op, const ShardedTensor& of_output) const {
+  return derive({crossing(op.inputs[0]), of_output, gradient_of(plan_.gradients.at(op.weight))}, sizes_,
+                {policy_.activation_element, operand_element(op), policy_.gradient_element});
+}
+
 void BlockDerivation::backward_weight(const BlockOp& op) {
   const auto& in = op.inputs[0];
   const auto out = finished_gradient(op.output);
-  const auto derived = derive({crossing(in), out.sharding, gradient_of(plan_.gradients.at(op.weight))}, sizes_,
-                              {policy_.activation_element, operand_element(op), policy_.gradient_element});
+  const auto derived = weight_gradient(op, out.sharding);
   Reads reads;
   if (op.kind != BlockOp::Kind::lookup) merge(reads.after, activation_in_backward(in, derived.local.left, derived.left, reads, true).producers);
   const auto of_output = gradient(op.output, derived.local.right, derived.right, reads);

@@ -1,19 +1,19 @@
 #include "workloads/sharding/derive.hpp"
 
 #include <algorithm>
-#include <set>
 
 namespace lockstep {
 namespace {
 
 void refuse_bad_tensor(const ShardedTensor& tensor, const Sizes& sizes) {
-  std::set<std::string> seen;
-  auto once = [&](const AxisNames& axes) {
+  const auto count = [&](const std::string& axis) {
+    auto times = std::count(tensor.partial.begin(), tensor.partial.end(), axis);
+    for (const auto& dim : tensor.dims) times += std::count(dim.axes.begin(), dim.axes.end(), axis);
+    return times;
+  };
+  const auto once = [&](const AxisNames& axes) {
     for (const auto& axis : axes) {
-      if (!seen.insert(axis).second) {
-        throw ShardingError(axis, "mesh axis " + axis + " is used twice in " + tensor.to_string(),
-                            "an axis at most once per tensor");
-      }
+      if (count(axis) > 1) throw ShardingError(axis, "mesh axis " + axis + " is used twice in " + tensor.to_string(), "an axis at most once per tensor");
     }
     (void)sizes.product(axes);  // all of them exist
   };
@@ -39,7 +39,7 @@ struct Operand {
   }
   [[nodiscard]] bool uses(const std::string& axis) const { return tensor.sharded_by(axis) != nullptr; }
   [[nodiscard]] double bytes_to_gather(const std::string& axis, const Sizes& sizes) const {
-    return static_cast<double>(sizes.local_elements(tensor) * sizes.product({axis}) * element.value());
+    return static_cast<double>(sizes.local_elements(tensor) * sizes.axes.at(axis) * element.value());
   }
 };
 

@@ -44,6 +44,7 @@ class Settling {
   }
 
   void reduce_scatter() {
+    if (now_.partial.empty()) return;
     AxisNames axes;
     auto after = now_;
     remove(after.partial, wanted_axes());
@@ -163,6 +164,7 @@ ShardedTensor gathered(ShardedTensor tensor, const AxisNames& axes) {
 
 std::vector<DerivedCollective> settle(const ShardedTensor& from, const ShardedTensor& to, const Sizes& sizes,
                                       Bytes element) {
+  if (from.same_sharding(to)) return {};
   return Settling(from, to, sizes, element).run();
 }
 

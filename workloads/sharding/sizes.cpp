@@ -1,6 +1,15 @@
 #include "workloads/sharding/sizes.hpp"
 
 namespace lockstep {
+namespace {
+
+std::int64_t size_of_axis(const Sizes& sizes, const std::string& axis) {
+  const auto found = sizes.axes.find(axis);
+  if (found == sizes.axes.end()) throw ShardingError(axis, "mesh axis " + axis + " does not exist", "an axis of the mesh");
+  return found->second;
+}
+
+}  // namespace
 
 std::int64_t Sizes::dim(const std::string& name) const {
   const auto found = dims.find(name);
@@ -10,11 +19,7 @@ std::int64_t Sizes::dim(const std::string& name) const {
 
 std::int64_t Sizes::product(const AxisNames& names) const {
   std::int64_t result = 1;
-  for (const auto& axis : names) {
-    const auto found = axes.find(axis);
-    if (found == axes.end()) throw ShardingError(axis, "mesh axis " + axis + " does not exist", "an axis of the mesh");
-    result *= found->second;
-  }
+  for (const auto& axis : names) result *= size_of_axis(*this, axis);
   return result;
 }
 
@@ -28,7 +33,7 @@ std::int64_t Sizes::local_elements(const ShardedTensor& tensor) const {
   std::int64_t flat_parts = 1;
   for (const auto& sharded : tensor.dims) {
     std::int64_t parts = 1;
-    for (const auto& axis : sharded.axes) (flat_axes.contains(axis) ? flat_parts : parts) *= product({axis});
+    for (const auto& axis : sharded.axes) (flat_axes.contains(axis) ? flat_parts : parts) *= size_of_axis(*this, axis);
     result *= (dim(sharded.name) + parts - 1) / parts;
   }
   return (result + flat_parts - 1) / flat_parts;
@@ -46,6 +51,7 @@ std::int64_t Sizes::padding_elements(const ShardedTensor& tensor) const {
 
 void Sizes::check_divides(const ShardedTensor& tensor) const {
   for (const auto& sharded : tensor.dims) {
+    if (sharded.axes.empty()) continue;
     const auto found = dims.find(sharded.name);
     if (found == dims.end() || !found->second.must_divide) continue;
     const auto parts = product(sharded.axes);
