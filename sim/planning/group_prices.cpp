@@ -26,6 +26,14 @@ AxisNames names_of(const PlanSpace::Placement& placement, std::uint32_t bits) {
   return names;
 }
 
+/// One more placement.
+template <class Value>
+void add(const Value& value, ByPlacement<Value>& to) {
+  const auto same = std::find(to.different.begin(), to.different.end(), value);
+  to.which.push_back(static_cast<std::int32_t>(same - to.different.begin()));
+  if (same == to.different.end()) to.different.push_back(value);
+}
+
 }  // namespace
 
 bool PriceBook::Before::operator()(const Place& a, const Place& b) const {
@@ -52,20 +60,28 @@ StagesAlong::StagesAlong(const PlanSpace& space, const PlanSpace::Placement& pla
   }
 }
 
-double StagesAlong::time(std::int32_t from, std::int32_t to, double bytes) const {
-  if (from == to) return 0;
-  const auto [low, high] = std::minmax(from, to);
-  const auto direction = from < to ? StagePairRoutes::upward : StagePairRoutes::downward;
-  if (high - low == 1) return next_[static_cast<std::size_t>(low)].transfer(direction, bytes).time.value();
-  return next_.back().transfer(direction, bytes).time.value();
+const StagesAlong::Times& StagesAlong::times(std::int64_t bytes) const {
+  const auto [known, is_new] = times_.try_emplace(bytes);
+  auto& made = known->second;
+  if (!is_new) return made;
+  for (const auto& routes : next_) {
+    made.upward.push_back(routes.transfer(StagePairRoutes::upward, static_cast<double>(bytes)).time.value());
+    made.downward.push_back(routes.transfer(StagePairRoutes::downward, static_cast<double>(bytes)).time.value());
+  }
+  return made;
 }
 
-double GroupPrices::price(std::int32_t id, const PricedCollective& collective) {
-  const auto place = static_cast<std::size_t>(id);
-  if (place >= known_.size()) known_.resize(place + 1);
-  auto& known = known_[place];
-  if (!known) known = stages_ == nullptr ? groups_.cost(collective).value() : price_of_stage(collective);
-  return *known;
+double StagesAlong::Times::between(std::int32_t from, std::int32_t to) const {
+  if (from == to) return 0;
+  const auto [low, high] = std::minmax(from, to);
+  const auto pair = high - low == 1 ? static_cast<std::size_t>(low) : upward.size() - 1;
+  return (from < to ? upward : downward)[pair];
+}
+
+double GroupPrices::price(std::int32_t number, const PricedCollective& collective) {
+  const auto [known, is_new] = known_.try_emplace(number);
+  if (is_new) known->second = stages_ == nullptr ? groups_.cost(collective).value() : price_of_stage(collective);
+  return known->second;
 }
 
 double GroupPrices::price_of_stage(const PricedCollective& collective) {
@@ -142,48 +158,75 @@ const GroupPrices::StageLoads& GroupPrices::loads(const CollectiveModel::Lowered
   return made;
 }
 
-const StagesAlong* PriceBook::stages(const PlanSpace::Node& node, std::size_t placement) {
-  if (node.degrees.pipeline == 1) return nullptr;
-  const auto& place = node.placements[placement];
-  auto& made = stages_[place_of(place, pipeline_bit)];
-  if (!made) made = std::make_unique<StagesAlong>(space_, place);
-  return made.get();
+void PlacementSets::tell_apart(const std::vector<std::int32_t>& by, std::size_t most) {
+  if (most == 1) return;
+  std::vector<std::int32_t> sets(first.size() * most, -1);
+  first.clear();
+  for (std::size_t placement = 0; placement < which.size(); ++placement) {
+    auto& set = sets[static_cast<std::size_t>(which[placement]) * most + static_cast<std::size_t>(by[placement])];
+    if (set < 0) {
+      set = static_cast<std::int32_t>(first.size());
+      first.push_back(static_cast<std::int32_t>(placement));
+    }
+    which[placement] = set;
+  }
 }
 
-const PriceBook::Known& PriceBook::known(const PlanSpace::Node& node, std::uint32_t axes) {
-  const auto [found, is_new] = nodes_[node.degrees].try_emplace(axes);
-  auto& made = found->second;
-  if (!is_new) return made;
-  for (std::size_t placement = 0; placement < node.placements.size(); ++placement) {
-    const auto& place = node.placements[placement];
-    auto& groups = groups_[axes][place_of(place, axes)];
-    if (!groups) groups = std::make_unique<GroupsAlong>(space_, place, axes);
-    const auto* stages = (axes & pipeline_bit) != 0 ? nullptr : this->stages(node, placement);
-    auto& prices = prices_[{groups.get(), stages}];
-    if (!prices) prices = std::make_unique<GroupPrices>(space_.cluster(), *groups, stages);
-    made.of_placement.push_back(prices.get());
-    if (std::find(made.different.begin(), made.different.end(), prices.get()) == made.different.end()) made.different.push_back(prices.get());
+const ByPlacement<const StagesAlong*>& PriceBook::stages(std::int32_t number) {
+  const auto& node = space_.nodes()[static_cast<std::size_t>(number)];
+  auto& made = nodes_[static_cast<std::size_t>(number)].stages;
+  if (!made.which.empty()) return made;
+  for (const auto& placement : node.placements) {
+    const StagesAlong* stages = nullptr;
+    if (node.degrees.pipeline > 1) {
+      auto& along = stages_[place_of(placement, pipeline_bit)];
+      if (!along) along = std::make_unique<StagesAlong>(space_, placement);
+      stages = along.get();
+    }
+    add(stages, made);
   }
   return made;
 }
 
-std::int32_t PriceBook::id_of(const PricedCollective& collective) {
-  const auto& copies = collective.copies;
-  return ids_.try_emplace({collective.kind, collective.axes, collective.size.value(), copies.each, copies.groups, copies.groups_per_token}, static_cast<std::int32_t>(ids_.size())).first->second;
+const ByPlacement<GroupPrices*>& PriceBook::groups(std::int32_t number, std::uint32_t axes) {
+  auto& made = nodes_[static_cast<std::size_t>(number)].along[axes];
+  if (!made.which.empty()) return made;
+  const auto& placements = space_.nodes()[static_cast<std::size_t>(number)].placements;
+  for (std::size_t placement = 0; placement < placements.size(); ++placement) {
+    auto& groups = groups_[axes][place_of(placements[placement], axes)];
+    if (!groups) groups = std::make_unique<GroupsAlong>(space_, placements[placement], axes);
+    const auto* stages = (axes & pipeline_bit) != 0 ? nullptr : this->stages(number).of(static_cast<std::int32_t>(placement));
+    auto& prices = prices_[{groups.get(), stages}];
+    if (!prices) prices = std::make_unique<GroupPrices>(space_.cluster(), *groups, stages);
+    add(prices.get(), made);
+  }
+  return made;
 }
 
-std::vector<double> PriceBook::prices(const PlanSpace::Node& node, std::size_t placement, const std::vector<PricedCollective>& collectives) {
-  std::vector<double> result;
-  for (const auto& collective : collectives) result.push_back(known(node, collective.axes).of_placement[placement]->price(id_of(collective), collective));
+ByPlacement<std::vector<double>> PriceBook::prices(std::int32_t node, const CollectiveList& list) {
+  PlacementSets sets(space_.nodes()[static_cast<std::size_t>(node)].placements.size());
+  std::vector<ByPlacement<double>> price_of(list.collectives.size());
+  for (std::size_t i = 0; i < list.collectives.size(); ++i) {
+    const auto& groups = this->groups(node, list.collectives[i].axes);
+    std::vector<double> prices;
+    for (auto* const group : groups.different) prices.push_back(group->price(list.numbers[i], list.collectives[i]));
+    auto& own = price_of[i];
+    for (const auto group : groups.which) add(prices[static_cast<std::size_t>(group)], own);
+    sets.tell_apart(own.which, own.different.size());
+  }
+  ByPlacement<std::vector<double>> result{{}, std::move(sets.which)};
+  for (const auto placement : sets.first) {
+    auto& prices = result.different.emplace_back();
+    for (const auto& one : price_of) prices.push_back(one.of(placement));
+  }
   return result;
 }
 
-std::vector<double> PriceBook::least_prices(const PlanSpace::Node& node, const std::vector<PricedCollective>& collectives) {
+std::vector<double> PriceBook::least_prices(std::int32_t node, const CollectiveList& list) {
   std::vector<double> result;
-  for (const auto& collective : collectives) {
-    const auto id = id_of(collective);
+  for (std::size_t i = 0; i < list.collectives.size(); ++i) {
     double least = std::numeric_limits<double>::infinity();
-    for (auto* const each : known(node, collective.axes).different) least = std::min(least, each->price(id, collective));
+    for (auto* const each : groups(node, list.collectives[i].axes).different) least = std::min(least, each->price(list.numbers[i], list.collectives[i]));
     result.push_back(least);
   }
   return result;

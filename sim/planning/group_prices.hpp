@@ -2,8 +2,8 @@
 /// What collectives cost alone, by where their groups lie: plans whose axes lie alike share networks and prices.
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/collectives/collective_model.hpp"
@@ -32,13 +32,20 @@ class GroupsAlong {
 class StagesAlong {
  public:
   StagesAlong(const PlanSpace& space, const PlanSpace::Placement& placement);
-  [[nodiscard]] double time(std::int32_t from, std::int32_t to, double bytes) const;
+  /// Of transfers of so many bytes: to each stage's next, and from there back.
+  struct Times {
+    std::vector<double> upward, downward;
+    [[nodiscard]] double between(std::int32_t from, std::int32_t to) const;
+  };
+  /// Made when first asked for.
+  [[nodiscard]] const Times& times(std::int64_t bytes) const;
   [[nodiscard]] std::int32_t stages() const { return static_cast<std::int32_t>(next_.size()); }
   [[nodiscard]] std::int32_t stage_of(DeviceId device) const { return stage_of_device_[static_cast<std::size_t>(device)]; }
 
  private:
   std::vector<std::int32_t> stage_of_device_;
   std::vector<StagePairRoutes> next_;  ///< by the lower stage of the pair; the last entry joins the last and the first
+  mutable std::unordered_map<std::int64_t, Times> times_;
 };
 
 /// Prices of collectives along some axes. Groups of one stage run at the same time and share links; those of other stages may
@@ -47,8 +54,8 @@ class GroupPrices {
  public:
   /// `stages`: null without a pipeline.
   GroupPrices(const Cluster& cluster, GroupsAlong& groups, const StagesAlong* stages) : cluster_(cluster), groups_(groups), stages_(stages) {}
-  /// `id`: of the collective in the book.
-  [[nodiscard]] double price(std::int32_t id, const PricedCollective& collective);
+  /// `number`: of the collective in the book.
+  [[nodiscard]] double price(std::int32_t number, const PricedCollective& collective);
 
  private:
   /// How often flows of each slot cross a link, by slot.
@@ -69,20 +76,37 @@ class GroupPrices {
   GroupsAlong& groups_;
   const StagesAlong* stages_;
   std::map<std::pair<AxisNames, std::string>, StageLoads> loads_;  ///< by layout
-  std::vector<std::optional<double>> known_;                       ///< by id
+  std::unordered_map<std::int32_t, double> known_;                 ///< by number
+};
+
+/// What a node's placements differ in.
+template <class Value>
+struct ByPlacement {
+  std::vector<Value> different;
+  std::vector<std::int32_t> which;  ///< of each placement: among the different ones
+  [[nodiscard]] const Value& of(std::int32_t placement) const { return different[static_cast<std::size_t>(which[static_cast<std::size_t>(placement)])]; }
+};
+
+/// Placements in sets, numbered as they come; all are one at first.
+struct PlacementSets {
+  explicit PlacementSets(std::size_t placements) : which(placements, 0) {}
+  /// Of one set afterwards: those that were and of which `by` says the same, a number below `most`.
+  void tell_apart(const std::vector<std::int32_t>& by, std::size_t most);
+  std::vector<std::int32_t> which;     ///< of each placement: its set
+  std::vector<std::int32_t> first{0};  ///< placement of each set
 };
 
 /// The book of all prices that a search has asked for.
 class PriceBook {
  public:
-  explicit PriceBook(const PlanSpace& space) : space_(space) {}
+  explicit PriceBook(const PlanSpace& space) : space_(space), nodes_(space.nodes().size()) {}
 
-  /// On one placement of the node.
-  [[nodiscard]] std::vector<double> prices(const PlanSpace::Node& node, std::size_t placement, const std::vector<PricedCollective>& collectives);
+  /// Of each collective of a list. `node`: its number in the space.
+  [[nodiscard]] ByPlacement<std::vector<double>> prices(std::int32_t node, const CollectiveList& list);
   /// Of each the least over all placements.
-  [[nodiscard]] std::vector<double> least_prices(const PlanSpace::Node& node, const std::vector<PricedCollective>& collectives);
+  [[nodiscard]] std::vector<double> least_prices(std::int32_t node, const CollectiveList& list);
   /// Null without a pipeline.
-  [[nodiscard]] const StagesAlong* stages(const PlanSpace::Node& node, std::size_t placement);
+  [[nodiscard]] const ByPlacement<const StagesAlong*>& stages(std::int32_t node);
 
  private:
   /// Where axes lie: axis by axis.
@@ -90,20 +114,17 @@ class PriceBook {
   struct Before {
     bool operator()(const Place& a, const Place& b) const;
   };
-  /// The prices of a node's groups along some axes.
-  struct Known {
-    std::vector<GroupPrices*> of_placement;
-    std::vector<GroupPrices*> different;
+  struct Node {
+    std::array<ByPlacement<GroupPrices*>, 1U << plan_axes.size()> along;  ///< each set of axes
+    ByPlacement<const StagesAlong*> stages;
   };
-  [[nodiscard]] const Known& known(const PlanSpace::Node& node, std::uint32_t axes);
-  [[nodiscard]] std::int32_t id_of(const PricedCollective& collective);
+  [[nodiscard]] const ByPlacement<GroupPrices*>& groups(std::int32_t node, std::uint32_t axes);
 
   const PlanSpace& space_;
   std::map<std::uint32_t, std::map<Place, std::unique_ptr<GroupsAlong>, Before>> groups_;  ///< by axes
   std::map<Place, std::unique_ptr<StagesAlong>, Before> stages_;
   std::map<std::pair<const GroupsAlong*, const StagesAlong*>, std::unique_ptr<GroupPrices>> prices_;
-  std::map<Degrees, std::map<std::uint32_t, Known>> nodes_;
-  std::map<std::tuple<CollectiveKind, std::uint32_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>, std::int32_t> ids_;
+  std::vector<Node> nodes_;
 };
 
 }  // namespace lockstep

@@ -25,58 +25,15 @@ void for_each_share(StagePlacement placement, std::int32_t ranks, std::int32_t c
 
 }  // namespace
 
-PlanFloors::PlanFloors(const PlanSpace& space, const PlanSketch& sketch, const PlanPrices& prices) : space_(space), sketch_(sketch), prices_(prices) {
-  const auto busy = [](const auto& of, const std::vector<double>& prices_of, std::int32_t collective, Streams& streams) {
-    const auto axes = of.collectives[at(collective)].axes;
-    for (std::size_t axis = 0; axis < streams.size(); ++axis) {
-      if ((axes >> axis & 1U) != 0) streams[axis] += prices_of[at(collective)];
-    }
-  };
-  for (std::size_t number = 0; number < sketch.passes.kinds.size(); ++number) {
-    const auto& passes = sketch.passes.kinds[number];
-    const auto& state = sketch.state.kinds[number];
-    const auto timed = [&](const PassSketch& pass) {
-      Pass made{path_of(pass, prices.passes), {}};
-      for (const auto gather : pass.gathers) {
-        const auto time = prices.passes[at(gather)];
-        made.gather.first = &gather == &pass.gathers.front() ? time : std::min(made.gather.first, time);
-        if ((sketch.passes.collectives[at(gather)].axes >> data_axis & 1U) != 0) made.gather.along_data += time;
-      }
-      return made;
-    };
-    Kind kind{timed(passes.forward), timed(passes.backward), timed(passes.input_gradient), timed(passes.weight_gradient), {}, {}, {}, 0, 0, 0};
-    for (const auto* pass : {&passes.forward, &passes.backward}) {
-      for (const auto& step : pass->steps) {
-        if (step.collective >= 0) busy(sketch.passes, prices.passes, step.collective, kind.each);
-      }
-      for (const auto gather : pass->gathers) busy(sketch.passes, prices.passes, gather, kind.each);
-    }
-    for (const auto collective : state.each_microbatch) busy(sketch.state, prices.state, collective, kind.each);
-    for (const auto collective : state.last_microbatch) busy(sketch.state, prices.state, collective, kind.once);
-    for (const auto collective : state.publish) busy(sketch.state, prices.state, collective, kind.published);
-    const auto along_data = [&](const std::vector<std::int32_t>& chain) {
-      double time = 0;
-      for (const auto collective : chain) {
-        if ((sketch.state.collectives[at(collective)].axes >> data_axis & 1U) != 0) time += prices.state[at(collective)];
-      }
-      return time;
-    };
-    kind.reduced_each = along_data(state.each_microbatch);
-    kind.reduced = kind.reduced_each + along_data(state.last_microbatch);
-    kind.published_along_data = along_data(state.publish);
-    kinds_.push_back(kind);
-  }
-}
-
 PlanFloors::Part PlanFloors::part_of(const StageParts::Blocks& blocks) const {
   Part part;
   part.blocks = blocks;
   const auto& order = space_.kinds();
   for (int block = blocks.first; block < blocks.last; ++block) {
     const auto number = at(order[at(block)]);
-    const auto& kind = kinds_[number];
-    const auto& passes = sketch_.passes.kinds[number];
-    const auto& state = sketch_.state.kinds[number];
+    const auto& kind = plan_.passes.kinds[number];
+    const auto& passes = plan_.sketch.kinds[number];
+    const auto& state = plan_.state.kinds[number];
     const bool leads = block == blocks.first;
     const PassPath &forward = kind.forward.path, &backward = kind.backward.path, &input_gradient = kind.input_gradient.path;
     part.forward = leads ? forward : part.forward.then(forward);
@@ -86,14 +43,14 @@ PlanFloors::Part PlanFloors::part_of(const StageParts::Blocks& blocks) const {
     part.forward_compute += passes.forward.compute;
     part.backward_compute += passes.backward.compute;
     for (std::size_t axis = 0; axis < plan_axes.size(); ++axis) {
-      part.each[axis] += kind.each[axis];
-      part.once[axis] += kind.once[axis];
-      part.published[axis] += kind.published[axis];
+      part.each[axis] += kind.each[axis] + state.each[axis];
+      part.once[axis] += state.once[axis];
+      part.published[axis] += state.published[axis];
     }
     part.update += state.update;
     part.held += state.held;
     part.gradients += state.gradients;
-    const bool counted = block > 0 && sketch_.passes.kinds[at(order[at(block - 1)])].keeps_output;
+    const bool counted = block > 0 && plan_.sketch.kinds[at(order[at(block - 1)])].keeps_output;
     const auto kept = passes.kept + (passes.keeps_input && !counted ? passes.input : 0);
     const auto for_weights = passes.kept_for_weights + passes.between;
     // Of the blocks before, all is kept while this one runs forwards; of those after it nothing, or what gradients of weights
@@ -104,7 +61,7 @@ PlanFloors::Part PlanFloors::part_of(const StageParts::Blocks& blocks) const {
     part.kept += kept;
     part.kept_for_weights += for_weights;
   }
-  part.sent = sketch_.passes.kinds[at(order[at(blocks.first)])].sent;
+  part.sent = plan_.sketch.kinds[at(order[at(blocks.first)])].sent;
   return part;
 }
 
@@ -117,8 +74,11 @@ const PlanFloors::Parts& PlanFloors::parts(std::int32_t count) {
   return made;
 }
 
-double PlanFloors::send(std::int32_t from, std::int32_t to, std::int64_t bytes) const {
-  return prices_.stages == nullptr ? 0 : prices_.stages->time(from, to, static_cast<double>(bytes));
+double PlanFloors::send(std::int32_t from, std::int32_t to, std::int64_t bytes) {
+  if (plan_.stages == nullptr) return 0;
+  if (bytes != sent_bytes_) sends_ = &plan_.stages->times(bytes);
+  sent_bytes_ = bytes;
+  return sends_->between(from, to);
 }
 
 void PlanFloors::fill_and_drain(const Parts& parts, const Schedule& schedule, const PipelineShape& shape) {
@@ -138,8 +98,8 @@ double PlanFloors::reduced(const Part& part, double end, bool split) const {
   double now = end - part.backward.free_free;  // the last cell, a whole backward or only its weight gradients
   double stream = now;
   for (int block = part.blocks.last; block > part.blocks.first; --block) {
-    const auto& own = kind(block - 1);
-    stream = std::max(stream, now) + own.reduced;
+    const auto& own = plan_.passes.kinds[kind(block - 1)];
+    stream = std::max(stream, now) + plan_.state.kinds[kind(block - 1)].reduced;
     now += (split ? own.weight_gradient : own.backward).path.free_free;
   }
   return std::max(stream, end);
@@ -159,7 +119,7 @@ Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches, const Sch
   for (std::int32_t rank = 0; rank < pipeline; ++rank) {
     double begin = std::numeric_limits<double>::infinity(), work = 0, without_weights = 0, backwards = 0;
     std::int32_t lowest = stages.size();
-    Streams busy{}, published{};
+    BusyStreams busy{}, published{};
     std::int64_t held = base.step.memory_overhead.value(), kept = 0;
     double update = 0;
     for_each_share(schedule.placement, pipeline, choice.chunks, many, rank, [&](std::int32_t number, double count) {
@@ -202,7 +162,7 @@ Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches, const Sch
     floor.bytes = std::max(floor.bytes, held + kept);
   }
   if (base.step.optimizer_barrier) {
-    floor.seconds = std::max(floor.seconds, before_barrier + (pipeline > 1 ? prices_.norm_over_stages : 0) + after_barrier);
+    floor.seconds = std::max(floor.seconds, before_barrier + (pipeline > 1 ? plan_.norm_over_stages : 0) + after_barrier);
   } else {
     floor.seconds = std::max(floor.seconds, before_barrier);
   }
@@ -212,8 +172,8 @@ Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches, const Sch
 
 Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches) {
   Floor least{std::numeric_limits<double>::infinity(), std::numeric_limits<std::int64_t>::max()};
-  for (const auto& choice : space_.schedules(pipeline, microbatches)) {
-    const auto floor = of(pipeline, microbatches, choice);
+  for (const auto& form : space_.schedule_forms(pipeline, microbatches)) {
+    const auto floor = of(pipeline, microbatches, form.front());
     least = {std::min(least.seconds, floor.seconds), std::min(least.bytes, floor.bytes)};
   }
   return least;

@@ -17,6 +17,7 @@
 #include "sim/planning/group_prices.hpp"
 #include "sim/planning/plan_space.hpp"
 #include "sim/planning/sketch.hpp"
+#include "sim/planning/timed_blocks.hpp"
 
 namespace lockstep {
 
@@ -25,24 +26,20 @@ struct Floor {
   std::int64_t bytes = 0;  ///< on the fullest rank
 };
 
-struct PlanSketch {
-  const PassesSketch& passes;
-  const StateSketch& state;
-};
-
-/// What a plan's collectives cost where its axes lie; plans of one sketch with equal prices have equal floors.
-struct PlanPrices {
-  std::vector<double> passes, state;      ///< by Sketch::collectives
-  double norm_over_stages = 0;            ///< of the sum of gradient norms over the stages
+/// What the floors of a plan are computed from. Plans with equal parts have equal floors.
+struct PlanParts {
+  const PassesSketch& sketch;
+  const TimedPasses& passes;              ///< of the sketch
+  const TimedState& state;
+  double norm_over_stages = 0;            ///< seconds of the sum of gradient norms over the stages
   const StagesAlong* stages = nullptr;    ///< null leaves transfers between stages without time
-  friend bool operator==(const PlanPrices&, const PlanPrices&) = default;
 };
 
 class PlanFloors {
  public:
-  PlanFloors(const PlanSpace& space, const PlanSketch& sketch, const PlanPrices& prices);
+  PlanFloors(const PlanSpace& space, const PlanParts& plan) : space_(space), plan_(plan) {}
 
-  /// Under one schedule, with one microbatch in flight.
+  /// Under one schedule, with one microbatch in flight; the same for all of its form.
   [[nodiscard]] Floor of(std::int32_t pipeline, std::int64_t microbatches, const ScheduleChoice& choice);
   /// Under any schedule.
   [[nodiscard]] Floor of(std::int32_t pipeline, std::int64_t microbatches);
@@ -50,27 +47,11 @@ class PlanFloors {
   [[nodiscard]] Floor in_order(const ActionSequence& sequence, const ScheduleChoice& choice);
 
  private:
-  using Streams = std::array<double, plan_axes.size()>;
-  /// The weights of one pass of a block.
-  struct Gather {
-    double first = 0;       ///< until some of them are there
-    double along_data = 0;  ///< on the stream of the data axis
-  };
-  struct Pass {
-    BlockPath path;
-    Gather gather;
-  };
-  struct Kind {
-    Pass forward, backward, input_gradient, weight_gradient;
-    Streams each{}, once{}, published{};    ///< busy time of streams: every microbatch, once, after the barrier
-    double reduced_each = 0, reduced = 0;   ///< gradients of one block, along data: each microbatch, and after the last
-    double published_along_data = 0;
-  };
   /// Blocks that stand together.
   struct Part {
     PassPath forward, backward, input_gradient, weight_gradient;
     double forward_compute = 0, backward_compute = 0;
-    Streams each{}, once{}, published{};
+    BusyStreams each{}, once{}, published{};
     double update = 0;
     std::int64_t held = 0, kept = 0, gradients = 0, sent = 0;
     std::int64_t kept_for_weights = 0;  ///< of what is kept, and what input gradients add to it
@@ -88,19 +69,19 @@ class PlanFloors {
   [[nodiscard]] Part part_of(const StageParts::Blocks& blocks) const;
   /// From the start of the step to the first microbatch's input on each part; from a part's last backward to the end.
   void fill_and_drain(const Parts& parts, const Schedule& schedule, const PipelineShape& shape);
-  [[nodiscard]] double send(std::int32_t from, std::int32_t to, std::int64_t bytes) const;
+  [[nodiscard]] double send(std::int32_t from, std::int32_t to, std::int64_t bytes);
   /// When a rank whose passes end at `end` has reduced the gradients of its last microbatch.
   [[nodiscard]] double reduced(const Part& part, double end, bool split) const;
   /// From the barrier until a rank has updated its weights and published them.
   [[nodiscard]] double published(const std::vector<std::int32_t>& own, const Parts& stages) const;
-  [[nodiscard]] const Kind& kind(int block) const { return kinds_[static_cast<std::size_t>(space_.kinds()[static_cast<std::size_t>(block)])]; }
+  [[nodiscard]] std::size_t kind(int block) const { return static_cast<std::size_t>(space_.kinds()[static_cast<std::size_t>(block)]); }
   class InOrder;
 
   const PlanSpace& space_;
-  PlanSketch sketch_;
-  const PlanPrices& prices_;
-  std::vector<Kind> kinds_;
+  PlanParts plan_;
   std::map<std::int32_t, Parts> parts_;  ///< by how many
+  const StagesAlong::Times* sends_ = nullptr;  ///< of as many bytes as were sent last
+  std::int64_t sent_bytes_ = -1;
   std::vector<double> arrival_, drain_;  ///< by part, or by part and microbatch
 };
 

@@ -23,7 +23,7 @@ class PlanFloors::InOrder {
     const auto& step = floors.space_.base().step;
     // Where arrays are gathered one by one, or a pair's blocks take turns, weights are not waited for.
     gathers_ = !floors.space_.schedule(choice).overlaps && step.weight_buckets.unit == Bucketing::Unit::layer &&
-               std::any_of(floors.kinds_.begin(), floors.kinds_.end(), [](const Kind& kind) { return kind.forward.gather.first > 0; });
+               std::any_of(floors.plan_.passes.kinds.begin(), floors.plan_.passes.kinds.end(), [](const TimedPasses::Kind& kind) { return kind.forward.gather.first > 0; });
     for (std::int32_t rank = 0; rank < sequence.shape.ranks; ++rank) {
       auto& own = ranks_[at(rank)];
       own.accumulated.resize(at(stages_.size()), false);
@@ -49,7 +49,7 @@ class PlanFloors::InOrder {
       after_barrier = std::max(after_barrier, floors_.published(sequence_.shape.stages_of(rank), stages_));
     }
     floor.seconds = before_barrier + step.step_overhead.value();
-    if (step.optimizer_barrier) floor.seconds += (sequence_.shape.ranks > 1 ? floors_.prices_.norm_over_stages : 0) + after_barrier;
+    if (step.optimizer_barrier) floor.seconds += (sequence_.shape.ranks > 1 ? floors_.plan_.norm_over_stages : 0) + after_barrier;
     return floor;
   }
 
@@ -83,7 +83,7 @@ class PlanFloors::InOrder {
     const auto here = place(action.part, action.microbatch);
     switch (action.work) {
       case PipelineWork::forward: {
-        const auto after = through(action, inputs_[here], &Kind::forward, part.forward_compute);
+        const auto after = through(action, inputs_[here], &TimedPasses::Kind::forward, part.forward_compute);
         if (action.part + 1 < stages_.size()) {
           hand_on(action, action.part + 1, after.data, inputs_);
         } else {
@@ -92,18 +92,18 @@ class PlanFloors::InOrder {
         break;
       }
       case PipelineWork::backward: {
-        const auto after = through(action, gradients_[here], &Kind::backward, part.backward_compute);
+        const auto after = through(action, gradients_[here], &TimedPasses::Kind::backward, part.backward_compute);
         if (action.part == 0) break;
         const bool sends = sequence_.shape.rank_of(action.part - 1, action.microbatch) != action.rank;
         hand_on(action, action.part - 1, sends ? std::max(after.data, after.free) : after.data, gradients_);  // whole before anything is sent
         break;
       }
       case PipelineWork::input_gradient: {
-        const auto after = through(action, gradients_[here], &Kind::input_gradient, 0);
+        const auto after = through(action, gradients_[here], &TimedPasses::Kind::input_gradient, 0);
         if (action.part > 0) hand_on(action, action.part - 1, after.data, gradients_);
         break;
       }
-      case PipelineWork::weight_gradient: (void)through(action, never, &Kind::weight_gradient, 0); break;
+      case PipelineWork::weight_gradient: (void)through(action, never, &TimedPasses::Kind::weight_gradient, 0); break;
     }
   }
 
@@ -114,7 +114,7 @@ class PlanFloors::InOrder {
 
   /// An action through the blocks of its part. Both halves of a pair follow what was before it, each waits for its own input,
   /// and both compute on one chip.
-  Front through(const SequencedAction& action, double input, Pass Kind::*pass, double compute) {
+  Front through(const SequencedAction& action, double input, TimedPasses::Pass TimedPasses::Kind::*pass, double compute) {
     auto& rank = ranks_[at(action.rank)];
     const auto& blocks = stages_.of(action.part).blocks;
     const bool forward = action.work == PipelineWork::forward;
@@ -124,14 +124,17 @@ class PlanFloors::InOrder {
     rank.before.compute += compute;
     Front front{rank.before.free, input};
     for (int i = 0; i < blocks.last - blocks.first; ++i) {
-      const auto& kind = floors_.kind(forward ? blocks.first + i : blocks.last - 1 - i);
-      const auto& own = kind.*pass;
+      const auto kind = floors_.kind(forward ? blocks.first + i : blocks.last - 1 - i);
+      const auto& own = floors_.plan_.passes.kinds[kind].*pass;
       const auto begin = front.free;
       const double weights = uses_weights ? gather(rank, own.gather) : never;
       const auto room = own.path.room_after(front, weights);
       front = own.path.after(front, weights);
       if (uses_weights) rank.rooms.push_back(room > never ? room : front.free);
-      if (ends_gradients) rank.reductions.emplace_back(begin, action.last ? kind.reduced : kind.reduced_each);
+      if (ends_gradients) {
+        const auto& state = floors_.plan_.state.kinds[kind];
+        rank.reductions.emplace_back(begin, action.last ? state.reduced : state.reduced_each);
+      }
     }
     if (!gathers_) rank.reduce_until(front.free);
     rank.free = action.half == 0 ? front.free : std::max({rank.free, front.free, rank.before.free + rank.before.compute});
@@ -139,7 +142,7 @@ class PlanFloors::InOrder {
   }
 
   /// When the first weights of the next block are there: gathered one block after the other, as soon as there is room.
-  double gather(Rank& rank, const Gather& gather) {
+  double gather(Rank& rank, const TimedPasses::Gather& gather) {
     const auto passes = rank.rooms.size();
     const double room = passes > prefetch_ ? rank.rooms[passes - 1 - prefetch_] : 0;
     rank.reduce_until(room);
@@ -195,8 +198,9 @@ double PlanFloors::published(const std::vector<std::int32_t>& own, const Parts& 
   for (const auto number : own) {
     const auto& blocks = stages.of(number).blocks;
     for (int block = blocks.first; block < blocks.last; ++block) {
-      free += sketch_.state.kinds[at(space_.kinds()[at(block)])].update;
-      stream = std::max(stream, free) + kind(block).published_along_data;
+      const auto& state = plan_.state.kinds[kind(block)];
+      free += state.update;
+      stream = std::max(stream, free) + state.published_along_data;
     }
   }
   return std::max(free, stream);

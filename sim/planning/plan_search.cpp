@@ -12,8 +12,8 @@
 #include <set>
 
 #include "sim/isolated.hpp"
+#include "sim/planning/plan_forest.hpp"
 #include "sim/planning/plan_simulator.hpp"
-#include "sim/planning/plan_tree.hpp"
 
 namespace lockstep {
 namespace {
@@ -69,18 +69,17 @@ struct Faster {
 
 class Search {
  public:
-  Search(const PlanSpace& space, const SearchOptions& options, spdlog::logger& log) : space_(space), options_(options), log_(log), tree_(space) {}
+  Search(const PlanSpace& space, const SearchOptions& options, spdlog::logger& log) : space_(space), options_(options), log_(log), forest_(space, options.jobs) {}
 
   /// Best first. The first of the queue, if it is a set of plans, is looked into; if its key is a floor, gets its exact time and
   /// goes back; if its key is exact, nothing can be faster: it is run as `lockstep run` does, and shown if it fits.
   SearchResult run() {
     const auto started = Clock::now();
-    expand([&] { return tree_.roots(); }, 0);
+    plant();
     while (fastest_.size() < options_.top && !queue_.empty()) {
       const auto branch = queue_.top();
       if (branch.level != PlanBranch::Level::plan) {
-        queue_.pop();
-        expand([&] { return tree_.below(branch); }, branch.floor_s);
+        look_into_some();
       } else if (const auto timed = timed_.find(branch.choice); timed != timed_.end()) {
         queue_.pop();
         confirm(branch, timed->second);
@@ -97,13 +96,30 @@ class Search {
   /// What has a floor above the last plan shown was not looked at.
   [[nodiscard]] double threshold() const { return fastest_.size() < options_.top ? nothing_yet : last_s_; }
 
-  template <class Make>
-  void expand(Make make, double floor_s) {
+  void plant() {
     const auto started = Clock::now();
-    auto made = make();
+    for (const auto& root : forest_.roots()) queue_.push(root);
     floors_s_ += std::chrono::duration<double>(Clock::now() - started).count();
-    if (made.too_large > 0) too_large_.emplace_back(floor_s, made.too_large);
-    for (auto& branch : made.branches) queue_.push(branch);
+  }
+
+  /// The next sets of plans, enough for all threads. Those beyond the first are likely, not certain, to be needed.
+  void look_into_some() {
+    constexpr int of_a_thread = 16;
+    std::vector<PlanBranch> next;
+    int room = forest_.threads() > 1 ? of_a_thread * forest_.threads() : 1;
+    while (room > 0 && !queue_.empty() && queue_.top().level != PlanBranch::Level::plan) {
+      next.push_back(queue_.top());
+      queue_.pop();
+      room -= next.back().level == PlanBranch::Level::priced ? of_a_thread : 1;  // whose schedules are gone through action by action
+    }
+    const auto started = Clock::now();
+    const auto made = forest_.below(next);
+    floors_s_ += std::chrono::duration<double>(Clock::now() - started).count();
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      if (made[i].too_large > 0) too_large_.emplace_back(next[i].floor_s, made[i].too_large);
+      for (const auto& branch : made[i].branches) queue_.push(branch);
+    }
+    tell();
   }
 
   /// Exact times of the next plans, one for each job. Those beyond the first are likely, not certain, to be needed.
@@ -151,7 +167,7 @@ class Search {
     if (!options_.progress) return;
     const double floor = queue_.empty() ? last_s_ : queue_.top().floor_s;
     char text[160];
-    std::snprintf(text, sizeof text, "%zu timed, %zu of %zu found, nothing else below %.4g s", timed_.size(), fastest_.size(), options_.top, floor);
+    std::snprintf(text, sizeof text, "%lld bounds, %zu timed, %zu of %zu found, nothing else below %.4g s", static_cast<long long>(forest_.floors()), timed_.size(), fastest_.size(), options_.top, floor);
     options_.progress(text, static_cast<double>(fastest_.size()) / static_cast<double>(options_.top));
   }
 
@@ -165,7 +181,7 @@ class Search {
     for (const auto& [choice, floor_s] : timed_) proof.simulated += floor_s <= threshold() ? 1 : 0;
     proof.did_not_fit = did_not_fit_;
     proof.pruned_by_bound = proof.space - proof.pruned_by_memory - proof.simulated;
-    result.floors = tree_.floors();
+    result.floors = forest_.floors();
     result.wall_s = wall_s;
     result.floors_s = floors_s_;
     if (options_.progress) options_.progress("done", 1);
@@ -175,7 +191,7 @@ class Search {
   const PlanSpace& space_;
   const SearchOptions& options_;
   spdlog::logger& log_;
-  PlanTree tree_;
+  PlanForest forest_;
   std::priority_queue<PlanBranch, std::vector<PlanBranch>, GoesLater> queue_;
   std::vector<std::unique_ptr<PlanSimulator>> simulators_;  ///< one for each job
   std::set<RankedPlan, Faster> fastest_;

@@ -1,6 +1,7 @@
 #include "sim/planning/plan_space.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "sim/simulate.hpp"
 #include "workloads/schedules/schedules.hpp"
@@ -140,24 +141,29 @@ std::vector<std::int64_t> PlanSpace::microbatches_of(const Degrees& degrees) {
   return result;
 }
 
-const std::vector<ScheduleChoice>& PlanSpace::schedules(std::int32_t pipeline, std::int64_t microbatches) const {
-  const auto [known, is_new] = schedules_.try_emplace({pipeline, microbatches});
-  auto& choices = known->second;
-  if (!is_new) return choices;
+const PlanSpace::ScheduleChoices& PlanSpace::choices(std::int32_t pipeline, std::int64_t microbatches) const {
+  const std::lock_guard lock(making_);
+  const auto [known, is_new] = choices_.try_emplace({pipeline, microbatches});
+  auto& made = known->second;
+  if (!is_new) return made;
   if (pipeline == 1) {
-    choices = {{}};
-    return choices;
+    made = {{{}}, {{{}}}};
+    return made;
   }
   const auto& search = base_.search;
+  std::map<std::tuple<StagePlacement, std::int32_t, bool, bool>, std::size_t> forms;
   for (std::int32_t i = 0; i < std::ssize(search.schedules); ++i) {
     const auto& schedule = *schedule_of_choice_[static_cast<std::size_t>(i)];
     const bool free = schedule.usual_chunks > 1 && schedule.placement != StagePlacement::v;
     for (const auto chunks : free ? search.chunks : std::vector{schedule.usual_chunks}) {
-      if (!is_possible(schedule, pipeline, microbatches, chunks)) continue;
-      if (split_layers(is_layer_, pipeline * chunks, {}).what.empty()) choices.push_back({i, chunks});
+      if (!is_possible(schedule, pipeline, microbatches, chunks) || !split_layers(is_layer_, pipeline * chunks, {}).what.empty()) continue;
+      made.all.push_back({i, chunks});
+      const auto form = forms.try_emplace({schedule.placement, chunks, schedule.splits_backward, schedule.overlaps}, made.forms.size()).first->second;
+      if (form == made.forms.size()) made.forms.emplace_back();
+      made.forms[form].push_back({i, chunks});
     }
   }
-  return choices;
+  return made;
 }
 
 std::int32_t PlanSpace::least_recomputation() const {
@@ -172,6 +178,7 @@ const Schedule& PlanSpace::schedule(const ScheduleChoice& choice) const {
 }
 
 const StageParts& PlanSpace::parts(std::int32_t count) const {
+  const std::lock_guard lock(making_);
   const auto [known, is_new] = parts_.try_emplace(count);
   auto& made = known->second;
   if (!is_new) return made;

@@ -3,6 +3,7 @@
 #include <array>
 #include <compare>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -76,7 +77,9 @@ class PlanSpace {
   };
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
   [[nodiscard]] std::int64_t size() const { return size_; }
-  [[nodiscard]] const std::vector<ScheduleChoice>& schedules(std::int32_t pipeline, std::int64_t microbatches) const;
+  [[nodiscard]] const std::vector<ScheduleChoice>& schedules(std::int32_t pipeline, std::int64_t microbatches) const { return choices(pipeline, microbatches).all; }
+  /// The same in sets with one placement, as many chunks and the same kind of backwards: a closed form knows no more.
+  [[nodiscard]] const std::vector<std::vector<ScheduleChoice>>& schedule_forms(std::int32_t pipeline, std::int64_t microbatches) const { return choices(pipeline, microbatches).forms; }
   [[nodiscard]] const Schedule& schedule(const ScheduleChoice& choice) const;
   [[nodiscard]] const std::vector<int>& kinds() const { return kinds_; }  ///< of the model's blocks, in forward order
   [[nodiscard]] const StageParts& parts(std::int32_t count) const;
@@ -105,9 +108,15 @@ class PlanSpace {
   std::vector<const Schedule*> schedule_of_choice_;
   std::vector<int> kinds_;
   std::vector<bool> is_layer_;  ///< of the model's blocks
+  mutable std::mutex making_;  ///< of what is made when first asked for
   mutable std::map<std::int32_t, StageParts> parts_;
   std::map<std::array<std::int32_t, 3>, double> operations_;  ///< of one microbatch, by tensor, context, expert; 0: impossible
-  mutable std::map<std::pair<std::int32_t, std::int64_t>, std::vector<ScheduleChoice>> schedules_;
+  struct ScheduleChoices {
+    std::vector<ScheduleChoice> all;
+    std::vector<std::vector<ScheduleChoice>> forms;
+  };
+  [[nodiscard]] const ScheduleChoices& choices(std::int32_t pipeline, std::int64_t microbatches) const;
+  mutable std::map<std::pair<std::int32_t, std::int64_t>, ScheduleChoices> choices_;
   std::vector<Node> nodes_;
   std::int64_t size_ = 0;
 };

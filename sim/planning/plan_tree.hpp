@@ -1,7 +1,7 @@
 #pragma once
-/// The tree of a plan space: degrees; then ZeRO, recomputation and microbatches; then the schedule and, together, all
-/// placements on which collectives cost the same; then single plans.
-#include <optional>
+/// The tree of a plan space: degrees; then the tokens of a pass, by microbatches and recomputation; then the ZeRO stage; then,
+/// together, schedules of one form and all placements on which collectives cost the same; then single plans.
+#include <map>
 
 #include "sim/planning/plan_floor.hpp"
 #include "sim/planning/sketch_book.hpp"
@@ -10,10 +10,10 @@ namespace lockstep {
 
 /// A set of plans with what none of them is faster than.
 struct PlanBranch {
-  enum class Level { degrees, step, priced, plan };
+  enum class Level { degrees, tokens, step, priced, plan };
   double floor_s = 0;
   Level level = Level::degrees;
-  PlanChoice choice;       ///< as far as decided; of placements that cost the same, the first
+  PlanChoice choice;       ///< as far as decided; of placements that cost the same and schedules of one form, the first
   std::int32_t node = 0;   ///< among PlanSpace::nodes
   std::int64_t plans = 1;
 };
@@ -29,33 +29,55 @@ class PlanTree {
     std::vector<PlanBranch> branches;
     std::int64_t too_large = 0;
   };
-  [[nodiscard]] Branches roots();
+  [[nodiscard]] PlanBranch root(std::int32_t node);
   [[nodiscard]] Branches below(const PlanBranch& branch);
-  /// Of every branch on the way to one plan, from the root on.
+  /// Of every branch on the way to one plan, from the root on, each by itself.
   [[nodiscard]] std::vector<Floor> floors_of(const PlanChoice& choice);
   [[nodiscard]] std::int64_t floors() const { return floors_; }
 
  private:
   using Node = PlanSpace::Node;
-  [[nodiscard]] PlanBranch root(std::size_t node);
+  [[nodiscard]] const Node& node_at(std::int32_t number) const { return space_.nodes()[static_cast<std::size_t>(number)]; }
+  void tokens_of(const PlanBranch& branch, Branches& result);
   void steps_of(const PlanBranch& branch, Branches& result);
   void priced_of(const PlanBranch& branch, Branches& result);
   void plans_of(const PlanBranch& branch, Branches& result);
-  [[nodiscard]] Floor floor_of_step(const Node& node, const PlanChoice& choice);
-  [[nodiscard]] PlanSketch sketch(const PlanChoice& choice) { return {sketches_.passes(choice), sketches_.state(choice)}; }
-  [[nodiscard]] PlanPrices prices(const Node& node, std::size_t placement, const PlanSketch& sketch);
-  /// Placements by what their collectives cost.
-  struct Priced {
-    PlanPrices prices;
-    std::vector<std::int32_t> placements;
+  [[nodiscard]] Floor floor_of_tokens(std::int32_t node, const PlanChoice& choice);
+  [[nodiscard]] Floor floor_of_step(std::int32_t node, const PlanChoice& choice);
+  /// Of the ZeRO stages allowed or, if their passes are not alike, of all.
+  [[nodiscard]] const PassesSketch& lightest_passes(const Node& node, PlanChoice choice);
+
+  /// Passes and states timed, as many as memory allows, by node and sketch.
+  template <class Timed>
+  using Known = std::map<std::pair<std::int32_t, const CollectiveList*>, Timed>;
+  template <class Timed, class Sketch>
+  const ByPlacement<Timed>& by_placement(Known<ByPlacement<Timed>>& known, std::int32_t node, const Sketch& sketch);
+  template <class Timed, class Sketch>
+  const Timed& at_least(Known<Timed>& known, std::int32_t node, const Sketch& sketch);
+  [[nodiscard]] double least_norm(std::int32_t node) { return node_at(node).degrees.pipeline > 1 ? book_.least_prices(node, sketches_.norm_over_stages()).front() : 0; }
+  void make_room();
+
+  /// The placements of a node for one sketch.
+  struct Placed {
+    const PassesSketch& sketch;
+    const ByPlacement<TimedPasses>& passes;
+    const ByPlacement<TimedState>& states;
+    std::vector<double> norms;  ///< by placement
+    const ByPlacement<const StagesAlong*>& stages;
+    PlacementSets alike;        ///< cost the same
+    [[nodiscard]] PlanParts on(std::int32_t placement) const { return {sketch, passes.of(placement), states.of(placement), norms[static_cast<std::size_t>(placement)], stages.of(placement)}; }
   };
-  [[nodiscard]] std::vector<Priced> priced_placements(const Node& node, const PlanSketch& sketch);
+  [[nodiscard]] Placed placed(std::int32_t node, const PlanChoice& choice);
   void take(PlanBranch branch, const Floor& floor, double above, Branches& result);
 
   const PlanSpace& space_;
   SketchBook sketches_;
   PriceBook book_;
   SequenceBook sequences_;
+  Known<TimedPasses> least_passes_;
+  Known<TimedState> least_states_;
+  Known<ByPlacement<TimedPasses>> passes_;
+  Known<ByPlacement<TimedState>> states_;
   std::int64_t floors_ = 0;
 };
 

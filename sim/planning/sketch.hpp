@@ -42,11 +42,17 @@ struct BlockState {
   friend bool operator==(const BlockState&, const BlockState&) = default;
 };
 
-/// By kind of block. Steps and chains name collectives by their place in `collectives`, which are all different.
-template <class Block>
-struct Sketch {
-  std::vector<Block> kinds;
+/// Collectives that are all different.
+struct CollectiveList {
   std::vector<PricedCollective> collectives;
+  std::vector<std::int32_t> numbers;  ///< by which a book of prices knows them
+  friend bool operator==(const CollectiveList&, const CollectiveList&) = default;
+};
+
+/// By kind of block. Steps and chains name collectives by their place in the list.
+template <class Block>
+struct Sketch : CollectiveList {
+  std::vector<Block> kinds;
   friend bool operator==(const Sketch&, const Sketch&) = default;
 };
 using PassesSketch = Sketch<BlockPasses>;

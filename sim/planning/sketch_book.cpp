@@ -1,5 +1,7 @@
 #include "sim/planning/sketch_book.hpp"
 
+#include "sim/weights_of.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -14,17 +16,17 @@ std::int32_t smallest_factor(std::int32_t number) {
 
 const PassesSketch& SketchBook::passes(const PlanChoice& choice) {
   const auto& degrees = choice.degrees;
-  const bool gathers = choice.zero == 3;
   const auto sequences = this->sequences(choice);
   PlanChoice like = choice;
   like.degrees.data = smallest_factor(degrees.data);
   like.degrees.pipeline = 1;
-  like.microbatches = choice.microbatches > 1 ? 2 : 1;  // several add up their weight gradients
-  like.zero = gathers ? 3 : choice.zero == 2 && like.microbatches > 1 ? 2 : 0;  // gradients reduced every time are not added up
+  like.zero = choice.zero == 3 ? 3 : 0;                                          // gathers weights or not
+  like.microbatches = choice.microbatches > 1 && choice.zero < 2 ? 2 : 1;  // adds up gradients of weights, or reduces them every time
   const auto [known, is_new] = passes_.try_emplace({like.degrees, like.zero, like.recompute, sequences, like.microbatches});
   if (is_new) {
     const auto scenario = space_.scenario(like, sequences * like.degrees.data * like.degrees.expert * like.microbatches);
     known->second = sketch_passes(scenario, derive_blocks(scenario));
+    number(known->second);
   }
   return known->second;
 }
@@ -33,7 +35,7 @@ StateSketch SketchBook::state(const PlanChoice& choice, std::int64_t sequences) 
   PlanChoice like{choice.degrees, choice.zero, space_.least_recomputation(), 1, 0, {}};
   like.degrees.pipeline = 1;
   const auto scenario = space_.scenario(like, sequences * choice.degrees.data * choice.degrees.expert);
-  return sketch_state(scenario, derive_blocks(scenario));
+  return sketch_state(scenario, derive_weights(scenario));
 }
 
 const StateSketch& SketchBook::state(const PlanChoice& choice) {
@@ -46,12 +48,23 @@ const StateSketch& SketchBook::state(const PlanChoice& choice) {
     most.microbatches = 1;
     states.most = state(choice, sequences(most));
     states.alike = state(choice, 1) == states.most;
+    number(states.most);
   }
   if (states.alike) return states.most;
   const auto own = sequences(choice);
   const auto [other, is_other] = states.others.try_emplace(own);
-  if (is_other) other->second = state(choice, own);
+  if (is_other) {
+    other->second = state(choice, own);
+    number(other->second);
+  }
   return other->second;
+}
+
+void SketchBook::number(CollectiveList& list) {
+  for (const auto& one : list.collectives) {
+    const auto& copies = one.copies;
+    list.numbers.push_back(numbers_.try_emplace({one.kind, one.axes, one.size.value(), copies.each, copies.groups, copies.groups_per_token}, static_cast<std::int32_t>(numbers_.size())).first->second);
+  }
 }
 
 std::int64_t SketchBook::sequences(const PlanChoice& choice) const {

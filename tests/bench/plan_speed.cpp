@@ -1,5 +1,5 @@
 // How fast plans are ruled out and simulated: plan_speed SCENARIO [plans to simulate [best plans to search for]]
-// Lower bounds of all plans, in one process; then the most promising plans, simulated in processes of their own on all
+// Lower bounds of all plans, on all processors; then the most promising plans, simulated in processes of their own on all
 // processors, with how near their bounds come; then a search.
 #include <spdlog/logger.h>
 
@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "sim/isolated.hpp"
-#include "sim/planning/plan_tree.hpp"
+#include "sim/planning/plan_forest.hpp"
 #include "sim/planning/plan_search.hpp"
 
 namespace {
@@ -25,19 +25,27 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 /// Bounds every plan: no branch is left out but for memory.
 void bound(const PlanSpace& space) {
-  auto start = Clock::now();
-  PlanTree tree(space);
-  const auto roots = tree.roots().branches;
-  std::printf("%zu sets of axis sizes: %.2f s\n", roots.size(), seconds_since(start));
-  start = Clock::now();
+  const auto start = Clock::now();
+  PlanForest forest(space, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
+  std::vector<PlanBranch> branches = forest.roots();
+  std::printf("%zu sets of axis sizes: %.2f s\n", branches.size(), seconds_since(start));
   std::int64_t fitting = 0;
-  for (const auto& root : roots) {
-    for (const auto& step : tree.below(root).branches) {
-      for (const auto& priced : tree.below(step).branches) fitting += priced.plans;
+  while (!branches.empty()) {
+    std::vector<PlanBranch> next;
+    for (const auto& below : forest.below(branches)) {
+      for (const auto& branch : below.branches) {
+        // Bounded alone, or with those that have the same bound.
+        if (branch.level == PlanBranch::Level::priced) {
+          fitting += branch.plans;
+        } else {
+          next.push_back(branch);
+        }
+      }
     }
+    branches = std::move(next);
   }
   const double spent = seconds_since(start);
-  std::printf("%lld bounds, %lld plans that may fit: %.2f s, %.0f plans/s\n", static_cast<long long>(tree.floors()), static_cast<long long>(fitting), spent,
+  std::printf("%lld bounds, %lld plans that may fit: %.2f s, %.0f plans/s\n", static_cast<long long>(forest.floors()), static_cast<long long>(fitting), spent,
               static_cast<double>(space.size()) / spent);
 }
 
@@ -52,7 +60,9 @@ void simulate_some(const PlanSpace& space, std::size_t count) {
   PlanTree tree(space);
   const auto later = [](const PlanBranch& a, const PlanBranch& b) { return goes_first(b, a); };
   auto start = Clock::now();
-  std::priority_queue queue(later, tree.roots().branches);
+  std::vector<PlanBranch> roots;
+  for (std::int32_t node = 0; node < std::ssize(space.nodes()); ++node) roots.push_back(tree.root(node));
+  std::priority_queue queue(later, std::move(roots));
   std::vector<PlanBranch> plans;
   while (plans.size() < count && !queue.empty()) {
     const auto branch = queue.top();

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <random>
 
+#include "sim/planning/plan_forest.hpp"
 #include "sim/planning/plan_simulator.hpp"
-#include "sim/planning/plan_tree.hpp"
 #include "tests/property/plan_spaces.hpp"
 
 namespace lockstep {
@@ -36,7 +36,7 @@ TEST_P(PlanFloorTest, IsNeverAboveTheSimulationWhichASearchRepeats) {
   PlanSimulator simulator(space);
   spdlog::logger silent("test");
   int others = 0;  // where stages contend for a link, rounding decides which of two that are ready at one instant goes first
-  for (const auto& plan : test::all_simulated(space, some_plans(space, 150))) {
+  for (const auto& plan : test::all_simulated(space, some_plans(space, 200))) {
     std::string which;
     for (const auto& key : space.keys(space.node_of(plan.choice), plan.choice)) which += key.path + "=" + key.value + " ";
     const double apart = std::abs(simulator.step_s(plan.choice, EngineKind::simgrid, silent) / plan.figures.step_s - 1);
@@ -48,6 +48,45 @@ TEST_P(PlanFloorTest, IsNeverAboveTheSimulationWhichASearchRepeats) {
     }
   }
   EXPECT_LE(others, 3);
+}
+
+// Every branch leaves open what the next decides, so its floor is the least over that: in time and in bytes. The last floor is
+// another kind of path, along the schedule's actions, which the tree takes only where it is above the others.
+TEST_P(PlanFloorTest, NeverFallsOnTheWayToAPlan) {
+  const PlanSpace space(GetParam().load());
+  PlanTree tree(space);
+  for (const auto& plan : some_plans(space, 300)) {
+    const auto floors = tree.floors_of(plan);
+    ASSERT_EQ(floors.size(), 5u);  // degrees, tokens, step, priced, plan
+    for (std::size_t i = 1; i + 1 < floors.size(); ++i) {
+      EXPECT_LE(floors[i - 1].seconds, floors[i].seconds * (1 + 1e-9)) << i;
+      EXPECT_LE(floors[i - 1].bytes, floors[i].bytes) << i;
+    }
+  }
+}
+
+// The tree itself, from its root to the branch in which a plan lies: each plan in one branch of each level.
+TEST_P(PlanFloorTest, TreeHoldsEveryPlanOnce) {
+  auto scenario = GetParam().load();
+  scenario.search.memory = Bytes(1'000'000'000'000'000);  // nothing is too large
+  const PlanSpace space(scenario);
+  PlanForest forest(space, 3);
+  auto branches = forest.roots();
+  while (branches.front().level != PlanBranch::Level::priced) {
+    std::int64_t plans = 0;
+    std::vector<PlanBranch> next;
+    const auto below = forest.below(branches);
+    for (std::size_t i = 0; i < branches.size(); ++i) {
+      EXPECT_EQ(below[i].too_large, 0);
+      for (const auto& branch : below[i].branches) {
+        EXPECT_GE(branch.floor_s, branches[i].floor_s);
+        plans += branch.plans;
+        next.push_back(branch);
+      }
+    }
+    EXPECT_EQ(plans, space.size());
+    branches = std::move(next);
+  }
 }
 
 std::string name_of(const testing::TestParamInfo<SpaceCase>& info) {

@@ -57,6 +57,7 @@ std::vector<SpaceCase> wide_spaces() {
           {"no barrier", deeper + "cluster: h100:1\n" + batch(64) + "training: {optimizer_barrier: false, step_overhead: 1 ms}\ncommunication: {gradient_buckets: 25 MB, prefetch: 2}\nsearch: {" + schedules + "}\n"},
           {"arrays one by one", deeper + "cluster: tpu-v5p:4x2\n" + batch(64) + "training: {gradient_clipping: true}\ncommunication: {gradient_buckets: matrix, weight_buckets: matrix, collective_matmul: true}\nsearch: {" + schedules + "}\n"},
           {"pods", deeper + "cluster: {chip: tpu-v5p, shape: [4, 2], pods: 2}\n" + batch(64) + "search: {" + schedules + "}\n"},
+          {"several microbatches", dense + "cluster: h100:1\n" + batch(64) + "training: {gradient_precision: fp32}\nsearch: {microbatches: [4, 8], zero: [0, 2, 3], " + schedules + "}\n"},
           {"sends in a queue", dense + "cluster: h100:1\n" + batch(64) + "pipeline: {sends: in_order}\nparallel: {sequence_parallel: false}\nsearch: {" + schedules + "}\n"}};
 }
 
