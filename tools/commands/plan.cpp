@@ -142,17 +142,27 @@ Range range_of(const std::string& text) {
   return range;
 }
 
+/// What a training of so many tokens takes; cost of chips by the hour, 0 if no price is known.
+struct Training {
+  double days = 0, cost = 0;
+};
+
+Training training_of(const PlanArguments& arguments, const Scenario& scenario, std::int64_t chips, double step_s) {
+  const double days = arguments.tokens / static_cast<double>(scenario.batch.sequences * scenario.batch.sequence_length) * step_s / 86400;
+  return {days, days * 24 * static_cast<double>(chips) * arguments.price};
+}
+
 /// The best plan for every doubling of the chips; with a deadline, up to the first that meets it.
 void run_for_chips(const PlanArguments& arguments, const Scenario& scenario, spdlog::logger& log) {
-  const bool deadline = arguments.tokens > 0 && arguments.days > 0;
+  const bool deadline = arguments.days > 0;
   const auto range = arguments.chips.empty() ? Range{8, 1'000'000} : range_of(arguments.chips);
   auto options = options_of(arguments);
   options.top = 1;
-  const double tokens_a_step = static_cast<double>(scenario.batch.sequences * scenario.batch.sequence_length);
   std::vector<std::string> header{"chips", "step time", "MFU", "memory", "plan"};
   if (arguments.tokens > 0) header.insert(header.begin() + 2, "days");
-  if (arguments.tokens > 0 && arguments.price > 0) header.insert(header.begin() + 3, "cost");
+  if (arguments.price > 0) header.insert(header.begin() + 3, "cost");
   Table table(header);
+  PlanRows rows;
   std::string met;
   for (std::int64_t chips = range.least; chips <= range.most && met.empty(); chips *= 2) {
     const auto cluster = with_chips(scenario.cluster, chips);
@@ -164,6 +174,7 @@ void run_for_chips(const PlanArguments& arguments, const Scenario& scenario, spd
       row.resize(header.size() - 1);
       row.push_back(why);
       table.add(row);
+      rows.add_none(chips, why);
     };
     std::unique_ptr<const PlanSpace> made;
     try {
@@ -179,17 +190,32 @@ void run_for_chips(const PlanArguments& arguments, const Scenario& scenario, spd
       continue;
     }
     const auto& best = result.best.front();
-    const double days = arguments.tokens / tokens_a_step * best.figures.step_s / 86400;
+    const auto training = training_of(arguments, scenario, chips, best.figures.step_s);
     row.push_back(format(Seconds(best.figures.step_s)));
-    if (arguments.tokens > 0) row.push_back(fixed(days, 1));
-    if (arguments.tokens > 0 && arguments.price > 0) row.push_back(with_separators(days * 24 * static_cast<double>(chips) * arguments.price));
+    if (arguments.tokens > 0) row.push_back(fixed(training.days, 1));
+    if (arguments.price > 0) row.push_back(with_separators(training.cost));
     row.insert(row.end(), {percent(best.figures.mfu), format(Bytes(best.figures.peak_bytes)), plan_name(space, best.choice)});
     table.add(row);
-    if (deadline && days <= arguments.days) met = with_separators(static_cast<double>(chips)) + " chips are the fewest, doubling from " + std::to_string(range.least) + ", that finish in " + fixed(arguments.days, 1) + " days\n";
+    rows.add(space, result, training.days, training.cost);
+    if (deadline && training.days <= arguments.days) met = with_separators(static_cast<double>(chips)) + " chips are the fewest, doubling from " + std::to_string(range.least) + ", that finish in " + fixed(arguments.days, 1) + " days\n";
   }
   if (options.progress) options.progress("done", 1);
-  const auto text = table.to_string() + (deadline ? "\n" + (met.empty() ? "no number of chips in the range finishes in " + fixed(arguments.days, 1) + " days\n" : met) : "");
+  if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, rows.to_string());
+  const auto text = arguments.json == "-" ? rows.to_string()
+                                          : table.to_string() + (deadline ? "\n" + (met.empty() ? "no number of chips in the range finishes in " + fixed(arguments.days, 1) + " days\n" : met) : "");
   std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+std::string training_text(const PlanArguments& arguments, const PlanSpace& space, const SearchResult& result) {
+  if (arguments.tokens <= 0 || result.best.empty()) return "";
+  const auto training = training_of(arguments, space.base(), space.base().chips(), result.best.front().figures.step_s);
+  return with_separators(arguments.tokens) + " tokens take " + fixed(training.days, 1) + " days" + (arguments.price > 0 ? " and cost " + with_separators(training.cost) : "") + "\n";
+}
+
+void refuse_what_asks_for_nothing(const PlanArguments& arguments) {
+  if (arguments.days > 0 && arguments.tokens <= 0) refuse("--days", "a deadline without an amount of work", "--tokens beside it");
+  if (arguments.price > 0 && arguments.tokens <= 0) refuse("--price", "a price without an amount of work", "--tokens beside it");
+  if (!arguments.write.empty() && (!arguments.chips.empty() || arguments.days > 0)) refuse("--write", "a table of several clusters is no scenario", "one number of chips: that of the file");
 }
 
 void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
@@ -197,7 +223,7 @@ void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
   check_file_place(arguments.write);
   const auto overrides = parse_overrides(arguments.overrides);
   const auto scenario = load_scenario(arguments.scenario, overrides);
-  if (arguments.days > 0 && arguments.tokens <= 0) refuse("--days", "a deadline without an amount of work", "--tokens beside it");
+  refuse_what_asks_for_nothing(arguments);
   if (!arguments.chips.empty() || arguments.days > 0) return run_for_chips(arguments, scenario, log);
   const PlanSpace space(scenario);
   const auto options = options_of(arguments);
@@ -209,7 +235,7 @@ void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
     const auto& best = result.best.front().choice;
     write_file(arguments.write, as_scenario(arguments.scenario, arguments.write, {overrides, space.keys(space.node_of(best), best)}));
   }
-  const auto text = arguments.json == "-" ? plan_json(space, result, WallTimes::shown) : plan_text(space, result) + beside_the_files_own(result, own);
+  const auto text = arguments.json == "-" ? plan_json(space, result, WallTimes::shown) : plan_text(space, result) + beside_the_files_own(result, own) + training_text(arguments, space, result);
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 

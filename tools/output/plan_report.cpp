@@ -48,7 +48,27 @@ Json best_json(const PlanSpace& space, const RankedPlan& plan, const PlanFigures
   return json;
 }
 
+Json proof_json(const SearchProof& proof) {
+  return {{"space", proof.space},         {"pruned_memory", proof.pruned_by_memory}, {"pruned_bound", proof.pruned_by_bound},
+          {"simulated", proof.simulated}, {"did_not_fit", proof.did_not_fit},        {"gap", 0}};
+}
+
 }  // namespace
+
+void PlanRows::add(const PlanSpace& space, const SearchResult& result, double days, double cost) {
+  Json json{{"chips", space.base().chips()}, {"days", days > 0 ? Json(days) : Json()}, {"cost", cost > 0 ? Json(cost) : Json()}};
+  json["best"] = best_json(space, result.best.front(), result.best.front().figures);
+  json["proof"] = proof_json(result.proof);
+  rows_.push_back(json.dump(2));
+}
+
+void PlanRows::add_none(std::int64_t chips, const std::string& why) { rows_.push_back(Json{{"chips", chips}, {"best", nullptr}, {"why", why}}.dump(2)); }
+
+std::string PlanRows::to_string() const {
+  std::string text;
+  for (const auto& row : rows_) text += (text.empty() ? "" : ",\n") + row;
+  return "[\n" + text + "\n]\n";
+}
 
 std::string plan_name(const PlanSpace& space, const PlanChoice& choice) {
   std::string text;
@@ -133,8 +153,7 @@ std::string plan_json(const PlanSpace& space, const SearchResult& result, WallTi
   Json json{{"scenario", space.base().name}, {"chips", space.base().chips()}, {"best", Json::array()}};
   for (const auto& plan : result.best) json["best"].push_back(best_json(space, plan, result.best.front().figures));
   const auto& proof = result.proof;
-  json["proof"] = {{"space", proof.space},         {"pruned_memory", proof.pruned_by_memory}, {"pruned_bound", proof.pruned_by_bound},
-                   {"simulated", proof.simulated}, {"did_not_fit", proof.did_not_fit},        {"gap", 0}};
+  json["proof"] = proof_json(proof);
   const bool shown = times == WallTimes::shown;
   json["plans_per_s"] = shown ? Json(static_cast<double>(proof.space) / result.wall_s) : Json();
   json["simulated_per_s"] = shown ? Json(static_cast<double>(proof.simulated) / result.wall_s) : Json();

@@ -14,6 +14,18 @@ namespace lockstep {
 /// In what a plan is slower than the best, largest part first: "+0.12 s exposed tensor, +0.03 s bubble".
 [[nodiscard]] std::string why_it_loses(const PlanFigures& plan, const PlanFigures& best);
 
+/// A JSON list with the best plan of each of several clusters.
+class PlanRows {
+ public:
+  /// `days`, `cost`: of a training; 0: none asked for.
+  void add(const PlanSpace& space, const SearchResult& result, double days, double cost);
+  void add_none(std::int64_t chips, const std::string& why);
+  [[nodiscard]] std::string to_string() const;
+
+ private:
+  std::vector<std::string> rows_;
+};
+
 [[nodiscard]] std::string plan_text(const PlanSpace& space, const SearchResult& result);
 [[nodiscard]] std::string plan_json(const PlanSpace& space, const SearchResult& result, WallTimes times);
 
