@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/planning/plan_forest.hpp"
 #include "sim/planning/plan_simulator.hpp"
-#include "sim/planning/plan_tree.hpp"
 
 namespace {
 
@@ -48,15 +48,16 @@ std::vector<PlanChoice> drawn(const PlanSpace& space, std::size_t count, std::ui
 
 /// Those that a search would time first.
 std::vector<PlanChoice> most_promising(const PlanSpace& space, std::size_t count) {
-  PlanTree tree(space);
+  PlanForest forest(space, 1);
   const auto later = [](const PlanBranch& a, const PlanBranch& b) { return goes_first(b, a); };
-  std::priority_queue queue(later, tree.roots().branches);
+  std::priority_queue queue(later, forest.roots());
   std::vector<PlanChoice> plans;
   while (plans.size() < count && !queue.empty()) {
     const auto branch = queue.top();
     queue.pop();
     if (branch.level == PlanBranch::Level::plan) plans.push_back(branch.choice);
-    for (const auto& below : tree.below(branch).branches) queue.push(below);
+    const auto made = forest.below({&branch, 1});
+    for (const auto& below : made.front().branches) queue.push(below);
   }
   return plans;
 }
