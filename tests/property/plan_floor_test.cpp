@@ -89,13 +89,7 @@ TEST_P(PlanFloorTest, TreeHoldsEveryPlanOnce) {
   }
 }
 
-std::string name_of(const testing::TestParamInfo<SpaceCase>& info) {
-  std::string name = info.param.name;
-  std::replace(name.begin(), name.end(), ' ', '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Spaces, PlanFloorTest, testing::ValuesIn(test::wide_spaces()), name_of);
+INSTANTIATE_TEST_SUITE_P(Spaces, PlanFloorTest, testing::ValuesIn(test::wide_spaces()), test::name_of_space);
 
 void expect_same(const PassSketch& shared, const PassSketch& own, const PassesSketch& of_shared, const PassesSketch& of_own) {
   ASSERT_EQ(shared.steps.size(), own.steps.size());

@@ -49,7 +49,7 @@ TEST_P(PlanSearchTest, FindsWhatSimulatingEveryPlanFinds) {
   EXPECT_LE(proof.pruned_by_memory + proof.did_not_fit, proof.space - fitting);  // nothing that fits is called too large
 }
 
-INSTANTIATE_TEST_SUITE_P(Spaces, PlanSearchTest, testing::ValuesIn(test::small_spaces()));
+INSTANTIATE_TEST_SUITE_P(Spaces, PlanSearchTest, testing::ValuesIn(test::small_spaces()), test::name_of_space);
 
 // LLaMA-3 70B with 4.6 million tokens on a v5p pod. Closed forms balance both axes at X_opt = sqrt(B / F x N) = sqrt(4587520 /
 // 28672 x 8960) = 1197 for equal hardware axes; the book, with two of three axes for FSDP, takes 2048 x 4. On a pod that is

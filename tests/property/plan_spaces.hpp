@@ -1,5 +1,8 @@
 #pragma once
 /// Scenarios of a few chips whose plans can all be simulated.
+#include <algorithm>
+#include <cctype>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -11,6 +14,14 @@ namespace lockstep::test {
 struct SpaceCase {
   std::string name, text;
   [[nodiscard]] Scenario load() const;
+  friend void PrintTo(const SpaceCase& space, std::ostream* out) { *out << space.name; }
+};
+
+/// As a test's name.
+inline constexpr auto name_of_space = [](const auto& info) {
+  std::string name = info.param.name;
+  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
 };
 
 /// Small spaces, each for a search of its own: 100 of them.
