@@ -8,6 +8,7 @@ namespace lockstep {
 namespace {
 
 constexpr std::uint32_t pipeline_bit = 1U << pipeline_axis_number;
+constexpr std::size_t most_devices = 1'000'000;  // in all groups at a time, about 1 kB each
 
 /// Of the axes among `bits`; the placement lists axes larger than 1 only.
 std::vector<std::vector<Factor>> place_of(const PlanSpace::Placement& placement, std::uint32_t bits) {
@@ -43,8 +44,19 @@ bool PriceBook::Before::operator()(const Place& a, const Place& b) const {
   });
 }
 
-GroupsAlong::GroupsAlong(const PlanSpace& space, const PlanSpace::Placement& placement, std::uint32_t axes)
-    : mesh_(std::make_unique<const Mesh>(space.cluster(), placement, "")), model_(space.cluster(), *mesh_, space.base().algorithms), axes_(names_of(placement, axes)) {}
+GroupsAlong::GroupsAlong(const PlanSpace& space, PlanSpace::Placement placement, std::uint32_t axes)
+    : space_(space), placement_(std::move(placement)), axes_(names_of(placement_, axes)) {}
+
+CollectiveModel& GroupsAlong::model() {
+  if (model_) return *model_;
+  mesh_ = std::make_unique<const Mesh>(space_.cluster(), placement_, "");
+  return model_.emplace(space_.cluster(), *mesh_, space_.base().algorithms);
+}
+
+void GroupsAlong::forget() {
+  model_.reset();
+  mesh_.reset();
+}
 
 StagesAlong::StagesAlong(const PlanSpace& space, const PlanSpace::Placement& placement) {
   const Mesh mesh(space.cluster(), placement, "");
@@ -203,13 +215,28 @@ const ByPlacement<GroupPrices*>& PriceBook::groups(std::int32_t number, std::uin
   return made;
 }
 
+double PriceBook::price(GroupPrices& groups, const CollectiveList& list, std::size_t which) {
+  auto& along = groups.groups();
+  if (!along.made() && !groups.knows(list.numbers[which])) {
+    make_room();
+    made_.push_back(&along);
+  }
+  return groups.price(list.numbers[which], list.collectives[which]);
+}
+
+void PriceBook::make_room() {
+  if (made_.size() * static_cast<std::size_t>(space_.cluster().devices()) < most_devices) return;
+  for (auto* const along : made_) along->forget();
+  made_.clear();
+}
+
 ByPlacement<std::vector<double>> PriceBook::prices(std::int32_t node, const CollectiveList& list) {
   PlacementSets sets(space_.nodes()[static_cast<std::size_t>(node)].placements.size());
   std::vector<ByPlacement<double>> price_of(list.collectives.size());
   for (std::size_t i = 0; i < list.collectives.size(); ++i) {
     const auto& groups = this->groups(node, list.collectives[i].axes);
     std::vector<double> prices;
-    for (auto* const group : groups.different) prices.push_back(group->price(list.numbers[i], list.collectives[i]));
+    for (auto* const group : groups.different) prices.push_back(price(*group, list, i));
     auto& own = price_of[i];
     for (const auto group : groups.which) add(prices[static_cast<std::size_t>(group)], own);
     sets.tell_apart(own.which, own.different.size());
@@ -226,7 +253,7 @@ std::vector<double> PriceBook::least_prices(std::int32_t node, const CollectiveL
   std::vector<double> result;
   for (std::size_t i = 0; i < list.collectives.size(); ++i) {
     double least = std::numeric_limits<double>::infinity();
-    for (auto* const each : groups(node, list.collectives[i].axes).different) least = std::min(least, each->price(list.numbers[i], list.collectives[i]));
+    for (auto* const each : groups(node, list.collectives[i].axes).different) least = std::min(least, price(*each, list, i));
     result.push_back(least);
   }
   return result;

@@ -2,6 +2,7 @@
 /// What collectives cost alone, by where their groups lie: plans whose axes lie alike share networks and prices.
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -16,16 +17,23 @@ namespace lockstep {
 /// All groups along some axes, whatever the other axes do with the rest of the machine.
 class GroupsAlong {
  public:
-  GroupsAlong(const PlanSpace& space, const PlanSpace::Placement& placement, std::uint32_t axes);
-  [[nodiscard]] Seconds cost(const PricedCollective& collective) { return model_.cost(collective.kind, axes_, collective.size, collective.copies); }
-  [[nodiscard]] CollectiveModel::Lowered lower(const PricedCollective& collective) { return model_.lower(collective.kind, axes_, collective.size, "", collective.copies); }
-  [[nodiscard]] const Communicator& communicator(const CollectiveModel::Lowered& lowered) { return model_.communicator(lowered.layout); }
-  [[nodiscard]] DeviceId device_of(RankId rank) const { return mesh_->device_of(rank); }
+  GroupsAlong(const PlanSpace& space, PlanSpace::Placement placement, std::uint32_t axes);
+  [[nodiscard]] Seconds cost(const PricedCollective& collective) { return model().cost(collective.kind, axes_, collective.size, collective.copies); }
+  [[nodiscard]] CollectiveModel::Lowered lower(const PricedCollective& collective) { return model().lower(collective.kind, axes_, collective.size, "", collective.copies); }
+  [[nodiscard]] const Communicator& communicator(const CollectiveModel::Lowered& lowered) { return model().communicator(lowered.layout); }
+  [[nodiscard]] DeviceId device_of(RankId rank) { return (void)model(), mesh_->device_of(rank); }
+  /// Groups and their flows are made when first asked for; they fill memory, and can be made again.
+  [[nodiscard]] bool made() const { return model_.has_value(); }
+  void forget();
 
  private:
-  std::unique_ptr<const Mesh> mesh_;
-  CollectiveModel model_;
+  CollectiveModel& model();
+
+  const PlanSpace& space_;
+  PlanSpace::Placement placement_;
   AxisNames axes_;
+  std::unique_ptr<const Mesh> mesh_;
+  std::optional<CollectiveModel> model_;
 };
 
 /// Where the stages of a pipeline lie, and transfers from each to the next and from the last to the first.
@@ -56,6 +64,8 @@ class GroupPrices {
   GroupPrices(const Cluster& cluster, GroupsAlong& groups, const StagesAlong* stages) : cluster_(cluster), groups_(groups), stages_(stages) {}
   /// `number`: of the collective in the book.
   [[nodiscard]] double price(std::int32_t number, const PricedCollective& collective);
+  [[nodiscard]] bool knows(std::int32_t number) const { return known_.contains(number); }
+  [[nodiscard]] GroupsAlong& groups() { return groups_; }
 
  private:
   /// How often flows of each slot cross a link, by slot.
@@ -118,13 +128,17 @@ class PriceBook {
     std::array<ByPlacement<GroupPrices*>, 1U << plan_axes.size()> along;  ///< each set of axes
     ByPlacement<const StagesAlong*> stages;
   };
+  [[nodiscard]] double price(GroupPrices& groups, const CollectiveList& list, std::size_t which);
   [[nodiscard]] const ByPlacement<GroupPrices*>& groups(std::int32_t node, std::uint32_t axes);
+
+  void make_room();
 
   const PlanSpace& space_;
   std::map<std::uint32_t, std::map<Place, std::unique_ptr<GroupsAlong>, Before>> groups_;  ///< by axes
   std::map<Place, std::unique_ptr<StagesAlong>, Before> stages_;
   std::map<std::pair<const GroupsAlong*, const StagesAlong*>, std::unique_ptr<GroupPrices>> prices_;
   std::vector<Node> nodes_;
+  std::vector<GroupsAlong*> made_;  ///< that fill memory
 };
 
 }  // namespace lockstep
