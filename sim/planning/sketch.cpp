@@ -39,17 +39,20 @@ class Together {
 
 class PassesSketcher {
  public:
-  PassesSketcher(const Scenario& scenario) : step_(scenario.step), rates_(rates_of(scenario)) {}
+  PassesSketcher(const Scenario& scenario, WeightGathers gathers) : step_(scenario.step), rates_(rates_of(scenario)), gathers_(gathers) {}
 
   void add(const DerivedBlock& block) {
     BlockPasses made;
-    auto of_input = steps_of_input_gradient(block);
-    made.forward = pass(block.forward, std::vector<bool>(block.forward.size(), true), block.output_steps);
-    made.backward = pass(block.backward, std::vector<bool>(block.backward.size(), true), block.input_gradient_steps);
-    made.input_gradient = pass(block.backward, of_input, block.input_gradient_steps);
-    of_input.flip();
-    made.weight_gradient = pass(block.backward, of_input, {});
-    if (step_.offload.activation_layers == 0) sketch_memory(block, step_, rates_, made);
+    const auto of_input = steps_of_input_gradient(block);
+    auto of_weights = of_input;
+    of_weights.flip();
+    const SketchedSteps steps{counted(block.forward, std::vector<bool>(block.forward.size(), true)), counted(block.backward, std::vector<bool>(block.backward.size(), true)),
+                              counted(block.backward, of_input), gathers_ == WeightGathers::counted};
+    made.forward = pass(block.forward, steps.forward, block.output_steps);
+    made.backward = pass(block.backward, steps.backward, block.input_gradient_steps);
+    made.input_gradient = pass(block.backward, steps.input_gradient, block.input_gradient_steps);
+    made.weight_gradient = pass(block.backward, counted(block.backward, of_weights), {});
+    if (step_.offload.activation_layers == 0) sketch_memory(block, steps, step_, rates_, made);
     made.input = block.input_bytes.value();
     made.sent = step_.scatter_sends ? made.input / block.input_copies : made.input;
     sketch.kinds.push_back(std::move(made));
@@ -58,6 +61,12 @@ class PassesSketcher {
   PassesSketch sketch;
 
  private:
+  [[nodiscard]] std::vector<bool> counted(const std::vector<BlockStep>& steps, std::vector<bool> chosen) const {
+    if (gathers_ == WeightGathers::counted) return chosen;
+    for (std::size_t i = 0; i < steps.size(); ++i) chosen[i] = chosen[i] && !is_gather(steps[i]);
+    return chosen;
+  }
+
   PassSketch pass(const std::vector<BlockStep>& steps, const std::vector<bool>& chosen, const std::vector<int>& output) {
     PassSketch made;
     Together gathers;
@@ -75,7 +84,7 @@ class PassesSketcher {
       for (const int before : step.after) {
         if (known(before) >= -1) sketched.after.push_back(known(before));
         // Arrays gathered one by one are waited for one by one: left out.
-        if (before >= 0 && is_gather(steps[static_cast<std::size_t>(before)]) && step_.weight_buckets.unit == Bucketing::Unit::layer) sketched.weights = true;
+        if (before >= 0 && gathers_ == WeightGathers::counted && is_gather(steps[static_cast<std::size_t>(before)]) && step_.weight_buckets.unit == Bucketing::Unit::layer) sketched.weights = true;
       }
       if (step.kind == BlockStep::Kind::compute) {
         sketched.beside = !step.stream.empty();
@@ -96,6 +105,7 @@ class PassesSketcher {
 
   const StepOptions& step_;
   ComputeRates rates_;
+  WeightGathers gathers_;
 };
 
 }  // namespace
@@ -110,8 +120,8 @@ std::uint32_t axis_bits(const AxisNames& names) {
   return bits;
 }
 
-PassesSketch sketch_passes(const Scenario& scenario, const Preparation& derived) {
-  PassesSketcher sketcher(scenario);
+PassesSketch sketch_passes(const Scenario& scenario, const Preparation& derived, WeightGathers gathers) {
+  PassesSketcher sketcher(scenario, gathers);
   for (const auto& block : derived.blocks) sketcher.add(block);
   return std::move(sketcher.sketch);
 }

@@ -58,7 +58,9 @@ struct Sketch : CollectiveList {
 using PassesSketch = Sketch<BlockPasses>;
 using StateSketch = Sketch<BlockState>;
 
-[[nodiscard]] PassesSketch sketch_passes(const Scenario& scenario, const Preparation& derived);
+enum class WeightGathers { counted, left_out };
+/// Without gathers, passes are those of a plan that splits neither weights nor gradients.
+[[nodiscard]] PassesSketch sketch_passes(const Scenario& scenario, const Preparation& derived, WeightGathers gathers = WeightGathers::counted);
 [[nodiscard]] StateSketch sketch_state(const Scenario& scenario, const Preparation& derived);
 
 }  // namespace lockstep

@@ -1,5 +1,7 @@
 #include "sim/planning/sketch_book.hpp"
 
+#include <algorithm>
+
 #include "sim/weights_of.hpp"
 
 namespace lockstep {
@@ -22,13 +24,24 @@ const PassesSketch& SketchBook::passes(const PlanChoice& choice) {
   like.degrees.pipeline = 1;
   like.zero = choice.zero == 3 ? 3 : 0;                                          // gathers weights or not
   like.microbatches = choice.microbatches > 1 && choice.zero < 2 ? 2 : 1;  // adds up gradients of weights, or reduces them every time
-  const auto [known, is_new] = passes_.try_emplace({like.degrees, like.zero, like.recompute, sequences, like.microbatches});
-  if (is_new) {
-    const auto scenario = space_.scenario(like, sequences * like.degrees.data * like.degrees.expert * like.microbatches);
-    known->second = sketch_passes(scenario, derive_blocks(scenario));
-    number(known->second);
-  }
-  return known->second;
+  const auto sketch_of = [&](std::int32_t zero) -> PassesSketch& { return passes_[{like.degrees, zero, like.recompute, sequences, like.microbatches}]; };
+  auto& known = sketch_of(like.zero);
+  if (!known.kinds.empty()) return known;
+  // Passes that gather weights and those that do not, from one derivation where both are allowed.
+  const auto& zeros = space_.base().search.zero;
+  const bool replicated = like.degrees.data * like.degrees.context * like.degrees.expert > 1;
+  const bool both = like.microbatches == 1 && replicated && std::find(zeros.begin(), zeros.end(), 3) != zeros.end();
+  if (both) like.zero = 3;
+  const auto scenario = space_.scenario(like, sequences * like.degrees.data * like.degrees.expert * like.microbatches);
+  const auto derived = derive_blocks(scenario);
+  const auto fill = [&](std::int32_t zero, WeightGathers gathers) {
+    auto& sketch = sketch_of(zero);
+    sketch = sketch_passes(scenario, derived, gathers);
+    number(sketch);
+  };
+  fill(like.zero, WeightGathers::counted);
+  if (both) fill(0, WeightGathers::left_out);
+  return known;
 }
 
 StateSketch SketchBook::state(const PlanChoice& choice, std::int64_t sequences) const {

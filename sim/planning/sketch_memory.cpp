@@ -14,8 +14,8 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 class PassMemory {
  public:
   /// `saved`: bytes of the forward's outputs, for a backward; `stays`: of this pass's steps, whose output is read after it.
-  PassMemory(const ComputeRates& rates, const std::vector<BlockStep>& steps, const std::vector<bool>& chosen, const std::vector<std::int64_t>& saved, const std::vector<bool>& stays, bool gathers_together)
-      : rates_(rates), steps_(steps), chosen_(chosen), saved_(saved), stays_(stays), gathers_together_(gathers_together) {}
+  PassMemory(const ComputeRates& rates, const std::vector<BlockStep>& steps, const std::vector<bool>& chosen, const std::vector<std::int64_t>& saved, const std::vector<bool>& stays, bool gathers_together, bool whole_gradients)
+      : rates_(rates), steps_(steps), chosen_(chosen), saved_(saved), stays_(stays), gathers_together_(gathers_together), whole_gradients_(whole_gradients) {}
 
   std::int64_t most() {
     std::int64_t most = 0;
@@ -62,7 +62,8 @@ class PassMemory {
     }
     std::int64_t bytes = steps_[now].workspace.value();
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-      if (chosen_[i] && before_[i] && (i == now || read_later[i] || stays_[i])) bytes += steps_[i].output.value();
+      const bool left_out = !whole_gradients_ && steps_[i].output_kind == MemoryKind::gradients;
+      if (chosen_[i] && before_[i] && !left_out && (i == now || read_later[i] || stays_[i])) bytes += steps_[i].output.value();
     }
     for (std::size_t i = 0; i < saved_.size(); ++i) bytes += saved_read[i] ? saved_[i] : 0;
     return bytes;
@@ -83,13 +84,13 @@ class PassMemory {
   const std::vector<bool>& chosen_;
   const std::vector<std::int64_t>& saved_;
   const std::vector<bool>& stays_;
-  bool gathers_together_;
+  bool gathers_together_, whole_gradients_;
   std::vector<bool> before_, after_;
 };
 
 }  // namespace
 
-void sketch_memory(const DerivedBlock& block, const StepOptions& options, const ComputeRates& rates, BlockPasses& passes) {
+void sketch_memory(const DerivedBlock& block, const SketchedSteps& steps, const StepOptions& options, const ComputeRates& rates, BlockPasses& passes) {
   const auto of_input = steps_of_input_gradient(block);
   std::vector<std::int64_t> saved(block.forward.size(), 0), none;
   std::vector<bool> stays(block.forward.size(), false), stays_for_weights(block.backward.size(), false), for_weights(block.forward.size(), false);
@@ -116,10 +117,10 @@ void sketch_memory(const DerivedBlock& block, const StepOptions& options, const 
   passes.keeps_output = std::any_of(block.output_steps.begin(), block.output_steps.end(), [&](int step) { return step >= 0 && stays[at(step)]; });
 
   const bool together = options.weight_buckets.unit != Bucketing::Unit::matrix;
-  const std::vector<bool> all_forward(block.forward.size(), true), all_backward(block.backward.size(), true), nothing(block.backward.size(), false);
-  passes.forward_most = PassMemory(rates, block.forward, all_forward, none, stays, together).most();
-  passes.backward_most = PassMemory(rates, block.backward, all_backward, saved, nothing, together).most();
-  passes.input_gradient_most = PassMemory(rates, block.backward, of_input, saved, stays_for_weights, together).most();
+  const std::vector<bool> nothing(block.backward.size(), false);
+  passes.forward_most = PassMemory(rates, block.forward, steps.forward, none, stays, together, steps.whole_gradients).most();
+  passes.backward_most = PassMemory(rates, block.backward, steps.backward, saved, nothing, together, steps.whole_gradients).most();
+  passes.input_gradient_most = PassMemory(rates, block.backward, steps.input_gradient, saved, stays_for_weights, together, steps.whole_gradients).most();
 }
 
 }  // namespace lockstep

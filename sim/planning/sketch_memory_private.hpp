@@ -6,7 +6,13 @@ namespace lockstep {
 
 [[nodiscard]] inline bool is_gather(const BlockStep& step) { return step.kind == BlockStep::Kind::collective && step.role == CollectiveRole::weight; }
 
+/// Which steps of a block's passes count.
+struct SketchedSteps {
+  std::vector<bool> forward, backward, input_gradient;
+  bool whole_gradients = true;  ///< of weights, before they are reduced
+};
+
 /// Fills in what is kept, what lies between and the most of each pass.
-void sketch_memory(const DerivedBlock& block, const StepOptions& options, const ComputeRates& rates, BlockPasses& passes);
+void sketch_memory(const DerivedBlock& block, const SketchedSteps& steps, const StepOptions& options, const ComputeRates& rates, BlockPasses& passes);
 
 }  // namespace lockstep
