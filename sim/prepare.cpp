@@ -171,7 +171,7 @@ void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& reque
         complete_updates(derived, block, preparation.plan, sizes);
         keep_unembedding_in_16_bits(derived, block);
         if (element_size(scenario.training.precision) == Bytes(1)) cast_operands_to_8_bits(derived, block);
-        if (scenario.training.low_precision_gather) gather_weights_in_8_bits(derived);
+        if (scenario.training.low_precision_gather) gather_weights_in_8_bits(derived, block);
         preparation.blocks.push_back(std::move(derived));
       }
     };

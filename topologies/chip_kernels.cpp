@@ -43,6 +43,12 @@ void read_units(const YamlView& view, bool silent_is_base, ChipKernels& kernels)
   waves.refuse_unknown_keys();
 }
 
+void read_grouped_tile(const YamlView& view, ChipKernels& kernels) {
+  if (!view.exists()) return;
+  if (kernels.systolic == 0) return view.problem("stands on a chip without a systolic array", "systolic beside it");
+  kernels.grouped_tile = static_cast<int>(view.integer(0, 100'000));
+}
+
 void read_attention(const YamlView& view, bool silent_is_base, ChipKernels& kernels) {
   if (!view.expect_map("a map, as {forward: 0.7, backward: 0.6, softmax: 50, block: 128}")) return;
   const Keys keys{view, silent_is_base};
@@ -74,7 +80,9 @@ ChipKernels read_chip_kernels(const YamlView& view, const ChipKernels* base) {
   if (const auto matrix = keys("matrix", "shares of the peak, as {bf16: 0.85}"); matrix.exists()) read_matrix(matrix, kernels);
   if (const auto sustained = view["sustained"]; sustained.exists()) kernels.sustained = sustained.number(least_share, 1);
   keys.share_of("memory", "a share of the memory bandwidth, as 0.9", kernels.memory);
+  if (const auto indexed = view["indexed"]; indexed.exists()) kernels.indexed = indexed.number(least_share, 1);
   read_units(view, base != nullptr, kernels);
+  read_grouped_tile(view["grouped_tile"], kernels);
   keys.number("depth", "elements, as 64", 0, 100'000, kernels.depth);
   if (const auto staging = keys("staging", "a size, as 4 MB"); staging.exists()) kernels.staging = staging.bytes(true);
   keys.time("gap", "a time, as 1 us", kernels.gap);

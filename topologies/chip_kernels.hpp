@@ -15,9 +15,11 @@ struct ChipKernels {
   std::map<Precision, double> matrix;  ///< of the peak: what very large products reach
   double sustained = 1;        ///< clock under the load of whole steps, over that of a benchmark of one kernel
   double memory = 1;           ///< of the memory bandwidth: what a long copy reaches
+  double indexed = 1;          ///< of that: what rows that are read or written where an index says reach
   int units = 0;               ///< GPUs: multiprocessors, which share out the tiles of a product in waves
   double tile_edge = 0;        ///< GPUs: elements that an edge of a tile costs beyond its own
   int systolic = 0;            ///< TPUs: side of the matrix unit, to which n and k are padded
+  int grouped_tile = 0;        ///< TPUs: rows of a tile of grouped products; one that two experts share runs for each
   double depth = 0;            ///< elements of k that filling and draining a product's pipeline costs
   Bytes staging{0};            ///< first loads and last stores of a kernel, which nothing hides
   Seconds gap{0};              ///< between two kernels, however many are queued

@@ -91,6 +91,7 @@ class StepBuilder {
   /// The next block of the pass.
   void advance(Running& running) {
     enter(running);
+    if (running.forward() && writer_.options.publish_ahead) wait_for_updated_weights(running);
     write(running, steps_of(running));
     leave(running);
   }
@@ -99,6 +100,7 @@ class StepBuilder {
   void take_turns(Running& forward, Running& backward) {
     enter(forward);
     enter(backward);
+    if (writer_.options.publish_ahead) wait_for_updated_weights(forward);
     const auto of_backward = steps_of(backward);
     for (const auto& turn : writer_.kind(forward.place.block).pair_turns) {
       const auto step = static_cast<std::size_t>(turn.step);
@@ -115,6 +117,9 @@ class StepBuilder {
     running.place.block = running.first + (running.forward() ? running.done : running.blocks - 1 - running.done);
     ++running.done;
   }
+
+  /// The update of the step before left them split over the replicas.
+  void wait_for_updated_weights(Running& running) { merge(running.carried.ops, gradients_.published_ahead(running.place)); }
 
   void write(const Running& running, const std::vector<bool>& steps) {
     const bool needs_weights = running.action.work != PipelineWork::weight_gradient;

@@ -34,6 +34,7 @@ struct StepOptions {
   Bytes gradient_element{2};         ///< as accumulated
   Bytes gradient_reduce_element{2};  ///< as collectives carry them
   bool gradient_clipping = false;    ///< the update waits for the norm of all gradients
+  bool publish_ahead = false;        ///< updated weights are gathered in the next step, block by block before their first use; else at the step's end
   OptimizerSpec optimizer{};
   Offload offload{};
   Seconds step_overhead{0};          ///< at the end of the step, on every rank: data loading, logging

@@ -46,6 +46,7 @@ struct StepWork {
   Flops flops{0};                ///< compute: of one rank
   Bytes traffic{0};              ///< compute: bytes one rank reads and writes in memory
   Bytes casts{0};                ///< products in 8 bits: bytes that a kernel before it moves to make its operand
+  Bytes indexed{0};              ///< compute: of the traffic, rows that are read or written where an index says
 
   CollectiveKind collective{};
   AxisNames axes;
@@ -59,7 +60,7 @@ struct StepWork {
   std::string stream;                 ///< where it runs; empty: the compute stream, or those of its axes
 };
 
-[[nodiscard]] inline Kernel kernel_of(const StepWork& step) { return {step.work, step.flops, step.traffic, step.shape, step.casts}; }
+[[nodiscard]] inline Kernel kernel_of(const StepWork& step) { return {step.work, step.flops, step.traffic, step.shape, step.casts, step.indexed}; }
 
 struct BlockStep : StepWork {
   std::vector<int> after;        ///< steps of the same pass it waits for; `outside` stands for the pass's input
@@ -148,6 +149,8 @@ struct DerivePolicy {
   bool balanced_context = true;         ///< ranks hold an early and a late piece of the sequence each (zig-zag): causal work is even
   Recompute recompute{};                ///< of layers
   TokenCopies token_copies{};           ///< of all-to-alls to and from experts
+  bool counted_slots = true;            ///< an expert has as many slots as tokens come to it; else its capacity
+  bool one_hot_slots = false;           ///< tokens come to their slots and back by products with masks, not by their index
   /// Bytes an element in which layers keep what weight gradients and activation functions of MLPs read again; none: as it is.
   std::optional<Bytes> kept_element{};
   Bytes loss_element{4};                ///< cross-entropy's workspace for a logit, while it runs

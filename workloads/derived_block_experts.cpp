@@ -43,12 +43,29 @@ bool BlockDerivation::goes_to_experts(const std::string& tensor) const {
   return std::any_of(block_.ops.begin(), block_.ops.end(), [&](const auto& op) { return op.kind == BlockOp::Kind::combine && op.inputs[0] == tensor; });
 }
 
+/// Between tokens and the slots that this rank fills. By index: rows of the slots are read or written where the routing says.
+/// Else each sequence has a mask of its T tokens by its slots, for `products` products: with the tokens or the slots, and in
+/// the combination's backward also of both, which is the mask's gradient.
+void BlockDerivation::move_tokens(BlockStep& step, const ShardedTensor& tokens, const ShardedTensor& slots, int products) const {
+  if (!policy_.one_hot_slots) {
+    step.indexed = bytes(slots);
+    return;
+  }
+  const auto sequences = sizes_.local(*tokens.find("B")), length = sizes_.local(*tokens.find("T")), width = sizes_.local(*tokens.find("D"));
+  const auto filled = sizes_.local_elements(slots) / (sequences * width);
+  step.work = ComputeWork::product;
+  step.shape = {sequences, filled, width, length};
+  step.flops = Flops(2.0 * products * static_cast<double>(sequences * filled) * static_cast<double>(width * length));
+  step.traffic += policy_.activation_element * (2 * products * sequences * filled * length);  // masks are written and read
+}
+
 void BlockDerivation::forward_dispatch(const BlockOp& op) {
   const auto local = slots_of_senders(op.inputs[0], op.output);
   Reads reads;
   for (const auto& input : op.inputs) read(input, crossing(input), reads);
   const int step = pass().compute(op.name, crossing(op.inputs[0]).to_string() + " -> " + local.to_string(), std::move(reads), Flops(0),
                                   bytes(crossing(op.inputs[0])) + bytes(local) + regrouped(crossing(op.output)), bytes(local));
+  move_tokens(pass()[step], crossing(op.inputs[0]), local, 1);
   finish_forward(op, local, step);
 }
 
@@ -59,6 +76,7 @@ void BlockDerivation::backward_dispatch(const BlockOp& op) {
   const auto tokens = bytes(crossing(op.inputs[0]));
   const int step = backward_.compute(op.name + " backward", local.to_string(), std::move(reads), Flops(0),
                                      tokens + bytes(local) + regrouped(crossing(op.output)), tokens);
+  move_tokens(backward_[step], crossing(op.inputs[0]), local, 1);
   for (const auto& input : op.inputs) gradients_[input].push_back({gradient_of(crossing(input)), {step}, step});
 }
 
@@ -69,6 +87,7 @@ void BlockDerivation::forward_combine(const BlockOp& op) {
   read(op.inputs[0], slots, reads);
   const int step = pass().compute(op.name, slots.to_string() + " -> " + local.to_string(), std::move(reads), Flops(0),
                                   bytes(slots) + bytes(local) + regrouped(crossing(op.inputs[0])), bytes(local));
+  move_tokens(pass()[step], local, slots, 1);
   finish_forward(op, local, step);
 }
 
@@ -79,6 +98,7 @@ void BlockDerivation::backward_combine(const BlockOp& op) {
   read_gradient(op.output, local, reads);
   const int step = backward_.compute(op.name + " backward", local.to_string() + " -> " + slots.to_string(), std::move(reads), Flops(0),
                                      bytes(slots) + bytes(local) + regrouped(crossing(op.inputs[0])), bytes(slots));
+  move_tokens(backward_[step], crossing(op.output), slots, 2);
   gradients_[op.inputs[0]].push_back({slots, {step}, step});
 }
 

@@ -68,6 +68,7 @@ class BlockDerivation {
   void read_inside(const BlockOp& op, Reads& reads);
 
   // derived_block_product.cpp: matrix products and look-ups
+  void tag(BlockStep& step, const BlockOp& op, const Derivation& derived) const;
   void forward_product(const BlockOp& op);
   void backward_input(const BlockOp& op);
   void backward_weight(const BlockOp& op);
@@ -111,6 +112,7 @@ class BlockDerivation {
   [[nodiscard]] bool goes_to_experts(const std::string& tensor) const;  ///< the gradient of what experts gave
   [[nodiscard]] ShardedTensor slots_of_senders(const std::string& tokens, const std::string& slots) const;
   [[nodiscard]] Bytes regrouped(const ShardedTensor& slots) const;
+  void move_tokens(BlockStep& step, const ShardedTensor& tokens, const ShardedTensor& slots, int products) const;
 
   // derived_block.cpp: one operation
   void forward(const BlockOp& op);

@@ -11,13 +11,15 @@ Flops flops(const BlockOp& op, const Derivation& derived) {
   return op.kind == BlockOp::Kind::lookup ? Flops(0) : derived.flops;
 }
 
-void tag(BlockStep& step, const BlockOp& op, const Derivation& derived, const Sizes& sizes) {
+}  // namespace
+
+void BlockDerivation::tag(BlockStep& step, const BlockOp& op, const Derivation& derived) const {
   if (op.kind == BlockOp::Kind::lookup) return;
   step.work = ComputeWork::product;
-  step.shape = product_shape(derived.local, sizes);
+  step.shape = product_shape(derived.local, sizes_);
+  if (!policy_.counted_slots || !step.routed) return;
+  step.shape.counted = derived.local.result.find("C") != nullptr ? KernelShape::Counted::rows : KernelShape::Counted::depth;
 }
-
-}  // namespace
 
 void BlockDerivation::forward_product(const BlockOp& op) {
   const auto& in = op.inputs[0];
@@ -31,7 +33,7 @@ void BlockDerivation::forward_product(const BlockOp& op) {
   weight(op.weight, derived.local.right, derived.right, reads);
   const int step = pass().compute(op.name, derived.local.to_string(), std::move(reads), flops(op, derived),
                                   traffic(op, derived.local), bytes(derived.local.result));
-  tag(pass()[step], op, derived, sizes_);
+  tag(pass()[step], op, derived);
   finish_forward(op, {derived.local.result, {step}, step}, derived.result, &left);
 }
 
@@ -46,7 +48,7 @@ void BlockDerivation::backward_input(const BlockOp& op) {
   weight_in_backward(op.weight, derived.local.right, derived.right, reads);
   const int step = backward_.compute(op.name + " input gradient", derived.local.to_string(), std::move(reads), derived.flops,
                                      traffic(op, derived.local), bytes(derived.local.result));
-  tag(backward_[step], op, derived, sizes_);
+  tag(backward_[step], op, derived);
   Version contribution{derived.local.result, {step}, step};
   if (policy_.collective_matmul) merge(contribution.producers, left.producers);
   gradients_[in].push_back(contribution);
@@ -71,7 +73,7 @@ void BlockDerivation::backward_weight(const BlockOp& op) {
       derived.result.empty() ? Bytes(0) : policy_.gradient_element * sizes_.local_elements(derived.local.result);
   const int step = backward_.compute(op.name + " weight gradient", derived.local.to_string(), std::move(reads), flops(op, derived),
                                      gradient_traffic(op, derived), unreduced, MemoryKind::gradients);
-  tag(backward_[step], op, derived, sizes_);
+  tag(backward_[step], op, derived);
   finish_weight(op.weight, step, derived.result);
 }
 

@@ -25,6 +25,8 @@ struct KernelShape {
   bool causal = false;    ///< attention: later keys are masked
   bool backward = false;  ///< attention: twice the products
   bool fused = true;      ///< attention: scores stay on the chip; else they pass through memory, masked ones too
+  /// Products of experts without a capacity: which side counts their tokens, of which each expert has its own number.
+  enum class Counted { none, rows, depth } counted = Counted::none;
   friend bool operator==(const KernelShape&, const KernelShape&) = default;
 };
 
@@ -37,6 +39,7 @@ struct Kernel {
   Bytes traffic{0};  ///< read and written in memory
   KernelShape shape{};
   Bytes casts{0};    ///< of the kernel before a product that makes its operand of 8 bits
+  Bytes indexed{0};  ///< of the traffic: rows that are read or written where an index says
 };
 
 }  // namespace lockstep

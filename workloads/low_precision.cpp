@@ -67,9 +67,15 @@ void cast_operands_to_8_bits(DerivedBlock& derived, const Block& block) {
   }
 }
 
-void gather_weights_in_8_bits(DerivedBlock& block) {
-  gather_in_8_bits(block.forward);
-  gather_in_8_bits(block.backward);
+void gather_weights_in_8_bits(DerivedBlock& derived, const Block& block) {
+  gather_in_8_bits(derived.forward);
+  gather_in_8_bits(derived.backward);
+  if (!block.is_layer) return;
+  for (auto& update : derived.weights) {
+    const bool of_product = std::any_of(block.ops.begin(), block.ops.end(), [&](const auto& op) { return op.kind == BlockOp::Kind::matmul && op.weight == update.weight; });
+    if (!of_product) continue;
+    for (auto& gather : update.publish) gather.full_size = Bytes(gather.full_size.value() / 2);
+  }
 }
 
 }  // namespace lockstep

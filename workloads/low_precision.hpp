@@ -13,7 +13,8 @@ void keep_unembedding_in_16_bits(DerivedBlock& derived, const Block& block);
 /// norm makes it, which writes 8 bits itself; in the backward the gradient of each product's result.
 void cast_operands_to_8_bits(DerivedBlock& derived, const Block& block);
 
-/// Weights that only products read are cast to 8 bits before they are gathered: half the bytes to move and to hold.
-void gather_weights_in_8_bits(DerivedBlock& block);
+/// Weights that only products read are cast to 8 bits before they are gathered, for a pass or after their update: half the bytes
+/// to move, and of those gathered for a pass to hold.
+void gather_weights_in_8_bits(DerivedBlock& derived, const Block& block);
 
 }  // namespace lockstep

@@ -324,19 +324,34 @@ void StepGradients::update_block(std::int32_t stage, int block, const std::vecto
     for (const auto& owner : owners) merge(after, states_.at({stage, owner}).gradient.ready);
   }
   const auto id = update_op(place, owners, after);
-  std::vector<Bucket> published;
   for (const auto& owner : owners) {
     const auto& buffer = states_.at({stage, owner}).gradient.accumulated;
     if (buffer) writer_.read(*buffer, id);
-    const auto& publish = writer_.update_of(owner).publish;
-    if (!publish.empty()) bucket_for(published, publish).take(publish, owner.second, block, {id});
   }
+  if (!writer_.options.publish_ahead) publish(place, StepPass::update, owners, {id});
+}
+
+OpIds StepGradients::publish(const StepPlace& place, StepPass pass, const std::vector<Owner>& owners, const OpIds& after) {
+  std::vector<Bucket> published;
+  for (const auto& owner : owners) {
+    const auto& chain = writer_.update_of(owner).publish;
+    if (!chain.empty()) bucket_for(published, chain).take(chain, owner.second, place.block, {});
+  }
+  OpIds last;
   for (const auto& bucket : published) {
-    OpIds previous{id};
+    OpIds previous = after;
     for (const auto& derived : bucket.chain) {
-      previous = {writer_.add(StepWriter::at(place, StepPass::update, writer_.collective(derived, CollectiveRole::weight, bucket.arrays)), previous)};
+      previous = {writer_.add(StepWriter::at(place, pass, writer_.collective(derived, CollectiveRole::weight, bucket.arrays)), previous)};
     }
+    merge(last, previous);
   }
+  return last;
+}
+
+OpIds StepGradients::published_ahead(const StepPlace& place) {
+  const auto node = updated_by_[place.stage].find(place.block);
+  if (node == updated_by_[place.stage].end() || !ahead_.insert({place.stage, place.block}).second) return {};
+  return publish(place, StepPass::forward, node->second, {});
 }
 
 }  // namespace lockstep

@@ -18,6 +18,8 @@ class StepGradients {
   void flush(std::int32_t stage);
   /// Optimizer, after everything else.
   void update();
+  /// Where updated weights are gathered ahead, and a block's forward on a stage is the first: the gathers that end it waits for.
+  [[nodiscard]] OpIds published_ahead(const StepPlace& place);
 
  private:
   /// A copy of a weight: on a stage, and whose weight it is.
@@ -54,6 +56,8 @@ class StepGradients {
   OpId update_op(const StepPlace& place, const std::vector<Owner>& owners, const OpIds& after);
   void outside_the_step(std::int32_t stage, OpId first);
   void update_block(std::int32_t stage, int block, const std::vector<Owner>& owners, const OpIds& barrier);
+  /// From the optimizer's shards to where weights are stored; returns the last gathers.
+  OpIds publish(const StepPlace& place, StepPass pass, const std::vector<Owner>& owners, const OpIds& after);
 
   StepWriter& writer_;
   std::map<Copy, State> states_;
@@ -62,6 +66,7 @@ class StepGradients {
   std::map<std::int32_t, std::map<int, std::vector<Owner>>> updated_by_;  ///< stage, block: its weights, in order
   std::map<std::pair<std::int32_t, int>, std::vector<Contribution>> contributions_;  ///< by stage and block
   std::map<std::int32_t, std::vector<Bucket>> buckets_;       ///< by stage
+  std::set<std::pair<std::int32_t, int>> ahead_;              ///< stages and blocks whose weights this step has gathered ahead
   std::map<std::pair<std::int32_t, int>, std::size_t> on_host_;  ///< by stage and block: the buffer of offloaded gradients
 };
 

@@ -49,6 +49,7 @@ const StepWork* StepWriter::work_of(const StepPlace& place, const BlockStep& ste
   work.flops = step.flops * load;
   work.traffic = scaled(step.traffic, load);
   work.casts = scaled(step.casts, load);
+  work.indexed = scaled(step.indexed, load);
   work.full_size = scaled(step.full_size, load);
   return work_at_load[load] = graph.share(std::move(work));
 }

@@ -139,7 +139,7 @@ Floor PlanFloors::of(std::int32_t pipeline, std::int64_t microbatches, const Sch
       }
       for (std::size_t axis = 0; axis < plan_axes.size(); ++axis) {
         busy[axis] += count * part.each[axis] + part.once[axis] + part.published[axis];
-        published[axis] += part.published[axis];
+        if (!base.step.publish_ahead) published[axis] += part.published[axis];
       }
       update += part.update;
       held += part.held;

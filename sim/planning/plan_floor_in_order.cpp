@@ -192,7 +192,7 @@ class PlanFloors::InOrder {
 
 Floor PlanFloors::in_order(const ActionSequence& sequence, const ScheduleChoice& choice) { return InOrder(*this, sequence, choice).run(); }
 
-/// Block by block the update, then its weights to where they are stored.
+/// Block by block the update, then its weights to where they are stored, unless the next step gathers them.
 double PlanFloors::published(const std::vector<std::int32_t>& own, const Parts& stages) const {
   double free = 0, stream = 0;
   for (const auto number : own) {
@@ -200,7 +200,7 @@ double PlanFloors::published(const std::vector<std::int32_t>& own, const Parts& 
     for (int block = blocks.first; block < blocks.last; ++block) {
       const auto& state = plan_.state.kinds[kind(block)];
       free += state.update;
-      stream = std::max(stream, free) + state.published_along_data;
+      if (!space_.base().step.publish_ahead) stream = std::max(stream, free) + state.published_along_data;
     }
   }
   return std::max(free, stream);

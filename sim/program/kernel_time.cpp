@@ -31,22 +31,28 @@ double time_in_tiles(const ChipKernels& chip, const KernelShape& shape) {
 
 double padded(std::int64_t size, int step) { return real(up(size, step) * step) / real(size); }
 
+/// Tiles that hold rows of two experts run for each of them.
+double shared_tiles(const ChipKernels& chip, const KernelShape& shape) {
+  if (shape.counted == KernelShape::Counted::none) return 1;
+  return 1 + chip.grouped_tile / real(shape.counted == KernelShape::Counted::rows ? shape.m : shape.k);
+}
+
 /// The longer of both, and the first and last pieces of the other, which nothing hides.
 Seconds overlapped(Seconds compute, Seconds memory, Seconds staged) { return std::max(compute, memory) + std::min({compute, memory, staged}); }
 
 /// Scores, softmax and values as kernels of their own: full products, masked or not, and then the scores' way through memory.
 Seconds unfused_attention(const KernelRates& rates, const Kernel& kernel) {
-  const auto& [batch, m, n, k, causal, backward, fused] = kernel.shape;
+  const auto batch = kernel.shape.batch, m = kernel.shape.m, n = kernel.shape.n, k = kernel.shape.k;
   const auto of = [&](const KernelShape& product) {
     const Flops flops(2.0 * real(product.batch) * real(product.m) * real(product.n) * real(product.k));
     return flops / rates.in_16_bits * product_overhead(rates.chip, product);
   };
   const Seconds both = of({batch, m, k, n}) + of({batch, m, n, k});
-  return both * (backward ? 2.0 : 1.0) + kernel.traffic / rates.memory;
+  return both * (kernel.shape.backward ? 2.0 : 1.0) + kernel.traffic / rates.memory;
 }
 
 Seconds body(const KernelRates& rates, const Kernel& kernel) {
-  const Seconds memory = kernel.traffic / rates.memory;
+  const Seconds memory = kernel.traffic / rates.memory + kernel.indexed / rates.memory * (1 / rates.chip.indexed - 1);
   const Seconds staged = rates.chip.staging / rates.memory;
   switch (kernel.work) {
     case ComputeWork::memory: return memory;
@@ -67,7 +73,7 @@ double product_overhead(const ChipKernels& chip, const KernelShape& shape) {
   if (shape.batch * shape.m * shape.n * shape.k == 0) return 1;
   const double filled = 1 + chip.depth / real(shape.k);
   if (chip.units > 0) return time_in_tiles(chip, shape) * filled;
-  return padded(shape.m, sublanes) * padded(shape.n, chip.systolic) * padded(shape.k, chip.systolic) * filled;
+  return padded(shape.m, sublanes) * padded(shape.n, chip.systolic) * padded(shape.k, chip.systolic) * filled * shared_tiles(chip, shape);
 }
 
 double attention_overhead(const ChipKernels& chip, const KernelShape& shape) {

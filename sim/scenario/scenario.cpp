@@ -177,6 +177,10 @@ class Reader {
     if (seed.exists()) routing.seed = static_cast<std::uint64_t>(seed.integer(0, 1'000'000'000));
     const auto dispatch = optional(view, "dispatch");
     if (dispatch.exists() && dispatch.choice({"16-bit", "8-bit"}) == 1) scenario_.derive.dispatch_element = Bytes(1);
+    const auto slots = optional(view, "slots");
+    scenario_.derive.counted_slots = !capacity.exists();
+    scenario_.derive.one_hot_slots = slots.exists() && slots.choice({"by index", "by mask"}) == 1;
+    if (scenario_.derive.one_hot_slots && !capacity.exists()) slots.problem("masks need as many slots for every expert", "a capacity_factor beside it");
     if (capacity.exists() && variation.exists()) variation.problem("stands beside a capacity factor", "one of the two: with a capacity every expert computes as many slots");
     view.refuse_unknown_keys();
   }
@@ -327,6 +331,8 @@ class Reader {
     flag(view, "regather_weights", scenario_.derive.regather_weights);
     flag(view, "share_activation_gathers", scenario_.derive.share_activation_gathers);
     flag(view, "collective_matmul", scenario_.derive.collective_matmul);
+    const auto updated = optional(view, "updated_weights");
+    if (updated.exists()) scenario_.step.publish_ahead = updated.choice({"at the end", "ahead"}) == 1;
     const auto gathers = optional(view, "activation_gathers");
     if (gathers.exists() && gathers.choice({"16-bit", "8-bit"}) == 1) {
       scenario_.derive.operand_element = Bytes(1);
@@ -412,14 +418,14 @@ std::vector<std::string> scenario_keys() {
           "pipeline.sends", "pipeline.scatter_gather",
           "plan", "plan.activations", "plan.weights", "plan.gradients", "plan.optimizer",
           "batch", "batch.sequences", "batch.sequence_length", "batch.microbatches", "batch.microbatch_size",
-          "routing", "routing.capacity_factor", "routing.variation", "routing.seed", "routing.dispatch",
+          "routing", "routing.capacity_factor", "routing.variation", "routing.seed", "routing.dispatch", "routing.slots",
           "training", "training.precision", "training.low_precision_gather", "training.optimizer", "training.optimizer_state", "training.momentum",
           "training.master_weights", "training.gradient_precision", "training.gradient_reduce", "training.gradient_clipping", "training.memory_overhead", "training.step_overhead",
           "training.offload", "training.offload.optimizer", "training.offload.activation_layers", "training.offload.host_memory_bandwidth",
           "training.recompute", "training.recompute.mode", "training.recompute.parts", "training.recompute.kept", "training.recompute.layers", "training.attention", "training.cross_entropy", "training.dropout", "training.kept_activations", "training.elementwise_traffic",
           "training.causal_attention", "training.optimizer_barrier", "training.zero_shards",
           "communication", "communication.prefetch", "communication.weight_buckets", "communication.gradient_buckets",
-          "communication.regather_weights", "communication.share_activation_gathers", "communication.collective_matmul", "communication.activation_gathers",
+          "communication.regather_weights", "communication.share_activation_gathers", "communication.collective_matmul", "communication.activation_gathers", "communication.updated_weights",
           "search", "search.tensor", "search.context", "search.expert", "search.pipeline", "search.microbatches", "search.zero",
           "search.schedules", "search.chunks", "search.recompute", "search.memory",
           "model_of_time", "perturbations",

@@ -12,9 +12,9 @@ constexpr GpuNode a100_80gb{"dgx-a100", 8, "", "{like: roce-400g, link: 200 Gbps
 // as fast as the H100's multiprocessors are over the A100's, 10 elements become 13.
 constexpr GpuNode h100_with_a100_attention{"dgx-h100", 8, ", chip: {like: h100, kernels: {attention: {forward: 0.39, backward: 0.21, softmax: 13, block: 128}}}"};
 // A limit of 500 W instead of 700: 600 W cost 10 to 15 % (factryze.ai/scale-atlas/power/power-capping), so dynamic power, 550 W of
-// 700, goes with the clock to the 1.57th, and 500 W leave 0.636^(1/1.57) = 0.75 of the H100's 0.82. PyTorch's attention of that
+// 700, goes with the clock to the 1.57th, and 500 W leave 0.636^(1/1.57) = 0.75 of the H100's 0.81. PyTorch's attention of that
 // time is FlashAttention-2: 0.35 of the peak (arXiv 2407.08608), as shares of 0.93 and before softmax.
-constexpr GpuNode h100_500w{"dgx-h100", 8, ", chip: {like: h100, memory: 96 GB, memory_bandwidth: 2400 GB/s, kernels: {sustained: 0.615, attention: {forward: 0.54, backward: 0.5}}}"};
+constexpr GpuNode h100_500w{"dgx-h100", 8, ", chip: {like: h100, memory: 96 GB, memory_bandwidth: 2400 GB/s, kernels: {sustained: 0.608, attention: {forward: 0.54, backward: 0.5}}}"};
 
 void mosaicml(const CsvRow& row, MeasuredRun& run) {
   // The table's 64 layers make 52.0e9 parameters of a 70B model; 80 make the number that it prints.

@@ -86,7 +86,7 @@ void vtrain_single(const CsvRow& row, MeasuredRun& run) {
 
 constexpr std::string_view megatron_2021 =
     "Megatron-LM of its time: attention in single steps over all pairs of tokens, dropout, fp32 copies of fp16 weights; gradients are reduced after the last "
-    "backward. fp16 counts as bf16, which has its rate and its bytes.";
+    "backward; tensor-parallel ranks send a part each to the next stage (scatter_gather_tensors_in_pipeline). fp16 counts as bf16, which has its rate and its bytes.";
 
 }  // namespace
 

@@ -52,16 +52,21 @@ struct Recipe {
   std::string_view release, model, chip;  ///< what the row's texts contain
   bool graph;                             ///< the whole iteration is one CUDA graph
   std::string_view again;                 ///< recompute_modules, as training.recompute.parts
+  bool overlap = false;                   ///< moe_a2a_overlap: all-to-alls of a forward beside a backward's compute, and the reverse
+  bool deep_ep = false;                   ///< enable_deepep; else tokens go to their experts by NCCL's all-to-all
 };
 constexpr Recipe recipes[] = {
     {"25.09", "LLAMA3_8B", "B200", true, ""},
     {"25.09", "Qwen3_30B", "B200", true, ""},
     {"25.09", "Qwen3_235B", "GB200", true, ""},
-    {"25.09", "DeepSeek", "H100", false, "[latent_projections, mlp]"},
+    {"25.09", "DeepSeek", "H100", false, "[latent_projections, mlp]", true, true},
     {"25.09", "DeepSeek", "B200", false, "[latent_projections]"},
     {"25.11", "LLAMA3_8B", "GB300", true, ""},
     {"25.11", "LLAMA3_8B", "DGX-B200", true, ""},
     {"25.11", "DeepSeek", "B200", false, "[latent_projections]"},
+    {"25.11", "Qwen3_235B", "DGX-B200", false, "", true},
+    {"25.11", "Qwen3_235B", "H100", false, "", true},
+    {"25.11", "Qwen3_30B", "H100", false, "", true},
     {"25.11", "GPT OSS", "B200", false, "[norms, activations]"},
     {"25.11", "GPT OSS", "H100", false, "[norms, activations]"},
 };
@@ -78,7 +83,7 @@ void megatron_bridge(const CsvRow& row, MeasuredRun& run) {
   set_model(run, model);
   const auto chips = row.integer("n_chips");
   const auto* recipe = recipe_of(row);
-  set_cluster(run, row.text("chip"), chips, recipe != nullptr && recipe->graph);
+  set_cluster(run, row.text("chip"), chips, {.launched_as_graph = recipe != nullptr && recipe->graph, .tokens_once_a_node = recipe != nullptr && recipe->deep_ep});
   const auto of = [&](std::string_view column) { return leading_integer(row.text(column), 1); };
   auto degrees = megatron_degrees(run, chips, of("tp"), of("pp"), of("cp"), of("ep"));
   degrees.chunks = of("vp");
@@ -87,6 +92,7 @@ void megatron_bridge(const CsvRow& row, MeasuredRun& run) {
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs"), degrees);
   set_megatron_core(run, precision_called(row.text("precision")));
+  if (recipe != nullptr && recipe->overlap && degrees.chunks > 1) run.set("pipeline.schedule", "overlap-1f1b");
   if (recipe != nullptr && !recipe->again.empty()) {
     run.set("training.recompute.mode", "selective");
     run.set("training.recompute.parts", std::string(recipe->again));
@@ -110,7 +116,8 @@ void megatron_llama3(const CsvRow& row, MeasuredRun& run) {
 
 constexpr std::string_view core =
     "Megatron Core: fused causal attention, sequence parallelism beside tensor parallelism, nothing computed again, optimizer state split over the replicas (ZeRO-1). "
-    "Tensor-parallel collectives run beside the products they belong to, and what fp8 products read is gathered in 8 bits, as the recipes' userbuffers settings say.";
+    "Tensor-parallel collectives run beside the products they belong to, and what fp8 products read is gathered in 8 bits, as the recipes' userbuffers settings say. "
+    "Updated weights are gathered beside the next forward (overlap_param_gather).";
 constexpr std::string_view experts =
     "Expert ranks lie on the tensor and data axes (no tensor parallelism inside an expert); loads are even; nothing is dropped.";
 constexpr std::string_view racks = "Jobs on 72-chip racks take 64 chips of each; fewer chips than a node has are a part of one.";
@@ -126,7 +133,8 @@ std::vector<PublishedTable> megatron_core_tables() {
        {"label", "chip", "n_gpus", "precision", "seq", "tp", "pp", "cp", "ep", "fsdp", "vp", "mbs", "gbs", "step_time_s", "usable"}, dgxc},
       {"megatron_bridge_perf", "Megatron Bridge's performance summaries (NVIDIA-NeMo/Megatron-Bridge)",
        {core, experts, racks, "Of two settings in one row the first counts. Where FSDP is on, weights are split over all replicas.",
-        "What the recipes of a release say beside the row: modules computed again, iterations launched as one CUDA graph."},
+        "What the recipes of a release say beside the row: modules computed again, iterations launched as one CUDA graph, all-to-alls of experts beside another microbatch's "
+        "compute, and DeepEP; without it tokens go to each expert by NCCL's all-to-all."},
        {"release", "task", "model", "chip", "n_chips", "precision", "gbs", "mbs", "seq", "fsdp", "tp", "pp", "cp", "vp", "ep", "tokens_per_s_per_gpu"}, megatron_bridge},
       {"megatron_llama3_fp8_h100", "LLaMA-3 in FP8 on H100 (NVIDIA/Megatron-LM, examples/llama)", {core},
        {"model", "seq", "gbs", "mbs", "precision", "chip", "n_chips", "tp", "pp", "cp", "vp", "tokens_per_s_per_gpu"}, megatron_llama3},

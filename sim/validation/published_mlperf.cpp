@@ -6,13 +6,15 @@ namespace {
 
 void nvidia(const CsvRow& row, std::int64_t chips, MeasuredRun& run) {
   const auto set = [&](std::string_view flag) { return row.text("nvls_sharp").find(flag) != std::string::npos; };
-  set_cluster(run, row.text("accelerator"), chips, set("LAYER_CUDA_GRAPH=1"));
+  set_cluster(run, row.text("accelerator"), chips, {.launched_as_graph = set("LAYER_CUDA_GRAPH=1")});
   auto degrees = megatron_degrees(run, chips, row.integer("tp", 1), row.integer("pp", 1), row.integer("cp", 1), 1);
   degrees.chunks = leading_integer(row.text("vp"), 1);
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
   set_megatron_core(run, row.text("fp8") == "True" ? "fp8" : precision_called(row.text("precision")));
   if (!set("TP_COMM_OVERLAP=True")) run.set("communication.collective_matmul", "false");
+  // config_common.sh of the 4.0 submission: FP8_PARAMS=True.
+  if (row.text("round") == "v4.0" && row.text("fp8") == "True") run.set("training.low_precision_gather", "true");
 }
 
 /// The number behind "name=" in a list of flags.
@@ -67,7 +69,7 @@ void mlperf(const CsvRow& row, MeasuredRun& run) {
 
 std::vector<PublishedTable> mlperf_tables() {
   return {{"mlperf_llm", "GPT-3 175B in MLPerf Training 3.1 to 4.1, median step of the raw logs (mlcommons)",
-           {"NVIDIA: Megatron Core as above, collectives beside products where TP_COMM_OVERLAP is set, layers launched as graphs where LAYER_CUDA_GRAPH is; communication runs as the node's library does it by default.",
+           {"NVIDIA: Megatron Core as above, collectives beside products where TP_COMM_OVERLAP is set, layers launched as graphs where LAYER_CUDA_GRAPH is, updated weights gathered in 8 bits in round 4.0 (FP8_PARAMS); communication runs as the node's library does it by default.",
             "Google: int8 products; `save_dot` and `minimal` policies keep every product but those that they name (`ffn1`, `mlpwi`: the MLP's first)."},
            {"benchmark", "accelerator", "n_accel", "gbs", "seq", "tp", "pp", "vp", "cp", "mbs", "fp8", "tpu_parallel", "step_time_s_median_from_blocks"},
            mlperf}};

@@ -13,6 +13,12 @@ struct NamedModel {
   std::string_view model;
 };
 
+// Without its prediction module.
+constexpr std::string_view deepseek_v3_alone =
+    "{layers: 61, d_model: 7168, d_ff: 18432, heads: 128, vocabulary: 129280, "
+    "latent_attention: {q_rank: 1536, kv_rank: 512, nope_head_size: 128, rope_head_size: 64, value_head_size: 128}, "
+    "moe: {experts: 256, experts_per_token: 8, d_ff: 2048, shared_experts: 1, dense_first: 3, groups: 8, groups_per_token: 4, score_bias: true}}";
+
 // The first that fits. Blocks are models that the catalog does not have.
 constexpr NamedModel models[] = {
     {{"llama2", "70b", ""}, "llama-2-70b"},
@@ -32,12 +38,9 @@ constexpr NamedModel models[] = {
     {{"qwen3", "30b", ""}, "qwen3-30b-a3b"},
     {{"qwen3", "235b", ""}, "qwen3-235b-a22b"},
     {{"qwen3", "32b", ""}, "qwen3-32b"},
-    {{"deepseek", "v3", "womtp"},
-     "{layers: 61, d_model: 7168, d_ff: 18432, heads: 128, vocabulary: 129280, "
-     "latent_attention: {q_rank: 1536, kv_rank: 512, nope_head_size: 128, rope_head_size: 64, value_head_size: 128}, "
-     "moe: {experts: 256, experts_per_token: 8, d_ff: 2048, shared_experts: 1, dense_first: 3, groups: 8, groups_per_token: 4, score_bias: true}}"},
+    {{"deepseek", "v3", "womtp"}, deepseek_v3_alone},
     {{"deepseek", "v3", ""}, "deepseek-v3"},
-    {{"deepseek3", "671b", ""}, "deepseek-v3"},
+    {{"deepseek3", "671b", ""}, deepseek_v3_alone},  // MaxText's deepseek3-671b.yml: mtp_num_layers stays 0
     // mistralai/Mixtral-8x22B-v0.1; vocabulary as in MaxText's mixtral-8x22b.yml
     {{"mixtral", "8x22b", ""}, "{layers: 56, d_model: 6144, heads: 48, kv_heads: 8, vocabulary: 32768, moe: {experts: 8, experts_per_token: 2, d_ff: 16384}}"},
     {{"mixtral", "8x7b", ""}, "mixtral-8x7b"},

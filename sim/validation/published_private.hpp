@@ -29,10 +29,14 @@ struct GpuNode {
 };
 /// So many chips, fewer than a node's as a part of one; skips the run where they do not fill nodes.
 void set_cluster(MeasuredRun& run, const GpuNode& node, std::int64_t chips);
+/// What a run's software makes of its nodes.
+struct NodeUse {
+  bool launched_as_graph = false;   ///< kernels do not wait for the host
+  bool tokens_once_a_node = true;   ///< all-to-alls of experts as DeepEP's; else NCCL's, which sends a token to each expert anew
+};
 /// The usual machine of a chip that is called "DGX-H100" or "NVIDIA A100-SXM4-80GB"; skips the run if it is not known.
-/// 72-chip racks are used 64 chips at a time, since jobs are sized in powers of two. `launched_as_graph`: kernels do not wait
-/// for the host.
-void set_cluster(MeasuredRun& run, std::string_view chip, std::int64_t chips, bool launched_as_graph = false);
+/// 72-chip racks are used 64 chips at a time, since jobs are sized in powers of two.
+void set_cluster(MeasuredRun& run, std::string_view chip, std::int64_t chips, const NodeUse& use = {});
 /// Slices of TPUs, as near to a cube (a square) as their number allows, with axes that wrap if possible.
 void set_tpus(MeasuredRun& run, std::string_view chip, std::int64_t chips_of_a_slice, std::int64_t slices);
 

@@ -46,13 +46,15 @@ void set_cluster(MeasuredRun& run, const GpuNode& node, std::int64_t chips) {
   run.set("cluster", text + "}");
 }
 
-void set_cluster(MeasuredRun& run, std::string_view chip, std::int64_t chips, bool launched_as_graph) {
+void set_cluster(MeasuredRun& run, std::string_view chip, std::int64_t chips, const NodeUse& use) {
   const auto text = lower_case(chip);
   for (const auto& [word, usual] : machines) {
     if (text.find(word) == std::string::npos) continue;
-    const auto no_host = ", chip: {like: " + std::string(word) + ", kernels: {host: 0 us}}";
+    std::string more;
+    if (use.launched_as_graph) more += ", chip: {like: " + std::string(word) + ", kernels: {host: 0 us}}";
+    if (!use.tokens_once_a_node) more += ", algorithms: [ring, tree, direct all-to-all, shift, in-network, in-network tree]";
     auto node = usual;
-    if (launched_as_graph) node.more = no_host;
+    node.more = more;
     return set_cluster(run, node, chips);
   }
   skip(run, "no machine with '" + std::string(chip) + "' in the catalog");
@@ -122,6 +124,7 @@ void set_megatron_2021(MeasuredRun& run) {
   run.set("training.causal_attention", "false");
   run.set("training.dropout", "true");
   run.set("communication.gradient_buckets", "1 TB");
+  if (!run.value_of("parallel.tensor").empty() && !run.value_of("parallel.pipeline").empty()) run.set("pipeline.scatter_gather", "true");
 }
 
 void set_megatron_core(MeasuredRun& run, const std::string& precision) {
@@ -132,6 +135,7 @@ void set_megatron_core(MeasuredRun& run, const std::string& precision) {
   }
   run.set("training.master_weights", "true");
   run.set("parallel.zero", 1);
+  run.set("communication.updated_weights", "ahead");
 }
 
 std::string precision_called(std::string_view text) {

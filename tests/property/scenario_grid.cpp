@@ -120,7 +120,7 @@ GridRow mixture_row(const std::string& name, const std::string& cluster) {
       {{"training.recompute", "full"}, {"model_of_time", "roofline"}},
       {{"training.recompute", "{mode: selective, parts: [norms, latent_projections, activations]}"}, {"routing", "{variation: 0.4, seed: 3}"}, {"batch.microbatches", "3"}},
       {{"training.recompute", "{mode: selective, parts: [core_attention, mlp, experts], layers: 2}"}, {"training.attention", "unfused"}, {"training.dropout", "true"}},
-      {{"routing", "{capacity_factor: 1.25}"}, {"communication.collective_matmul", "true"}, {"model_of_time", "roofline"}},
+      {{"routing", "{capacity_factor: 1.25, slots: by mask}"}, {"communication.collective_matmul", "true"}, {"model_of_time", "roofline"}},
   };
   std::size_t turn = 0;
   for (const auto& layout : layouts) {

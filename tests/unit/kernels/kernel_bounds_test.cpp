@@ -26,12 +26,12 @@ ComputeRates rates(const Chip& chip, TimeModel model) {
 }
 
 Kernel product(const KernelShape& shape) {
-  const auto& [batch, m, n, k, causal, backward, fused] = shape;
+  const auto& [batch, m, n, k, causal, backward, fused, counted] = shape;
   return {ComputeWork::product, Flops(2.0 * static_cast<double>(batch * m * n * k)), Bytes(2 * batch * (m * n + m * k + k * n)), shape};
 }
 
 Kernel attention(const KernelShape& shape) {
-  const auto& [batch, m, n, k, causal, backward, fused] = shape;
+  const auto& [batch, m, n, k, causal, backward, fused, counted] = shape;
   const double all = 4.0 * static_cast<double>(batch * m * n * k) * (backward ? 2 : 1);
   return {ComputeWork::attention, Flops(causal ? all / 2 : all), Bytes(2 * batch * (m * n + k * n) * 2 + (fused ? 0 : 10 * batch * m * k)), shape};
 }

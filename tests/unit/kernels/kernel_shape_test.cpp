@@ -35,7 +35,7 @@ TEST(KernelShapeTest, ShapesHoldTheFlopsOfEveryStep) {
     for (OpId id = 0; id < rank.step().size(); ++id) {
       const auto& op = rank.step().op(id);
       if (op->kind != StepOp::Kind::compute || op->flops.value() == 0) continue;
-      const auto& [batch, m, n, k, causal, backward, fused] = op->shape;
+      const auto& [batch, m, n, k, causal, backward, fused, counted] = op->shape;
       const double all = 2.0 * static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
       const double expected = op->work == ComputeWork::attention ? all * (backward ? 2 : 1) : all;
       ASSERT_NEAR(op->flops.value() / expected, 1, 1e-9) << file << ": " << op->name << ", " << op->detail;

@@ -63,6 +63,27 @@ TEST(KernelTimeTest, SystolicUnitsPad) {
   EXPECT_DOUBLE_EQ(product_overhead(with_systolic(128), {4, 8, 128, 256}), 1);
 }
 
+// Tokens of experts in tiles of 512 rows: each expert's 1024 begin somewhere in a tile and run in 1024/512 + 1 on the average.
+// In a weight's gradient they are the depth. Equal slots of a capacity are no grouped product.
+TEST(KernelTimeTest, TilesThatTwoExpertsShareRunTwice) {
+  auto chip = with_systolic(128);
+  chip.grouped_tile = 512;
+  KernelShape shape{16, 1024, 2048, 4096};
+  EXPECT_DOUBLE_EQ(product_overhead(chip, shape), 1);
+  shape.counted = KernelShape::Counted::rows;
+  EXPECT_DOUBLE_EQ(product_overhead(chip, shape), 1.5);
+  shape = {16, 2048, 4096, 1024};
+  shape.counted = KernelShape::Counted::depth;
+  EXPECT_DOUBLE_EQ(product_overhead(chip, shape), 1.5);
+}
+
+// 5e6 B of which 2e6 go to where an index says, at a quarter of 1e9 B/s: 3 ms + 8 ms.
+TEST(KernelTimeTest, RowsBehindAnIndexMoveSlower) {
+  auto rates = plain();
+  rates.chip.indexed = 0.25;
+  EXPECT_DOUBLE_EQ(kernel_time(rates, {.traffic = Bytes(5'000'000), .indexed = Bytes(2'000'000)}).value(), 11e-3);
+}
+
 // 1 + depth / k = 1.25.
 TEST(KernelTimeTest, ShortSumsDoNotFillThePipeline) {
   auto chip = with_systolic(128);

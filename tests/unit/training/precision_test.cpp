@@ -14,8 +14,8 @@ using test::OneRank;
 
 constexpr double bf16 = 989e12, fp8 = 1979e12;
 
-OneRank trained(const std::string& file, const std::string& training) {
-  return OneRank(file, {{"cluster", "h100:1"}, {"mesh", "{}"}, {"parallel", "{fsdp: 8}"}, {"training", training}});
+OneRank trained(const std::string& file, const std::string& training, const std::string& parallel = "{fsdp: 8}") {
+  return OneRank(file, {{"cluster", "h100:1"}, {"mesh", "{}"}, {"parallel", parallel}, {"training", training}});
 }
 
 Seconds compute_of(const OneRank& rank, const std::function<bool(const StepOp&)>& choice = [](const StepOp&) { return true; }) {
@@ -90,6 +90,25 @@ TEST(PrecisionTest, OnlyWeightsOfProductsAreGatheredInOneByte) {
   EXPECT_EQ(gathered(wide, ""), 4 * (matrices + others) - 2 * embedding);
   EXPECT_EQ(gathered(narrow, ""), 2 * matrices + 4 * others - 2 * embedding);
   EXPECT_EQ(gathered(narrow, "Whead"), gathered(wide, "Whead"));
+}
+
+// Replicas publish what they updated: 2 bytes a parameter, 1 where only products read it.
+TEST(PrecisionTest, UpdatedWeightsAreGatheredInOneByte) {
+  const auto published = [](const char* training, bool of_layers) {
+    const auto rank = trained("small.yaml", training, "{data: 8, zero: 1}");
+    std::int64_t sum = 0;
+    for (const auto& block : rank.preparation.blocks) {
+      for (const auto& update : block.weights) {
+        if (block.is_layer != of_layers || update.parameters <= rank.scenario.model.d_model) continue;
+        for (const auto& gather : update.publish) sum += gather.full_size.value();
+      }
+    }
+    return sum;
+  };
+  const char *wide = "{precision: fp8}", *narrow = "{precision: fp8, low_precision_gather: true}";
+  EXPECT_GT(published(wide, true), 0);
+  EXPECT_EQ(2 * published(narrow, true), published(wide, true));
+  EXPECT_EQ(published(narrow, false), published(wide, false));
 }
 
 // Casts move 2 + 1 + 1 bytes an element, of what a product reads in the forward unless a norm made it (8 bits already), and of

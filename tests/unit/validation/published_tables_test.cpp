@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "tests/source_dir.hpp"
 
 namespace lockstep {
@@ -126,6 +129,49 @@ TEST(PublishedTables, RecipesBesideTheRows) {
   EXPECT_FALSE(graph.derive.collective_matmul);  // no tensor parallelism
   EXPECT_EQ(graph.cluster.chip().kernels->host, Seconds(0));
   EXPECT_TRUE(of("DeepSeekV3 (w/o MTP), DGX-GB200").derive.recompute.parts.contains(OpPart::latent_projection));
+}
+
+// All-to-alls of experts: DeepSeek-V3's recipe on H100 has DeepEP and overlaps them, that of Qwen3 235B has NCCL's, beside other
+// compute in release 25.11 and not in 25.09.
+TEST(PublishedTables, AllToAllsOfTheRecipes) {
+  const auto runs = runs_of("megatron_bridge_perf");
+  const auto run = [&](const std::string& family) {
+    return *std::find_if(runs.begin(), runs.end(), [&](const auto& each) { return each.family.starts_with(family + ", DGX-H100"); });
+  };
+  const auto once_a_node = [](const MeasuredRun& each) { return each.value_of("cluster").find("algorithms") == std::string::npos; };
+  const auto deepseek = run("DeepSeekV3 (dropless)"), qwen = run("Qwen3_235B_a22B"), dropped = run("Qwen3_235B_a22B (tokendrop)");
+  EXPECT_EQ(deepseek.value_of("pipeline.schedule"), "overlap-1f1b");
+  EXPECT_TRUE(once_a_node(deepseek));
+  EXPECT_EQ(qwen.value_of("pipeline.schedule"), "overlap-1f1b");
+  EXPECT_FALSE(once_a_node(qwen));
+  EXPECT_EQ(dropped.value_of("pipeline.schedule"), "interleaved");
+  EXPECT_FALSE(once_a_node(dropped));
+  EXPECT_EQ(scenario_of(dropped, ".").chips(), 256);
+}
+
+// Updated weights: beside the next forward with Megatron Core, in 8 bits in MLPerf's round 4.0; Megatron-LM of 2021 splits no
+// optimizer state, and sends activations in parts where tensor ranks have copies of them.
+TEST(PublishedTables, GathersAndSendsOfMegatron) {
+  const auto mlperf = runs_of("mlperf_llm");
+  EXPECT_TRUE(scenario_of(mlperf[0], ".").step.publish_ahead);
+  EXPECT_FALSE(scenario_of(mlperf[0], ".").training.low_precision_gather);
+  EXPECT_TRUE(scenario_of(mlperf[12], ".").training.low_precision_gather);
+  for (const auto& run : runs_of("vtrain_multi")) {
+    const auto scenario = scenario_of(run, ".");
+    EXPECT_EQ(scenario.step.scatter_sends, axis(scenario, "tensor") > 1 && axis(scenario, "pipeline") > 1) << run.name;
+    EXPECT_FALSE(scenario.step.publish_ahead) << run.name;
+  }
+}
+
+// Google's Mixtral recipes drop tokens above 1.25 of a fair share and move the others by masks; the rest is dropless.
+TEST(PublishedTables, MixturesOfTheTpuRecipes) {
+  for (const auto& run : runs_of("tpu_recipes_v5p_v6e")) {
+    const auto scenario = scenario_of(run, ".");
+    const bool mixtral = run.family.starts_with("Mixtral");
+    EXPECT_EQ(scenario.routing.capacity_factor, mixtral ? std::optional(1.25) : std::nullopt) << run.name;
+    EXPECT_EQ(scenario.derive.one_hot_slots, mixtral) << run.name;
+    EXPECT_EQ(scenario.derive.counted_slots, !mixtral) << run.name;
+  }
 }
 
 // A file with other columns is told so at its header, not row by row.

@@ -63,6 +63,52 @@ TEST(ExpertBlock, SlotsThatArriveAreCopiedToTheirExperts) {
   }
 }
 
+const BlockStep& step_called(const std::vector<BlockStep>& steps, const std::string& name) {
+  return *std::find_if(steps.begin(), steps.end(), [&](const auto& step) { return step.name == name; });
+}
+
+// By index: rows of the 256 slots of 64 B are read or written where the routing says.
+TEST(ExpertBlock, SlotsAreFilledByIndex) {
+  const auto layer = derived(mixture(), Parallel{}).layer();
+  for (const char* name : {"dispatch to experts", "combine experts"}) {
+    EXPECT_EQ(step_called(layer.forward, name).indexed.value(), 256 * 64) << name;
+    EXPECT_EQ(step_called(layer.backward, std::string(name) + " backward").indexed.value(), 256 * 64) << name;
+  }
+}
+
+// By mask: each of 16 sequences multiplies its 8 tokens by a mask of 8 tokens x 16 slots (k T): 2 x 16 x 16 x 8 x 32 FLOPs each
+// way. The combination's mask has the scores, so that its backward makes a gradient of it: two products.
+TEST(ExpertBlock, SlotsAreFilledByMasks) {
+  DerivePolicy policy;
+  policy.one_hot_slots = true;
+  policy.counted_slots = false;
+  const auto layer = derived(mixture(), Parallel{}, policy).layer();
+  const double once = 2.0 * 16 * 16 * 8 * 32;
+  const std::int64_t mask = 2 * 16 * 16 * 8;
+  const auto expect = [&](const BlockStep& step, int products) {
+    EXPECT_EQ(step.work, ComputeWork::product) << step.name;
+    EXPECT_EQ(step.shape, (KernelShape{16, 16, 32, 8})) << step.name;
+    EXPECT_DOUBLE_EQ(step.flops.value(), products * once) << step.name;
+    EXPECT_EQ(step.traffic.value(), (128 + 256) * 64 + 2 * products * mask) << step.name;
+    EXPECT_EQ(step.indexed.value(), 0) << step.name;
+  };
+  expect(step_called(layer.forward, "dispatch to experts"), 1);
+  expect(step_called(layer.forward, "combine experts"), 1);
+  expect(step_called(layer.backward, "dispatch to experts backward"), 1);
+  expect(step_called(layer.backward, "combine experts backward"), 2);
+  EXPECT_EQ(step_called(layer.forward, "expert up projection").shape.counted, KernelShape::Counted::none);
+}
+
+// Without a capacity the experts' tokens are counted: rows forward and of the input's gradient, depth of the weight's.
+TEST(ExpertBlock, ProductsKnowWhichSideCountsTokens) {
+  const auto layer = derived(mixture(), Parallel{.expert = 4}).layer();
+  EXPECT_EQ(step_called(layer.forward, "expert up projection").shape.counted, KernelShape::Counted::rows);
+  EXPECT_EQ(step_called(layer.backward, "expert up projection input gradient").shape.counted, KernelShape::Counted::rows);
+  EXPECT_EQ(step_called(layer.backward, "expert up projection weight gradient").shape.counted, KernelShape::Counted::depth);
+  EXPECT_EQ(step_called(layer.forward, "shared expert up projection").shape.counted, KernelShape::Counted::none);
+  EXPECT_EQ(step_called(layer.forward, "query projection").shape.counted, KernelShape::Counted::none);
+}
+
 // Experts that stand on one rank of the expert axis replicate over the data axis alone, everything else over both.
 TEST(ExpertBlock, ExpertsAndTheRestReplicateOverOtherAxes) {
   for (const int zero : {0, 1}) {

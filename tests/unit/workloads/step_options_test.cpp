@@ -159,6 +159,25 @@ TEST(StepOptionsTest, PublishedAfterTheUpdate) {
   }
 }
 
+// Ahead: the same gathers begin the step, each before its block's first forward and no other; nothing follows the update.
+TEST(StepOptionsTest, PublishedBeforeTheNextForward) {
+  StepOptions options;
+  options.publish_ahead = true;
+  options.microbatches = 2;
+  const auto graph = derived(two_matmuls(layers), Parallel{.data = 4, .zero = 1}).step(options);
+  const auto gathers = weight_gathers(graph);
+  EXPECT_EQ(bytes_of(graph, gathers), layers * 4 * D * F);
+  for (const auto id : gathers) {
+    EXPECT_EQ(graph.op(id).pass, StepPass::forward);
+    EXPECT_TRUE(graph.predecessors(id).empty());
+    for (int block = 0; block < layers; ++block) {
+      const auto first = named(graph, "in projection", block, StepPass::forward);
+      EXPECT_EQ(waits_for(graph, first, id), graph.op(id).block <= block) << block;
+    }
+  }
+  for (const auto id : all_of(graph, [](const auto& op) { return op.pass == StepPass::update; })) EXPECT_EQ(graph.op(id)->kind, StepOp::Kind::compute);
+}
+
 // An update reads the gradient (2 B), reads and writes the state (8 B) and the weight (2 B): 22 B a parameter it owns.
 TEST(StepOptionsTest, UpdateTraffic) {
   const auto graph = derived(two_matmuls(1), Parallel{.fsdp = 4}).step();
