@@ -122,12 +122,21 @@ class Search {
     tell();
   }
 
-  /// Exact times of the next plans, one for each job. Those beyond the first are likely, not certain, to be needed.
+  /// Exact times of the next plans, one for each job. Those beyond the first are likely, not certain, to be needed: so are sets
+  /// of plans with nearly its floor, which are looked into for more.
   void time_some() {
+    constexpr double near = 1.001;
     std::vector<PlanBranch> next;
-    while (std::ssize(next) < options_.jobs && !queue_.empty() && queue_.top().level == PlanBranch::Level::plan && !timed_.contains(queue_.top().choice)) {
-      next.push_back(queue_.top());
-      queue_.pop();
+    while (std::ssize(next) < options_.jobs && !queue_.empty()) {
+      const auto branch = queue_.top();
+      if (branch.level == PlanBranch::Level::plan) {
+        if (timed_.contains(branch.choice)) break;
+        next.push_back(branch);
+        queue_.pop();
+      } else {
+        if (branch.floor_s > near * next.front().floor_s) break;
+        look_into_some();
+      }
     }
     simulators_.resize(std::max(simulators_.size(), next.size()));
     std::vector<std::future<double>> times;
