@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <unistd.h>
+
+#include <filesystem>
 #include <fstream>
 
 namespace lockstep::test {
@@ -11,17 +14,22 @@ namespace {
 class NcclLog : public testing::Test {
  protected:
   std::vector<TimedCollective> read(const std::string& text, const NcclRun& run = {}, const std::string& name = "run.log") {
-    const auto file = std::filesystem::path(testing::TempDir()) / name;
-    std::ofstream(file) << text;
+    std::filesystem::create_directories(folder_);
+    std::ofstream(folder_ / name) << text;
     problems_ = Problems();
-    return read_nccl_log(file, run, problems_);
+    return read_nccl_log(folder_ / name, run, problems_);
   }
+  ~NcclLog() override { std::filesystem::remove_all(folder_); }
   std::vector<std::string> mistakes() const {
     std::vector<std::string> what;
     for (const auto& problem : problems_.list()) what.push_back(problem.what);
     return what;
   }
   Problems problems_;
+
+ private:
+  /// Tests run beside each other.
+  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / ("lockstep_nccl_" + std::to_string(::getpid()));
 };
 
 std::string ranks(int count, int of_a_host) {
