@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstring>
 #include <future>
 #include <limits>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <queue>
 #include <set>
 
@@ -122,42 +125,93 @@ class Search {
     tell();
   }
 
-  /// Exact times of the next plans, one for each job. Those beyond the first are likely, not certain, to be needed: so are sets
-  /// of plans with nearly its floor, which are looked into for more.
+  /// Exact times of the next plans, one for each job at a time, as long as there are some that are likely to be needed. Sets of
+  /// plans with such a floor are looked into for more.
   void time_some() {
-    constexpr double near = 1.001;
-    std::vector<PlanBranch> next;
-    while (std::ssize(next) < options_.jobs && !queue_.empty()) {
+    std::mutex mutex;
+    std::condition_variable some_ended;
+    std::vector<std::size_t> ended;
+    std::vector<std::optional<Timing>> running(static_cast<std::size_t>(options_.jobs));  // by simulator
+    simulators_.resize(running.size());
+    const double first_s = queue_.top().floor_s;
+    for (;;) {
+      for (std::size_t i = 0; i < running.size(); ++i) {
+        if (running[i]) continue;
+        auto next = likely_next(first_s);
+        if (!next) break;
+        running[i].emplace(Timing{*next, std::async(std::launch::async, [&, i, choice = next->choice] {
+          const Finally at_end([&] {
+            const std::lock_guard lock(mutex);
+            ended.push_back(i);
+            some_ended.notify_one();
+          });
+          if (!simulators_[i]) simulators_[i] = std::make_unique<PlanSimulator>(space_);
+          return simulators_[i]->step_s(choice, options_.engine, log_);
+        })});
+      }
+      if (std::none_of(running.begin(), running.end(), [](const auto& timing) { return timing.has_value(); })) return;
+      std::vector<std::size_t> done;
+      {
+        std::unique_lock lock(mutex);
+        some_ended.wait(lock, [&] { return !ended.empty(); });
+        done.swap(ended);
+      }
+      for (const auto i : done) {
+        auto timing = std::move(*running[i]);
+        running[i].reset();
+        take(timing.branch, timing.step_s.get());
+      }
+      tell();
+    }
+  }
+
+  struct Timing {
+    PlanBranch branch;
+    std::future<double> step_s;
+  };
+  /// Runs at the end of a scope, thrown out of or not.
+  class Finally {
+   public:
+    explicit Finally(std::function<void()> work) : work_(std::move(work)) {}
+    Finally(const Finally&) = delete;
+    Finally& operator=(const Finally&) = delete;
+    ~Finally() { work_(); }
+
+   private:
+    std::function<void()> work_;
+  };
+
+  /// Out of the queue.
+  std::optional<PlanBranch> likely_next(double first_s) {
+    while (!queue_.empty() && queue_.top().floor_s <= likely_below(first_s)) {
       const auto branch = queue_.top();
       if (branch.level == PlanBranch::Level::plan) {
-        if (timed_.contains(branch.choice)) break;
-        next.push_back(branch);
+        if (timed_.contains(branch.choice)) return {};
         queue_.pop();
-      } else {
-        if (branch.floor_s > near * next.front().floor_s) break;
-        look_into_some();
+        return branch;
       }
+      look_into_some();
     }
-    simulators_.resize(std::max(simulators_.size(), next.size()));
-    std::vector<std::future<double>> times;
-    for (std::size_t i = 0; i < next.size(); ++i) {
-      times.push_back(std::async(std::launch::async, [&, i] {
-        if (!simulators_[i]) simulators_[i] = std::make_unique<PlanSimulator>(space_);
-        return simulators_[i]->step_s(next[i].choice, options_.engine, log_);
-      }));
-    }
-    for (std::size_t i = 0; i < next.size(); ++i) {
-      auto& branch = next[i];
-      const double step_s = times[i].get();
-      if (step_s < branch.floor_s) throw InternalError("planning: a floor of " + std::to_string(branch.floor_s) + " s above a step of " + std::to_string(step_s) + " s");
-      timed_.emplace(branch.choice, branch.floor_s);
-      branch.floor_s = compared_time(step_s);
-      queue_.push(branch);
-    }
-    tell();
+    return {};
+  }
+
+  void take(PlanBranch branch, double step_s) {
+    if (step_s < branch.floor_s) throw InternalError("planning: a floor of " + std::to_string(branch.floor_s) + " s above a step of " + std::to_string(step_s) + " s");
+    timed_.emplace(branch.choice, branch.floor_s);
+    branch.floor_s = compared_time(step_s);
+    unconfirmed_.insert(branch.floor_s);
+    queue_.push(branch);
+  }
+
+  /// If the fastest plans timed so far fit, all of a lower floor have to be timed, and none of a higher one. Before there are
+  /// enough of them: what is as good as the next.
+  [[nodiscard]] double likely_below(double next_floor_s) const {
+    const auto missing = options_.top - fastest_.size();
+    return unconfirmed_.size() < missing ? 1.001 * next_floor_s : *std::next(unconfirmed_.begin(), static_cast<std::ptrdiff_t>(missing) - 1);
   }
 
   void confirm(const PlanBranch& branch, double floor_s) {
+    unconfirmed_.erase(unconfirmed_.find(branch.floor_s));
     const auto text = in_child([&] {
       const auto figures = simulated_figures(space_, branch.choice, options_.engine, log_);
       return std::string(reinterpret_cast<const char*>(&figures), sizeof figures);
@@ -207,6 +261,7 @@ class Search {
   double last_s_ = 0;  ///< of the plans whose turn has come
   std::vector<std::pair<double, std::int64_t>> too_large_;  ///< floor of the branch that was looked into, plans left out there
   std::map<PlanChoice, double> timed_;                      ///< plans whose key is exact; their floors
+  std::multiset<double> unconfirmed_;                       ///< exact keys of those whose turn has not come
   std::int64_t did_not_fit_ = 0;
   double floors_s_ = 0;
 };
