@@ -71,13 +71,8 @@ class Jax:
     def __str__(self):
         return f"{self.jax.devices()[0].device_kind}, jax {self.jax.__version__}"
 
-    def seconds(self, row):
-        kernel, precision, batch, m, n, k, causal, backward, size = row
-        if kernel == "product":
-            return self.product(precision, batch, m, n, k)
-        if kernel == "attention":
-            return self.attention(batch, m, n, causal == "true", backward == "true")
-        return self.timed(lambda a: a + self.jnp.bfloat16(1), self.filled(0, (size // 4,)))  # reads size / 2 bytes and writes as many
+    def copy(self, elements):
+        return self.timed(lambda a: a + self.jnp.bfloat16(1), self.filled(0, (elements,)))
 
     def product(self, precision, batch, m, n, k):
         wide = self.jnp.int32 if precision == "int8" else self.jnp.bfloat16
@@ -120,13 +115,8 @@ class Torch:
         name = self.torch.cuda.get_device_name() if self.device == "cuda" else "CPU"
         return f"{name}, torch {self.torch.__version__}"
 
-    def seconds(self, row):
-        kernel, precision, batch, m, n, k, causal, backward, size = row
-        if kernel == "product":
-            return self.product(precision, batch, m, n, k)
-        if kernel == "attention":
-            return self.attention(batch, m, n, causal == "true", backward == "true")
-        given, made = self.filled((size // 4,)), self.filled((size // 4,))  # reads size / 2 bytes and writes as many
+    def copy(self, elements):
+        given, made = self.filled((elements,)), self.filled((elements,))
         return median_time(lambda: self.torch.add(given, 1, out=made), self.wait)
 
     def product(self, precision, batch, m, n, k):
@@ -148,6 +138,15 @@ class Torch:
         return self.torch.randn(shape, device=self.device).to(self.torch.bfloat16)
 
 
+def seconds_of(library, row):
+    kernel, precision, batch, m, n, k, causal, backward, size = row
+    if kernel == "product":
+        return library.product(precision, batch, m, n, k)
+    if kernel == "attention":
+        return library.attention(batch, m, n, causal == "true", backward == "true")
+    return library.copy(size // 4)  # in 16 bits: reads size / 2 bytes and writes as many
+
+
 def main():
     libraries = {"jax": Jax, "torch": Torch}
     parser = argparse.ArgumentParser(description=__doc__)
@@ -166,7 +165,7 @@ def main():
     print(f"# {library}, {datetime.date.today()}", file=sys.stderr)
     for row in rows:
         try:
-            taken = library.seconds(row)
+            taken = seconds_of(library, row)
         except Exception as error:  # too large for the memory, or no such kernel: the others still count
             print(f"# left out {row}: {type(error).__name__}", file=sys.stderr)
             continue
