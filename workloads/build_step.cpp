@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "workloads/pass_order_private.hpp"
 #include "workloads/step_gradients_private.hpp"
 
 namespace lockstep {
@@ -19,6 +20,7 @@ class StepBuilder {
         gradients_(writer_),
         pipeline_(pipeline),
         shape_(pipeline.order.shape),
+        passes_(pipeline.order.shape.ranks),
         windows_(static_cast<std::size_t>(shape_.ranks)) {
     choose_offloaded();
   }
@@ -45,6 +47,12 @@ class StepBuilder {
   using PartOfMicrobatch = std::pair<std::int32_t, std::int32_t>;  ///< schedule's stage, microbatch
 
   void run_cell(std::int32_t stage, const PipelineCell& cell) {
+    passes_.begin(stage, writer_.graph.size());
+    run_passes(stage, cell);
+    passes_.end();
+  }
+
+  void run_passes(std::int32_t stage, const PipelineCell& cell) {
     const bool as_they_come = cell.second && writer_.kind(0).pair_turns.empty();
     const auto pair = cell.second ? ++pairs_ : 0;
     auto first = begin(cell.first, stage, pair, as_they_come ? 2 * pair - 1 : 0);
@@ -123,7 +131,7 @@ class StepBuilder {
 
   void write(const Running& running, const std::vector<bool>& steps) {
     const bool needs_weights = running.action.work != PipelineWork::weight_gradient;
-    expand(running.place, running.forward() ? StepPass::forward : StepPass::backward, running.carried, steps, needs_weights, vertices_of(running));
+    expand(running, steps, needs_weights, vertices_of(running));
   }
 
   void leave(Running& running) {
@@ -279,10 +287,12 @@ class StepBuilder {
   // ---- one block, one pass ---------------------------------------------------------------------
 
   /// Writes the chosen steps of a pass; the others of the same pass may have been written before, or will be.
-  void expand(const StepPlace& place, StepPass pass, const Handover& received, const std::vector<bool>& chosen, bool needs_weights, PassVertices& vertices) {
+  void expand(const Running& running, const std::vector<bool>& chosen, bool needs_weights, PassVertices& vertices) {
+    const auto& place = running.place;
+    const auto pass = running.forward() ? StepPass::forward : StepPass::backward;
     const auto& steps = pass == StepPass::forward ? writer_.kind(place.block).forward : writer_.kind(place.block).backward;
     if (vertices.of_step.empty()) {
-      vertices.received = received;
+      vertices.received = running.carried;
       vertices.first_op = writer_.graph.size();
       vertices.of_step.assign(steps.size(), -1);
       vertices.first_buffer = writer_.graph.buffers.size();
@@ -302,7 +312,9 @@ class StepBuilder {
       after_.clear();
       pick(vertices, step.after, after_);
       if (on_host != nullptr && !step.saved.empty()) merge(after_, *on_host->back_up);
+      passes_.follow(after_);
       vertices.of_step[i] = writer_.add(StepWriter::at(place, pass, writer_.work_of(place, step)), after_);
+      passes_.add(vertices.of_step[i], after_);
       if (step.kind == BlockStep::Kind::compute) last_compute = vertices.of_step[i];
       if (step.workspace.value() > 0) writer_.hold(MemoryKind::workspace, step.workspace, vertices.of_step[i], place.stage);
       if (uses_weights) weight_readers.push_back(vertices.of_step[i]);
@@ -456,6 +468,7 @@ class StepBuilder {
   StepGradients gradients_;
   const StepPipeline& pipeline_;
   const PipelineShape& shape_;
+  PassOrder passes_;
   std::set<std::pair<std::int32_t, int>> offloaded_;  ///< stage, block
   std::vector<std::vector<OpIds>> windows_;  ///< by stage: of each pass of a block, in order, who uses its weights
   std::map<PartOfMicrobatch, std::vector<PassVertices>> forwards_, backwards_;  ///< by block, until nobody needs them

@@ -10,14 +10,19 @@
 namespace lockstep::test {
 namespace {
 
-/// Two layers on one stage; the forward of microbatch 1 is paired with the backward of microbatch 0.
-StepGraph paired(const std::string& pair) {
+ReplayModel two_layers(const std::string& pair) {
   Problems problems;
-  const auto replay = read_replay(YamlView::from_text("layers: 2\n"
+  auto replay = read_replay(YamlView::from_text("layers: 2\n"
                                                       "forward: [{name: attention, time: 1 ms}, {name: MLP, time: 1 ms}]\n"
                                                       "backward: [{name: inputs, time: 1 ms}, {name: weights, time: 1 ms, gradient: weights}]\n" + pair,
                                                       "replay.yaml", problems));
   EXPECT_TRUE(problems.empty());
+  return replay;
+}
+
+/// Two layers on one stage; the forward of microbatch 1 is paired with the backward of microbatch 0.
+StepGraph paired(const std::string& pair) {
+  const auto replay = two_layers(pair);
   auto pipeline = single_stage(2, 2);
   pipeline.order.ranks[0] = {{{PipelineWork::forward, 0, 0}, {}},
                              {{PipelineWork::forward, 0, 1}, PipelineAction{PipelineWork::backward, 0, 0}},
@@ -41,14 +46,29 @@ TEST(ReplayStep, APairRunsLayerBesideLayerInItsOrder) {
   for (OpId id = 0; id < graph.size(); ++id) EXPECT_EQ(graph.op(id).half, 0) << "one order, not two";
 }
 
+/// One layer on each of two stages. On the first, the forward of microbatch 1 is paired with the backward of microbatch 0,
+/// whose gradient comes from the second.
+StepGraph paired_over_two_stages(const std::string& pair) {
+  const auto replay = two_layers(pair);
+  auto pipeline = single_stage(2, 2);
+  pipeline.first_block = {0, 1, 2};
+  pipeline.order.shape.ranks = 2;
+  pipeline.order.ranks = {{{{PipelineWork::forward, 0, 0}, {}}, {{PipelineWork::forward, 0, 1}, PipelineAction{PipelineWork::backward, 0, 0}}, {{PipelineWork::backward, 0, 1}, {}}}, {}};
+  for (std::int32_t m = 0; m < 2; ++m) {
+    pipeline.order.ranks[1].push_back({{PipelineWork::forward, 1, m}, {}});
+    pipeline.order.ranks[1].push_back({{PipelineWork::backward, 1, m}, {}});
+  }
+  return build_step(replay.kinds, replay.order, pipeline, {});
+}
+
 // A pair is issued as one: its forward, whose own input is there from the start, waits for the backward's input too.
 TEST(ReplayStep, APairWaitsForTheInputsOfBothHalves) {
-  const auto last_forward = [](const StepOp& op) { return op->name == "MLP" && op.block == 1 && op.microbatch == 0; };
+  const auto gradient = [](const StepOp& op) { return op.other_stage == 0 && op.microbatch == 0; };
   const auto first_of_pair = [](const StepOp& op) { return op->name == "attention" && op.block == 0 && op.microbatch == 1; };
-  const auto ordered = paired("pair: [attention, inputs, weights, MLP]\n");
-  EXPECT_TRUE(waits_for(ordered, all_of(ordered, first_of_pair).at(0), all_of(ordered, last_forward).at(0)));
-  const auto free = paired("");
-  EXPECT_FALSE(waits_for(free, all_of(free, first_of_pair).at(0), all_of(free, last_forward).at(0)));
+  const auto ordered = paired_over_two_stages("pair: [attention, inputs, weights, MLP]\n");
+  EXPECT_TRUE(waits_for(ordered, all_of(ordered, first_of_pair).at(0), all_of(ordered, gradient).at(0)));
+  const auto free = paired_over_two_stages("");
+  EXPECT_FALSE(waits_for(free, all_of(free, first_of_pair).at(0), all_of(free, gradient).at(0)));
 }
 
 // Without an order the halves have numbers of their own, 1 and 2, and nothing of one waits for the other.
