@@ -34,8 +34,12 @@ class KeyReader {
   std::map<std::string, Location>& places_;
 };
 
+/// The map `pipeline`, if it exists; an order's file is seen from `folder`.
+void read_pipeline(const YamlView& view, const std::filesystem::path& folder, KeyReader& keys, Scenario& scenario);
 /// The keys of the map `training`.
 void read_training(const YamlView& view, KeyReader& keys, Scenario& scenario);
+/// The map `communication`, if it exists.
+void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenario);
 
 [[nodiscard]] ReliabilitySpec read_reliability(const YamlView& view, KeyReader& keys);
 /// The map `search`, if it exists.

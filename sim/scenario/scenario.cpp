@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <cctype>
 
-#include "sim/core/quantity_text.hpp"
 #include "sim/core/yaml_view.hpp"
 #include "sim/scenario/scenario_of_document.hpp"
 #include "workloads/import_hf.hpp"
-#include "workloads/schedules/schedules.hpp"
 
 namespace lockstep {
 namespace {
@@ -27,12 +25,12 @@ class Reader {
     cluster();
     mesh();
     parallel();
-    pipeline();
+    read_pipeline(optional(root_, "pipeline"), folder_, keys_, scenario_);
     plan();
     batch();
     routing();
     training();
-    communication();
+    read_communication(optional(root_, "communication"), keys_, scenario_);
     read_search(optional(root_, "search"), keys_, scenario_.search);
     const auto model_of_time = optional(root_, "model_of_time");
     constexpr std::array models{TimeModel::ideal, TimeModel::roofline, TimeModel::calibrated};
@@ -185,64 +183,6 @@ class Reader {
     view.refuse_unknown_keys();
   }
 
-  void pipeline() {
-    const auto view = optional(root_, "pipeline");
-    if (!view.exists() || !view.expect_map("{schedule: 1f1b, ...}")) return;
-    auto& pipeline = scenario_.pipeline;
-    const auto schedule = optional(view, "schedule");
-    const auto placement = optional(view, "placement");
-    if (schedule.exists() && expect_value(schedule, "the name of a schedule, or a CSV file with an order")) schedule_named(schedule, placement);
-    if (placement.exists() && !schedule.exists()) placement.problem("schedule 1f1b has its own placement", "placement only beside a CSV file");
-    const auto small = [&](std::string_view key, std::optional<std::int32_t>& value) {
-      const auto number = optional(view, key);
-      if (number.exists()) value = static_cast<std::int32_t>(number.integer(1, 1'000'000));
-    };
-    small("chunks", pipeline.chunks);
-    small("group", pipeline.group);
-    const auto limit = optional(view, "memory_limit");
-    if (limit.exists()) {
-      for (const auto& item : limit.is_list() ? limit.items() : std::vector{limit}) pipeline.memory_limit.push_back(item.number(0, 1e9));
-      if (limit.is_list() && pipeline.memory_limit.empty()) limit.problem("is empty", "one limit for all ranks, or one for each");
-    }
-    if (!pipeline.file.empty()) {
-      for (const auto* key : {"chunks", "group", "memory_limit"}) {
-        const auto of_schedules = view[key];
-        if (of_schedules.exists()) of_schedules.problem("stands beside a CSV file", "nothing: the file tells the order");
-      }
-    }
-    const auto layers = optional(view, "layers");
-    if (layers.exists()) {
-      for (const auto& item : layers.items()) pipeline.layers.push_back(item.integer(0, 1'000'000));
-      if (layers.is_list() && pipeline.layers.empty()) layers.problem("is empty", "the layers of each stage, such as [7, 8, 8, 7]");
-    }
-    const auto sends = optional(view, "sends");
-    if (sends.exists()) scenario_.lower.sends_in_order = sends.choice({"own_streams", "in_order"}) == 1;
-    flag(view, "scatter_gather", scenario_.step.scatter_sends);
-    view.refuse_unknown_keys();
-  }
-
-  void schedule_named(const YamlView& view, const YamlView& placement) {
-    auto& pipeline = scenario_.pipeline;
-    const auto text = view.text();
-    if (!text.ends_with(".csv")) {
-      pipeline.schedule = text;
-      std::vector<std::string> names;
-      for (const auto& known : schedules()) names.emplace_back(known.name);
-      if (find_schedule(text) == nullptr) view.problem("'" + text + "' is not a schedule", catalog_name(text, names, "a CSV file with an order"));
-      if (placement.exists()) placement.problem("schedule " + text + " has its own placement", "placement only beside a CSV file");
-      return;
-    }
-    pipeline.schedule = std::filesystem::path(text).stem().string();
-    pipeline.file = folder_ / text;
-    std::error_code unreadable;
-    if (!std::filesystem::is_regular_file(pipeline.file, unreadable)) view.problem("there is no file '" + text + "'", "the path of a CSV file, seen from the scenario's folder");
-    if (!placement.exists()) {
-      view.problem("a CSV file does not say where its stages stand", "placement: linear, loop, v, wave or bidirectional beside it");
-      return;
-    }
-    pipeline.placement = all_stage_placements[placement.choice({"linear", "loop", "v", "wave", "bidirectional"})];
-  }
-
   void plan() {
     const auto view = optional(root_, "plan");
     if (!view.exists() || !view.expect_map("shardings of activations, weights, gradients, optimizer")) return;
@@ -318,38 +258,6 @@ class Reader {
   void training() {
     const auto view = optional(root_, "training");
     if (view.exists() && view.expect_map("{precision: bf16, optimizer: adam, ...}")) read_training(view, keys_, scenario_);
-  }
-
-  void communication() {
-    const auto view = optional(root_, "communication");
-    if (!view.exists() || !view.expect_map("{prefetch: 1, ...}")) return;
-    const auto prefetch = optional(view, "prefetch");
-    if (prefetch.exists()) scenario_.step.prefetch = static_cast<int>(prefetch.integer(0, 1'000'000));
-    const auto weights = optional(view, "weight_buckets");
-    if (weights.exists()) scenario_.step.weight_buckets.unit = weights.choice({"layer", "matrix"}) == 0 ? Bucketing::Unit::layer : Bucketing::Unit::matrix;
-    gradient_buckets(optional(view, "gradient_buckets"));
-    flag(view, "regather_weights", scenario_.derive.regather_weights);
-    flag(view, "share_activation_gathers", scenario_.derive.share_activation_gathers);
-    flag(view, "collective_matmul", scenario_.derive.collective_matmul);
-    const auto updated = optional(view, "updated_weights");
-    if (updated.exists()) scenario_.step.publish_ahead = updated.choice({"at the end", "ahead"}) == 1;
-    const auto gathers = optional(view, "activation_gathers");
-    if (gathers.exists() && gathers.choice({"16-bit", "8-bit"}) == 1) {
-      scenario_.derive.operand_element = Bytes(1);
-      if (element_size(scenario_.training.precision) != Bytes(1)) gathers.problem("products in " + std::string(name(scenario_.training.precision)) + " do not read 8 bits", "training.precision: fp8 or int8 beside it");
-    }
-    view.refuse_unknown_keys();
-  }
-
-  void gradient_buckets(const YamlView& view) {
-    if (!view.exists()) return;
-    auto& buckets = scenario_.step.gradient_buckets;
-    const auto text = view.text();
-    if (!text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0) {
-      buckets = {Bucketing::Unit::size, view.bytes()};
-    } else {
-      buckets.unit = view.choice({"layer", "matrix"}) == 0 ? Bucketing::Unit::layer : Bucketing::Unit::matrix;
-    }
   }
 
   const YamlView& root_;

@@ -1,0 +1,45 @@
+#include <cctype>
+
+#include "sim/scenario/reading_private.hpp"
+
+namespace lockstep {
+namespace {
+
+Bucketing::Unit layer_or_matrix(const YamlView& view) { return view.choice({"layer", "matrix"}) == 0 ? Bucketing::Unit::layer : Bucketing::Unit::matrix; }
+
+void read_gradient_buckets(const YamlView& view, Bucketing& buckets) {
+  if (!view.exists()) return;
+  const auto text = view.text();
+  if (!text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0) {
+    buckets = {Bucketing::Unit::size, view.bytes()};
+  } else {
+    buckets.unit = layer_or_matrix(view);
+  }
+}
+
+}  // namespace
+
+void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenario) {
+  if (!view.exists() || !view.expect_map("{prefetch: 1, ...}")) return;
+  auto& step = scenario.step;
+  auto& derive = scenario.derive;
+  const auto prefetch = keys.optional(view, "prefetch");
+  if (prefetch.exists()) step.prefetch = static_cast<int>(prefetch.integer(0, 1'000'000));
+  const auto weights = keys.optional(view, "weight_buckets");
+  if (weights.exists()) step.weight_buckets.unit = layer_or_matrix(weights);
+  read_gradient_buckets(keys.optional(view, "gradient_buckets"), step.gradient_buckets);
+  keys.flag(view, "regather_weights", derive.regather_weights);
+  keys.flag(view, "share_activation_gathers", derive.share_activation_gathers);
+  keys.flag(view, "collective_matmul", derive.collective_matmul);
+  const auto updated = keys.optional(view, "updated_weights");
+  if (updated.exists()) step.publish_ahead = updated.choice({"at the end", "ahead"}) == 1;
+  const auto gathers = keys.optional(view, "activation_gathers");
+  if (gathers.exists() && gathers.choice({"16-bit", "8-bit"}) == 1) {
+    derive.operand_element = Bytes(1);
+    const auto precision = scenario.training.precision;
+    if (element_size(precision) != Bytes(1)) gathers.problem("products in " + std::string(name(precision)) + " do not read 8 bits", "training.precision: fp8 or int8 beside it");
+  }
+  view.refuse_unknown_keys();
+}
+
+}  // namespace lockstep
