@@ -3,20 +3,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <condition_variable>
 #include <cstring>
-#include <future>
 #include <limits>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <queue>
 #include <set>
 
 #include "sim/isolated.hpp"
+#include "sim/planning/exact_times.hpp"
 #include "sim/planning/plan_forest.hpp"
-#include "sim/planning/plan_simulator.hpp"
 
 namespace lockstep {
 namespace {
@@ -72,7 +68,8 @@ struct Faster {
 
 class Search {
  public:
-  Search(const PlanSpace& space, const SearchOptions& options, spdlog::logger& log) : space_(space), options_(options), log_(log), forest_(space, options.jobs) {}
+  Search(const PlanSpace& space, const SearchOptions& options, spdlog::logger& log)
+      : space_(space), options_(options), log_(log), forest_(space, options.jobs), exact_times_(space, options.jobs, options.engine, log) {}
 
   /// Best first. The first of the queue, if it is a set of plans, is looked into; if its key is a floor, gets its exact time and
   /// goes back; if its key is exact, nothing can be faster: it is run as `lockstep run` does, and shown if it fits.
@@ -128,58 +125,18 @@ class Search {
   /// Exact times of the next plans, one for each job at a time, as long as there are some that are likely to be needed. Sets of
   /// plans with such a floor are looked into for more.
   void time_some() {
-    std::mutex mutex;
-    std::condition_variable some_ended;
-    std::vector<std::size_t> ended;
-    std::vector<std::optional<Timing>> running(static_cast<std::size_t>(options_.jobs));  // by simulator
-    simulators_.resize(running.size());
     const double first_s = queue_.top().floor_s;
     for (;;) {
-      for (std::size_t i = 0; i < running.size(); ++i) {
-        if (running[i]) continue;
-        auto next = likely_next(first_s);
+      while (exact_times_.has_room()) {
+        const auto next = likely_next(first_s);
         if (!next) break;
-        running[i].emplace(Timing{*next, std::async(std::launch::async, [&, i, choice = next->choice] {
-          const Finally at_end([&] {
-            const std::lock_guard lock(mutex);
-            ended.push_back(i);
-            some_ended.notify_one();
-          });
-          if (!simulators_[i]) simulators_[i] = std::make_unique<PlanSimulator>(space_);
-          return simulators_[i]->step_s(choice, options_.engine, log_);
-        })});
+        exact_times_.start(*next);
       }
-      if (std::none_of(running.begin(), running.end(), [](const auto& timing) { return timing.has_value(); })) return;
-      std::vector<std::size_t> done;
-      {
-        std::unique_lock lock(mutex);
-        some_ended.wait(lock, [&] { return !ended.empty(); });
-        done.swap(ended);
-      }
-      for (const auto i : done) {
-        auto timing = std::move(*running[i]);
-        running[i].reset();
-        take(timing.branch, timing.step_s.get());
-      }
+      if (exact_times_.none_runs()) return;
+      for (const auto& [plan, step_s] : exact_times_.wait()) take(plan, step_s);
       tell();
     }
   }
-
-  struct Timing {
-    PlanBranch branch;
-    std::future<double> step_s;
-  };
-  /// Runs at the end of a scope, thrown out of or not.
-  class Finally {
-   public:
-    explicit Finally(std::function<void()> work) : work_(std::move(work)) {}
-    Finally(const Finally&) = delete;
-    Finally& operator=(const Finally&) = delete;
-    ~Finally() { work_(); }
-
-   private:
-    std::function<void()> work_;
-  };
 
   /// Out of the queue.
   std::optional<PlanBranch> likely_next(double first_s) {
@@ -255,8 +212,8 @@ class Search {
   const SearchOptions& options_;
   spdlog::logger& log_;
   PlanForest forest_;
+  ExactTimes exact_times_;
   std::priority_queue<PlanBranch, std::vector<PlanBranch>, GoesLater> queue_;
-  std::vector<std::unique_ptr<PlanSimulator>> simulators_;  ///< one for each job
   std::set<RankedPlan, Faster> fastest_;
   double last_s_ = 0;  ///< of the plans whose turn has come
   std::vector<std::pair<double, std::int64_t>> too_large_;  ///< floor of the branch that was looked into, plans left out there
