@@ -43,6 +43,12 @@ std::vector<SpaceCase> small_spaces() {
       }
     }
   }
+  const std::string ahead = "communication: {updated_weights: ahead}\n";
+  const std::string replicas = "search: {tensor: [1, 2], pipeline: [1, 2], zero: [0, 1, 2], recompute: none, microbatches: [2, 4], schedules: [1f1b, gpipe, zb-h1]}\n";
+  cases.push_back({"weights ahead on a torus", dense + clusters[1] + batch(32) + times[1] + ahead + replicas});
+  cases.push_back({"weights ahead on a network", deeper + clusters[2] + batch(32) + times[0] + ahead + replicas});
+  cases.push_back({"experts' weights ahead", mixed + clusters[2] + batch(32) + times[1] + "training: {optimizer_barrier: false}\n" + ahead + replicas});
+  cases.push_back({"chunks' weights ahead", deeper + clusters[0] + batch(32) + times[1] + ahead + searches[4]});
   return cases;
 }
 
@@ -58,6 +64,8 @@ std::vector<SpaceCase> wide_spaces() {
           {"arrays one by one", deeper + "cluster: tpu-v5p:4x2\n" + batch(64) + "training: {gradient_clipping: true}\ncommunication: {gradient_buckets: matrix, weight_buckets: matrix, collective_matmul: true}\nsearch: {" + schedules + "}\n"},
           {"pods", deeper + "cluster: {chip: tpu-v5p, shape: [4, 2], pods: 2}\n" + batch(64) + "search: {" + schedules + "}\n"},
           {"several microbatches", dense + "cluster: h100:1\n" + batch(64) + "training: {gradient_precision: fp32}\nsearch: {microbatches: [4, 8], zero: [0, 2, 3], " + schedules + "}\n"},
+          {"weights ahead on a network", deeper + "cluster: h100:2\n" + batch(128) + "communication: {updated_weights: ahead}\nsearch: {zero: [0, 1, 2], " + schedules + "}\n"},
+          {"experts' weights ahead", mixed + "cluster: tpu-v5p:4x2\n" + batch(64) + "training: {optimizer_barrier: false}\ncommunication: {updated_weights: ahead, weight_buckets: matrix}\nsearch: {zero: [1, 2, 3], " + schedules + "}\n"},
           {"sends in a queue", dense + "cluster: h100:1\n" + batch(64) + "pipeline: {sends: in_order}\nparallel: {sequence_parallel: false}\nsearch: {" + schedules + "}\n"}};
 }
 

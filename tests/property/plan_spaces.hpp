@@ -24,7 +24,7 @@ inline constexpr auto name_of_space = [](const auto& info) {
   return name;
 };
 
-/// Small spaces, each for a search of its own: 100 of them.
+/// Small spaces, each for a search of its own: 104 of them.
 [[nodiscard]] std::vector<SpaceCase> small_spaces();
 /// Spaces of thousands of plans: dense and mixed models, tori and networks, all models of time and kinds of schedule.
 [[nodiscard]] std::vector<SpaceCase> wide_spaces();
