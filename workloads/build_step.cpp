@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
-#include <tuple>
 #include <utility>
 
+#include "workloads/activations_on_host_private.hpp"
 #include "workloads/pass_order_private.hpp"
+#include "workloads/stage_transfers_private.hpp"
 #include "workloads/step_gradients_private.hpp"
 
 namespace lockstep {
@@ -21,11 +21,12 @@ class StepBuilder {
         pipeline_(pipeline),
         shape_(pipeline.order.shape),
         passes_(pipeline.order.shape.ranks),
-        windows_(static_cast<std::size_t>(shape_.ranks)) {
-    choose_offloaded();
-  }
+        transfers_(writer_),
+        on_host_(writer_),
+        windows_(static_cast<std::size_t>(shape_.ranks)) {}
 
   StepGraph run() {
+    writer_.graph.expect(operations_of_passes());
     // In order of their start, so that operations of all stages are numbered as they happen.
     for (const auto& [stage, index] : time_order(pipeline_.order, pipeline_.times).by_start) {
       run_cell(stage, pipeline_.order.ranks[static_cast<std::size_t>(stage)][static_cast<std::size_t>(index)]);
@@ -35,6 +36,17 @@ class StepBuilder {
   }
 
  private:
+  /// A little less than there will be: gathers and reductions come on top, the update too.
+  [[nodiscard]] std::size_t operations_of_passes() const {
+    std::size_t operations = 0;
+    for (std::int32_t part = 0; part < shape_.stages(); ++part) {
+      for (int block = pipeline_.first_block[static_cast<std::size_t>(part)]; block < pipeline_.first_block[static_cast<std::size_t>(part) + 1]; ++block) {
+        operations += writer_.kind(block).forward.size() + writer_.kind(block).backward.size();
+      }
+    }
+    return operations * static_cast<std::size_t>(shape_.microbatches);
+  }
+
   /// One action on its way through the blocks of its part of the model.
   struct Running {
     PipelineAction action;
@@ -42,6 +54,7 @@ class StepBuilder {
     int first = 0, blocks = 0, done = 0;
     Handover carried;
     [[nodiscard]] bool forward() const { return action.work == PipelineWork::forward; }
+    [[nodiscard]] StepPass pass() const { return forward() ? StepPass::forward : StepPass::backward; }
     [[nodiscard]] bool ended() const { return done == blocks; }
   };
   using PartOfMicrobatch = std::pair<std::int32_t, std::int32_t>;  ///< schedule's stage, microbatch
@@ -139,7 +152,7 @@ class StepBuilder {
     const auto& vertices = vertices_of(running);
     if (running.forward()) {
       running.carried = handover(vertices, kind.output_steps);
-      if (offloaded_.contains({running.place.stage, running.place.block})) send_down(running.place, vertices_of(running));
+      if (on_host_.contains(running.place)) on_host_.send_down(running.place, vertices_of(running));
       return;
     }
     hold_activations(running.place.block, vertices_of(running, forwards_), vertices, steps_of(running));
@@ -186,53 +199,12 @@ class StepBuilder {
   /// What the next part of the model receives: as it is on the same stage, else by a transfer. `border`: the block whose input
   /// or input gradient it is.
   Handover hand_on(const Running& running, std::int32_t next, const DerivedBlock& border) {
-    const auto stage = running.place.stage;
     const auto to = shape_.rank_of(next, running.action.microbatch);
-    if (to == stage) return running.carried;
-    const auto parts = writer_.options.scatter_sends ? border.input_copies : 1;
-    const std::string what = running.forward() ? "activations" : "gradients";
-    auto& work = sends_[{running.action.stage, next, running.place.stage}];
-    if (work == nullptr) {
-      StepWork made;
-      made.kind = StepWork::Kind::collective;
-      made.collective = CollectiveKind::point_to_point;
-      made.axes = {"pipeline"};
-      made.full_size = Bytes((border.input_bytes.value() + parts - 1) / parts);
-      made.name = "Send_pipeline " + what;
-      made.detail = "stage " + std::to_string(stage) + " -> stage " + std::to_string(to) + ", part " + std::to_string(running.action.stage) + " -> " +
-                    std::to_string(next) + " of the model";
-      made.reason = "the model's parts stand on different stages";
-      work = writer_.graph.share(std::move(made));
-    }
-    auto op = StepWriter::at(running.place, running.forward() ? StepPass::forward : StepPass::backward, work);
-    op.other_stage = to;
-    auto after = running.carried.ops;
+    if (to == running.place.stage) return running.carried;
+    auto handed = running.carried;
     // A whole backward hands on nothing before it has ended; to do so sooner is what splitting it is for.
-    if (running.action.work == PipelineWork::backward) merge(after, last_compute(running));
-    const auto id = writer_.add(op, after);
-    for (const auto buffer : running.carried.buffers) writer_.read(buffer, id);
-    const Handover sent{{id}, {writer_.hold(MemoryKind::activations, work->full_size, id, to)}};
-    return parts == 1 ? sent : gathered(running, to, border, what, sent);
-  }
-
-  Handover gathered(const Running& running, std::int32_t to, const DerivedBlock& border, const std::string& what, const Handover& part) {
-    auto place = running.place;
-    place.stage = to;
-    auto& work = sent_parts_[{running.place.stage, to, &border, running.forward()}];
-    if (work == nullptr) {
-      StepWork made;
-      made.kind = StepWork::Kind::collective;
-      made.collective = CollectiveKind::all_gather;
-      made.axes = border.input_copied_over;
-      made.full_size = border.input_bytes;
-      made.name = std::string(book_name(made.collective)) + "_" + subscript(made.axes) + " " + what;
-      made.detail = "from stage " + std::to_string(running.place.stage) + " in " + std::to_string(border.input_copies) + " parts";
-      made.reason = "each rank was sent a part of what all of them hold";
-      work = writer_.graph.share(std::move(made));
-    }
-    const auto id = writer_.add(StepWriter::at(place, running.forward() ? StepPass::forward : StepPass::backward, work), part.ops);
-    for (const auto buffer : part.buffers) writer_.read(buffer, id);
-    return {{id}, {writer_.hold(MemoryKind::activations, border.input_bytes, id, to)}};
+    if (running.action.work == PipelineWork::backward) merge(handed.ops, last_compute(running));
+    return transfers_.send(handed, running.place, running.pass(), {running.action.stage, next, to}, border);
   }
 
   /// Of a backward that has ended, if its last block computes anything.
@@ -289,19 +261,21 @@ class StepBuilder {
   /// Writes the chosen steps of a pass; the others of the same pass may have been written before, or will be.
   void expand(const Running& running, const std::vector<bool>& chosen, bool needs_weights, PassVertices& vertices) {
     const auto& place = running.place;
-    const auto pass = running.forward() ? StepPass::forward : StepPass::backward;
-    const auto& steps = pass == StepPass::forward ? writer_.kind(place.block).forward : writer_.kind(place.block).backward;
+    const auto pass = running.pass();
+    const auto& steps = writer_.steps(place.block, pass);
     if (vertices.of_step.empty()) {
       vertices.received = running.carried;
       vertices.first_op = writer_.graph.size();
       vertices.of_step.assign(steps.size(), -1);
       vertices.first_buffer = writer_.graph.buffers.size();
-      for (const auto& step : steps) writer_.hold(step.output_kind, scaled(step.output, writer_.load(place, step)), -1, place.stage);
+      if (writer_.remembers()) {
+        for (const auto& step : steps) writer_.hold(step.output_kind, scaled(step.output, writer_.load(place, step)), -1, place.stage);
+      }
     }
     OpIds weight_readers;
     OpId last_compute = -1;
-    PassVertices* const on_host = pass == StepPass::backward ? offloaded_forward(place) : nullptr;
-    if (on_host != nullptr && !on_host->back_up) bring_up(place, *on_host);
+    std::optional<OpId> brought_up;
+    if (pass == StepPass::backward && on_host_.contains(place)) brought_up = on_host_.bring_up(place, vertices_of(running, forwards_), room_for_prefetch(place.stage));
     const bool gathers = gather_weights(place, pass, steps, chosen, vertices);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const auto& step = steps[i];
@@ -311,9 +285,9 @@ class StepBuilder {
       });
       after_.clear();
       pick(vertices, step.after, after_);
-      if (on_host != nullptr && !step.saved.empty()) merge(after_, *on_host->back_up);
+      if (brought_up && !step.saved.empty()) merge(after_, *brought_up);
       passes_.follow(after_);
-      vertices.of_step[i] = writer_.add(StepWriter::at(place, pass, writer_.work_of(place, step)), after_);
+      vertices.of_step[i] = writer_.add(StepWriter::at(place, pass, writer_.work_of(place, pass, i)), after_);
       passes_.add(vertices.of_step[i], after_);
       if (step.kind == BlockStep::Kind::compute) last_compute = vertices.of_step[i];
       if (step.workspace.value() > 0) writer_.hold(MemoryKind::workspace, step.workspace, vertices.of_step[i], place.stage);
@@ -350,15 +324,16 @@ class StepBuilder {
       (same == groups.end() ? groups.emplace_back() : *same).push_back(i);
     }
     for (const auto& group : groups) {
-      const auto id = writer_.add(StepWriter::at(place, pass, gathered_together(place, steps, group)), after);
+      const auto id = writer_.add(StepWriter::at(place, pass, gathered_together(place, pass, group)), after);
       for (const auto member : group) vertices.of_step[member] = id;
     }
     return !groups.empty();
   }
 
-  const StepWork* gathered_together(const StepPlace& place, const std::vector<BlockStep>& steps, const std::vector<std::size_t>& group) {
-    const auto* first = writer_.work_of(place, steps[group.front()]);
+  const StepWork* gathered_together(const StepPlace& place, StepPass pass, const std::vector<std::size_t>& group) {
+    const auto* first = writer_.work_of(place, pass, group.front());
     if (group.size() == 1) return first;
+    const auto& steps = writer_.steps(place.block, pass);
     auto& work = gathers_[{&steps, group}];
     if (work != nullptr) return work;
     StepWork made = *first;
@@ -376,6 +351,7 @@ class StepBuilder {
   /// Every step's output lives until its last reader in the same pass, and what the block received at least
   /// until that pass has read it; what the backward reads of the forward is prolonged in hold_activations.
   void hold_outputs(const std::vector<BlockStep>& steps, const std::vector<bool>& chosen, PassVertices& vertices) {
+    if (!writer_.remembers()) return;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (!chosen[i]) continue;
       writer_.graph.buffers[vertices.first_buffer + i].producer = vertices.of_step[i];
@@ -384,11 +360,12 @@ class StepBuilder {
   }
 
   void hold_activations(int block, const PassVertices& forward, const PassVertices& backward, const std::vector<bool>& chosen) {
+    if (!writer_.remembers()) return;
     const auto& steps = writer_.kind(block).backward;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (!chosen[i]) continue;
       for (const int saved : steps[i].saved) {
-        for_each_buffer(forward, saved, [&](std::size_t buffer) {
+        forward.for_each_buffer(saved, [&](std::size_t buffer) {
           const bool moved = forward.back_up && writer_.graph.buffers[buffer].kind == MemoryKind::activations;
           writer_.read(moved ? forward.came_back : buffer, backward.of_step[i]);
         });
@@ -397,69 +374,7 @@ class StepBuilder {
   }
 
   void prolong(const PassVertices& vertices, int step, OpId reader) {
-    for_each_buffer(vertices, step, [&](std::size_t buffer) { writer_.read(buffer, reader); });
-  }
-
-  template <class Visit>
-  static void for_each_buffer(const PassVertices& vertices, int step, Visit visit) {
-    if (step != BlockStep::outside) return visit(vertices.first_buffer + static_cast<std::size_t>(step));
-    for (const auto buffer : vertices.received.buffers) visit(buffer);
-  }
-
-  // ---- activations on the host -------------------------------------------------------------------
-
-  /// Of each stage the first layers; not the model's last block, whose backward follows at once.
-  void choose_offloaded() {
-    for (std::int32_t stage = 0; stage < shape_.ranks; ++stage) {
-      auto left = writer_.options.offload.activation_layers;
-      for (const auto part : shape_.stages_of(stage)) {
-        const int first = pipeline_.first_block[static_cast<std::size_t>(part)];
-        for (int block = first; block < first + pipeline_.blocks_of(part) && left > 0; ++block) {
-          if (!writer_.kind(block).is_layer || block + 1 == writer_.blocks()) continue;
-          offloaded_.insert({stage, block});
-          --left;
-        }
-      }
-    }
-  }
-
-  /// What the backward will read leaves the chip in one transfer, when all of it is there.
-  void send_down(const StepPlace& place, PassVertices& forward) {
-    std::set<std::size_t> saved;
-    for (const auto& step : writer_.kind(place.block).backward) {
-      for (const int read : step.saved) {
-        for_each_buffer(forward, read, [&](std::size_t buffer) {
-          if (writer_.graph.buffers[buffer].kind == MemoryKind::activations) saved.insert(buffer);
-        });
-      }
-    }
-    OpIds after;
-    Bytes size(0);
-    for (const auto buffer : saved) {
-      merge(after, {writer_.graph.buffers[buffer].producer});
-      size += writer_.graph.buffers[buffer].size;
-    }
-    const auto down = writer_.add(place, StepPass::forward, writer_.transfer(to_host, "activations", size), after);
-    for (const auto buffer : saved) writer_.read(buffer, down);
-    forward.on_host = writer_.hold(MemoryKind::host, size, down, place.stage);
-  }
-
-  PassVertices* offloaded_forward(const StepPlace& place) {
-    if (!offloaded_.contains({place.stage, place.block})) return nullptr;
-    const auto part = pipeline_.stage_of_block(place.block);
-    auto& blocks = forwards_.at({part, place.microbatch});
-    return &blocks[static_cast<std::size_t>(place.block - pipeline_.first_block[static_cast<std::size_t>(part)])];
-  }
-
-  /// Comes back as gathered weights do: ahead by `prefetch` passes of blocks.
-  void bring_up(const StepPlace& place, PassVertices& forward) {
-    const auto size = writer_.graph.buffers[forward.on_host].size;
-    OpIds after{writer_.graph.buffers[forward.on_host].producer};
-    merge(after, room_for_prefetch(place.stage));
-    const auto up = writer_.add(place, StepPass::backward, writer_.transfer(from_host, "activations", size), after);
-    writer_.read(forward.on_host, up);
-    forward.back_up = up;
-    forward.came_back = writer_.hold(MemoryKind::activations, size, up, place.stage);
+    vertices.for_each_buffer(step, [&](std::size_t buffer) { writer_.read(buffer, reader); });
   }
 
   std::int32_t pairs_ = 0;
@@ -469,12 +384,11 @@ class StepBuilder {
   const StepPipeline& pipeline_;
   const PipelineShape& shape_;
   PassOrder passes_;
-  std::set<std::pair<std::int32_t, int>> offloaded_;  ///< stage, block
+  StageTransfers transfers_;
+  ActivationsOnHost on_host_;
   std::vector<std::vector<OpIds>> windows_;  ///< by stage: of each pass of a block, in order, who uses its weights
   std::map<PartOfMicrobatch, std::vector<PassVertices>> forwards_, backwards_;  ///< by block, until nobody needs them
   std::map<PartOfMicrobatch, Handover> forward_arrivals_, backward_arrivals_;
-  std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, const StepWork*> sends_;  ///< by both parts of the model and the stage of the first
-  std::map<std::tuple<std::int32_t, std::int32_t, const DerivedBlock*, bool>, const StepWork*> sent_parts_;
   std::map<std::pair<const std::vector<BlockStep>*, std::vector<std::size_t>>, const StepWork*> gathers_;
 };
 

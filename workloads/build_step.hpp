@@ -40,6 +40,7 @@ struct StepOptions {
   Seconds step_overhead{0};          ///< at the end of the step, on every rank: data loading, logging
   Bytes memory_overhead{0};          ///< of the framework, throughout
   ExpertLoad expert_load{};
+  bool memory = true;               ///< also buffers: what is held from when to when
   bool scatter_sends = false;       ///< ranks that hold the same send a part each to the next stage, and gather it there
 };
 

@@ -56,7 +56,6 @@ struct StepWork {
   std::string reason;
 
   std::optional<Seconds> given_time;  ///< it takes this long, whatever chip or network (replayed measurements)
-  std::int32_t kernels = 0;           ///< compute of a given time: launched one by one, as on this chip; 0: measured as a whole
   std::string stream;                 ///< where it runs; empty: the compute stream, or those of its axes
 };
 

@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-StepGradients::StepGradients(StepWriter& writer) : writer_(writer) {
+StepGradients::StepGradients(StepWriter& writer) : writer_(writer), chains_(writer) {
   for (int block = 0; block < writer.blocks(); ++block) {
     for (const auto& update : writer.kind(block).weights) tied_to_.try_emplace(update.weight, block, update.weight);
   }
@@ -86,6 +86,7 @@ void StepGradients::contribute(const StepPlace& place, const Contribution& contr
     } else {
       merge(gradient.ready, backward.of_step[static_cast<std::size_t>(step)]);
     }
+    if (!writer_.remembers()) continue;
     const auto buffer = backward.first_buffer + static_cast<std::size_t>(step);
     if (writer_.graph.buffers[buffer].kind == MemoryKind::gradients) gradient.unreduced.push_back(buffer);
   }
@@ -110,20 +111,22 @@ int StepGradients::expected(const State& state, std::int32_t stage, std::int32_t
 }
 
 void StepGradients::send(const StepPlace& place, const Contribution& contribution) {
-  const auto& [owner, of, steps, own] = contribution;
-  const auto& update = *of;
-  auto& state = *own;
+  auto& state = *contribution.state;
   const bool last = --state.microbatches_left == 0;
-  if (update.each_microbatch.empty() && (!last || update.last_microbatch.empty())) return;
-  auto chain = update.each_microbatch;
-  if (last) chain.insert(chain.end(), update.last_microbatch.begin(), update.last_microbatch.end());
+  const auto& chain = chains_.of(*contribution.update, last ? CollectiveChain::Of::last_microbatch : CollectiveChain::Of::each_microbatch);
+  if (chain.collectives.empty()) return;
   auto& buckets = buckets_[place.stage];
-  auto& bucket = bucket_for(buckets, chain);
-  bucket.take(chain, owner.second, owner.first, state.gradient.ready);
+  auto bucket = std::find_if(buckets.begin(), buckets.end(), [&](const auto& other) { return other.chains.front()->kind == chain.kind; });
+  if (bucket == buckets.end()) bucket = buckets.emplace(buckets.end());
+  bucket->chains.push_back(&chain);
+  bucket->contributions.push_back(&contribution);
+  bucket->size += chain.collectives.front()->full_size;
+  merge(bucket->after, state.gradient.ready);
   const auto& unit = writer_.options.gradient_buckets;
-  const bool full = unit.unit == Bucketing::Unit::size && bucket.size() >= unit.size;
-  if (full || unit.unit == Bucketing::Unit::matrix) flush(place.stage, bucket);
-  std::erase_if(buckets, [](const auto& b) { return b.chain.empty(); });
+  const bool full = unit.unit == Bucketing::Unit::size && bucket->size >= unit.size;
+  if (!full && unit.unit != Bucketing::Unit::matrix) return;
+  flush(place.stage, *bucket);
+  buckets.erase(bucket);
 }
 
 void StepGradients::flush(std::int32_t stage) {
@@ -132,35 +135,32 @@ void StepGradients::flush(std::int32_t stage) {
   buckets.clear();
 }
 
-void StepGradients::flush(std::int32_t stage, Bucket& bucket) {
+void StepGradients::flush(std::int32_t stage, const Bucket& bucket) {
   OpIds after = bucket.after;
   const OpId first = writer_.graph.size();
-  std::vector<std::string> arrays;
-  for (const auto& array : bucket.arrays) arrays.push_back("d" + array);
-  for (const auto& derived : bucket.chain) {
-    const StepPlace place{stage, bucket.owners.back().first, microbatch_of(after), 0};
-    after = {writer_.add(StepWriter::at(place, StepPass::backward, writer_.collective(derived, CollectiveRole::gradient, arrays)), after)};
+  for (const auto* work : chains_.works(bucket.chains)) {
+    const StepPlace place{stage, bucket.contributions.back()->owner.first, microbatch_of(after), 0};
+    after = {writer_.add(StepWriter::at(place, StepPass::backward, work), after)};
   }
   hold_sent_copy(stage, bucket, first, after.back());
-  for (const auto& owner : bucket.owners) {
-    auto& gradient = states_.at({stage, owner}).gradient;
+  for (const auto* contribution : bucket.contributions) {
+    auto& gradient = contribution->state->gradient;
     for (const auto buffer : gradient.unreduced) writer_.read(buffer, first);
     gradient.unreduced.clear();
     gradient.ready = after;
   }
-  bucket = {};
 }
 
 /// Accumulated gradients that travel in another precision than they are kept in are copied; contributions that nothing
 /// has been added to yet are written as they travel.
 void StepGradients::hold_sent_copy(std::int32_t stage, const Bucket& bucket, OpId first, OpId last) {
   const auto& options = writer_.options;
-  if (options.gradient_reduce_element == options.gradient_element) return;
+  if (!writer_.remembers() || options.gradient_reduce_element == options.gradient_element) return;
   std::int64_t elements = 0;
-  for (const auto& owner : bucket.owners) {
-    const auto& contributions = states_.at({stage, owner}).gradient.unreduced;
-    const bool accumulated = std::none_of(contributions.begin(), contributions.end(), [&](auto buffer) { return writer_.graph.buffers[buffer].size.value() > 0; });
-    if (accumulated) elements += writer_.update_of(owner).gradient_elements;
+  for (const auto* contribution : bucket.contributions) {
+    const auto& unreduced = contribution->state->gradient.unreduced;
+    const bool accumulated = std::none_of(unreduced.begin(), unreduced.end(), [&](auto buffer) { return writer_.graph.buffers[buffer].size.value() > 0; });
+    if (accumulated) elements += contribution->update->gradient_elements;
   }
   if (elements > 0) writer_.read(writer_.hold(MemoryKind::buffers, options.gradient_reduce_element * elements, first, stage), last);
 }
@@ -332,17 +332,18 @@ void StepGradients::update_block(std::int32_t stage, int block, const std::vecto
 }
 
 OpIds StepGradients::publish(const StepPlace& place, StepPass pass, const std::vector<Owner>& owners, const OpIds& after) {
-  std::vector<Bucket> published;
+  std::vector<ChainsTogether> published;
   for (const auto& owner : owners) {
-    const auto& chain = writer_.update_of(owner).publish;
-    if (!chain.empty()) bucket_for(published, chain).take(chain, owner.second, place.block, {});
+    const auto& chain = chains_.of(writer_.update_of(owner), CollectiveChain::Of::update);
+    if (chain.collectives.empty()) continue;
+    auto together = std::find_if(published.begin(), published.end(), [&](const auto& others) { return others.front()->kind == chain.kind; });
+    if (together == published.end()) together = published.emplace(published.end());
+    together->push_back(&chain);
   }
   OpIds last;
-  for (const auto& bucket : published) {
+  for (const auto& together : published) {
     OpIds previous = after;
-    for (const auto& derived : bucket.chain) {
-      previous = {writer_.add(StepWriter::at(place, pass, writer_.collective(derived, CollectiveRole::weight, bucket.arrays)), previous)};
-    }
+    for (const auto* work : chains_.works(together)) previous = {writer_.add(StepWriter::at(place, pass, work), previous)};
     merge(last, previous);
   }
   return last;

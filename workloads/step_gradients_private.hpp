@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "workloads/step_writer_private.hpp"
+#include "workloads/collective_chains_private.hpp"
 
 namespace lockstep {
 
@@ -41,11 +41,18 @@ class StepGradients {
     std::vector<int> steps;
     State* state;
   };
+  /// Gradients waiting to be reduced together.
+  struct Bucket {
+    ChainsTogether chains;
+    std::vector<const Contribution*> contributions;
+    Bytes size{0};
+    OpIds after;
+  };
   const std::vector<Contribution>& contributions(std::int32_t stage, int block);
   void contribute(const StepPlace& place, const Contribution& contribution, const PassVertices& backward);
   [[nodiscard]] int expected(const State& state, std::int32_t stage, std::int32_t microbatch) const;
   void send(const StepPlace& place, const Contribution& contribution);
-  void flush(std::int32_t stage, Bucket& bucket);
+  void flush(std::int32_t stage, const Bucket& bucket);
   [[nodiscard]] std::int32_t last_microbatch() const { return writer_.pipeline.order.shape.microbatches - 1; }
   [[nodiscard]] std::int32_t microbatch_of(const OpIds& after) const;
   void exchange_copies();
@@ -60,6 +67,7 @@ class StepGradients {
   OpIds publish(const StepPlace& place, StepPass pass, const std::vector<Owner>& owners, const OpIds& after);
 
   StepWriter& writer_;
+  CollectiveChains chains_;
   std::map<Copy, State> states_;
   std::map<Owner, std::set<std::int32_t>> stages_of_;         ///< where copies stand
   std::map<std::string, Owner> tied_to_;                      ///< by name: the first block that owns such a weight

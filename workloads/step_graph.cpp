@@ -46,6 +46,7 @@ StepGraph::StepGraph(StepGraph&&) noexcept = default;
 StepGraph& StepGraph::operator=(StepGraph&&) noexcept = default;
 StepGraph::~StepGraph() = default;
 
+void StepGraph::expect(std::size_t operations) { graph_->dag.m_vertices.reserve(operations); }
 const StepWork* StepGraph::share(StepWork work) { return &works_.emplace_back(std::move(work)); }
 OpId StepGraph::add(const StepOp& op) { return static_cast<OpId>(boost::add_vertex(op, graph_->dag)); }
 

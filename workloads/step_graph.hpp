@@ -67,6 +67,7 @@ class StepGraph {
   StepGraph& operator=(StepGraph&&) noexcept;
   ~StepGraph();
 
+  void expect(std::size_t operations);  ///< about so many will be added
   /// Keeps a work for operations to share; it does not move.
   const StepWork* share(StepWork work);
   OpId add(const StepOp& op);

@@ -6,8 +6,12 @@
 namespace lockstep {
 
 StepWriter::StepWriter(const std::vector<DerivedBlock>& kinds, const std::vector<int>& order, const StepPipeline& placed, const StepOptions& chosen)
-    : pipeline(placed), options(chosen), kinds_(kinds), order_(order) {
-  for (const auto& kind : kinds) of_input_gradient_.push_back(steps_of_input_gradient(kind));
+    : pipeline(placed), options(chosen), kinds_(kinds), order_(order),
+      remembers_(chosen.memory || chosen.offload.optimizer || chosen.offload.activation_layers > 0) {
+  for (const auto& kind : kinds) {
+    of_input_gradient_.push_back(steps_of_input_gradient(kind));
+    works_.push_back({std::vector<const StepWork*>(kind.forward.size()), std::vector<const StepWork*>(kind.backward.size())});
+  }
   std::map<int, int> many, seen;
   for (const int which : order) ++many[which];
   for (const int which : order) {
@@ -40,18 +44,19 @@ double StepWriter::load(const StepPlace& place, const BlockStep& step) {
   return known->second;
 }
 
-const StepWork* StepWriter::work_of(const StepPlace& place, const BlockStep& step) {
+const StepWork* StepWriter::work_of(const StepPlace& place, StepPass pass, std::size_t index) {
+  const auto& step = steps(place.block, pass)[index];
   const double load = this->load(place, step);
-  auto& work_at_load = works_[&step];
-  const auto known = work_at_load.find(load);
-  if (known != work_at_load.end()) return known->second;
+  auto& of_pass = works_[static_cast<std::size_t>(order_[static_cast<std::size_t>(place.block)])][pass == StepPass::forward ? 0 : 1];
+  auto& known = load == 1.0 ? of_pass[index] : works_at_load_[{&step, load}];
+  if (known != nullptr) return known;
   StepWork work = step;
   work.flops = step.flops * load;
   work.traffic = scaled(step.traffic, load);
   work.casts = scaled(step.casts, load);
   work.indexed = scaled(step.indexed, load);
   work.full_size = scaled(step.full_size, load);
-  return work_at_load[load] = graph.share(std::move(work));
+  return known = graph.share(std::move(work));
 }
 
 const StepWork* StepWriter::collective(const DerivedCollective& derived, CollectiveRole role, const std::vector<std::string>& arrays) {
@@ -93,6 +98,7 @@ OpId StepWriter::add(const StepPlace& place, StepPass pass, StepWork work, const
 }
 
 std::size_t StepWriter::hold(MemoryKind kind, Bytes size, OpId producer, std::int32_t stage) {
+  if (!remembers_) return 0;
   graph.buffers.push_back({kind, size, producer, {}, stage});
   return graph.buffers.size() - 1;
 }

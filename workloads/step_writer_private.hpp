@@ -1,9 +1,9 @@
 #pragma once
 /// Writes operations and buffers into the step graph; knows the blocks and where they stand, but no order.
+#include <array>
 #include <map>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
 #include "workloads/build_step_private.hpp"
@@ -42,7 +42,8 @@ class StepWriter {
 
   static StepOp at(const StepPlace& place, StepPass pass, const StepWork* what);
   /// Of a step that does the work of routed tokens, that of the rank that gets most of them.
-  [[nodiscard]] const StepWork* work_of(const StepPlace& place, const BlockStep& step);
+  [[nodiscard]] const StepWork* work_of(const StepPlace& place, StepPass pass, std::size_t step);
+  [[nodiscard]] const std::vector<BlockStep>& steps(int block, StepPass pass) const { return pass == StepPass::forward ? kind(block).forward : kind(block).backward; }
   [[nodiscard]] double load(const StepPlace& place, const BlockStep& step);
   [[nodiscard]] const StepWork* collective(const DerivedCollective& derived, CollectiveRole role, const std::vector<std::string>& arrays);
   /// Takes its time on a stream of its own, beside compute.
@@ -52,9 +53,12 @@ class StepWriter {
   OpId add(const StepOp& op, const OpIds& after);
   /// A work that no other operation does.
   OpId add(const StepPlace& place, StepPass pass, StepWork work, const OpIds& after);
-  /// Returns its index in StepGraph::buffers.
+  /// Returns its index in StepGraph::buffers. Without memory there are none, and it is 0.
   std::size_t hold(MemoryKind kind, Bytes size, OpId producer, std::int32_t stage);
-  void read(std::size_t buffer, OpId reader) { merge(graph.buffers[buffer].readers, reader); }
+  void read(std::size_t buffer, OpId reader) {
+    if (remembers_) merge(graph.buffers[buffer].readers, reader);
+  }
+  [[nodiscard]] bool remembers() const { return remembers_; }
 
   StepGraph graph;
   const StepPipeline& pipeline;
@@ -63,9 +67,11 @@ class StepWriter {
  private:
   const std::vector<DerivedBlock>& kinds_;
   const std::vector<int>& order_;
+  bool remembers_;  ///< what is held; transfers to the host depend on it
   std::vector<std::vector<bool>> of_input_gradient_;  ///< by kind
   std::map<std::pair<std::int32_t, std::int32_t>, double> loads_;  ///< by block and microbatch
-  std::unordered_map<const BlockStep*, std::map<double, const StepWork*>> works_;  ///< by step and load
+  std::vector<std::array<std::vector<const StepWork*>, 2>> works_;                 ///< by kind, pass and step; of an even load
+  std::map<std::pair<const BlockStep*, double>, const StepWork*> works_at_load_;   ///< of others
   std::map<std::tuple<std::vector<std::string>, CollectiveKind, AxisNames, std::int64_t, CollectiveRole>, const StepWork*> collectives_;
 };
 

@@ -79,17 +79,13 @@ class Joining {
     added.saved.clear();
     added.output = added.workspace = Bytes(0);
     if (!on_compute_stream(step)) return;
-    if (!alone) {
-      added.given_time = time_of(step);
-      added.kernels = kernels_of(step);
-    }
+    if (!alone) added.given_time = time_of(step);
     awaited_.insert(step.after.begin(), step.after.end());
   }
 
   void join(const BlockStep& step) {
     auto& joined = made_[at(open_)];
     *joined.given_time += time_of(step);
-    joined.kernels += kernels_of(step);
     for (const int before : step.after) {
       if (is_weight_gather(before)) joined.after = with(std::move(joined.after), place(before));
     }
@@ -100,9 +96,6 @@ class Joining {
     return list;
   }
 
-  [[nodiscard]] std::int32_t kernels_of(const BlockStep& step) const {
-    return rates_.kernels && !step.given_time && time_of(step) > Seconds(0) ? launches(rates_.kernels->chip, kernel_of(step)) : 0;
-  }
   [[nodiscard]] Seconds time_of(const BlockStep& step) const { return step.given_time ? *step.given_time : compute_time(rates_, kernel_of(step)); }
 
   const std::vector<BlockStep>& steps_;

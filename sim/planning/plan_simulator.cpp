@@ -65,7 +65,8 @@ double PlanSimulator::step_s(const PlanChoice& choice, EngineKind engine, spdlog
   // for what depends on which part comes first; and which collectives slow down the kernels beside them is told step by step.
   const bool as_they_are = schedule.overlaps || schedule.splits_backward || scenario.time_model == TimeModel::calibrated;
   const auto& joined = as_they_are ? known.derived.blocks : known.joined;
-  const auto options = step_options(scenario, preparation);
+  auto options = step_options(scenario, preparation);
+  options.memory = false;
   const auto simulated = [&] {
     preparation.step = build_step(joined, preparation.order, preparation.pipeline, options);
     auto folded = fold(lower_with_perturbations(scenario, preparation));

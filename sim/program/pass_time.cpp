@@ -17,7 +17,7 @@ struct Pass {
 };
 
 bool is_kernel(const ProgramOp& op, const StepOp& vertex) {
-  return op.kind == ProgramOp::Kind::compute && (!vertex->given_time || vertex->kernels > 0) && op.duration > Seconds(0);
+  return op.kind == ProgramOp::Kind::compute && !vertex->given_time && op.duration > Seconds(0);
 }
 
 bool waits_for(const ProgramOp& later, std::int32_t earlier) {
@@ -66,7 +66,7 @@ void stretch_passes(Program& program, const StepGraph& step, const ChipKernels& 
     const auto& vertex = step.op(op.vertex);
     if (is_kernel(op, vertex)) {
       pass_of(vertex).computing += op.duration;
-      pass_of(vertex).launches += vertex->kernels > 0 ? vertex->kernels : launches(chip, kernel_of(*vertex.what));
+      pass_of(vertex).launches += launches(chip, kernel_of(*vertex.what));
     } else if (op.kind == ProgramOp::Kind::collective && !vertex->given_time && (vertex->role != CollectiveRole::activation || beside_kernels.contains(i))) {
       pass_of(vertex).beside += op.closed_form;
     }

@@ -34,9 +34,11 @@ void simulate_in_stages(const Scenario& scenario, bool as_in_a_search) {
   auto preparation = prepare(scenario);
   stages.ended("prepare");
   if (as_in_a_search) {
-    const auto options = step_options(scenario, preparation);
+    auto options = step_options(scenario, preparation);
+    options.memory = false;
     std::vector<DerivedBlock> joined;
     for (const auto& block : preparation.blocks) joined.push_back(with_joined_steps(block, rates_of(scenario), options));
+    preparation.step = {};
     stages.ended("join");
     preparation.step = build_step(joined, preparation.order, preparation.pipeline, options);
     stages.ended("build");

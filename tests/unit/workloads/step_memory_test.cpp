@@ -134,5 +134,24 @@ TEST(StepMemoryTest, TiedGradientIsThereFromTheHeadOn) {
   EXPECT_EQ(held(graph, head, MemoryKind::gradients), 2 * 96 * D);
 }
 
+// Searches ask for times alone: the operations are the same, and nothing is said of memory. Transfers to the host carry what is
+// held, so with those it is.
+TEST(StepMemoryTest, CanBeLeftOut) {
+  const auto model = derived(transformer(), Parallel{.data = 2, .fsdp = 2, .tensor = 2});
+  StepOptions options{.microbatches = 3, .gradient_reduce_element = Bytes(4)};
+  const auto with = model.step(options);
+  options.memory = false;
+  const auto without = model.step(options);
+  EXPECT_FALSE(with.buffers.empty());
+  EXPECT_TRUE(without.buffers.empty());
+  EXPECT_EQ(without.to_string(), with.to_string());
+
+  options.offload.activation_layers = 1;
+  options.offload.link = BytesPerSecond(1e9);
+  const auto offloaded = model.step(options);
+  options.memory = true;
+  EXPECT_EQ(offloaded.to_string(), model.step(options).to_string());
+}
+
 }  // namespace
 }  // namespace lockstep::test
