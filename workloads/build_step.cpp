@@ -8,6 +8,7 @@
 #include "workloads/pass_order_private.hpp"
 #include "workloads/stage_transfers_private.hpp"
 #include "workloads/step_gradients_private.hpp"
+#include "workloads/weight_gathers_private.hpp"
 
 namespace lockstep {
 namespace {
@@ -23,7 +24,7 @@ class StepBuilder {
         passes_(pipeline.order.shape.ranks),
         transfers_(writer_),
         on_host_(writer_),
-        windows_(static_cast<std::size_t>(shape_.ranks)) {}
+        weights_(writer_) {}
 
   StepGraph run() {
     writer_.graph.expect(operations_of_passes());
@@ -275,13 +276,13 @@ class StepBuilder {
     OpIds weight_readers;
     OpId last_compute = -1;
     std::optional<OpId> brought_up;
-    if (pass == StepPass::backward && on_host_.contains(place)) brought_up = on_host_.bring_up(place, vertices_of(running, forwards_), room_for_prefetch(place.stage));
-    const bool gathers = gather_weights(place, pass, steps, chosen, vertices);
+    if (pass == StepPass::backward && on_host_.contains(place)) brought_up = on_host_.bring_up(place, vertices_of(running, forwards_), weights_.room(place.stage));
+    const bool gathers = weights_.write(place, pass, chosen, vertices);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const auto& step = steps[i];
       if (!chosen[i] || vertices.of_step[i] >= 0) continue;  // not now, or a weight gather that is already there
       const bool uses_weights = std::any_of(step.after.begin(), step.after.end(), [&](int id) {
-        return id != BlockStep::outside && is_weight_gather(steps[static_cast<std::size_t>(id)]);
+        return id != BlockStep::outside && WeightGathers::is_one(steps[static_cast<std::size_t>(id)]);
       });
       after_.clear();
       pick(vertices, step.after, after_);
@@ -296,54 +297,7 @@ class StepBuilder {
     hold_outputs(steps, chosen, vertices);
     if (!gathers && !needs_weights) return;
     if (weight_readers.empty() && last_compute >= 0) weight_readers = {last_compute};
-    windows_[static_cast<std::size_t>(place.stage)].push_back(weight_readers);
-  }
-
-  static bool is_weight_gather(const BlockStep& step) {
-    return step.kind == BlockStep::Kind::collective && step.role == CollectiveRole::weight;
-  }
-
-  /// What is fetched ahead waits only for a free buffer: the block that computed `prefetch` + 1 passes ago on this stage is
-  /// done with its own.
-  [[nodiscard]] OpIds room_for_prefetch(std::int32_t stage) const {
-    const auto& window = windows_[static_cast<std::size_t>(stage)];
-    const auto freed = std::ssize(window) - 1 - writer_.options.prefetch;
-    return freed >= 0 ? window[static_cast<std::size_t>(freed)] : OpIds{};
-  }
-
-  /// Returns whether there was one.
-  bool gather_weights(const StepPlace& place, StepPass pass, const std::vector<BlockStep>& steps, const std::vector<bool>& chosen, PassVertices& vertices) {
-    const OpIds after = room_for_prefetch(place.stage);
-    std::vector<std::vector<std::size_t>> groups;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      if (!chosen[i] || !is_weight_gather(steps[i])) continue;
-      auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
-        return writer_.options.weight_buckets.unit != Bucketing::Unit::matrix && steps[group.front()].axes == steps[i].axes &&
-               steps[group.front()].collective == steps[i].collective;
-      });
-      (same == groups.end() ? groups.emplace_back() : *same).push_back(i);
-    }
-    for (const auto& group : groups) {
-      const auto id = writer_.add(StepWriter::at(place, pass, gathered_together(place, pass, group)), after);
-      for (const auto member : group) vertices.of_step[member] = id;
-    }
-    return !groups.empty();
-  }
-
-  const StepWork* gathered_together(const StepPlace& place, StepPass pass, const std::vector<std::size_t>& group) {
-    const auto* first = writer_.work_of(place, pass, group.front());
-    if (group.size() == 1) return first;
-    const auto& steps = writer_.steps(place.block, pass);
-    auto& work = gathers_[{&steps, group}];
-    if (work != nullptr) return work;
-    StepWork made = *first;
-    for (std::size_t i = 1; i < group.size(); ++i) {
-      const auto& more = steps[group[i]];
-      made.full_size += more.full_size;
-      made.name += more.name.substr(more.name.find(' '));
-    }
-    made.detail += " and " + std::to_string(group.size() - 1) + " more arrays";
-    return work = writer_.graph.share(std::move(made));
+    weights_.read(place.stage, std::move(weight_readers));
   }
 
   // ---- memory ----------------------------------------------------------------------------------
@@ -386,10 +340,9 @@ class StepBuilder {
   PassOrder passes_;
   StageTransfers transfers_;
   ActivationsOnHost on_host_;
-  std::vector<std::vector<OpIds>> windows_;  ///< by stage: of each pass of a block, in order, who uses its weights
+  WeightGathers weights_;
   std::map<PartOfMicrobatch, std::vector<PassVertices>> forwards_, backwards_;  ///< by block, until nobody needs them
   std::map<PartOfMicrobatch, Handover> forward_arrivals_, backward_arrivals_;
-  std::map<std::pair<const std::vector<BlockStep>*, std::vector<std::size_t>>, const StepWork*> gathers_;
 };
 
 }  // namespace
