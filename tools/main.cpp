@@ -3,7 +3,9 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 
 #include "sim/core/errors.hpp"
@@ -27,6 +29,20 @@ void refuse_unknown_command(const CLI::App& app, std::string_view word) {
                                 "",
                                 "'" + std::string(word) + "' is not a command",
                                 hint.empty() ? "one of " + list : "a command; " + hint}});
+}
+
+/// An empty value is most often a variable of the shell that is not set; NaN passes CLI11's ranges.
+void refuse_empty_values(CLI::App& app) {
+  for (auto* command : app.get_subcommands({})) {
+    for (auto* option : command->get_options()) {
+      if (option->get_positional() || option->get_expected_max() == 0) continue;
+      const bool number = option->get_type_name().starts_with("FLOAT");
+      option->check([number](const std::string& value) -> std::string {
+        if (value.empty()) return "the value is empty";
+        return number && std::isnan(std::strtod(value.c_str(), nullptr)) ? "'" + value + "' is not a number" : "";
+      });
+    }
+  }
 }
 
 }  // namespace
@@ -57,6 +73,7 @@ int main(int argc, char** argv) {
   lockstep::add_merge(app);
   lockstep::add_validate(app, log);
   lockstep::add_calibrate(app, log);
+  refuse_empty_values(app);
   try {
     if (argc > 1) refuse_unknown_command(app, argv[1]);
     app.parse(argc, argv);

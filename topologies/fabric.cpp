@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/core/errors.hpp"
+#include "sim/core/quantity_text.hpp"
 #include "topologies/unit_network_private.hpp"
 
 namespace lockstep {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr int most_devices = 1'000'000;  // refused before memory is spent on them
 constexpr int most_ports = 4096;
+constexpr Seconds most_latency(1);  // once round the Earth takes an eighth of it
 
 /// Collects what is wrong with a cluster, part by part; a part is looked at only when those that it rests on are sound.
 class ClusterCheck {
@@ -54,6 +56,7 @@ class ClusterCheck {
   void latency(const std::string& key, Seconds value) {
     if (!(value.value() >= 0) || !std::isfinite(value.value()))
       add(key, "a latency of " + format_number(value.value()) + " s", "a time, as 1 us");
+    if (value > most_latency) add(key, "the latency is too long", "at most " + format(most_latency));
   }
   static std::string format_number(double value) {
     std::string text = std::to_string(value);

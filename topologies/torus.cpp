@@ -2,11 +2,13 @@
 #include <utility>
 
 #include "sim/core/errors.hpp"
+#include "sim/core/quantity_text.hpp"
 #include "topologies/torus_private.hpp"
 
 namespace lockstep {
 namespace {
 
+constexpr Seconds most_latency(1);
 constexpr std::int64_t most_chips = 1'000'000;  // refused before memory is spent on them
 constexpr Seconds pcie_latency(1e-6);
 constexpr Seconds dcn_latency(10e-6);
@@ -119,6 +121,7 @@ std::vector<NodeId> add_hosts(const TorusSpec& spec, const std::vector<int>& pre
 
 std::string why_not_a_slice(const TorusSpec& spec) {
   if (!spec.chip.torus) return spec.chip.name + " has no torus";
+  if (spec.chip.torus->hop_latency > most_latency) return "its hop_latency is longer than " + format(most_latency);
   std::vector<int> pod = spec.pod.empty() ? spec.chip.torus->pod : spec.pod;
   std::vector<int> shape = spec.shape;
   const std::string sizes = by_axis(shape);

@@ -5,6 +5,8 @@
 #include <set>
 #include <sstream>
 
+#include "sim/core/readable_file.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -48,11 +50,11 @@ class LogReader {
   LogReader(std::filesystem::path file, const NcclRun& run, Problems& problems) : file_(std::move(file)), run_(run), problems_(problems) {}
 
   std::vector<TimedCollective> read() {
-    std::ifstream in(file_);
-    if (!in) {
-      problem("cannot be read", "the output of nccl-tests, or a CSV");
+    if (const auto why = why_unreadable(file_); !why.empty()) {
+      problem(why, "the output of nccl-tests, or a CSV");
       return {};
     }
+    std::ifstream in(file_);
     if (!run_.kind.empty()) kind_ = kind_called(run_.kind);
     for (std::string text; std::getline(in, text) && rows_.size() < most_rows;) {
       ++line_;

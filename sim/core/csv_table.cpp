@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "sim/core/readable_file.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -87,13 +89,12 @@ CsvTable::CsvTable(std::string_view text, std::string_view name, Problems& probl
 
 CsvTable::CsvTable(const std::filesystem::path& file, Problems& problems) : problems_(problems), name_(file.string()) {
   std::error_code error;
-  const auto size = std::filesystem::file_size(file, error);
-  std::ifstream in(file, std::ios::binary);
-  if (error || !in) {
-    problems.add({{name_, 0, 0}, "", "cannot be read", "a CSV file"});
-  } else if (size > largest_file) {
+  if (const auto why = why_unreadable(file); !why.empty()) {
+    problems.add({{name_, 0, 0}, "", why, "a CSV file"});
+  } else if (std::filesystem::file_size(file, error) > largest_file) {
     problems.add({{name_, 0, 0}, "", "is larger than 64 MiB", "a CSV file"});
   } else {
+    std::ifstream in(file, std::ios::binary);
     read(std::string(std::istreambuf_iterator<char>(in), {}), name_);
   }
 }
@@ -122,6 +123,7 @@ void CsvTable::problem(std::string_view column, std::string what, std::string ex
 }
 
 bool CsvTable::require(const std::vector<std::string>& columns) const {
+  if (header_.empty()) return false;  // told already
   bool all = true;
   for (const auto& column : columns) {
     if (has(column)) continue;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "sim/core/readable_file.hpp"
 #include "sim/core/yaml_tree_private.hpp"
 
 namespace lockstep {
@@ -55,12 +56,8 @@ std::optional<std::string> read_text_file(const std::string& file, Problems& pro
     problems.add({{file.empty() ? "''" : file, 0, 0}, "", std::move(what), std::move(expected)});
     return std::nullopt;
   };
+  if (const auto why = why_unreadable(file); !why.empty()) return refuse(why, why.starts_with("is ") ? "a file" : "");
   std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(file, error);
-  if (status.type() == std::filesystem::file_type::not_found) return refuse("no such file", "");
-  if (error) return refuse("the file cannot be read: " + error.message(), "");
-  if (std::filesystem::is_directory(status)) return refuse("is a directory", "a file");
-  if (!std::filesystem::is_regular_file(status)) return refuse("is not a regular file", "a file");
   const std::uintmax_t size = std::filesystem::file_size(file, error);
   if (error) return refuse("the file cannot be read: " + error.message(), "");
   if (size > size_limit) return refuse("the file is too large", "at most 4 MiB");

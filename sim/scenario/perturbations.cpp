@@ -6,6 +6,7 @@ namespace lockstep {
 namespace {
 
 constexpr double most_slowdown = 1e6;
+constexpr double least_left = 1e-6;
 
 Coordinates coordinates(const YamlView& view) {
   Coordinates result;
@@ -23,7 +24,10 @@ double slowdown(const YamlView& view) {
 
 double bandwidth(const YamlView& view) {
   const auto value = view.require("bandwidth", "the part of the link's bandwidth that is left, from 0 (down) to 1");
-  return value.exists() ? value.number(0, 1) : 1;
+  if (!value.exists()) return 1;
+  const double left = value.number(0, 1);
+  if (left > 0 && left < least_left) value.problem('`' + value.text() + "` is too small", "0 for a link that is down, or a part of at least 1e-6");
+  return left;
 }
 
 std::uint64_t seed(const YamlView& view) {

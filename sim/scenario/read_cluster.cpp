@@ -190,7 +190,8 @@ void check_cluster(const ClusterSpec& spec, const Location& where, const std::st
     }
   }
   for (const auto& problem : why_not_a_cluster(spec)) {
-    problems.add({where, problem.key.empty() ? key : key + "." + problem.key, problem.what, problem.expected});
+    const auto full = problem.key.empty() ? key : key.empty() ? problem.key : key + "." + problem.key;
+    problems.add({where, full, problem.what, problem.expected});
   }
 }
 

@@ -83,6 +83,7 @@ class Reader {
     sweep_.folder = file.parent_path();
     sweep_.scenario = named.exists() ? YamlView::from_file(file, problems_) : document_;
     if (!sweep_.scenario.is_map()) return;
+    if (named.exists() && sweep_.scenario["sweep"].exists()) named.problem("'" + named.text() + "' is a sweep itself", "a scenario file");
     for (const auto& key : sweep_.scenario.keys()) {
       if (!named.exists() && key == "sweep") continue;
       sweep_.scenario_digest.add(key);

@@ -168,7 +168,7 @@ TEST_F(Schedule, RefusesBadImports) {
   refused({"--import", "good.csv", "--placement", "ring"}, "--placement: 'ring' is not a placement",
           "linear, loop, v, wave, bidirectional");
   refused({"--import", "none.csv", "--placement", "v"}, "none.csv: no such file", "");
-  refused({"--import", ".", "--placement", "v"}, ".: is not a regular file", "");
+  refused({"--import", ".", "--placement", "v"}, ".: is a directory", "the CSV of a schedule");
   refused({"--import", "good.csv", "--placement", "linear", "--stages", "4"}, "--stages: stands beside --import", "");
   write("empty.csv", "");
   refused({"--import", "empty.csv", "--placement", "linear"}, "empty.csv", "");

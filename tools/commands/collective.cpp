@@ -33,8 +33,12 @@ struct Measurement {
 };
 
 void check_algorithm(const Cluster& cluster, const Mesh& mesh, CollectiveKind kind, const std::string& wanted) {
-  if (wanted.empty()) return;
+  if (wanted.empty() && kind != CollectiveKind::all_to_all) return;  // of the other kinds one serves any group
   const auto serving = CollectiveModel(cluster, mesh).algorithms(kind, {"group"});
+  if (serving.empty() && !cluster.unit_is_torus()) {
+    refuse_option("--group", std::string(name(kind)) + " on groups of " + std::to_string(mesh.axis("group").size()) + " has too many pairs of members to lay out", "smaller groups");
+  }
+  if (wanted.empty()) return;
   if (std::find(serving.begin(), serving.end(), wanted) != serving.end()) return;
   std::string list;
   for (const auto& algorithm : serving) list += (list.empty() ? "one of " : ", ") + algorithm;

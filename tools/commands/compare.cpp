@@ -20,6 +20,8 @@ struct CompareArguments {
   bool png = false;
 };
 
+constexpr std::size_t most_scenarios = 64;  // columns that anybody reads
+
 /// One column: a file with keys replaced.
 struct Variant {
   std::string file, label;  ///< label: the varied keys, "" without
@@ -60,9 +62,16 @@ std::vector<Variant> variants_of(const CompareArguments& arguments) {
       throw ConfigError({{{"--vary", 0, 0}, "", "'" + text + "' has no " + (equals == 0 ? "key" : "values"), "KEY=VALUE,VALUE,... such as batch.sequences=512,1024"}});
     }
     const auto key = text.substr(0, equals);
+    const auto values = values_in(text.substr(equals + 1));
+    if (std::find(values.begin(), values.end(), "") != values.end()) {
+      throw ConfigError({{{"--vary", 0, 0}, "", "'" + text + "' has an empty value", "KEY=VALUE,VALUE,... such as batch.sequences=512,1024"}});
+    }
+    if (variants.size() * values.size() > most_scenarios) {
+      throw ConfigError({{{"--vary", 0, 0}, "", "these would be more than " + std::to_string(most_scenarios) + " scenarios", "fewer values, or lockstep sweep"}});
+    }
     std::vector<Variant> combined;
     for (const auto& variant : variants) {
-      for (const auto& value : values_in(text.substr(equals + 1))) {
+      for (const auto& value : values) {
         combined.push_back(variant);
         combined.back().label += (variant.label.empty() ? "" : " ") + key.substr(key.rfind('.') + 1) + "=" + value;
         combined.back().overrides.push_back({key, value});

@@ -162,6 +162,7 @@ void run_for_chips(const PlanArguments& arguments, const Scenario& scenario, spd
   if (arguments.tokens > 0) header.insert(header.begin() + 2, "days");
   if (arguments.price > 0) header.insert(header.begin() + 3, "cost");
   Table table(header);
+  table.align_left(header.size() - 1);
   PlanRows rows;
   std::string met;
   for (std::int64_t chips = range.least; chips <= range.most && met.empty(); chips *= 2) {
@@ -251,9 +252,9 @@ void add_plan(CLI::App& app, spdlog::logger& log) {
   command->add_option("--write", arguments->write, "write the best plan as a scenario file that `lockstep run` takes");
   command->add_option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)")->allow_extra_args(false);
   command->add_option("--chips", arguments->chips, "a table of the best plan for every doubling of the chips, such as 64..1024");
-  command->add_option("--tokens", arguments->tokens, "training's tokens: how many days they take")->check(CLI::PositiveNumber);
-  command->add_option("--days", arguments->days, "the fewest chips, doubling, that train --tokens in so many days")->check(CLI::PositiveNumber);
-  command->add_option("--price", arguments->price, "of a chip for an hour: what --tokens cost")->check(CLI::PositiveNumber);
+  command->add_option("--tokens", arguments->tokens, "training's tokens: how many days they take")->check(CLI::Range(1.0, 1e18));
+  command->add_option("--days", arguments->days, "the fewest chips, doubling, that train --tokens in so many days")->check(CLI::Range(1e-3, 1e5));
+  command->add_option("--price", arguments->price, "of a chip for an hour: what --tokens cost")->check(CLI::Range(1e-6, 1e6));
   command->add_option("--engine", arguments->engine, "simgrid (contention) or reference (closed forms, no contention)")->check(CLI::IsMember({"simgrid", "reference"}));
   command->footer("Examples:\n  lockstep plan scenarios/llama3-70b-h100.yaml\n"
                   "  lockstep plan scenarios/llama3-70b-v5p.yaml --set 'search={tensor: [2, 4, 8], pipeline: 1}' --write best.yaml\n"

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "sim/core/errors.hpp"
+#include "sim/core/readable_file.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/png.hpp"
@@ -138,15 +139,14 @@ const Schedule& schedule_named(const std::string& word) {
 }
 
 std::string read_csv(const std::string& file) {
+  if (const auto why = why_unreadable(file); !why.empty()) refuse(file, why, "the CSV of a schedule");
   std::error_code error;
-  const auto status = std::filesystem::status(file, error);
-  if (status.type() == std::filesystem::file_type::not_found) refuse(file, "no such file", "the CSV of a schedule");
-  if (!std::filesystem::is_regular_file(status)) refuse(file, "is not a regular file", "the CSV of a schedule");
-  if (std::filesystem::file_size(file, error) > most_csv_bytes)
-    refuse(file, "the file is too large", "at most 256 MiB");
+  const auto size = std::filesystem::file_size(file, error);
+  if (size > most_csv_bytes) refuse(file, "the file is too large", "at most 256 MiB");
+  if (size == 0) refuse(file, "the file is empty", "the CSV of a schedule");
   std::ostringstream text;
   text << std::ifstream(file, std::ios::binary).rdbuf();
-  if (!text) refuse(file, "cannot be read", "a file that may be read and is not empty");
+  if (!text) refuse(file, "the file cannot be read", "the CSV of a schedule");
   return std::move(text).str();
 }
 
@@ -164,9 +164,12 @@ ImportedOrder import_order(const ScheduleArguments& arguments) {
   const auto placement = placement_named(arguments.placement);
   auto imported = import_pytorch_csv(read_csv(arguments.import), placement);
   Problems problems;
+  Location where{arguments.import, 0, 0};
   const auto add = [&](std::int32_t row, std::int32_t column, const std::string& cell, const std::string& what,
                        const std::string& expected) {
-    problems.add({{arguments.import, row + 1, row < 0 ? 0 : column + 1},
+    const bool more = row < 0 && what.starts_with("and ");  // how many more there are stands after the last one
+    if (!more) where = {arguments.import, row + 1, row < 0 ? 0 : column + 1};
+    problems.add({where,
                   "",
                   (cell.empty() ? "" : "cell '" + cell + "': ") + what,
                   expected});
@@ -243,6 +246,7 @@ void compare(const ScheduleArguments& arguments) {
 
 std::string list_text() {
   Table table({"schedule", "placement", "V", "backward", "pairs", "what it is"});
+  table.align_left(5);
   for (const auto& schedule : schedules()) {
     table.add({std::string(schedule.name), std::string(name(schedule.placement)), std::to_string(schedule.usual_chunks),
                schedule.splits_backward ? "split" : "whole", schedule.overlaps ? "yes" : "no",

@@ -99,8 +99,8 @@ std::string show(const SweepArguments& arguments, Database& database, const Stor
 void run_sweep_command(const SweepArguments& arguments, spdlog::logger& log) {
   if (arguments.file.empty() && arguments.db.empty()) refuse("sweep", "there is nothing to sweep and nothing to read", "a sweep file, or --db with a database that is there");
   const auto db = arguments.db.empty() ? std::filesystem::path(arguments.file).stem().string() + ".db" : arguments.db;
-  for (const auto& file : {arguments.csv, arguments.plot, arguments.report}) check_file_place(file);
-  check_png_writer(arguments.plot.ends_with(".png") ? arguments.plot : "");
+  for (const auto& file : {arguments.csv, arguments.report}) check_file_place(file);
+  check_picture_place(arguments.plot);
   if (!arguments.file.empty()) simulate_into(db, arguments, log);
   const auto header = header_in(db);
   Database database(db, Database::Mode::read);

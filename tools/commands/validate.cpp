@@ -93,8 +93,7 @@ void write_plot(const std::string& file, const std::string& picture) {
 
 void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   if (arguments.json != "-") check_file_place(arguments.json);
-  check_file_place(arguments.plot);
-  check_png_writer(arguments.plot.ends_with(".png") ? arguments.plot : "");
+  check_picture_place(arguments.plot);
   check_folder_place(arguments.scenarios);
   check_file_place(arguments.page);
   check_file_place(arguments.errors);

@@ -32,6 +32,7 @@ void check_open(const std::filesystem::path& folder, const std::filesystem::path
 
 void check_file_place(const std::filesystem::path& file) {
   if (file.empty()) return;
+  if (file == "-") refuse(file, "stdout is for --json and a schedule's --csv", "a file");
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) refuse(file, "it is a folder", "a file");
   check_open(file.parent_path(), file);

@@ -47,6 +47,13 @@ void check_png_writer(const std::filesystem::path& file) {
   if (!file.empty() && !installed()) refuse(file, "rsvg-convert is not installed", "Debian's package librsvg2-bin, or the SVG alone");
 }
 
+void check_picture_place(const std::filesystem::path& file) {
+  if (file.empty()) return;
+  if (file.extension() != ".svg" && file.extension() != ".png") refuse(file, "is neither .svg nor .png", "a picture's name, such as errors.svg");
+  check_file_place(file);
+  check_png_writer(file.extension() == ".png" ? file : "");
+}
+
 void write_png(const std::filesystem::path& file, std::string_view svg) {
   check_png_writer(file);
   const auto from = file.string() + ".tmp.svg";

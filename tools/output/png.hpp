@@ -7,6 +7,8 @@ namespace lockstep {
 
 /// Refuses, before any work is done for it, when rsvg-convert is not installed. "" is no file.
 void check_png_writer(const std::filesystem::path& file);
+/// Refuses a name that is neither .svg nor .png, and a place that cannot be written. "" is no place.
+void check_picture_place(const std::filesystem::path& file);
 /// Twice the SVG's own size. Throws ConfigError when the place cannot be written.
 void write_png(const std::filesystem::path& file, std::string_view svg);
 /// `place`.svg, and `place`.png beside it if asked for.

@@ -1,13 +1,13 @@
 #include "tools/sweep/merge.hpp"
 
+#include "sim/core/readable_file.hpp"
 #include "tools/sweep/outputs.hpp"
 
 namespace lockstep {
 namespace {
 
 void check_readable(const std::filesystem::path& file) {
-  std::error_code unreadable;
-  if (!std::filesystem::is_regular_file(file, unreadable)) throw ConfigError({{{file.string(), 0, 0}, "", "no such file", "a database of lockstep sweep"}});
+  if (const auto why = why_unreadable(file); !why.empty()) throw ConfigError({{{file.string(), 0, 0}, "", why, "a database of lockstep sweep"}});
 }
 
 /// A file as a URI that is only read, whatever characters its name has.

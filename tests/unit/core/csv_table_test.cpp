@@ -51,7 +51,7 @@ TEST(CsvTable, NothingAndOpenQuotes) {
   const CsvTable open("a\n\"x\n", "o.csv", problems);
   const CsvTable missing(std::filesystem::path("no such file.csv"), problems);
   EXPECT_THAT(texts(problems), ElementsAre("e.csv: is empty; expected a header with the names of the columns", "o.csv:2:1: a quote is open; expected a closing quote",
-                                           "no such file.csv: cannot be read; expected a CSV file"));
+                                           "no such file.csv: no such file; expected a CSV file"));
 }
 
 }  // namespace
