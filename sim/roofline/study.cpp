@@ -103,7 +103,8 @@ Split try_split(const Scenario& scenario, const RooflineStudy& study, const Mixe
     const auto preparation = prepare(trial);
     for (const auto& axis : preparation.mesh->axes()) {
       split.placement += (split.placement.empty() ? "" : "; ") + axis.name + ":";
-      for (const auto& dimension : preparation.mesh->dimensions({axis.name})) split.placement += " " + dimension.label;
+      const auto dimensions = preparation.mesh->dimensions({axis.name});
+      for (const auto& dimension : dimensions) split.placement += (&dimension == &dimensions.front() ? " " : ", ") + dimension.label;
     }
     const auto estimate = estimate_one_rank(trial, preparation, log);
     split.without_contention = estimate.step_time;

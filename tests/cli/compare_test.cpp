@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <sstream>
 
 #include "tests/cli/program_run.hpp"
 
@@ -39,6 +40,16 @@ TEST_F(Compare, EachScenarioIsWhatRunSays) {
     }
     EXPECT_EQ(alone, result);
   }
+}
+
+// Two scenarios side by side stay within 80 columns: long names and values go on in the next line.
+TEST_F(Compare, TwoScenariosFitATerminal) {
+  const std::string longer = "a-name-that-is-much-longer-than-a-column-of-the-table";
+  write_changed(longer + ".yaml", "tensor: [x]", "tensor: [x/2, y/2]");
+  std::istringstream text(good({"compare", small, longer + ".yaml"}));
+  std::size_t rows = 0;
+  for (std::string line; std::getline(text, line) && !line.starts_with(longer); ++rows) EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_GT(rows, 12u);
 }
 
 // Only what differs is listed: 64 and 128 sequences, and nothing else.

@@ -186,6 +186,7 @@ std::string parts_text(const ParameterCount& count) {
 std::string layers_table(const Model& model) {
   const LayerSequence sequence = layer_sequence(model);
   Table table({"layers", "count", "attention", "sees", "params", "active", "mlp"});
+  table.align_left(6);
   for (std::size_t i = 0; i < sequence.kinds.size(); ++i) {
     const LayerKind& kind = sequence.kinds[i];
     const LayerParameters count = count_layer(model, kind);

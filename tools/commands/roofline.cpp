@@ -9,6 +9,7 @@
 #include "tools/output/file.hpp"
 #include "tools/output/png.hpp"
 #include "tools/output/roofline_plots.hpp"
+#include "tools/output/scenario_inputs.hpp"
 #include "tools/output/table.hpp"
 #include "tools/report/roofline_report.hpp"
 
@@ -22,7 +23,7 @@ struct RooflineArguments {
 };
 
 std::string text_of(const Scenario& scenario, const RooflineStudy& study) {
-  std::string text = scenario.name + ": roofline of " + scenario.model.name + " on " + std::to_string(study.chips) + " " + scenario.cluster.chip().name + "\n\n";
+  std::string text = scenario.name + ": roofline of " + model_text(scenario) + " on " + chips_text(scenario) + "\n\n";
   text += "  C = " + format(study.balance.flops) + " a chip, W = " + format(study.balance.axis) + " an axis (both directions), C/W = " +
           fixed(study.balance.intensity(), 0) + " FLOPs a byte\n";
   text += "  B = " + with_separators(study.layer.tokens) + " tokens, D = " + fixed(study.layer.d_model, 0) + ", F = " + fixed(study.layer.d_ff, 0) + ", N = " +
@@ -44,17 +45,14 @@ std::string text_of(const Scenario& scenario, const RooflineStudy& study) {
   text += "One layer's forward by the book's closed forms, and the whole step simulated on the default placement:\n";
   Table splits({"  split", "T_math", "T_fsdp", "T_tp", "book says", "no contention", "contention", "fits"});
   for (const auto& split : study.splits) {
-    if (!split.refused.empty()) {
-      splits.add({"  " + plan_text(split.plan), split.refused});
-      continue;
-    }
+    if (!split.refused.empty()) continue;
     const bool hides = split.fsdp < split.math && split.tensor < split.math;
     splits.add({"  " + plan_text(split.plan), format(split.math), format(split.fsdp), format(split.tensor), hides ? "compute-bound" : "comm-bound",
                 format(split.without_contention), format(split.with_contention), split.fits ? "yes" : "NO"});
   }
   text += splits.to_string();
   for (const auto& split : study.splits) {
-    if (split.refused.empty()) text += "  " + plan_text(split.plan) + "  " + split.placement + "\n";
+    text += "  " + plan_text(split.plan) + ": " + (split.refused.empty() ? split.placement : split.refused) + "\n";
   }
   text += "The two differ where rings share links: see docs/case_studies/llama2-13b-placement.md.\n";
   return text;

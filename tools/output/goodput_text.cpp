@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/core/quantity_text.hpp"
+#include "tools/output/scenario_inputs.hpp"
 #include "tools/output/table.hpp"
 
 namespace lockstep {
@@ -71,7 +72,7 @@ std::string goodput_text(const Scenario& scenario, const GoodputStudy& study, co
   const auto& expected = study.expected;
   const auto& simulated = study.simulated;
   const auto all = expected.all_causes();
-  std::string text = scenario.name + ": goodput of " + scenario.model.name + " on " + with_separators(static_cast<double>(aim.chips)) + " " + scenario.cluster.chip().name + "\n\n";
+  std::string text = scenario.name + ": goodput of " + model_text(scenario) + " on " + chips_text(scenario) + "\n\n";
   text += "useful time " + two_digits(expected.useful) + " by the renewal formula; " + two_digits(simulated.mean.useful) + " +- " + two_digits(simulated.half_width) +
           " (95 %) by simulation of " + std::to_string(simulated.runs) + " runs of " + long_time(simulated.length) + ",\nnine of ten between " +
           two_digits(simulated.low) + " and " + two_digits(simulated.high) + "\n";

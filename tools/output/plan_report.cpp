@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/core/quantity_text.hpp"
+#include "tools/output/scenario_inputs.hpp"
 #include "tools/output/table.hpp"
 
 namespace lockstep {
@@ -116,7 +117,7 @@ std::string why_it_loses(const PlanFigures& plan, const PlanFigures& best) {
 std::string plan_text(const PlanSpace& space, const SearchResult& result) {
   const auto& base = space.base();
   const auto& proof = result.proof;
-  std::string text = base.name + ": " + base.model.name + " on " + std::to_string(base.chips()) + " " + base.cluster.chip().name + " (" + space.cluster().name() + "), " +
+  std::string text = base.name + ": " + model_text(base) + " on " + chips_text(base) + " (" + space.cluster().name() + "), " +
                      with_separators(static_cast<double>(base.batch.sequences * base.batch.sequence_length)) + " tokens a step, " + std::string(name(base.time_model)) + " rates\n\n";
   if (result.best.empty()) {
     text += "no plan fits " + format(space.memory()) + " of memory\n\n";
@@ -125,6 +126,7 @@ std::string plan_text(const PlanSpace& space, const SearchResult& result) {
     text += "best: " + plan_name(space, best.choice) + "\n      " + placement_name(space, best.choice) + "\n      step time " + format(Seconds(best.figures.step_s)) + ", MFU " + percent(best.figures.mfu) +
             ", " + format(Bytes(best.figures.peak_bytes)) + " of " + format(space.memory()) + " of memory\n\n";
     Table table({"plan", "step time", "MFU", "compute", "exposed", "bubble", "memory"});
+    table.fold(58, 0);  // 120 columns
     int rank = 0;
     std::string reasons;
     for (const auto& plan : result.best) {

@@ -121,6 +121,7 @@ std::string comparison_text(const std::vector<ComparedScenario>& scenarios) {
   std::vector<std::string> header = {""};
   for (const auto& scenario : scenarios) header.push_back(scenario.name);
   Table table(header);
+  table.fold(0, 23);  // two scenarios in 80 columns
   const auto row = [&](const std::string& title, const auto& cell) {
     std::vector<std::string> cells = {title};
     for (const auto& scenario : scenarios) cells.push_back(cell(scenario));

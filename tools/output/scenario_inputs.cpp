@@ -62,13 +62,27 @@ void add_details(const Scenario& scenario, ScenarioInputs& inputs) {
   inputs.emplace_back("perturbations", std::to_string(scenario.perturbations.size()));
 }
 
+constexpr std::string_view described_in_the_file = "inline";  // what readers call a block
+
 }  // namespace
+
+std::string model_text(const Scenario& scenario) {
+  const auto& model = scenario.model;
+  if (model.name != described_in_the_file) return model.name;
+  return "a model of " + std::to_string(model.layers) + (model.layers == 1 ? " layer" : " layers");
+}
+
+std::string chips_text(const Scenario& scenario) {
+  const auto chips = scenario.chips();
+  const auto& name = scenario.cluster.chip().name;
+  return with_separators(static_cast<double>(chips)) + ' ' + (name != described_in_the_file ? name : chips == 1 ? "chip" : "chips");
+}
 
 ScenarioInputs inputs_of(const Scenario& scenario, const Preparation& preparation) {
   const auto& cluster = *preparation.cluster;
-  ScenarioInputs inputs = {{"model", scenario.model.name}};
+  ScenarioInputs inputs = {{"model", model_text(scenario)}};
   if (!scenario.replay) inputs.emplace_back("parameters", fixed(static_cast<double>(count_parameters(scenario.model).total()) / 1e9, 2) + "e9");
-  inputs.emplace_back("chips", with_separators(cluster.devices()) + " " + cluster.chip().name);
+  inputs.emplace_back("chips", chips_text(scenario));
   inputs.emplace_back("cluster", cluster.name());
   if (scenario.cluster.units > 1) inputs.emplace_back("network", text_of(scenario.cluster.fabric));
   if (scenario.cluster.halls > 1) inputs.emplace_back("between halls", text_of(scenario.cluster.between_halls));

@@ -7,6 +7,7 @@
 #include "sim/validation/expected_error.hpp"
 #include "tools/output/critical_path_text.hpp"
 #include "tools/output/expected_bubble.hpp"
+#include "tools/output/scenario_inputs.hpp"
 #include "tools/output/table.hpp"
 
 namespace lockstep {
@@ -139,7 +140,7 @@ std::string summary(const Scenario& scenario, const Simulation& simulation) {
   const auto& cluster = *simulation.preparation.cluster;
   const double chips = static_cast<double>(metrics.chips);
   const bool known = !scenario.replay;  // parameters and FLOPs
-  std::string text = scenario.name + ": " + scenario.model.name + ", " + (known ? fixed(static_cast<double>(metrics.parameters) / 1e9, 2) + "e9 parameters, " : "") + "on " + with_separators(chips) + " " + cluster.chip().name + " (" + shape_text(cluster) + "), " +
+  std::string text = scenario.name + ": " + model_text(scenario) + ", " + (known ? fixed(static_cast<double>(metrics.parameters) / 1e9, 2) + "e9 parameters, " : "") + "on " + chips_text(scenario) + " (" + shape_text(cluster) + "), " +
                      with_separators(static_cast<double>(metrics.tokens)) + " tokens a step, " + std::string(name(scenario.time_model)) + " rates\n";
   text += mesh_text(*simulation.preparation.mesh) + "\n";
   text += "step time " + format(metrics.step_time) + trust_text(scenario) + "   MFU " + (known ? percent(metrics.mfu()) : "-") + "   " +

@@ -1,5 +1,7 @@
 #pragma once
-/// Text tables for the terminal: the first column left, the others right aligned.
+/// Text tables for the terminal: the first column left, the others right aligned unless said.
+#include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -9,10 +11,15 @@ class Table {
  public:
   explicit Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void align_left(std::size_t column) { left_.insert(column); }
+  /// Longer cells go on in the next line: so many letters in the first column, so many in the others (0: any number).
+  void fold(std::size_t first, std::size_t others) { widest_first_ = first, widest_ = others; }
   [[nodiscard]] std::string to_string(const std::string& indent = "") const;
 
  private:
   std::vector<std::vector<std::string>> rows_;
+  std::set<std::size_t> left_ = {0};
+  std::size_t widest_first_ = 0, widest_ = 0;
 };
 
 [[nodiscard]] std::string percent(double fraction);                 ///< "61.2 %"

@@ -2,6 +2,7 @@
 
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/roofline_plots.hpp"
+#include "tools/output/scenario_inputs.hpp"
 #include "tools/output/table.hpp"
 #include "tools/report/panels.hpp"
 
@@ -44,7 +45,7 @@ Json splits(const RooflineStudy& study) {
 }  // namespace
 
 std::optional<std::string> roofline_report(const Scenario& scenario, const RooflineStudy& study) {
-  ReportPage page("Roofline of " + scenario.name, scenario.model.name + " on " + with_separators(static_cast<double>(study.chips)) + " " + scenario.cluster.chip().name);
+  ReportPage page("Roofline of " + scenario.name, model_text(scenario) + " on " + chips_text(scenario));
   page.add(headline(study));
   page.add(lines_panel(ratio_plot(study), page.data()));
   page.add(lines_panel(times_plot(study), page.data()));

@@ -47,8 +47,7 @@ Json reproduce(const Reproduction& reproduction) {
 
 std::string subtitle(const Scenario& scenario, const Simulation& simulation) {
   const auto& metrics = simulation.metrics;
-  const auto& cluster = *simulation.preparation.cluster;
-  return scenario.model.name + " on " + with_separators(static_cast<double>(metrics.chips)) + " " + cluster.chip().name + ", " +
+  return model_text(scenario) + " on " + chips_text(scenario) + ", " +
          with_separators(static_cast<double>(metrics.tokens)) + " tokens a step, " + std::string(name(scenario.time_model)) + " rates";
 }
 
