@@ -146,6 +146,23 @@ const cases = {
     });
   },
 
+  // Nothing is wider than a sheet of A4 less its margins, whatever the scenarios are called.
+  async long_names_stay_on_the_page() {
+    const names = ["a_name_of_a_scenario_that_never_comes_to_an_end_and_has_no_place_to_break", "another-name-of-a-scenario-that-never-comes-to-an-end-but-has-places-to-break", "short"];
+    for (const one of names) writeFileSync(join(folder, `${one}.yaml`), readFileSync(scenario("small.yaml"), "utf8").replace("sequences: 64", `sequences: ${64 * one.length}`));
+    made("compare", ...names.map((one) => `${one}.yaml`));
+    for (const [width, media] of [[718, "print"], [1280, "screen"]]) {
+      await looking({ width }, async (page) => {
+        await page.send("Emulation.setEmulatedMedia", { media });
+        await page.frame();
+        assert.deepEqual(await page.ask((edge) => [...document.querySelectorAll("#page *")].filter((node) => node.getBoundingClientRect().right > edge + 1).map((node) => node.outerHTML.slice(0, 60)), width), []);
+        const labels = await page.ask(() => [...document.querySelectorAll(".figure .label")].map((node) => [node.getBoundingClientRect().width, node.scrollWidth]));
+        for (const [wide, needed] of labels) assert.ok(needed <= wide + 1, `${needed} in ${wide}`);
+        await page.picture(join(folder, `${media}.png`));
+      });
+    }
+  },
+
   // 3 layers x 2 microbatches have a result: six dots, and a line for each of the few values of the other key.
   async sweep_chart_follows_its_choices() {
     const said = execFileSync(lockstep, ["sweep", scenario("sweep_small.yaml"), "--report", "report.html"], { encoding: "utf8", cwd: folder });

@@ -1,6 +1,8 @@
 #include "tools/report/schedule_report.hpp"
 
+#include <array>
 #include <cmath>
+#include <cstdio>
 
 #include "tools/output/table.hpp"
 #include "tools/report/panels.hpp"
@@ -54,11 +56,17 @@ Json timeline(const ScheduleStudy& study, ReportData& data) {
           {"ticks", ticks}, {"runs", {std::move(run)}}};
 }
 
+std::string number(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6g", value);
+  return text.data();
+}
+
 Json headline(const ScheduleStudy& study) {
   const auto step = study.worst_step(), span = study.worst_span();
   std::vector<std::string> remarks;
   if (study.form) {
-    remarks.push_back("closed form " + study.form->expression + " = " + fixed(study.form->value, 3) + (study.form->of == ClosedForm::Of::span ? " within the span" : " of the step") +
+    remarks.push_back("closed form " + study.form->expression + " = " + number(study.form->value) + (study.form->of == ClosedForm::Of::span ? " within the span" : " of the step") +
                       (study.form->applies ? "" : " (not exact here: " + study.form->conditions + ")"));
   }
   if (!study.remark.empty()) remarks.push_back(study.remark);

@@ -22,6 +22,19 @@ export function numbers(columns, rows) {
   return element("details", {}, element("summary", {}, "as numbers"), table({ columns, rows }));
 }
 
+const ruler = document.createElement("canvas").getContext("2d");
+function wide(words) {
+  ruler.font = "12px system-ui, sans-serif"; // Plot's
+  return 14 + ruler.measureText(words).width;
+}
+
 /** Room for names left of a chart. */
-export const room = (names, most) => Math.min(most, 14 + 6.6 * Math.max(...names.map((name) => name.length)));
-export const shortened = (name, most) => (14 + 6.6 * name.length > most ? `${name.slice(0, Math.floor((most - 24) / 6.6))}…` : name);
+export const room = (names, most) => Math.min(most, Math.max(...names.map(wide)));
+/** Long names differ at the end as often as at the start: the middle is left out. */
+export function shortened(name, most) {
+  if (wide(name) <= most) return name;
+  let kept = Math.floor((name.length * (most - 14)) / (wide(name) - 14));
+  const cut = () => `${name.slice(0, Math.ceil(kept / 2))}…${name.slice(name.length - Math.floor(kept / 2))}`;
+  while (kept > 2 && wide(cut()) > most) --kept;
+  return cut();
+}

@@ -5,7 +5,7 @@ import { format } from "../format.js";
 export function figures({ figures: list, verdict, remarks = [] }) {
   return element("div", {},
     verdict && element("p", { class: "verdict" }, verdict),
-    remarks.flatMap((remark) => remark.split("\n")).map((line) => element("p", { class: "remark" }, line)),
+    remarks.flatMap((remark) => remark.split("\n")).map((line) => element("p", { class: line.startsWith(" ") ? "remark more" : "remark" }, line)),
     element("div", { class: "figures" }, list.map(({ label, value, unit, note, state }) =>
       element("div", { class: `figure ${state ?? ""}` },
         element("div", { class: "label" }, label),

@@ -18,7 +18,7 @@ export function lines({ title, lines: list, x, y }) {
     x: { type: "log", grid: true }, y: { type: "log", grid: true },
     marks: [
       ...list.map(({ name, dashed }) => line(points.filter((point) => point.name === name), { x: "x", y: "y", stroke: colour(name), strokeWidth: 2, strokeDasharray: dashed ? "6 4" : undefined })),
-      axisX({ label: x, ticks: 5, tickFormat: short }), axisY({ label: y, ticks: 5, tickFormat: short }),
+      axisX({ label: x, labelOffset: 34, ticks: 5, tickFormat: short }), axisY({ label: y, ticks: 5, tickFormat: short }),
       ruleX(points, pointer({ px: "x", py: "y", x: "x", stroke: "var(--line)" })),
       tip(points, pointer({ x: "x", y: "y", title: (point) => `${point.name}\n${Number(point.x.toPrecision(4))}: ${Number(point.y.toPrecision(4))}` })),
     ],

@@ -54,7 +54,7 @@ export function sweep({ title, keys, outputs, y, x, by }) {
         dot(points, { x: "x", y: "y", fill: (point) => colour(point.group), r: 2, fillOpacity: 0.35 }),
         line(best, { x: "x", y: "y", z: "group", stroke: (point) => colour(point.group), strokeWidth: 2 }),
         dot(best, { x: "x", y: "y", fill: (point) => colour(point.group), r: 3.5, title: "title", tip: true }),
-        axisX({ label: key.name, tickFormat: (value) => (String(value).length > 16 ? `${String(value).slice(0, 15)}…` : String(value)) }), axisY({ ticks: 6 }),
+        axisX({ label: key.name, labelOffset: 36, tickFormat: (value) => (String(value).length > 16 ? `${String(value).slice(0, 15)}…` : String(value)) }), axisY({ ticks: 6 }),
       ],
     });
     fill(body,
