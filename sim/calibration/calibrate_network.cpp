@@ -49,7 +49,9 @@ struct Machine {
   std::unique_ptr<GroupNetwork> group;
 };
 
-Machine machine_for(const NodeNetwork& network, int ranks, int nodes) {
+constexpr int most_all_to_all = 512;  // ranks that can always exchange directly
+
+ClusterSpec spec_for(const NodeNetwork& network, int ranks, int nodes) {
   ClusterSpec spec;
   NodeSpec node = network.node;
   if (const int used = ranks / nodes; used < node.chips) {
@@ -59,7 +61,11 @@ Machine machine_for(const NodeNetwork& network, int ranks, int nodes) {
   spec.unit = node;
   spec.units = nodes;
   spec.fabric = network.fabric;
-  Machine machine{std::make_unique<Cluster>(build_cluster(spec)), nullptr, nullptr};
+  return spec;
+}
+
+Machine machine_for(const NodeNetwork& network, int ranks, int nodes) {
+  Machine machine{std::make_unique<Cluster>(build_cluster(spec_for(network, ranks, nodes))), nullptr, nullptr};
   MeshAxis all{"all", {}};
   for (std::size_t i = 0; i < machine.cluster->axes().size(); ++i) all.factors.push_back({static_cast<int>(i), machine.cluster->axes()[i].size, 1});
   machine.mesh = std::make_unique<Mesh>(*machine.cluster, std::vector{all}, "");
@@ -67,12 +73,22 @@ Machine machine_for(const NodeNetwork& network, int ranks, int nodes) {
   return machine;
 }
 
-void check_sizes(const NodeSpec& node, const std::vector<TimedCollective>& timed) {
+void check_sizes(const NodeNetwork& network, const std::vector<TimedCollective>& timed) {
+  const auto& node = network.node;
   Problems problems;
   for (const auto& one : timed) {
     const int used = one.ranks / one.nodes;
     if (used > node.chips || (used < node.chips && node.nics * used % node.chips != 0 && one.nodes > 1)) {
       problems.add({one.where, "", std::to_string(used) + " ranks on a node of " + std::to_string(node.chips) + " chips and " + std::to_string(node.nics) + " NICs", "a node that has them"});
+      continue;
+    }
+    for (const auto& problem : why_not_a_cluster(spec_for(network, one.ranks, one.nodes))) problems.add({one.where, problem.key, problem.what, problem.expected});
+  }
+  problems.throw_if_any();
+  for (const auto& one : timed) {
+    if (one.kind != CollectiveKind::all_to_all || one.ranks <= most_all_to_all) continue;
+    if (machine_for(network, one.ranks, one.nodes).group->choices(one.kind, one.size).empty()) {
+      problems.add({one.where, "", "an all_to_all of " + std::to_string(one.ranks) + " ranks has too many pairs to lay out", "fewer ranks"});
     }
   }
   problems.throw_if_any();
@@ -93,7 +109,7 @@ std::vector<CollectiveResidual> predicted_collectives(const NodeNetwork& network
 }
 
 NetworkCalibration calibrate_network(const NodeNetwork& network, const std::vector<TimedCollective>& timed) {
-  check_sizes(network.node, timed);
+  check_sizes(network, timed);
   const auto places = places_of(network);
   std::vector<FitParameter> parameters;
   for (const auto& place : places) parameters.push_back(place.limits);

@@ -5,8 +5,11 @@
 namespace lockstep {
 namespace {
 
+constexpr std::int64_t largest_size = 10'000'000;
+constexpr double shortest = 1e-9, longest = 1e6;    // seconds
+
 double real(std::int64_t value) { return static_cast<double>(value); }
-Bytes bytes(double value) { return Bytes(static_cast<std::int64_t>(value)); }
+Bytes bytes(double value) { return Bytes(static_cast<std::int64_t>(std::min(value, 1e18))); }
 
 bool truth(const CsvRow& row, std::string_view column) {
   const auto text = row.text(column);
@@ -24,10 +27,16 @@ Precision precision_of(const CsvRow& row) {
 
 /// What products and attention have in common.
 void read_shape(const CsvRow& row, KernelShape& shape) {
-  shape.batch = row.integer("batch", 1);
-  shape.m = row.integer("m");
-  shape.n = row.integer("n");
-  shape.k = row.integer("k");
+  const auto size = [&](std::string_view column, std::optional<std::int64_t> fallback = std::nullopt) {
+    const auto value = row.integer(column, fallback);
+    if (value <= largest_size) return value;
+    row.problem(column, "'" + row.text(column) + "' is too large", "at most " + std::to_string(largest_size));
+    return std::int64_t{1};
+  };
+  shape.batch = size("batch", 1);
+  shape.m = size("m");
+  shape.n = size("n");
+  shape.k = size("k");
 }
 
 /// Reads both factors and writes the product in 16 bits, or wider if they are.
@@ -93,6 +102,7 @@ std::vector<MeasuredKernel> read_measured_kernels(const CsvTable& table) {
     }
     const auto seconds = row.number("seconds");
     if (!seconds) row.problem("seconds", "is missing", "the time of one kernel");
+    if (seconds && (*seconds < shortest || *seconds > longest)) row.problem("seconds", "'" + row.text("seconds") + "' is no time of a kernel", "seconds, from 1e-9 to 1e6");
     measured.time = Seconds(seconds.value_or(1));
     kernels.push_back(measured);
   }

@@ -264,6 +264,7 @@ void check_options(const ScheduleArguments& arguments) {
       refuse("NAME", "is missing", "a schedule (lockstep schedule --list), or --import FILE.csv");
     if (!arguments.placement.empty())
       refuse("--placement", "is for --import", "no placement: schedules have their own");
+    for (const auto& word : arguments.names) (void)schedule_named(word);
     if (!arguments.stages) refuse("--stages", "is missing", "the number of ranks P");
     if (!arguments.microbatches) refuse("--microbatches", "is missing", "the number of microbatches M");
     return;

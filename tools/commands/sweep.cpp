@@ -57,11 +57,19 @@ void confirm(const SweepArguments& arguments, const Sweep& sweep) {
   if (answer != 'y' && answer != 'Y') refuse(arguments.file, "the sweep of " + count + " points was not wanted", "fewer values, or y");
 }
 
+/// Before anything is simulated for a picture that cannot be drawn.
+void check_axes(const SweepArguments& arguments, const std::vector<std::string>& keys) {
+  SweepTable table;
+  for (const auto& key : keys) table.keys.push_back({key, {}, {}, true});
+  (void)axes_named(table, arguments.y, arguments.x, arguments.by);
+}
+
 void simulate_into(const std::string& db, const SweepArguments& arguments, spdlog::logger& log) {
   SweepOptions options;
   read_shard(arguments.shard, options);
   const auto sweep = load_sweep(arguments.file);
   confirm(arguments, sweep);
+  if (!arguments.plot.empty() || !arguments.report.empty()) check_axes(arguments, header_of(sweep).keys);
   options.jobs = arguments.jobs;
   options.engine = arguments.engine == "reference" ? EngineKind::reference : EngineKind::simgrid;
   options.keep_results = arguments.keep_results;
