@@ -61,7 +61,7 @@ void apply_overrides(const Scenario& scenario, const Sizes& sizes, Plan& plan) {
       (one.*tensors) = {tensor};
       try {
         apply(one, plan);
-        sizes.check_divides(tensor);
+        list == "activations" ? sizes.check_divides(tensor) : sizes.check_weight_divides(tensor);
       } catch (const ShardingError& error) {
         problems.add({scenario.where(key), key, error.what_is_wrong(), error.expected()});
       }

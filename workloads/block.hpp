@@ -55,6 +55,7 @@ struct BlockOp {
   int statistics = 0;         ///< fp32 numbers per row of that dimension (norm 1, cross-entropy 3)
   OpPart part = OpPart::other;
   bool linear = false;        ///< elementwise: its backward reads nothing but its output's gradient
+  bool rows_by_index = false; ///< elementwise: also reads a row of weights for each of its own, where an index says (biases of experts)
   LayerKind reach{};          ///< attention: which tokens see which
   int score_bytes = 0;        ///< attention: bytes kept for the backward of every score; 0: scores never leave the chip's registers
 };

@@ -94,22 +94,18 @@ ShardedTensor BlockDerivation::gradient_of(ShardedTensor tensor) {
 /// Only gradients and what is merely added may wait as partial sums: all else is read by operations that are not linear in it.
 void BlockDerivation::refuse_bad_plan() const {
   auto whole = [&](const ShardedTensor& tensor) {
-    sizes_.check_divides(tensor);
     if (tensor.partial.empty()) return;
     throw ShardingError(tensor.partial.front(), tensor.to_string() + " is kept as a partial sum",
                         "values: only gradients may stay partial");
   };
   for (const auto& tensor : block_.activations) {
-    if (tensor.branch) {
-      sizes_.check_divides(crossing(tensor.name));
-    } else {
-      whole(crossing(tensor.name));
-    }
+    sizes_.check_divides(crossing(tensor.name));
+    if (!tensor.branch) whole(crossing(tensor.name));
   }
   for (const auto& tensor : block_.weights) {
+    for (const auto* tensors : {&plan_.weights, &plan_.optimizer, &plan_.gradients}) sizes_.check_weight_divides(tensors->at(tensor.name));
     whole(plan_.weights.at(tensor.name));
     whole(plan_.optimizer.at(tensor.name));
-    sizes_.check_divides(plan_.gradients.at(tensor.name));
   }
 }
 

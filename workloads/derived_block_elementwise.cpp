@@ -55,6 +55,7 @@ void BlockDerivation::forward_elementwise(const BlockOp& op) {
     const auto wanted = scale(op, local);
     weight(op.weight, wanted, settle(plan_.weights.at(op.weight), wanted, sizes_, policy_.weight_element), reads);
   }
+  if (op.rows_by_index) moved += bytes(local);
   const auto result = op.output.empty() ? gradient_of(local) : local;
   const int step = pass().compute(op.name, detail + " -> " + result.to_string(), std::move(reads), Flops(0), unfused(op, moved), bytes(local));
   if (op.kind == BlockOp::Kind::loss) {
@@ -62,6 +63,7 @@ void BlockDerivation::forward_elementwise(const BlockOp& op) {
     pass()[step].workspace = policy_.loss_element * sizes_.local_elements(local);
     return;
   }
+  if (op.rows_by_index) pass()[step].indexed = bytes(local);
   if (op.kind == BlockOp::Kind::dropout) keep_inside(op, step, Bytes(sizes_.local_elements(local)));
   finish_forward(op, local, step);
 }
@@ -123,6 +125,7 @@ void BlockDerivation::backward_elementwise(const BlockOp& op) {
   }
   const int step = backward_.compute(op.name + " backward", wanted.to_string(), std::move(reads), Flops(0),
                                      unfused(op, bytes(local) + inputs * (reads_inputs ? 2 : 1)), inputs);
+  if (op.rows_by_index) backward_[step].indexed = bytes(local);  // rows of the biases' gradient are added to
   for (const auto& input : op.inputs) {
     auto contribution = gradient_of(local_input(op, input));
     for (const auto& dim : local.dims) {  // an input that was spread over a split dimension collects from all its ranks

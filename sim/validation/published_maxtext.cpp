@@ -106,6 +106,43 @@ void tpu_recipes(const CsvRow& row, MeasuredRun& run) {
   set_family(run, name, row.text("chip"), run.value_of("training.precision"));
 }
 
+/// The results that a `custom` policy keeps, on the chip or on its host, as operations; what no backward reads is not computed
+/// again either.
+void set_kept(MeasuredRun& run, const std::string& kept) {
+  constexpr std::pair<std::string_view, std::string_view> operations[] = {
+      {"query_proj", "query projection"}, {"key_proj", "key projection"}, {"value_proj", "value projection"}, {"context", "attention"}};
+  set_needed_recompute(run);
+  const auto needless = run.value_of("training.recompute.kept");  // "[down projection]"
+  std::string names;
+  for (const auto& [tensor, operation] : operations) {
+    if (kept.find(tensor) != std::string::npos) names += ", " + std::string(operation);
+  }
+  run.set("training.recompute.kept", needless.substr(0, needless.size() - 1) + names + "]");
+}
+
+/// A chip is two devices to JAX and one here, so that axes of devices shrink by half, the innermost that can.
+void tpu_ironwood(const CsvRow& row, MeasuredRun& run) {
+  const auto name = row.text("model");
+  run.set("model", model_called(name));
+  if (run.value_of("model").empty()) return skip(run, "no shape of '" + name + "'");
+  const auto chips = row.integer("n_chips");
+  set_tpus(run, "tpu-v7x", chips, 1);
+  Degrees degrees;
+  degrees.context = row.integer("ici_context_devices");
+  degrees.data = row.integer("ici_data_devices");
+  degrees.fsdp = row.integer("ici_fsdp_devices");
+  (degrees.context > 1 ? degrees.context : degrees.fsdp) /= 2;
+  if (degrees.context * degrees.replicas() != chips) return skip(run, "the degrees do not make up the chips");
+  set_degrees(run, degrees);
+  if (degrees.context > 1) run.set("parallel.context_attention", "all_gather");
+  const auto sequences = row.integer("gbs");
+  set_batch(run, sequences, row.integer("seq"), sequences / degrees.replicas(), degrees);
+  set_kept(run, row.text("kept"));
+  set_maxtext(run, precision_called(row.text("precision")));
+  if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
+  set_family(run, name, "v7x", run.value_of("training.precision"));
+}
+
 constexpr std::string_view slice_rule = "Slices are as near to a cube or square as their chips allow; FSDP over a slice, replicas over the data-centre network.";
 constexpr std::string_view remat_rule =
     "`minimal` and `save_dot` policies keep every product; `qkv_proj_offloaded` and recipes that keep the query projection compute MLPs and attention's core "
@@ -124,6 +161,10 @@ std::vector<PublishedTable> maxtext_tables() {
       {"tpu_recipes_v5p_v6e", "Google's training recipes on TPU v5p and v6e (AI-Hypercomputer/tpu-recipes)",
        {slice_rule, remat_rule, "Experts: dropless, even loads; Mixtral with 1.25 slots of a fair share, moved by masks. What the recipe's directory calls fp8/int8 runs in int8."},
        {"model", "chip", "n_chips", "slices", "seq", "gbs", "ici_fsdp", "ici_tp", "dcn_fsdp", "remat", "quantization", "step_time_s", "offload"}, tpu_recipes},
+      {"tpu_recipes_ironwood", "Google's training recipes on TPU7x (AI-Hypercomputer/tpu-recipes)",
+       {slice_rule, "A chip is one rank, though JAX sees two devices.", "What a recipe's policy keeps on the chip or its host is kept, at no cost of time; all else is computed again.",
+        "Experts: dropless, even loads, split like other weights."},
+       {"model", "n_chips", "seq", "gbs", "precision", "step_time_s", "kept", "ici_fsdp_devices", "ici_context_devices", "ici_data_devices"}, tpu_ironwood},
   };
 }
 

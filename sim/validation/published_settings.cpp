@@ -104,7 +104,7 @@ void set_needed_recompute(MeasuredRun& run) {
   const auto model = run.value_of("model");
   const auto has = [&](std::string_view word) { return model.find(word) != std::string::npos; };
   if (has("gemma") || has("norms_per_layer")) return run.set("training.recompute", "full");  // a norm reads the last product
-  const bool experts = has("moe:") || has("mixtral") || has("deepseek-v3") || has("llama-4");
+  const bool experts = has("moe:") || has("mixtral") || has("deepseek-v3") || has("llama-4") || has("gpt-oss") || has("-a22b") || has("-a3b");
   run.set("training.recompute.mode", "selective");
   run.set("training.recompute.kept", experts ? "[expert down projection]" : "[down projection]");
 }

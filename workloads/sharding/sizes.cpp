@@ -64,4 +64,10 @@ void Sizes::check_divides(const ShardedTensor& tensor) const {
   }
 }
 
+void Sizes::check_weight_divides(const ShardedTensor& tensor) const {
+  auto split = tensor;
+  for (auto& dim : split.dims) std::erase_if(dim.axes, [&](const auto& axis) { return flat_axes.contains(axis); });
+  check_divides(split);
+}
+
 }  // namespace lockstep

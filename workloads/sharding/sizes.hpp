@@ -32,6 +32,8 @@ struct Sizes {
   [[nodiscard]] std::int64_t padding_elements(const ShardedTensor& tensor) const;
   /// Throws ShardingError naming the axis when a must_divide dimension is not divided.
   void check_divides(const ShardedTensor& tensor) const;
+  /// The same of a weight, its gradient or state, for which flat axes need not divide anything.
+  void check_weight_divides(const ShardedTensor& tensor) const;
 };
 
 }  // namespace lockstep

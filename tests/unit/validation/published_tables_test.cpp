@@ -174,6 +174,24 @@ TEST(PublishedTables, MixturesOfTheTpuRecipes) {
   }
 }
 
+// Two devices a chip: 512 devices of 256 chips are 64 replicas of a sequence over 8 devices, 4 chips. What a policy keeps is not
+// computed again, nor what no backward reads.
+TEST(PublishedTables, RecipesOnIronwood) {
+  std::map<std::string, std::string> kept;
+  for (const auto& run : runs_of("tpu_recipes_ironwood")) {
+    if (!run.skipped.empty()) continue;
+    const auto scenario = scenario_of(run, ".");
+    const bool long_context = scenario.batch.sequence_length == 131'072;
+    EXPECT_EQ(axis(scenario, "context"), long_context ? 4 : 1) << run.name;
+    EXPECT_EQ(axis(scenario, "context") * axis(scenario, "fsdp") * axis(scenario, "data"), scenario.chips()) << run.name;
+    EXPECT_EQ(axis(scenario, "data"), run.family.starts_with("gpt-oss") ? scenario.chips() / 32 : 1) << run.name;
+    kept[run.family] = run.value_of("training.recompute.kept");
+  }
+  EXPECT_EQ(kept.at("llama3.1-70b, v7x, bf16"), "[down projection, query projection, key projection, value projection, attention]");
+  EXPECT_EQ(kept.at("llama3.1-405b, v7x, fp8"), "[down projection]");
+  EXPECT_EQ(kept.at("qwen3-235b-a22b, v7x, bf16"), "[expert down projection]");
+}
+
 // A file with other columns is told so at its header, not row by row.
 TEST(PublishedTables, MissingColumnsAreNamedOnce) {
   Problems problems;

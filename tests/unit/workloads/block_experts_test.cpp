@@ -160,6 +160,28 @@ TEST(ExpertBlock, WithoutSequenceParallelism) {
   EXPECT_THAT(of_kind(derived(mixture(), parallel).layer().forward, CollectiveKind::all_to_all), ElementsAre("expert 16384", "expert 16384"));
 }
 
+// Each slot reads its expert's bias where an index says and is written anew: 32 slots of 24 (gate, up) and 32 (down) numbers, 2
+// bytes each, move three times forward, a third of it by index; backward the gradient is read, and rows of the biases' gradient
+// are added to.
+TEST(ExpertBlock, BiasesAreRowsByIndex) {
+  auto model = mixture();
+  model.experts->biases = true;
+  const auto layer = derived(model, Parallel{.data = 2, .expert = 4}).layer();
+  const auto named = [](const std::vector<BlockStep>& steps, const std::string& name) {
+    return *std::find_if(steps.begin(), steps.end(), [&](const auto& step) { return step.name == name; });
+  };
+  for (const auto& [product, width] : {std::pair{"expert gate", 24}, {"expert up", 24}, {"expert down", 32}}) {
+    const std::int64_t rows = 32 * width * 2;
+    const auto forward = named(layer.forward, std::string(product) + " bias"), backward = named(layer.backward, std::string(product) + " bias backward");
+    EXPECT_EQ(forward.traffic.value(), 3 * rows) << product;
+    EXPECT_EQ(forward.indexed.value(), rows) << product;
+    EXPECT_EQ(backward.traffic.value(), 2 * rows) << product;
+    EXPECT_EQ(backward.indexed.value(), rows) << product;
+    EXPECT_TRUE(forward.routed && backward.routed) << product;
+  }
+  EXPECT_THAT(of_kind(layer.forward, CollectiveKind::all_to_all), ElementsAre("expert 8192", "expert 8192")) << "as without";
+}
+
 // Routed work is marked, and only that.
 TEST(ExpertBlock, RoutedWorkIsMarked) {
   const auto layer = derived(mixture(), Parallel{.data = 2, .expert = 4}).layer();

@@ -66,6 +66,18 @@ TEST(ShardingSizes, AFlatAxisSplitsTheWholeArray) {
   EXPECT_EQ(of.padding_elements(both), 4 * 2 * 10 - 70);
 }
 
+// Norms of queries have one weight for each number of a head: 256 ranks hold half a number each, padded to one.
+TEST(ShardingSizes, AFlatAxisNeedNotDivideAWeight) {
+  auto of = sizes({{"H", {128, true}}}, {{"X", 256}, {"Y", 3}});
+  const auto weight = parse_tensor("W[H_X]", {"X", "Y"});
+  EXPECT_THROW(of.check_weight_divides(weight), ShardingError);
+  of.flat_axes = {"X"};
+  EXPECT_NO_THROW(of.check_weight_divides(weight));
+  EXPECT_EQ(of.local_elements(weight), 1);
+  EXPECT_THROW(of.check_weight_divides(parse_tensor("W[H_XY]", {"X", "Y"})), ShardingError);
+  EXPECT_THROW(of.check_divides(weight), ShardingError) << "an activation is split by dimensions";
+}
+
 TEST(ShardingSizes, TokensAndHeadsMustDivide) {
   const auto of = sizes({{"B", {10, true}}, {"N", {12, true}}}, {{"X", 4}, {"Y", 2}});
   EXPECT_NO_THROW(of.check_divides(parse_tensor("A[B_Y, N_X]", {"X", "Y"})));
