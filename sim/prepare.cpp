@@ -1,5 +1,6 @@
 // Scenario -> Cluster -> Mesh -> Plan -> StepGraph, with every problem placed in the scenario file.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "sim/placement_cost.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr double most_operations = 5e6;          // vertices of one step graph, about 1 kB each
 constexpr double most_weights = 20e3;            // weight tensors; the optimizer may wait for the gradients of all
+constexpr double longest_step_s = 1e8;           // three years: dates of later events would be too coarse for its shortest
 constexpr double most_rank_operations = 4e9;     // operations of all ranks together in one engine
 
 [[noreturn]] void refuse(const Scenario& scenario, const std::string& key, const std::string& what, const std::string& expected) {
@@ -321,12 +323,28 @@ Preparation prepare(const Scenario& scenario) {
   return preparation;
 }
 
+namespace {
+
+void refuse_endless_step(const Scenario& scenario, const Program& program) {
+  std::map<std::int32_t, Seconds> computing;  // by stage
+  for (const auto& op : program.ops) {
+    if (op.kind == ProgramOp::Kind::compute) computing[op.stage] += op.duration;
+  }
+  for (const auto& [stage, time] : computing) {
+    if (time.value() <= longest_step_s) continue;
+    refuse(scenario, "batch", "a step of so many tokens computes for " + std::to_string(static_cast<std::int64_t>(time.value() / 86400)) + " days on these chips", "at most 1157 days: fewer tokens, or more or faster chips");
+  }
+}
+
+}  // namespace
+
 Program lower_with_perturbations(const Scenario& scenario, const Preparation& preparation) {
   try {
     auto program = lower(preparation.step, *preparation.collectives, rates_of(scenario), scenario.lower);
     const auto why = perturb(program, scenario.perturbations, *preparation.cluster, *preparation.mesh);
     if (!why.empty()) refuse_missing_links(scenario, why);
     check(program);
+    refuse_endless_step(scenario, program);
     return program;
   } catch (const NoRoute& error) {
     refuse_missing_links(scenario, error.what());

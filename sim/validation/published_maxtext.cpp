@@ -122,7 +122,8 @@ void set_kept(MeasuredRun& run, const std::string& kept) {
 
 /// A chip is two devices to JAX and one here, so that axes of devices shrink by half, the innermost that can.
 void tpu_ironwood(const CsvRow& row, MeasuredRun& run) {
-  const auto name = row.text("model");
+  const auto name = row.text("model"), precision = precision_called(row.text("precision"));
+  set_family(run, name, "v7x", precision);
   run.set("model", model_called(name));
   if (run.value_of("model").empty()) return skip(run, "no shape of '" + name + "'");
   const auto chips = row.integer("n_chips");
@@ -138,9 +139,8 @@ void tpu_ironwood(const CsvRow& row, MeasuredRun& run) {
   const auto sequences = row.integer("gbs");
   set_batch(run, sequences, row.integer("seq"), sequences / degrees.replicas(), degrees);
   set_kept(run, row.text("kept"));
-  set_maxtext(run, precision_called(row.text("precision")));
+  set_maxtext(run, precision);
   if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
-  set_family(run, name, "v7x", run.value_of("training.precision"));
 }
 
 constexpr std::string_view slice_rule = "Slices are as near to a cube or square as their chips allow; FSDP over a slice, replicas over the data-centre network.";

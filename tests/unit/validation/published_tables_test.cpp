@@ -179,7 +179,7 @@ TEST(PublishedTables, MixturesOfTheTpuRecipes) {
 TEST(PublishedTables, RecipesOnIronwood) {
   std::map<std::string, std::string> kept;
   for (const auto& run : runs_of("tpu_recipes_ironwood")) {
-    if (!run.skipped.empty()) continue;
+    if (!run.skipped_because.empty()) continue;
     const auto scenario = scenario_of(run, ".");
     const bool long_context = scenario.batch.sequence_length == 131'072;
     EXPECT_EQ(axis(scenario, "context"), long_context ? 4 : 1) << run.name;
