@@ -101,10 +101,10 @@ ShardedTensor arriving(const BlockSequence& blocks, const Plan& plan, int kind) 
 void check_parallel(const Scenario& scenario, const Parallel& parallel) {
   const auto& model = scenario.model;
   if (parallel.expert > 1 && !model.experts) {
-    refuse(scenario, "parallel.expert", "model " + model.name + " has no experts", "1, or a mixture of experts such as mixtral-8x7b");
+    refuse(scenario, "parallel.expert", "the model has no experts", "1, or a mixture of experts such as mixtral-8x7b");
   }
   if (parallel.context > 1 && !model.attention) {
-    refuse(scenario, "parallel.context", "model " + model.name + " has no sequence", "1, or a model with attention");
+    refuse(scenario, "parallel.context", "the model has no sequence", "1, or a model with attention");
   }
   const bool pieces = scenario.derive.causal && scenario.derive.balanced_context && scenario.derive.context_attention != ContextAttention::all_to_all;
   if (parallel.context > 1 && pieces && scenario.batch.sequence_length % (2 * parallel.context) != 0) {
@@ -124,7 +124,7 @@ void check_kept_operations(const Scenario& scenario, const BlockSequence& blocks
     if (known.contains(name)) continue;
     std::string all;
     for (const auto& each : known) all += (all.empty() ? "" : ", ") + each;
-    refuse(scenario, "training.recompute.kept", "no layer of " + scenario.model.name + " has an operation '" + name + "'", "some of " + all);
+    refuse(scenario, "training.recompute.kept", "no layer of the model has an operation '" + name + "'", "some of " + all);
   }
 }
 

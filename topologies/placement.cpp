@@ -139,7 +139,7 @@ std::optional<PlacementError> problem_of_size(const AxisRequest& request, const 
   return PlacementError{
       request.name,
       "its place has " + std::to_string(axis.size()) + " positions but its size is " + std::to_string(request.size),
-      "a place of " + std::to_string(request.size) + " positions"};
+      "a place of as many"};
 }
 
 std::optional<PlacementError> problem_of_leftover(const Cluster& cluster, const FreePositions& free) {

@@ -67,7 +67,7 @@ PlanSpace::PlanSpace(const Scenario& scenario)
   for (const int kind : kinds_) is_layer_.push_back(blocks.kinds[static_cast<std::size_t>(kind)].is_layer);
   list_degrees();
   if (size_ > 0) return;
-  throw ConfigError({{scenario.where("search"), "search", "no plan splits " + std::to_string(scenario.batch.sequences) + " sequences of " + scenario.model.name + " over " + std::to_string(scenario.chips()) + " chips",
+  throw ConfigError({{scenario.where("search"), "search", "no plan splits " + std::to_string(scenario.batch.sequences) + " sequences over " + std::to_string(scenario.chips()) + " chips",
                       "sizes that multiply to the chips and divide the model and the batch"}});
 }
 

@@ -165,7 +165,7 @@ class Reader {
   void routing() {
     const auto view = optional(root_, "routing");
     if (!view.exists() || !view.expect_map("{variation: 0.3, seed: 1} or {capacity_factor: 1.25}")) return;
-    if (!scenario_.model.experts && !scenario_.model.name.empty()) view.problem("model " + scenario_.model.name + " has no experts", "routing only beside a mixture of experts");
+    if (!scenario_.model.experts && !scenario_.model.name.empty()) view.problem("the model has no experts", "routing only beside a mixture of experts");
     auto& routing = scenario_.routing;
     const auto capacity = optional(view, "capacity_factor");
     const auto variation = optional(view, "variation");

@@ -203,7 +203,7 @@ TEST_F(Plan, RefusesWhatMakesNoSense) {
   refused({"--days", "30"}, "--days: a deadline without an amount of work; expected --tokens beside it");
   refused({"--price", "2"}, "--price: a price without an amount of work; expected --tokens beside it");
   refused({"--chips", "8..16", "--write", "best.yaml"}, "--write: a table of several clusters is no scenario; expected one number of chips: that of the file");
-  refused({"--set", "search.tensor=3"}, "node.yaml:5:9: search: no plan splits 32 sequences of inline over 8 chips; expected sizes that multiply to the chips and divide the model and the batch");
+  refused({"--set", "search.tensor=3"}, "node.yaml:5:9: search: no plan splits 32 sequences over 8 chips; expected sizes that multiply to the chips and divide the model and the batch");
   refused({"--set", "search.tensr=2"}, "--set search.tensr: search.tensr: unknown key; did you mean `tensor`");
   refused({"--set", "perturbations=[{jitter: 0.1, seed: 1}]"}, "--set perturbations: perturbations: a search looks at the machine without faults; expected no perturbations");
 }

@@ -151,7 +151,7 @@ std::vector<double> limits_in_activations(const ScheduleRequest& request, std::i
     if (!(limits[rank] * rounding >= least_that_works)) {
       throw ScheduleError("memory-limit",
                           "nothing fits under " + exact(limits[rank]) + " microbatches on rank " + std::to_string(rank),
-                          exact(least_that_works) + " microbatches or more");
+                          "at least " + exact(least_that_works));
     }
     limits[rank] *= whole * rounding;
   }

@@ -306,17 +306,17 @@ std::string refusal(const ScheduleRequest& wanted) {
 TEST(AutomaticLimits, TooLittleMemoryIsRefusedWithTheLeastThatWorks) {
   const auto at = times(1, 1, 1, 0);
   EXPECT_EQ(refusal(request("zb-auto", 4, 8, at, {0.5})),
-            "memory-limit: nothing fits under 0.5 microbatches on rank 0; 1 microbatches or more");
+            "memory-limit: nothing fits under 0.5 microbatches on rank 0; at least 1");
   EXPECT_EQ(refusal(request("zb-auto", 4, 8, at, {1, 1, 0.75, 1})),
-            "memory-limit: nothing fits under 0.75 microbatches on rank 2; 1 microbatches or more");
+            "memory-limit: nothing fits under 0.75 microbatches on rank 2; at least 1");
   EXPECT_EQ(refusal(request("zb-auto", 4, 8, at, {1})), "");
   EXPECT_EQ(refusal(request("zb-v-auto", 4, 8, at, {3})),
-            "memory-limit: nothing fits under 3 microbatches on rank 0; 4 microbatches or more");
+            "memory-limit: nothing fits under 3 microbatches on rank 0; at least 4");
   EXPECT_EQ(refusal(request("zb-v-auto", 4, 2, at, {2})), "");
   EXPECT_NE(refusal(request("zb-v-auto", 4, 2, at, {1.5})), "");
   auto growing = request("zb-auto", 4, 8, at, {1.25});
   growing.activations = {2, 1, -3};
-  EXPECT_EQ(refusal(growing), "memory-limit: nothing fits under 1.25 microbatches on rank 0; 1.5 microbatches or more");
+  EXPECT_EQ(refusal(growing), "memory-limit: nothing fits under 1.25 microbatches on rank 0; at least 1.5");
   growing.memory_limit = {1.5};
   EXPECT_EQ(refusal(growing), "");
 }
