@@ -8,7 +8,7 @@
 #include "workloads/pass_order_private.hpp"
 #include "workloads/stage_transfers_private.hpp"
 #include "workloads/step_gradients_private.hpp"
-#include "workloads/weight_gathers_private.hpp"
+#include "workloads/step_gathers_private.hpp"
 
 namespace lockstep {
 namespace {
@@ -282,7 +282,7 @@ class StepBuilder {
       const auto& step = steps[i];
       if (!chosen[i] || vertices.of_step[i] >= 0) continue;  // not now, or a weight gather that is already there
       const bool uses_weights = std::any_of(step.after.begin(), step.after.end(), [&](int id) {
-        return id != BlockStep::outside && WeightGathers::is_one(steps[static_cast<std::size_t>(id)]);
+        return id != BlockStep::outside && StepGathers::is_one(steps[static_cast<std::size_t>(id)]);
       });
       after_.clear();
       pick(vertices, step.after, after_);
@@ -340,7 +340,7 @@ class StepBuilder {
   PassOrder passes_;
   StageTransfers transfers_;
   ActivationsOnHost on_host_;
-  WeightGathers weights_;
+  StepGathers weights_;
   std::map<PartOfMicrobatch, std::vector<PassVertices>> forwards_, backwards_;  ///< by block, until nobody needs them
   std::map<PartOfMicrobatch, Handover> forward_arrivals_, backward_arrivals_;
 };

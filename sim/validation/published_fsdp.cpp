@@ -27,7 +27,7 @@ void mosaicml(const CsvRow& row, MeasuredRun& run) {
   set_cluster(run, chip == "a100_40gb" ? a100_40gb : chip == "a100_80gb" ? a100_80gb : h100_with_a100_attention, chips);
   if (row.text("fsdp") != "FULL_SHARD") skip(run, "another FSDP mode: " + row.text("fsdp"));
   if (row.text("act_cpu_offload") == "True") skip(run, "activations kept by the host");
-  Degrees degrees;
+  RunDegrees degrees;
   degrees.fsdp = chips;
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs"), degrees);
@@ -45,7 +45,7 @@ void torchtitan(const CsvRow& row, MeasuredRun& run) {
   if (run.value_of("model").empty()) skip(run, "no shape of '" + row.text("model") + "'");
   const auto chips = row.integer("n_chips");
   set_cluster(run, h100_500w, chips);
-  Degrees degrees;
+  RunDegrees degrees;
   degrees.fsdp = row.integer("fsdp", 1);
   degrees.tensor = row.integer("tp", 1);
   degrees.pipeline = row.integer("pp", 1);

@@ -36,7 +36,7 @@ void maxtext_tpu(const CsvRow& row, MeasuredRun& run) {
   const auto slices = row.integer("slices");
   const auto chips = row.integer("chips_per_slice");
   set_tpus(run, tpu_named(row.text("chip")), chips, slices);
-  Degrees degrees;
+  RunDegrees degrees;
   degrees.tensor = leading_integer(row.text("ici_tp"), 1);
   degrees.fsdp = chips / degrees.tensor;
   degrees.data = slices;
@@ -54,7 +54,7 @@ void maxtext_gpu(const CsvRow& row, MeasuredRun& run) {
   if (run.value_of("model").empty()) skip(run, "no shape of '" + row.text("model") + "'");
   const auto chips = row.integer("n_chips");
   set_cluster(run, GpuNode{"a3-high-h100"}, chips);
-  Degrees degrees;
+  RunDegrees degrees;
   degrees.fsdp = row.integer("ici_fsdp", 1) * row.integer("dcn_fsdp", 1);
   degrees.data = row.integer("dcn_data", 1);
   if (degrees.replicas() != chips) skip(run, "the degrees do not make up the chips");
@@ -85,7 +85,7 @@ void tpu_recipes(const CsvRow& row, MeasuredRun& run) {
   const auto chips = row.integer("n_chips");
   if (chips % slices != 0) return skip(run, "the chips do not fill the slices");
   set_tpus(run, tpu_named(row.text("chip")), chips / slices, slices);
-  Degrees degrees;
+  RunDegrees degrees;
   degrees.tensor = leading_integer(row.text("ici_tp"), 1);
   const auto left = chips / slices / degrees.tensor;
   degrees.fsdp = name.starts_with("Mixtral") ? leading_integer(row.text("ici_fsdp"), left) : left;
@@ -128,7 +128,7 @@ void tpu_ironwood(const CsvRow& row, MeasuredRun& run) {
   if (run.value_of("model").empty()) return skip(run, "no shape of '" + name + "'");
   const auto chips = row.integer("n_chips");
   set_tpus(run, "tpu-v7x", chips, 1);
-  Degrees degrees;
+  RunDegrees degrees;
   degrees.context = row.integer("ici_context_devices");
   degrees.data = row.integer("ici_data_devices");
   degrees.fsdp = row.integer("ici_fsdp_devices");

@@ -15,7 +15,7 @@ void set_model(MeasuredRun& run, const std::string& name) {
 
 /// MaxText's rows of DGX Cloud: FSDP over `fsdp` chips, replicas of that beside each other.
 void maxtext_step(const CsvRow& row, std::int64_t chips, MeasuredRun& run) {
-  Degrees degrees;
+  RunDegrees degrees;
   degrees.fsdp = row.integer("fsdp", chips);
   if (chips % degrees.fsdp != 0) return skip(run, "FSDP groups do not divide the chips");
   degrees.data = chips / degrees.fsdp;

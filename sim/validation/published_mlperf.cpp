@@ -26,7 +26,7 @@ std::int64_t flag(const std::string& flags, std::string_view name) {
 void google(const CsvRow& row, const std::string& accelerator, std::int64_t chips, MeasuredRun& run) {
   set_tpus(run, "tpu-" + lower_case(accelerator.substr(accelerator.find("v"))), chips, 1);
   const auto flags = row.text("tpu_parallel");
-  Degrees degrees;
+  RunDegrees degrees;
   degrees.tensor = flag(flags, "ici_tensor_parallelism=");
   degrees.fsdp = flag(flags, "ici_fsdp_parallelism=");
   degrees.data = flag(flags, "ici_data_parallelism=");

@@ -40,18 +40,18 @@ void set_cluster(MeasuredRun& run, std::string_view chip, std::int64_t chips, co
 /// Slices of TPUs, as near to a cube (a square) as their number allows, with axes that wrap if possible.
 void set_tpus(MeasuredRun& run, std::string_view chip, std::int64_t chips_of_a_slice, std::int64_t slices);
 
-struct Degrees {
+struct RunDegrees {
   std::int64_t tensor = 1, context = 1, expert = 1, fsdp = 1, data = 1, pipeline = 1, chunks = 1;
   [[nodiscard]] std::int64_t replicas() const { return expert * fsdp * data; }
 };
 /// Megatron's degrees: what is left of the chips replicates; experts are shared out over expert and tensor ranks.
-[[nodiscard]] Degrees megatron_degrees(MeasuredRun& run, std::int64_t chips, std::int64_t tensor, std::int64_t pipeline, std::int64_t context, std::int64_t experts);
-void set_degrees(MeasuredRun& run, const Degrees& degrees);
+[[nodiscard]] RunDegrees megatron_degrees(MeasuredRun& run, std::int64_t chips, std::int64_t tensor, std::int64_t pipeline, std::int64_t context, std::int64_t experts);
+void set_degrees(MeasuredRun& run, const RunDegrees& degrees);
 /// Full recomputation that ends where the backward has what it needs, before a layer's last product: what JAX drops as dead
 /// code and PyTorch's checkpoints without re-entrance stop early at. After the model.
 void set_needed_recompute(MeasuredRun& run);
 /// Microbatches from the sequences that one replica runs at once; skips the run if they do not divide.
-void set_batch(MeasuredRun& run, std::int64_t sequences, std::int64_t length, std::int64_t micro_batch, const Degrees& degrees);
+void set_batch(MeasuredRun& run, std::int64_t sequences, std::int64_t length, std::int64_t micro_batch, const RunDegrees& degrees);
 /// Megatron-LM of 2021: attention in single steps that computes all pairs, dropout, fp16 with fp32 copies of the weights,
 /// gradients reduced after the last backward.
 void set_megatron_2021(MeasuredRun& run);

@@ -65,8 +65,8 @@ void set_tpus(MeasuredRun& run, std::string_view chip, std::int64_t chips_of_a_s
   run.set("cluster", "{chip: " + std::string(chip) + ", shape: " + slice_shape(chips_of_a_slice, three) + (slices > 1 ? ", pods: " + std::to_string(slices) : "") + "}");
 }
 
-Degrees megatron_degrees(MeasuredRun& run, std::int64_t chips, std::int64_t tensor, std::int64_t pipeline, std::int64_t context, std::int64_t experts) {
-  Degrees degrees{tensor, context, 1, 1, 1, pipeline, 1};
+RunDegrees megatron_degrees(MeasuredRun& run, std::int64_t chips, std::int64_t tensor, std::int64_t pipeline, std::int64_t context, std::int64_t experts) {
+  RunDegrees degrees{tensor, context, 1, 1, 1, pipeline, 1};
   const auto model_ranks = tensor * pipeline * context;
   if (chips % model_ranks != 0) {
     skip(run, "impossible as printed: " + std::to_string(model_ranks) + " ranks of one replica on " + std::to_string(chips) + " chips");
@@ -84,7 +84,7 @@ Degrees megatron_degrees(MeasuredRun& run, std::int64_t chips, std::int64_t tens
   return degrees;
 }
 
-void set_degrees(MeasuredRun& run, const Degrees& degrees) {
+void set_degrees(MeasuredRun& run, const RunDegrees& degrees) {
   const auto add = [&](std::string_view key, std::int64_t value) {
     if (value > 1) run.set(key, value);
   };
@@ -109,7 +109,7 @@ void set_needed_recompute(MeasuredRun& run) {
   run.set("training.recompute.kept", experts ? "[expert down projection]" : "[down projection]");
 }
 
-void set_batch(MeasuredRun& run, std::int64_t sequences, std::int64_t length, std::int64_t micro_batch, const Degrees& degrees) {
+void set_batch(MeasuredRun& run, std::int64_t sequences, std::int64_t length, std::int64_t micro_batch, const RunDegrees& degrees) {
   const auto at_once = micro_batch * degrees.replicas();
   if (sequences % at_once != 0) return skip(run, "microbatches of " + std::to_string(at_once) + " sequences do not divide " + std::to_string(sequences));
   run.set("batch.sequences", sequences);

@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-using Kind = CsvCellMistake::Kind;
+using Kind = PytorchCellMistake::Kind;
 
 constexpr std::int64_t highest_stage = most_pipeline_ranks * most_chunks - 1;
 constexpr std::int64_t highest_microbatch = most_microbatches - 1;
@@ -58,17 +58,17 @@ const Operation* find_operation(std::string_view name, bool older_dialect) {
 
 bool has_microbatch(CsvOperation operation) { return operation < CsvOperation::unshard; }
 
-using Mistake = std::optional<CsvCellMistake>;
+using Mistake = std::optional<PytorchCellMistake>;
 
 Mistake read_number(std::string_view& rest, std::int64_t highest, Kind if_none, std::string_view whole,
                     std::int32_t& number) {
   const auto digits = take_while(rest, is_digit);
-  if (digits.empty()) return CsvCellMistake{if_none, whole};
-  if (digits.size() > 1 && digits.front() == '0') return CsvCellMistake{Kind::leading_zero, digits};
+  if (digits.empty()) return PytorchCellMistake{if_none, whole};
+  if (digits.size() > 1 && digits.front() == '0') return PytorchCellMistake{Kind::leading_zero, digits};
   std::int64_t value = 0;
   for (const char digit : digits) {
     value = value * 10 + (digit - '0');
-    if (value > highest) return CsvCellMistake{Kind::too_high, digits, highest};
+    if (value > highest) return PytorchCellMistake{Kind::too_high, digits, highest};
   }
   number = static_cast<std::int32_t>(value);
   return {};
@@ -78,23 +78,23 @@ Mistake read_single(std::string_view text, bool older_dialect, CsvOperation& ope
   auto rest = text;
   if (auto mistake = read_number(rest, highest_stage, Kind::no_stage, text, action.stage)) return mistake;
   const auto name = take_while(rest, is_name);
-  if (name.empty()) return CsvCellMistake{Kind::no_operation, text};
+  if (name.empty()) return PytorchCellMistake{Kind::no_operation, text};
   const auto* known = find_operation(name, older_dialect);
   if (known == nullptr)
-    return CsvCellMistake{older_dialect && name == "I" ? Kind::mixed_dialects : Kind::unknown_operation, name};
+    return PytorchCellMistake{older_dialect && name == "I" ? Kind::mixed_dialects : Kind::unknown_operation, name};
   operation = known->operation;
   action.work = known->work;
   if (has_microbatch(operation)) {
     if (auto mistake = read_number(rest, highest_microbatch, Kind::no_microbatch, text, action.microbatch))
       return mistake;
   }
-  if (!rest.empty()) return CsvCellMistake{Kind::trailing_text, rest};
+  if (!rest.empty()) return PytorchCellMistake{Kind::trailing_text, rest};
   return {};
 }
 
 Mistake read_pair(std::string_view text, bool older_dialect, PipelineCell& cell) {
   const auto middle = text.find(';');
-  if (!text.ends_with(pair_end) || middle == std::string_view::npos) return CsvCellMistake{Kind::broken_pair, text};
+  if (!text.ends_with(pair_end) || middle == std::string_view::npos) return PytorchCellMistake{Kind::broken_pair, text};
   const std::string_view halves[] = {text.substr(1, middle - 1),
                                      text.substr(middle + 1, text.size() - pair_end.size() - middle - 1)};
   cell.second.emplace();
@@ -103,20 +103,20 @@ Mistake read_pair(std::string_view text, bool older_dialect, PipelineCell& cell)
     auto operation = CsvOperation::computation;
     const auto half = without_blanks_around(halves[i]);
     if (auto mistake = read_single(half, older_dialect, operation, *actions[i])) return mistake;
-    if (operation != CsvOperation::computation) return CsvCellMistake{Kind::communication_in_pair, half};
+    if (operation != CsvOperation::computation) return PytorchCellMistake{Kind::communication_in_pair, half};
   }
   return {};
 }
 
 }  // namespace
 
-std::optional<CsvCellMistake> read_csv_cell(std::string_view text, bool older_dialect, CsvCell& cell) {
-  if (text.front() == '{') return CsvCellMistake{Kind::group, text};
+std::optional<PytorchCellMistake> read_csv_cell(std::string_view text, bool older_dialect, PytorchCell& cell) {
+  if (text.front() == '{') return PytorchCellMistake{Kind::group, text};
   if (text.front() == '(') return read_pair(text, older_dialect, cell.cell);
   return read_single(text, older_dialect, cell.operation, cell.cell.first);
 }
 
-std::string CsvCellMistake::what() const {
+std::string PytorchCellMistake::what() const {
   const auto quoted = "'" + printable(part) + "'";
   switch (kind) {
     case Kind::no_stage: return quoted + " does not begin with a stage";
@@ -134,7 +134,7 @@ std::string CsvCellMistake::what() const {
   return {};
 }
 
-std::string CsvCellMistake::expected(bool older_dialect) const {
+std::string PytorchCellMistake::expected(bool older_dialect) const {
   switch (kind) {
     case Kind::no_stage: return "stage, operation, microbatch, as in 0F0";
     case Kind::leading_zero: return "a number without leading zeros";

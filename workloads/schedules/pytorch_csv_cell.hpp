@@ -20,13 +20,13 @@ enum class CsvOperation : std::uint8_t {
 };
 
 /// Communication has its stage (and microbatch, if it is a transfer) in `cell.first`.
-struct CsvCell {
+struct PytorchCell {
   CsvOperation operation = CsvOperation::computation;
   PipelineCell cell;
 };
 
 /// What a cell's text has wrong. Cheap to make: a file may have millions.
-struct CsvCellMistake {
+struct PytorchCellMistake {
   enum class Kind : std::uint8_t {
     no_stage,
     leading_zero,
@@ -49,7 +49,7 @@ struct CsvCellMistake {
 };
 
 /// Reads a cell to its end. `text` without blanks around it, not empty.
-[[nodiscard]] std::optional<CsvCellMistake> read_csv_cell(std::string_view text, bool older_dialect, CsvCell& cell);
+[[nodiscard]] std::optional<PytorchCellMistake> read_csv_cell(std::string_view text, bool older_dialect, PytorchCell& cell);
 
 [[nodiscard]] std::string_view without_blanks_around(std::string_view text);
 /// Short and fit to be printed, for messages.

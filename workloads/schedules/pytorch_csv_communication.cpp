@@ -51,7 +51,7 @@ std::string text(CsvOperation operation, std::int32_t stage, std::int32_t m) {
 
 class Verifier {
  public:
-  Verifier(const PipelineOrder& order, const std::vector<CsvRow>& rows)
+  Verifier(const PipelineOrder& order, const std::vector<PytorchRow>& rows)
       : order_(order), shape_(order.shape), rows_(rows), places_(order.shape), transfers_(order.shape) {
     for (const auto& cells : order.ranks) {
       for (std::int32_t index = 0; index < std::ssize(cells); ++index) {
@@ -78,7 +78,7 @@ class Verifier {
   }
 
  private:
-  [[nodiscard]] const CsvRow& row(std::int32_t rank) const { return rows_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] const PytorchRow& row(std::int32_t rank) const { return rows_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] bool exists(std::int32_t stage) const { return stage >= 0 && stage < shape_.stages(); }
 
   void add(std::int32_t rank, std::int32_t column, std::string what, std::string expected) {
@@ -222,7 +222,7 @@ class Verifier {
 
   const PipelineOrder& order_;
   const PipelineShape& shape_;
-  const std::vector<CsvRow>& rows_;
+  const std::vector<PytorchRow>& rows_;
   ActionPlaces places_;
   TransferColumns transfers_;
   bool has_transfers_ = false, has_sharding_ = false, has_reduction_ = false;
@@ -231,7 +231,7 @@ class Verifier {
 
 }  // namespace
 
-std::vector<OrderProblem> verify_communication(const PipelineOrder& order, const std::vector<CsvRow>& rows) {
+std::vector<OrderProblem> verify_communication(const PipelineOrder& order, const std::vector<PytorchRow>& rows) {
   return Verifier(order, rows).run();
 }
 

@@ -16,13 +16,13 @@ struct CommunicationCell {
   std::int32_t column = 0;
 };
 
-struct CsvRow {
+struct PytorchRow {
   std::vector<std::int32_t> columns;  ///< of the rank's computations
   std::vector<CommunicationCell> communication;
 };
 
 /// For an order that verify_order found sound. The index of a problem is a column.
 [[nodiscard]] std::vector<OrderProblem> verify_communication(const PipelineOrder& order,
-                                                             const std::vector<CsvRow>& rows);
+                                                             const std::vector<PytorchRow>& rows);
 
 }  // namespace lockstep

@@ -76,7 +76,7 @@ class Importer {
     for (std::int32_t column = 0; !rest.empty(); ++column) {
       const auto text = without_blanks_around(take_until(',', rest));
       if (text.empty()) continue;
-      CsvCell cell;
+      PytorchCell cell;
       if (const auto mistake = read_csv_cell(text, result_.older_dialect, cell)) {
         problems_.add(
             [&] { return located(last_row(), column, mistake->what(), mistake->expected(result_.older_dialect)); });
@@ -101,7 +101,7 @@ class Importer {
     });
   }
 
-  void take(const CsvCell& cell, std::int32_t column) {
+  void take(const PytorchCell& cell, std::int32_t column) {
     result_.had_communication = true;
     const auto next = static_cast<std::int32_t>(rows_.back().columns.size());
     rows_.back().communication.push_back(
@@ -158,7 +158,7 @@ class Importer {
 
   std::string_view text_;
   std::vector<std::string_view> lines_;
-  std::vector<CsvRow> rows_;
+  std::vector<PytorchRow> rows_;
   Highest highest_;
   ProblemList<CsvProblem> problems_;
   ImportedOrder result_;

@@ -21,7 +21,7 @@ TEST(Encoding, Base64OfTheStandardsExamples) {
 
 TEST(Encoding, GzipComesBackAndIsTheSameEachTime) {
   std::string text;
-  for (int i = 0; i < 100'000; ++i) text += static_cast<char>(i * i % 251);
+  for (std::int64_t i = 0; i < 100'000; ++i) text += static_cast<char>(i * i % 251);
   const auto packed = gzipped(text);
   EXPECT_EQ(packed, gzipped(text));
   EXPECT_EQ(packed.substr(4, 4), std::string(4, '\0'));  // RFC 1952: MTIME, 0 is "no time stamp"

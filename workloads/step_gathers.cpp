@@ -1,16 +1,16 @@
-#include "workloads/weight_gathers_private.hpp"
+#include "workloads/step_gathers_private.hpp"
 
 #include <algorithm>
 
 namespace lockstep {
 
-OpIds WeightGathers::room(std::int32_t stage) const {
+OpIds StepGathers::room(std::int32_t stage) const {
   const auto& readers = readers_[static_cast<std::size_t>(stage)];
   const auto freed = std::ssize(readers) - 1 - writer_.options.prefetch;
   return freed >= 0 ? readers[static_cast<std::size_t>(freed)] : OpIds{};
 }
 
-bool WeightGathers::write(const StepPlace& place, StepPass pass, const std::vector<bool>& chosen, PassVertices& vertices) {
+bool StepGathers::write(const StepPlace& place, StepPass pass, const std::vector<bool>& chosen, PassVertices& vertices) {
   const auto& steps = writer_.steps(place.block, pass);
   std::vector<std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -30,7 +30,7 @@ bool WeightGathers::write(const StepPlace& place, StepPass pass, const std::vect
   return true;
 }
 
-const StepWork* WeightGathers::together(const StepPlace& place, StepPass pass, const std::vector<std::size_t>& group) {
+const StepWork* StepGathers::together(const StepPlace& place, StepPass pass, const std::vector<std::size_t>& group) {
   const auto* first = writer_.work_of(place, pass, group.front());
   if (group.size() == 1) return first;
   const auto& steps = writer_.steps(place.block, pass);

@@ -8,9 +8,9 @@
 
 namespace lockstep {
 
-class WeightGathers {
+class StepGathers {
  public:
-  explicit WeightGathers(StepWriter& writer) : writer_(writer), readers_(static_cast<std::size_t>(writer.pipeline.order.shape.ranks)) {}
+  explicit StepGathers(StepWriter& writer) : writer_(writer), readers_(static_cast<std::size_t>(writer.pipeline.order.shape.ranks)) {}
 
   /// Those among the chosen steps of a block's pass, which get their vertices; whether there are any.
   bool write(const StepPlace& place, StepPass pass, const std::vector<bool>& chosen, PassVertices& vertices);
