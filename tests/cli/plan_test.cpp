@@ -75,7 +75,8 @@ TEST_F(Plan, JsonHasItsKeys) {
 // Sizes multiply to the chips; the fastest comes first; computing + exposed communication + bubble = step time.
 TEST_F(Plan, PlansAddUp) {
   double before = 0;
-  for (const auto& plan : json({"plan", "node.yaml", "--top", "8"})["best"]) {
+  const auto found = json({"plan", "node.yaml", "--top", "8"});
+  for (const auto& plan : found.at("best")) {
     int chips = 1;
     for (const auto& [axis, size] : plan["parallel"].items()) chips *= axis == "zero" ? 1 : size.get<int>();
     EXPECT_EQ(chips, 8);
