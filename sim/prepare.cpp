@@ -1,6 +1,5 @@
 // Scenario -> Cluster -> Mesh -> Plan -> StepGraph, with every problem placed in the scenario file.
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "sim/placement_cost.hpp"
@@ -326,11 +325,12 @@ Preparation prepare(const Scenario& scenario) {
 namespace {
 
 void refuse_endless_step(const Scenario& scenario, const Program& program) {
-  std::map<std::int32_t, Seconds> computing;  // by stage
+  const auto last_stage = *std::max_element(program.stage_of_rank.begin(), program.stage_of_rank.end());
+  std::vector<Seconds> computing(static_cast<std::size_t>(last_stage) + 1);
   for (const auto& op : program.ops) {
-    if (op.kind == ProgramOp::Kind::compute) computing[op.stage] += op.duration;
+    if (op.kind == ProgramOp::Kind::compute) computing[static_cast<std::size_t>(op.stage)] += op.duration;
   }
-  for (const auto& [stage, time] : computing) {
+  for (const auto time : computing) {
     if (time.value() <= longest_step_s) continue;
     refuse(scenario, "batch", "a step of so many tokens computes for " + std::to_string(static_cast<std::int64_t>(time.value() / 86400)) + " days on these chips", "at most 1157 days: fewer tokens, or more or faster chips");
   }

@@ -106,18 +106,15 @@ void tpu_recipes(const CsvRow& row, MeasuredRun& run) {
   set_family(run, name, row.text("chip"), run.value_of("training.precision"));
 }
 
-/// The results that a `custom` policy keeps, on the chip or on its host, as operations; what no backward reads is not computed
-/// again either.
+/// The results that a `custom` policy keeps, on the chip or on its host, as operations.
 void set_kept(MeasuredRun& run, const std::string& kept) {
   constexpr std::pair<std::string_view, std::string_view> operations[] = {
       {"query_proj", "query projection"}, {"key_proj", "key projection"}, {"value_proj", "value projection"}, {"context", "attention"}};
-  set_needed_recompute(run);
-  const auto needless = run.value_of("training.recompute.kept");  // "[down projection]"
   std::string names;
   for (const auto& [tensor, operation] : operations) {
-    if (kept.find(tensor) != std::string::npos) names += ", " + std::string(operation);
+    if (kept.find(tensor) != std::string::npos) names += (names.empty() ? "" : ", ") + std::string(operation);
   }
-  run.set("training.recompute.kept", needless.substr(0, needless.size() - 1) + names + "]");
+  set_needed_recompute(run, names);
 }
 
 /// A chip is two devices to JAX and one here, so that axes of devices shrink by half, the innermost that can.

@@ -48,8 +48,8 @@ struct RunDegrees {
 [[nodiscard]] RunDegrees megatron_degrees(MeasuredRun& run, std::int64_t chips, std::int64_t tensor, std::int64_t pipeline, std::int64_t context, std::int64_t experts);
 void set_degrees(MeasuredRun& run, const RunDegrees& degrees);
 /// Full recomputation that ends where the backward has what it needs, before a layer's last product: what JAX drops as dead
-/// code and PyTorch's checkpoints without re-entrance stop early at. After the model.
-void set_needed_recompute(MeasuredRun& run);
+/// code and PyTorch's checkpoints without re-entrance stop early at. `kept`: more operations whose results are kept. After the model.
+void set_needed_recompute(MeasuredRun& run, const std::string& kept = "");
 /// Microbatches from the sequences that one replica runs at once; skips the run if they do not divide.
 void set_batch(MeasuredRun& run, std::int64_t sequences, std::int64_t length, std::int64_t micro_batch, const RunDegrees& degrees);
 /// Megatron-LM of 2021: attention in single steps that computes all pairs, dropout, fp16 with fp32 copies of the weights,

@@ -100,13 +100,13 @@ void set_degrees(MeasuredRun& run, const RunDegrees& degrees) {
   }
 }
 
-void set_needed_recompute(MeasuredRun& run) {
+void set_needed_recompute(MeasuredRun& run, const std::string& kept) {
   const auto model = run.value_of("model");
   const auto has = [&](std::string_view word) { return model.find(word) != std::string::npos; };
   if (has("gemma") || has("norms_per_layer")) return run.set("training.recompute", "full");  // a norm reads the last product
   const bool experts = has("moe:") || has("mixtral") || has("deepseek-v3") || has("llama-4") || has("gpt-oss") || has("-a22b") || has("-a3b");
   run.set("training.recompute.mode", "selective");
-  run.set("training.recompute.kept", experts ? "[expert down projection]" : "[down projection]");
+  run.set("training.recompute.kept", std::string(experts ? "[expert down projection" : "[down projection") + (kept.empty() ? "" : ", ") + kept + "]");
 }
 
 void set_batch(MeasuredRun& run, std::int64_t sequences, std::int64_t length, std::int64_t micro_batch, const RunDegrees& degrees) {
