@@ -287,6 +287,7 @@ class StepBuilder {
       after_.clear();
       pick(vertices, step.after, after_);
       if (brought_up && !step.saved.empty()) merge(after_, *brought_up);
+      if (step.kind == BlockStep::Kind::compute) merge(after_, gradients_.wait(place));
       passes_.follow(after_);
       vertices.of_step[i] = writer_.add(StepWriter::at(place, pass, writer_.work_of(place, pass, i)), after_);
       passes_.add(vertices.of_step[i], after_);

@@ -28,6 +28,7 @@ struct Offload {
 struct StepOptions {
   std::int64_t microbatches = 1;
   int prefetch = 1;               ///< blocks whose weights may be gathered ahead of the one that computes
+  int reductions_in_flight = 1;   ///< blocks whose whole gradients may wait for their reduction while the next one computes
   Bucketing weight_buckets{};      ///< matrix or layer
   Bucketing gradient_buckets{};
   bool optimizer_barrier = true;  ///< no update before all gradients are reduced

@@ -6,7 +6,8 @@
 
 namespace lockstep {
 
-StepGradients::StepGradients(StepWriter& writer) : writer_(writer), chains_(writer) {
+StepGradients::StepGradients(StepWriter& writer)
+    : writer_(writer), chains_(writer), in_flight_(writer.pipeline.order.shape.ranks, writer.options.reductions_in_flight) {
   for (int block = 0; block < writer.blocks(); ++block) {
     for (const auto& update : writer.kind(block).weights) tied_to_.try_emplace(update.weight, block, update.weight);
   }
@@ -60,6 +61,7 @@ void StepGradients::count_microbatches() {
 void StepGradients::take(const StepPlace& place, const PassVertices& backward) {
   for (const auto& contribution : contributions(place.stage, place.block)) contribute(place, contribution, backward);
   if (writer_.options.gradient_buckets.unit == Bucketing::Unit::layer) flush(place.stage);
+  in_flight_.issue(place.stage);
 }
 
 const std::vector<StepGradients::Contribution>& StepGradients::contributions(std::int32_t stage, int block) {
@@ -133,6 +135,7 @@ void StepGradients::flush(std::int32_t stage) {
   auto& buckets = buckets_[stage];
   for (auto& bucket : buckets) flush(stage, bucket);
   buckets.clear();
+  in_flight_.issue(stage);
 }
 
 void StepGradients::flush(std::int32_t stage, const Bucket& bucket) {
@@ -142,6 +145,9 @@ void StepGradients::flush(std::int32_t stage, const Bucket& bucket) {
     const StepPlace place{stage, bucket.contributions.back()->owner.first, microbatch_of(after), 0};
     after = {writer_.add(StepWriter::at(place, StepPass::backward, work), after)};
   }
+  // Gradients that are kept whole lie in one array from the first microbatch on: they may wait as long as they like.
+  const bool frees_memory = std::any_of(bucket.contributions.begin(), bucket.contributions.end(), [](const auto* one) { return !one->update->each_microbatch.empty(); });
+  if (frees_memory) in_flight_.add(stage, first);
   hold_sent_copy(stage, bucket, first, after.back());
   for (const auto* contribution : bucket.contributions) {
     auto& gradient = contribution->state->gradient;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "workloads/collective_chains_private.hpp"
+#include "workloads/reductions_in_flight_private.hpp"
 
 namespace lockstep {
 
@@ -16,6 +17,8 @@ class StepGradients {
   void take(const StepPlace& place, const PassVertices& backward);
   /// Sends what waits in a stage's buckets.
   void flush(std::int32_t stage);
+  /// Reductions that must have ended before the stage computes any further.
+  [[nodiscard]] const OpIds& wait(const StepPlace& place) { return in_flight_.wait(place.stage, place.half); }
   /// Optimizer, after everything else.
   void update();
   /// Where updated weights are gathered ahead, and a block's forward on a stage is the first: the gathers that end it waits for.
@@ -74,6 +77,7 @@ class StepGradients {
   std::map<std::int32_t, std::map<int, std::vector<Owner>>> updated_by_;  ///< stage, block: its weights, in order
   std::map<std::pair<std::int32_t, int>, std::vector<Contribution>> contributions_;  ///< by stage and block
   std::map<std::int32_t, std::vector<Bucket>> buckets_;       ///< by stage
+  ReductionsInFlight in_flight_;
   std::set<std::pair<std::int32_t, int>> ahead_;              ///< stages and blocks whose weights this step has gathered ahead
   std::map<std::pair<std::int32_t, int>, std::size_t> on_host_;  ///< by stage and block: the buffer of offloaded gradients
 };

@@ -15,8 +15,8 @@ std::int32_t priority(const StepWork& op) {
   if (op.kind == StepWork::Kind::compute) return 0;
   switch (op.role) {
     case CollectiveRole::activation: return 0;
-    case CollectiveRole::weight: return 1;
-    case CollectiveRole::gradient: return 2;
+    case CollectiveRole::weight:
+    case CollectiveRole::gradient: return 1;  // in the order in which they are issued
   }
   return 0;
 }

@@ -13,7 +13,7 @@ struct LowerOptions {
 
 /// One compute stream, in program order (the halves of an overlapped pair each in its own), one communication stream per
 /// mesh axis, one for sends per pair of stages and direction. A collective over several axes occupies all of
-/// theirs. Activations go before weight prefetch before gradients.
+/// theirs. Activations go first; weights and gradients go in the order in which they are issued.
 [[nodiscard]] Program lower(const StepGraph& step, CollectiveModel& collectives, const ComputeRates& rates, const LowerOptions& options = {});
 /// The program of one rank of each stage, collectives as closed forms: without contention all ranks of a stage do
 /// the same, so the reference engine needs no more. For estimates and checks.

@@ -25,6 +25,8 @@ void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenari
   auto& derive = scenario.derive;
   const auto prefetch = keys.optional(view, "prefetch");
   if (prefetch.exists()) step.prefetch = static_cast<int>(prefetch.integer(0, 1'000'000));
+  const auto in_flight = keys.optional(view, "reductions_in_flight");
+  if (in_flight.exists()) step.reductions_in_flight = static_cast<int>(in_flight.integer(0, 1'000'000));
   const auto weights = keys.optional(view, "weight_buckets");
   if (weights.exists()) step.weight_buckets.unit = layer_or_matrix(weights);
   read_gradient_buckets(keys.optional(view, "gradient_buckets"), step.gradient_buckets);

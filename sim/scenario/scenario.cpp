@@ -332,7 +332,7 @@ std::vector<std::string> scenario_keys() {
           "training.offload", "training.offload.optimizer", "training.offload.activation_layers", "training.offload.host_memory_bandwidth",
           "training.recompute", "training.recompute.mode", "training.recompute.parts", "training.recompute.kept", "training.recompute.layers", "training.attention", "training.cross_entropy", "training.dropout", "training.kept_activations", "training.elementwise_traffic",
           "training.causal_attention", "training.optimizer_barrier", "training.zero_shards",
-          "communication", "communication.prefetch", "communication.weight_buckets", "communication.gradient_buckets",
+          "communication", "communication.prefetch", "communication.reductions_in_flight", "communication.weight_buckets", "communication.gradient_buckets",
           "communication.regather_weights", "communication.share_activation_gathers", "communication.collective_matmul", "communication.activation_gathers", "communication.updated_weights",
           "search", "search.tensor", "search.context", "search.expert", "search.pipeline", "search.microbatches", "search.zero",
           "search.schedules", "search.chunks", "search.recompute", "search.memory",

@@ -49,6 +49,7 @@ void add_parallel(const Scenario& scenario, const Preparation& preparation, Scen
 void add_details(const Scenario& scenario, ScenarioInputs& inputs) {
   const auto& step = scenario.step;
   inputs.emplace_back("prefetch", std::to_string(step.prefetch));
+  inputs.emplace_back("reductions in flight", std::to_string(step.reductions_in_flight));
   inputs.emplace_back("buckets of weights", text_of(step.weight_buckets));
   inputs.emplace_back("buckets of gradients", text_of(step.gradient_buckets));
   inputs.emplace_back("optimizer barrier", yes(step.optimizer_barrier));

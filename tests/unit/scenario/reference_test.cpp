@@ -113,6 +113,7 @@ const std::map<std::string, std::string>& values() {
       {"training.zero_shards", "dimension"},
       {"communication", "{prefetch: 2}"},
       {"communication.prefetch", "2"},
+      {"communication.reductions_in_flight", "2"},
       {"communication.weight_buckets", "matrix"},
       {"communication.gradient_buckets", "25 MB"},
       {"communication.regather_weights", "false"},

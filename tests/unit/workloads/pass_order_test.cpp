@@ -57,10 +57,10 @@ TEST(PassOrder, APassStartsWhenTheOneBeforeItHasEnded) {
   EXPECT_TRUE(every_one_waits(graph, fourth, third));
 }
 
-// Gradients on their way to the optimizer and gathers of weights run beside: the next pass waits for no reduction, and its
-// weights come while the pass before it computes.
+// Gradients on their way to the optimizer and gathers of weights run beside: the next pass waits for no reduction (but for those
+// that exceed the limit in flight), and its weights come while the pass before it computes.
 TEST(PassOrder, WeightsAndGradientsRunBeside) {
-  const auto graph = in_two_stages(Parallel{.fsdp = 2, .tensor = 2}, one_forward_one_backward(), {.prefetch = 1});
+  const auto graph = in_two_stages(Parallel{.fsdp = 2, .tensor = 2}, one_forward_one_backward(), {.prefetch = 1, .reductions_in_flight = 100});
   const auto reduced = all_of(graph, [](const StepOp& op) {
     return op.stage == 0 && op.microbatch == 0 && op->kind == StepOp::Kind::collective && op->role == CollectiveRole::gradient;
   });
