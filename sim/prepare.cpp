@@ -52,26 +52,35 @@ Parallel sizes_in(const std::vector<AxisRequest>& requests, Parallel parallel) {
   return parallel;
 }
 
-/// Puts the user's shardings over the plan; each problem stands at the tensor that has it.
-void apply_overrides(const Scenario& scenario, const Sizes& sizes, Plan& plan) {
+/// Puts the user's shardings over the plan; each problem stands at the tensor that has it. Only the whole plan tells which
+/// heads have copies, so sizes are checked after all are in place.
+void apply_overrides(const Scenario& scenario, Sizes& sizes, Plan& plan) {
   Problems problems;
-  const auto put = [&](const std::string& list, std::vector<ShardedTensor> PlanOverrides::*tensors) {
-    for (const auto& tensor : scenario.plan.*tensors) {
-      const auto key = "plan." + list + "." + tensor.name;
-      PlanOverrides one;
-      (one.*tensors) = {tensor};
-      try {
-        apply(one, plan);
-        list == "activations" ? sizes.check_divides(tensor) : sizes.check_weight_divides(tensor);
-      } catch (const ShardingError& error) {
-        problems.add({scenario.where(key), key, error.what_is_wrong(), error.expected()});
+  std::set<std::string> refused;
+  const auto each = [&](const auto& visit) {
+    const auto all_of = [&](const std::string& list, std::vector<ShardedTensor> PlanOverrides::*tensors) {
+      for (const auto& tensor : scenario.plan.*tensors) {
+        const auto key = "plan." + list + "." + tensor.name;
+        try {
+          if (!refused.contains(key)) visit(tensor, tensors);
+        } catch (const ShardingError& error) {
+          problems.add({scenario.where(key), key, error.what_is_wrong(), error.expected()});
+          refused.insert(key);
+        }
       }
-    }
+    };
+    all_of("activations", &PlanOverrides::activations);
+    all_of("weights", &PlanOverrides::weights);
+    all_of("gradients", &PlanOverrides::gradients);
+    all_of("optimizer", &PlanOverrides::optimizer);
   };
-  put("activations", &PlanOverrides::activations);
-  put("weights", &PlanOverrides::weights);
-  put("gradients", &PlanOverrides::gradients);
-  put("optimizer", &PlanOverrides::optimizer);
+  each([&](const ShardedTensor& tensor, auto tensors) {
+    PlanOverrides one;
+    (one.*tensors) = {tensor};
+    apply(one, plan);
+  });
+  copy_key_value_heads(plan, sizes);
+  each([&](const ShardedTensor& tensor, auto tensors) { tensors == &PlanOverrides::activations ? sizes.check_divides(tensor) : sizes.check_weight_divides(tensor); });
   problems.throw_if_any();
 }
 

@@ -1,6 +1,8 @@
 #include "topologies/mesh.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -10,12 +12,44 @@
 namespace lockstep {
 namespace {
 
+/// An axis cut into groups of neighbours: the positions in a group, and those of the groups.
+struct CutAxis {
+  std::vector<Factor> within, between;
+};
+
+/// What lies nearest goes into the groups first. Positions on the last physical axis are nearest.
+CutAxis cut(const MeshAxis& axis, std::int64_t size) {
+  CutAxis result{axis.factors, axis.factors};
+  std::vector<std::size_t> nearest(axis.factors.size());
+  std::iota(nearest.begin(), nearest.end(), std::size_t{0});
+  std::sort(nearest.begin(), nearest.end(), [&](std::size_t a, std::size_t b) {
+    const Factor &one = axis.factors[a], &other = axis.factors[b];
+    return std::tuple(-one.axis, one.stride, one.size) < std::tuple(-other.axis, other.stride, other.size);
+  });
+  for (const std::size_t i : nearest) {
+    const int inside = static_cast<int>(std::gcd(size, static_cast<std::int64_t>(axis.factors[i].size)));
+    size /= inside;
+    result.within[i].size = inside;
+    result.between[i].size /= inside;
+    result.between[i].stride *= inside;
+  }
+  if (size != 1) throw InternalError("a part of mesh axis " + axis.name + " does not divide it");
+  return result;
+}
+
 /// The factors of the mesh axes that are named (or, with `named` false, that are not), in mesh order.
 std::vector<Factor> factors_of(const Mesh& mesh, const std::vector<std::string>& names, bool named) {
   std::vector<Factor> factors;
+  const auto append = [&](const std::vector<Factor>& more) { factors.insert(factors.end(), more.begin(), more.end()); };
   for (const MeshAxis& axis : mesh.axes()) {
-    const bool found = std::find(names.begin(), names.end(), axis.name) != names.end();
-    if (found == named) factors.insert(factors.end(), axis.factors.begin(), axis.factors.end());
+    const auto name = std::find_if(names.begin(), names.end(), [&](const std::string& each) { return axis_part(each).axis == axis.name; });
+    const std::int64_t part = name == names.end() ? 0 : axis_part(*name).size;
+    if (part > 0) {
+      const CutAxis parts = cut(axis, part);
+      append(named ? parts.within : parts.between);
+    } else if ((name != names.end()) == named) {
+      append(axis.factors);
+    }
   }
   return factors;
 }
@@ -43,10 +77,19 @@ void expect_every_position_once(const Cluster& cluster, std::vector<Factor> fact
 }
 
 void expect_known(const Mesh& mesh, const std::vector<std::string>& names) {
-  for (const std::string& name : names) static_cast<void>(mesh.axis(name));
+  for (const std::string& name : names) static_cast<void>(mesh.axis(axis_part(name).axis));
 }
 
 }  // namespace
+
+AxisPart axis_part(std::string_view name) {
+  const auto slash = name.find('/');
+  AxisPart part{std::string(name.substr(0, slash)), 0};
+  if (slash != std::string_view::npos) std::from_chars(name.data() + slash + 1, name.data() + name.size(), part.size);
+  return part;
+}
+
+std::string part_name(const std::string& axis, std::int64_t size) { return axis + '/' + std::to_string(size); }
 
 int MeshAxis::size() const {
   int size = 1;
@@ -75,6 +118,11 @@ const MeshAxis& Mesh::axis(const std::string& name) const {
 
 bool Mesh::has_axis(const std::string& name) const {
   return std::any_of(axes_.begin(), axes_.end(), [&](const MeshAxis& axis) { return axis.name == name; });
+}
+
+std::vector<Factor> Mesh::factors(const std::string& axis_or_part) const {
+  expect_known(*this, {axis_or_part});
+  return factors_of(*this, {axis_or_part}, true);
 }
 
 int Mesh::ranks() const { return static_cast<int>(device_of_rank_.size()); }

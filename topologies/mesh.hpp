@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -31,6 +32,15 @@ struct MeshAxis {
   std::vector<Factor> factors;  ///< outermost first
   [[nodiscard]] int size() const;
 };
+
+/// Part of a mesh axis, written "tensor/2": groups of two neighbours along axis tensor. Stands wherever a collective's axis
+/// may.
+struct AxisPart {
+  std::string axis;
+  std::int64_t size = 0;  ///< of the groups; 0: the whole axis
+};
+[[nodiscard]] AxisPart axis_part(std::string_view name);
+[[nodiscard]] std::string part_name(const std::string& axis, std::int64_t size);
 
 /// One dimension of a group: rings or lines that all its members lie on, once each.
 struct GroupDimension {
@@ -66,12 +76,15 @@ class Mesh {
   [[nodiscard]] const std::vector<MeshAxis>& axes() const { return axes_; }
   [[nodiscard]] const MeshAxis& axis(const std::string& name) const;
   [[nodiscard]] bool has_axis(const std::string& name) const;
+  /// Of an axis, or of a part of one: the ranks of a part are those that lie nearest to each other. Throws InternalError for a
+  /// part whose size does not divide the axis.
+  [[nodiscard]] std::vector<Factor> factors(const std::string& axis_or_part) const;
   [[nodiscard]] int ranks() const;
   [[nodiscard]] DeviceId device_of(RankId rank) const { return device_of_rank_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] RankId rank_of(DeviceId device) const { return rank_of_device_[static_cast<std::size_t>(device)]; }
 
-  /// The shape on the torus of every group whose members differ only along the given mesh axes; factors on axes
-  /// behind switches (gpu, node, pod, hall) have no dimension.
+  /// The shape on the torus of every group whose members differ only along the given mesh axes, or parts of them; factors on
+  /// axes behind switches (gpu, node, pod, hall) have no dimension.
   /// Whole wrapped axes and strided remainders of wrapped axes are rings; a part of an axis, or an
   /// axis without wrap, is a line; exactly two adjacent (stride 1) line factors with an even number
   /// of members close into one ring through the block. Factors of one physical axis that together

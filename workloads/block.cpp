@@ -148,7 +148,7 @@ Sizes sizes_of(const Model& model, std::int64_t sequences, std::int64_t sequence
   sizes.dims["B"] = {sequences, true};
   sizes.dims["T"] = {sequence_length, true};
   sizes.dims["N"] = {model.heads, true};
-  sizes.dims["K"] = {model.kv_heads, true};
+  sizes.dims["K"] = {model.kv_heads, true, true};
   sizes.dims["H"] = {model.head_size, true};
   sizes.dims["V"] = {model.vocabulary, false};
   if (model.latent) {

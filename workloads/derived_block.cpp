@@ -117,8 +117,7 @@ void BlockDerivation::write_weights() {
     const auto& optimizer = plan_.optimizer.at(tensor.name);
     WeightUpdate update{};
     update.weight = tensor.name;
-    update.parameters = 1;
-    for (const auto& dim : tensor.dims) update.parameters *= sizes_.dim(dim);
+    update.parameters = sizes_.own_elements(tensor.dims);
     update.stored = policy_.weight_element * sizes_.local_elements(stored);
     std::int64_t shards = 1;
     for (const auto& dim : stored.dims) shards *= sizes_.product(dim.axes);

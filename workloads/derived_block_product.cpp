@@ -54,10 +54,10 @@ void BlockDerivation::backward_input(const BlockOp& op) {
   gradients_[in].push_back(contribution);
 }
 
-/// dW is wanted as gradients are accumulated.
+/// dW is wanted as gradients are accumulated. Copies of a head serve other queries each.
 Derivation BlockDerivation::weight_gradient(const BlockOp& op, const ShardedTensor& of_output) const {
   return derive({crossing(op.inputs[0]), of_output, gradient_of(plan_.gradients.at(op.weight))}, sizes_,
-                {policy_.activation_element, operand_element(op), policy_.gradient_element});
+                {policy_.activation_element, operand_element(op), policy_.gradient_element, OneSided::fewer_bytes, sizes_.copied_over(plan_.gradients.at(op.weight))});
 }
 
 void BlockDerivation::backward_weight(const BlockOp& op) {

@@ -155,6 +155,24 @@ void apply(const PlanOverrides& overrides, Plan& plan) {
   for (const auto& tensor : overrides.optimizer) replace(plan.optimizer, tensor, "weight");
 }
 
+void copy_key_value_heads(Plan& plan, Sizes& sizes) {
+  const std::string heads = "K";
+  const AxisNames* axes = nullptr;
+  for (const auto* shardings : {&plan.activations, &plan.weights, &plan.gradients, &plan.optimizer}) {
+    for (const auto& [name, tensor] : *shardings) {
+      const auto* dim = tensor.find(heads);
+      if (dim == nullptr) continue;
+      if (axes != nullptr && dim->axes != *axes) return;
+      axes = &dim->axes;
+    }
+  }
+  if (axes == nullptr) return;
+  sizes.copy_over(heads, *axes);
+  for (auto& [name, gradient] : plan.gradients) {
+    for (const auto& part : sizes.copied_over(gradient)) gradient.partial.push_back(part);
+  }
+}
+
 std::string Plan::to_string() const {
   std::string text = "plan\n";
   print(text, "activations cross between operations as", activations);

@@ -8,6 +8,7 @@
 
 #include "workloads/block.hpp"
 #include "workloads/sharding/notation.hpp"
+#include "workloads/sharding/sizes.hpp"
 
 namespace lockstep {
 
@@ -46,5 +47,10 @@ struct PlanOverrides {
   std::vector<ShardedTensor> activations, weights, gradients, optimizer;
 };
 void apply(const PlanOverrides& overrides, Plan& plan);
+
+/// Where the plan splits all keys and values over a multiple of their heads, each rank gets a copy of the head that its
+/// queries attend to: a rank then computes, keeps and updates one head of its own, and the gradients of the copies are
+/// added up after the last microbatch. Comes after the user's shardings.
+void copy_key_value_heads(Plan& plan, Sizes& sizes);
 
 }  // namespace lockstep

@@ -13,7 +13,7 @@ const std::string torus_layout = "torus";
 
 bool inside_a_torus(const Cluster& cluster, const Mesh& mesh, const std::vector<std::string>& axes) {
   return std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) {
-    const auto& factors = mesh.axis(axis).factors;
+    const auto factors = mesh.factors(axis);
     return std::all_of(factors.begin(), factors.end(), [&](const Factor& factor) {
       return factor.size == 1 || cluster.axes()[static_cast<std::size_t>(factor.axis)].kind == PhysicalAxis::Kind::torus;
     });
@@ -84,7 +84,9 @@ CollectiveModel::Groups& CollectiveModel::groups(const std::vector<std::string>&
 std::vector<std::string> CollectiveModel::in_mesh_order(const std::vector<std::string>& axes) const {
   std::vector<std::string> ordered;
   for (const auto& axis : mesh_.axes()) {
-    if (std::find(axes.begin(), axes.end(), axis.name) != axes.end()) ordered.push_back(axis.name);
+    for (const auto& name : axes) {
+      if (axis_part(name).axis == axis.name) ordered.push_back(name);
+    }
   }
   return ordered;
 }

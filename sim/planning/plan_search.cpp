@@ -28,7 +28,8 @@ PlanFigures figures_of(const Scenario& scenario, const Preparation& preparation,
   figures.compute_s = breakdown.compute.value();
   figures.bubble_s = breakdown.bubble.value();
   for (const auto& use : communication_of(preparation.step, program, timeline, rank)) {
-    const auto axis = std::find(plan_axes.begin(), plan_axes.end(), use.axis == "fsdp" ? "data" : use.axis);
+    const auto name = axis_part(use.axis).axis;
+    const auto axis = std::find(plan_axes.begin(), plan_axes.end(), name == "fsdp" ? "data" : name);
     figures.exposed_s[static_cast<std::size_t>(axis - plan_axes.begin())] += use.exposed.value();
   }
   const auto& batch = scenario.batch;

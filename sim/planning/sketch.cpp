@@ -16,6 +16,11 @@ std::int32_t listed(const PricedCollective& wanted, std::vector<PricedCollective
   return place;
 }
 
+/// Copies of weights are added up in groups of neighbours along an axis, for which there are no prices: left out.
+bool along_whole_axes(const AxisNames& names) {
+  return std::all_of(names.begin(), names.end(), [](const auto& name) { return axis_part(name).size == 0; });
+}
+
 /// Collectives on one array after the other become one on all of them.
 class Together {
  public:
@@ -137,7 +142,9 @@ StateSketch sketch_state(const Scenario& scenario, const Preparation& derived) {
     const auto together = [&](std::vector<DerivedCollective> WeightUpdate::*chain) {
       Together all;
       for (const auto& update : block.weights) {
-        for (const auto& one : update.*chain) all.add({one.kind, axis_bits(one.axes), one.full_size, {}});
+        for (const auto& one : update.*chain) {
+          if (along_whole_axes(one.axes)) all.add({one.kind, axis_bits(one.axes), one.full_size, {}});
+        }
       }
       return all.listed_in(sketch.collectives);
     };

@@ -145,9 +145,11 @@ class Lowering {
     AxisNames in_mesh_order;
     std::vector<std::int32_t> streams;
     for (const auto& axis : mesh_.axes()) {
-      if (!contains(vertex->axes, axis.name)) continue;
-      in_mesh_order.push_back(axis.name);
-      streams.push_back(stream(axis.name));
+      for (const auto& name : vertex->axes) {  // a part of an axis takes turns with the whole
+        if (axis_part(name).axis != axis.name) continue;
+        in_mesh_order.push_back(name);
+        streams.push_back(stream(axis.name));
+      }
     }
     op.streams = std::move(streams);
     if (!whole_) {

@@ -79,6 +79,49 @@ TEST(Llama3, TheNextLayersWeightsArriveWhileOneComputes) {
   EXPECT_EQ(within("embedding", true).start, Seconds(0));
 }
 
+// 16 and 32 tensor ranks over nodes have r = 2 and 4 copies of each of the 8 key-value heads. Parameters and model FLOPs are the
+// model's; beyond them the ranks compute keys and values of r - 1 copies, 3 x 2 x 2 D K H FLOPs a token and layer, and hold their
+// weights, 2 D K H a layer, as each holds the norms. In each layer every group of r adds up the gradients of Wk and Wv, D H
+// elements each over the FSDP ranks, in bf16.
+TEST(Llama3, TensorRanksBeyondTheKeyValueHeadsHaveCopies) {
+  const auto nodes = [](const std::string& keys) {
+    const std::string mesh = keys.substr(0, keys.find(';')), parallel = keys.substr(keys.find(';') + 1);
+    return simulated(test::shipped("llama3-70b-h100.yaml", {two_layers, {"cluster", "h100:4"}, {"mesh", mesh}, {"parallel", parallel}, {"batch", "{sequences: 8, sequence_length: 4096}"}}));
+  };
+  struct Case {
+    std::string keys;
+    double tensor, fsdp;
+    std::string part;
+  };
+  for (const auto& one : {Case{"{tensor: [gpu], fsdp: [node]};{tensor: 8, fsdp: 4}", 8, 4, ""}, Case{"{tensor: [gpu, node/2], fsdp: rest};{tensor: 16, fsdp: 2}", 16, 2, "tensor/2"},
+                          Case{"{tensor: [gpu, node]};{tensor: 32}", 32, 1, "tensor/4"}}) {
+    const auto simulation = nodes(one.keys);
+    const auto& step = simulation.preparation.step;
+    const double copies = one.tensor / 8 - 1, tokens = 8 * 4096;
+    const double parameters = 2 * (2 * d * d + 2 * d * kv + 3 * d * f + 2 * d) + 2 * vocabulary * d + d;
+    EXPECT_DOUBLE_EQ(static_cast<double>(step.parameters), parameters);
+    const double held = parameters + copies * 2 * 2 * d * kv + (one.tensor - 1) * 5 * d;
+    EXPECT_DOUBLE_EQ(32 * static_cast<double>(step.held[0].weights.value()), 2 * held);
+    const double weights = 2 * (2 * d * d + 2 * d * kv + 3 * d * f) + vocabulary * d;
+    const double model = tokens * (6 * weights + 3 * 2 * 4096 * d * 2);
+    EXPECT_NEAR(simulation.metrics.model_flops.value() / model, 1, 1e-12);
+    const double executed = model + copies * tokens * 2 * 3 * 2 * 2 * d * kv;
+    EXPECT_NEAR(simulation.metrics.executed_flops.value() / executed, 1, 1e-12);
+    double reduced = 0;
+    for (OpId id = 0; id < step.size(); ++id) {
+      const auto& op = step.op(id);
+      if (op->kind == StepOp::Kind::collective && op->axes == AxisNames{one.part}) reduced += static_cast<double>(op->full_size.value());
+    }
+    EXPECT_DOUBLE_EQ(reduced, one.part.empty() ? 0 : 2 * 2 * 2 * d * 128 / one.fsdp);
+    if (!one.part.empty()) {
+      const auto& cluster = *simulation.preparation.cluster;
+      for (const auto& group : simulation.preparation.mesh->groups({one.part})) {
+        for (const auto rank : group.members) EXPECT_EQ(cluster.unit_of(simulation.preparation.mesh->device_of(rank)), cluster.unit_of(simulation.preparation.mesh->device_of(group.members.front()))) << "copies lie in one node";
+      }
+    }
+  }
+}
+
 // Without prefetch every gather is waited for, so the step is longer.
 TEST(Llama3, PrefetchShortensTheStep) {
   const auto with = test::contended(test::shipped("llama3-70b-v5p.yaml", {two_layers}));

@@ -180,6 +180,7 @@ class Product {
         if (!contains(result.partial, axis)) result.partial.push_back(axis);
       }
     }
+    result.partial.insert(result.partial.end(), options_.also_partial.begin(), options_.also_partial.end());
     return result;
   }
 

@@ -44,6 +44,7 @@ struct DeriveOptions {
   Bytes right_element{2};
   Bytes result_element{2};
   OneSided one_sided = OneSided::fewer_bytes;
+  AxisNames also_partial{};  ///< the result is a share of a sum over these too, whatever the operands say: gradients of copies
 };
 
 /// Throws ShardingError naming the axis for an invalid sharding (an axis twice in one tensor, a wanted

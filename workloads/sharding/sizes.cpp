@@ -1,20 +1,63 @@
 #include "workloads/sharding/sizes.hpp"
 
+#include <algorithm>
+#include <utility>
+
+#include "topologies/mesh.hpp"
+
 namespace lockstep {
 namespace {
 
 std::int64_t size_of_axis(const Sizes& sizes, const std::string& axis) {
-  const auto found = sizes.axes.find(axis);
+  const auto part = axis_part(axis);
+  const auto found = sizes.axes.find(part.axis);
   if (found == sizes.axes.end()) throw ShardingError(axis, "mesh axis " + axis + " does not exist", "an axis of the mesh");
+  return part.size > 0 ? part.size : found->second;
+}
+
+const DimSize& dim_of(const Sizes& sizes, const std::string& name) {
+  const auto found = sizes.dims.find(name);
+  if (found == sizes.dims.end()) throw ShardingError("", "dimension " + name + " has no size", "a dimension of the model");
   return found->second;
 }
 
 }  // namespace
 
 std::int64_t Sizes::dim(const std::string& name) const {
-  const auto found = dims.find(name);
-  if (found == dims.end()) throw ShardingError("", "dimension " + name + " has no size", "a dimension of the model");
-  return found->second.size;
+  const auto& dim = dim_of(*this, name);
+  return dim.size * dim.copies;
+}
+
+std::int64_t Sizes::own_elements(const std::vector<std::string>& names) const {
+  std::int64_t result = 1;
+  for (const auto& name : names) result *= dim_of(*this, name).size;
+  return result;
+}
+
+void Sizes::copy_over(const std::string& name, const AxisNames& over) {
+  auto& dim = dims.at(name);
+  const auto ranks = product(over);
+  if (!dim.may_copy || ranks <= dim.size || ranks % dim.size != 0) return;
+  auto left = ranks / dim.size;
+  AxisNames parts;
+  for (auto axis = over.rbegin(); axis != over.rend() && left > 1; ++axis) {
+    const auto size = size_of_axis(*this, *axis);
+    if (left % size != 0 && size % left != 0) return;  // no neighbours along these axes
+    const auto inside = std::min(left, size);
+    parts.insert(parts.begin(), part_name(*axis, inside));
+    left /= inside;
+  }
+  dim.copies = ranks / dim.size;
+  dim.copied_over = std::move(parts);
+}
+
+AxisNames Sizes::copied_over(const ShardedTensor& tensor) const {
+  AxisNames parts;
+  for (const auto& sharded : tensor.dims) {
+    const auto& copied = dim_of(*this, sharded.name).copied_over;
+    parts.insert(parts.end(), copied.begin(), copied.end());
+  }
+  return parts;
 }
 
 std::int64_t Sizes::product(const AxisNames& names) const {
@@ -55,12 +98,13 @@ void Sizes::check_divides(const ShardedTensor& tensor) const {
     const auto found = dims.find(sharded.name);
     if (found == dims.end() || !found->second.must_divide) continue;
     const auto parts = product(sharded.axes);
-    if (found->second.size % parts == 0) continue;
+    if (dim(sharded.name) % parts == 0) continue;
     throw ShardingError(sharded.axes.front(),
                         "mesh " + std::string(sharded.axes.size() == 1 ? "axis " : "axes ") + subscript(sharded.axes) +
                             " of size " + std::to_string(parts) + " does not divide " + sharded.name + " = " +
                             std::to_string(found->second.size) + " of " + tensor.to_string(),
-                        "a size that divides " + std::to_string(found->second.size));
+                        "a size that divides " + std::to_string(found->second.size) +
+                            (found->second.may_copy ? ", or a multiple of it by which all keys and values are split" : ""));
   }
 }
 

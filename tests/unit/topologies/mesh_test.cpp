@@ -35,6 +35,28 @@ TEST(Mesh, KnowsItsAxes) {
   EXPECT_THROW(static_cast<void>(mesh.axis("c")), InternalError);
 }
 
+/// 8 on x and 2 on y: the nearest are those along y, then along x. Groups of 4 of all 16 are two on x by two on y; a part and what
+/// it leaves of the axis take every position once.
+TEST(Mesh, APartOfAnAxisIsItsNeighbours) {
+  const Cluster cluster = test::torus({8, 2}, test::always);
+  const Mesh mesh = test::placed(cluster, {on("a", {"x", "y"})});
+  EXPECT_EQ(mesh.factors("a/2"), (std::vector<Factor>{{0, 1, 1}, {1, 2, 1}}));
+  EXPECT_EQ(mesh.factors("a/4"), (std::vector<Factor>{{0, 2, 1}, {1, 2, 1}}));
+  EXPECT_EQ(mesh.factors("a/16"), mesh.factors("a"));
+  EXPECT_THROW(static_cast<void>(mesh.factors("a/3")), InternalError);
+  EXPECT_THROW(static_cast<void>(mesh.factors("b/2")), InternalError);
+  for (const int size : {1, 2, 4, 8, 16}) {
+    std::vector<int> seen(16, 0);
+    const auto groups = mesh.groups({part_name("a", size)});
+    EXPECT_EQ(groups.size(), 16U / static_cast<unsigned>(size));
+    for (const auto& group : groups) {
+      EXPECT_EQ(group.members.size(), static_cast<unsigned>(size));
+      for (const auto rank : group.members) ++seen[static_cast<std::size_t>(rank)];
+    }
+    EXPECT_EQ(seen, std::vector<int>(16, 1));
+  }
+}
+
 TEST(Mesh, RefusesAxesThatOverlapOrLeaveGaps) {
   const Cluster cluster = test::torus({4, 4}, test::always);
   const auto build = [&](std::vector<Factor> factors) {

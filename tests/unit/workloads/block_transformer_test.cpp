@@ -86,20 +86,120 @@ TEST(TransformerBlock, NormGradientsAreSummedOverTheSequenceSplit) {
   }
 }
 
-// Grouped queries: K and V have 4 of the 8 heads, so their weights and gathers are half of Wq's; 8-way is too much.
+// Grouped queries: K and V have 4 of the 8 heads, so their weights and gathers are half of Wq's.
 TEST(TransformerBlock, GroupedQueries) {
   const auto layer = derived(transformer(), Parallel{.fsdp = 4}).layer();
   EXPECT_THAT(collectives(layer.forward),
               ElementsAre("AllGather_fsdp Wnorm1 64", "AllGather_fsdp Wq 2048", "AllGather_fsdp Wk 1024",
                           "AllGather_fsdp Wv 1024", "AllGather_fsdp Wo 2048", "AllGather_fsdp Wnorm2 64",
                           "AllGather_fsdp Wgate 8192", "AllGather_fsdp Wup 8192", "AllGather_fsdp Wdown 8192"));
-  try {
-    (void)derived(transformer(), Parallel{.tensor = 8});
-    FAIL() << "accepted";
-  } catch (const ShardingError& error) {
-    EXPECT_EQ(error.axis(), "tensor");
-    EXPECT_THAT(error.what_is_wrong(), ::testing::HasSubstr("does not divide K = 4"));
+}
+
+const WeightUpdate& update_of(const DerivedBlock& block, const std::string& weight) {
+  return *std::find_if(block.weights.begin(), block.weights.end(), [&](const auto& update) { return update.weight == weight; });
+}
+
+Model with_heads(std::int64_t heads, std::int64_t kv_heads) {
+  auto model = transformer();
+  model.heads = heads;
+  model.kv_heads = kv_heads;
+  return model;
+}
+
+// K = 2 heads on 4 tensor ranks, H = 4: each rank projects one head for its own queries, so that a step of a layer computes and
+// moves what it would with 4 heads of their own: 2 BT D H = 2 x 128 x 32 x 4 FLOPs for keys, BT H x 2 bytes left of them.
+TEST(TransformerBlock, EveryTensorRankHasAKeyValueHeadOfItsOwn) {
+  const Parallel parallel{.tensor = 4};
+  const auto layer = derived(with_heads(8, 2), parallel).layer();
+  const auto of_four = derived(with_heads(8, 4), parallel).layer();
+  for (const auto& [pass, other] : {std::pair{&layer.forward, &of_four.forward}, {&layer.backward, &of_four.backward}}) {
+    ASSERT_EQ(pass->size(), other->size());
+    for (std::size_t i = 0; i < pass->size(); ++i) {
+      const auto &step = (*pass)[i], &like = (*other)[i];
+      EXPECT_EQ(step.name, like.name);
+      EXPECT_EQ(step.flops.value(), like.flops.value()) << step.name;
+      EXPECT_EQ(step.traffic.value(), like.traffic.value()) << step.name;
+      EXPECT_EQ(step.output.value(), like.output.value()) << step.name;
+      EXPECT_EQ(step.full_size.value(), like.full_size.value()) << step.name;
+    }
   }
+  const auto keys = std::find_if(layer.forward.begin(), layer.forward.end(), [](const auto& step) { return step.name == "key projection"; });
+  EXPECT_EQ(keys->flops.value(), 2.0 * 128 * D * 4);
+  EXPECT_EQ(keys->output.value(), 128 * 4 * 2);
+}
+
+// Wk has D K H = 32 x 2 x 4 = 256 parameters, of which each rank keeps and updates D H = 128, 256 bytes. Ranks 2i and 2i + 1 have
+// the same head and add up their 256 bytes of gradient, once a step: after the shards of FSDP or ZeRO are reduced, 128 bytes over
+// each 2, or together with the data axis.
+TEST(TransformerBlock, GradientsOfCopiedHeadsAreAddedUp) {
+  const auto model = with_heads(8, 2);
+  const auto texts = [](const std::vector<DerivedCollective>& chain) {
+    std::vector<std::string> result;
+    for (const auto& one : chain) result.push_back(one.to_string() + " " + std::to_string(one.full_size.value()));
+    return result;
+  };
+  const auto keys_of = [&](const Parallel& parallel) { return update_of(derived(model, parallel).layer(), "Wk"); };
+  auto keys = keys_of({.tensor = 4});
+  EXPECT_EQ(keys.parameters, 256);
+  EXPECT_EQ(keys.stored.value(), 256);
+  EXPECT_EQ(keys.padding.value(), 0);
+  EXPECT_EQ(keys.gradient_elements, 128);
+  EXPECT_EQ(keys.optimizer_elements, 128);
+  EXPECT_THAT(texts(keys.each_microbatch), ElementsAre());
+  EXPECT_THAT(texts(keys.last_microbatch), ElementsAre("AllReduce_tensor/2 dWk[D, K_tensor, H] {U_tensor/2} -> dWk[D, K_tensor, H] 256"));
+
+  keys = keys_of({.fsdp = 2, .tensor = 4});
+  EXPECT_EQ(keys.stored.value(), 128);
+  EXPECT_THAT(texts(keys.each_microbatch), ElementsAre("ReduceScatter_fsdp dWk[D, K_tensor, H] {U_{fsdp,tensor/2}} -> dWk[D_fsdp, K_tensor, H] {U_tensor/2} 256"));
+  EXPECT_THAT(texts(keys.last_microbatch), ElementsAre("AllReduce_tensor/2 dWk[D_fsdp, K_tensor, H] {U_tensor/2} -> dWk[D_fsdp, K_tensor, H] 128"));
+
+  keys = keys_of({.data = 2, .tensor = 4});
+  EXPECT_THAT(texts(keys.last_microbatch), ElementsAre("AllReduce_{data,tensor/2} dWk[D, K_tensor, H] {U_{data,tensor/2}} -> dWk[D, K_tensor, H] 256"));
+  keys = keys_of({.data = 2, .tensor = 4, .zero = 1});
+  EXPECT_THAT(texts(keys.last_microbatch), ElementsAre("ReduceScatter_data dWk[D, K_tensor, H] {U_{data,tensor/2}} -> dWk[D_data, K_tensor, H] {U_tensor/2} 256",
+                                                       "AllReduce_tensor/2 dWk[D_data, K_tensor, H] {U_tensor/2} -> dWk[D_data, K_tensor, H] 128"));
+  EXPECT_THAT(texts(keys.publish), ElementsAre("AllGather_data Wk[D_data, K_tensor, H] -> Wk[D, K_tensor, H] 256"));
+
+  const auto queries = update_of(derived(model, {.tensor = 4}).layer(), "Wq");
+  EXPECT_TRUE(queries.last_microbatch.empty());
+}
+
+// One head for all queries (multi-query) is on every rank; all of them add up.
+TEST(TransformerBlock, TheOnlyKeyValueHeadIsOnEveryTensorRank) {
+  const auto layer = derived(with_heads(8, 1), {.tensor = 4}).layer();
+  const auto& values = update_of(layer, "Wv");
+  EXPECT_EQ(values.parameters, 128);
+  EXPECT_EQ(values.stored.value(), 256);
+  ASSERT_EQ(values.last_microbatch.size(), 1U);
+  EXPECT_EQ(values.last_microbatch[0].axes, AxisNames{"tensor/4"});
+  EXPECT_EQ(values.last_microbatch[0].full_size.value(), 256);
+}
+
+// As many heads as ranks or more, or latent attention, whose keys have as many heads as its queries: nothing is copied.
+TEST(TransformerBlock, HeadsThatAreEnoughHaveNoCopies) {
+  for (const auto& model : {with_heads(8, 4), with_heads(8, 8), latent()}) {
+    for (const auto& update : derived(model, {.tensor = 4}).layer().weights) {
+      for (const auto& one : update.last_microbatch) EXPECT_NE(one.axes, AxisNames{"tensor/2"}) << update.weight;
+      for (const auto& one : update.each_microbatch) EXPECT_EQ(one.axes, AxisNames{"tensor"}) << update.weight;  // norms
+    }
+  }
+}
+
+// 24 query heads on 8 key-value heads over 12 ranks: two queries a rank, of which some would need two heads. Over 16 ranks the
+// queries do not divide.
+TEST(TransformerBlock, RanksMustBeAMultipleOfTheKeyValueHeads) {
+  const auto refused = [](const Parallel& parallel) {
+    try {
+      (void)derived(with_heads(24, 8), parallel);
+    } catch (const ShardingError& error) {
+      EXPECT_EQ(error.axis(), "tensor");
+      return error.what_is_wrong() + "; expected " + error.expected();
+    }
+    return std::string("accepted");
+  };
+  EXPECT_THAT(refused({.tensor = 12, .sequence_parallel = false}), ::testing::AllOf(::testing::HasSubstr("of size 12 does not divide K = 8 of "), ::testing::HasSubstr("; expected a size that divides 8, or a multiple of it")));
+  EXPECT_THAT(refused({.tensor = 16}), ::testing::HasSubstr("does not divide N = 24"));
+  EXPECT_EQ(refused({.tensor = 24, .sequence_parallel = false}), "accepted");
 }
 
 // FSDP: every weight is gathered once forward and once backward and its gradient scattered once: 3 x its bytes.

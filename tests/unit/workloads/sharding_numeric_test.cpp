@@ -2,6 +2,7 @@
 // their parts, must give C = sum over J of A B on every rank.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "tests/unit/workloads/sharding_ranks.hpp"
@@ -134,6 +135,62 @@ TEST(ShardingNumeric, EverySettlementOnThreeAxes) {
             ASSERT_EQ(array.value(rank, index), a(index)) << from.to_string() << " -> " << to.to_string();
           }
         }
+      }
+    }
+  }
+}
+
+// Two key-value heads on four ranks X: K_X with copies. The forward gives each rank its own head from its own copy.
+TEST(ShardingNumeric, EveryRankComputesItsCopy) {
+  Sizes sizes{{{"I", {6, true}}, {"J", {6, true}}, {"K", {2, true, true}}}, {{"X", 4}, {"Y", 3}}};
+  sizes.copy_over("K", {"X"});
+  for (const auto& left : all_shardings(bare_a, {"Y"})) {
+    auto right = bare_b, result = bare_c;
+    right.find("K")->axes = result.find("K")->axes = {"X"};
+    for (const auto choice : all_choices) EXPECT_TRUE(right_on_every_rank({left, right, result}, sizes, choice));
+  }
+}
+
+// The gradient of a copied weight: the queries of each rank give its copy another gradient, 1 + X % 2 times b here, and every
+// copy of a head must end with the sum of both, (1 + 2) b. J, the tokens, are split over Y; the gradient is wanted whole along Y or
+// split, and reduced over copies with the tokens or after them.
+TEST(ShardingNumeric, GradientsOfCopiesAreAddedUp) {
+  Sizes sizes{{{"I", {6, true}}, {"J", {6, true}}, {"K", {2, true, true}}}, {{"X", 4}, {"Y", 3}}};
+  sizes.copy_over("K", {"X"});
+  const auto left = parse_tensor("A[I, J_Y]", {"X", "Y"});
+  const auto right = parse_tensor("B[J_Y, K_X]", {"X", "Y"});
+  for (const char* wanted : {"C[I, K_X]", "C[I_Y, K_X]"}) {
+    for (const bool later : {false, true}) {
+      const auto updated = parse_tensor(wanted, {"X", "Y"});
+      auto kept = updated;
+      if (later) kept.partial = sizes.copied_over(updated);
+      const auto derived = derive({left, right, kept}, sizes, {Bytes(1), Bytes(1), Bytes(1), OneSided::fewer_bytes, sizes.copied_over(updated)});
+      const DistributedArray tokens(left, sizes, [](const auto&, const Index& at) { return a(at); });
+      const DistributedArray gradient(right, sizes, [](const Coordinates& rank, const Index& at) { return (1 + rank.at("X") % 2) * b(at); });
+      auto result = multiply(derived.local, tokens, gradient, sizes);
+      for (const auto& collective : derived.result) result.run(collective);
+      EXPECT_TRUE(result.sharding().same_sharding(kept)) << result.sharding().to_string();
+      for (const auto& collective : settle(kept, updated, sizes, Bytes(1))) result.run(collective);
+      for (const auto& rank : all_ranks(sizes)) {
+        for (const auto& index : block_of(updated, rank, sizes)) {
+          std::int64_t expected = 0;
+          for (std::int64_t j = 0; j < 6; ++j) expected += 3 * a({index[0], j}) * b({j, index[1]});
+          EXPECT_EQ(result.part(rank).at(index), expected) << wanted;
+        }
+      }
+    }
+  }
+}
+
+// Query head n of N attends to key-value head n / (N / K): each rank has the one that its queries need.
+TEST(ShardingNumeric, QueriesFindTheirHeadOnTheirRank) {
+  for (const std::int64_t heads : {1, 2, 4, 8}) {
+    Sizes sizes{{{"N", {16, true}}, {"K", {heads, true, true}}}, {{"X", 4}, {"Y", 2}}};
+    sizes.copy_over("K", {"X", "Y"});
+    for (const auto& rank : all_ranks(sizes)) {
+      const auto held = block_of(parse_tensor("K[K_XY]", {"X", "Y"}), rank, sizes);
+      for (const auto& query : block_of(parse_tensor("Q[N_XY]", {"X", "Y"}), rank, sizes)) {
+        EXPECT_NE(std::find(held.begin(), held.end(), Index{query[0] / (16 / heads)}), held.end());
       }
     }
   }

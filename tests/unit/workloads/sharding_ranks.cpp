@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "topologies/mesh.hpp"
+
 namespace lockstep::test {
 
 std::vector<Coordinates> all_ranks(const Sizes& sizes) {
@@ -30,7 +32,7 @@ std::vector<Index> block_of(const ShardedTensor& tensor, const Coordinates& rank
     for (const auto& index : block) {
       for (std::int64_t i = 0; i < length; ++i) {
         more.push_back(index);
-        more.back().push_back(position * length + i);
+        more.back().push_back((position * length + i) / sizes.dims.at(dim.name).copies);
       }
     }
     block = std::move(more);
@@ -58,8 +60,11 @@ std::vector<Coordinates> DistributedArray::group(const Coordinates& rank, const 
   std::vector<Coordinates> members;
   for (const auto& [other, unused] : parts_) {
     const bool same = std::all_of(rank.begin(), rank.end(), [&, &peer = other](const auto& coordinate) {
-      return std::find(axes.begin(), axes.end(), coordinate.first) != axes.end() ||
-             peer.at(coordinate.first) == coordinate.second;
+      const auto& [axis, place] = coordinate;
+      const auto named = std::find_if(axes.begin(), axes.end(), [&](const auto& name) { return axis_part(name).axis == axis; });
+      if (named == axes.end()) return peer.at(axis) == place;
+      const auto part = axis_part(*named).size;
+      return part == 0 || peer.at(axis) / part == place / part;
     });
     if (same) members.push_back(other);
   }

@@ -43,6 +43,42 @@ TEST(ShardingSizes, SixteenCopies) {
   EXPECT_EQ(of.local_elements(array) * ranks(of), 16 * 64 * 3 * 5);
 }
 
+// 2 heads on 4 ranks: 4 are held and computed with, one on each; ranks 0 and 1 have the first, 2 and 3 the second. An array of
+// 2 x 5 elements of its own is 4 x 5 with its copies, none of them padding.
+TEST(ShardingSizes, EachRankGetsACopyOfItsOwn) {
+  auto of = sizes({{"K", {2, true, true}}, {"J", {5}}}, {{"X", 4}});
+  const auto array = parse_tensor("A[K_X, J]", {"X"});
+  EXPECT_THROW(of.check_divides(array), ShardingError);
+  of.copy_over("K", {"X"});
+  EXPECT_NO_THROW(of.check_divides(array));
+  EXPECT_EQ(of.dim("K"), 4);
+  EXPECT_EQ(of.local(array.dims[0]), 1);
+  EXPECT_EQ(of.local_elements(array), 5);
+  EXPECT_EQ(of.padding_elements(array), 0);
+  EXPECT_EQ(of.own_elements({"K", "J"}), 10);
+  EXPECT_EQ(of.copied_over(array), (AxisNames{"X/2"}));
+  EXPECT_EQ(of.product({"X/2"}), 2);
+  EXPECT_EQ(of.copied_over(parse_tensor("A[J]", {"X"})), AxisNames{});
+}
+
+// Copies stand on ranks that follow one another, so over the inner axes first: 1 head on 2 x 4 ranks is on all of both, 2 heads
+// are on each 4 of Y, 4 on each 2 of Y.
+TEST(ShardingSizes, CopiesAreOnNeighbours) {
+  const auto copied = [](std::int64_t heads, const AxisNames& axes) {
+    auto of = sizes({{"K", {heads, true, true}}}, {{"X", 2}, {"Y", 4}, {"Z", 6}});
+    of.copy_over("K", axes);
+    return std::pair(of.dim("K") / heads, of.copied_over(ShardedTensor{"A", {{"K", axes}}, {}}));
+  };
+  using Copied = std::pair<std::int64_t, AxisNames>;
+  EXPECT_EQ(copied(1, {"X", "Y"}), Copied(8, {"X/2", "Y/4"}));
+  EXPECT_EQ(copied(2, {"X", "Y"}), Copied(4, {"Y/4"}));
+  EXPECT_EQ(copied(4, {"X", "Y"}), Copied(2, {"Y/2"}));
+  EXPECT_EQ(copied(1, {"Y"}), Copied(4, {"Y/4"}));
+  EXPECT_EQ(copied(8, {"X", "Y"}), Copied(1, {}));  // as many heads as ranks
+  EXPECT_EQ(copied(4, {"Z"}), Copied(1, {}));       // 6 ranks are no multiple of 4
+  EXPECT_EQ(copied(6, {"Y", "Z"}), Copied(1, {}));  // groups of 4 do not fit rows of 6
+}
+
 // 10 over 4: shards of 3, 12 held in all, 2 of them padding; with 7 columns 14.
 TEST(ShardingSizes, WhatDoesNotDivideIsPadded) {
   const auto of = sizes({{"I", {10}}, {"J", {7}}}, {{"X", 4}});

@@ -46,10 +46,11 @@ inline Sizes sizes_on(const Model& model, const Parallel& parallel, std::int64_t
   return sizes;
 }
 
-inline Derived derived(const Model& model, const Plan& plan, const Parallel& parallel, const DerivePolicy& policy = {},
+inline Derived derived(const Model& model, Plan plan, const Parallel& parallel, const DerivePolicy& policy = {},
                        std::int64_t sequences = 16, std::int64_t length = 8, const BlockOptions& options = {}) {
   const auto blocks = blocks_of(model, options);
-  const auto sizes = sizes_on(model, parallel, sequences, length);
+  auto sizes = sizes_on(model, parallel, sequences, length);
+  copy_key_value_heads(plan, sizes);
   Derived result{{}, blocks.order, parallel.data * parallel.fsdp * parallel.tensor * parallel.context * parallel.expert, sequences * length};
   const Block* before = nullptr;
   for (const auto& block : blocks.kinds) {
