@@ -61,6 +61,22 @@ TEST(TensorAcrossNodes, LosesThroughputSteeply) {
   EXPECT_LT(throughput(32) / inside, 0.75 * throughput(16) / inside);
 }
 
+// The same of LLaMA-3 70B's layers, with 8 key-value heads: 16 and 32 ranks have copies of them. Of each all-gather and
+// reduce-scatter the bytes stay the same while a rank's compute halves.
+TEST(TensorAcrossNodes, LosesThroughputSteeplyBeyondTheKeyValueHeads) {
+  const auto throughput = [](int tensor) {
+    const auto scenario = test::shipped("llama3-70b-h100.yaml", {{"model", "{layers: 4, d_model: 8192, d_ff: 28672, heads: 64, kv_heads: 8, vocabulary: 128256}"},
+                                                                 {"cluster", "h100:" + std::to_string(tensor / 8)},
+                                                                 {"mesh", tensor == 8 ? "{tensor: [gpu]}" : "{tensor: [node, gpu]}"},
+                                                                 {"parallel", "{tensor: " + std::to_string(tensor) + "}"},
+                                                                 {"batch", "{sequences: 4, sequence_length: 4096}"}});
+    return 1 / (test::contended(scenario).step_s * tensor);
+  };
+  const double inside = throughput(8);
+  EXPECT_LT(throughput(16) / inside, 0.85);
+  EXPECT_LT(throughput(32) / inside, 0.8 * throughput(16) / inside);
+}
+
 // All-to-all of 64 GPUs, one on each of 64 nodes. A leaf of radix 64 with r bytes below for one above has 64 r/(1+r) ports down:
 // 4, 5 and 6 nodes of 8 NICs for r = 1, 2, 4. Each GPU sends (64 - nodes)/63 of its bytes to other leaves, at 1/r of its NIC's
 // rate when all do: the time grows from 63 parts to 2 x 59 and 4 x 58.

@@ -178,7 +178,8 @@ TEST(TransformerBlock, TheOnlyKeyValueHeadIsOnEveryTensorRank) {
 // As many heads as ranks or more, or latent attention, whose keys have as many heads as its queries: nothing is copied.
 TEST(TransformerBlock, HeadsThatAreEnoughHaveNoCopies) {
   for (const auto& model : {with_heads(8, 4), with_heads(8, 8), latent()}) {
-    for (const auto& update : derived(model, {.tensor = 4}).layer().weights) {
+    const auto layer = derived(model, Parallel{.tensor = 4}).layer();
+    for (const auto& update : layer.weights) {
       for (const auto& one : update.last_microbatch) EXPECT_NE(one.axes, AxisNames{"tensor/2"}) << update.weight;
       for (const auto& one : update.each_microbatch) EXPECT_EQ(one.axes, AxisNames{"tensor"}) << update.weight;  // norms
     }
@@ -198,7 +199,7 @@ TEST(TransformerBlock, RanksMustBeAMultipleOfTheKeyValueHeads) {
     return std::string("accepted");
   };
   EXPECT_THAT(refused({.tensor = 12, .sequence_parallel = false}), ::testing::AllOf(::testing::HasSubstr("of size 12 does not divide K = 8 of "), ::testing::HasSubstr("; expected a size that divides 8, or a multiple of it")));
-  EXPECT_THAT(refused({.tensor = 16}), ::testing::HasSubstr("does not divide N = 24"));
+  EXPECT_THAT(refused({.tensor = 16, .sequence_parallel = false}), ::testing::HasSubstr("does not divide N = 24"));
   EXPECT_EQ(refused({.tensor = 24, .sequence_parallel = false}), "accepted");
 }
 
