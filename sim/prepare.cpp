@@ -182,6 +182,7 @@ void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& reque
         keep_unembedding_in_16_bits(derived, block);
         if (element_size(scenario.training.precision) == Bytes(1)) cast_operands_to_8_bits(derived, block);
         if (scenario.training.low_precision_gather) gather_weights_in_8_bits(derived, block);
+        keep_weights_in_8_bits(derived, block, scenario.training.low_precision_copies);
         preparation.blocks.push_back(std::move(derived));
       }
     };

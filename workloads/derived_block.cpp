@@ -46,6 +46,7 @@ DerivedBlock BlockDerivation::run() {
   if (block_.is_layer && policy_.recompute.all) compute_all_again();
   for (auto op = block_.ops.rbegin(); op != block_.ops.rend(); ++op) backward(*op);
   hand_back_input_gradient();
+  drop_second_copies();
   for (auto* pass : {&out_.forward, &out_.backward}) {
     for (auto& step : *pass) {
       if (step.routed && step.kind == BlockStep::Kind::collective && step.collective == CollectiveKind::all_to_all) step.copies = policy_.token_copies;

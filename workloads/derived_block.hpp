@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "workloads/block.hpp"
+#include "workloads/kept_format.hpp"
 #include "workloads/kernel.hpp"
 #include "workloads/plan.hpp"
 #include "workloads/sharding/derive.hpp"
@@ -76,7 +77,7 @@ struct BlockStep : StepWork {
 struct WeightUpdate {
   std::string weight;
   std::int64_t parameters;               ///< of one copy
-  Bytes stored;                          ///< one rank's shard as stored, padding included
+  Bytes stored;                          ///< one rank's shard as stored, padding included, and the copies of it that are kept in fewer bytes
   Bytes padding;                         ///< of stored, on the average rank
   std::int64_t gradient_elements;        ///< one rank's accumulated gradient
   std::int64_t optimizer_elements;       ///< one rank's optimizer shard
@@ -150,8 +151,10 @@ struct DerivePolicy {
   TokenCopies token_copies{};           ///< of all-to-alls to and from experts
   bool counted_slots = true;            ///< an expert has as many slots as tokens come to it; else its capacity
   bool one_hot_slots = false;           ///< tokens come to their slots and back by products with masks, not by their index
-  /// Bytes an element in which layers keep what weight gradients and activation functions of MLPs read again; none: as it is.
-  std::optional<Bytes> kept_element{};
+  /// In which layers keep what weight gradients, activation functions of MLPs and products that run again read; none: as it is.
+  std::optional<KeptFormat> kept{};
+  /// In which they keep what attention leaves, which its own backward reads too; none: as it is.
+  std::optional<KeptFormat> kept_attention{};
   Bytes loss_element{4};                ///< cross-entropy's workspace for a logit, while it runs
   Bytes dispatch_element{2};            ///< in which tokens travel to their experts, and gradients of the experts' results
   Bytes operand_element{2};             ///< in which products of layers get what other ranks hold of their operands

@@ -30,8 +30,8 @@ Version BlockDerivation::obtain(Pass& pass, std::vector<Version>& list, const Sh
   return list.back();
 }
 
-Version BlockDerivation::activation(const std::string& tensor, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads) {
-  if (again_) return activation_in_backward(tensor, wanted, collectives, reads);
+Version BlockDerivation::activation(const std::string& tensor, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads, bool compact) {
+  if (again_) return activation_in_backward(tensor, wanted, collectives, reads, compact);
   return obtain(forward_, versions_.at(tensor), wanted, collectives, CollectiveRole::activation, policy_.activation_element);
 }
 
@@ -39,8 +39,8 @@ Version BlockDerivation::activation(const std::string& tensor, const ShardedTens
 /// backward first computes again if the forward did not keep that either.
 Version BlockDerivation::activation_in_backward(const std::string& tensor, const ShardedTensor& wanted,
                                                 const Collectives& collectives, Reads& reads, bool compact) {
-  compact = compact && policy_.kept_element && block_.is_layer;
-  auto& made_here = recomputed_[compact ? tensor + " in fewer bytes" : tensor];
+  const auto format = kept_format(tensor, compact);
+  auto& made_here = recomputed_[format ? tensor + " in fewer bytes" : tensor];
   if (dropped(tensor)) {
     compute_again(tensor);
     return obtain(backward_, recomputed_[tensor], wanted, collectives, CollectiveRole::activation, policy_.activation_element);
@@ -52,43 +52,20 @@ Version BlockDerivation::activation_in_backward(const std::string& tensor, const
   for (const auto& version : known) {
     const bool kept = policy_.share_activation_gathers || version.buffer == crossing_buffer;
     if (kept && version.sharding.same_sharding(wanted)) {
-      const int buffer = compact ? compact_copy(tensor, version) : version.buffer;
+      const int buffer = format ? compact_copy(tensor, version, *format) : version.buffer;
       merge(reads.saved, {buffer});
       return {version.sharding, start, buffer};
     }
   }
-  const int buffer = compact ? compact_copy(tensor, known.front()) : crossing_buffer;
+  const int buffer = format ? compact_copy(tensor, known.front(), *format) : crossing_buffer;
   if (collectives.empty()) {
     merge(reads.saved, {buffer});
     return {wanted, start, buffer};
   }
   if (!made_here.empty()) return obtain(backward_, made_here, wanted, collectives, CollectiveRole::activation, policy_.activation_element);
   made_here.push_back({known.front().sharding, {outside}, buffer, {buffer}});
-  const auto element = compact ? *policy_.kept_element : policy_.activation_element;
+  const auto element = format ? format->element() : policy_.activation_element;
   return obtain(backward_, made_here, wanted, in_element(collectives, element), CollectiveRole::activation, element);
-}
-
-/// The cast is part of the product that reads the array in 8 bits: it takes no time of its own.
-int BlockDerivation::compact_copy(const std::string& tensor, const Version& version) {
-  const auto [known, is_new] = compact_.try_emplace({tensor, version.buffer}, outside);
-  if (is_new) {
-    known->second = forward_.compute(tensor + " kept in 8 bits", version.sharding.to_string(), {{version.buffer}}, Flops(0), Bytes(0),
-                                     *policy_.kept_element * sizes_.local_elements(version.sharding));
-    forward_[known->second].routed = version.sharding.find("C") != nullptr;
-  }
-  return known->second;
-}
-
-/// A gradient of the weights that is put off reads the gradient of its product's output in 8 bits too.
-StepIds BlockDerivation::compact_gradient(const Version& version) {
-  if (!policy_.kept_element || !block_.is_layer) return version.producers;
-  const auto [known, is_new] = compact_gradients_.try_emplace({version.sharding.to_string(), version.buffer}, outside);
-  if (is_new) {
-    known->second = backward_.compute(version.sharding.name + " kept in 8 bits", version.sharding.to_string(), {version.producers, {}}, Flops(0), Bytes(0),
-                                      *policy_.kept_element * sizes_.local_elements(version.sharding));
-    backward_[known->second].routed = version.sharding.find("C") != nullptr;
-  }
-  return {known->second};
 }
 
 const Version& BlockDerivation::source(const std::string& tensor) {
@@ -162,8 +139,8 @@ Version BlockDerivation::gradient(const std::string& tensor, const ShardedTensor
   return result;
 }
 
-void BlockDerivation::read(const std::string& tensor, const ShardedTensor& wanted, Reads& reads) {
-  merge(reads.after, activation(tensor, wanted, settled(crossing(tensor), wanted), reads).producers);
+void BlockDerivation::read(const std::string& tensor, const ShardedTensor& wanted, Reads& reads, bool compact) {
+  merge(reads.after, activation(tensor, wanted, settled(crossing(tensor), wanted), reads, compact).producers);
 }
 
 void BlockDerivation::read_in_backward(const std::string& tensor, const ShardedTensor& wanted, Reads& reads, bool compact) {

@@ -13,6 +13,8 @@ bool same_dims(const ShardedTensor& a, const ShardedTensor& b) {
   return std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(), [](const auto& x, const auto& y) { return x.name == y.name; });
 }
 
+bool function_of_mlp(const BlockOp& op) { return op.part == OpPart::mlp_activation || op.part == OpPart::expert_activation; }
+
 }  // namespace
 
 /// As the first input crosses; where inputs of several shapes are put together, as the result does.
@@ -46,7 +48,7 @@ void BlockDerivation::forward_elementwise(const BlockOp& op) {
   Bytes moved = bytes(local);
   for (const auto& input : op.inputs) {
     const auto wanted = local_input(op, input);
-    read(input, wanted, reads);
+    read(input, wanted, reads, function_of_mlp(op));
     detail += (detail.empty() ? "" : ", ") + wanted.to_string();
     moved += bytes(wanted);
   }
@@ -111,11 +113,10 @@ void BlockDerivation::backward_elementwise(const BlockOp& op) {
   Reads reads;
   read_gradient(op.output, wanted, reads);
   const bool reads_inputs = !op.linear && op.kind != BlockOp::Kind::dropout;
-  const bool function_of_mlp = op.part == OpPart::mlp_activation || op.part == OpPart::expert_activation;
   Bytes inputs(0);
   for (const auto& input : op.inputs) {
     inputs += bytes(local_input(op, input));
-    if (reads_inputs) read_in_backward(input, local_input(op, input), reads, function_of_mlp);
+    if (reads_inputs) read_in_backward(input, local_input(op, input), reads, function_of_mlp(op));
   }
   read_inside(op, reads);
   reduce_statistics(backward_, op, gradient_of(local_input(op, op.inputs[0])), reads.after);

@@ -38,12 +38,15 @@ class BlockDerivation {
   Version obtain(Pass& pass, std::vector<Version>& list, const ShardedTensor& wanted, const Collectives& collectives,
                  CollectiveRole role, Bytes element);
   /// An activation for the operation that is written: in the forward, in the backward, or when the forward runs again.
-  Version activation(const std::string& tensor, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads);
   /// `compact`: a copy in fewer bytes will do, if the policy keeps one.
+  Version activation(const std::string& tensor, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads, bool compact = false);
   Version activation_in_backward(const std::string& tensor, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads,
                                  bool compact = false);
-  int compact_copy(const std::string& tensor, const Version& version);
-  StepIds compact_gradient(const Version& version);  ///< for gradients of weights
+  /// In which the array may be kept for such a reader; none: as it is.
+  [[nodiscard]] std::optional<KeptFormat> kept_format(const std::string& tensor, bool compact) const;
+  int compact_copy(const std::string& tensor, const Version& version, const KeptFormat& format);
+  StepIds compact_in_backward(const Version& version);  ///< of what the backward has made, for gradients of weights
+  void drop_second_copies();
   Version weight(const std::string& name, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads);
   Version weight_in_backward(const std::string& name, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads);
   /// As the producing operation left it.
@@ -51,7 +54,7 @@ class BlockDerivation {
   Version& finished_gradient(const std::string& tensor);
   Version gradient(const std::string& tensor, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads);
   /// The same with the collectives that settling takes, and waiting for them.
-  void read(const std::string& tensor, const ShardedTensor& wanted, Reads& reads);
+  void read(const std::string& tensor, const ShardedTensor& wanted, Reads& reads, bool compact = false);
   void read_in_backward(const std::string& tensor, const ShardedTensor& wanted, Reads& reads, bool compact = false);
   void read_gradient(const std::string& tensor, const ShardedTensor& wanted, Reads& reads);
   Version overlapped(Pass& pass, Version result, bool has_collectives) const;
@@ -138,7 +141,7 @@ class BlockDerivation {
   Versions gradients_;                           ///< contributions to activation gradients
   Versions finished_;                            ///< their sums; the first is the crossing one
   std::map<std::pair<std::string, int>, int> compact_;  ///< forward step that holds a version's copy in fewer bytes, by tensor and buffer
-  std::map<std::pair<std::string, int>, int> compact_gradients_;  ///< likewise in the backward, by gradient and buffer
+  std::map<std::pair<std::string, int>, int> compact_in_backward_;  ///< likewise in the backward, by sharding and buffer
   struct Inside {
     int step;
     bool in_backward;

@@ -28,7 +28,7 @@ void BlockDerivation::forward_product(const BlockOp& op) {
     options.one_sided = OneSided::slice;  // looking up one's own rows moves no weights
   const auto derived = derive({crossing(in), plan_.weights.at(op.weight), crossing(op.output)}, sizes_, options);
   Reads reads;
-  const auto left = activation(in, derived.local.left, derived.left, reads);
+  const auto left = activation(in, derived.local.left, derived.left, reads, true);
   wait_for_start_of(left, source(in), reads);
   weight(op.weight, derived.local.right, derived.right, reads);
   const int step = pass().compute(op.name, derived.local.to_string(), std::move(reads), flops(op, derived),
@@ -65,9 +65,12 @@ void BlockDerivation::backward_weight(const BlockOp& op) {
   const auto out = finished_gradient(op.output);
   const auto derived = weight_gradient(op, out.sharding);
   Reads reads;
-  if (op.kind != BlockOp::Kind::lookup) merge(reads.after, activation_in_backward(in, derived.local.left, derived.left, reads, true).producers);
+  if (op.kind != BlockOp::Kind::lookup) {
+    const auto input = activation_in_backward(in, derived.local.left, derived.left, reads, true);
+    merge(reads.after, dropped(in) ? compact_in_backward(input) : input.producers);
+  }
   const auto of_output = gradient(op.output, derived.local.right, derived.right, reads);
-  merge(reads.after, op.kind == BlockOp::Kind::lookup ? of_output.producers : compact_gradient(of_output));
+  merge(reads.after, op.kind == BlockOp::Kind::lookup ? of_output.producers : compact_in_backward(of_output));
   // What is not reduced goes straight into the accumulated gradient.
   const Bytes unreduced =
       derived.result.empty() ? Bytes(0) : policy_.gradient_element * sizes_.local_elements(derived.local.result);

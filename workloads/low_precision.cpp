@@ -23,6 +23,10 @@ bool only_products_read(const std::vector<BlockStep>& pass, int id) {
   });
 }
 
+bool is_of_product(const WeightUpdate& update, const Block& block) {
+  return std::any_of(block.ops.begin(), block.ops.end(), [&](const auto& op) { return op.kind == BlockOp::Kind::matmul && op.weight == update.weight; });
+}
+
 void gather_in_8_bits(std::vector<BlockStep>& pass) {
   std::vector<BlockStep*> chosen;
   for (std::size_t i = 0; i < pass.size(); ++i) {
@@ -72,9 +76,15 @@ void gather_weights_in_8_bits(DerivedBlock& derived, const Block& block) {
   gather_in_8_bits(derived.backward);
   if (!block.is_layer) return;
   for (auto& update : derived.weights) {
-    const bool of_product = std::any_of(block.ops.begin(), block.ops.end(), [&](const auto& op) { return op.kind == BlockOp::Kind::matmul && op.weight == update.weight; });
-    if (!of_product) continue;
+    if (!is_of_product(update, block)) continue;
     for (auto& gather : update.publish) gather.full_size = Bytes(gather.full_size.value() / 2);
+  }
+}
+
+void keep_weights_in_8_bits(DerivedBlock& derived, const Block& block, int copies) {
+  if (!block.is_layer) return;
+  for (auto& update : derived.weights) {
+    if (is_of_product(update, block)) update.stored += Bytes(update.stored.value() / 2 * copies);
   }
 }
 

@@ -17,4 +17,8 @@ void cast_operands_to_8_bits(DerivedBlock& derived, const Block& block);
 /// to move, and of those gathered for a pass to hold.
 void gather_weights_in_8_bits(DerivedBlock& derived, const Block& block);
 
+/// Weights that the layers' products read lie in 8 bits beside the stored ones for the whole step, in so many copies: one, or a
+/// second one that is transposed, since products in 8 bits read both operands along the dimension that they sum over.
+void keep_weights_in_8_bits(DerivedBlock& derived, const Block& block, int copies);
+
 }  // namespace lockstep

@@ -19,11 +19,17 @@ void read_precision(const YamlView& view, KeyReader& keys, TrainingSpec& trainin
   if (training.precision == Precision::fp16 && !master_weights) {
     precision.problem("fp16 stands without fp32 master weights", "master_weights: true beside it, or bf16");
   }
-  const auto gather = keys.optional(view, "low_precision_gather");
-  if (!gather.exists()) return;
-  training.low_precision_gather = gather.boolean();
-  if (training.low_precision_gather && element_size(training.precision) != Bytes(1)) {
-    gather.problem("weights in " + std::string(name(training.precision)) + " have no 8 bits to be gathered in", "precision: fp8 or int8 beside it");
+  const auto need_8_bits = [&](const YamlView& of, const std::string& for_what) {
+    if (element_size(training.precision) == Bytes(1)) return;
+    of.problem("weights in " + std::string(name(training.precision)) + " have no 8 bits to be " + for_what + " in", "precision: fp8 or int8 beside it");
+  };
+  if (const auto gather = keys.optional(view, "low_precision_gather"); gather.exists()) {
+    training.low_precision_gather = gather.boolean();
+    if (training.low_precision_gather) need_8_bits(gather, "gathered");
+  }
+  if (const auto copies = keys.optional(view, "low_precision_weights"); copies.exists()) {
+    training.low_precision_copies = static_cast<int>(copies.choice({"per use", "kept", "kept twice"}));
+    if (training.low_precision_copies > 0) need_8_bits(copies, "kept");
   }
 }
 
@@ -111,6 +117,28 @@ void read_recompute(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   view.refuse_unknown_keys();
 }
 
+/// 8-bit, 16-bit or {format: ..., attention: ..., scaled_together: n}.
+void read_kept_activations(const YamlView& view, KeyReader& keys, DerivePolicy& derive) {
+  if (!view.exists()) return;
+  KeptFormat kept{8, 0};
+  if (!view.is_map()) {
+    if (view.choice({"16-bit", "8-bit"}) == 1) derive.kept = kept;
+    return;
+  }
+  const auto format = keys.require(view, "format", "16-bit or 8-bit");
+  const auto scaled = keys.optional(view, "scaled_together");
+  if (scaled.exists()) kept.scaled_together = scaled.integer(1, 1'000'000);
+  if (format.exists() && format.choice({"16-bit", "8-bit"}) == 1) derive.kept = kept;
+  const auto attention = keys.optional(view, "attention");
+  if (attention.exists()) {
+    constexpr std::array<std::int64_t, 3> bits{16, 12, 8};
+    const auto chosen = bits[attention.choice({"16-bit", "12-bit", "8-bit"})];
+    if (chosen < 16) derive.kept_attention = KeptFormat{chosen, kept.scaled_together};
+  }
+  if (scaled.exists() && !derive.kept && !derive.kept_attention) scaled.problem("stands beside nothing in fewer than 16 bits", "format: 8-bit or attention: 12-bit beside it");
+  view.refuse_unknown_keys();
+}
+
 void read_precision_and_update(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   auto& step = scenario.step;
   keys.flag(view, "master_weights", step.optimizer.master_weights);
@@ -135,8 +163,7 @@ void read_training(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   // Fused: exponentials in place of the logits' fp32 copy. Else that copy, its logarithms and their gradient, all in fp32.
   if (loss.exists() && loss.choice({"fused", "unfused"}) == 1) scenario.derive.loss_element = Bytes(12);
   keys.flag(view, "dropout", scenario.blocks.dropout);
-  const auto kept = keys.optional(view, "kept_activations");
-  if (kept.exists() && kept.choice({"16-bit", "8-bit"}) == 1) scenario.derive.kept_element = Bytes(1);
+  read_kept_activations(keys.optional(view, "kept_activations"), keys, scenario.derive);
   const auto traffic = keys.optional(view, "elementwise_traffic");
   if (traffic.exists()) scenario.derive.elementwise_traffic = traffic.number(1, 100);
   keys.flag(view, "causal_attention", scenario.training.causal_attention);

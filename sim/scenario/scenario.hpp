@@ -33,6 +33,7 @@ struct BatchSpec {
 struct TrainingSpec {
   Precision precision = Precision::bf16;
   bool low_precision_gather = false;  ///< weights are gathered in the 8 bits of the precision
+  int low_precision_copies = 0;       ///< of weights in those 8 bits, kept for the whole step; 0: they are made for each use
   bool causal_attention = true;
   std::optional<std::int64_t> recompute_layers;  ///< of each stage of the model, the first ones; none: all
   bool flat_zero_shards = true;  ///< the data and fsdp axes split weights as flat runs, not along a dimension

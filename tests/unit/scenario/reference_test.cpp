@@ -79,6 +79,7 @@ const std::map<std::string, std::string>& values() {
       {"training.precision", "bf16"},
       {"training.optimizer", "sgd"},
       {"training.low_precision_gather", "false"},
+      {"training.low_precision_weights", "per use"},
       {"training.optimizer_state", "bf16"},
       {"training.momentum", "false"},
       {"training.master_weights", "true"},
@@ -91,6 +92,9 @@ const std::map<std::string, std::string>& values() {
       {"training.attention", "unfused"},
       {"training.dropout", "true"},
       {"training.kept_activations", "8-bit"},
+      {"training.kept_activations.format", "8-bit"},
+      {"training.kept_activations.attention", "12-bit"},
+      {"training.kept_activations.scaled_together", "128"},
       {"training.elementwise_traffic", "2"},
       {"routing", "{variation: 0.3}"},
       {"routing.capacity_factor", "1.25"},
@@ -180,6 +184,7 @@ class Reference : public testing::Test {
     // Only beside experts, and in a recomputation with a mode.
     if (key.starts_with("routing")) overrides.push_back({"model", "mixtral-8x7b"});
     if (key.starts_with("training.recompute.")) overrides.push_back({"training.recompute", "{mode: selective}"});
+    if (key.starts_with("training.kept_activations.")) overrides.push_back({"training.kept_activations", "{format: 8-bit}"});
     // What of it is required.
     if (key.starts_with("reliability.")) {
       overrides.push_back({"reliability", "{failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, checkpoint: {write_bandwidth: 1 TB/s, mode: asynchronous, stall: 1 s}}"});

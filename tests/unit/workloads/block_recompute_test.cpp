@@ -121,26 +121,49 @@ TEST(Recompute, AllButNamedOperations) {
   EXPECT_DOUBLE_EQ(flops(some.backward), flops(none.backward) + 2 * 2.0 * s * b * h * h);
 }
 
-// Kept in 8 bits: what only weight gradients and activation functions read, here A, M, Up and Z (2 + 2 + 8 + 8 s b h before);
-// O, which attention's backward reads as it is, is kept beside its copy for the weight gradient.
+DerivedBlock kept_in(const KeptFormat& format, const Recompute& recompute = {}, const std::optional<KeptFormat>& attention = {}) {
+  auto policy = policy_of(recompute);
+  policy.kept = format;
+  policy.kept_attention = attention;
+  return derived(gpt_like(), plan_for(blocks_of(gpt_like(), {}), {}), {}, policy, b, s, BlockOptions{}).layer();
+}
+
+// Kept in 8 bits: what only weight gradients and activation functions read, here A, M, Up and Z (2 + 2 + 8 + 8 s b h before).
+// Attention's backward reads O as it is; O lies once, and its product's weight gradient reads that too.
 TEST(Recompute, KeptInFewerBytes) {
-  auto policy = policy_of({});
-  policy.kept_element = Bytes(1);
-  const auto fused = BlockOptions{};
-  const auto plain = derived(gpt_like(), plan_for(blocks_of(gpt_like(), fused), {}), {}, policy_of({}), b, s, fused).layer();
-  const auto compact = derived(gpt_like(), plan_for(blocks_of(gpt_like(), fused), {}), {}, policy, b, s, fused).layer();
+  const auto plain = layer_of(gpt_like(), {}, {}, {});
+  const auto compact = kept_in({8});
   constexpr std::int64_t sbh = s * b * h;
   EXPECT_EQ(kept(plain), 32 * sbh);
-  EXPECT_EQ(kept(compact), (32 - 20 + 10 + 1) * sbh);
+  EXPECT_EQ(kept(compact), (32 - 20 + 10) * sbh);
   EXPECT_DOUBLE_EQ(flops(compact.backward), flops(plain.backward));
+}
+
+// Attention's result in 12 bits for all that read it: 2 s b h become 1.5.
+TEST(Recompute, AttentionsResultHasAFormatOfItsOwn) {
+  EXPECT_EQ(kept(kept_in({8})) - kept(kept_in({8}, {}, KeptFormat{12})), s * b * h / 2);
+}
+
+// A scale of 4 bytes for each 32 numbers of A, M, Up and Z: 10 s b h numbers.
+TEST(Recompute, ScalesAreKeptBesideTheNumbers) {
+  EXPECT_EQ(kept(kept_in({8, 32})) - kept(kept_in({8})), 10 * s * b * h / 32 * 4);
+  EXPECT_EQ((KeptFormat{12, 128}.size(1000).value()), 1500 + 8 * 4);
+}
+
+// What runs again starts from the copy in fewer bytes: with activation functions dropped Up stays in 8 bits (4 s b h) and
+// nothing of it in 16, Z not at all; with norms dropped too, A and M come again from X and R, which norms read as they are.
+TEST(Recompute, RunsAgainFromFewerBytes) {
+  constexpr std::int64_t sbh = s * b * h;
+  EXPECT_EQ(kept(kept_in({8}, {.parts = {OpPart::mlp_activation}})), (32 - 20 + 10 - 4) * sbh);
+  EXPECT_EQ(kept(kept_in({8}, {.parts = {OpPart::norm, OpPart::mlp_activation}})), (32 - 20 + 10 - 4 - 2) * sbh);
+  // The MLP: M alone stays, in 8 bits, and the up projection runs again on that.
+  EXPECT_EQ(kept(kept_in({8}, {.parts = {OpPart::mlp, OpPart::mlp_activation}})), (32 - 20 + 10 - 4 - 4) * sbh);
 }
 
 // A weight gradient that is put off reads what it needs of the input gradient's part in one byte an element: A copies of the
 // gradients of Q, K, V, of the attention's and of the MLP's output, and of Up, made with them.
 TEST(Recompute, GradientsOfAPutOffWeightGradientInFewerBytes) {
-  auto policy = policy_of({});
-  policy.kept_element = Bytes(1);
-  const auto layer = derived(gpt_like(), plan_for(blocks_of(gpt_like(), {}), {}), {}, policy, b, s, BlockOptions{}).layer();
+  const auto layer = kept_in({8});
   const auto of_input = steps_of_input_gradient(layer);
   std::int64_t copies = 0;
   for (std::size_t i = 0; i < layer.backward.size(); ++i) {
@@ -156,11 +179,34 @@ TEST(Recompute, GradientsOfAPutOffWeightGradientInFewerBytes) {
   EXPECT_EQ(copies, s * b * h * (1 + 1 + 1 + 1 + 4 + 1));
 }
 
+// What was computed again for the input gradient waits for the weight gradient in 8 bits too: here the latents after their norms,
+// from which queries, keys and values are projected again.
+TEST(Recompute, WhatRanAgainWaitsForAPutOffWeightGradientInFewerBytes) {
+  auto policy = policy_of({.all = false, .parts = {OpPart::norm, OpPart::latent_projection}});
+  policy.kept = KeptFormat{8};
+  const auto layer = derived(latent(), plan_for(blocks_of(latent(), {}), {}), {}, policy, b, s, BlockOptions{}).layer();
+  const auto of_input = steps_of_input_gradient(layer);
+  std::int64_t waiting = 0;
+  for (std::size_t i = 0; i < layer.backward.size(); ++i) {
+    const auto& name = layer.backward[i].name;
+    if (of_input[i] && (name == "Qn kept in 8 bits" || name == "KVn kept in 8 bits")) waiting += layer.backward[i].output.value();
+  }
+  const auto model = latent();
+  EXPECT_EQ(waiting, s * b * (model.latent->q_rank + model.latent->kv_rank));
+}
+
 // Every step of a backward that runs again reads what exists: its own pass' earlier steps, or what the forward keeps.
 TEST(Recompute, StepsAreInOrder) {
   for (const auto& recompute : {Recompute{.all = true}, Recompute{.all = false, .parts = {OpPart::norm, OpPart::mlp, OpPart::mlp_activation, OpPart::latent_projection}}}) {
-    for (const auto& model : {gpt_like(), latent(), mixture()}) {
-      const auto layer = layer_of(model, {.data = 2, .tensor = 2}, recompute);
+    int models = 0;
+    for (const auto& model : {gpt_like(), latent(), mixture(), gpt_like(), latent(), mixture()}) {
+      auto policy = policy_of(recompute);
+      if (models++ >= 3) policy.kept = KeptFormat{8};
+      const Parallel parallel{.data = 2, .tensor = 2};
+      const auto layer = derived(model, plan_for(blocks_of(model, {}), parallel), parallel, policy, b, s, BlockOptions{}).layer();
+      for (std::size_t i = 0; i < layer.forward.size(); ++i) {
+        for (const int before : layer.forward[i].after) EXPECT_LT(before, static_cast<int>(i));
+      }
       for (std::size_t i = 0; i < layer.backward.size(); ++i) {
         for (const int before : layer.backward[i].after) EXPECT_LT(before, static_cast<int>(i));
         for (const int saved : layer.backward[i].saved) EXPECT_LT(saved, static_cast<int>(layer.forward.size()));
