@@ -1,23 +1,68 @@
 #pragma once
-/// How the step time answers to the machine: each rate is raised a little, and the step simulated again.
-/// Definitions: docs/models/critical_path.md.
+/// How the step time answers to the machine: each rate is raised a little, each latency and fixed time lowered, and the step
+/// simulated again. Definitions: docs/models/critical_path.md.
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "sim/engine/engine.hpp"
 #include "sim/program/fold.hpp"
+#include "sim/program/time_model.hpp"
+#include "workloads/derived_block.hpp"
 
 namespace lockstep {
 
 struct Preparation;
 struct Scenario;
+class StepGraph;
+
+/// A machine beside the one that a program was made for: what every time of the program follows from.
+struct Machine {
+  ComputeRates rates;                   ///< with the gap between kernels and what the host takes to launch one
+  std::map<std::string, double> links;  ///< by level: times their bandwidth
+  double latency = 1;                   ///< times all latencies
+  std::map<GivenTime, double> given;    ///< times that kind of given times
+};
+
+/// A rate, or a latency or another fixed time: less of it is better.
+struct MachineParameter {
+  std::string name;  ///< "compute rate", "memory bandwidth", "ici bandwidth", "latency", "launch overhead", ...
+  bool is_rate;
+  std::function<void(Machine&, double)> improve;  ///< rates times the factor, times over it
+};
+
+/// The parameters that have a part in a program's times, and programs of machines on which they are others. Together they
+/// are all: with every one better by k, every duration is 1/k. Keeps references.
+class MachineParameters {
+ public:
+  MachineParameters(const Scenario& scenario, const Preparation& preparation, const FoldedProgram& folded, EngineKind engine);
+  [[nodiscard]] const std::vector<MachineParameter>& list() const { return list_; }
+  [[nodiscard]] const Machine& as_it_is() const { return machine_; }
+  /// Algorithms, placement and schedule stay.
+  [[nodiscard]] Program program_on(const Machine& machine) const;
+
+ private:
+  void list_compute(const Scenario& scenario);
+  void list_networks(const Preparation& preparation, const FoldedProgram& folded);
+  void list_given();
+  void set_compute(const Machine& machine, Program& program) const;
+  void set_collectives(const Machine& machine, Program& program) const;
+
+  const StepGraph& step_;
+  const Program& program_;
+  bool closed_forms_;                 ///< what the engine looks at
+  Machine machine_;
+  std::map<std::string, std::vector<bool>> links_of_;  ///< by level: those that something crosses
+  std::vector<MachineParameter> list_;
+};
 
 /// d ln(step time) / d ln(parameter): percent of step time per percent of the parameter.
 struct Elasticity {
-  std::string parameter;  ///< "compute rate", "memory bandwidth", "ici bandwidth", "latency"
-  double value;           ///< of a rate between 0 and -1, of latency between 0 and 1; a little beyond where an order of operations flips
-  bool is_rate;           ///< more of it is better; of latency, less
+  std::string parameter;
+  double value;           ///< of a rate between 0 and -1, of a time between 0 and 1; a little beyond where an order of operations flips
+  bool is_rate;           ///< more of it is better; of a time, less
   /// Percent by which the step gets shorter for a percent of improvement.
   [[nodiscard]] double gain() const { return is_rate ? -value : value; }
 };

@@ -37,6 +37,14 @@ inline constexpr std::array all_memory_kinds{MemoryKind::weights,  MemoryKind::g
 
 /// What an operation does. In the step's graph the operations of all layers, stages and microbatches that do the same
 /// share one.
+/// What a given time is the time of.
+enum class GivenTime {
+  measured,     ///< replayed, whatever chip or network
+  host_link,    ///< bytes over the link between a chip and its host
+  host_memory,  ///< bytes that the host reads and writes
+  overhead      ///< of a step
+};
+
 struct StepWork {
   enum class Kind { compute, collective };
   Kind kind = Kind::compute;
@@ -56,7 +64,8 @@ struct StepWork {
   CollectiveRole role = CollectiveRole::activation;
   std::string reason;
 
-  std::optional<Seconds> given_time;  ///< it takes this long, whatever chip or network (replayed measurements)
+  std::optional<Seconds> given_time;  ///< it takes this long, whatever else runs
+  GivenTime given = GivenTime::measured;
   std::string stream;                 ///< where it runs; empty: the compute stream, or those of its axes
 };
 

@@ -273,6 +273,7 @@ void StepGradients::outside_the_step(std::int32_t stage, OpId first) {
   StepWork work;
   work.name = "data loading and logging";
   work.given_time = writer_.options.step_overhead;
+  work.given = GivenTime::overhead;
   writer_.add({stage, 0, last_microbatch(), 0}, StepPass::update, std::move(work), after);
 }
 
@@ -317,7 +318,7 @@ OpId StepGradients::update_op(const StepPlace& place, const std::vector<Owner>& 
   const auto gradients = on_host_.at({place.stage, place.block});
   OpIds there{writer_.graph.buffers[gradients].producer};
   merge(there, after);
-  const auto on_host = writer_.add(place, StepPass::update, StepWriter::given("host", title + " on the host", traffic / options.offload.host_memory), there);
+  const auto on_host = writer_.add(place, StepPass::update, StepWriter::given("host", title + " on the host", traffic / options.offload.host_memory, GivenTime::host_memory), there);
   writer_.read(gradients, on_host);
   return writer_.add(place, StepPass::update, writer_.transfer(from_host, "weights", weights), {on_host});
 }

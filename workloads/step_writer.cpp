@@ -76,17 +76,18 @@ const StepWork* StepWriter::collective(const DerivedCollective& derived, Collect
   return known->second = graph.share(std::move(work));
 }
 
-StepWork StepWriter::given(const std::string& stream, const std::string& name, Seconds time) {
+StepWork StepWriter::given(const std::string& stream, const std::string& name, Seconds time, GivenTime what) {
   StepWork work;
   work.kind = StepWork::Kind::collective;
   work.name = name;
   work.stream = stream;
   work.given_time = time;
+  work.given = what;
   return work;
 }
 
 StepWork StepWriter::transfer(const std::string& direction, const std::string& what, Bytes size) const {
-  auto work = given(direction, what + " " + direction, size / options.offload.link);
+  auto work = given(direction, what + " " + direction, size / options.offload.link, GivenTime::host_link);
   work.full_size = size;
   return work;
 }

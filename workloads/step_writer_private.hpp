@@ -47,7 +47,7 @@ class StepWriter {
   [[nodiscard]] double load(const StepPlace& place, const BlockStep& step);
   [[nodiscard]] const StepWork* collective(const DerivedCollective& derived, CollectiveRole role, const std::vector<std::string>& arrays);
   /// Takes its time on a stream of its own, beside compute.
-  static StepWork given(const std::string& stream, const std::string& name, Seconds time);
+  static StepWork given(const std::string& stream, const std::string& name, Seconds time, GivenTime what);
   /// Between a chip and its host; `direction` is the stream, to_host or from_host.
   [[nodiscard]] StepWork transfer(const std::string& direction, const std::string& what, Bytes size) const;
   OpId add(const StepOp& op, const OpIds& after);

@@ -25,6 +25,7 @@ Runtime::Runtime(const Program& program, Network& network, std::function<void(do
       turn_of_op_(program.ops.size()),
       readiness_(program),
       lanes_(program.stage_of_rank.size() * program.streams.size()),
+      chips_(program),
       timeline_(static_cast<std::int32_t>(program.ops.size()), program.ranks()) {
   std::iota(op_of_turn_.begin(), op_of_turn_.end(), 0);
   std::stable_sort(op_of_turn_.begin(), op_of_turn_.end(), [&](std::int32_t a, std::int32_t b) {
@@ -51,7 +52,9 @@ Timeline Runtime::run() {
 
 void Runtime::take_in(std::span<const Work> completed) {
   ++instants_;
-  for (const Work work : completed) complete(work);
+  for (const Work work : completed) {
+    if (!goes_on(work)) complete(work);
+  }
   start_ready();
   while (!instantly_done_.empty()) {  // work that takes no time ends at the instant it starts
     std::swap(taking_in_, instantly_done_);
@@ -59,7 +62,14 @@ void Runtime::take_in(std::span<const Work> completed) {
     for (const Work work : taking_in_) complete(work);
     start_ready();
   }
+  chips_.redate(network_);
   report_progress();
+}
+
+bool Runtime::goes_on(Work work) {
+  const ProgramOp& op = program_.ops[at(op_of_turn_[at(work.turn)])];
+  if (op.kind != ProgramOp::Kind::compute || !op.shares_chip) return false;
+  return !chips_.ends(work.index, op.streams.front(), work, network_.now());
 }
 
 void Runtime::complete(Work work) {
@@ -69,6 +79,7 @@ void Runtime::complete(Work work) {
   const Interval span{lanes_.busy_since(lane(ranks.front(), program_op.streams.front())), network_.now()};
   for (const std::int32_t rank : ranks) {
     for (const std::int32_t stream : program_op.streams) lanes_.release(lane(rank, stream));
+    if (program_op.kind == ProgramOp::Kind::collective && program_op.shares_chip) chips_.collective_ends(rank);
     timeline_.record(op, rank, span);
     readiness_.ended(op, rank, ready_);
   }
@@ -125,16 +136,26 @@ void Runtime::start(Work work, std::int32_t op) {
   for (const std::int32_t rank : ranks_of(program_op, work.index)) {
     for (const std::int32_t stream : program_op.streams) lanes_.occupy(lane(rank, stream), network_.now());
   }
-  if (program_op.kind == ProgramOp::Kind::collective) {
-    if (!network_.start_collective(work, op, work.index)) instantly_done_.push_back(work);
+  if (program_op.kind == ProgramOp::Kind::compute) {
+    start_compute(work, program_op);
     return;
   }
+  if (program_op.shares_chip) {
+    for (const std::int32_t rank : ranks_of(program_op, work.index)) chips_.collective_starts(rank);
+  }
+  if (!network_.start_collective(work, op, work.index)) instantly_done_.push_back(work);
+}
+
+void Runtime::start_compute(Work work, const ProgramOp& op) {
   ++computes_;
-  const Seconds duration = program_op.duration * program_.slowdown_of_rank[at(work.index)];
-  if (duration > Seconds(0)) {
-    network_.start_compute(work, duration);
-  } else {
+  const Seconds duration = op.duration * program_.slowdown_of_rank[at(work.index)];
+  const Seconds from = std::max(op.launched, network_.now());
+  if (duration <= Seconds(0)) {
     instantly_done_.push_back(work);
+  } else if (op.shares_chip) {
+    chips_.kernel_starts(work.index, op.streams.front(), work, duration, from);
+  } else {
+    network_.start_compute(work, from - network_.now() + duration);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "sim/engine/lanes.hpp"
 #include "sim/engine/network.hpp"
 #include "sim/engine/readiness.hpp"
+#include "sim/engine/shared_chips.hpp"
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
 
@@ -27,12 +28,14 @@ class Runtime {
 
  private:
   void take_in(std::span<const Work> completed);
+  /// Whether a kernel that shares its chip goes on: it has slowed down since it was dated.
+  [[nodiscard]] bool goes_on(Work work);
   void complete(Work work);
-  void end_on(std::int32_t op, std::int32_t rank, Interval span);
   void start_ready();
   void start_or_wait(const Lanes::Offer& offer);
   [[nodiscard]] std::int32_t blocking_lane(std::int32_t op, std::int32_t index) const;
   void start(Work work, std::int32_t op);
+  void start_compute(Work work, const ProgramOp& op);
   /// The ranks a collective's group or a compute operation's rank comes to.
   [[nodiscard]] std::span<const std::int32_t> ranks_of(const ProgramOp& op, const std::int32_t& index) const;
   [[nodiscard]] std::int32_t lane(std::int32_t rank, std::int32_t stream) const { return rank * streams_ + stream; }
@@ -53,6 +56,7 @@ class Runtime {
   std::int64_t instants_ = 0;
   Readiness readiness_;
   Lanes lanes_;
+  SharedChips chips_;
   Timeline timeline_;
   // Kept between instants only to save allocations.
   std::vector<Instance> ready_;

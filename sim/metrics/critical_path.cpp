@@ -57,7 +57,7 @@ class Parts {
       return;
     }
     if (vertex->given_time) {
-      add(Kind::replayed, vertex->stream, length);
+      add(vertex->given == GivenTime::measured ? Kind::replayed : Kind::offload, vertex->stream, length);
       return;
     }
     const auto what = joined(vertex->axes) + " " + std::string(name(vertex->collective));
@@ -110,6 +110,7 @@ std::string_view name(CriticalPart::Kind kind) {
     case CriticalPart::Kind::latency: return "latency";
     case CriticalPart::Kind::contention: return "contention";
     case CriticalPart::Kind::replayed: return "replayed";
+    case CriticalPart::Kind::offload: return "offload";
     case CriticalPart::Kind::update: return "update";
   }
   return "";

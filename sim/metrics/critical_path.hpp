@@ -34,6 +34,7 @@ struct CriticalPart {
     latency,     ///< a collective's latencies
     contention,  ///< what a collective takes longer than alone: links shared with others, or degraded
     replayed,    ///< communication known only by its time
+    offload,     ///< transfers to and from the host, and its update
     update       ///< the optimizer's computing
   };
   Kind kind;

@@ -100,16 +100,29 @@ class Repetition {
 
   /// Whether the state at `since_s` comes back `period_s` later.
   [[nodiscard]] bool repeats(double since_s, double period_s) const {
+    const bool leads = host_leads(since_s);
     for (std::size_t rank = 0; rank < ops_.size(); ++rank) {
       const auto& part = periods_.ranks[rank];
       auto cell = part.first;  // the first that has not started yet
       while (cell < part.last && start_of(rank, cell).value_or(std::numeric_limits<double>::infinity()) < since_s - tolerance_s_) ++cell;
       if (cell < part.first + 2 * part.cells || cell + 2 * part.cells > part.last) return false;
       for (auto other = cell - 2 * part.cells; other < cell + part.cells; ++other) {
-        if (!is_later(ops_[rank][other], ops_[rank][other + part.cells], period_s)) return false;
+        if (!is_later(ops_[rank][other], ops_[rank][other + part.cells], period_s, leads)) return false;
       }
       if (!all_of(rank, 0, cell - 2 * part.cells, [&](const Interval& span) { return span.end.value() <= since_s + tolerance_s_; })) return false;
       if (!all_of(rank, cell + part.cells, ops_[rank].size(), [&](const Interval& span) { return span.start.value() >= since_s - tolerance_s_; })) return false;
+    }
+    return true;
+  }
+
+  /// Whether the host holds up nothing from `since_s` on. Its lead over the chip only repeats where it holds the chip up: else
+  /// it may grow from period to period, and what it holds up later would be held up less.
+  [[nodiscard]] bool host_leads(double since_s) const {
+    for (OpId id = 0; id < step_.size(); ++id) {
+      const auto launched_s = program_.ops[at(id)].launched.value();
+      for (std::int32_t lane = 0; lane < timeline_.ranks() && launched_s > since_s; ++lane) {
+        if (timeline_.took_part(id, lane) && timeline_.span(id, lane).start.value() < launched_s - tolerance_s_) return false;
+      }
     }
     return true;
   }
@@ -126,12 +139,15 @@ class Repetition {
     return true;
   }
 
-  [[nodiscard]] bool is_later(const std::vector<OpId>& ops, const std::vector<OpId>& others, double by_s) const {
+  [[nodiscard]] bool is_later(const std::vector<OpId>& ops, const std::vector<OpId>& others, double by_s, bool host_leads) const {
     if (ops.size() != others.size()) return false;
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const auto& op = step_.op(ops[i]);
       const auto& other = step_.op(others[i]);
       if (op.what != other.what || op.stage != other.stage || op.other_stage != other.other_stage || op.block != other.block) return false;
+      const auto launched = program_.ops[at(others[i])].launched;
+      const auto launched_by_s = (launched - program_.ops[at(ops[i])].launched).value();
+      if (launched_by_s > by_s + tolerance_s_ || (!host_leads && launched > Seconds(0) && launched_by_s < by_s - tolerance_s_)) return false;
       for (std::int32_t lane = 0; lane < timeline_.ranks(); ++lane) {
         if (timeline_.took_part(ops[i], lane) != timeline_.took_part(others[i], lane)) return false;
         if (!timeline_.took_part(ops[i], lane)) continue;

@@ -20,6 +20,7 @@ class Quotient {
     communicators();
     auto& program = result_.program;
     program.streams = whole_.streams;
+    program.shared_slowdown = whole_.shared_slowdown;
     program.ops = std::move(whole_.ops);
     return std::move(result_);
   }

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "sim/collectives/stage_pairs.hpp"
-#include "sim/program/pass_time.hpp"
+#include "sim/program/shared_chip.hpp"
 
 namespace lockstep {
 namespace {
@@ -41,7 +41,7 @@ class Lowering {
     program_.slowdown_of_rank.assign(program_.stage_of_rank.size(), 1.0);
     program_.ops.reserve(static_cast<std::size_t>(step_.size()));
     for (OpId id = 0; id < step_.size(); ++id) program_.ops.push_back(lowered(id));
-    if (rates_.kernels) stretch_passes(program_, step_, rates_.kernels->chip);
+    if (rates_.kernels) share_chip(program_, step_, rates_.kernels->chip);
     return std::move(program_);
   }
 

@@ -43,6 +43,7 @@ std::string describe(const ProgramOp& op, const Program& program) {
   std::string text;
   if (op.kind == ProgramOp::Kind::compute) {
     text = "compute stage " + std::to_string(op.stage) + " " + number(op.duration.value()) + " s";
+    if (op.launched > Seconds(0)) text += " launched at " + number(op.launched.value()) + " s";
   } else {
     text = "collective " + program.communicators[static_cast<std::size_t>(op.communicator)].name + " closed form " +
            number(op.closed_form.value()) + " s phases";
@@ -50,6 +51,7 @@ std::string describe(const ProgramOp& op, const Program& program) {
     for (std::size_t i = 0; i < std::min(op.phases.size(), shown); ++i) text += " " + describe(op.phases[i]);
     if (op.phases.size() > shown) text += " ... " + std::to_string(op.phases.size() - shown) + " more";
   }
+  if (op.shares_chip) text += " shares chip";
   return text + " vertex " + std::to_string(op.vertex) + " priority " + std::to_string(op.priority) + " streams " +
          list(op.streams) + " after " + list({op.predecessors.data(), op.predecessors.size()});
 }
@@ -82,6 +84,7 @@ struct Checker {
     require(program.stage_of_rank.size() <= most / program.streams.size(), "ranks", "too many lanes");
     require(program.slowdown_of_rank.size() == program.stage_of_rank.size(), "slowdown_of_rank",
             "not one entry per rank");
+    require(std::isfinite(program.shared_slowdown) && program.shared_slowdown >= 1, "shared_slowdown", "is not a finite number from 1 up");
     for (std::size_t rank = 0; rank < program.slowdown_of_rank.size(); ++rank) {
       if (!finite_positive(program.slowdown_of_rank[rank]))
         fail("rank " + std::to_string(rank), "slowdown is not positive");
@@ -127,6 +130,7 @@ struct Checker {
     }
     if (op.kind == ProgramOp::Kind::compute) {
       require(finite_non_negative(op.duration.value()), where, "duration is not finite and non-negative");
+      require(finite_non_negative(op.launched.value()), where, "launch is not at a finite and non-negative time");
       return;
     }
     require(within(op.communicator, program.communicators.size()), where, "communicator does not exist");

@@ -33,8 +33,11 @@ class RandomProgram {
       } else {
         // Few distinct durations: many things end at one instant.
         add_compute(program, 1e-6 * draw(4), predecessors(program), draw(3), 0, draw(2));
+        if (draw(4) == 0) program.ops.back().launched = Seconds(1e-6 * draw(20));
       }
     }
+    program.shared_slowdown = 1 + 0.25 * draw(3);
+    for (ProgramOp& op : program.ops) op.shares_chip = draw(3) > 0;
     return program;
   }
 

@@ -164,6 +164,81 @@ TEST(RuntimeRules, PrefetchOverlapsWithCompute) {
   EXPECT_DOUBLE_EQ(prefetched(4, 3, 3), 4 + 2 * 4 + 3);
 }
 
+// Beside a collective for h of its time, compute of c s goes at 1/s: h + (c - h / s) = c + h (1 - 1/s), 4 + 3/2 with s = 2. The
+// kernel before and the one after are not slowed down.
+TEST(RuntimeRules, ComputeSlowsDownBesideACollectiveOnItsChip) {
+  Program program = ranks(1);
+  const std::int32_t alone = add_communicator(program, 0, {{{0}, {}}});
+  const std::int32_t before = add_compute(program, 1);
+  add_timed_collective(program, alone, 3, {before});
+  const std::int32_t beside = add_compute(program, 4, {before});
+  const std::int32_t after = add_compute(program, 2, {beside});
+  share_chips(program, 2);
+  const EngineResult result = run_reference(program);
+  expect_span(result, before, 0, 1);
+  expect_span(result, beside, 1, 6.5);
+  expect_span(result, after, 6.5, 8.5);
+}
+
+// No further than s c, however long the collective; and two at a time take no more of the chip than one.
+TEST(RuntimeRules, ComputeSlowsDownNoFurtherThanTheSlowdown) {
+  Program program = ranks(1);
+  const std::int32_t alone = add_communicator(program, 0, {{{0}, {}}});
+  add_timed_collective(program, alone, 100);
+  add_timed_collective(program, alone, 100, {}, 0, 2);
+  const std::int32_t beside = add_compute(program, 4);
+  share_chips(program, 1.25);
+  expect_span(run_reference(program), beside, 0, 5);
+}
+
+// 4 s from 0 on; collectives from 1 to 2 and from 3 to 5 of the clock: 1 + 1/2 + 1 + 2/2 are done by 5, and 1/2 is left.
+TEST(RuntimeRules, ComputeSpeedsUpAgainAfterTheCollective) {
+  Program program = ranks(1);
+  const std::int32_t alone = add_communicator(program, 0, {{{0}, {}}});
+  const std::int32_t wait = add_timed_collective(program, alone, 1);
+  const std::int32_t first = add_timed_collective(program, alone, 1, {wait});
+  const std::int32_t pause = add_timed_collective(program, alone, 1, {first});
+  add_timed_collective(program, alone, 2, {pause});
+  const std::int32_t beside = add_compute(program, 4);
+  share_chips(program, 2);
+  for (const auto quiet : {wait, pause}) program.ops[static_cast<std::size_t>(quiet)].shares_chip = false;
+  expect_span(run_reference(program), beside, 0, 5.5);
+}
+
+// Of another rank, or of one that does not share the chip: nothing. A slow rank slows down in proportion: 1.5 x 2 x 2.
+TEST(RuntimeRules, ComputeSlowsDownWhereTheCollectiveRuns) {
+  Program program = ranks(2);
+  program.slowdown_of_rank[1] = 1.5;
+  const std::int32_t second = add_communicator(program, 0, {{{1}, {}}});
+  add_timed_collective(program, second, 100);
+  const std::int32_t compute = add_compute(program, 2);
+  share_chips(program, 2);
+  EngineResult result = run_reference(program);
+  expect_span(result, compute, 0, 2, 0);
+  expect_span(result, compute, 0, 6, 1);
+  program.ops[0].shares_chip = false;
+  expect_span(run_reference(program), compute, 0, 3, 1);
+}
+
+// The host launches kernels of 1 s at 3 s and at 3.5 s: the first waits for it, the second for the first. Until then they slow
+// nothing down and are not slowed down: the collective is gone at 3 s.
+TEST(RuntimeRules, KernelsWaitForTheirLaunch) {
+  Program program = ranks(1);
+  const std::int32_t alone = add_communicator(program, 0, {{{0}, {}}});
+  add_timed_collective(program, alone, 3);
+  const std::int32_t first = add_compute(program, 1);
+  program.ops.back().launched = Seconds(3);
+  const std::int32_t second = add_compute(program, 1);
+  program.ops.back().launched = Seconds(3.5);
+  EngineResult result = run_reference(program);
+  expect_span(result, first, 0, 4);
+  expect_span(result, second, 4, 5);
+  share_chips(program, 2);
+  result = run_reference(program);
+  expect_span(result, first, 0, 4);
+  expect_span(result, second, 4, 5);
+}
+
 // Zero-duration operations end at the instant they start, in a chain too: 1 + 0 + 0 + 0 + 2.
 TEST(RuntimeRules, ZeroDurationTakesNoTime) {
   Program program = ranks(2);

@@ -62,6 +62,12 @@ inline std::int32_t add_collective(Program& program, std::int32_t communicator, 
   return add_op(program, op);
 }
 
+/// Whatever the program has, so far, shares the chips of its ranks.
+inline void share_chips(Program& program, double slowdown) {
+  program.shared_slowdown = slowdown;
+  for (ProgramOp& op : program.ops) op.shares_chip = true;
+}
+
 /// A collective for the reference engine, which looks at nothing but its closed form.
 inline std::int32_t add_timed_collective(Program& program, std::int32_t communicator, double seconds,
                                          const std::vector<std::int32_t>& predecessors = {}, std::int32_t priority = 0,

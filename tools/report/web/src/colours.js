@@ -13,6 +13,7 @@ const fixed = {
   latency: "#d9a70f",
   contention: "#d14b6f",
   replayed: "#9a7bd1",
+  offload: "#1fa37a",
   hidden: "#c3c8d0",
   fill: "#c9ccd3",
   drain: "#a9aeb8",

@@ -1,0 +1,41 @@
+#pragma once
+/// Scenarios drawn at random, small enough to simulate by the hundred and none of them refused.
+#include <random>
+#include <string>
+#include <vector>
+
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep::test {
+
+/// The keys of a scenario, each with its text.
+class RandomScenario {
+ public:
+  explicit RandomScenario(std::uint64_t seed) : random_(seed) {}
+
+  /// Calibrated chips of several makers, dense models and mixtures, all standard axes.
+  void draw_calibrated();
+
+  void set(const std::string& key, const std::string& value);
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] Scenario load() const;
+  [[nodiscard]] bool has_pipeline() const { return pipeline_; }
+  [[nodiscard]] std::int64_t sequences() const { return sequences_; }
+  [[nodiscard]] std::int64_t sequence_length() const { return length_; }
+  [[nodiscard]] std::int64_t layers() const { return layers_; }
+
+  [[nodiscard]] std::size_t below(std::size_t bound) { return random_() % bound; }
+  [[nodiscard]] const std::string& one_of(const std::vector<std::string>& words) { return words[below(words.size())]; }
+  [[nodiscard]] bool one_in(std::size_t many) { return below(many) == 0; }
+
+ private:
+  std::mt19937_64 random_;
+  std::vector<KeyOverride> keys_;  ///< "batch.sequences", in the order of their drawing
+  bool pipeline_ = false;
+  std::int64_t sequences_ = 0, length_ = 0, layers_ = 0;
+};
+
+/// Makespan in this process: every program folded, on max-min links or in closed forms.
+[[nodiscard]] double step_s(const Program& folded, bool contention = true);
+
+}  // namespace lockstep::test

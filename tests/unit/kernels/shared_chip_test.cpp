@@ -1,0 +1,104 @@
+// Which operations share their chip, how much that slows them down, and when the host has launched a kernel.
+#include "sim/program/shared_chip.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/memory/memory_over_time.hpp"
+
+namespace lockstep {
+namespace {
+
+class SharedChipTest : public ::testing::Test {
+ protected:
+  void add(ProgramOp::Kind kind, Seconds time, std::int32_t stage = 0, bool given = false) {
+    StepWork work;
+    work.kind = kind == ProgramOp::Kind::compute ? StepWork::Kind::compute : StepWork::Kind::collective;
+    if (given) work.given_time = time;
+    StepOp op;
+    op.what = step_.share(std::move(work));
+    op.stage = stage;
+    ProgramOp lowered;
+    lowered.kind = kind;
+    lowered.stage = stage;
+    lowered.vertex = step_.add(op);
+    (kind == ProgramOp::Kind::compute ? lowered.duration : lowered.closed_form) = time;
+    program_.ops.push_back(lowered);
+  }
+  void share(int units, int taken, double host = 0) {
+    ChipKernels chip;
+    chip.units = units;
+    chip.communication_units = taken;
+    chip.host = Seconds(host);
+    share_chip(program_, step_, chip);
+  }
+  double launched(std::size_t op) const { return program_.ops[op].launched.value(); }
+
+  static constexpr auto compute = ProgramOp::Kind::compute, collective = ProgramOp::Kind::collective;
+  StepGraph step_;
+  Program program_;
+};
+
+// Kernels keep the time that they take alone: what runs beside them is the engine's to see. 100 units less 50: twice as long.
+TEST_F(SharedChipTest, KernelsAndCollectivesShareWhatTheyRunOn) {
+  add(compute, Seconds(6));
+  add(collective, Seconds(4));
+  share(100, 50);
+  EXPECT_EQ(program_.shared_slowdown, 2);
+  EXPECT_TRUE(program_.ops[0].shares_chip);
+  EXPECT_TRUE(program_.ops[1].shares_chip);
+  EXPECT_EQ(program_.ops[0].duration, Seconds(6));
+}
+
+// A host's transfers, measured times; and whatever is on a chip that moves data by hardware of its own.
+TEST_F(SharedChipTest, GivenTimesDoNot) {
+  add(compute, Seconds(6), 0, true);
+  add(collective, Seconds(4), 0, true);
+  share(100, 50, 1);
+  EXPECT_FALSE(program_.ops[0].shares_chip);
+  EXPECT_FALSE(program_.ops[1].shares_chip);
+  EXPECT_EQ(launched(0), 0);
+}
+
+TEST_F(SharedChipTest, NothingSharesAChipThatMovesDataByItself) {
+  add(compute, Seconds(6));
+  add(collective, Seconds(4));
+  share(0, 0);
+  EXPECT_EQ(program_.shared_slowdown, 1);
+  EXPECT_FALSE(program_.ops[0].shares_chip);
+}
+
+// The n-th kernel of a stage is launched after n launches of 3 s; bookkeeping, which takes no time, is none.
+TEST_F(SharedChipTest, TheHostLaunchesOneAfterTheOther) {
+  add(compute, Seconds(3));
+  add(compute, Seconds(0));
+  add(compute, Seconds(4), 1);
+  add(collective, Seconds(4));
+  add(compute, Seconds(1));
+  share(0, 0, 3);
+  EXPECT_DOUBLE_EQ(launched(0), 3);
+  EXPECT_DOUBLE_EQ(launched(1), 0);
+  EXPECT_DOUBLE_EQ(launched(2), 3);
+  EXPECT_DOUBLE_EQ(launched(3), 0);
+  EXPECT_DOUBLE_EQ(launched(4), 6);
+}
+
+// Whichever is scarcer: 132 / (132 - 20) of the units, or 1 / (1 - 0.2) of the memory. TPUs: none.
+TEST(OverlapSlowdownTest, CollectivesTakeUnitsAndMemory) {
+  ChipKernels chip;
+  EXPECT_EQ(overlap_slowdown(chip), 1);
+  chip.units = 132;
+  chip.communication_units = 20;
+  EXPECT_DOUBLE_EQ(overlap_slowdown(chip), 132.0 / 112);
+  chip.communication_memory = 0.2;
+  EXPECT_DOUBLE_EQ(overlap_slowdown(chip), 1.25);
+}
+
+// Every rank ends its step 40 ms later.
+TEST(StepOverheadTest, ComesAfterTheUpdate) {
+  const test::OneRank without("small.yaml");
+  const test::OneRank with("small.yaml", {{"training.step_overhead", "40 ms"}});
+  EXPECT_NEAR(with.timeline.makespan().value() - without.timeline.makespan().value(), 0.04, 1e-12);
+}
+
+}  // namespace
+}  // namespace lockstep
