@@ -78,6 +78,7 @@ void apply_overrides(const Scenario& scenario, Sizes& sizes, Plan& plan) {
     PlanOverrides one;
     (one.*tensors) = {tensor};
     apply(one, plan);
+    (void)sizes.local_elements(tensor);  // its axes exist
   });
   copy_key_value_heads(plan, sizes);
   each([&](const ShardedTensor& tensor, auto tensors) { tensors == &PlanOverrides::activations ? sizes.check_divides(tensor) : sizes.check_weight_divides(tensor); });
