@@ -2,7 +2,9 @@
 
 #include <spdlog/logger.h>
 
-#include "sim/simulate.hpp"
+#include <algorithm>
+
+#include "sim/core/errors.hpp"
 #include "tests/source_dir.hpp"
 
 namespace lockstep::test {
@@ -26,9 +28,8 @@ void RandomScenario::draw_calibrated() {
   const bool experts = one_in(4);
   const auto& axes = experts ? expert_axes[below(expert_axes.size())] : dense_axes[below(dense_axes.size())];
   const int replicas = chips / axes.ranks;
-  pipeline_ = axes.pipeline;
   const std::int64_t microbatches = axes.pipeline ? 4 << below(2) : 1 << below(3);
-  layers_ = 4 << below(2);
+  layers_ = axes.pipeline ? 8 : 4 << below(2);
   length_ = 256 << (2 * below(3));
   sequences_ = replicas * (axes.experts ? 4 : 1) * microbatches * (1 << below(2));
 
@@ -40,7 +41,7 @@ void RandomScenario::draw_calibrated() {
   set("model.heads", std::to_string(std::max<std::int64_t>(8, width / 128)));
   set("model.kv_heads", "8");
   set("model.vocabulary", one_of({"8192", "32768"}));
-  set("model.d_ff", std::to_string(width * 7 / 2));
+  if (!experts) set("model.d_ff", std::to_string(width * 7 / 2));
   if (experts) set("model.moe", "{experts: 8, experts_per_token: 2, d_ff: " + std::to_string(width) + (one_in(2) ? ", shared_experts: 1" : "") + "}");
   if (one_in(3)) set("model.mlp", "plain");
   if (one_in(3)) set("model.norm", "layer_norm");
@@ -51,6 +52,7 @@ void RandomScenario::draw_calibrated() {
   std::string parallel = axes.parallel;
   const bool fsdp = replicas > 1 && one_in(2);
   if (replicas > 1) parallel += (parallel.empty() ? "" : ", ") + std::string(fsdp ? "fsdp: " : "data: ") + std::to_string(replicas);
+  keeps_order_ = replicas == 1 ? axes.parallel == "tensor: 8" : axes.parallel.empty() && !fsdp;
   if (replicas > 1 && !fsdp) parallel += ", zero: " + std::to_string(below(3));
   set("parallel", "{" + parallel + "}");
   if (axes.pipeline) set("pipeline.schedule", one_of({"1f1b", "gpipe", "interleaved", "zb-h1"}));
@@ -97,6 +99,17 @@ std::string RandomScenario::text() const {
 }
 
 Scenario RandomScenario::load() const { return scenario_of_text(text(), "random scenario", source_dir); }
+
+std::optional<Prepared> prepared(const RandomScenario& drawn) {
+  try {
+    auto scenario = drawn.load();
+    auto preparation = prepare(scenario);
+    auto folded = fold(lower_with_perturbations(scenario, preparation));
+    return Prepared{std::move(scenario), std::move(preparation), std::move(folded)};
+  } catch (const ConfigError&) {
+    return {};
+  }
+}
 
 double step_s(const Program& folded, bool contention) {
   spdlog::logger silent("test");

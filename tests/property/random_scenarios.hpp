@@ -1,10 +1,12 @@
 #pragma once
-/// Scenarios drawn at random, small enough to simulate by the hundred and none of them refused.
+/// Scenarios drawn at random, small enough to simulate by the hundred. Few of them are refused.
+#include <cstdint>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "sim/scenario/scenario.hpp"
+#include "sim/simulate.hpp"
 
 namespace lockstep::test {
 
@@ -19,7 +21,8 @@ class RandomScenario {
   void set(const std::string& key, const std::string& value);
   [[nodiscard]] std::string text() const;
   [[nodiscard]] Scenario load() const;
-  [[nodiscard]] bool has_pipeline() const { return pipeline_; }
+  /// Collectives have one axis, and one follows the other: no end of one decides which goes next.
+  [[nodiscard]] bool keeps_order() const { return keeps_order_; }
   [[nodiscard]] std::int64_t sequences() const { return sequences_; }
   [[nodiscard]] std::int64_t sequence_length() const { return length_; }
   [[nodiscard]] std::int64_t layers() const { return layers_; }
@@ -31,11 +34,19 @@ class RandomScenario {
  private:
   std::mt19937_64 random_;
   std::vector<KeyOverride> keys_;  ///< "batch.sequences", in the order of their drawing
-  bool pipeline_ = false;
+  bool keeps_order_ = false;
   std::int64_t sequences_ = 0, length_ = 0, layers_ = 0;
 };
 
-/// Makespan in this process: every program folded, on max-min links or in closed forms.
+/// Prepared and folded; nothing if the program refuses it.
+struct Prepared {
+  Scenario scenario;
+  Preparation preparation;
+  FoldedProgram folded;
+};
+[[nodiscard]] std::optional<Prepared> prepared(const RandomScenario& drawn);
+
+/// Makespan in this process: a program folded or not, on max-min links or in closed forms.
 [[nodiscard]] double step_s(const Program& folded, bool contention = true);
 
 }  // namespace lockstep::test
