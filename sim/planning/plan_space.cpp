@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "sim/scenario/batch_limits.hpp"
 #include "sim/simulate.hpp"
 #include "workloads/schedules/schedules.hpp"
 
@@ -29,6 +30,9 @@ bool allows(const std::vector<std::int64_t>& allowed, std::int64_t size) {
   return allowed.empty() || std::find(allowed.begin(), allowed.end(), size) != allowed.end();
 }
 
+/// One chunk of an interleaved schedule is 1F1B or a relative of it, which stands in a search by its own name.
+bool is_another(const Schedule& schedule, std::int32_t chunks) { return schedule.placement == StagePlacement::loop && chunks == 1; }
+
 std::string recompute_text(const Recompute& recompute) { return recompute.all ? "full" : recompute.any() ? "selective" : "none"; }
 
 }  // namespace
@@ -37,19 +41,6 @@ std::string plan_axis_name(int axis, int zero) { return axis == data_axis && zer
 
 std::int32_t size_of(const Degrees& degrees, int axis) {
   return std::array{degrees.tensor, degrees.context, degrees.expert, degrees.data, degrees.pipeline}[static_cast<std::size_t>(axis)];
-}
-
-bool is_possible(const Schedule& schedule, std::int32_t ranks, std::int64_t microbatches, std::int32_t chunks) {
-  const auto& name = schedule.name;
-  if (schedule.usual_chunks == 1 ? chunks != 1 : schedule.placement == StagePlacement::v && chunks != 2) return false;
-  if (name == "interleaved" || name == "overlap-1f1b") return microbatches % ranks == 0 && chunks > 1;
-  const bool in_rounds = microbatches % std::max<std::int64_t>(1, microbatches / ranks) == 0;
-  if (name == "zb-1p") return in_rounds;
-  if (name == "interleaved-zb") return in_rounds && chunks > 1;
-  if (name == "wave") return chunks % 2 == 0;
-  if (name == "dualpipe") return ranks % 2 == 0 && microbatches % 2 == 0 && microbatches >= 2 * ranks;
-  if (name == "dualpipe-v") return microbatches >= 2 * ranks;
-  return true;
 }
 
 PlanSpace::PlanSpace(const Scenario& scenario)
@@ -67,7 +58,8 @@ PlanSpace::PlanSpace(const Scenario& scenario)
   for (const int kind : kinds_) is_layer_.push_back(blocks.kinds[static_cast<std::size_t>(kind)].is_layer);
   list_degrees();
   if (size_ > 0) return;
-  throw ConfigError({{scenario.where("search"), "search", "no plan splits " + std::to_string(scenario.batch.sequences) + " sequences over " + std::to_string(scenario.chips()) + " chips",
+  throw ConfigError({{scenario.where("search"), "search",
+                      "no plan splits " + std::to_string(scenario.batch.sequences) + " sequences over " + std::to_string(scenario.chips()) + " chips" + (no_schedule_.empty() ? "" : " (" + no_schedule_ + ")"),
                       "sizes that multiply to the chips and divide the model and the batch"}});
 }
 
@@ -108,9 +100,19 @@ void PlanSpace::add(const Degrees& degrees) {
   std::int64_t orders = 0;
   for (const auto microbatches : node.microbatches) orders += std::ssize(schedules(degrees.pipeline, microbatches));
   node.plans = orders * std::ssize(node.zeros) * std::ssize(recomputations_) * std::ssize(node.placements);
-  if (node.plans == 0) return;
+  if (node.plans == 0) {
+    tell_why_no_schedule(node);
+    return;
+  }
   size_ += node.plans;
   nodes_.push_back(std::move(node));
+}
+
+void PlanSpace::tell_why_no_schedule(const Node& node) {
+  if (!no_schedule_.empty() || schedule_of_choice_.empty()) return;
+  const auto& first = *schedule_of_choice_.front();
+  const auto chunks = first.takes_chunks() ? base_.search.chunks.front() : first.usual_chunks;
+  if (const auto why = first.why_not(node.degrees.pipeline, node.microbatches.front(), chunks)) no_schedule_ = why->what;
 }
 
 std::vector<std::int64_t> PlanSpace::microbatches_of(const Degrees& degrees) {
@@ -132,7 +134,7 @@ std::vector<std::int64_t> PlanSpace::microbatches_of(const Degrees& degrees) {
   if (known->second == 0) return result;
   const std::int64_t ranks = std::int64_t{degrees.data} * degrees.expert;
   if (batch.sequences % ranks != 0) return result;
-  for (std::int64_t count = 1; count <= batch.sequences / ranks; ++count) {
+  for (std::int64_t count = 1; count <= std::min(batch.sequences / ranks, most_microbatches_of_a_step); ++count) {
     if (batch.sequences / ranks % count != 0 || !allows(base_.search.microbatches, count)) continue;
     const double operations = known->second * static_cast<double>(count);
     if (operations > most_operations || operations * (cluster_.devices() / degrees.pipeline) > most_rank_operations) break;
@@ -154,9 +156,8 @@ const PlanSpace::ScheduleChoices& PlanSpace::choices(std::int32_t pipeline, std:
   std::map<std::tuple<StagePlacement, std::int32_t, bool, bool>, std::size_t> forms;
   for (std::int32_t i = 0; i < std::ssize(search.schedules); ++i) {
     const auto& schedule = *schedule_of_choice_[static_cast<std::size_t>(i)];
-    const bool free = schedule.usual_chunks > 1 && schedule.placement != StagePlacement::v;
-    for (const auto chunks : free ? search.chunks : std::vector{schedule.usual_chunks}) {
-      if (!is_possible(schedule, pipeline, microbatches, chunks) || !split_layers(is_layer_, pipeline * chunks, {}).what.empty()) continue;
+    for (const auto chunks : schedule.takes_chunks() ? search.chunks : std::vector{schedule.usual_chunks}) {
+      if (is_another(schedule, chunks) || schedule.why_not(pipeline, microbatches, chunks) || !split_layers(is_layer_, pipeline * chunks, {}).what.empty()) continue;
       made.all.push_back({i, chunks});
       const auto form = forms.try_emplace({schedule.placement, chunks, schedule.splits_backward, schedule.overlaps}, made.forms.size()).first->second;
       if (form == made.forms.size()) made.forms.emplace_back();

@@ -99,6 +99,7 @@ class PlanSpace {
   void add(const Degrees& degrees);
   /// Microbatches that the axes and the size of the step's graph allow; none if the arrays cannot be split so at all.
   [[nodiscard]] std::vector<std::int64_t> microbatches_of(const Degrees& degrees);
+  void tell_why_no_schedule(const Node& node);
 
   Scenario base_;
   Cluster cluster_;
@@ -119,9 +120,7 @@ class PlanSpace {
   mutable std::map<std::pair<std::int32_t, std::int64_t>, ScheduleChoices> choices_;
   std::vector<Node> nodes_;
   std::int64_t size_ = 0;
+  std::string no_schedule_;  ///< why the first schedule searched cannot be had where none can
 };
-
-/// Whether a schedule exists for P ranks, M microbatches and V chunks; make_order says the same at length.
-[[nodiscard]] bool is_possible(const Schedule& schedule, std::int32_t ranks, std::int64_t microbatches, std::int32_t chunks);
 
 }  // namespace lockstep

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "sim/core/yaml_view.hpp"
+#include "sim/scenario/batch_limits.hpp"
 #include "sim/scenario/scenario_of_document.hpp"
 #include "workloads/import_hf.hpp"
 
@@ -12,7 +13,6 @@ namespace lockstep {
 namespace {
 
 constexpr std::int64_t most_tokens = 100'000'000'000;  // keeps every size in bytes far inside 64 bits
-constexpr std::int64_t most_microbatches = 100'000;
 
 class Reader {
  public:
@@ -221,7 +221,7 @@ class Reader {
     if (sequences.exists()) batch.sequences = sequences.integer(1, most_tokens);
     if (length.exists()) batch.sequence_length = length.integer(1, most_tokens);
     const auto microbatches = optional(view, "microbatches");
-    if (microbatches.exists()) batch.microbatches = microbatches.integer(1, most_microbatches);
+    if (microbatches.exists()) batch.microbatches = microbatches.integer(1, most_microbatches_of_a_step);
     const auto size = optional(view, "microbatch_size");
     view.refuse_unknown_keys();
     if (batch.sequences <= 0 || batch.sequence_length <= 0) return;
@@ -248,7 +248,7 @@ class Reader {
         in_one = std::min(in_one * request.size, most_tokens);
       }
     }
-    if (batch.sequences % in_one != 0 || batch.sequences / in_one > most_microbatches) {
+    if (batch.sequences % in_one != 0 || batch.sequences / in_one > most_microbatches_of_a_step) {
       return size.problem("microbatches of " + std::to_string(in_one) + " sequences over all ranks do not make up " + std::to_string(batch.sequences),
                           "microbatch_size x data x fsdp x expert to divide the sequences, in at most 100000 microbatches");
     }

@@ -102,11 +102,8 @@ ScheduleRequest request_for(const ScheduleArguments& arguments, const Schedule& 
   request.ranks = *arguments.stages;
   request.microbatches = *arguments.microbatches;
   // In a comparison, options reach the schedules that know them.
-  using enum StagePlacement;
-  const bool loops = schedule.placement == loop || schedule.placement == wave;
-  if (!comparing || loops) request.chunks = arguments.chunks;
-  if (!comparing || (schedule.placement == loop && !schedule.splits_backward && schedule.name != "bfs"))
-    request.group = arguments.group;
+  if (!comparing || schedule.takes_chunks()) request.chunks = arguments.chunks;
+  if (!comparing || schedule.takes_group) request.group = arguments.group;
   const auto limits =
       arguments.memory_limit.empty() ? std::vector<double>() : numbers_of("--memory-limit", arguments.memory_limit);
   if (!comparing || schedule.chooses_by_time) request.memory_limit = limits;
@@ -318,7 +315,7 @@ void add_schedule(CLI::App& app) {
   command->add_option("--stages", a.stages, "P: ranks of the pipeline");
   command->add_option("--microbatches", a.microbatches, "M");
   command->add_option("--chunks", a.chunks, "V: stages per rank (default: the schedule's own)");
-  command->add_option("--group", a.group, "interleaved: microbatches in a row on one chunk (default: P)");
+  command->add_option("--group", a.group, "interleaved: microbatches in a row on one chunk (default: P if it divides M, else M in M/P equal rounds)");
   command->add_option(
       "--memory-limit", a.memory_limit,
       "automatic schedules: most microbatches whose activations a rank holds, L or one per rank L,L,...");

@@ -20,7 +20,7 @@ Letters letters_of(const ScheduleRequest& request, std::int32_t chunks) {
   of.P = request.ranks;
   of.M = request.microbatches;
   of.V = chunks;
-  of.N = request.group.value_or(request.ranks);
+  of.N = group_of(request);
   of.c = request.times.latency;
   const auto& stages = request.times.stages;
   const auto count = static_cast<double>(stages.size());
@@ -135,7 +135,7 @@ ClosedForm zb_h1(const Letters& of) {
 
 Form interleaved_bubble(const Letters& of) {
   Form form(step, "(P-1)(F+B)/V", (of.P - 1) * (of.F + of.B));
-  form.needs("N >= P", of.N >= of.P).needs("P divides M", divides(of.P, of.M)).needs("N <= M", of.N <= of.M);
+  form.needs("N >= P", of.N >= of.P).needs("P or N divides M", divides(of.P, of.M) || divides(of.N, of.M)).needs("N <= M", of.N <= of.M);
   return form;
 }
 

@@ -4,29 +4,21 @@
 #include "workloads/schedules/schedules_private.hpp"
 
 namespace lockstep {
-namespace {
 
-void check(const ScheduleRequest& request) {
+std::optional<ScheduleProblem> dualpipe_rule(const ScheduleRequest& request) {
   if (request.ranks % 2 != 0) {
-    throw ScheduleError("stages", "dualpipe on " + std::to_string(request.ranks) + " ranks",
-                        "an even number of ranks: both directions meet between two of them");
+    return ScheduleProblem{"stages", "dualpipe on " + std::to_string(request.ranks) + " ranks", "an even number of ranks: both directions meet between two of them"};
   }
   const auto microbatches = std::to_string(request.microbatches) + " microbatches";
   if (request.microbatches % 2 != 0) {
-    throw ScheduleError("microbatches", "dualpipe with " + microbatches,
-                        "an even number of microbatches: half of them enters at each end");
+    return ScheduleProblem{"microbatches", "dualpipe with " + microbatches, "an even number of microbatches: half of them enters at each end"};
   }
-  if (request.microbatches < 2 * request.ranks) {
-    throw ScheduleError("microbatches",
-                        "dualpipe with " + microbatches + " on " + std::to_string(request.ranks) + " ranks",
-                        "at least 2P = " + std::to_string(2 * request.ranks) + " microbatches");
-  }
+  if (request.microbatches >= 2 * request.ranks) return {};
+  return ScheduleProblem{"microbatches", "dualpipe with " + microbatches + " on " + std::to_string(request.ranks) + " ranks",
+                         "at least 2P = " + std::to_string(2 * request.ranks) + " microbatches"};
 }
 
-}  // namespace
-
 PipelineOrder dualpipe_order(const ScheduleRequest& request) {
-  check(request);
   auto order = empty_order(request, StagePlacement::bidirectional, 1);
   const auto last = request.ranks - 1;
   const auto half = request.microbatches / 2;

@@ -3,14 +3,14 @@
 
 namespace lockstep {
 
+std::optional<ScheduleProblem> dualpipe_v_rule(const ScheduleRequest& request) {
+  if (request.microbatches >= 2 * request.ranks) return {};
+  return ScheduleProblem{"microbatches", "dualpipe-v with " + std::to_string(request.microbatches) + " microbatches on " + std::to_string(request.ranks) + " ranks",
+                         "at least as many microbatches as stages, 2P = " + std::to_string(2 * request.ranks)};
+}
+
 PipelineOrder dualpipe_v_order(const ScheduleRequest& request) {
   auto order = empty_v_order(request);
-  if (request.microbatches < 2 * request.ranks) {
-    throw ScheduleError("microbatches",
-                        "dualpipe-v with " + std::to_string(request.microbatches) + " microbatches on " +
-                            std::to_string(request.ranks) + " ranks",
-                        "at least as many microbatches as stages, 2P = " + std::to_string(2 * request.ranks));
-  }
   for (std::int32_t rank = 0; rank < request.ranks; ++rank) {
     order.ranks[static_cast<std::size_t>(rank)] =
         dualpipe_cells(request.ranks, rank, request.microbatches,

@@ -3,8 +3,15 @@
 
 namespace lockstep {
 
+/// Megatron's rule for a group size that is named, PyTorch's for the one that follows from P and M.
+std::optional<ScheduleProblem> interleaved_rule(const ScheduleRequest& request) {
+  auto problem = request.group ? named_group_rule(request) : equal_rounds_rule(request);
+  if (problem && !request.group) problem->expected += ", or a group size that allows another number";
+  return problem;
+}
+
 PipelineOrder interleaved_order(const ScheduleRequest& request) {
-  const auto group = megatron_group(request);
+  const auto group = group_of(request);
   auto order = empty_order(request, StagePlacement::loop, *request.chunks);
   const InterleavedPasses passes(order.shape, group);
   for (std::int32_t rank = 0; rank < request.ranks; ++rank) {

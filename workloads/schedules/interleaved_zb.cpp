@@ -4,7 +4,7 @@
 namespace lockstep {
 
 PipelineOrder interleaved_zb_order(const ScheduleRequest& request) {
-  const auto group = pytorch_group(request);
+  const auto group = group_of(request);
   auto order = empty_order(request, StagePlacement::loop, *request.chunks);
   const InterleavedPasses passes(order.shape, group);
   for (std::int32_t rank = 0; rank < request.ranks; ++rank) {

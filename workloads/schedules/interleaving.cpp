@@ -29,43 +29,34 @@ void append(std::vector<PipelineCell>& cells, const std::optional<PipelineAction
   if (action) cells.push_back({*action, std::nullopt});
 }
 
-std::int32_t megatron_group(const ScheduleRequest& request) {
-  const auto text = [](std::int32_t number) { return std::to_string(number); };
-  const auto ranks = request.ranks;
-  const auto microbatches = request.microbatches;
-  if (!request.group) {
-    if (microbatches % ranks != 0) {
-      throw ScheduleError("microbatches", text(microbatches) + " is not a multiple of the " + text(ranks) + " stages",
-                          "a multiple of the stages, or a group size that allows another number");
-    }
-    return ranks;
-  }
-  const auto group = *request.group;
+namespace {
+
+std::string text(std::int32_t number) { return std::to_string(number); }
+std::int32_t rounds_of(const ScheduleRequest& request) { return std::max(1, request.microbatches / request.ranks); }
+
+}  // namespace
+
+std::int32_t group_of(const ScheduleRequest& request) { return request.group.value_or(request.microbatches / rounds_of(request)); }
+
+std::optional<ScheduleProblem> named_group_rule(const ScheduleRequest& request) {
+  const auto ranks = request.ranks, microbatches = request.microbatches, group = *request.group;
   if (group < ranks || group > microbatches) {
-    throw ScheduleError(
-        "group", text(group) + " is out of range",
-        "a number from " + text(ranks) + " (the stages) to " + text(microbatches) + " (the microbatches)");
+    return ScheduleProblem{"group", text(group) + " is out of range",
+                           "a number from " + text(ranks) + " (the stages) to " + text(microbatches) + " (the microbatches)"};
   }
   const auto rest = microbatches % group;
-  if (rest != 0 && rest < ranks) {
-    throw ScheduleError("group",
-                        "groups of " + text(group) + " leave " + text(rest) + " of " + text(microbatches) +
-                            " microbatches for the last group",
-                        "a last group of at least " + text(ranks) + " (the stages), or none left");
-  }
-  return group;
+  if (rest == 0 || rest >= ranks) return {};
+  return ScheduleProblem{"group", "groups of " + text(group) + " leave " + text(rest) + " of " + text(microbatches) + " microbatches for the last group",
+                         "a last group of at least " + text(ranks) + " (the stages), or none left"};
 }
 
-std::int32_t pytorch_group(const ScheduleRequest& request) {
-  const auto rounds = std::max(1, request.microbatches / request.ranks);
-  if (request.microbatches % rounds != 0) {
-    throw ScheduleError(
-        "microbatches",
-        std::to_string(request.microbatches) + " cannot go in " + std::to_string(rounds) +
-            " equal rounds (microbatches / stages, rounded down)",
-        "a multiple of the rounds, as every multiple of the " + std::to_string(request.ranks) + " stages is");
-  }
-  return request.microbatches / rounds;
+/// As PyTorch has it (torch.distributed.pipelining, ScheduleInterleaved1F1B and ScheduleInterleavedZeroBubble): microbatches go
+/// in rounds, as many as P goes into M, at least one; rounds are equal.
+std::optional<ScheduleProblem> equal_rounds_rule(const ScheduleRequest& request) {
+  const auto rounds = rounds_of(request);
+  if (request.microbatches % rounds == 0) return {};
+  return ScheduleProblem{"microbatches", text(request.microbatches) + " cannot go in " + text(rounds) + " equal rounds (microbatches / stages, rounded down)",
+                         "a multiple of the rounds, as every multiple of the " + text(request.ranks) + " stages is"};
 }
 
 }  // namespace lockstep

@@ -36,9 +36,7 @@ class InterleavedPasses {
 
 void append(std::vector<PipelineCell>& cells, const std::optional<PipelineAction>& action);
 
-/// Group size under Megatron's rules: P unless the request names one; throws where Megatron refuses.
-[[nodiscard]] std::int32_t megatron_group(const ScheduleRequest& request);
-/// Group size under PyTorch's rule: microbatches go in M / P rounds (rounded down, at least one), which must be equal.
-[[nodiscard]] std::int32_t pytorch_group(const ScheduleRequest& request);
+/// What Megatron has against the group size that the request names.
+[[nodiscard]] std::optional<ScheduleProblem> named_group_rule(const ScheduleRequest& request);
 
 }  // namespace lockstep

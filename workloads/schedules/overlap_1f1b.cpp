@@ -3,12 +3,19 @@
 
 namespace lockstep {
 
-PipelineOrder overlap_1f1b_order(const ScheduleRequest& request) {
+/// Megatron's: P divides M, unless a group size is named.
+std::optional<ScheduleProblem> overlap_1f1b_rule(const ScheduleRequest& request) {
   if (request.ranks > 1 && *request.chunks < 2) {
-    throw ScheduleError("chunks", "one chunk per rank leaves no interleaving to overlap in",
-                        "at least 2 chunks with more than one stage");
+    return ScheduleProblem{"chunks", "one chunk per rank leaves no interleaving to overlap in", "at least 2 chunks with more than one stage"};
   }
-  const auto group = megatron_group(request);
+  if (request.group) return named_group_rule(request);
+  if (request.microbatches % request.ranks == 0) return {};
+  return ScheduleProblem{"microbatches", std::to_string(request.microbatches) + " is not a multiple of the " + std::to_string(request.ranks) + " stages",
+                         "a multiple of the stages, or a group size that allows another number"};
+}
+
+PipelineOrder overlap_1f1b_order(const ScheduleRequest& request) {
+  const auto group = group_of(request);
   auto order = empty_order(request, StagePlacement::loop, *request.chunks);
   const InterleavedPasses passes(order.shape, group);
   for (std::int32_t rank = 0; rank < request.ranks; ++rank) {

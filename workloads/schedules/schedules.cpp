@@ -12,54 +12,56 @@ using enum StagePlacement;
 
 constexpr std::int64_t most_actions = 50'000'000;
 
-// name, summary, placement, usual chunks, splits backward, overlaps, chooses by time, order
+// name, summary, placement, usual chunks, splits backward, overlaps, chooses by time, takes group, own rule, order
 constexpr Schedule table[] = {
-    {"naive", "one microbatch at a time through all stages", linear, 1, false, false, false, naive_order},
-    {"gpipe", "all forwards, then all backwards", linear, 1, false, false, false, gpipe_order},
-    {"1f1b", "one forward, one backward in the steady state", linear, 1, false, false, false, one_f_one_b_order},
-    {"interleaved", "1F1B over several chunks per rank (Megatron)", loop, 2, false, false, false, interleaved_order},
-    {"bfs", "looped breadth-first: every chunk does all its microbatches", loop, 2, false, false, false, breadth_first_order},
-    {"zb-h1", "zero bubble H1: weight gradients fill the drain, memory of 1F1B", linear, 1, true, false, false, zb_h1_order},
-    {"zb-h2", "zero bubble H2: twice the memory, no bubble within a rank's span", linear, 1, true, false, false, zb_h2_order},
-    {"zb-1p", "zero bubble with at most P microbatches in flight (PyTorch)", linear, 1, true, false, false, zb_1p_order},
-    {"zb-auto", "automatic zero bubble under a memory limit", linear, 1, true, false, true, zb_auto_order},
-    {"interleaved-zb", "interleaved 1F1B with split backward", loop, 2, true, false, false, interleaved_zb_order},
-    {"zb-v", "zero bubble on a V of two chunks (PyTorch)", v, 2, true, false, false, zb_v_order},
-    {"zb-v-auto", "automatic zero bubble on a V under a memory limit", v, 2, true, false, true, zb_v_auto_order},
-    {"v-half", "V with half the activation memory of 1F1B", v, 2, true, false, false, v_half_order},
-    {"v-min", "V with the least activation memory, a third of 1F1B's", v, 2, true, false, false, v_min_order},
-    {"v-1f1b", "1F1B on a V of two chunks", v, 2, false, false, false, v_1f1b_order},
-    {"wave", "Hanayo: one or more waves over the ranks", wave, 2, false, false, false, wave_order},
-    {"dualpipe", "DualPipe: microbatches from both ends, forwards overlapped with backwards", bidirectional, 1, true, true, false, dualpipe_order},
-    {"dualpipe-v", "DualPipe cut in half: a V of two chunks", v, 2, true, true, false, dualpipe_v_order},
-    {"overlap-1f1b", "interleaved 1F1B with forwards overlapped with backwards (Megatron, expert parallelism)", loop, 2, false, true, false, overlap_1f1b_order},
+    {"naive", "one microbatch at a time through all stages", linear, 1, false, false, false, false, nullptr, naive_order},
+    {"gpipe", "all forwards, then all backwards", linear, 1, false, false, false, false, nullptr, gpipe_order},
+    {"1f1b", "one forward, one backward in the steady state", linear, 1, false, false, false, false, nullptr, one_f_one_b_order},
+    {"interleaved", "1F1B over several chunks per rank (Megatron)", loop, 2, false, false, false, true, interleaved_rule, interleaved_order},
+    {"bfs", "looped breadth-first: every chunk does all its microbatches", loop, 2, false, false, false, false, nullptr, breadth_first_order},
+    {"zb-h1", "zero bubble H1: weight gradients fill the drain, memory of 1F1B", linear, 1, true, false, false, false, nullptr, zb_h1_order},
+    {"zb-h2", "zero bubble H2: twice the memory, no bubble within a rank's span", linear, 1, true, false, false, false, nullptr, zb_h2_order},
+    {"zb-1p", "zero bubble with at most P microbatches in flight (PyTorch)", linear, 1, true, false, false, false, equal_rounds_rule, zb_1p_order},
+    {"zb-auto", "automatic zero bubble under a memory limit", linear, 1, true, false, true, false, nullptr, zb_auto_order},
+    {"interleaved-zb", "interleaved 1F1B with split backward", loop, 2, true, false, false, false, equal_rounds_rule, interleaved_zb_order},
+    {"zb-v", "zero bubble on a V of two chunks (PyTorch)", v, 2, true, false, false, false, zb_v_rule, zb_v_order},
+    {"zb-v-auto", "automatic zero bubble on a V under a memory limit", v, 2, true, false, true, false, nullptr, zb_v_auto_order},
+    {"v-half", "V with half the activation memory of 1F1B", v, 2, true, false, false, false, long_search_rule, v_half_order},
+    {"v-min", "V with the least activation memory, a third of 1F1B's", v, 2, true, false, false, false, long_search_rule, v_min_order},
+    {"v-1f1b", "1F1B on a V of two chunks", v, 2, false, false, false, false, long_search_rule, v_1f1b_order},
+    {"wave", "Hanayo: one or more waves over the ranks", wave, 2, false, false, false, false, wave_rule, wave_order},
+    {"dualpipe", "DualPipe: microbatches from both ends, forwards overlapped with backwards", bidirectional, 1, true, true, false, false, dualpipe_rule, dualpipe_order},
+    {"dualpipe-v", "DualPipe cut in half: a V of two chunks", v, 2, true, true, false, false, dualpipe_v_rule, dualpipe_v_order},
+    {"overlap-1f1b", "interleaved 1F1B with forwards overlapped with backwards (Megatron, expert parallelism)", loop, 2, false, true, false, true, overlap_1f1b_rule, overlap_1f1b_order},
 };
 
-void check_size(const ScheduleRequest& request, std::int64_t chunks) {
-  const auto between = [](const std::string& about, std::int64_t value, std::int64_t most) {
-    if (value < 1 || value > most) throw ScheduleError(about, std::to_string(value) + " is out of range", "a number from 1 to " + std::to_string(most));
+using Refusal = std::optional<ScheduleProblem>;
+
+Refusal wrong_size(const ScheduleRequest& request, std::int64_t chunks) {
+  const auto outside = [](const std::string& about, std::int64_t value, std::int64_t most) -> Refusal {
+    if (value >= 1 && value <= most) return {};
+    return ScheduleProblem{about, std::to_string(value) + " is out of range", "a number from 1 to " + std::to_string(most)};
   };
-  between("stages", request.ranks, most_pipeline_ranks);
-  between("microbatches", request.microbatches, most_microbatches);
-  between("chunks", chunks, most_chunks);
+  if (auto stages = outside("stages", request.ranks, most_pipeline_ranks)) return stages;
+  if (auto microbatches = outside("microbatches", request.microbatches, most_microbatches)) return microbatches;
+  if (auto wrong = outside("chunks", chunks, most_chunks)) return wrong;
   const auto actions = std::int64_t{request.ranks} * chunks * 2;
-  if (request.microbatches > most_actions / actions) {
-    throw ScheduleError("microbatches", "the schedule would have more than " + std::to_string(most_actions) + " actions", "fewer stages, chunks or microbatches");
-  }
+  if (request.microbatches <= most_actions / actions) return {};
+  return ScheduleProblem{"microbatches", "the schedule would have more than " + std::to_string(most_actions) + " actions", "fewer stages, chunks or microbatches"};
 }
 
 // Options that a schedule knows nothing of are refused, not passed over.
-void refuse_foreign_options(const Schedule& schedule, const ScheduleRequest& request) {
-  const auto named = "'" + request.name + "'";
-  if (schedule.usual_chunks == 1 && request.chunks.value_or(1) > 1) {
-    throw ScheduleError("chunks", named + " has one chunk per rank, not " + std::to_string(*request.chunks), "1");
+Refusal foreign_option(const Schedule& schedule, const ScheduleRequest& request, std::int32_t chunks) {
+  const auto named = "'" + std::string(schedule.name) + "'";
+  if (schedule.usual_chunks == 1 && chunks > 1) return ScheduleProblem{"chunks", named + " has one chunk per rank, not " + std::to_string(chunks), "1"};
+  if (schedule.placement == v && chunks != 2) {
+    return ScheduleProblem{"chunks", std::string(schedule.name) + " with " + std::to_string(chunks) + " chunks per rank", "2 chunks per rank, the two arms of the V"};
   }
-  if (request.group && schedule.order != interleaved_order && schedule.order != overlap_1f1b_order) {
-    throw ScheduleError("group", named + " has no group size", "a group with interleaved or overlap-1f1b only");
-  }
+  if (request.group && !schedule.takes_group) return ScheduleProblem{"group", named + " has no group size", "a group with interleaved or overlap-1f1b only"};
   if (!request.memory_limit.empty() && !schedule.chooses_by_time) {
-    throw ScheduleError("memory-limit", named + " knows no memory limit", "a limit with zb-auto or zb-v-auto only");
+    return ScheduleProblem{"memory-limit", named + " knows no memory limit", "a limit with zb-auto or zb-v-auto only"};
   }
+  return {};
 }
 
 }  // namespace
@@ -71,6 +73,24 @@ const Schedule* find_schedule(std::string_view name) {
   return found != std::end(table) ? found : nullptr;
 }
 
+std::optional<ScheduleProblem> Schedule::why_not(const ScheduleRequest& request) const {
+  auto complete = request;
+  complete.chunks = request.chunks.value_or(usual_chunks);
+  if (auto size = wrong_size(complete, *complete.chunks)) return size;
+  if (auto option = foreign_option(*this, complete, *complete.chunks)) return option;
+  return own_rule != nullptr ? own_rule(complete) : std::nullopt;
+}
+
+std::optional<ScheduleProblem> Schedule::why_not(std::int32_t ranks, std::int64_t microbatches, std::int32_t chunks, std::optional<std::int32_t> group) const {
+  ScheduleRequest request;
+  request.name = name;
+  request.ranks = ranks;
+  request.microbatches = static_cast<std::int32_t>(std::min(microbatches, most_microbatches + 1));
+  request.chunks = chunks;
+  request.group = group;
+  return why_not(request);
+}
+
 ScheduleRequest completed(const ScheduleRequest& request) {
   const auto* schedule = find_schedule(request.name);
   if (schedule == nullptr) {
@@ -80,8 +100,7 @@ ScheduleRequest completed(const ScheduleRequest& request) {
   }
   auto complete = request;
   complete.chunks = request.chunks.value_or(schedule->usual_chunks);
-  check_size(complete, *complete.chunks);
-  refuse_foreign_options(*schedule, complete);
+  if (const auto problem = schedule->why_not(complete)) throw ScheduleError(problem->about, problem->what, problem->expected);
   return complete;
 }
 

@@ -172,7 +172,6 @@ class Compaction {
 /// microbatch, then moved together.
 PipelineOrder v_1f1b_order(const ScheduleRequest& request) {
   auto order = empty_v_order(request);
-  refuse_long_search(request);
   for (const auto& event : Compaction(first_slots(pattern_of(request.ranks)), request.microbatches).run()) {
     const std::size_t chunk = event.row == down || event.row == backward_down ? 0 : 1;
     const auto work = is_forward(event.row) ? forward : backward;

@@ -129,9 +129,15 @@ void add_weights(std::vector<Slots>& table) {
 
 }  // namespace
 
+std::optional<ScheduleProblem> long_search_rule(const ScheduleRequest& request) {
+  constexpr std::int32_t most_ranks = 256;
+  if (request.ranks <= most_ranks) return {};
+  return ScheduleProblem{"stages", request.name + " on " + std::to_string(request.ranks) + " ranks takes too long to work out",
+                         "at most " + std::to_string(most_ranks) + " ranks"};
+}
+
 PipelineOrder order_from_pattern(const ScheduleRequest& request, const std::vector<VPattern>& pattern) {
   const auto empty = empty_v_order(request);
-  refuse_long_search(request);
   std::vector<Slots> table(pattern.size());
   for (std::size_t rank = 0; rank < pattern.size(); ++rank) {
     for (std::size_t row = 0; row < pattern[rank].size(); ++row) {

@@ -93,15 +93,15 @@ class GreedyWave {
 
 }  // namespace
 
+std::optional<ScheduleProblem> wave_rule(const ScheduleRequest& request) {
+  if (*request.chunks % 2 == 0) return {};
+  return ScheduleProblem{"chunks", "wave with " + std::to_string(*request.chunks) + " chunks per rank", "an even number: every wave goes down the ranks and up again"};
+}
+
 /// Hanayo: V / 2 waves over the ranks, down and up again. The paper gives the placement and the preferences; the
 /// order is ours, a list schedule of them.
 PipelineOrder wave_order(const ScheduleRequest& request) {
-  const auto chunks = request.chunks.value_or(2);
-  if (chunks % 2 != 0) {
-    throw ScheduleError("chunks", "wave with " + std::to_string(chunks) + " chunks per rank",
-                        "an even number: every wave goes down the ranks and up again");
-  }
-  return GreedyWave(empty_order(request, StagePlacement::wave, chunks)).run();
+  return GreedyWave(empty_order(request, StagePlacement::wave, *request.chunks)).run();
 }
 
 }  // namespace lockstep

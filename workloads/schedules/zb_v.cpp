@@ -66,21 +66,24 @@ void order_rank(RankOfV& rank, std::int32_t above, std::int32_t below, std::int3
   }
 }
 
+std::int32_t padded_microbatches(const ScheduleRequest& request) { return std::max(2 * request.ranks - 1, request.microbatches); }
+
 }  // namespace
+
+std::optional<ScheduleProblem> zb_v_rule(const ScheduleRequest& request) {
+  if (padded_microbatches(request) <= most_actions / (std::int64_t{6} * request.ranks)) return {};
+  return ScheduleProblem{"stages",
+                         "zb-v fills " + std::to_string(request.ranks) + " stages with at least 2P - 1 microbatches, more than " +
+                             std::to_string(most_actions) + " actions",
+                         "fewer stages or microbatches"};
+}
 
 /// The hand-made ZB-V of the zero-bubble paper as PyTorch runs it. With fewer than 2P - 1 microbatches it is the
 /// order of 2P - 1, without the missing ones.
 PipelineOrder zb_v_order(const ScheduleRequest& request) {
   auto order = empty_v_order(request);
   const auto ranks = request.ranks;
-  const auto padded = std::max(2 * ranks - 1, request.microbatches);
-  if (padded > most_actions / (std::int64_t{6} * ranks)) {
-    throw ScheduleError("stages",
-                        "zb-v fills " + std::to_string(ranks) +
-                            " stages with at least 2P - 1 microbatches, more than " + std::to_string(most_actions) +
-                            " actions",
-                        "fewer stages or microbatches");
-  }
+  const auto padded = padded_microbatches(request);
   for (std::int32_t r = 0; r < ranks; ++r) {
     RankOfV rank(order.shape, r, order.ranks[static_cast<std::size_t>(r)]);
     order_rank(rank, r, ranks - r, padded);

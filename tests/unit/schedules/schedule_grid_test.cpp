@@ -6,6 +6,7 @@
 #include <map>
 
 #include "workloads/schedules/schedules.hpp"
+#include "workloads/schedules/verify_order.hpp"
 
 namespace lockstep {
 namespace {
@@ -24,13 +25,14 @@ bool takes_group(const ScheduleRequest& request) {
   return request.name == "interleaved" || request.name == "overlap-1f1b";
 }
 
-// Megatron takes P <= N <= M with M mod N = 0 or M mod N >= P; no N stands for N = P, and then all groups must be
-// full. PyTorch's zero bubble takes M in max(1, floor(M / P)) equal rounds. Overlap needs a second chunk, unless P = 1.
+// Megatron takes P <= N <= M with M mod N = 0 or M mod N >= P; where no N is named PyTorch's interleaved schedules take M in
+// max(1, floor(M / P)) equal rounds, and Megatron's overlap takes groups of P only. Overlap needs a second chunk, unless P = 1.
 bool legal(const ScheduleRequest& request) {
   const auto p = request.ranks;
   const auto m = request.microbatches;
   if (request.name == "overlap-1f1b" && p > 1 && *request.chunks == 1) return false;
-  if (request.name == "zb-1p" || request.name == "interleaved-zb") return m % std::max(1, m / p) == 0;
+  const bool in_rounds = request.name == "zb-1p" || request.name == "interleaved-zb" || (request.name == "interleaved" && !request.group);
+  if (in_rounds) return m % std::max(1, m / p) == 0;
   if (!takes_group(request)) return true;
   if (!request.group) return m % p == 0;
   const auto n = *request.group;
@@ -165,11 +167,11 @@ INSTANTIATE_TEST_SUITE_P(LinearAndLooped, ScheduleGrid, testing::ValuesIn(linear
 
 // With F = 1, B = 2 per chunk and no latency every rank computes 3 M V. It idles (P - 1) M V x 3 if microbatches go
 // one at a time (V = 1), and 3 (P - 1) if the pipe is filled and drained once: GPipe and 1F1B for any M, interleaved
-// for whole groups of N = P.
+// for equal rounds of at least P.
 TEST(ScheduleBubbles, FillAndDrainOnce) {
   for (const std::string name : {"naive", "gpipe", "1f1b", "interleaved"}) {
     for_each_request(name, [&](const ScheduleRequest& request) {
-      if (!legal(request) || request.group) return;
+      if (!legal(request) || request.group || (name == "interleaved" && request.microbatches < request.ranks)) return;
       SCOPED_TRACE(text(request));
       const auto timing = time_order(make_order(request), {});
       const auto at_a_time = name == "naive" ? request.microbatches : 1;
@@ -177,6 +179,52 @@ TEST(ScheduleBubbles, FillAndDrainOnce) {
       EXPECT_DOUBLE_EQ(timing.makespan, 3.0 * request.microbatches * *request.chunks + idle);
     });
   }
+}
+
+// Whoever asks a schedule for why_not knows what make_order does: of every schedule, in sizes and options legal or not, one says
+// nothing just where the other makes a sound order, and the same otherwise.
+TEST(EverySchedule, SaysBeforehandWhatCannotBeMade) {
+  int made = 0, refused = 0;
+  for (const auto& schedule : schedules()) {
+    for (const std::int32_t ranks : {0, 1, 2, 3, 4, 5, 257}) {
+      for (const std::int32_t microbatches : {0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 12}) {
+        for (std::int32_t chunks = 0; chunks <= 4; ++chunks) {
+          for (const auto group : {std::optional<std::int32_t>(), std::optional<std::int32_t>(4)}) {
+            ScheduleRequest request;
+            request.name = schedule.name;
+            request.ranks = ranks;
+            request.microbatches = microbatches;
+            request.chunks = chunks;
+            request.group = group;
+            SCOPED_TRACE(text(request));
+            const auto why = schedule.why_not(ranks, microbatches, chunks, group);
+            try {
+              EXPECT_EQ(verify_order(make_order(request)).size(), 0U);
+              EXPECT_FALSE(why) << why->what;
+              ++made;
+            } catch (const ScheduleError& error) {
+              ASSERT_TRUE(why) << error.what();
+              EXPECT_EQ(why->about, error.about());
+              EXPECT_EQ(why->what, error.what_is_wrong());
+              EXPECT_FALSE(why->expected.empty());
+              ++refused;
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(made, 1000);
+  EXPECT_GT(refused, 1000);
+}
+
+// v-half, v-min and v-1f1b search through the slots of all ranks: 256 ranks and no more.
+TEST(EverySchedule, LongSearchesHaveALimit) {
+  for (const std::string name : {"v-half", "v-min", "v-1f1b"}) {
+    EXPECT_FALSE(find_schedule(name)->why_not(256, 16, 2)) << name;
+    EXPECT_EQ(find_schedule(name)->why_not(512, 16, 2).value().what, name + " on 512 ranks takes too long to work out");
+  }
+  EXPECT_TRUE(find_schedule("1f1b")->why_not(4, std::int64_t{1} << 40, 1)) << "no number wraps around";
 }
 
 // Chunks mean nothing to a linear schedule, a group size nothing to most: refused, not passed over.
