@@ -6,6 +6,7 @@
 
 #include "workloads/activations_on_host_private.hpp"
 #include "workloads/pass_order_private.hpp"
+#include "workloads/schedules/cell_turns.hpp"
 #include "workloads/stage_transfers_private.hpp"
 #include "workloads/step_gradients_private.hpp"
 #include "workloads/step_gathers_private.hpp"
@@ -28,8 +29,9 @@ class StepBuilder {
 
   StepGraph run() {
     writer_.graph.expect(operations_of_passes());
-    // In order of their start, so that operations of all stages are numbered as they happen.
-    for (const auto& [stage, index] : time_order(pipeline_.order, pipeline_.times).by_start) {
+    // In turn, so that operations are numbered as the ranks' programs have them: numbers decide who goes first among equals,
+    // and must not hang on how long something is thought to take.
+    for (const auto& [stage, index] : cells_in_turn(pipeline_.order)) {
       run_cell(stage, pipeline_.order.ranks[static_cast<std::size_t>(stage)][static_cast<std::size_t>(index)]);
     }
     gradients_.update();

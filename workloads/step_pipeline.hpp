@@ -12,7 +12,7 @@ namespace lockstep {
 
 struct StepPipeline {
   PipelineOrder order;
-  PipelineTimes times;           ///< about right: they only decide how operations are numbered (program order)
+  PipelineTimes times;           ///< about right: automatic schedules chose their order by them, and idle time is told apart by them
   std::vector<int> first_block;  ///< by stage of the schedule, and one past the last block at the end
 
   [[nodiscard]] int blocks_of(std::int32_t stage) const {

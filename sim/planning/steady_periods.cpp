@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "workloads/schedules/cell_turns.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -35,7 +37,7 @@ OpsOfCells ops_of_cells(const StepGraph& step, const StepPipeline& pipeline) {
   const auto& order = pipeline.order;
   OpsOfCells result;
   for (const auto& cells : order.ranks) result.emplace_back(cells.size());
-  const auto written = time_order(order, pipeline.times).by_start;
+  const auto written = cells_in_turn(order);
   const auto writes = [&](std::size_t cell, const StepOp& op) {
     const auto [rank, index] = written[cell];
     if (op.stage != rank) return false;

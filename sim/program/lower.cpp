@@ -173,11 +173,13 @@ class Lowering {
     const auto transfer = pair.routes.transfer(both ? StagePairRoutes::both : upward ? StagePairRoutes::upward : StagePairRoutes::downward, bytes);
     op.closed_form = transfer.time;
     if (whole_) op.phases = {{transfer.latency, {both || upward ? transfer.bytes : 0.0, both || !upward ? transfer.bytes : 0.0}}};
-    const bool one_queue = both || options_.sends_in_order;
-    op.streams = {stream(one_queue ? pipeline_axis : pipeline_axis + " " + std::to_string(vertex.stage) + ">" + std::to_string(vertex.other_stage))};
+    // Gradients of weights that stand on two stages are exchanged over a communicator of their own, as Megatron's embedding group.
+    const auto way = options_.sends_in_order ? " queue" : " " + std::to_string(vertex.stage) + ">" + std::to_string(vertex.other_stage);
+    op.streams = {stream(both ? pipeline_axis : pipeline_axis + way)};
   }
 
-  /// One queue for all that a rank sends and receives, and nothing in it overtakes.
+  /// One queue for all that a rank sends and receives, and nothing in it overtakes. It stands in the order of the rank's program,
+  /// which is that of the vertices' numbers (cell_turns.hpp), so no ranks wait for each other in a circle.
   void queue(const StepOp& vertex, OpId id, ProgramOp& op) {
     for (const auto stage : {vertex.stage, vertex.other_stage}) {
       auto& last = last_send_[stage];

@@ -8,7 +8,7 @@
 namespace lockstep {
 
 struct LowerOptions {
-  bool sends_in_order = false;  ///< all that a rank sends and receives between stages in one queue, head of line first
+  bool sends_in_order = false;  ///< all that a rank sends and receives between stages in one queue, in the order of its program, head of line first
 };
 
 /// One compute stream, in program order (the halves of an overlapped pair each in its own), one communication stream per

@@ -20,17 +20,34 @@ std::vector<OpId> between_stages(const StepGraph& step, CollectiveKind kind) {
   return found;
 }
 
-// Stage 0 has four layers, stages 1 and 2 have one; a layer's F takes t, its B 2 t; transfers take nothing.
-//   own streams   0F0 0-4  0F1 4-8;  1F0 4-5  2F0 5-6  2B0 6-8  1B0 8-10;  0B0 10-18;  1F1 10-11  2F1 11-12  2B1 12-14
-//                 1B1 14-16;  0B1 18-26
-//   in order      stage 1 asked for 0F1's result, which comes at 8, before it had its own of 1F0 at 5: that leaves at 8,
-//                 and all after it is 3 t later.
+// Stage 0 has six layers, stages 1 and 2 have one; a layer's F takes t, its B 2 t; transfers take nothing.
+//   own streams   0F0 0-6  0F1 6-12;  1F0 6-7  2F0 7-8  2B0 8-10  1B0 10-12;  0B0 12-24;  1F1 12-13  2F1 13-14  2B1 14-16
+//                 1B1 16-18;  0B1 24-36
+//   in order      turn 0: 0F0, 1F0, 2F0; turn 1: 0F1, 2B0; so stage 1 has asked for 0F1's result, which comes at 12, before
+//                 2B0's gradient, there at 10: 1B0 12-14, and all after it is 2 t later.
 TEST(PipelineByHand, AnEarlyReceiveBlocksASharedQueue) {
   constexpr double t = 4.0 * (8 * 512) * 1024 * 4096 / 100e12;
-  for (const auto& [sends, makespan] : {std::pair{"own_streams", 26 * t}, std::pair{"in_order", 29 * t}}) {
+  for (const auto& [sends, makespan] : {std::pair{"own_streams", 36 * t}, std::pair{"in_order", 38 * t}}) {
     const SimulatedStep step(Case{"pipeline_early_receive.yaml", {{"pipeline.sends", sends}}}.load());
     for (const auto* timeline : {&step.simgrid, &step.reference}) EXPECT_NEAR(timeline->makespan().value() / makespan, 1, 1e-4) << sends;
   }
+}
+
+// GPipe on three stages of one layer, M = 4 microbatches, over links so slow that a transfer X is 40 times F = t. Each rank's
+// program has receive, F, send of a microbatch after the other, so stage 1 sends microbatch m before it receives m + 1: both take
+// its queue, 2 X + t a microbatch. The last F ends at t + (M - 1) (2 X + t) + 2 (X + t); backwards alike with B = 2 t. In the order
+// of estimated times stage 1 would receive all M before it sends one.
+TEST(PipelineByHand, SlowLinksDoNotChangeTheOrderOfSends) {
+  constexpr double t = 4.0 * (8 * 512) * 1024 * 4096 / 100e12;
+  constexpr double X = 40 * t;
+  constexpr int M = 4;
+  constexpr double bytes = 8.0 * 512 * 1024 * 2;
+  const SimulatedStep step(Case{"pipeline_alike.yaml",
+                                {{"cluster.shape", "[3]"}, {"parallel.pipeline", "3"}, {"model.layers", "3"}, {"batch.sequences", "32"}, {"batch.microbatches", "4"},
+                                 {"pipeline", "{schedule: gpipe, sends: in_order}"}, {"cluster.chip.torus.link", std::to_string(bytes / X / 1e9) + " GB/s"}}}
+                               .load());
+  const auto pass = [&](double computing) { return 3 * computing + (M - 1) * (2 * X + computing) + 2 * X; };
+  for (const auto* timeline : {&step.simgrid, &step.reference}) EXPECT_NEAR(timeline->makespan().value() / (pass(t) + pass(2 * t)), 1, 1e-4);
 }
 
 // Two stages of one layer; X = B D 2 bytes / W = 8.39 MB / 3 GB/s is a transfer, about four times t.

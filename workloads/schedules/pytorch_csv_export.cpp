@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "workloads/schedules/cell_turns.hpp"
 #include "workloads/schedules/pytorch_csv.hpp"
 #include "workloads/schedules/verify_order.hpp"
 
@@ -99,27 +100,23 @@ std::vector<Entry> with_sharding_and_reduction(const std::vector<PipelineCell>& 
   return result;
 }
 
-/// Puts a SEND after each result that another rank needs, and its RECV where that rank has come to by then. As
-/// PyTorch does it, ranks take turns of one cell each; a cell that lacks an input waits for a later turn.
+/// Puts a SEND after each result that another rank needs, and its RECV where that rank has come to by then
+/// (cell_turns.hpp).
 class Lowering {
  public:
-  Lowering(const PipelineOrder& order, const CsvExport& options)
-      : shape_(order.shape),
-        options_(options),
-        lines_(order.ranks.size()),
-        next_(order.ranks.size(), 0),
-        made_(2 * static_cast<std::size_t>(shape_.stages()) * static_cast<std::size_t>(shape_.microbatches)) {
+  Lowering(const PipelineOrder& order, const CsvExport& options) : shape_(order.shape), options_(options), lines_(order.ranks.size()) {
     for (const auto& cells : order.ranks) entries_.push_back(with_sharding_and_reduction(cells));
   }
 
   std::string run() {
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (std::size_t rank = 0; rank < entries_.size(); ++rank) {
-        if (next_[rank] == entries_[rank].size() || !can_run(entries_[rank][next_[rank]])) continue;
-        write(rank, entries_[rank][next_[rank]++]);
-        moved = true;
-      }
+    CellsAndOthers cells;
+    for (const auto& entries : entries_) {
+      auto& own = cells.emplace_back();
+      for (const auto& entry : entries) own.push_back(entry.cell);
+    }
+    for (const auto& [rank, index] : cells_in_turn(shape_, cells)) {
+      const auto on = static_cast<std::size_t>(rank);
+      write(on, entries_[on][static_cast<std::size_t>(index)]);
     }
     std::string result;
     for (const auto& line : lines_) result += line + "\n";
@@ -127,27 +124,6 @@ class Lowering {
   }
 
  private:
-  enum class Result : std::uint8_t { activation, gradient };
-
-  [[nodiscard]] std::size_t index(Result result, std::int32_t stage, std::int32_t m) const {
-    return 2 * (static_cast<std::size_t>(stage) * static_cast<std::size_t>(shape_.microbatches) +
-                static_cast<std::size_t>(m)) +
-           static_cast<std::size_t>(result);
-  }
-
-  [[nodiscard]] bool can_run(const Entry& entry) const {
-    bool result = true;
-    if (entry.cell != nullptr)
-      for_each_action(*entry.cell, [&](const PipelineAction& action) { result = result && can_run(action); });
-    return result;
-  }
-  [[nodiscard]] bool can_run(const PipelineAction& action) const {
-    if (action.work == PipelineWork::weight_gradient) return true;
-    if (action.work == PipelineWork::forward)
-      return action.stage == 0 || made_[index(Result::activation, action.stage - 1, action.microbatch)];
-    return action.stage + 1 == shape_.stages() || made_[index(Result::gradient, action.stage + 1, action.microbatch)];
-  }
-
   void write(std::size_t rank, const Entry& entry) {
     const auto stage = std::to_string(entry.stage);
     switch (entry.kind) {
@@ -164,7 +140,6 @@ class Lowering {
 
   void pass_on(std::size_t rank, const PipelineAction& action) {
     const bool forward = action.work == PipelineWork::forward;
-    made_[index(forward ? Result::activation : Result::gradient, action.stage, action.microbatch)] = true;
     const auto to = action.stage + (forward ? 1 : -1);
     if (to < 0 || to == shape_.stages()) return;
     const auto receiver = static_cast<std::size_t>(shape_.rank_of(to, action.microbatch));
@@ -180,8 +155,6 @@ class Lowering {
   const CsvExport& options_;
   std::vector<std::vector<Entry>> entries_;
   std::vector<std::string> lines_;
-  std::vector<std::size_t> next_;
-  std::vector<bool> made_;
 };
 
 }  // namespace
