@@ -111,6 +111,25 @@ TEST(PrecisionTest, UpdatedWeightsAreGatheredInOneByte) {
   EXPECT_EQ(published(narrow, false), published(wide, false));
 }
 
+// Weights of products take 2 bytes a parameter, 3 with a copy in 8 bits beside them and 4 with a transposed one; norms, embedding
+// and unembedding stay at 2.
+TEST(PrecisionTest, WeightsInOneByteLieBesideTheStoredOnes) {
+  const auto held = [](const char* training) { return trained("small.yaml", training, "{data: 8}").step().held[0].weights.value(); };
+  const auto rank = trained("small.yaml", "{precision: fp8}", "{data: 8}");
+  const auto& model = rank.scenario.model;
+  std::int64_t matrices = 0, all = 0;
+  for (const auto& block : rank.preparation.blocks) {
+    for (const auto& update : block.weights) {
+      const auto parameters = update.parameters * (block.is_layer ? model.layers : 1);
+      all += parameters;
+      if (block.is_layer && update.parameters > model.d_model) matrices += parameters;
+    }
+  }
+  EXPECT_EQ(held("{precision: fp8}"), 2 * all);
+  EXPECT_EQ(held("{precision: fp8, low_precision_weights: kept}"), 2 * all + matrices);
+  EXPECT_EQ(held("{precision: fp8, low_precision_weights: kept twice}"), 2 * all + 2 * matrices);
+}
+
 // Casts move 2 + 1 + 1 bytes an element, of what a product reads in the forward unless a norm made it (8 bits already), and of
 // the gradient of its result in the backward. small.yaml has a gated MLP: in the forward the output projection (N H wide) and
 // the down projection (F), in the backward query (N H), key and value (K H each), output (D), gate and up (F each), down (D).
