@@ -70,6 +70,7 @@ void read_scale_up(const YamlView& view, Chip& chip) {
 Chip read_chip(const YamlView& view, std::string_view name, const Chip* base) {
   Chip chip = base != nullptr ? *base : Chip{};
   chip.name = name;
+  if (base == nullptr) chip.measured_as = name;
   if (!view.expect_map("a chip")) return chip;
   (void)view["like"];  // the caller's
   const auto given = [&](std::string_view key, std::string_view expected) {
@@ -109,11 +110,24 @@ std::vector<std::string> chip_names(const std::filesystem::path& catalog) { retu
 
 Chip load_chip(const std::filesystem::path& catalog, std::string_view name, Problems& problems) {
   const std::filesystem::path folder = catalog / "chips";
-  if (is_catalog_entry(folder, "chip", name, problems))
-    return read_chip(YamlView::from_file(catalog_file(folder, name), problems), name);
-  Chip unknown;
-  unknown.name = name;
-  return unknown;
+  if (!is_catalog_entry(folder, "chip", name, problems)) {
+    Chip unknown;
+    unknown.name = name;
+    return unknown;
+  }
+  const YamlView view = YamlView::from_file(catalog_file(folder, name), problems);
+  const YamlView like = view["like"];
+  if (!like.exists()) return read_chip(view, name);
+  Problems of_base;
+  const std::string other = like.text();
+  if (!is_catalog_entry(folder, "chip", other, of_base)) {
+    like.problem(of_base.list().front().what, of_base.list().front().expected);
+    return read_chip(view, name);
+  }
+  const YamlView said_there = YamlView::from_file(catalog_file(folder, other), problems);
+  if (said_there["like"].exists()) like.problem("is like another chip itself", "a chip that stands for itself");
+  const Chip base = read_chip(said_there, other);
+  return read_chip(view, name, &base);
 }
 
 }  // namespace lockstep

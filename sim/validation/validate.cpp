@@ -116,7 +116,7 @@ std::string reason(const std::vector<Problem>& problems) {
 }  // namespace
 
 StepTraits traits_of(const Scenario& scenario) {
-  return {scenario.cluster.chip().name, scenario.training.precision, scenario.model.experts.has_value(), scenario.chips(), static_cast<double>(count_parameters(scenario.model).total())};
+  return {scenario.cluster.chip().measured_as, scenario.training.precision, scenario.model.experts.has_value(), scenario.chips(), static_cast<double>(count_parameters(scenario.model).total())};
 }
 
 std::vector<ValidatedRun> validate(const std::vector<RunTable>& tables, const ValidateOptions& options, spdlog::logger& log) {

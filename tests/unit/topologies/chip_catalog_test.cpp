@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "tests/source_dir.hpp"
 #include "tests/unit/topologies/small_torus.hpp"
 
@@ -29,6 +31,38 @@ TEST(ChipCatalog, EveryChipReadsWithoutProblemsAndNamesItsSources) {
     EXPECT_NE(chip.torus.has_value(), chip.scale_up.has_value());
     EXPECT_EQ(chip.torus.has_value(), name.starts_with("tpu-"));
   }
+}
+
+// One die with other memory: same kernels at the same peaks, 40 GB at 1555 GB/s, and the errors of the other's measured steps.
+TEST(ChipCatalog, TheSmallerA100IsLikeTheLarger) {
+  const Chip small = test::catalog_chip("a100-40gb"), large = test::catalog_chip("a100");
+  ASSERT_TRUE(small.kernels && large.kernels);
+  EXPECT_EQ(small.kernels->sustained, large.kernels->sustained);
+  EXPECT_EQ(small.kernels->matrix, large.kernels->matrix);
+  EXPECT_EQ(small.peak, large.peak);
+  EXPECT_EQ(small.memory, Bytes(40'000'000'000));
+  EXPECT_EQ(small.memory_bandwidth, BytesPerSecond(1555e9));
+  EXPECT_EQ(small.measured_as, "a100");
+  EXPECT_EQ(large.measured_as, "a100");
+}
+
+// A file may be like another of the catalog that stands for itself.
+TEST(ChipCatalog, AChipIsLikeOneThatStandsForItself) {
+  const auto root = std::filesystem::temp_directory_path() / "lockstep_chips_like_others";
+  std::filesystem::create_directories(root / "chips");
+  std::ofstream(root / "chips/first.yaml") << "title: first\nmemory: 8 GB\nmemory_bandwidth: 1 TB/s\npeak: {bf16: 1 TFLOP/s}\nscale_up: {bandwidth: 1 GB/s, domain: 2}\n";
+  std::ofstream(root / "chips/second.yaml") << "like: first\nmemory: 9 GB\n";
+  std::ofstream(root / "chips/third.yaml") << "like: second\n";
+  std::ofstream(root / "chips/fourth.yaml") << "like: fifth\n";
+  const auto problems_of = [&](const char* name) {
+    Problems problems;
+    (void)load_chip(root, name, problems);
+    return problems.empty() ? std::string() : problems.list().front().to_string();
+  };
+  EXPECT_EQ(problems_of("second"), "");
+  EXPECT_THAT(problems_of("third"), testing::HasSubstr("third.yaml:1:7: like: is like another chip itself; expected a chip that stands for itself"));
+  EXPECT_THAT(problems_of("fourth"), testing::HasSubstr("fourth.yaml:1:7: like: there is no chip `fifth`"));
+  std::filesystem::remove_all(root);
 }
 
 /// The numbers that the worked examples divide by: arithmetic intensity over one axis of v5p is
