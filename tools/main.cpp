@@ -7,10 +7,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <sstream>
 
 #include "sim/core/errors.hpp"
+#include "sim/core/visible_text.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/sweep/sqlite.hpp"
+#include "tools/output/new_file.hpp"
+#include "tools/output/out_of_room.hpp"
 
 namespace {
 
@@ -45,9 +48,13 @@ void refuse_empty_values(CLI::App& app) {
   }
 }
 
+/// To stderr, without what would steer a terminal.
+void tell(const std::string& text) { std::fputs(lockstep::visible(text, lockstep::LineFeeds::kept).c_str(), stderr); }
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  lockstep::survive_file_size_limit();
   spdlog::logger log("lockstep", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   log.set_level(spdlog::level::warn);
 
@@ -77,22 +84,24 @@ int main(int argc, char** argv) {
   try {
     if (argc > 1) refuse_unknown_command(app, argv[1]);
     app.parse(argc, argv);
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-      throw lockstep::ConfigError({{{"stdout", 0, 0}, "", "cannot be written", "a place with room"}});
     return 0;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    std::ostringstream out, err;
+    const int code = app.exit(error, out, err) == 0 ? 0 : 2;
+    tell(err.str());
+    std::fputs(lockstep::visible(out.str(), lockstep::LineFeeds::kept).c_str(), stdout);
+    return code;
   } catch (const lockstep::ConfigError& error) {
-    std::fprintf(stderr, "%s\n", error.what());
+    std::fprintf(stderr, "%s\n", error.what());  // problems are visible text
     return 2;
   } catch (const lockstep::OutOfRoom& error) {
-    std::fprintf(stderr, "%s\n", error.what());
+    tell(std::string(error.what()) + "\n");
     return 74;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "lockstep: out of memory\n");
     return 2;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "lockstep: internal error: %s\n", error.what());
+    tell("lockstep: internal error: " + std::string(error.what()) + "\n");
     return 70;
   }
 }

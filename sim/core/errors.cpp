@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/core/visible_text.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -20,30 +22,15 @@ std::string joined_lines(const std::vector<Problem>& problems) {
   return lines;
 }
 
-/// A user's text within one line: control characters as their code, the middle of a long text left out.
+/// A user's text within one line: what steers as its code, the middle of a long text left out.
 std::string on_one_line(const std::string& text) {
-  constexpr char digits[] = "0123456789abcdef";
   const auto inside_letter = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0u) == 0x80u; };
-  std::size_t cut_from = text.size();
-  std::size_t cut_to = text.size();
-  if (text.size() > most_letters) {
-    cut_from = most_letters / 2;
-    cut_to = text.size() - most_letters / 2;
-    while (inside_letter(cut_from)) --cut_from;
-    while (cut_to < text.size() && inside_letter(cut_to)) ++cut_to;
-  }
-  std::string line;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (i == cut_from) line += " ... ";
-    if (i >= cut_from && i < cut_to) continue;
-    const auto code = static_cast<unsigned char>(text[i]);
-    if (code >= 0x20 && code != 0x7F) {
-      line += text[i];
-    } else {
-      line += std::string("\\x") + digits[code >> 4] + digits[code & 15];
-    }
-  }
-  return line;
+  if (text.size() <= most_letters) return visible(text);
+  std::size_t cut_from = most_letters / 2;
+  std::size_t cut_to = text.size() - most_letters / 2;
+  while (cut_from > 0 && inside_letter(cut_from)) --cut_from;
+  while (cut_to < text.size() && inside_letter(cut_to)) ++cut_to;
+  return visible(std::string_view(text).substr(0, cut_from)) + " ... " + visible(std::string_view(text).substr(cut_to));
 }
 
 auto place(const Problem& problem) { return std::tie(problem.where.file, problem.where.line, problem.where.column); }

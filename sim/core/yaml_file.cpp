@@ -6,34 +6,13 @@
 #include <system_error>
 
 #include "sim/core/readable_file.hpp"
+#include "sim/core/visible_text.hpp"
 #include "sim/core/yaml_tree_private.hpp"
 
 namespace lockstep {
 namespace {
 
 constexpr std::uintmax_t size_limit = 4u << 20;
-
-/// The length of the UTF-8 sequence that starts `text`, 0 if it is malformed (RFC 3629: shortest form,
-/// no surrogates, up to U+10FFFF).
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0u) != 0x80u) return 0;
-  }
-  const unsigned second = byte(1);
-  const bool too_long = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
-  const bool too_high = (lead == 0xED && second >= 0xA0) || (lead == 0xF4 && second >= 0x90);
-  return too_long || too_high ? 0 : length;
-}
-
-bool is_control(char c) {
-  const auto code = static_cast<unsigned char>(c);
-  return (code < 0x20 && c != '\t' && c != '\n' && c != '\r') || code == 0x7F;
-}
 
 /// What nlohmann says after its error number or place.
 std::string text_after(std::string_view mark, std::string_view message) {
@@ -69,10 +48,12 @@ std::optional<std::string> read_text_file(const std::string& file, Problems& pro
 }
 
 bool check_characters(std::string_view text, const std::string& file, Problems& problems) {
+  constexpr std::uint32_t byte_order_mark = 0xFEFF;
   for (std::size_t offset = 0; offset < text.size();) {
-    const std::size_t length = utf8_length(text.substr(offset));
-    if (length == 0 || is_control(text[offset])) {
-      const std::string what = length == 0 ? "is not UTF-8 text" : "has a control character";
+    const auto [length, code] = first_character(text.substr(offset));
+    const bool layout = text[offset] == '\r' || (offset == 0 && code == byte_order_mark);
+    if (!code || (steers(*code) && !layout)) {
+      const std::string what = !code ? "is not UTF-8 text" : *code < 0x80 ? "has a control character" : "has the control character " + code_point(*code);
       problems.add({location_of(text, offset, file), "", what, "a text file in UTF-8"});
       return false;
     }

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "sim/core/visible_text.hpp"
 #include "sim/core/yaml_tree_private.hpp"
 
 namespace lockstep {
@@ -38,6 +39,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     check(mark, tag, anchor);
+    check_characters(mark, value);
     YamlNode scalar = node(YamlNode::Kind::scalar, mark);
     scalar.quoted = tag == "!";  // yaml-cpp's tag for every scalar that is not plain
     scalar.text = value;
@@ -76,6 +78,16 @@ class TreeBuilder final : public YAML::EventHandler {
   void check(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) const {
     if (anchor != 0) refuse_anchor(mark);
     if (!tag.empty() && tag != "?" && tag != "!") refuse(mark, "tags are not supported", "a value without a tag");
+  }
+
+  /// The file holds no characters that steer, but escapes in quotes ("\\e") make them.
+  void check_characters(const YAML::Mark& mark, std::string_view text) const {
+    for (std::size_t at = 0; at < text.size();) {
+      const auto [length, code] = first_character(text.substr(at));
+      if (!code) refuse(mark, "is not UTF-8 text", "text in UTF-8");
+      if (steers(*code)) refuse(mark, "has the control character " + code_point(*code), "text that shows what it holds");
+      at += length;
+    }
   }
 
   YamlNode node(YamlNode::Kind kind, const YAML::Mark& mark) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "sim/core/visible_text.hpp"
 #include "sim/core/yaml_view.hpp"
 #include "sim/scenario/batch_limits.hpp"
 #include "sim/scenario/scenario_of_document.hpp"
@@ -309,7 +310,7 @@ Scenario scenario_of_document(const YamlView& root, const std::vector<KeyOverrid
 
 Scenario load_scenario(const std::filesystem::path& file, const std::vector<KeyOverride>& overrides) {
   Problems problems;
-  return scenario_of_document(YamlView::from_file(file, problems), overrides, file.stem().string(), file.parent_path(), problems);
+  return scenario_of_document(YamlView::from_file(file, problems), overrides, visible(file.stem().string()), file.parent_path(), problems);
 }
 
 Scenario scenario_of_text(std::string_view text, const std::string& name, const std::filesystem::path& folder) {

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <optional>
 
+#include "sim/core/yaml_text.hpp"
 #include "sim/sweep/sweep.hpp"
 #include "sim/sweep/swept_values.hpp"
 
@@ -22,6 +23,13 @@ std::string digest_of_file(const std::string& value, const std::filesystem::path
   Digest digest;
   digest.add(content_of(folder / value));
   return digest.hex();
+}
+
+/// What a value in YAML says, without its quotes; "" if it is no single value.
+std::string text_in(const std::string& value) {
+  Problems problems;
+  const auto view = YamlView::from_text(value, "", problems);
+  return view.is_scalar() ? view.text() : "";
 }
 
 void add_files(const YamlView& value, const std::filesystem::path& folder, Digest& digest) {
@@ -64,7 +72,7 @@ class Reader {
     problems_.throw_if_any();
     for (auto& axis : sweep_.axes) {
       for (auto& choice : axis.choices) {
-        for (auto& setting : choice) setting.digest = digest_of_file(setting.value, sweep_.folder);
+        for (auto& setting : choice) setting.digest = digest_of_file(text_in(setting.value), sweep_.folder);
       }
     }
     check_keys();

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/core/quantity_text.hpp"
+#include "sim/core/yaml_text.hpp"
 
 namespace lockstep {
 namespace {
@@ -16,30 +17,7 @@ std::string exact_count(double count) { return count < largest ? std::to_string(
 
 double between_zero_and_one(std::mt19937_64& generator) { return static_cast<double>(generator() >> 11) * 0x1p-53; }
 
-/// In quotes where it would not read back as plain text.
-std::string scalar_text(const std::string& text) {
-  if (!text.empty() && text.find_first_of(",[]{}#\"'\\\n") == std::string::npos && text.find(": ") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c == '\n' ? std::string("\\n") : std::string(1, c);
-  }
-  return quoted + "\"";
-}
-
 }  // namespace
-
-std::string in_one_line(const YamlView& view) {
-  if (view.is_scalar()) return scalar_text(view.text());
-  std::string inside;
-  if (view.is_list()) {
-    for (const auto& item : view.items()) inside += (inside.empty() ? "" : ", ") + in_one_line(item);
-    return "[" + inside + "]";
-  }
-  if (!view.is_map()) return "null";
-  for (const auto& key : view.keys()) inside += (inside.empty() ? "" : ", ") + key + ": " + in_one_line(view[key]);
-  return "{" + inside + "}";
-}
 
 SweptValues::SweptValues(const std::string& key, const YamlView& view, bool drawn, const Problems& problems) : key_(key), where_(view.where()) {
   if (view.is_map()) {

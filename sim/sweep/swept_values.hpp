@@ -8,9 +8,6 @@
 
 namespace lockstep {
 
-/// The value as YAML in one line.
-[[nodiscard]] std::string in_one_line(const YamlView& view);
-
 class SweptValues {
  public:
   /// [1, 2, 4], {from: 1, to: 9, step: 2} or {from: 1, to: 64, times: 2}; problems go to the view's sink. Drawn from, a

@@ -50,7 +50,15 @@ int main(int count, char** arguments) {
   for (const bool flows : {false, true}) {
     const TraceOptions trace{16, flows};
     const auto spans = spans_of(simulation, trace);
-    measure(flows ? "perfetto+" : "perfetto", spans, folder / "bench.pftrace.gz", [&](const auto& file) { write_perfetto_trace(file, scenario, simulation, trace); });
-    measure(flows ? "chrome+" : "chrome", spans, folder / "bench.json.gz", [&](const auto& file) { write_chrome_trace(file, scenario, simulation, trace); });
+    measure(flows ? "perfetto+" : "perfetto", spans, folder / "bench.pftrace.gz", [&](const auto& file) {
+      NewFiles files;
+      write_perfetto_trace(files, file, scenario, simulation, trace);
+      files.finish();
+    });
+    measure(flows ? "chrome+" : "chrome", spans, folder / "bench.json.gz", [&](const auto& file) {
+      NewFiles files;
+      write_chrome_trace(files, file, scenario, simulation, trace);
+      files.finish();
+    });
   }
 }

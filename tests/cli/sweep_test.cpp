@@ -56,6 +56,34 @@ TEST_F(SweepCommand, APointIsWhatRunSays) {
   EXPECT_EQ(table[0][7], "mfu");
 }
 
+// A value goes to the scenario as it stands in the sweep file, whatever YAML would make of its first letter without quotes.
+TEST_F(SweepCommand, QuotesOfAValueStay) {
+  write("s.yaml", R"(format: 1
+model: llama-3-8b
+cluster: tpu-v5p:2x2
+batch: {sequences: 16, sequence_length: 512}
+parallel: {fsdp: 4}
+sweep: {grid: {model: [llama-3-8b, "@x/m.json", "%y", "a: b"]}}
+)");
+  const auto text = good({"sweep", "s.yaml", "--export", "s.csv"});
+  EXPECT_THAT(text, HasSubstr("4 points, 1 done, 3 refused"));
+  EXPECT_THAT(content("s.csv"), AllOf(HasSubstr("there is no file '@x/m.json'"), HasSubstr("'%y'"), HasSubstr("'a: b'"), Not(HasSubstr("malformed"))));
+}
+
+// Spreadsheets take a cell that begins with = + - @ for a formula; numbers stay numbers.
+TEST_F(SweepCommand, TextIsNoFormula) {
+  write("s.yaml", R"(format: 1
+model: llama-3-8b
+cluster: tpu-v5p:2x2
+batch: {sequences: 16, sequence_length: 512}
+parallel: {fsdp: 4}
+sweep: {list: [{model: =SUM(A1), batch.sequences: -1.5}, {model: +x, batch.sequences: 16}, {model: -x, batch.sequences: 16}, {model: llama-3-8b, batch.sequences: +4}]}
+)");
+  (void)good({"sweep", "s.yaml", "--export", "s.csv"});
+  const auto csv = content("s.csv");
+  for (const auto* row : {"\n'=SUM(A1),-1.5,refused", "\n'+x,16,refused", "\n'-x,16,refused", "\nllama-3-8b,+4,"}) EXPECT_THAT(csv, HasSubstr(row));
+}
+
 TEST_F(SweepCommand, JobsDoNotChangeTheExport) {
   (void)swept({"--jobs", "1", "--db", "one.db", "--export", "one.csv"});
   (void)swept({"--jobs", "5", "--db", "five.db", "--export", "five.csv"});

@@ -183,7 +183,7 @@ void run_calibrate(const CalibrateArguments& arguments, spdlog::logger& log) {
   if (!arguments.write.empty()) write_file(arguments.write, report.yaml);
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
   const auto text = arguments.json == "-" ? json : calibration_text(report);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print(text);
 }
 
 }  // namespace

@@ -141,14 +141,15 @@ void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
   const auto json = comparison_json(compared);
   std::string left_out;
   if (!arguments.out.empty()) {
-    make_folder(arguments.out);
-    write_file(std::filesystem::path(arguments.out) / "compare.json", json);
-    write_picture(std::filesystem::path(arguments.out) / "compare", comparison_picture(compared), arguments.png);
-    left_out = write_report(arguments.out, compare_report(compared, timelines));
+    NewFiles files(arguments.out);
+    files.write(std::filesystem::path(arguments.out) / "compare.json", json);
+    write_picture(files, std::filesystem::path(arguments.out) / "compare", comparison_picture(compared), arguments.png);
+    left_out = write_report(files, arguments.out, compare_report(compared, timelines));
+    files.finish();
   }
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
   const auto text = arguments.json == "-" ? json : comparison_text(compared) + left_out;
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print(text);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
   const auto json = goodput_json(scenario, study, aim);
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
   const auto text = arguments.json == "-" ? json : goodput_text(scenario, study, aim);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print(text);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "sim/scenario/scenario.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
+#include "tools/output/json_lines.hpp"
 #include "tools/output/table.hpp"
 #include "workloads/import_hf.hpp"
 
@@ -246,10 +247,10 @@ void run_model(const ModelArguments& arguments) {
                         "1 to 1000000000 tokens"}});
   }
   const Model model = named_or_imported(arguments.model);
-  const std::string json = json_of(model, arguments.sequence_length).dump(2) + "\n";
+  const std::string json = json_lines(json_of(model, arguments.sequence_length));
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
   const std::string text = arguments.json == "-" ? json : text_of(model, arguments.sequence_length);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print(text);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "sim/core/quantity_text.hpp"
+#include "sim/core/yaml_text.hpp"
 #include "sim/isolated.hpp"
 #include "sim/planning/plan_search.hpp"
 #include "tools/commands/commands.hpp"
@@ -54,24 +55,6 @@ std::string beside_the_files_own(const SearchResult& result, const std::optional
 
 // ---- the plan as a scenario file -------------------------------------------------------------------
 
-/// A value on one line.
-std::string one_line(const YamlView& view) {
-  std::string text;
-  if (view.is_list()) {
-    for (const auto& item : view.items()) text += (text.empty() ? "" : ", ") + one_line(item);
-    return "[" + text + "]";
-  }
-  if (view.is_map()) {
-    for (const auto& key : view.keys()) text += (text.empty() ? "" : ", ") + key + ": " + one_line(view[key]);
-    return "{" + text + "}";
-  }
-  text = view.text();
-  if (text.find_first_of(":,[]{}#&*!|>'\"%@`") == std::string::npos) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
-  return quoted + "'";
-}
-
 /// Files that a scenario names are seen from its folder.
 std::string moved(const std::string& model, const std::filesystem::path& from, const std::filesystem::path& to) {
   if (!model.ends_with(".json") && model.find('/') == std::string::npos) return model;
@@ -89,7 +72,7 @@ std::string as_scenario(const std::string& file, const std::string& target, cons
   for (const auto& key : root.keys()) {
     if (key == "search") continue;
     const auto value = root[key];
-    text += key + ": " + (key == "model" && value.is_scalar() ? moved(value.text(), std::filesystem::path(file).parent_path(), std::filesystem::path(target).parent_path()) : one_line(value)) + "\n";
+    text += key + ": " + (key == "model" && value.is_scalar() ? moved(value.text(), std::filesystem::path(file).parent_path(), std::filesystem::path(target).parent_path()) : in_one_line(value)) + "\n";
   }
   return text;
 }
@@ -204,7 +187,7 @@ void run_for_chips(const PlanArguments& arguments, const Scenario& scenario, spd
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, rows.to_string());
   const auto text = arguments.json == "-" ? rows.to_string()
                                           : table.to_string() + (deadline ? "\n" + (met.empty() ? "no number of chips in the range finishes in " + fixed(arguments.days, 1) + " days\n" : met) : "");
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print(text);
 }
 
 std::string training_text(const PlanArguments& arguments, const PlanSpace& space, const SearchResult& result) {
@@ -237,7 +220,7 @@ void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
     write_file(arguments.write, as_scenario(arguments.scenario, arguments.write, {overrides, space.keys(space.node_of(best), best)}));
   }
   const auto text = arguments.json == "-" ? plan_json(space, result, WallTimes::shown) : plan_text(space, result) + beside_the_files_own(result, own) + training_text(arguments, space, result);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print(text);
 }
 
 }  // namespace

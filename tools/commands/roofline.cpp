@@ -7,6 +7,7 @@
 #include "sim/roofline/study.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
+#include "tools/output/json_lines.hpp"
 #include "tools/output/png.hpp"
 #include "tools/output/roofline_plots.hpp"
 #include "tools/output/scenario_inputs.hpp"
@@ -94,18 +95,19 @@ void run_roofline(const RooflineArguments& arguments, spdlog::logger& log) {
   const auto study = study_roofline(scenario, log, [&](std::string_view stage, double fraction) {
     if (progress) progress(stage, fraction);
   });
-  const auto json = json_of(scenario, study).dump(2) + "\n";
+  const auto json = json_lines(json_of(scenario, study));
   std::string left_out;
   if (!arguments.out.empty()) {
-    make_folder(arguments.out);
-    write_file(std::filesystem::path(arguments.out) / "roofline.json", json);
-    write_picture(std::filesystem::path(arguments.out) / "ratio_by_tokens_per_chip", draw(ratio_plot(study)), arguments.png);
-    write_picture(std::filesystem::path(arguments.out) / "times_by_batch", draw(times_plot(study)), arguments.png);
-    left_out = write_report(arguments.out, roofline_report(scenario, study));
+    NewFiles files(arguments.out);
+    files.write(std::filesystem::path(arguments.out) / "roofline.json", json);
+    write_picture(files, std::filesystem::path(arguments.out) / "ratio_by_tokens_per_chip", draw(ratio_plot(study)), arguments.png);
+    write_picture(files, std::filesystem::path(arguments.out) / "times_by_batch", draw(times_plot(study)), arguments.png);
+    left_out = write_report(files, arguments.out, roofline_report(scenario, study));
+    files.finish();
   }
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
   const auto text = arguments.json == "-" ? json : text_of(scenario, study) + left_out;
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print(text);
 }
 
 }  // namespace

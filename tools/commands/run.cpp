@@ -4,6 +4,7 @@
 #include <memory>
 #include <sstream>
 
+#include "sim/core/visible_text.hpp"
 #include "sim/simulate.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
@@ -32,8 +33,6 @@ struct RunArguments {
   std::int64_t rank = -1;
   std::vector<std::string> overrides;
 };
-
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 std::string blocks_text(const Preparation& preparation) {
   std::string text = preparation.plan.to_string();
@@ -86,7 +85,7 @@ std::string command_of(const RunArguments& arguments) {
   if (arguments.engine != "simgrid") text += " --engine " + arguments.engine;
   if (arguments.rank >= 0) text += " --rank " + std::to_string(arguments.rank);
   if (arguments.sensitivity) text += " --sensitivity";
-  return text + (arguments.no_fold ? " --no-fold" : "");
+  return visible(text + (arguments.no_fold ? " --no-fold" : ""));
 }
 
 std::string text_of(const std::string& file) {
@@ -111,15 +110,16 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   const auto json = result_json(scenario, simulation, WallTimes::hidden);
   std::string left_out;
   if (!arguments.out.empty()) {
-    make_folder(arguments.out);
     const std::filesystem::path folder = arguments.out;
-    write_file(folder / "result.json", json);
+    NewFiles files(folder);
+    files.write(folder / "result.json", json);
     const auto window = middle_window(simulation);
-    write_picture(folder / "timeline", timeline_picture(scenario, simulation, window.from, window.to), arguments.png);
-    if (simulation.metrics.stages.size() > 1) write_picture(folder / "pipeline", pipeline_picture(scenario, simulation), arguments.png);
-    left_out = write_report(folder, run_report(scenario, simulation, {command_of(arguments), text_of(arguments.scenario)}));
-    write_perfetto_trace(folder / "trace.pftrace.gz", scenario, simulation, {16, arguments.trace_flows});
-    write_chrome_trace(folder / "trace.json.gz", scenario, simulation, {16, arguments.trace_flows});
+    write_picture(files, folder / "timeline", timeline_picture(scenario, simulation, window.from, window.to), arguments.png);
+    if (simulation.metrics.stages.size() > 1) write_picture(files, folder / "pipeline", pipeline_picture(scenario, simulation), arguments.png);
+    left_out = write_report(files, folder, run_report(scenario, simulation, {command_of(arguments), text_of(arguments.scenario)}));
+    write_perfetto_trace(files, folder / "trace.pftrace.gz", scenario, simulation, {16, arguments.trace_flows});
+    write_chrome_trace(files, folder / "trace.json.gz", scenario, simulation, {16, arguments.trace_flows});
+    files.finish();
   }
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
   print(arguments.json == "-" ? result_json(scenario, simulation, WallTimes::shown) : summary(scenario, simulation) + left_out);

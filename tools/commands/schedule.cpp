@@ -186,7 +186,6 @@ ImportedOrder import_order(const ScheduleArguments& arguments) {
   return imported;
 }
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 /// Prints or writes what the options ask for.
 void deliver(const ScheduleArguments& arguments, const ScheduleStudy& study) {
@@ -202,15 +201,20 @@ void deliver(const ScheduleArguments& arguments, const ScheduleStudy& study) {
   const auto svg = picture ? schedule_picture(study) : "";
   std::string left_out;
   if (!arguments.out.empty()) {
-    make_folder(arguments.out);
     const std::filesystem::path folder = arguments.out;
-    write_file(folder / "schedule.csv", csv);
-    write_file(folder / "schedule.json", json);
-    write_file(folder / "schedule.svg", svg);
-    left_out = write_report(folder, schedule_report(study));
+    NewFiles files(folder);
+    files.write(folder / "schedule.csv", csv);
+    files.write(folder / "schedule.json", json);
+    files.write(folder / "schedule.svg", svg);
+    left_out = write_report(files, folder, schedule_report(study));
+    files.finish();
   }
   if (!arguments.svg.empty()) write_file(arguments.svg, svg);
-  if (!arguments.png.empty()) write_png(arguments.png, svg);
+  if (!arguments.png.empty()) {
+    NewFiles files;
+    write_png(files, arguments.png, svg);
+    files.finish();
+  }
   if (!arguments.csv.empty() && arguments.csv != "-") write_file(arguments.csv, csv);
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
   print(arguments.csv == "-" ? csv : arguments.json == "-" ? json : schedule_text(study) + left_out);

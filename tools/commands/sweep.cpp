@@ -32,7 +32,6 @@ struct MergeArguments {
   std::vector<std::string> from;
 };
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 [[noreturn]] void refuse(const std::string& place, const std::string& what, const std::string& expected) { throw ConfigError({{{place, 0, 0}, "", what, expected}}); }
 
@@ -89,14 +88,7 @@ std::string show(const SweepArguments& arguments, Database& database, const Stor
   if (arguments.plot.empty() && arguments.report.empty()) return "";
   const auto table = read_table(database, header);
   const auto axes = axes_named(table, arguments.y, arguments.x, arguments.by);
-  if (!arguments.plot.empty()) {
-    const auto picture = sweep_picture(table, axes, title);
-    if (arguments.plot.ends_with(".png")) {
-      write_png(arguments.plot, picture);
-    } else {
-      write_file(arguments.plot, picture);
-    }
-  }
+  if (!arguments.plot.empty()) write_picture_file(arguments.plot, sweep_picture(table, axes, title));
   if (arguments.report.empty()) return "";
   const auto page = sweep_report(database, table, axes, title);
   if (!page) return "no " + arguments.report + ": this program was built without Node.js\n";

@@ -83,14 +83,6 @@ std::vector<ValidatedRun> update_page(const std::string& file, const std::vector
   return runs;
 }
 
-void write_plot(const std::string& file, const std::string& picture) {
-  if (file.ends_with(".png")) {
-    write_png(file, picture);
-  } else {
-    write_file(file, picture);
-  }
-}
-
 void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   if (arguments.json != "-") check_file_place(arguments.json);
   check_picture_place(arguments.plot);
@@ -109,13 +101,13 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   const auto runs = page ? update_page(arguments.page, tables, options, log) : validate_tables(tables, options, log);
   const auto json = validation_json(runs, model);
   if (!arguments.errors.empty()) write_file(arguments.errors, families_csv(validated_families(runs)));
-  if (!arguments.plot.empty()) write_plot(arguments.plot, validation_picture(runs, "Measured steps, model of time: " + model));
+  if (!arguments.plot.empty()) write_picture_file(arguments.plot, validation_picture(runs, "Measured steps, model of time: " + model));
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
   std::string text;
   if (!page) text = arguments.json == "-" ? json : validation_text(runs, arguments.families || !arguments.tables.empty());
   if (arguments.leave_one_out && arguments.json != "-") text += "\n" + leave_one_out_text(left_out_of(tables, options, log));
   if (options.progress) options.progress("done", 1);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print(text);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ void hand_out(const Sweep& sweep, const Arguments& arguments, int workers) {
   }
   line.clear();
   const auto text = sweep_summary(store.database(), header_of(sweep), arguments.db);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print(text);
 }
 
 void work(PointHelper& helper) {

@@ -7,6 +7,7 @@
 #include "sim/calibration/yaml_number.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "sim/validation/validate.hpp"
+#include "tools/output/json_lines.hpp"
 #include "tools/output/table.hpp"
 
 namespace lockstep {
@@ -80,7 +81,7 @@ std::string calibration_json(const CalibrationReport& report) {
     json["rows"].push_back({{"name", row.name}, {"measured_s", row.measured_s}, {"predicted_s", row.predicted_s}, {"error_pct", 100 * row.error()}});
   }
   json["yaml"] = report.yaml;
-  return json.dump(2) + "\n";
+  return json_lines(json);
 }
 
 }  // namespace lockstep

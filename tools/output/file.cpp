@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
+#include <cstdio>
 #include <string>
 #include <system_error>
 
 #include "sim/core/errors.hpp"
+#include "sim/core/visible_text.hpp"
+#include "tools/output/new_file.hpp"
 
 namespace lockstep {
 namespace {
@@ -47,38 +49,18 @@ void check_folder_place(const std::filesystem::path& folder) {
 }
 
 void write_file(const std::filesystem::path& file, std::string_view content) {
-  auto temporary = file;
-  temporary += ".tmp" + std::to_string(::getpid());
-  std::error_code error;
-  {
-    std::ofstream stream(temporary, std::ios::binary);
-    stream.write(content.data(), static_cast<std::streamsize>(content.size()));
-    stream.close();
-    if (!stream) {
-      std::filesystem::remove(temporary, error);
-      throw ConfigError(
-          {{{file.string(), 0, 0}, "", "cannot be written", "a file in a folder that exists and may be written"}});
-    }
-  }
-  std::filesystem::rename(temporary, file, error);
-  if (!error) return;
-  std::error_code ignored;
-  std::filesystem::remove(temporary, ignored);
-  throw ConfigError({{{file.string(), 0, 0},
-                      "",
-                      "cannot be written: " + error.message(),
-                      "a file, not a folder, that may be replaced"}});
+  NewFiles files;
+  files.write(file, content);
+  files.finish();
 }
 
-void make_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error || !std::filesystem::is_directory(folder)) {
-    throw ConfigError({{{folder.string(), 0, 0},
-                        "",
-                        "cannot be made a folder" + (error ? ": " + error.message() : std::string()),
-                        "a folder that can be written"}});
-  }
+void make_folder(const std::filesystem::path& folder) { NewFiles(folder).finish(); }
+
+void print(std::string_view text) {
+  const auto shown = visible(text, LineFeeds::kept);
+  errno = 0;
+  const bool whole = std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size();
+  if (!whole || std::fflush(stdout) != 0) refuse_to_write("stdout", errno);
 }
 
 }  // namespace lockstep

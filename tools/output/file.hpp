@@ -1,5 +1,5 @@
 #pragma once
-/// Files appear whole or not at all: written under a temporary name, then renamed.
+/// Where results go. Files appear whole or not at all.
 #include <filesystem>
 #include <string_view>
 
@@ -9,9 +9,12 @@ namespace lockstep {
 void check_file_place(const std::filesystem::path& file);
 void check_folder_place(const std::filesystem::path& folder);
 
-/// Throws ConfigError when the place cannot be written.
+/// Throws ConfigError when the place cannot be written, OutOfRoom when the disk is full. new_file.hpp has files that belong together.
 void write_file(const std::filesystem::path& file, std::string_view content);
 /// Makes the folder (and its parents); a problem if something else stands there.
 void make_folder(const std::filesystem::path& folder);
+
+/// To stdout. What would steer a terminal is shown as its code, also in JSON, whose escapes have the same form.
+void print(std::string_view text);
 
 }  // namespace lockstep

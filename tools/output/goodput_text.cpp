@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/core/quantity_text.hpp"
+#include "tools/output/json_lines.hpp"
 #include "tools/output/scenario_inputs.hpp"
 #include "tools/output/table.hpp"
 
@@ -134,7 +135,7 @@ std::string goodput_json(const Scenario& scenario, const GoodputStudy& study, co
     json["training"] = {{"tokens", *aim.tokens}, {"days", days_of(aim, useful)}, {"chip_hours", chip_hours_of(aim, useful)}};
     if (aim.price_per_chip_hour) json["training"]["cost"] = chip_hours_of(aim, useful) * *aim.price_per_chip_hour;
   }
-  return json.dump(2) + "\n";
+  return json_lines(json);
 }
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/core/quantity_text.hpp"
+#include "tools/output/json_lines.hpp"
 #include "tools/output/scenario_inputs.hpp"
 #include "tools/output/table.hpp"
 
@@ -161,7 +162,7 @@ std::string plan_json(const PlanSpace& space, const SearchResult& result, WallTi
   json["simulated_per_s"] = shown ? Json(static_cast<double>(proof.simulated) / result.wall_s) : Json();
   json["bounds_per_s"] = shown ? Json(static_cast<double>(result.floors) / result.floors_s) : Json();
   json["wall_s"] = shown ? Json(result.wall_s) : Json();
-  return json.dump(2) + "\n";
+  return json_lines(json);
 }
 
 }  // namespace lockstep

@@ -32,14 +32,22 @@ bool installed() {
   return false;
 }
 
-/// Runs rsvg-convert on two temporary files.
-bool convert(const std::string& from, const std::string& to) {
-  std::array<const char*, 7> arguments = {"rsvg-convert", "--zoom=2", "--background-color=white", "-o", to.c_str(), from.c_str(), nullptr};
+/// Runs rsvg-convert from a file into an open one.
+bool convert(const std::string& from, int to) {
+  const std::array<const char*, 5> arguments = {"rsvg-convert", "--zoom=2", "--background-color=white", from.c_str(), nullptr};
+  ::posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
   pid_t child = 0;
-  if (::posix_spawnp(&child, arguments[0], nullptr, nullptr, const_cast<char**>(arguments.data()), environ) != 0) return false;
+  const int spawned = ::posix_spawnp(&child, arguments[0], &actions, nullptr, const_cast<char**>(arguments.data()), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (spawned != 0) return false;
   int status = 0;
   return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
+
+/// rsvg-convert does not say why it failed; whether another byte can be written does.
+void refuse_where_full(NewFile& file) { file.write(std::string(std::size_t{1} << 16U, '\0')); }
 
 }  // namespace
 
@@ -54,24 +62,30 @@ void check_picture_place(const std::filesystem::path& file) {
   check_png_writer(file.extension() == ".png" ? file : "");
 }
 
-void write_png(const std::filesystem::path& file, std::string_view svg) {
+void write_png(NewFiles& files, const std::filesystem::path& file, std::string_view svg) {
   check_png_writer(file);
-  const auto from = file.string() + ".tmp.svg";
-  const auto to = file.string() + ".tmp.png";
-  write_file(from, svg);
-  const bool done = convert(from, to);
-  std::error_code ignored;
-  std::filesystem::remove(from, ignored);
-  if (done) std::filesystem::rename(to, file, ignored);
-  if (!done || ignored) {
-    std::filesystem::remove(to, ignored);
-    refuse(file, "rsvg-convert could not write it", "a place with room, or the SVG alone");
-  }
+  NewFile from(file.string() + ".svg");
+  from.write(svg);
+  from.close();
+  auto& to = files.open(file);
+  if (convert(from.written_at().string(), to.handle())) return to.close();
+  refuse_where_full(to);
+  refuse(file, "rsvg-convert could not write it", "the SVG alone");
 }
 
-void write_picture(const std::filesystem::path& place, std::string_view svg, bool png) {
-  write_file(place.string() + ".svg", svg);
-  if (png) write_png(place.string() + ".png", svg);
+void write_picture_file(const std::filesystem::path& file, std::string_view svg) {
+  NewFiles files;
+  if (file.extension() == ".png") {
+    write_png(files, file, svg);
+  } else {
+    files.write(file, svg);
+  }
+  files.finish();
+}
+
+void write_picture(NewFiles& files, const std::filesystem::path& place, std::string_view svg, bool png) {
+  files.write(place.string() + ".svg", svg);
+  if (png) write_png(files, place.string() + ".png", svg);
 }
 
 }  // namespace lockstep

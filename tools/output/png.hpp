@@ -3,15 +3,19 @@
 #include <filesystem>
 #include <string_view>
 
+#include "tools/output/new_file.hpp"
+
 namespace lockstep {
 
 /// Refuses, before any work is done for it, when rsvg-convert is not installed. "" is no file.
 void check_png_writer(const std::filesystem::path& file);
 /// Refuses a name that is neither .svg nor .png, and a place that cannot be written. "" is no place.
 void check_picture_place(const std::filesystem::path& file);
-/// Twice the SVG's own size. Throws ConfigError when the place cannot be written.
-void write_png(const std::filesystem::path& file, std::string_view svg);
+/// Twice the SVG's own size. Throws ConfigError when the place cannot be written, OutOfRoom when the disk is full.
+void write_png(NewFiles& files, const std::filesystem::path& file, std::string_view svg);
+/// By the name's end as PNG or as SVG.
+void write_picture_file(const std::filesystem::path& file, std::string_view svg);
 /// `place`.svg, and `place`.png beside it if asked for.
-void write_picture(const std::filesystem::path& place, std::string_view svg, bool png);
+void write_picture(NewFiles& files, const std::filesystem::path& place, std::string_view svg, bool png);
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 
 #include "sim/validation/expected_error.hpp"
 #include "tools/output/expected_bubble.hpp"
+#include "tools/output/json_lines.hpp"
 #include "tools/output/link_load_text.hpp"
 
 namespace lockstep {
@@ -179,7 +180,7 @@ std::string result_json(const Scenario& scenario, const Simulation& simulation, 
                       {"fold_wall_s", times == WallTimes::shown ? Json(simulation.fold_seconds) : Json()},
                       {"time_model", std::string(name(scenario.time_model))}};
   result["versions"] = {{"lockstep", version()}, {"format", 1}};
-  return result.dump(2) + "\n";
+  return json_lines(result);
 }
 
 }  // namespace lockstep

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/core/quantity_text.hpp"
+#include "tools/output/json_lines.hpp"
 #include "tools/output/table.hpp"
 
 namespace lockstep {
@@ -167,7 +168,7 @@ std::string comparison_json(const std::vector<ComparedScenario>& scenarios) {
                                  {"tokens_per_s_per_chip_ratio", scenario.tokens_per_s_per_chip / first.tokens_per_s_per_chip}, {"difference", differences},
                                  {"inputs", inputs}, {"result", Json::parse(scenario.result)}});
   }
-  return json.dump(2) + "\n";
+  return json_lines(json);
 }
 
 }  // namespace lockstep

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "tools/output/json_lines.hpp"
 #include "tools/output/schedule_study.hpp"
 
 namespace lockstep {
@@ -89,7 +90,7 @@ std::string schedule_json(const ScheduleStudy& study) {
   }
   json["orders"] = std::move(orders);
   json["spans"] = std::move(spans);
-  return json.dump() + "\n";
+  return json_lines(json, -1);
 }
 
 std::string comparison_json(std::span<const ComparedSchedule> schedules) {
@@ -100,7 +101,7 @@ std::string comparison_json(std::span<const ComparedSchedule> schedules) {
     else
       json["schedules"].push_back({{"schedule", row.name}, {"refused", row.refused}});
   }
-  return json.dump(2) + "\n";
+  return json_lines(json);
 }
 
 }  // namespace lockstep

@@ -1,12 +1,13 @@
 #include "tools/output/svg.hpp"
 
+#include "sim/core/visible_text.hpp"
 #include "tools/output/table.hpp"
 
 namespace lockstep::svg {
 
 std::string escaped(const std::string& text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : visible(text)) {
     if (c == '<') result += "&lt;";
     else if (c == '>') result += "&gt;";
     else if (c == '&') result += "&amp;";

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <utility>
+
+#include "sim/core/visible_text.hpp"
 
 namespace lockstep {
 
@@ -39,6 +42,11 @@ std::vector<std::string> folded(std::string text, std::size_t widest) {
 }
 
 }  // namespace
+
+void Table::add(std::vector<std::string> row) {
+  for (auto& cell : row) cell = visible(cell);
+  rows_.push_back(std::move(row));
+}
 
 std::string Table::to_string(const std::string& indent) const {
   std::vector<std::vector<std::vector<std::string>>> rows;  // lines of cells

@@ -10,7 +10,8 @@ namespace lockstep {
 class Table {
  public:
   explicit Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  /// Cells are shown within their line, whatever they hold.
+  void add(std::vector<std::string> row);
   void align_left(std::size_t column) { left_.insert(column); }
   /// Longer cells go on in the next line: so many letters in the first column, so many in the others (0: any number).
   void fold(std::size_t first, std::size_t others) { widest_first_ = first, widest_ = others; }

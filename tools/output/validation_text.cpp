@@ -2,6 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "tools/output/json_lines.hpp"
 #include "tools/output/table.hpp"
 #include "tools/output/validation_report.hpp"
 
@@ -104,7 +105,7 @@ std::string validation_json(const std::vector<ValidatedRun>& runs, const std::st
                     {"predicted_peak_bytes", or_null(run.memory_counts(), run.predicted_peak_bytes)},
                     {"skipped_because", why.empty() ? Json() : Json(why)}});
   }
-  return Json{{"model_of_time", model_of_time}, {"families", families}, {"rows", rows}}.dump(2) + "\n";
+  return json_lines(Json{{"model_of_time", model_of_time}, {"families", families}, {"rows", rows}});
 }
 
 }  // namespace lockstep

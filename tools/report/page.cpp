@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "sim/core/errors.hpp"
-#include "tools/output/file.hpp"
 #include "tools/output/result_json.hpp"
 #include "tools/report/encoding.hpp"
 
@@ -28,9 +27,9 @@ std::optional<std::string> ReportPage::html() const {
   return page.replace(at, place.size(), base64(gzipped(data_.packed(document_))));
 }
 
-std::string write_report(const std::filesystem::path& folder, const std::optional<std::string>& page) {
+std::string write_report(NewFiles& files, const std::filesystem::path& folder, const std::optional<std::string>& page) {
   if (!page) return "no report.html: this program was built without Node.js\n";
-  write_file(folder / "report.html", *page);
+  files.write(folder / "report.html", *page);
   return "";
 }
 

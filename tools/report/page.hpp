@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "tools/output/new_file.hpp"
 #include "tools/report/report_data.hpp"
 
 namespace lockstep {
@@ -25,6 +26,6 @@ class ReportPage {
 };
 
 /// Writes `folder`/report.html; gives back what to tell the user: a line if there is no page, else nothing.
-[[nodiscard]] std::string write_report(const std::filesystem::path& folder, const std::optional<std::string>& page);
+[[nodiscard]] std::string write_report(NewFiles& files, const std::filesystem::path& folder, const std::optional<std::string>& page);
 
 }  // namespace lockstep

@@ -1,23 +1,17 @@
 #include "tools/sweep/export_csv.hpp"
 
 #include "sim/core/quantity_text.hpp"
+#include "tools/output/csv_field.hpp"
 #include "tools/sweep/outputs.hpp"
 
 namespace lockstep {
 namespace {
 
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 std::string field(const Statement& row, int at) {
   switch (row.type(at)) {
     case Statement::Type::whole: return std::to_string(row.whole(at));
     case Statement::Type::real: return exact(row.real(at));
-    case Statement::Type::text: return field(row.text(at));
+    case Statement::Type::text: return csv_field(row.text(at));
     case Statement::Type::blob:
     case Statement::Type::null: return "";
   }
@@ -36,7 +30,7 @@ std::string export_csv(Database& database, const StoreHeader& header) {
   for (const auto& output : sweep_outputs()) columns += ", " + std::string(output.name);
   Statement rows(database, "SELECT " + columns + ", error FROM point ORDER BY " + order + "key");
   std::string text;
-  for (int at = 0; at < rows.columns(); ++at) text += (at > 0 ? "," : "") + field(rows.column_name(at));
+  for (int at = 0; at < rows.columns(); ++at) text += (at > 0 ? "," : "") + csv_field(rows.column_name(at));
   text += "\n";
   while (rows.step()) {
     for (int at = 0; at < rows.columns(); ++at) text += (at > 0 ? "," : "") + field(rows, at);

@@ -5,20 +5,15 @@
 #include <filesystem>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include "tools/output/out_of_room.hpp"
 
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace lockstep {
-
-/// The disk is full or fails: nothing of the open transaction is kept, everything before it is.
-class OutOfRoom : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 class Database {
  public:

@@ -17,7 +17,7 @@ constexpr std::size_t enough_to_write = 1u << 16;
 
 class ChromeTrace {
  public:
-  ChromeTrace(const std::filesystem::path& file, const Simulation& simulation, const TraceOptions& options)
+  ChromeTrace(NewFile& file, const Simulation& simulation, const TraceOptions& options)
       : file_(file), content_(simulation, options), step_time_(simulation.metrics.step_time), text_(simulation), arrows_(simulation), flows_(options.flows) {}
 
   void write(const Scenario& scenario) {
@@ -203,9 +203,11 @@ class ChromeTrace {
 
 }  // namespace
 
-void write_chrome_trace(const std::filesystem::path& file, const Scenario& scenario, const Simulation& simulation,
+void write_chrome_trace(NewFiles& files, const std::filesystem::path& place, const Scenario& scenario, const Simulation& simulation,
                         const TraceOptions& options) {
+  auto& file = files.open(place);
   ChromeTrace(file, simulation, options).write(scenario);
+  file.close();
 }
 
 }  // namespace lockstep

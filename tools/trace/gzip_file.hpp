@@ -1,8 +1,8 @@
 #pragma once
-/// A compressed file, written as a stream under a temporary name: it appears whole or not at all. Equal
-/// content gives equal bytes, since the header carries neither a name nor a time.
-#include <filesystem>
+/// A compressed file, written as a stream. Equal content gives equal bytes, since the header carries neither a name nor a time.
 #include <string_view>
+
+#include "tools/output/new_file.hpp"
 
 struct gzFile_s;
 
@@ -10,21 +10,20 @@ namespace lockstep {
 
 class GzipFile {
  public:
-  /// Throws ConfigError when the place cannot be written, like the other members.
-  explicit GzipFile(std::filesystem::path file);
-  ~GzipFile();  ///< what was not finished is removed
+  /// Throws as `file` does, like the other members.
+  explicit GzipFile(NewFile& file);
+  ~GzipFile();
   GzipFile(const GzipFile&) = delete;
   GzipFile& operator=(const GzipFile&) = delete;
 
   void write(std::string_view content);
-  /// Closes the file and gives it its name, replacing an older one.
+  /// All content is written; the file's own end is another's.
   void finish();
 
  private:
-  [[noreturn]] void fail(const std::string& why) const;
+  [[noreturn]] void fail() const;
 
-  std::filesystem::path file_;
-  std::filesystem::path temporary_;
+  NewFile& file_;
   gzFile_s* stream_;
 };
 

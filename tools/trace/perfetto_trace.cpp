@@ -93,7 +93,7 @@ struct Phrase {
 
 class PerfettoTrace {
  public:
-  PerfettoTrace(const std::filesystem::path& file, const Simulation& simulation, const TraceOptions& options)
+  PerfettoTrace(NewFile& file, const Simulation& simulation, const TraceOptions& options)
       : file_(file), content_(simulation, options), step_time_(simulation.metrics.step_time), text_(simulation), arrows_(simulation), flows_(options.flows) {}
 
   void write(const Scenario& scenario) {
@@ -325,8 +325,10 @@ class PerfettoTrace {
 
 }  // namespace
 
-void write_perfetto_trace(const std::filesystem::path& file, const Scenario& scenario, const Simulation& simulation, const TraceOptions& options) {
+void write_perfetto_trace(NewFiles& files, const std::filesystem::path& place, const Scenario& scenario, const Simulation& simulation, const TraceOptions& options) {
+  auto& file = files.open(place);
   PerfettoTrace(file, simulation, options).write(scenario);
+  file.close();
 }
 
 }  // namespace lockstep

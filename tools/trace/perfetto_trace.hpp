@@ -5,11 +5,12 @@
 #include <filesystem>
 
 #include "sim/simulate.hpp"
+#include "tools/output/new_file.hpp"
 #include "tools/trace/trace_content.hpp"
 
 namespace lockstep {
 
-/// Equal simulations give equal bytes. Throws ConfigError when the file cannot be written.
-void write_perfetto_trace(const std::filesystem::path& file, const Scenario& scenario, const Simulation& simulation, const TraceOptions& options = {});
+/// Equal simulations give equal bytes. Throws as NewFiles does.
+void write_perfetto_trace(NewFiles& files, const std::filesystem::path& place, const Scenario& scenario, const Simulation& simulation, const TraceOptions& options = {});
 
 }  // namespace lockstep

@@ -38,14 +38,18 @@ void Simulated::run_again() {
 std::filesystem::path Simulated::trace(const TraceOptions& options) const {
   static int written = 0;
   const auto file = scratch("trace" + std::to_string(++written) + ".json.gz");
-  write_chrome_trace(file, scenario, simulation, options);
+  NewFiles files;
+  write_chrome_trace(files, file, scenario, simulation, options);
+  files.finish();
   return file;
 }
 
 std::filesystem::path Simulated::perfetto_trace(const TraceOptions& options) const {
   static int written = 0;
   const auto file = scratch("trace" + std::to_string(++written) + ".pftrace.gz");
-  write_perfetto_trace(file, scenario, simulation, options);
+  NewFiles files;
+  write_perfetto_trace(files, file, scenario, simulation, options);
+  files.finish();
   return file;
 }
 

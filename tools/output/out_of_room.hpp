@@ -1,0 +1,12 @@
+#pragma once
+#include <stdexcept>
+
+namespace lockstep {
+
+/// The disk is full or fails, exit 74: nothing of what was being written is kept, everything before it is.
+class OutOfRoom : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace lockstep
