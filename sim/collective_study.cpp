@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/collectives/nccl_size.hpp"
 #include "sim/engine/engine.hpp"
 
 namespace lockstep {
@@ -21,7 +22,8 @@ class Sequence {
   [[nodiscard]] std::vector<std::string> algorithms(CollectiveKind kind) { return model_.algorithms(kind, {axis_}); }
 
   void add(CollectiveKind kind, Bytes size, const std::string& wanted) {
-    auto lowered = model_.lower(kind, {axis_}, size, wanted);
+    const auto full_size = full_size_of(kind, size, mesh_.axis(axis_).size());
+    auto lowered = model_.lower(kind, {axis_}, full_size, wanted);
     const auto [known, is_new] = communicators_.try_emplace(lowered.layout.second, static_cast<std::int32_t>(program_.communicators.size()));
     if (is_new) program_.communicators.push_back(model_.communicator(lowered.layout));
     ProgramOp op;
@@ -31,7 +33,7 @@ class Sequence {
     op.phases = std::move(lowered.phases);
     op.closed_form = lowered.closed_form;
     if (!program_.ops.empty()) op.predecessors = {static_cast<std::int32_t>(program_.ops.size()) - 1};
-    MeasuredCollective planned{size, Seconds(0), op.closed_form, Seconds(0), book(kind, size), std::move(lowered.algorithm), {}};
+    MeasuredCollective planned{size, Seconds(0), op.closed_form, Seconds(0), book(kind, full_size), std::move(lowered.algorithm), {}};
     for (const auto& phase : op.phases) planned.latency += phase.latency;
     measured_.push_back(std::move(planned));
     program_.ops.push_back(std::move(op));

@@ -15,7 +15,7 @@ class logger;
 namespace lockstep {
 
 struct MeasuredCollective {
-  Bytes size;  ///< of the group's whole array
+  Bytes size;  ///< as nccl-tests print it: the larger buffer of one rank
   Seconds time, closed_form;
   Seconds latency;              ///< the part of `time` in which no flow runs
   std::optional<Seconds> book;  ///< on a torus
@@ -28,7 +28,7 @@ struct CollectiveStudy {
   std::vector<MeasuredCollective> others;  ///< by size, then algorithm: what else could have served
 };
 
-/// All groups along `axis` run the collective at once, one size after the other, on SimGrid. `wanted`: one of the model's
+/// All groups along `axis` run the collective at once, one size (as nccl-tests print it) after the other, on SimGrid. `wanted`: one of the model's
 /// algorithms for every size, or empty for the cheapest. `perturbations`: what why_not accepts, the cluster avoiding what is
 /// missing in its networks. Throws NoRoute where no way is left.
 [[nodiscard]] CollectiveStudy study_collective(const Cluster& cluster, const Mesh& mesh, const std::string& axis, CollectiveKind kind,

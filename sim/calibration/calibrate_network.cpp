@@ -10,6 +10,7 @@
 
 #include "sim/calibration/yaml_number.hpp"
 #include "sim/collectives/group_network.hpp"
+#include "sim/collectives/nccl_size.hpp"
 
 namespace lockstep {
 namespace {
@@ -87,7 +88,7 @@ void check_sizes(const NodeNetwork& network, const std::vector<TimedCollective>&
   problems.throw_if_any();
   for (const auto& one : timed) {
     if (one.kind != CollectiveKind::all_to_all || one.ranks <= most_all_to_all) continue;
-    if (machine_for(network, one.ranks, one.nodes).group->choices(one.kind, one.size).empty()) {
+    if (machine_for(network, one.ranks, one.nodes).group->choices(one.kind, full_size_of(one.kind, one.size, one.ranks)).empty()) {
       problems.add({one.where, "", "an all_to_all of " + std::to_string(one.ranks) + " ranks has too many pairs to lay out", "fewer ranks"});
     }
   }
@@ -102,7 +103,7 @@ std::vector<CollectiveResidual> predicted_collectives(const NodeNetwork& network
   for (const auto& one : timed) {
     auto& machine = machines[{one.ranks, one.nodes}];
     if (!machine.group) machine = machine_for(network, one.ranks, one.nodes);
-    const auto choice = machine.group->choose(one.kind, one.size);
+    const auto choice = machine.group->choose(one.kind, full_size_of(one.kind, one.size, one.ranks));
     residuals.push_back({one, choice.cost, choice.name()});
   }
   return residuals;

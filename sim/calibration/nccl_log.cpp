@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 
+#include "sim/collectives/nccl_size.hpp"
 #include "sim/core/readable_file.hpp"
 
 namespace lockstep {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::int64_t most_ranks = 1'000'000;
 constexpr std::size_t most_rows = 100'000;
+constexpr std::int64_t most_bytes = 1'000'000'000'000;  // of one rank: times the most ranks it is most_full_size
 
 /// "all_reduce_perf", "all_reduce", "AllReduce", "alltoall".
 std::optional<CollectiveKind> kind_called(std::string_view text) {
@@ -41,9 +43,6 @@ std::optional<double> number(const std::string& word) {
   if (error != std::errc{} || end != word.data() + word.size() || !(value > 0)) return std::nullopt;
   return value;
 }
-
-/// nccl-tests prints what one rank sends in an all-to-all, else the whole array.
-Bytes whole_array(CollectiveKind kind, double printed, int ranks) { return Bytes(static_cast<std::int64_t>(kind == CollectiveKind::all_to_all ? printed * ranks : printed)); }
 
 class LogReader {
  public:
@@ -92,6 +91,7 @@ class LogReader {
     if (words.size() < fewest) return;
     const auto size = number(words[0]), micros = number(words[words.size() - of_times]);
     if (!size || !micros) return;
+    if (*size > static_cast<double>(most_bytes)) return problem("'" + words[0] + "' bytes are too many", "at most 1 TB");
     rows_.push_back({CollectiveKind::all_reduce, 0, 1, Bytes(static_cast<std::int64_t>(*size)), Seconds(*micros * 1e-6), {file_.string(), line_, 1}});
   }
 
@@ -107,7 +107,6 @@ class LogReader {
       row.kind = *kind_;
       row.ranks = ranks_;
       row.nodes = nodes;
-      row.size = whole_array(*kind_, static_cast<double>(row.size.value()), ranks_);
     }
     return std::move(rows_);
   }
@@ -136,11 +135,12 @@ std::vector<TimedCollective> read_timed_collectives(const CsvTable& table) {
     if (!kind) row.problem("collective", "'" + row.text("collective") + "' is not known", known_kinds);
     const auto ranks = row.integer("ranks"), nodes = row.integer("nodes", 1);
     const auto bytes = row.integer("bytes");
+    if (bytes > most_bytes) row.problem("bytes", "'" + row.text("bytes") + "' is too large", "at most 1 TB");
     const auto seconds = row.number("seconds");
     if (!seconds) row.problem("seconds", "is missing", "the time of one collective");
     if (ranks < 2 || ranks > most_ranks || ranks % nodes != 0) row.problem("ranks", std::to_string(ranks) + " ranks on " + std::to_string(nodes) + " nodes", "at least 2, as many on each node");
-    if (kind && seconds && ranks >= 2 && ranks <= most_ranks && ranks % nodes == 0) {
-      timed.push_back({*kind, static_cast<int>(ranks), static_cast<int>(nodes), whole_array(*kind, static_cast<double>(bytes), static_cast<int>(ranks)), Seconds(*seconds), row.where()});
+    if (kind && seconds && bytes <= most_bytes && ranks >= 2 && ranks <= most_ranks && ranks % nodes == 0) {
+      timed.push_back({*kind, static_cast<int>(ranks), static_cast<int>(nodes), Bytes(bytes), Seconds(*seconds), row.where()});
     }
   }
   return timed;

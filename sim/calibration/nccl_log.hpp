@@ -13,7 +13,7 @@ struct TimedCollective {
   CollectiveKind kind = CollectiveKind::all_reduce;
   int ranks = 0;
   int nodes = 1;
-  Bytes size{0};  ///< of the group's whole array: of an all-to-all all that all ranks send
+  Bytes size{0};  ///< as nccl-tests print it: the larger buffer of one rank
   Seconds time{0};
   Location where;
 };

@@ -62,6 +62,23 @@ TEST_F(Collective, LargeGathersReachTheBandwidthOfARing) {
   EXPECT_NEAR(row["time_s"], bytes * 0.75 / 180e9, 1e-3 * bytes * 0.75 / 180e9);
 }
 
+// nccl-tests print S, the larger of what a rank sends and receives: the whole array, but of an all-to-all what one rank sends
+// and of a send what it sends (nccl-tests, *GetCollByteCount; common.cu prints max(sendBytes, expectedBytes)). Then no kind's
+// busbw is above what the ports of a rank carry. On a ring of 4 a rank has two links of W = 90 GB/s:
+//   all_gather, reduce_scatter  S 3/4 arrive over two links:      busbw = S 3/4 / T = 2 W; all_reduce both, with twice the factor
+//   all_to_all                  S/4 for each of 3, one of them two hops away: 2 (1 + 1 + 2) S/4 x 4 ranks over 8 links of W, so
+//                               T = S / (2 W) and busbw = 3/4 x 2 W
+//   broadcast, reduce           S / (2 W):                         busbw = 2 W;  point_to_point over one link: W
+TEST_F(Collective, BusBandwidthIsThatOfThePortsOfARing) {
+  const double link = 90e9;
+  const std::map<std::string, double> ports = {{"all_gather", 2}, {"reduce_scatter", 2}, {"all_reduce", 2}, {"all_to_all", 1.5}, {"broadcast", 2}, {"reduce", 2}, {"point_to_point", 1}};
+  for (const auto& [kind, links] : ports) {
+    const double reached = measured(kind, "x", "64GiB")["rows"][0]["busbw_Bps"];
+    EXPECT_NEAR(reached / link, links, 1e-3) << kind;
+    EXPECT_LT(reached, 2 * link) << kind;
+  }
+}
+
 // A scenario's slow and missing links count. A ring of 4 sends half of its bytes each way round, so with half of one link
 // left its bytes take twice as long; with the link gone, its flow shares the way round through a neighbouring ring.
 TEST_F(Collective, LinksOfAScenarioMayBeSlowOrMissing) {
@@ -163,6 +180,40 @@ TEST_F(OnNetworks, AllAlgorithmsBesideTheChosen) {
     EXPECT_NEAR(forced["rows"][0]["time_s"], other["time_s"], 1e-9 * least);
   }
   EXPECT_NEAR(chosen["time_s"], least, 1e-9 * least);
+}
+
+// 8 H100 on ports of 450 GB/s one way. Every byte that counts for busbw crosses a port, so no algorithm of any kind has more,
+// but the all-reduce that the switch adds up: it moves S (1 + 1/N) where nccl-tests count 2 S (N-1)/N, at most 14/9 of the
+// port. In the direct all-to-all a rank sends S/8 to each of 7 through its port at the protocol's share of 450 GB/s, which is
+// busbw; of 1 GiB that is 0.9 GiB in no less than 2.088 ms.
+TEST_F(OnNetworks, BusBandwidthIsAtMostThePort) {
+  const double port = 450e9;
+  for (const auto* kind : {"all_gather", "reduce_scatter", "all_reduce", "all_to_all", "broadcast", "reduce", "point_to_point"}) {
+    const auto table = measured(kind, "h100", "gpu", {"--bytes", "1GiB", "--all"});
+    auto rows = table["rows"];
+    for (const auto& other : table["others"]) rows.push_back(other);
+    for (const auto& row : rows) {
+      const auto algorithm = row["algorithm"].get<std::string>();
+      const bool added_by_switch = std::string(kind) == "all_reduce" && algorithm.starts_with("in-network");
+      EXPECT_LE(row["busbw_Bps"].get<double>(), (added_by_switch ? 14.0 / 9 : 1.0) * port * (1 + 1e-9)) << kind << " " << algorithm;
+      EXPECT_GT(row["busbw_Bps"].get<double>(), 0.01 * port) << kind << " " << algorithm;
+    }
+  }
+  const auto row = measured("all_to_all", "h100", "gpu", {"--bytes", "1GiB"})["rows"][0];
+  EXPECT_GE(row["time_s"].get<double>(), 7.0 / 8 * 1073741824 / port);
+  EXPECT_GE(row["busbw_Bps"].get<double>(), 0.7 * port);
+}
+
+// What `collective` prints is what `calibrate` reads: a table of its own times is met without an error.
+TEST_F(OnNetworks, CalibrateReadsTheSameSizes) {
+  std::string table = "collective,ranks,nodes,bytes,seconds\n";
+  for (const auto* kind : {"all_gather", "reduce_scatter", "all_reduce", "all_to_all"}) {
+    const auto row = measured(kind, "dgx-h100:2", "gpu+node", {"--bytes", "256MiB"})["rows"][0];
+    table += std::string(kind) + ",16,2," + row["bytes"].dump() + "," + row["closed_form_s"].dump() + "\n";
+  }
+  write("own.csv", table);
+  const auto fitted = json({"calibrate", "own.csv", "--node", "dgx-h100"});
+  EXPECT_LT(fitted["rms_before"].get<double>(), 1e-9);
 }
 
 // Each chip of a pod sends its V/2 to its partner in the other pod, and the 4 chips of a host share its NIC: 2 V = 2 MiB.

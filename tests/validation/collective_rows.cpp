@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "sim/collectives/group_network.hpp"
+#include "sim/collectives/nccl_size.hpp"
 #include "topologies/fabric.hpp"
 
 namespace lockstep::test {
@@ -88,7 +89,7 @@ Machine nodes(const MeasuredCollective& row, const std::filesystem::path& catalo
 }  // namespace
 
 Bytes MeasuredCollective::full_size() const {
-  return Bytes(static_cast<std::int64_t>(kind == CollectiveKind::all_to_all ? size * ranks : size));
+  return full_size_of(kind, Bytes(static_cast<std::int64_t>(size)), ranks);
 }
 
 std::vector<std::vector<std::string>> read_csv(const std::filesystem::path& file) {

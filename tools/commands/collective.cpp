@@ -5,10 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/collective_study.hpp"
+#include "sim/collectives/nccl_size.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "tools/commands/collective_arguments.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
+#include "tools/output/json_lines.hpp"
 #include "tools/output/link_load_text.hpp"
 #include "tools/output/table.hpp"
 
@@ -111,7 +113,7 @@ std::string trace_of(const Measurement& measurement, const std::string& file) {
     for (const auto& row : rows) {
       json.push_back({{"bytes", row.size.value()}, {"algorithm", row.algorithm}, {"time_s", row.time.value()}, {"links", link_load_json(measurement.cluster, row.loads)}});
     }
-    return json.dump(2) + "\n";
+    return json_lines(json);
   }
   std::string text = std::string("message_bytes,algorithm,") + link_load_csv_header + "\n";
   for (const auto& row : rows) text += link_load_csv(measurement.cluster, row.loads, std::to_string(row.size.value()) + ",\"" + row.algorithm + "\",");
@@ -127,13 +129,16 @@ void time_collective(const CollectiveArguments& arguments, spdlog::logger& log) 
   const auto& cluster = machine.cluster;
   const auto mesh = mesh_of_groups(cluster, arguments.group, kind);
   if (mesh.axis("group").size() < 2) refuse_option("--group", "'" + arguments.group + "' is a group of one chip", "a group of at least 2");
+  if (sizes.back() > most_full_size / full_size_of(kind, Bytes(1), mesh.axis("group").size()).value()) {
+    refuse_option("--bytes", "'" + arguments.bytes + "' of each rank makes more than " + format(most_full_size), "a smaller size, or smaller groups");
+  }
   check_algorithm(cluster, mesh, kind, arguments.algorithm);
   const Measurement measurement{kind, cluster, mesh, study_collective(cluster, mesh, "group", kind, sizes, arguments.algorithm, arguments.all, machine.perturbations, log)};
-  const auto json = json_of(measurement, arguments).dump(2) + "\n";
+  const auto json = json_lines(json_of(measurement, arguments));
   if (!arguments.trace.empty()) write_file(arguments.trace, trace_of(measurement, arguments.trace));
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
   const auto text = arguments.json == "-" ? json : text_of(measurement, arguments);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print(text);
 }
 
 void run_collective(const CollectiveArguments& arguments, spdlog::logger& log) {
@@ -152,7 +157,7 @@ void add_collective(CLI::App& app, spdlog::logger& log) {
   command->add_option("kind", arguments->kind, "all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, reduce, point_to_point")->required();
   command->add_option("--cluster", arguments->cluster, "CHIP:SHAPE such as tpu-v5p:16x20x28 (2x16x20x28: two pods), NODE:NODES such as h100:64, or a scenario file")->required();
   command->add_option("--group", arguments->group, "where the groups lie (x, or x+y, or x/2+y/2, or gpu+node), or how many ranks each has")->required();
-  command->add_option("--bytes", arguments->bytes, "size of the whole array, or a range of doublings")->capture_default_str();
+  command->add_option("--bytes", arguments->bytes, "size as nccl-tests print it, the larger buffer of one rank (what it sends in an all_to_all, the whole array in an all_gather), or a range of doublings")->capture_default_str();
   command->add_option("--algorithm", arguments->algorithm, "use this one instead of the cheapest (networks only)");
   command->add_flag("--all", arguments->all, "also time every other algorithm that can serve");
   command->add_option("--json", arguments->json, "write the table as JSON to a file, or to stdout with -");

@@ -2,6 +2,7 @@
 // latency + max over its slots of bytes x sharing / link.
 #include <gtest/gtest.h>
 
+#include "sim/collectives/nccl_size.hpp"
 #include "tests/unit/collectives/small_groups.hpp"
 
 namespace lockstep::test {
@@ -136,6 +137,11 @@ TEST(PlanAndCost, BusFactors) {
   EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::all_to_all, 4), 0.75);
   EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::broadcast, 8), 1);
   EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::reduce, 8), 1);
+}
+
+// nccl-tests print the larger of what a rank sends and receives: all of V, but V / N of an all-to-all.
+TEST(BusBandwidth, SizesAreThoseOfNcclTests) {
+  for (const auto kind : all_collective_kinds) EXPECT_EQ(full_size_of(kind, Bytes(100), 8), Bytes(kind == CollectiveKind::all_to_all ? 800 : 100)) << name(kind);
 }
 
 }  // namespace
