@@ -1,20 +1,18 @@
 // Scenario -> Cluster -> Mesh -> Plan -> StepGraph, with every problem placed in the scenario file.
 #include <algorithm>
+#include <cmath>
 #include <set>
 
+#include "sim/limits.hpp"
 #include "sim/placement_cost.hpp"
 #include "sim/program/lower.hpp"
 #include "sim/weights_of.hpp"
 #include "workloads/derived_weights.hpp"
 #include "workloads/low_precision.hpp"
+#include "workloads/sharding/bounded_elements.hpp"
 
 namespace lockstep {
 namespace {
-
-constexpr double most_operations = 5e6;          // vertices of one step graph, about 1 kB each
-constexpr double most_weights = 20e3;            // weight tensors; the optimizer may wait for the gradients of all
-constexpr double longest_step_s = 1e8;           // three years: dates of later events would be too coarse for its shortest
-constexpr double most_rank_operations = 4e9;     // operations of all ranks together in one engine
 
 [[noreturn]] void refuse(const Scenario& scenario, const std::string& key, const std::string& what, const std::string& expected) {
   throw ConfigError({{scenario.where(key), key, what, expected}});
@@ -193,6 +191,8 @@ void derive_plan(const Scenario& scenario, const std::vector<AxisRequest>& reque
       derive_kinds(kept);
     }
     derive_kinds(scenario.derive);
+  } catch (const ArrayTooLarge& error) {
+    refuse(scenario, "batch", error.what_is_wrong(), error.expected());
   } catch (const ShardingError& error) {
     const bool user_plan = scenario.places.contains("plan");
     const std::string key = user_plan ? "plan" : "parallel" + (error.axis().empty() ? std::string() : "." + error.axis());
@@ -237,23 +237,46 @@ void check_perturbations(const Scenario& scenario, const Cluster& cluster) {
   problems.throw_if_any();
 }
 
+/// "5e6".
+std::string power_text(double number) {
+  const double exponent = std::floor(std::log10(number) + 1e-9);
+  return std::to_string(std::llround(number / std::pow(10, exponent))) + "e" + std::to_string(std::llround(exponent));
+}
+
+/// All that a rank writes in one microbatch, and what it keeps, if it ran the whole model.
+double bytes_of(const DerivedBlock& block) {
+  double bytes = 0;
+  for (const auto* pass : {&block.forward, &block.backward}) {
+    for (const auto& step : *pass) bytes += static_cast<double>(step.output.value()) + static_cast<double>(step.workspace.value());
+  }
+  constexpr double state = 4 + 4 + 4 + 4;  // gradient, both moments and a master copy in fp32
+  for (const auto& update : block.weights) bytes += static_cast<double>(update.stored.value()) + state * static_cast<double>(std::max(update.gradient_elements, update.optimizer_elements));
+  return bytes;
+}
+
 /// Refused before memory is spent on it.
 void check_size(const Scenario& scenario, const Preparation& preparation) {
   double operations = 0;
   double weights = 0;
+  double bytes = 0;
   for (const int kind : preparation.order) {
     const auto& block = preparation.blocks[static_cast<std::size_t>(kind)];
     operations += static_cast<double>(block.forward.size() + block.backward.size() + block.weights.size());
     weights += static_cast<double>(block.weights.size());
+    bytes += bytes_of(block);
   }
-  if (weights > most_weights) refuse(scenario, "model", "the model has more than 20000 weight tensors", "fewer layers");
-  operations *= static_cast<double>(scenario.batch.microbatches);
+  const auto microbatches = static_cast<double>(scenario.batch.microbatches);
+  if (weights > most_weight_tensors) refuse(scenario, "model", "the model has more than " + power_text(most_weight_tensors) + " weight tensors", "fewer layers");
+  operations *= microbatches;
   const int stages = preparation.mesh->has_axis("pipeline") ? preparation.mesh->axis("pipeline").size() : 1;
-  if (operations > most_operations) {
-    refuse(scenario, "batch.microbatches", "the step would have more than 5e6 operations", "fewer microbatches or layers");
+  if (operations > most_step_operations) {
+    refuse(scenario, "batch.microbatches", "the step would have more than " + power_text(most_step_operations) + " operations", "fewer microbatches or layers");
   }
   if (operations * (preparation.cluster->devices() / stages) > most_rank_operations) {
-    refuse(scenario, "batch.microbatches", "the step would have more than 4e9 operations over all ranks", "fewer microbatches, layers or chips");
+    refuse(scenario, "batch.microbatches", "the step would have more than " + power_text(most_rank_operations) + " operations over all ranks", "fewer microbatches, layers or chips");
+  }
+  if (bytes * microbatches > most_step_bytes) {
+    refuse(scenario, "batch", "the arrays of a step have more than " + power_text(most_step_bytes) + " bytes on one chip", "fewer tokens, or a smaller model");
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "workloads/derived_block_private.hpp"
+#include "workloads/sharding/bounded_elements.hpp"
 
 namespace lockstep {
 
@@ -143,9 +144,10 @@ StepIds BlockDerivation::travel(const BlockOp& op, const AttentionArrays& arrays
 }
 
 Bytes BlockDerivation::score_bytes(const BlockOp& op, const AttentionArrays& arrays) const {
+  if (op.score_bytes == 0) return Bytes(0);  // fused: no scores are held
   const auto& q = arrays.q;
   const std::int64_t rows = sizes_.local_elements(q) / sizes_.dim(q.dims[3].name);
-  return Bytes(op.score_bytes) * (rows * sizes_.dim("T"));
+  return Bytes(op.score_bytes) * bounded_elements(rows, sizes_.dim("T"), "of scores");
 }
 
 void BlockDerivation::forward_attention(const BlockOp& op) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "workloads/derived_block_private.hpp"
+#include "workloads/sharding/bounded_elements.hpp"
 
 namespace lockstep {
 
@@ -53,10 +54,11 @@ void BlockDerivation::move_tokens(BlockStep& step, const ShardedTensor& tokens, 
   }
   const auto sequences = sizes_.local(*tokens.find("B")), length = sizes_.local(*tokens.find("T")), width = sizes_.local(*tokens.find("D"));
   const auto filled = sizes_.local_elements(slots) / (sequences * width);
+  const auto mask = bounded_elements(bounded_elements(sequences, filled, "of the mask of slots"), length, "of the mask of slots");
   step.work = ComputeWork::product;
   step.shape = {sequences, filled, width, length};
   step.flops = Flops(2.0 * products * static_cast<double>(sequences * filled) * static_cast<double>(width * length));
-  step.traffic += policy_.activation_element * (2 * products * sequences * filled * length);  // masks are written and read
+  step.traffic += policy_.activation_element * (2 * products * mask);  // masks are written and read
 }
 
 void BlockDerivation::forward_dispatch(const BlockOp& op) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "sim/limits.hpp"
 #include "sim/scenario/batch_limits.hpp"
 #include "sim/simulate.hpp"
 #include "workloads/schedules/schedules.hpp"
@@ -11,8 +12,7 @@ namespace lockstep {
 namespace {
 
 // A little under what `prepare` refuses, since steps of a block are counted on one plan of each kind.
-constexpr double most_operations = 4e6;
-constexpr double most_rank_operations = 3e9;
+constexpr double share_of_limits = 0.75;
 
 void refuse_fixed_parts(const Scenario& scenario) {
   Problems problems;
@@ -137,7 +137,7 @@ std::vector<std::int64_t> PlanSpace::microbatches_of(const Degrees& degrees) {
   for (std::int64_t count = 1; count <= std::min(batch.sequences / ranks, most_microbatches_of_a_step); ++count) {
     if (batch.sequences / ranks % count != 0 || !allows(base_.search.microbatches, count)) continue;
     const double operations = known->second * static_cast<double>(count);
-    if (operations > most_operations || operations * (cluster_.devices() / degrees.pipeline) > most_rank_operations) break;
+    if (operations > share_of_limits * most_step_operations || operations * (cluster_.devices() / degrees.pipeline) > share_of_limits * most_rank_operations) break;
     result.push_back(count);
   }
   return result;

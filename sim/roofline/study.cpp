@@ -108,8 +108,9 @@ Split try_split(const Scenario& scenario, const RooflineStudy& study, const Mixe
     }
     const auto estimate = estimate_one_rank(trial, preparation, log);
     split.without_contention = estimate.step_time;
-    split.fits = estimate.memory.fits;
-    split.with_contention = Seconds(simulate_isolated(trial, EngineKind::simgrid, log).step_s);
+    const auto outcome = simulate_isolated(trial, EngineKind::simgrid, log);
+    split.fits = outcome.peak_bytes <= outcome.capacity_bytes;
+    split.with_contention = Seconds(outcome.step_s);
   } catch (const ConfigError& error) {
     split.refused = error.problems().front().what;
   }

@@ -50,10 +50,15 @@ void torchtitan(const CsvRow& row, MeasuredRun& run) {
   degrees.tensor = row.integer("tp", 1);
   degrees.pipeline = row.integer("pp", 1);
   degrees.context = row.integer("cp", 1);
+  if (row.text("technique").find("Interleaved") != std::string::npos) degrees.chunks = 2;
   if (degrees.fsdp * degrees.tensor * degrees.pipeline * degrees.context != chips) skip(run, "the degrees do not make up the chips");
   set_degrees(run, degrees);
+  // A pipeline splits the local batch into as many microbatches as it has ranks, where nothing else is said (torchtitan at
+  // 9dec370, parallelisms/pipelining_utils.py: n_microbatches = pipeline_parallel_degree); the tables say nothing. Its
+  // interleaved schedule has two stages a rank (num_stages_per_rank).
   const auto local = row.integer("local_batch");
-  set_batch(run, row.integer("gbs", local * degrees.fsdp), row.integer("seq"), local, degrees);
+  if (local % degrees.pipeline != 0) skip(run, std::to_string(degrees.pipeline) + " microbatches do not divide the local batch of " + std::to_string(local));
+  set_batch(run, row.integer("gbs", local * degrees.fsdp), row.integer("seq"), std::max<std::int64_t>(1, local / degrees.pipeline), degrees);
   if (degrees.context > 1) {
     run.set("parallel.zero", 3);  // weights are split over the context ranks too
     run.set("parallel.context_attention", "all_gather");
@@ -88,7 +93,8 @@ std::vector<PublishedTable> fsdp_tables() {
        {"DGX nodes whose chips have 96 GB, 2400 GB/s and a limit of 500 W: three quarters of the clock at 700 W; attention at FlashAttention-2's 35 % of peak.",
         "`selective` keeps every other product (query, value, gate, down) and attention. Cross-entropy is unfused, in fp32.",
         "Rows without torch.compile: elementwise operations move 3 times the bytes of fused kernels.",
-        "Context parallelism gathers keys and values; weights are split over context ranks too. AsyncTP is collective matmul."},
+        "Context parallelism gathers keys and values; weights are split over context ranks too. AsyncTP is collective matmul.",
+        "A pipeline runs as many microbatches as it has ranks, torchtitan's default."},
        {"model", "seq", "local_batch", "gbs", "precision", "n_chips", "fsdp", "tp", "pp", "cp", "technique", "recompute", "tokens_per_s_per_gpu", "mem_gib"}, torchtitan},
   };
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "workloads/sharding/bounded_elements.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -39,7 +41,7 @@ struct Operand {
   }
   [[nodiscard]] bool uses(const std::string& axis) const { return tensor.sharded_by(axis) != nullptr; }
   [[nodiscard]] double bytes_to_gather(const std::string& axis, const Sizes& sizes) const {
-    return static_cast<double>(sizes.local_elements(tensor) * sizes.axes.at(axis) * element.value());
+    return static_cast<double>(bounded_elements(sizes.local_elements(tensor), sizes.axes.at(axis), tensor.name) * element.value());
   }
 };
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "workloads/sharding/bounded_elements.hpp"
 #include "workloads/sharding/derive.hpp"
 
 namespace lockstep {
@@ -57,7 +58,7 @@ class Settling {
     }
     if (axes.empty()) return;
     step(CollectiveKind::reduce_scatter, axes, after,
-         times(sizes_.local_elements(after) * sizes_.product(axes), element_),
+         times(bounded_elements(sizes_.local_elements(after), sizes_.product(axes), after.name), element_),
          "partial sum over " + subscript(axes) + ", wanted sharded over it");
   }
 
@@ -87,7 +88,7 @@ class Settling {
       }
     }
     if (axes.empty()) return;
-    step(CollectiveKind::all_to_all, axes, after, times(sizes_.local_elements(now_) * sizes_.product(axes), element_),
+    step(CollectiveKind::all_to_all, axes, after, times(bounded_elements(sizes_.local_elements(now_), sizes_.product(axes), now_.name), element_),
          subscript(axes) + (moves ? " moves to another dimension" : " stands in another order"));
   }
 
@@ -129,7 +130,7 @@ class Settling {
       }
     }
     if (axes.empty()) return;
-    const auto full = times(sizes_.local_elements(now_) * sizes_.product(axes), element_);
+    const auto full = times(bounded_elements(sizes_.local_elements(now_), sizes_.product(axes), now_.name), element_);
     step(CollectiveKind::all_gather, axes, gathered(now_, axes), full, "wanted whole along " + subscript(axes));
   }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "topologies/mesh.hpp"
+#include "workloads/sharding/bounded_elements.hpp"
 
 namespace lockstep {
 namespace {
@@ -22,6 +23,14 @@ const DimSize& dim_of(const Sizes& sizes, const std::string& name) {
 }
 
 }  // namespace
+
+ArrayTooLarge::ArrayTooLarge(const std::string& array)
+    : ShardingError("", "array " + array + " has more than 1e17 elements", "fewer tokens, or a smaller model") {}
+
+std::int64_t bounded_elements(std::int64_t a, std::int64_t b, const std::string& array) {
+  if (static_cast<double>(a) * static_cast<double>(b) > most_elements) throw ArrayTooLarge(array);
+  return a * b;
+}
 
 std::int64_t Sizes::dim(const std::string& name) const {
   const auto& dim = dim_of(*this, name);
@@ -77,7 +86,7 @@ std::int64_t Sizes::local_elements(const ShardedTensor& tensor) const {
   for (const auto& sharded : tensor.dims) {
     std::int64_t parts = 1;
     for (const auto& axis : sharded.axes) (flat_axes.contains(axis) ? flat_parts : parts) *= size_of_axis(*this, axis);
-    result *= (dim(sharded.name) + parts - 1) / parts;
+    result = bounded_elements(result, (dim(sharded.name) + parts - 1) / parts, tensor.name);
   }
   return (result + flat_parts - 1) / flat_parts;
 }
@@ -86,8 +95,8 @@ std::int64_t Sizes::padding_elements(const ShardedTensor& tensor) const {
   std::int64_t padded = local_elements(tensor);
   std::int64_t own = 1;
   for (const auto& sharded : tensor.dims) {
-    padded *= product(sharded.axes);
-    own *= dim(sharded.name);
+    padded = bounded_elements(padded, product(sharded.axes), tensor.name);
+    own = bounded_elements(own, dim(sharded.name), tensor.name);
   }
   return padded - own;
 }

@@ -9,8 +9,10 @@
 #include <set>
 #include <sstream>
 
+#include "sim/limits.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "tests/source_dir.hpp"
+#include "workloads/sharding/bounded_elements.hpp"
 
 namespace lockstep {
 namespace {
@@ -329,6 +331,24 @@ TEST_F(Reference, ThePagesExampleLoads) {
   const auto scenario = load();
   EXPECT_EQ(scenario.model.name, "llama-3-70b");
   EXPECT_EQ(scenario.cluster.torus()->shape, (std::vector<int>{16, 20, 28}));
+}
+
+// The limits that the reference names under `batch` are those that `prepare` refuses above.
+TEST(Reference, NamesTheLimitsOfAStep) {
+  std::ifstream in(source_root / "docs/scenario_reference.md");
+  std::stringstream text;
+  text << in.rdbuf();
+  auto page = std::regex_replace(text.str(), std::regex("\\s+"), " ");
+  std::smatch found;
+  ASSERT_TRUE(std::regex_search(page, found,
+                                std::regex("A step of more than (\\S+) operations, or (\\S+) over all ranks, of more than (\\S+) weight tensors, that computes for more "
+                                           "than (\\S+) s, or whose arrays have more than (\\S+) bytes on one chip is refused; so is an array of more than (\\S+) elements")));
+  EXPECT_EQ(std::stod(found[1]), most_step_operations);
+  EXPECT_EQ(std::stod(found[2]), most_rank_operations);
+  EXPECT_EQ(std::stod(found[3]), most_weight_tensors);
+  EXPECT_EQ(std::stod(found[4]), longest_step_s);
+  EXPECT_EQ(std::stod(found[5]), most_step_bytes);
+  EXPECT_EQ(std::stod(found[6]), most_elements);
 }
 
 }  // namespace

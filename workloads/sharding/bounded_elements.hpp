@@ -1,0 +1,21 @@
+#pragma once
+/// Numbers of elements that fit into 64 bits, also with the bytes of an element and summed with a few others.
+#include <cstdint>
+#include <string>
+
+#include "workloads/sharding/notation.hpp"
+
+namespace lockstep {
+
+inline constexpr double most_elements = 1e17;
+
+/// More elements than `most_elements` in one array.
+class ArrayTooLarge : public ShardingError {
+ public:
+  explicit ArrayTooLarge(const std::string& array);
+};
+
+/// a b; throws ArrayTooLarge, naming `array`, above `most_elements`.
+[[nodiscard]] std::int64_t bounded_elements(std::int64_t a, std::int64_t b, const std::string& array);
+
+}  // namespace lockstep
