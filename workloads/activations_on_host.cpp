@@ -31,7 +31,7 @@ void ActivationsOnHost::send_down(const StepPlace& place, PassVertices& forward)
   OpIds after;
   Bytes size(0);
   for (const auto buffer : saved) {
-    merge(after, {writer_.graph.buffers[buffer].producer});
+    merge(after, writer_.graph.buffers[buffer].producer);
     size += writer_.graph.buffers[buffer].size;
   }
   const auto down = writer_.add(place, StepPass::forward, writer_.transfer(to_host, "activations", size), after);

@@ -39,7 +39,7 @@ void BlockDerivation::read_inside(const BlockOp& op, Reads& reads) {
   if (!inside_.contains(op.output)) return;
   if (drops_inside(op)) compute_again(op.output);
   const auto& inside = inside_.at(op.output);
-  merge(inside.in_backward ? reads.after : reads.saved, {inside.step});
+  merge(inside.in_backward ? reads.after : reads.saved, inside.step);
 }
 
 void BlockDerivation::compute_all_again() {

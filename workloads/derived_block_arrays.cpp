@@ -53,13 +53,13 @@ Version BlockDerivation::activation_in_backward(const std::string& tensor, const
     const bool kept = policy_.share_activation_gathers || version.buffer == crossing_buffer;
     if (kept && version.sharding.same_sharding(wanted)) {
       const int buffer = format ? compact_copy(tensor, version, *format) : version.buffer;
-      merge(reads.saved, {buffer});
+      merge(reads.saved, buffer);
       return {version.sharding, start, buffer};
     }
   }
   const int buffer = format ? compact_copy(tensor, known.front(), *format) : crossing_buffer;
   if (collectives.empty()) {
-    merge(reads.saved, {buffer});
+    merge(reads.saved, buffer);
     return {wanted, start, buffer};
   }
   if (!made_here.empty()) return obtain(backward_, made_here, wanted, collectives, CollectiveRole::activation, policy_.activation_element);
@@ -89,7 +89,7 @@ Version BlockDerivation::weight_in_backward(const std::string& name, const Shard
   if (!policy_.regather_weights) {
     for (const auto& known : weights_forward_[name]) {
       if (!known.sharding.same_sharding(wanted)) continue;
-      if (known.buffer != outside) merge(reads.saved, {known.buffer});
+      if (known.buffer != outside) merge(reads.saved, known.buffer);
       return {known.sharding, {}, known.buffer};
     }
   }
@@ -161,11 +161,11 @@ Version BlockDerivation::overlapped(Pass& pass, Version result, bool has_collect
   if (last == outside || pass[last].kind != BlockStep::Kind::compute) return result;
   StepIds earlier = pass[last].after;
   for (const int id : result.producers) {
-    if (id != last) merge(earlier, {id});
+    if (id != last) merge(earlier, id);
   }
   for (int before = last - 1; before >= 0; --before) {
     if (pass[before].kind != BlockStep::Kind::compute) continue;
-    merge(earlier, {before});
+    merge(earlier, before);
     break;
   }
   result.producers = earlier;

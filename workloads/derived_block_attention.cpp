@@ -187,7 +187,7 @@ void BlockDerivation::backward_attention(const BlockOp& op) {
   if (drops_inside(op) && !dropped(op)) {
     const auto core = attention_core(op.name, arrays, reads, forward, score_bytes(op, arrays), travelling);
     reads.after = {core.first};
-    merge(reads.after, {core.second});
+    merge(reads.after, core.second);
     travelling.clear();
   } else {
     read_inside(op, reads);

@@ -104,7 +104,7 @@ void BlockDerivation::reduce_statistics(Pass& pass, const BlockOp& op, const Sha
                                  element * sizes_.local_elements(rows),
                                  op.name + " over " + op.reduced_dim + ", which is sharded over " + subscript(axes)};
   // The operation still reads what came before.
-  merge(after, {pass.collective(reduce, CollectiveRole::activation, after, element)});
+  merge(after, pass.collective(reduce, CollectiveRole::activation, after, element));
 }
 
 void BlockDerivation::backward_elementwise(const BlockOp& op) {

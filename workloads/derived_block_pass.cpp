@@ -57,7 +57,7 @@ StepIds Pass::accumulated(const StepIds& producers) {
     if (later == producers.end()) {
       last.push_back(id);
     } else {
-      merge((*this)[*later].after, {id});
+      merge((*this)[*later].after, id);
     }
   }
   return last;

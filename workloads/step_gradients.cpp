@@ -49,7 +49,7 @@ void StepGradients::count_microbatches() {
   const auto& shape = writer_.pipeline.order.shape;
   for (auto& [copy, state] : states_) {
     std::vector<std::int32_t> parts;
-    for (const int block : state.contributors) merge(parts, {writer_.pipeline.stage_of_block(block)});
+    for (const int block : state.contributors) merge(parts, writer_.pipeline.stage_of_block(block));
     for (std::int32_t m = 0; m < shape.microbatches; ++m) {
       state.microbatches_left += std::any_of(parts.begin(), parts.end(), [&, stage = copy.first](auto part) { return shape.rank_of(part, m) == stage; }) ? 1 : 0;
     }
@@ -67,13 +67,14 @@ void StepGradients::take(const StepPlace& place, const PassVertices& backward) {
 const std::vector<StepGradients::Contribution>& StepGradients::contributions(std::int32_t stage, int block) {
   const auto [known, is_new] = contributions_.try_emplace({stage, block});
   if (!is_new) return known->second;
+  auto& made = known->second;
   const auto& kind = writer_.kind(block);
   const auto add = [&, stage = stage](const Owner& owner, std::vector<int> steps) {
-    known->second.push_back({owner, &writer_.update_of(owner), std::move(steps), &states_.at({stage, owner})});
+    made.push_back({owner, &writer_.update_of(owner), std::move(steps), &states_.at({stage, owner})});
   };
   for (const auto& tied : kind.tied_gradients) add(tied_to_.at(tied.weight), {tied.step});
   for (const auto& update : kind.weights) add({block, update.weight}, update.gradient_steps);
-  return known->second;
+  return made;
 }
 
 /// The steps' contributions wait, unreduced, for the weight's bucket; the accumulated gradient exists from the first

@@ -26,7 +26,11 @@ MaxMinNetwork::MaxMinNetwork(const Program& program) : PhasedNetwork(program, nu
         for (const std::int32_t link : program_flow.links) {
           const auto first = crossings_.begin() + static_cast<std::ptrdiff_t>(route.begin);
           const auto known = std::find_if(first, crossings_.end(), [&](const Crossing& crossing) { return crossing.link == link; });
-          known != crossings_.end() ? known->times += 1 : crossings_.emplace_back(link, 1.0).times;
+          if (known != crossings_.end()) {
+            known->times += 1;
+          } else {
+            crossings_.push_back({link, 1.0});
+          }
         }
         route.end = crossings_.size();
       }

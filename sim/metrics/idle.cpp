@@ -22,7 +22,8 @@ class Waiting {
 
   IdleTime of(std::int32_t rank) {
     IdleTime idle;
-    const auto [first, last] = passes(rank);
+    const auto all_passes = passes(rank);
+    const Seconds first = all_passes.first, last = all_passes.second;
     std::vector<Interval> gaps;
     sweep(program_, timeline_, rank, [&](double start, double length, bool computing, std::int32_t communicating) {
       if (computing) return;
