@@ -38,14 +38,21 @@ class UnitsRouting : public Routing {
     const SwitchNetwork& hall = *halls[static_cast<std::size_t>(here)];
     if (here == there) return hall.route(start, end, missing, links);
 
-    const std::uint64_t choice = hall.choice(nics[static_cast<std::size_t>(from)], nics[static_cast<std::size_t>(to)]);
-    const int tops = static_cast<int>(hall.tops().size());
-    // Leaves and enters by the top switch of the same number, as far as ends can choose.
-    return take_way(hall.tops().size(), choice, missing, links, [&](std::size_t way) {
-      const int exit = hall.top_of(start, way);
-      const int entry = hall.top_of(end, way);
+    // Leaves and enters by the top switch of the same number, as far as ends can choose, and by its port of the same
+    // number. Where a top stands for all that packets are sprayed over, the network between halls chooses the port.
+    const std::size_t tops = hall.tops().size();
+    const std::size_t ports = static_cast<std::size_t>(between_halls->ends()) / (tops * halls.size());
+    const std::uint64_t choice = (ports > 1 ? *between_halls : hall)
+                                     .choice(nics[static_cast<std::size_t>(from)], nics[static_cast<std::size_t>(to)]);
+    return take_way(tops * ports, choice, missing, links, [&](std::size_t way) {
+      const int exit = hall.top_of(start, way % tops);
+      const int entry = hall.top_of(end, way % tops);
+      const auto port = [&](int of_hall, int top) {
+        return static_cast<int>((static_cast<std::size_t>(of_hall) * tops + static_cast<std::size_t>(top)) * ports +
+                                way / tops);
+      };
       hall.climb(start, exit, links);
-      if (!between_halls->route(here * tops + exit, there * tops + entry, missing, links)) return false;
+      if (!between_halls->route(port(here, exit), port(there, entry), missing, links)) return false;
       halls[static_cast<std::size_t>(there)]->descend(entry, end, links);
       return true;
     });
@@ -70,10 +77,11 @@ void add_networks(const ClusterSpec& spec, int per_unit, Cluster::Graph& graph, 
     tops.insert(tops.end(), of_hall.begin(), of_hall.end());
   }
   if (spec.halls == 1) return;
-  const int per_hall = static_cast<int>(tops.size()) / spec.halls;
+  const int ports = routing.halls.front()->switches_of_a_top();
+  const int per_hall = static_cast<int>(tops.size()) / spec.halls * ports;
   const BytesPerSecond exit = hall_exit_rate(spec, per_hall);
   routing.between_halls =
-      build_network(spec.between_halls, {std::move(tops), per_hall, exit, LinkKind::network}, {}, graph);
+      build_network(spec.between_halls, {std::move(tops), per_hall, exit, LinkKind::network, ports}, {}, graph);
 }
 
 std::vector<PhysicalAxis> axes_of(const ClusterSpec& spec) {

@@ -15,17 +15,26 @@ LinkId between(LinkId first, int a, int b, int count) {
   return a < b ? first + 2 * pair_number(a, b, count) : first + 2 * pair_number(b, a, count) + 1;
 }
 
+/// Whether several global links join two groups and packets go over all of them.
+bool sprays(const FabricSpec& spec, const DragonflyShape& shape) {
+  return spec.routing == FabricRouting::spray && shape.links_per_pair > 1;
+}
+
 /// Group by group, every router joined to all of its group; each pair of groups by the same number of global links.
+/// Sprayed, these are one link of the bandwidth of all between hubs that stand for the groups. A router has two links
+/// to its hub and two back, each with the bandwidth of all its ports but those of NICs: one without latency for packets
+/// that leave the group from it, one with that of the local hop to the routers that hold the global links.
 class Dragonfly : public SwitchNetwork {
  public:
   struct Links {
-    LinkId ends, local, global;  ///< the first of each sort
+    LinkId ends, local, hubs, global;  ///< the first of each sort
   };
   Dragonfly(const FabricSpec& spec, const NetworkEnds& ends, const DragonflyShape& shape, Links first,
             std::vector<NodeId> routers)
       : SwitchNetwork(spec, ends),
         ends_per_router_(spec.nics_per_router),
         size_(spec.routers_per_group),
+        sprays_(sprays(spec, shape)),
         shape_(shape),
         first_(first),
         routers_(std::move(routers)) {}
@@ -37,6 +46,8 @@ class Dragonfly : public SwitchNetwork {
     links.push_back(first_.ends + 2 * from);
     if (start / size_ == end / size_) {
       local(start, end, links);
+    } else if (sprays_) {
+      over_hubs(start, end, links);
     } else if (!across(start, end, choice_of_ends(from, to), missing, links)) {
       return false;
     }
@@ -63,14 +74,36 @@ class Dragonfly : public SwitchNetwork {
     links.push_back(between(first, from % size_, to % size_, size_));
   }
 
-  /// One local hop, one global, one local, by a global link that saves most local ones and misses no link on the way.
-  bool across(int from, int to, std::uint64_t choice, const MissingLinks& missing, std::vector<LinkId>& links) const {
+  [[nodiscard]] int leaves_by(int from, int to, int link) const {
+    return router_of(from / size_, to / size_, link, shape_.groups, size_);
+  }
+  /// Local hops before and behind a global link.
+  [[nodiscard]] int hop_before(int from, int to, int link) const { return leaves_by(from, to, link) != from ? 1 : 0; }
+  [[nodiscard]] int hop_behind(int from, int to, int link) const { return leaves_by(to, from, link) != to ? 1 : 0; }
+  [[nodiscard]] int pair_of(int from, int to) const {
     const int here = from / size_;
     const int there = to / size_;
-    const int pair = pair_number(std::min(here, there), std::max(here, there), shape_.groups);
-    const auto leaves_by = [&](int link) { return router_of(here, there, link, shape_.groups, size_); };
-    const auto arrives_at = [&](int link) { return router_of(there, here, link, shape_.groups, size_); };
-    const auto hops = [&](int link) { return (leaves_by(link) != from ? 1 : 0) + (arrives_at(link) != to ? 1 : 0); };
+    return pair_number(std::min(here, there), std::max(here, there), shape_.groups);
+  }
+
+  /// With the local hops of the ways that have fewest; where some of these have it before, some behind, it is before.
+  void over_hubs(int from, int to, std::vector<LinkId>& links) const {
+    int fewest = 2;
+    for (int link = 0; link < shape_.links_per_pair; ++link)
+      fewest = std::min(fewest, hop_before(from, to, link) + hop_behind(from, to, link));
+    int before = 0;
+    for (int link = 0; link < shape_.links_per_pair; ++link) {
+      if (hop_before(from, to, link) + hop_behind(from, to, link) == fewest)
+        before = std::max(before, hop_before(from, to, link));
+    }
+    links.push_back(first_.hubs + 4 * from + 2 * before);
+    links.push_back(first_.global + 2 * pair_of(from, to) + (from < to ? 0 : 1));
+    links.push_back(first_.hubs + 4 * to + 2 * (fewest - before) + 1);
+  }
+
+  /// One local hop, one global, one local, by a global link that saves most local ones and misses no link on the way.
+  bool across(int from, int to, std::uint64_t choice, const MissingLinks& missing, std::vector<LinkId>& links) const {
+    const auto hops = [&](int link) { return hop_before(from, to, link) + hop_behind(from, to, link); };
     for (int fewest = 0; fewest <= 2; ++fewest) {
       std::vector<int> equals;
       for (int link = 0; link < shape_.links_per_pair; ++link) {
@@ -78,9 +111,9 @@ class Dragonfly : public SwitchNetwork {
       }
       const auto over = [&](std::size_t which) {
         const int taken = equals[which];
-        local(from, leaves_by(taken), links);
-        links.push_back(first_.global + 2 * (pair * shape_.links_per_pair + taken) + (here < there ? 0 : 1));
-        local(arrives_at(taken), to, links);
+        local(from, leaves_by(from, to, taken), links);
+        links.push_back(first_.global + 2 * (pair_of(from, to) * shape_.links_per_pair + taken) + (from < to ? 0 : 1));
+        local(leaves_by(to, from, taken), to, links);
         return true;
       };
       if (!equals.empty() && take_way(equals.size(), choice, missing, links, over)) return true;
@@ -89,10 +122,30 @@ class Dragonfly : public SwitchNetwork {
   }
 
   int ends_per_router_, size_;
+  bool sprays_;
   DragonflyShape shape_;
   Links first_;
   std::vector<NodeId> routers_;
 };
+
+void add_hubs(const FabricSpec& spec, const DragonflyShape& shape, const std::vector<int>& prefix,
+              const std::vector<NodeId>& routers, BytesPerSecond rate, Dragonfly::Links& first, Cluster::Graph& graph) {
+  std::vector<NodeId> hubs;
+  for (int group = 0; group < shape.groups; ++group)
+    hubs.push_back(graph.add_node(NodeKind::network_switch, switch_name("group", prefix, {group})));
+  const int ports = spec.routers_per_group - 1 + spec.global_links_per_router;
+  first.hubs = static_cast<LinkId>(graph.links.size());
+  for (std::size_t router = 0; router < routers.size(); ++router) {
+    const NodeId hub = hubs[router / static_cast<std::size_t>(spec.routers_per_group)];
+    for (const Seconds latency : {Seconds(0), spec.switch_latency})
+      add_both_ways(graph, routers[router], hub, LinkKind::network, rate * ports, latency);
+  }
+  first.global = static_cast<LinkId>(graph.links.size());
+  for (std::size_t a = 0; a < hubs.size(); ++a) {
+    for (std::size_t b = a + 1; b < hubs.size(); ++b)
+      add_both_ways(graph, hubs[a], hubs[b], LinkKind::network, rate * shape.links_per_pair, spec.switch_latency);
+  }
+}
 
 }  // namespace
 
@@ -152,6 +205,10 @@ std::unique_ptr<const SwitchNetwork> build_dragonfly(const FabricSpec& spec, con
     for (int a = 0; a < size; ++a) {
       for (int b = a + 1; b < size; ++b) join(group * size + a, group * size + b);
     }
+  }
+  if (sprays(spec, shape)) {
+    add_hubs(spec, shape, prefix, routers, rate, first, graph);
+    return std::make_unique<Dragonfly>(spec, ends, shape, first, std::move(routers));
   }
   first.global = static_cast<LinkId>(graph.links.size());
   for (int a = 0; a < shape.groups; ++a) {

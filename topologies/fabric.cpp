@@ -121,7 +121,7 @@ class ClusterCheck {
     return std::get_if<Shape>(&shape);
   }
 
-  /// The top switches of a network over `ends` ends, as modelled; 0: it cannot be built.
+  /// The top switches of a network over `ends` ends; 0: it cannot be built.
   int tops(const FabricSpec& fabric, const std::string& name, int ends, int per_unit, BytesPerSecond end_rate) {
     if (fabric.kind == FabricKind::crossbar) return 1;
     if (fabric.kind == FabricKind::dragonfly) {
@@ -131,9 +131,7 @@ class ClusterCheck {
     }
     const auto shape = tree_shape(fabric, ends, per_unit, end_rate);
     const TreeShape* tree = possible(shape, name);
-    if (tree == nullptr) return 0;
-    return fabric.routing == FabricRouting::spray ? 1
-                                                  : std::max(1, tree->leaf_uplinks) * std::max(1, tree->spine_uplinks);
+    return tree != nullptr ? tree->tops() : 0;
   }
 
   void networks() {

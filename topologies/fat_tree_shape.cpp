@@ -18,12 +18,16 @@ int most_down(int radix, double share) {
   return down;
 }
 
-/// Equal parts of at most `most` things, each of whole groups where one fits.
+/// Equal parts of at most `most` things: of whole groups where one fits, else each group in parts of its own.
 struct Cut {
   int parts, size;
+  int parts_of_group = 1;
 };
 Cut cut(int count, int most, int group) {
-  group = most >= group ? group : 1;
+  if (most < group) {
+    const int parts = (group - 1) / most + 1;
+    return {count / group * parts, (group - 1) / parts + 1, parts};
+  }
   most -= most % group;
   const int parts = (count - 1) / most + 1;
   const int groups = (count - 1) / (parts * group) + 1;
@@ -48,6 +52,7 @@ std::variant<TreeShape, ClusterProblem> tree_shape(const FabricSpec& spec, int e
     return ClusterProblem{"radix", radix + " has none left beside the uplinks that a NIC needs", "more ports"};
 
   TreeShape tree;
+  tree.per_unit = per_unit;
   if (spec.kind == FabricKind::rail_optimised) {
     const int most = spec.nodes_per_scalable_unit > 0 ? spec.nodes_per_scalable_unit : leaf_ports;
     if (most > leaf_ports) {
@@ -60,10 +65,12 @@ std::variant<TreeShape, ClusterProblem> tree_shape(const FabricSpec& spec, int e
     tree.rails = per_unit;
     tree.ends_per_leaf = units.size;
     tree.leaves = units.parts * per_unit;
+    tree.leaves_of_unit = per_unit;
   } else {
     const Cut leaves = cut(ends, leaf_ports, per_unit);
     tree.ends_per_leaf = leaves.size;
     tree.leaves = leaves.parts;
+    tree.leaves_of_unit = leaves.parts_of_group;
   }
   tree.leaves_per_pod = tree.leaves;
   if (tree.leaves == 1) return tree;
@@ -75,8 +82,9 @@ std::variant<TreeShape, ClusterProblem> tree_shape(const FabricSpec& spec, int e
   const double spine_share = tree.leaf_uplink / (oversubscription(spec, 1) * link);
   const int spine_ports = most_down(spec.radix, spine_share);
   if (spine_ports < 1) return ClusterProblem{"radix", radix + " has none left beside a spine's uplinks", "more ports"};
-  const Cut pods = cut(tree.leaves, spine_ports, std::max(1, tree.rails));
+  const Cut pods = cut(tree.leaves, spine_ports, tree.leaves_of_unit);
   tree.pods = pods.parts;
+  tree.pods_of_unit = pods.parts_of_group;
   tree.leaves_per_pod = pods.size;
   tree.spine_uplinks = uplinks(pods.size, spine_share);
   tree.spine_uplink = tree.leaf_uplink * (pods.size / (oversubscription(spec, 1) * tree.spine_uplinks));

@@ -39,7 +39,23 @@ class Crossbar : public SwitchNetwork {
   LinkId end_links_;
 };
 
+/// Every port an end of its own.
+NetworkEnds port_by_port(NetworkEnds ends) {
+  std::vector<NodeId> nodes;
+  for (const NodeId node : ends.nodes) nodes.insert(nodes.end(), static_cast<std::size_t>(ends.ports), node);
+  ends.nodes = std::move(nodes);
+  ends.ports = 1;
+  return ends;
+}
+
 }  // namespace
+
+SwitchNetwork::SwitchNetwork(const FabricSpec& spec, const NetworkEnds& ends)
+    : routing_(spec.routing), seed_(spec.seed), number_of_end_(ends.nodes) {
+  for (std::size_t end = 1; end < ends.nodes.size(); ++end) {
+    if (ends.nodes[end] == ends.nodes[end - 1]) number_of_end_[end] = number_of_end_[end - 1] + 1;
+  }
+}
 
 std::uint64_t SwitchNetwork::choice(NodeId from, NodeId to) const {
   const auto a = static_cast<std::uint64_t>(from);
@@ -66,7 +82,8 @@ LinkId add_end_links(const FabricSpec& spec, const NetworkEnds& ends, const std:
                      Cluster::Graph& graph) {
   const auto first = static_cast<LinkId>(graph.links.size());
   for (std::size_t end = 0; end < ends.nodes.size(); ++end) {
-    add_both_ways(graph, ends.nodes[end], first_switch[end], ends.kind, spec.efficiency * ends.rate, spec.nic_latency);
+    add_both_ways(graph, ends.nodes[end], first_switch[end], ends.kind, spec.efficiency * ends.rate * ends.ports,
+                  spec.nic_latency);
   }
   return first;
 }
@@ -80,6 +97,8 @@ std::unique_ptr<const SwitchNetwork> build_crossbar(const FabricSpec& spec, cons
 
 std::unique_ptr<const SwitchNetwork> build_network(const FabricSpec& spec, const NetworkEnds& ends,
                                                    const std::vector<int>& prefix, Cluster::Graph& graph) {
+  const bool sprays_over_ports = spec.routing == FabricRouting::spray && spec.kind != FabricKind::dragonfly;
+  if (ends.ports > 1 && !sprays_over_ports) return build_network(spec, port_by_port(ends), prefix, graph);
   switch (spec.kind) {
     case FabricKind::crossbar: return build_crossbar(spec, ends, prefix, graph);
     case FabricKind::fat_tree:

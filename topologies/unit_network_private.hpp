@@ -24,8 +24,8 @@ struct UnitLinks {
 /// NICs (of nodes) or hosts (of pods) of one unit; what one of them carries.
 [[nodiscard]] int nics_of_unit(const ClusterSpec& spec);
 [[nodiscard]] BytesPerSecond nic_rate(const ClusterSpec& spec);
-/// Of each of the `tops` top switches of a hall towards the other halls, before their network's efficiency: its links'
-/// rate or, if none is given, enough for all NICs of the hall.
+/// Of the port by which each of the `tops` top switches of a hall leads to the other halls, before their network's
+/// efficiency: its links' rate or, if none is given, enough for all NICs of the hall.
 [[nodiscard]] BytesPerSecond hall_exit_rate(const ClusterSpec& spec, int tops);
 
 /// Chips, and the links between those of a unit.

@@ -113,7 +113,7 @@ TEST(FabricDetour, NoWayRoundANicOrAPort) {
 /// Three groups, each two joined by three global links at three routers. Without the one at its own router a chip
 /// goes over another router's, one local hop more at one end or both; without all three it has no minimal way.
 TEST(FabricDetour, DragonflyTakesALongerMinimalWay) {
-  Cluster cluster = build_cluster(test::nodes(9, test::dragonfly()));
+  Cluster cluster = build_cluster(test::nodes(9, test::dragonfly(FabricRouting::ecmp)));
   DeviceId to = 12;
   while (cluster.route(0, to).size() != 5) ++to;  // one at the other end of the global link of chip 0's router
   const std::vector<LinkId> whole = cluster.route(0, to);

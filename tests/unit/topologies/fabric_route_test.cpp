@@ -122,50 +122,54 @@ TEST(FabricRoute, OfADragonflyIsMinimal) {
   }
 }
 
-/// All pairs of routers of two groups together use every global link between them, in turn or by hash; three here.
+/// All pairs of routers of two groups together use every global link between them by hash; three here.
 TEST(FabricRoute, ADragonflyUsesAllGlobalLinks) {
-  for (const FabricRouting routing : both) {
-    const Cluster cluster = build_cluster(test::nodes(9, test::dragonfly(routing)));
-    std::set<LinkId> used;
-    for (DeviceId from = 0; from < 12; ++from) {  // nodes 0 to 2: group 0
-      for (DeviceId to = 12; to < 24; ++to) {     // nodes 3 to 5: group 1
-        for (const LinkId id : cluster.route(from, to)) {
-          const Link& link = cluster.link(id);
-          const bool global = cluster.node(link.from).name.starts_with("router(0") &&
-                              cluster.node(link.to).name.starts_with("router(1");
-          if (global) used.insert(id);
-        }
+  const Cluster cluster = build_cluster(test::nodes(9, test::dragonfly(FabricRouting::ecmp)));
+  std::set<LinkId> used;
+  for (DeviceId from = 0; from < 12; ++from) {  // nodes 0 to 2: group 0
+    for (DeviceId to = 12; to < 24; ++to) {     // nodes 3 to 5: group 1
+      for (const LinkId id : cluster.route(from, to)) {
+        const Link& link = cluster.link(id);
+        const bool global = cluster.node(link.from).name.starts_with("router(0") &&
+                            cluster.node(link.to).name.starts_with("router(1");
+        if (global) used.insert(id);
       }
     }
-    EXPECT_EQ(used.size(), 3u);
   }
+  EXPECT_EQ(used.size(), 3u);
 }
 
 /// Two groups, so all 3 x 2 global links join the same pair, two of them routers of the same number. Between these
-/// routers the two are equals; between others the two of either router are, 4 in all. In turn by the sum of the NICs'
-/// numbers, of which 2 x 2 NICs have 3, that is 2 and 3 ways; by hash up to 2 and 4.
+/// routers the two are equals; between others the two of either router are, 4 in all: by hash up to 2 and 4 ways.
 TEST(FabricRoute, EqualGlobalLinksAreSharedOut) {
-  for (const FabricRouting routing : both) {
-    const Cluster cluster = build_cluster(test::nodes(6, test::dragonfly(routing)));
-    std::map<std::pair<int, int>, std::set<std::vector<LinkId>>> ways;  // by the routers at both ends
-    for (DeviceId from = 0; from < 12; ++from) {
-      for (DeviceId to = 12; to < 24; ++to) {
-        const auto route = cluster.route(from, to);
-        ways[{from / 4, (to - 12) / 4}].insert({route.begin() + 2, route.end() - 2});
+  const Cluster cluster = build_cluster(test::nodes(6, test::dragonfly(FabricRouting::ecmp)));
+  std::map<std::pair<int, int>, std::set<std::vector<LinkId>>> ways;  // by the routers at both ends
+  for (DeviceId from = 0; from < 12; ++from) {
+    for (DeviceId to = 12; to < 24; ++to) {
+      const auto route = cluster.route(from, to);
+      ways[{from / 4, (to - 12) / 4}].insert({route.begin() + 2, route.end() - 2});
+    }
+  }
+  ASSERT_EQ(ways.size(), 9u);
+  std::size_t sum = 0;
+  for (const auto& [routers, between] : ways) {
+    sum += between.size();
+    EXPECT_LE(between.size(), routers.first == routers.second ? 2u : 4u);
+  }
+  EXPECT_GT(sum, ways.size());
+}
+
+/// A sprayed dragonfly has the latency of its hashed one between any two chips, however many local hops that saves.
+TEST(FabricRoute, SprayingOverADragonflyTakesAsManyHops) {
+  for (const int units : {3, 6, 9, 14, 20}) {
+    const Cluster sprayed = build_cluster(test::nodes(units, test::dragonfly()));
+    const Cluster hashed = build_cluster(test::nodes(units, test::dragonfly(FabricRouting::ecmp)));
+    expect_paths(test::nodes(units, test::dragonfly()), false);
+    for (DeviceId from = 0; from < sprayed.devices(); ++from) {
+      for (DeviceId to = 0; to < sprayed.devices(); ++to) {
+        EXPECT_DOUBLE_EQ(test::latency(sprayed, sprayed.route(from, to)).value(), test::latency(hashed, hashed.route(from, to)).value());
       }
     }
-    ASSERT_EQ(ways.size(), 9u);
-    std::size_t sum = 0;
-    for (const auto& [routers, between] : ways) {
-      const bool same = routers.first == routers.second;
-      sum += between.size();
-      if (routing == FabricRouting::spray) {
-        EXPECT_EQ(between.size(), same ? 2u : 3u);
-      } else {
-        EXPECT_LE(between.size(), same ? 2u : 4u);
-      }
-    }
-    EXPECT_GT(sum, ways.size());
   }
 }
 

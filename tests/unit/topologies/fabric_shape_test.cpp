@@ -214,7 +214,7 @@ TEST(RailOptimised, ASuperPodAsPublished) {
 /// Groups of 3 routers x 2 NICs hold 3 nodes of 2; 9 nodes make 3 groups; 3 x 2 = 6 global links of a group over 2
 /// others: 3 to each. Links: 18 NICs, 3 pairs of routers in each of 3 groups, 3 pairs of groups x 3; both ways.
 TEST(Dragonfly, GlobalLinksAreSpreadEvenly) {
-  const Cluster cluster = build_cluster(test::nodes(9, test::dragonfly()));
+  const Cluster cluster = build_cluster(test::nodes(9, test::dragonfly(FabricRouting::ecmp)));
   EXPECT_EQ(switches(cluster, "router"), 9);
   EXPECT_EQ(count_links(cluster)[LinkKind::network], 2 * (18 + 9 + 9));
   std::map<NodeId, int> global_links_of;
@@ -229,6 +229,22 @@ TEST(Dragonfly, GlobalLinksAreSpreadEvenly) {
   EXPECT_EQ(global_links_of.size(), 9u);
 }
 
+/// Sprayed, the three links of a pair of groups are one of 3 x 50 GB/s between hubs, and each of 9 routers has two ways to
+/// its hub, of all its ports but those of NICs: 2 local and 2 global ones. Groups joined by one link have nothing to spray.
+TEST(Dragonfly, SprayedOverAllGlobalLinksOfAPair) {
+  const Cluster cluster = build_cluster(test::nodes(9, test::dragonfly()));
+  EXPECT_EQ(count_links(cluster)[LinkKind::network], 2 * (18 + 9 + 2 * 9 + 3));
+  EXPECT_DOUBLE_EQ(link_named(cluster, "group(0)>group(2)").bandwidth.value(), 150e9);
+  std::vector<double> latencies;
+  for (LinkId id = 0; id < cluster.links(); ++id) {
+    if (cluster.link_name(id) != "router(1,2)>group(1)") continue;
+    EXPECT_DOUBLE_EQ(cluster.link(id).bandwidth.value(), 200e9);
+    latencies.push_back(cluster.link(id).latency.value());
+  }
+  EXPECT_THAT(latencies, testing::ElementsAre(0.0, 1e-6));
+  EXPECT_EQ(switches(build_cluster(test::nodes(14, test::dragonfly())), "group"), 0);  // 5 groups, 6 links each
+}
+
 /// Halls leave by their top switches: one crossbar each, with `link`, or enough for 3 nodes x 2 NICs x 50 GB/s.
 TEST(Halls, TopSwitchesLeadOut) {
   ClusterSpec spec = test::nodes(3, test::fabric(FabricKind::crossbar));
@@ -240,6 +256,44 @@ TEST(Halls, TopSwitchesLeadOut) {
   spec.fabric = test::fabric(FabricKind::fat_tree, 4, {}, FabricRouting::ecmp);  // 2 NICs a leaf, 2 spines
   const Cluster cluster = build_cluster(spec);
   EXPECT_DOUBLE_EQ(link_named(cluster, "spine(1,0,1)>crossbar").bandwidth.value(), 70e9);
+}
+
+/// Packets that are sprayed over all spines of a hall leave by the links of all: 6 NICs on leaves of 2 with 2 uplinks make
+/// 2 spines, so 2 x 70 GB/s, on two ports of the network between halls. If that hashes, it has every link.
+TEST(Halls, ASprayedTopHasTheLinksOfAllItsSwitches) {
+  ClusterSpec spec = test::nodes(3, test::fabric(FabricKind::fat_tree, 4));
+  spec.halls = 3;
+  spec.between_halls = test::fabric(FabricKind::crossbar);
+  spec.between_halls.link = BytesPerSecond(70e9);
+  EXPECT_DOUBLE_EQ(link_named(build_cluster(spec), "spine(1,0)>crossbar").bandwidth.value(), 140e9);
+  // Leaves of 3 ports down hold one hall of 2 each and have 2 uplinks, which spray as one.
+  spec.between_halls = test::fabric(FabricKind::fat_tree, 6);
+  spec.between_halls.link = BytesPerSecond(70e9);
+  const Cluster trees = build_cluster(spec);
+  EXPECT_DOUBLE_EQ(link_named(trees, "spine(2,0)>leaf(2)").bandwidth.value(), 140e9);
+  EXPECT_DOUBLE_EQ(link_named(trees, "leaf(2)>spine(0)").bandwidth.value(), 140e9);
+  spec.between_halls.routing = FabricRouting::ecmp;
+  const Cluster hashed = build_cluster(spec);
+  int ports = 0;
+  for (LinkId id = 0; id < hashed.links(); ++id) ports += hashed.link_name(id) == "spine(2,0)>leaf(2)" ? 1 : 0;
+  EXPECT_EQ(ports, 2);
+}
+
+/// A hall that a leaf between halls has no room for takes leaves of its own: 3 spines on leaves of 2 ports down and 2 up
+/// take two of these, which are one where packets are sprayed over them, with 2 x 2 x 70 GB/s up.
+TEST(Halls, OneOnSeveralLeaves) {
+  ClusterSpec spec = test::nodes(6, test::fabric(FabricKind::fat_tree, 6), test::node(1, 1));
+  spec.halls = 2;
+  spec.between_halls = test::fabric(FabricKind::fat_tree, 4);
+  spec.between_halls.link = BytesPerSecond(70e9);
+  const Cluster sprayed = build_cluster(spec);
+  EXPECT_DOUBLE_EQ(link_named(sprayed, "spine(1,0)>leaf(1)").bandwidth.value(), 210e9);
+  EXPECT_DOUBLE_EQ(link_named(sprayed, "leaf(1)>spine(0)").bandwidth.value(), 280e9);
+  EXPECT_EQ(sprayed.route(0, 6).size(), sprayed.route_nodes(0, 6).size());
+  spec.fabric.routing = spec.between_halls.routing = FabricRouting::ecmp;
+  const Cluster hashed = build_cluster(spec);
+  EXPECT_DOUBLE_EQ(link_named(hashed, "spine(1,0,1)>leaf(2)").bandwidth.value(), 70e9);
+  EXPECT_DOUBLE_EQ(link_named(hashed, "spine(1,0,2)>leaf(3)").bandwidth.value(), 70e9);
 }
 
 }  // namespace
