@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "sim/limits.hpp"
-#include "sim/scenario/batch_limits.hpp"
 #include "sim/simulate.hpp"
 #include "workloads/schedules/schedules.hpp"
 

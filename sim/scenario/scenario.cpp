@@ -6,7 +6,7 @@
 
 #include "sim/core/visible_text.hpp"
 #include "sim/core/yaml_view.hpp"
-#include "sim/scenario/batch_limits.hpp"
+#include "sim/limits.hpp"
 #include "sim/scenario/scenario_of_document.hpp"
 #include "workloads/import_hf.hpp"
 
