@@ -10,6 +10,38 @@ namespace {
 
 constexpr double share_of_hidden = 0.1;
 
+/// Collectives of one block, those of one kind over the same axes as one on all their arrays if they share a bucket.
+class Buckets {
+ public:
+  explicit Buckets(Bucketing::Unit unit) : unit_(unit) {}
+
+  void add(CollectiveKind kind, const AxisNames& axes, Bytes full_size) {
+    const auto same = std::find_if(all_.begin(), all_.end(), [&](const Bucket& other) { return other.kind == kind && other.axes == axes; });
+    if (unit_ == Bucketing::Unit::matrix || same == all_.end()) {
+      all_.push_back({kind, axes, full_size});
+    } else {
+      same->full_size += full_size;
+    }
+  }
+  void add(const std::vector<DerivedCollective>& chain) {
+    for (const auto& one : chain) add(one.kind, one.axes, one.full_size);
+  }
+  [[nodiscard]] Seconds cost(CollectiveModel& model) const {
+    Seconds sum(0);
+    for (const auto& bucket : all_) sum += model.cost(bucket.kind, bucket.axes, bucket.full_size);
+    return sum;
+  }
+
+ private:
+  struct Bucket {
+    CollectiveKind kind;
+    AxisNames axes;
+    Bytes full_size;
+  };
+  Bucketing::Unit unit_;
+  std::vector<Bucket> all_;
+};
+
 class PlacementCost {
  public:
   PlacementCost(const Scenario& scenario, const Preparation& preparation, const Mesh& mesh)
@@ -19,12 +51,14 @@ class PlacementCost {
     std::vector<Seconds> each(preparation_.blocks.size()), once(preparation_.blocks.size());
     for (std::size_t kind = 0; kind < each.size(); ++kind) {
       const auto& block = preparation_.blocks[kind];
-      Seconds gradients(0);
+      Buckets gradients(scenario_.step.gradient_buckets.unit), at_the_end = gradients;
       for (const auto& update : block.weights) {
-        gradients += chain(update.each_microbatch);
-        once[kind] += chain(update.last_microbatch) + chain(update.publish);
+        gradients.add(update.each_microbatch);
+        at_the_end.add(update.last_microbatch);
+        at_the_end.add(update.publish);
       }
-      each[kind] = pass(block.forward, Seconds(0)) + pass(block.backward, gradients) + between_stages(block);
+      once[kind] = at_the_end.cost(model_);
+      each[kind] = pass(block.forward, Seconds(0)) + pass(block.backward, gradients.cost(model_)) + between_stages(block);
     }
     const auto microbatches = static_cast<double>(scenario_.batch.microbatches);
     Seconds total(0);
@@ -35,12 +69,6 @@ class PlacementCost {
   }
 
  private:
-  Seconds chain(const std::vector<DerivedCollective>& collectives) {
-    Seconds sum(0);
-    for (const auto& derived : collectives) sum += model_.cost(derived.kind, derived.axes, derived.full_size);
-    return sum;
-  }
-
   /// A hand-over to the next stage, on the average block: every stage sends forth and back.
   Seconds between_stages(const DerivedBlock& block) {
     if (!mesh_.has_axis("pipeline") || block.input_bytes.value() == 0) return Seconds(0);
@@ -52,12 +80,17 @@ class PlacementCost {
     std::vector<Seconds> end(steps.size(), Seconds(0));
     std::map<std::string, Seconds> free;  // by stream
     Seconds path(0), communication(hidden);
+    Buckets weights(scenario_.step.weight_buckets.unit);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const auto& step = steps[i];
       const bool computes = step.kind == BlockStep::Kind::compute;
-      Seconds time = step.given_time         ? *step.given_time
-                     : computes              ? compute_time(rates_, kernel_of(step))
-                                             : model_.cost(step.collective, step.axes, step.full_size, step.copies);
+      if (!computes && !step.given_time && step.role != CollectiveRole::activation) {
+        weights.add(step.collective, step.axes, step.full_size);
+        continue;
+      }
+      const Seconds time = step.given_time ? *step.given_time
+                           : computes      ? compute_time(rates_, kernel_of(step))
+                                           : model_.cost(step.collective, step.axes, step.full_size, step.copies);
       if (!computes) communication += time;
       if (!computes && step.role != CollectiveRole::activation) {
         hidden += time;
@@ -73,6 +106,9 @@ class PlacementCost {
       for (const auto& stream : streams) free[stream] = end[i];
       path = std::max(path, end[i]);
     }
+    const Seconds gathers = weights.cost(model_);
+    hidden += gathers;
+    communication += gathers;
     return std::max(path, hidden) + communication * share_of_hidden;
   }
 
