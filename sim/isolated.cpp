@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <new>
+#include <system_error>
 #include <utility>
 
 namespace lockstep {
@@ -67,13 +70,20 @@ std::vector<Problem> problems_in(const std::string& text) {
   return problems;
 }
 
-/// The child's answer: 'o' and its text, 'c' and problems, or 'e' and a message.
+constexpr const char* no_memory = "not enough memory for a simulation; expected more of it, or fewer simulations at a time (--jobs)";
+
+/// The child's answer: 'o' and its text, 'c' and problems, 'm' and what the machine has too little of, or 'e' and a message.
 [[noreturn]] void answer(int file, const std::function<std::string()>& work) {
   std::string text;
   try {
     text = "o" + work();
   } catch (const ConfigError& error) {
     text = "c" + to_text(error.problems());
+  } catch (const OutOfResources& error) {
+    text = std::string("m") + error.what();
+  } catch (const std::bad_alloc&) {
+    std::string().swap(text);
+    text = "m";  // needs no memory
   } catch (const std::exception& error) {
     text = std::string("e") + error.what();
   }
@@ -81,14 +91,25 @@ std::vector<Problem> problems_in(const std::string& text) {
   ::_exit(0);
 }
 
+[[noreturn]] void no_process() {
+  throw OutOfResources("the system starts no process for a simulation: " + std::generic_category().message(errno) +
+                       "; expected more memory, processes or open files (ulimit), or fewer simulations at a time (--jobs)");
+}
+
 }  // namespace
 
 Child::Child(const std::function<std::string()>& work) {
   std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) throw InternalError("no pipe to a simulation process");
+  if (::pipe(ends.data()) != 0) no_process();
   const auto parent = ::getpid();
   process_ = ::fork();
-  if (process_ < 0) throw InternalError("no simulation process");
+  if (process_ < 0) {
+    const int why = errno;
+    ::close(ends[0]);
+    ::close(ends[1]);
+    errno = why;
+    no_process();
+  }
   if (process_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
@@ -129,7 +150,11 @@ int Child::end() {
 std::string Child::answer() {
   const auto text = read_all(file_);
   const int status = end();
+  if (text.empty() && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+    throw OutOfResources("a simulation's process was killed (signal 9), as systems do when memory runs out; expected more of it, or fewer simulations at a time (--jobs)");
+  }
   if (text.empty()) throw ProcessDied("the simulation's process ended " + (WIFSIGNALED(status) ? "by signal " + std::to_string(WTERMSIG(status)) : "with status " + std::to_string(WEXITSTATUS(status))));
+  if (text[0] == 'm') throw OutOfResources(text.size() > 1 ? text.substr(1) : no_memory);
   if (text[0] == 'c') throw ConfigError(problems_in(text.substr(1)));
   if (text[0] != 'o') throw InternalError(text.substr(1));
   return text.substr(1);

@@ -1,6 +1,7 @@
 #pragma once
 /// Simulations in processes of their own: SimGrid allows one engine per process.
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -8,7 +9,13 @@
 
 namespace lockstep {
 
-/// A process ended without an answer: killed, out of memory, or by our fault.
+/// The machine has no memory, process or thread left for a simulation: neither the user's mistake nor ours.
+class OutOfResources : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A process ended without an answer: by a signal of the system or of its own.
 class ProcessDied : public InternalError {
  public:
   using InternalError::InternalError;
@@ -17,6 +24,7 @@ class ProcessDied : public InternalError {
 /// A forked process that does `work` and answers with its text; it does not outlive the process that made it.
 class Child {
  public:
+  /// Throws OutOfResources if the system makes no process.
   explicit Child(const std::function<std::string()>& work);
   Child(Child&& other) noexcept;
   Child& operator=(Child&& other) noexcept;
@@ -24,8 +32,8 @@ class Child {
 
   /// Of the children, the first that has answered or ended; waits for it.
   [[nodiscard]] static std::size_t first_ready(const std::vector<Child>& children);
-  /// Waits for the answer; once. Throws what the child threw: ConfigError for the user's mistakes, InternalError for
-  /// the rest (ProcessDied if it never answered).
+  /// Waits for the answer; once. Throws what the child threw: ConfigError for the user's mistakes, OutOfResources where memory
+  /// ran out or the system killed it, InternalError for the rest (ProcessDied if it never answered).
   [[nodiscard]] std::string answer();
 
  private:
