@@ -1,4 +1,5 @@
-// The lockstep program. Exit 0: done, 2: the user's error, 70: our bug, 74: no room on the disk.
+// The lockstep program. Exit 0: done, 2: the user's error, 70: our bug, 71: no memory, process or thread left on this machine,
+// 74: no room on the disk.
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -8,9 +9,11 @@
 #include <cstdlib>
 #include <exception>
 #include <sstream>
+#include <system_error>
 
 #include "sim/core/errors.hpp"
 #include "sim/core/visible_text.hpp"
+#include "sim/isolated.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/new_file.hpp"
 #include "tools/output/out_of_room.hpp"
@@ -97,9 +100,20 @@ int main(int argc, char** argv) {
   } catch (const lockstep::OutOfRoom& error) {
     tell(std::string(error.what()) + "\n");
     return 74;
+  } catch (const lockstep::OutOfResources& error) {
+    std::fprintf(stderr, "lockstep: %s\n", error.what());
+    return 71;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "lockstep: out of memory\n");
-    return 2;
+    return 71;
+  } catch (const std::system_error& error) {
+    const bool none_left = error.code() == std::errc::resource_unavailable_try_again || error.code() == std::errc::not_enough_memory;
+    if (none_left) {
+      std::fprintf(stderr, "lockstep: the system has no thread or memory left: %s\n", error.what());
+      return 71;
+    }
+    std::fprintf(stderr, "lockstep: internal error: %s\n", error.what());
+    return 70;
   } catch (const std::exception& error) {
     tell("lockstep: internal error: " + std::string(error.what()) + "\n");
     return 70;

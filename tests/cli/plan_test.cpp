@@ -136,6 +136,36 @@ TEST_F(Plan, SplitsFurtherThanTheKeyValueHeads) {
   EXPECT_EQ(json({"check", "best.yaml"})["memory"]["peak_bytes"], written["memory"]["peak_bytes"]);
 }
 
+// A scenario's files are seen from its folder, and the written one's from where it is written: beside it, in another folder, named
+// with a folder or without one.
+TEST_F(Plan, WrittenPlansFindTheirFiles) {
+  std::filesystem::create_directories(scratch / "work" / "mine");
+  std::filesystem::create_directories(scratch / "work" / "plans");
+  write("mine/config.json",
+        R"({"model_type": "llama", "hidden_size": 512, "intermediate_size": 2048, "num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_heads": 4,
+            "vocab_size": 4096, "hidden_act": "silu", "tie_word_embeddings": false})");
+  write("mine/order.txt", "7\n6\n5\n4\n3\n2\n1\n0\n");
+  write("mine/node.yaml", "format: 1\nmodel: ./config.json\ncluster: {node: dgx-h100, nodes: 1, order: order.txt}\nbatch: {sequences: 32, sequence_length: 512}\n"
+                          "search: {tensor: [1, 2], pipeline: [1, 2], zero: [1], recompute: none, microbatches: [2], schedules: [1f1b]}\n");
+  const double best = json({"plan", "mine/node.yaml", "--top", "1"})["best"][0]["step_time_s"];
+  for (const std::string place : {"best.yaml", "plans/best.yaml", "mine/best.yaml", "./best2.yaml"}) {
+    (void)good({"plan", "mine/node.yaml", "--top", "1", "--write", place});
+    EXPECT_EQ(json({"run", place})["step_time_s"], best) << place;
+  }
+  const auto written = json({"run", (scratch / "work" / "plans" / "best.yaml").string()});
+  EXPECT_EQ(written["step_time_s"], best);
+}
+
+// What a schedule cannot do is no plan: v-min ends at 256 stages.
+TEST_F(Plan, LimitsOfSchedulesAreLimitsOfPlans) {
+  write("stages.yaml", "format: 1\nmodel: {layers: 1100, d_model: 64, heads: 1, d_ff: 64, vocabulary: 64}\ncluster: h100:64\nbatch: {sequences: 16, sequence_length: 64}\n"
+                       "search: {schedules: [v-min], tensor: [1], pipeline: [512], microbatches: [16], recompute: [none]}\n");
+  const auto done = run({"plan", "stages.yaml"});
+  EXPECT_EQ(done.exit_code, 2);
+  EXPECT_EQ(done.errors, "stages.yaml:5:9: search: no plan splits 16 sequences over 512 chips (v-min on 512 ranks takes too long to work out); "
+                         "expected sizes that multiply to the chips and divide the model and the batch\n");
+}
+
 TEST_F(Plan, BytesDoNotDependOnJobs) {
   EXPECT_EQ(good({"plan", "node.yaml", "--jobs", "1", "--json", "one.json"}), good({"plan", "node.yaml", "--jobs", "2", "--json", "two.json"}));
   EXPECT_EQ(content("one.json"), content("two.json"));

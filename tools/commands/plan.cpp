@@ -55,24 +55,40 @@ std::string beside_the_files_own(const SearchResult& result, const std::optional
 
 // ---- the plan as a scenario file -------------------------------------------------------------------
 
-/// Files that a scenario names are seen from its folder.
-std::string moved(const std::string& model, const std::filesystem::path& from, const std::filesystem::path& to) {
-  if (!model.ends_with(".json") && model.find('/') == std::string::npos) return model;
-  return std::filesystem::proximate(std::filesystem::absolute(from / model), std::filesystem::absolute(to)).generic_string();
+std::string in_quotes(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
+  return quoted + "'";
 }
 
-std::string as_scenario(const std::string& file, const std::string& target, const std::vector<std::vector<KeyOverride>>& changes) {
+/// A file that a scenario names is seen from its folder: the same file, seen from the target's.
+std::string moved(const std::string& named, const std::filesystem::path& scenario, const std::filesystem::path& target) {
+  const auto folder_of = [](const std::filesystem::path& file) { return std::filesystem::absolute(file).parent_path(); };
+  return std::filesystem::proximate(folder_of(scenario) / named, folder_of(target)).generic_string();
+}
+
+/// The paths of files in a scenario: of a model's config.json, of an order of chips.
+void move_files(YamlView& root, const Scenario& scenario, const std::string& file, const std::string& target) {
+  const auto move = [&](const YamlView& view, const std::string& path) {
+    if (view.is_scalar()) root = root.with_override(path, in_quotes(moved(view.text(), file, target)));
+  };
+  const auto model = root["model"];
+  if (model.is_scalar() && (model.text().ends_with(".json") || model.text().find('/') != std::string::npos)) move(model, "model");
+  if (scenario.cluster.order.kind == RankOrder::Kind::listed) move(root["cluster"]["order"], "cluster.order");
+}
+
+std::string as_scenario(const Scenario& scenario, const std::string& file, const std::string& target, const std::vector<std::vector<KeyOverride>>& changes) {
   Problems problems;
   auto root = YamlView::from_file(file, problems);
   for (const auto& keys : changes) {
     for (const auto& key : keys) root = root.with_override(key.path, key.value);
   }
+  move_files(root, scenario, file, target);
   problems.throw_if_any();
   std::string text = "# " + std::filesystem::path(file).filename().string() + " as `lockstep plan` splits it.\n";
   for (const auto& key : root.keys()) {
     if (key == "search") continue;
-    const auto value = root[key];
-    text += key + ": " + (key == "model" && value.is_scalar() ? moved(value.text(), std::filesystem::path(file).parent_path(), std::filesystem::path(target).parent_path()) : in_one_line(value)) + "\n";
+    text += key + ": " + in_one_line(root[key]) + "\n";
   }
   return text;
 }
@@ -210,6 +226,7 @@ void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
   refuse_what_asks_for_nothing(arguments);
   if (!arguments.chips.empty() || arguments.days > 0) return run_for_chips(arguments, scenario, log);
   const PlanSpace space(scenario);
+  if (!arguments.write.empty()) (void)as_scenario(scenario, arguments.scenario, arguments.write, {overrides});  // what stands in its way is told before the search
   const auto options = options_of(arguments);
   const auto own = own_plan(scenario, options, log);
   const auto result = search_plans(space, options, log);
@@ -217,7 +234,7 @@ void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
   if (!arguments.write.empty()) {
     if (result.best.empty()) refuse("--write", "no plan fits", "more chips, more memory or a wider search");
     const auto& best = result.best.front().choice;
-    write_file(arguments.write, as_scenario(arguments.scenario, arguments.write, {overrides, space.keys(space.node_of(best), best)}));
+    write_file(arguments.write, as_scenario(scenario, arguments.scenario, arguments.write, {overrides, space.keys(space.node_of(best), best)}));
   }
   const auto text = arguments.json == "-" ? plan_json(space, result, WallTimes::shown) : plan_text(space, result) + beside_the_files_own(result, own) + training_text(arguments, space, result);
   print(text);

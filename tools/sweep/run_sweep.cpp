@@ -34,6 +34,8 @@ PointResult answer_of(Child& child) {
     return result_in(child.answer());
   } catch (const ConfigError& error) {
     return {PointResult::Status::refused, error.what(), {}, ""};
+  } catch (const OutOfResources& error) {
+    return {PointResult::Status::crashed, error.what(), {}, ""};
   } catch (const ProcessDied& error) {
     return {PointResult::Status::crashed, error.what(), {}, ""};
   } catch (const InternalError& error) {
