@@ -167,7 +167,7 @@ TEST(PlanSpaceTest, HoldsSchedulesThatCanBeMade) {
   for (const auto& schedule : schedules()) {
     if (!schedule.chooses_by_time) names += (names.empty() ? "" : ", ") + std::string(schedule.name);
   }
-  const auto scenario = scenario_of_text("format: 1\nmodel: {layers: 40, d_model: 64, heads: 1, d_ff: 64, vocabulary: 128}\ncluster: h100:3\nbatch: {sequences: 90, sequence_length: 128}\n"
+  const auto scenario = scenario_of_text("format: 1\nmodel: {layers: 40, d_model: 64, heads: 1, d_ff: 64, vocabulary: 128}\ncluster: h100:3\nbatch: {sequences: 96, sequence_length: 128}\n"
                                          "search: {schedules: [" + names + "], chunks: [1, 2, 3], tensor: [1], zero: [1], recompute: [none]}\n",
                                          "space", ".");
   const PlanSpace space(scenario);
