@@ -12,7 +12,8 @@ namespace {
 /// Collectives of one axis, one after the other.
 class Sequence {
  public:
-  Sequence(const Cluster& cluster, const Mesh& mesh, std::string axis) : cluster_(cluster), mesh_(mesh), axis_(std::move(axis)), model_(cluster, mesh) {
+  Sequence(const Cluster& cluster, const Mesh& mesh, const CollectiveRules& rules, std::string axis)
+      : cluster_(cluster), mesh_(mesh), axis_(std::move(axis)), model_(cluster, mesh, rules) {
     program_.streams = {"compute", axis_};
     program_.stage_of_rank.assign(static_cast<std::size_t>(mesh.ranks()), 0);
     program_.slowdown_of_rank.assign(static_cast<std::size_t>(mesh.ranks()), 1.0);
@@ -82,10 +83,10 @@ class Sequence {
 
 }  // namespace
 
-CollectiveStudy study_collective(const Cluster& cluster, const Mesh& mesh, const std::string& axis, CollectiveKind kind,
+CollectiveStudy study_collective(const Cluster& cluster, const Mesh& mesh, const CollectiveRules& rules, const std::string& axis, CollectiveKind kind,
                                  const std::vector<Bytes>& sizes, const std::string& wanted, bool with_others,
                                  const std::vector<Perturbation>& perturbations, spdlog::logger& log) {
-  Sequence sequence(cluster, mesh, axis);
+  Sequence sequence(cluster, mesh, rules, axis);
   for (const auto size : sizes) sequence.add(kind, size, wanted);
   if (with_others) {
     for (const auto size : sizes) {

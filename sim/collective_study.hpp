@@ -31,7 +31,7 @@ struct CollectiveStudy {
 /// All groups along `axis` run the collective at once, one size (as nccl-tests print it) after the other, on SimGrid. `wanted`: one of the model's
 /// algorithms for every size, or empty for the cheapest. `perturbations`: what why_not accepts, the cluster avoiding what is
 /// missing in its networks. Throws NoRoute where no way is left.
-[[nodiscard]] CollectiveStudy study_collective(const Cluster& cluster, const Mesh& mesh, const std::string& axis, CollectiveKind kind,
+[[nodiscard]] CollectiveStudy study_collective(const Cluster& cluster, const Mesh& mesh, const CollectiveRules& rules, const std::string& axis, CollectiveKind kind,
                                                const std::vector<Bytes>& sizes, const std::string& wanted, bool with_others,
                                                const std::vector<Perturbation>& perturbations, spdlog::logger& log);
 

@@ -45,7 +45,7 @@ class Buckets {
 class PlacementCost {
  public:
   PlacementCost(const Scenario& scenario, const Preparation& preparation, const Mesh& mesh)
-      : scenario_(scenario), preparation_(preparation), mesh_(mesh), rates_(rates_of(scenario)), model_(*preparation.cluster, mesh, scenario.algorithms) {}
+      : scenario_(scenario), preparation_(preparation), mesh_(mesh), rates_(rates_of(scenario)), model_(*preparation.cluster, mesh, scenario.collectives) {}
 
   Seconds run() {
     std::vector<Seconds> each(preparation_.blocks.size()), once(preparation_.blocks.size());

@@ -346,7 +346,7 @@ Preparation prepare(const Scenario& scenario) {
   check_axis_sizes(scenario, *preparation.cluster);
   try {
     place(scenario, preparation);
-    preparation.collectives = std::make_unique<CollectiveModel>(*preparation.cluster, *preparation.mesh, scenario.algorithms);
+    preparation.collectives = std::make_unique<CollectiveModel>(*preparation.cluster, *preparation.mesh, scenario.collectives);
     check_size(scenario, preparation);
     preparation.pipeline = place_pipeline(scenario, preparation);
   } catch (const NoRoute& error) {

@@ -29,8 +29,8 @@ const CollectiveAlgorithm& algorithm_named(std::string_view name) {
 
 }  // namespace
 
-CollectiveModel::CollectiveModel(const Cluster& cluster, const Mesh& mesh, std::map<CollectiveKind, std::string> forced)
-    : cluster_(cluster), mesh_(mesh), forced_(std::move(forced)) {}
+CollectiveModel::CollectiveModel(const Cluster& cluster, const Mesh& mesh, CollectiveRules rules)
+    : cluster_(cluster), mesh_(mesh), rules_(std::move(rules)) {}
 
 Seconds CollectiveModel::cost(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size, TokenCopies copies) {
   const auto& known = groups(in_mesh_order(axes));
@@ -75,7 +75,7 @@ CollectiveModel::Groups& CollectiveModel::groups(const std::vector<std::string>&
     if (inside_a_torus(cluster_, mesh_, axes_in_mesh_order)) {
       found->second.torus = mesh_.dimensions(axes_in_mesh_order);
     } else {
-      found->second.network = std::make_unique<GroupNetwork>(cluster_, mesh_, axes_in_mesh_order);
+      found->second.network = std::make_unique<GroupNetwork>(cluster_, mesh_, axes_in_mesh_order, rules_.units);
     }
   }
   return found->second;
@@ -92,8 +92,8 @@ std::vector<std::string> CollectiveModel::in_mesh_order(const std::vector<std::s
 }
 
 CollectiveChoice CollectiveModel::choose(const Groups& known, CollectiveKind kind, Bytes full_size, TokenCopies copies) const {
-  const auto forced = forced_.find(kind);
-  if (forced != forced_.end() && algorithm_named(forced->second).serves(kind, cluster_, known.network->structure())) {
+  const auto forced = rules_.algorithms.find(kind);
+  if (forced != rules_.algorithms.end() && algorithm_named(forced->second).serves(kind, cluster_, known.network->structure())) {
     return known.network->choose(kind, full_size, forced->second, copies);
   }
   return known.network->choose(kind, full_size, "", copies);

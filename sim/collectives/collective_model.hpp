@@ -10,10 +10,16 @@
 
 namespace lockstep {
 
+/// What holds for all collectives on networks.
+struct CollectiveRules {
+  std::map<CollectiveKind, std::string> algorithms;  ///< used wherever they can serve; else the cheapest
+  UnitOrder units = UnitOrder::ranks;
+};
+
 class CollectiveModel {
  public:
-  /// `forced`: kind -> algorithm that must be used on networks where it can serve. Both references must outlive the model.
-  CollectiveModel(const Cluster& cluster, const Mesh& mesh, std::map<CollectiveKind, std::string> forced = {});
+  /// Both references must outlive the model.
+  CollectiveModel(const Cluster& cluster, const Mesh& mesh, CollectiveRules rules = {});
 
   [[nodiscard]] const Cluster& cluster() const { return cluster_; }
   [[nodiscard]] const Mesh& mesh() const { return mesh_; }
@@ -50,7 +56,7 @@ class CollectiveModel {
 
   const Cluster& cluster_;
   const Mesh& mesh_;
-  std::map<CollectiveKind, std::string> forced_;
+  CollectiveRules rules_;
   std::map<std::vector<std::string>, Groups> groups_;
 };
 

@@ -12,14 +12,31 @@
 namespace lockstep {
 namespace {
 
-NetworkGroup on_devices(const Cluster& cluster, const Mesh& mesh, Group& group) {
-  NetworkGroup result;
-  std::map<int, std::vector<DeviceId>> units;
-  for (const auto rank : group.members) {
-    result.members.push_back(mesh.device_of(rank));
-    units[cluster.unit_of(result.members.back())].push_back(result.members.back());
+/// By device, what units of a group follow one another by: the place that the order of ranks gives it, or its number.
+std::vector<DeviceId> places_in_order(const Cluster& cluster, UnitOrder order) {
+  std::vector<DeviceId> places(static_cast<std::size_t>(cluster.devices()));
+  for (DeviceId position = 0; position < cluster.devices(); ++position) {
+    const auto device = order == UnitOrder::ranks ? cluster.device_at_position(position) : position;
+    places[static_cast<std::size_t>(device)] = position;
   }
-  for (auto& [unit, devices] : units) {
+  return places;
+}
+
+NetworkGroup on_devices(const Cluster& cluster, const Mesh& mesh, Group& group, const std::vector<DeviceId>& places) {
+  NetworkGroup result;
+  std::map<int, std::pair<DeviceId, std::vector<DeviceId>>> units;  // by number; with the place of the first
+  for (const auto rank : group.members) {
+    const auto device = mesh.device_of(rank);
+    const auto place = places[static_cast<std::size_t>(device)];
+    result.members.push_back(device);
+    auto& [first, devices] = units.try_emplace(cluster.unit_of(device), place, std::vector<DeviceId>{}).first->second;
+    first = std::min(first, place);
+    devices.push_back(device);
+  }
+  std::vector<std::pair<DeviceId, std::vector<DeviceId>>> in_order;
+  for (auto& [unit, devices] : units) in_order.push_back(std::move(devices));
+  std::sort(in_order.begin(), in_order.end());
+  for (auto& [first, devices] : in_order) {
     std::sort(devices.begin(), devices.end());
     result.units.push_back(std::move(devices));
   }
@@ -184,11 +201,12 @@ std::string CollectiveChoice::name() const {
   return std::string(algorithm->name()) + (protocol.empty() ? "" : " (" + protocol + ")");
 }
 
-GroupNetwork::GroupNetwork(const Cluster& cluster, const Mesh& mesh, std::vector<std::string> axes)
+GroupNetwork::GroupNetwork(const Cluster& cluster, const Mesh& mesh, std::vector<std::string> axes, UnitOrder order)
     : cluster_(&cluster), axes_(std::move(axes)) {
+  const auto places = places_in_order(cluster, order);
   for (auto& group : mesh.groups(axes_)) {
     ranks_.push_back(group.members);
-    groups_.push_back(on_devices(cluster, mesh, group));
+    groups_.push_back(on_devices(cluster, mesh, group, places));
   }
   structure_ = structure_of(cluster, groups_, mesh.dimensions(axes_));
 }

@@ -16,10 +16,15 @@
 
 namespace lockstep {
 
+/// In which order rings and trees pass the units (nodes, pods) of a group.
+/// ranks: of their first ranks in the cluster's order (RankOrder), as libraries number the nodes of a communicator.
+/// topology_aware: as the cluster numbers them, so that neighbours in the network follow one another wherever ranks lie.
+enum class UnitOrder { ranks, topology_aware };
+
 /// One group as the network sees it.
 struct NetworkGroup {
   std::vector<DeviceId> members;             ///< in mesh order
-  std::vector<std::vector<DeviceId>> units;  ///< the same by unit (node, pod), units and devices ascending
+  std::vector<std::vector<DeviceId>> units;  ///< the same by unit (node, pod), in its UnitOrder; devices ascending
   std::vector<Lane> lanes;                   ///< rings and lines of the tori inside its units
 };
 
@@ -73,7 +78,7 @@ struct CollectiveChoice {
 
 class GroupNetwork {
  public:
-  GroupNetwork(const Cluster& cluster, const Mesh& mesh, std::vector<std::string> axes);
+  GroupNetwork(const Cluster& cluster, const Mesh& mesh, std::vector<std::string> axes, UnitOrder order = UnitOrder::ranks);
 
   [[nodiscard]] const GroupStructure& structure() const { return structure_; }
   /// The cheapest of those that the node's library has (of all, if none of its own serves); the first of equals. `forced`:

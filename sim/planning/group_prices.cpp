@@ -50,7 +50,7 @@ GroupsAlong::GroupsAlong(const PlanSpace& space, PlanSpace::Placement placement,
 CollectiveModel& GroupsAlong::model() {
   if (model_) return *model_;
   mesh_ = std::make_unique<const Mesh>(space_.cluster(), placement_, "");
-  return model_.emplace(space_.cluster(), *mesh_, space_.base().algorithms);
+  return model_.emplace(space_.cluster(), *mesh_, space_.base().collectives);
 }
 
 void GroupsAlong::forget() {

@@ -27,7 +27,7 @@ const PlanSimulator::Placed& PlanSimulator::placed(const PlanSpace::Node& node, 
   auto& made = placed_[key];
   auto axes = std::get<0>(place_as_requested(*cluster_, scenario.mesh));
   made.mesh = std::make_shared<const Mesh>(*cluster_, std::move(axes), "as the plan says");
-  made.collectives = std::make_shared<CollectiveModel>(*cluster_, *made.mesh, scenario.algorithms);
+  made.collectives = std::make_shared<CollectiveModel>(*cluster_, *made.mesh, scenario.collectives);
   return made;
 }
 

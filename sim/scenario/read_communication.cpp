@@ -41,6 +41,8 @@ void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenari
     const auto precision = scenario.training.precision;
     if (element_size(precision) != Bytes(1)) gathers.problem("products in " + std::string(name(precision)) + " do not read 8 bits", "training.precision: fp8 or int8 beside it");
   }
+  const auto rings = keys.optional(view, "rings");
+  if (rings.exists()) scenario.collectives.units = rings.choice({"rank_order", "topology_aware"}) == 1 ? UnitOrder::topology_aware : UnitOrder::ranks;
   view.refuse_unknown_keys();
 }
 

@@ -335,6 +335,7 @@ std::vector<std::string> scenario_keys() {
           "training.causal_attention", "training.optimizer_barrier", "training.zero_shards",
           "communication", "communication.prefetch", "communication.reductions_in_flight", "communication.weight_buckets", "communication.gradient_buckets",
           "communication.regather_weights", "communication.share_activation_gathers", "communication.collective_matmul", "communication.activation_gathers", "communication.updated_weights",
+          "communication.rings",
           "search", "search.tensor", "search.context", "search.expert", "search.pipeline", "search.microbatches", "search.zero",
           "search.schedules", "search.chunks", "search.recompute", "search.memory",
           "model_of_time", "perturbations",

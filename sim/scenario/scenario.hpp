@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/collectives/collective_model.hpp"
 #include "sim/core/errors.hpp"
 #include "sim/core/yaml_view.hpp"
 #include "sim/program/lower.hpp"
@@ -76,7 +77,7 @@ struct Scenario {
   StepOptions step;
   LowerOptions lower;
   SearchSpec search;                  ///< only `lockstep plan` looks at it
-  std::map<CollectiveKind, std::string> algorithms;  ///< on networks: used wherever it can serve; else the cheapest
+  CollectiveRules collectives;
 
   /// Chips of the slice.
   [[nodiscard]] std::int64_t chips() const;

@@ -87,12 +87,36 @@ TEST(Oversubscription, SlowsAnAllToAllByWhatCrossesLeaves) {
     const auto cluster = build_cluster(scenario.cluster);
     const auto placed = place_as_requested(cluster, {{"others", 8, std::vector<std::string>{"gpu"}}, {"group", 64, std::vector<std::string>{"node"}}});
     const Mesh mesh(cluster, std::get<0>(placed), "");
-    CollectiveModel model(cluster, mesh, {{CollectiveKind::all_to_all, "direct"}});
+    CollectiveModel model(cluster, mesh, {{{CollectiveKind::all_to_all, "direct"}}, UnitOrder::ranks});
     return model.cost(CollectiveKind::all_to_all, {"group"}, Bytes(std::int64_t{1} << 40)).value();
   };
   const double full = time(1);
   EXPECT_NEAR(time(2) / full, 2 * 59.0 / 63, 0.01);
   EXPECT_NEAR(time(4) / full, 4 * 58.0 / 63, 0.01);
+}
+
+// Rings of 32 nodes of 8, one on each rail, below leaves of six nodes with a quarter of their NICs' bandwidth up. Nodes in the
+// order of the leaves: 8 hops leave a leaf and use 8 of its 12 NICs' worth, as if there were no oversubscription. In random
+// order some leaf has all its six nodes followed by others: 48 hops over 12 NICs' worth take four times as long, three times
+// t = V 255/256 / (8 x 47.5e9) more for each of 18 collectives of V = 2 x 8192 x 32768 x 2 B (6 layers, three each). A library
+// that sorts nodes by leaf finds the first order again.
+TEST(Oversubscription, CostsRanksThatAreScattered) {
+  const auto time = [](int ratio, const std::string& order, const std::string& rings = "rank_order") {
+    const auto scenario = test::validation("validation_fsdp_threshold.yaml",
+                                           {{"cluster", "{node: dgx-h100, nodes: 32, fabric: {like: infiniband-ndr-fat-tree, oversubscription: " +
+                                                            std::to_string(ratio) + "}, order: " + order + "}"},
+                                            {"parallel", "{fsdp: 256}"},
+                                            {"batch.sequences", "256"},
+                                            {"batch.sequence_length", "1"},
+                                            {"communication.rings", rings}});
+    return test::contended(scenario).step_s;
+  };
+  const double packed = time(4, "packed");
+  EXPECT_NEAR(time(1, "packed") / packed, 1, 0.005);
+  EXPECT_NEAR(time(1, "{scattered: 1}") / packed, 1, 0.005);
+  const double transfers = 18 * (2.0 * 8192 * 32768 * 2) * 255 / 256 / (8 * 47.5e9);
+  EXPECT_NEAR((time(4, "{scattered: 1}") - packed) / transfers, 3, 0.02);
+  EXPECT_NEAR(time(4, "{scattered: 1}", "topology_aware") / packed, 1, 1e-9);
 }
 
 }  // namespace

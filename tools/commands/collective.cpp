@@ -133,7 +133,7 @@ void time_collective(const CollectiveArguments& arguments, spdlog::logger& log) 
     refuse_option("--bytes", "'" + arguments.bytes + "' of each rank makes more than " + format(most_full_size), "a smaller size, or smaller groups");
   }
   check_algorithm(cluster, mesh, kind, arguments.algorithm);
-  const Measurement measurement{kind, cluster, mesh, study_collective(cluster, mesh, "group", kind, sizes, arguments.algorithm, arguments.all, machine.perturbations, log)};
+  const Measurement measurement{kind, cluster, mesh, study_collective(cluster, mesh, machine.rules, "group", kind, sizes, arguments.algorithm, arguments.all, machine.perturbations, log)};
   const auto json = json_lines(json_of(measurement, arguments));
   if (!arguments.trace.empty()) write_file(arguments.trace, trace_of(measurement, arguments.trace));
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);

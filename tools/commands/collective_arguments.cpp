@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/collectives/collective_model.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/simulate.hpp"
@@ -87,12 +86,12 @@ std::vector<Bytes> sizes_named(const std::string& text) {
 Machine machine_named(const std::string& text) {
   if (text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json")) {
     const auto scenario = load_scenario(text);
-    return {cluster_of(scenario), scenario.perturbations};
+    return {cluster_of(scenario), scenario.collectives, scenario.perturbations};
   }
   Problems problems;
   auto spec = parse_cluster(text, {"--cluster", 0, 0}, "", problems);
   problems.throw_if_any();
-  return {build_cluster(spec), {}};
+  return {build_cluster(spec), {}, {}};
 }
 
 Mesh mesh_of_groups(const Cluster& cluster, const std::string& text, CollectiveKind kind) {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/collectives/collective.hpp"
+#include "sim/collectives/collective_model.hpp"
 #include "sim/program/perturb.hpp"
 #include "topologies/fabric.hpp"
 #include "topologies/mesh.hpp"
@@ -14,12 +14,13 @@ namespace lockstep {
 [[nodiscard]] CollectiveKind kind_named(const std::string& word);
 /// "1MiB..1GiB": both ends and every doubling between them; or one size.
 [[nodiscard]] std::vector<Bytes> sizes_named(const std::string& text);
-/// A cluster and what is slow or missing in it.
+/// A cluster, how collectives run on it, and what is slow or missing in it.
 struct Machine {
   Cluster cluster;
+  CollectiveRules rules;
   std::vector<Perturbation> perturbations;
 };
-/// Shorthand, a catalog name, or a scenario file, whose cluster and perturbations they are.
+/// Shorthand, a catalog name, or a scenario file that says all three.
 [[nodiscard]] Machine machine_named(const std::string& text);
 /// Axes `group` and `others`. `text`: parts of physical axes joined by + or a comma, or the number of ranks in a group: on
 /// one torus where they are fastest, elsewhere the innermost.

@@ -57,7 +57,8 @@ void add_details(const Scenario& scenario, ScenarioInputs& inputs) {
   inputs.emplace_back("gathered activations kept", yes(scenario.derive.share_activation_gathers));
   inputs.emplace_back("collective matmul", yes(scenario.derive.collective_matmul));
   inputs.emplace_back("sends in order", yes(scenario.lower.sends_in_order));
-  for (const auto& [kind, algorithm] : scenario.algorithms) inputs.emplace_back("algorithm of " + std::string(name(kind)), algorithm);
+  for (const auto& [kind, algorithm] : scenario.collectives.algorithms) inputs.emplace_back("algorithm of " + std::string(name(kind)), algorithm);
+  inputs.emplace_back("order in rings", scenario.collectives.units == UnitOrder::ranks ? "ranks" : "topology");
   const auto& plan = scenario.plan;
   inputs.emplace_back("shardings of one's own", std::to_string(plan.activations.size() + plan.weights.size() + plan.gradients.size() + plan.optimizer.size()));
   inputs.emplace_back("perturbations", std::to_string(scenario.perturbations.size()));

@@ -82,6 +82,84 @@ TEST(AllToAllThroughASpine, UplinkOfALeaf) {
   EXPECT_NEAR(direct_time(nodes(6, node(1), fat_tree(3, 3))), 1.6e9 * 9 / 36 / 50e9 + 5 * us, 1e-11);
 }
 
+// A ring of 4 in the order of its ranks, two NICs to a leaf, uplinks of 2 x 50 / 2 = 50 GB/s. Ranks as nodes are numbered
+// leave each leaf once, 3/4 V over an uplink; ranks on nodes 0 2 1 3 do at every hop, twice as much. Whoever knows the
+// network goes round as in the first case. A hop that crosses has 5 us of latency, one that stays has 4.
+TEST(RankOrder, RingsFollowTheRanks) {
+  const auto ring = [](const std::vector<DeviceId>& devices, UnitOrder order) {
+    auto spec = nodes(4, node(1), fat_tree(2, 2));
+    spec.order = {RankOrder::Kind::listed, 1, devices};
+    const Cluster cluster = build_cluster(spec);
+    const Mesh mesh(cluster, all_as_one(cluster), "");
+    const GroupNetwork network(cluster, mesh, {"all"}, order);
+    const auto choice = network.choose(Kind::all_gather, Bytes(1'000'000'000), "ring");
+    auto program = empty_program(cluster);
+    add_collective(program, network.communicator(*choice.algorithm), choice);
+    const auto spans = run_in_child(program, EngineKind::simgrid);
+    EXPECT_NEAR(spans.end(0), choice.cost.value(), 1e-12);
+    return choice.cost.value();
+  };
+  const double once = 0.75e9 / 50e9, latency = 3.0 / 4 * (2 * 4 + 2 * 5) * us;
+  EXPECT_NEAR(ring({0, 1, 2, 3}, UnitOrder::ranks), once + latency, 1e-12);
+  EXPECT_NEAR(ring({1, 0, 3, 2}, UnitOrder::ranks), once + latency, 1e-12);
+  EXPECT_NEAR(ring({0, 2, 1, 3}, UnitOrder::ranks), 2 * once + 3.0 / 4 * (4 * 5) * us, 1e-12);
+  EXPECT_NEAR(ring({0, 2, 1, 3}, UnitOrder::topology_aware), once + latency, 1e-12);
+}
+
+// Packed ranks are in the cluster's order, whichever axis of the mesh is the outer one: a group of both has the same rings.
+TEST(RankOrder, PackedRanksAreInTheOrderOfTheNetwork) {
+  const Cluster cluster = build_cluster(nodes(8, node(4), fat_tree(8, 2)));
+  const std::vector<Factor> near{{0, 2, 1}}, far{{0, 4, 2}}, chips{{1, 4, 1}};
+  for (const auto& axes : {std::vector<MeshAxis>{{"a", near}, {"b", far}, {"c", chips}}, std::vector<MeshAxis>{{"b", far}, {"a", near}, {"c", chips}},
+                           std::vector<MeshAxis>{{"c", chips}, {"a", near}, {"b", far}}}) {
+    const Mesh mesh(cluster, axes, "");
+    for (const auto& along : {std::vector<std::string>{"a", "b"}, std::vector<std::string>{"b"}, std::vector<std::string>{"a", "b", "c"}}) {
+      const GroupNetwork ranks(cluster, mesh, along), aware(cluster, mesh, along, UnitOrder::topology_aware);
+      const auto& algorithm = *ranks.choose(Kind::all_gather, Bytes(1'000'000), "ring").algorithm;
+      const auto& one = ranks.communicator(algorithm).groups;
+      const auto& other = aware.communicator(algorithm).groups;
+      ASSERT_EQ(one.size(), other.size());
+      for (std::size_t group = 0; group < one.size(); ++group) {
+        ASSERT_EQ(one[group].flows.size(), other[group].flows.size());
+        for (std::size_t flow = 0; flow < one[group].flows.size(); ++flow) EXPECT_EQ(one[group].flows[flow].links, other[group].flows[flow].links);
+      }
+    }
+  }
+}
+
+// Two groups run the same two phases, of which the first takes both over one link and the second over another, t for each
+// alone. Started together, at t, they take 2 t a phase, until 5 t. If one starts t late, each always has a link to itself,
+// and both have ended at 4 t: a delay makes the whole faster, by no more than what sharing with siblings had cost. If it is
+// t/2 late, they share for half of each phase.
+TEST(SharedLinks, ALateGroupMayEndAllSooner) {
+  constexpr double t = 1e-3;
+  const auto groups = across_leaves(fat_tree(2, 2));
+  const auto end = [&](double late) {
+    auto program = empty_program(groups.cluster());
+    const double bytes = t * program.links[0].value();
+    program.communicators.push_back({"two phases", 2, {{{0, 2}, {{0, {0}}, {1, {2}}}}, {{1, 3}, {{0, {0}}, {1, {2}}}}}});
+    program.streams = {"compute", "communication"};
+    ProgramOp wait;
+    wait.kind = ProgramOp::Kind::compute;
+    wait.streams = {0};
+    wait.duration = Seconds(t);
+    program.slowdown_of_rank = {1, 1 + late, 1, 1 + late};
+    ProgramOp both;
+    both.kind = ProgramOp::Kind::collective;
+    both.streams = {1};
+    both.communicator = 0;
+    both.phases = {{Seconds(0), {bytes, 0}}, {Seconds(0), {0, bytes * program.links[2].value() / program.links[0].value()}}};
+    both.closed_form = Seconds(4 * t);
+    both.predecessors = {0};
+    program.ops = {wait, both};
+    const auto spans = run_in_child(program, EngineKind::simgrid);
+    return std::max(spans.end(1, 0), spans.end(1, 1));
+  };
+  EXPECT_NEAR(end(0), 5 * t, 1e-9 * t);
+  EXPECT_NEAR(end(1), 4 * t, 1e-9 * t);
+  EXPECT_NEAR(end(0.5), 4.5 * t, 1e-9 * t);
+}
+
 // ECMP on two spines: a seed sends 0>2 and 1>3 over one spine, and each gets half the bandwidth; another keeps all pairs
 // apart, and they get all of it. T = V / (25 or 50 GB/s) + 5 us.
 TEST(Ecmp, CollisionsHalveTheBandwidth) {

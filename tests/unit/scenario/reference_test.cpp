@@ -126,6 +126,7 @@ const std::map<std::string, std::string>& values() {
       {"communication.share_activation_gathers", "false"},
       {"communication.collective_matmul", "true"},
       {"communication.updated_weights", "ahead"},
+      {"communication.rings", "topology_aware"},
       {"model_of_time", "roofline"},
       {"search", "{tensor: [1, 2], recompute: [none, full]}"},
       {"search.tensor", "[1, 2]"},
