@@ -51,20 +51,26 @@ SimulatedStep::SimulatedStep(Scenario of)
       reference(timeline_of(program, EngineKind::reference)) {}
 
 Seconds SimulatedStep::alone(const ProgramOp& op) const {
-  const auto& communicator = program.communicators[static_cast<std::size_t>(op.communicator)];
-  Seconds total(0);
-  for (const auto& phase : op.phases) {
-    std::map<std::int32_t, double> bytes_of_link;
-    for (const auto& flow : communicator.groups.front().flows) {
-      for (const auto link : flow.links) bytes_of_link[link] += phase.slot_bytes[static_cast<std::size_t>(flow.slot)];
+  const auto of_group = [&](const ProgramGroup& group) {
+    Seconds total(0);
+    for (const auto& phase : op.phases) {
+      std::map<std::int32_t, double> bytes_of_link;
+      for (const auto& flow : group.flows) {
+        for (const auto link : flow.links) bytes_of_link[link] += phase.slot_bytes[static_cast<std::size_t>(flow.slot)];
+      }
+      double longest = 0;
+      for (const auto& [link, bytes] : bytes_of_link) {
+        longest = std::max(longest, bytes / program.links[static_cast<std::size_t>(link)].value());
+      }
+      total += phase.latency + Seconds(longest);
     }
-    double longest = 0;
-    for (const auto& [link, bytes] : bytes_of_link) {
-      longest = std::max(longest, bytes / program.links[static_cast<std::size_t>(link)].value());
-    }
-    total += phase.latency + Seconds(longest);
-  }
-  return total;
+    return total;
+  };
+  const auto& groups = program.communicators[static_cast<std::size_t>(op.communicator)].groups;
+  Seconds least = of_group(groups.front());
+  if (preparation.cluster->fabric_spec() == nullptr) return least;  // groups on one torus are alike
+  for (const auto& group : groups) least = std::min(least, of_group(group));
+  return least;
 }
 
 Seconds SimulatedStep::critical_path() const {
@@ -79,13 +85,23 @@ Seconds SimulatedStep::critical_path() const {
   return last;
 }
 
-Seconds SimulatedStep::busiest_compute_lane() const {
-  std::map<std::int32_t, Seconds> of_stage;  // whose ranks run all its compute operations
-  for (const auto& op : program.ops) {
-    if (op.kind == ProgramOp::Kind::compute) of_stage[op.stage] += op.duration;
+Seconds SimulatedStep::busiest_stream() const {
+  std::vector<std::vector<std::int32_t>> members(program.communicators.size());
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    for (const auto& group : program.communicators[i].groups) members[i].insert(members[i].end(), group.members.begin(), group.members.end());
   }
+  std::map<std::int32_t, std::vector<std::int32_t>> of_stage;
+  for (std::int32_t rank = 0; rank < program.ranks(); ++rank) of_stage[program.stage_of_rank[static_cast<std::size_t>(rank)]].push_back(rank);
+
+  std::map<std::pair<std::int32_t, std::int32_t>, Seconds> taken;  // by rank and stream
   Seconds most(0);
-  for (const auto& [stage, total] : of_stage) most = std::max(most, total);
+  for (const auto& op : program.ops) {
+    const bool computes = op.kind == ProgramOp::Kind::compute;
+    const Seconds time = computes ? op.duration : alone(op);
+    for (const auto rank : computes ? of_stage[op.stage] : members[static_cast<std::size_t>(op.communicator)]) {
+      for (const auto stream : op.streams) most = std::max(most, taken[{rank, stream}] += time);
+    }
+  }
   return most;
 }
 

@@ -24,11 +24,13 @@ struct SimulatedStep {
   Timeline simgrid;    ///< with contention
   Timeline reference;  ///< collectives take their closed forms
 
-  /// What collective `op` takes if nothing else is on the network: per phase, latency and its busiest link.
+  /// What any group of collective `op` takes at least, if nothing else is on the network, not even its sibling groups: per
+  /// phase, latency and its busiest link.
   [[nodiscard]] Seconds alone(const ProgramOp& op) const;
   /// Longest path through the step with operations at their shortest.
   [[nodiscard]] Seconds critical_path() const;
-  [[nodiscard]] Seconds busiest_compute_lane() const;
+  /// Of all ranks' streams, what operations at their shortest take of the one that has most to do.
+  [[nodiscard]] Seconds busiest_stream() const;
   /// Makespan if every stream kept the order that it has in the contended run, but collectives took their
   /// closed forms.
   [[nodiscard]] Seconds same_order_without_contention() const;

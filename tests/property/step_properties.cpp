@@ -70,7 +70,7 @@ void expect_streams_do_one_thing(const SimulatedStep& step) {
 }
 
 void expect_not_faster_than_possible(const SimulatedStep& step) {
-  const double bound = std::max(step.critical_path(), step.busiest_compute_lane()).value();
+  const double bound = std::max(step.critical_path(), step.busiest_stream()).value();
   for (const auto* timeline : both(step)) EXPECT_GE(timeline->makespan().value(), bound * (1 - 1e-9));
 }
 
