@@ -56,6 +56,13 @@ TEST_F(Check, TellsTheMemoryOfTheStepThatRunSimulates) {
   EXPECT_NE(peak(checked, "memory peak "), peak(good({"run", contended, "--engine", "reference"}), ": peak ")) << "a scenario in which contention moves the peak";
 }
 
+// Jitter makes 4,096 ranks differ: minutes of simulation, for which check does not keep anyone waiting.
+TEST_F(Check, DoesNotSimulateForMinutes) {
+  const std::string jittered = LOCKSTEP_SCENARIOS "/../../../scenarios/llama3-405b-pipeline-v5p.yaml";
+  EXPECT_THAT(good({"check", jittered, "--set", "perturbations=[{jitter: 0.02, seed: 7}]"}),
+              testing::AllOf(HasSubstr("ok; weights + optimizer "), HasSubstr("4,096 classes of ranks are too many to simulate here"), testing::Not(HasSubstr("fit"))));
+}
+
 /// Numbers that are the same everywhere.
 class Dice {
  public:
