@@ -52,7 +52,7 @@ void RandomScenario::draw_calibrated() {
   std::string parallel = axes.parallel;
   const bool fsdp = replicas > 1 && one_in(2);
   if (replicas > 1) parallel += (parallel.empty() ? "" : ", ") + std::string(fsdp ? "fsdp: " : "data: ") + std::to_string(replicas);
-  keeps_order_ = replicas == 1 ? axes.parallel == "tensor: 8" : axes.parallel.empty() && !fsdp;
+  keeps_order_ = axes.parallel.empty() && !fsdp;
   if (replicas > 1 && !fsdp) parallel += ", zero: " + std::to_string(below(3));
   set("parallel", "{" + parallel + "}");
   if (axes.pipeline) set("pipeline.schedule", one_of({"1f1b", "gpipe", "interleaved", "zb-h1"}));
