@@ -19,7 +19,7 @@ struct Scenario;
 class StepGraph;
 
 /// A machine beside the one that a program was made for: what every time of the program follows from.
-struct Machine {
+struct TunedMachine {
   ComputeRates rates;                   ///< with the gap between kernels and what the host takes to launch one
   std::map<std::string, double> links;  ///< by level: times their bandwidth
   double latency = 1;                   ///< times all latencies
@@ -30,7 +30,7 @@ struct Machine {
 struct MachineParameter {
   std::string name;  ///< "compute rate", "memory bandwidth", "ici bandwidth", "latency", "launch overhead", ...
   bool is_rate;
-  std::function<void(Machine&, double)> improve;  ///< rates times the factor, times over it
+  std::function<void(TunedMachine&, double)> improve;  ///< rates times the factor, times over it
 };
 
 /// The parameters that have a part in a program's times, and programs of machines on which they are others. Together they
@@ -39,21 +39,21 @@ class MachineParameters {
  public:
   MachineParameters(const Scenario& scenario, const Preparation& preparation, const FoldedProgram& folded, EngineKind engine);
   [[nodiscard]] const std::vector<MachineParameter>& list() const { return list_; }
-  [[nodiscard]] const Machine& as_it_is() const { return machine_; }
+  [[nodiscard]] const TunedMachine& as_it_is() const { return machine_; }
   /// Algorithms, placement and schedule stay.
-  [[nodiscard]] Program program_on(const Machine& machine) const;
+  [[nodiscard]] Program program_on(const TunedMachine& machine) const;
 
  private:
   void list_compute(const Scenario& scenario);
   void list_networks(const Preparation& preparation, const FoldedProgram& folded);
   void list_given();
-  void set_compute(const Machine& machine, Program& program) const;
-  void set_collectives(const Machine& machine, Program& program) const;
+  void set_compute(const TunedMachine& machine, Program& program) const;
+  void set_collectives(const TunedMachine& machine, Program& program) const;
 
   const StepGraph& step_;
   const Program& program_;
   bool closed_forms_;                 ///< what the engine looks at
-  Machine machine_;
+  TunedMachine machine_;
   std::map<std::string, std::vector<bool>> links_of_;  ///< by level: those that something crosses
   std::vector<MachineParameter> list_;
 };

@@ -50,7 +50,7 @@ MachineParameters::MachineParameters(const Scenario& scenario, const Preparation
 }
 
 void MachineParameters::list_compute(const Scenario& scenario) {
-  list_.push_back({"compute rate", true, [](Machine& machine, double factor) {
+  list_.push_back({"compute rate", true, [](TunedMachine& machine, double factor) {
                      auto& rates = machine.rates;
                      rates.flops = rates.flops * factor;
                      rates.in_16_bits = rates.in_16_bits * factor;
@@ -59,17 +59,17 @@ void MachineParameters::list_compute(const Scenario& scenario) {
                      rates.kernels->in_16_bits = rates.kernels->in_16_bits * factor;
                    }});
   if (scenario.time_model != TimeModel::ideal) {
-    list_.push_back({"memory bandwidth", true, [](Machine& machine, double factor) {
+    list_.push_back({"memory bandwidth", true, [](TunedMachine& machine, double factor) {
                        machine.rates.memory = machine.rates.memory * factor;
                        if (machine.rates.kernels) machine.rates.kernels->memory = machine.rates.kernels->memory * factor;
                      }});
   }
   if (!machine_.rates.kernels) return;
   if (machine_.rates.kernels->chip.gap > Seconds(0)) {
-    list_.push_back({"gap between kernels", false, [](Machine& machine, double factor) { machine.rates.kernels->chip.gap = machine.rates.kernels->chip.gap / factor; }});
+    list_.push_back({"gap between kernels", false, [](TunedMachine& machine, double factor) { machine.rates.kernels->chip.gap = machine.rates.kernels->chip.gap / factor; }});
   }
   if (machine_.rates.kernels->chip.host > Seconds(0)) {
-    list_.push_back({"launch overhead", false, [](Machine& machine, double factor) { machine.rates.kernels->chip.host = machine.rates.kernels->chip.host / factor; }});
+    list_.push_back({"launch overhead", false, [](TunedMachine& machine, double factor) { machine.rates.kernels->chip.host = machine.rates.kernels->chip.host / factor; }});
   }
 }
 
@@ -87,13 +87,13 @@ void MachineParameters::list_networks(const Preparation& preparation, const Fold
   }
   for (const auto& level : links_of_) {
     if (level.first == host_link) continue;  // with what else goes that way
-    list_.push_back({level.first + " bandwidth", true, [name = level.first](Machine& machine, double factor) { machine.links.try_emplace(name, 1).first->second *= factor; }});
+    list_.push_back({level.first + " bandwidth", true, [name = level.first](TunedMachine& machine, double factor) { machine.links.try_emplace(name, 1).first->second *= factor; }});
   }
   const bool communicates = std::any_of(program_.ops.begin(), program_.ops.end(), [&](const ProgramOp& op) {
     return op.kind == ProgramOp::Kind::collective && !step_.op(op.vertex)->given_time;
   });
   if (communicates) {
-    list_.push_back({"latency", false, [](Machine& machine, double factor) { machine.latency /= factor; }});
+    list_.push_back({"latency", false, [](TunedMachine& machine, double factor) { machine.latency /= factor; }});
   }
 }
 
@@ -103,10 +103,10 @@ void MachineParameters::list_given() {
     if (step_.op(op.vertex)->given_time) found.insert(step_.op(op.vertex)->given);
   }
   const auto shorten = [](GivenTime which) {
-    return [which](Machine& machine, double factor) { machine.given.try_emplace(which, 1).first->second /= factor; };
+    return [which](TunedMachine& machine, double factor) { machine.given.try_emplace(which, 1).first->second /= factor; };
   };
   if (found.contains(GivenTime::host_link) || links_of_.contains(host_link)) {
-    list_.push_back({host_link + " bandwidth", true, [transfers = shorten(GivenTime::host_link)](Machine& machine, double factor) {
+    list_.push_back({host_link + " bandwidth", true, [transfers = shorten(GivenTime::host_link)](TunedMachine& machine, double factor) {
                        machine.links.try_emplace(host_link, 1).first->second *= factor;
                        transfers(machine, factor);
                      }});
@@ -116,7 +116,7 @@ void MachineParameters::list_given() {
   if (found.contains(GivenTime::measured)) list_.push_back({"measured time", false, shorten(GivenTime::measured)});
 }
 
-Program MachineParameters::program_on(const Machine& machine) const {
+Program MachineParameters::program_on(const TunedMachine& machine) const {
   auto program = program_;
   for (const auto& [level, links] : links_of_) {
     const double factor = factor_of(machine.links, level);
@@ -129,7 +129,7 @@ Program MachineParameters::program_on(const Machine& machine) const {
   return program;
 }
 
-void MachineParameters::set_compute(const Machine& machine, Program& program) const {
+void MachineParameters::set_compute(const TunedMachine& machine, Program& program) const {
   const bool launched = machine_.rates.kernels && machine_.rates.kernels->chip.host > Seconds(0);
   for (auto& op : program.ops) {
     if (op.kind != ProgramOp::Kind::compute) continue;
@@ -143,7 +143,7 @@ void MachineParameters::set_compute(const Machine& machine, Program& program) co
   }
 }
 
-void MachineParameters::set_collectives(const Machine& machine, Program& program) const {
+void MachineParameters::set_collectives(const TunedMachine& machine, Program& program) const {
   std::map<std::pair<const Phase*, double>, SharedList<Phase>> scaled;  // operations that share phases still do
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     auto& op = program.ops[i];

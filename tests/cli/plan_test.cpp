@@ -125,15 +125,13 @@ TEST_F(Plan, BestPlanRunsAsPlanned) {
   EXPECT_EQ(written["memory"]["peak_bytes"], best["memory"]["peak_bytes"]);
 }
 
-// Eight tensor ranks have two copies of each of the 4 key-value heads: planned, run and checked as any other plan.
+// Eight tensor ranks have two copies of each of the 4 key-value heads: planned and run as any other plan.
 TEST_F(Plan, SplitsFurtherThanTheKeyValueHeads) {
   write("split.yaml", node + "search: {tensor: 8, recompute: none, microbatches: [1, 2]}\n");
   const auto best = json({"plan", "split.yaml", "--top", "1"})["best"][0];
   EXPECT_EQ(best["parallel"]["tensor"], 8);
   (void)good({"plan", "split.yaml", "--top", "1", "--write", "best.yaml"});
-  const auto written = json({"run", "best.yaml"});
-  EXPECT_EQ(written["step_time_s"], best["step_time_s"]);
-  EXPECT_EQ(json({"check", "best.yaml"})["memory"]["peak_bytes"], written["memory"]["peak_bytes"]);
+  EXPECT_EQ(json({"run", "best.yaml"})["step_time_s"], best["step_time_s"]);
 }
 
 // A scenario's files are seen from its folder, and the written one's from where it is written: beside it, in another folder, named
