@@ -10,7 +10,6 @@ namespace {
 
 constexpr Seconds most_latency(1);
 constexpr std::int64_t most_chips = 1'000'000;  // refused before memory is spent on them
-constexpr Seconds pcie_latency(1e-6);
 constexpr Seconds dcn_latency(10e-6);
 
 /// Steps to the next position of a grid, last axis fastest; false after the last.
@@ -114,7 +113,7 @@ std::vector<NodeId> add_hosts(const TorusSpec& spec, const std::vector<int>& pre
   std::vector<NodeId> hosts = add_grid(graph, NodeKind::host, "host", prefix, host_grid(spec));
   DeviceId device = first;
   for (const int host : hosts_of_chips(spec)) {
-    add_both_ways(graph, device++, hosts[static_cast<std::size_t>(host)], LinkKind::pcie, pcie, pcie_latency);
+    add_both_ways(graph, device++, hosts[static_cast<std::size_t>(host)], LinkKind::pcie, pcie, spec.chip.torus->hop_latency);
   }
   return hosts;
 }
