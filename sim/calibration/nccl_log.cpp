@@ -14,6 +14,7 @@ namespace {
 constexpr std::int64_t most_ranks = 1'000'000;
 constexpr std::size_t most_rows = 100'000;
 constexpr std::int64_t most_bytes = 1'000'000'000'000;  // of one rank: times the most ranks it is most_full_size
+constexpr double longest = 1e6;                         // seconds
 
 /// "all_reduce_perf", "all_reduce", "AllReduce", "alltoall".
 std::optional<CollectiveKind> kind_called(std::string_view text) {
@@ -91,7 +92,8 @@ class LogReader {
     if (words.size() < fewest) return;
     const auto size = number(words[0]), micros = number(words[words.size() - of_times]);
     if (!size || !micros) return;
-    if (*size > static_cast<double>(most_bytes)) return problem("'" + words[0] + "' bytes are too many", "at most 1 TB");
+    if (*size < 1 || *size > static_cast<double>(most_bytes)) return problem("'" + words[0] + "' is no size of a collective", "bytes, from 1 to 1e12");
+    if (*micros * 1e-6 > longest) return problem("'" + words[words.size() - of_times] + "' is no time of a collective", "microseconds, at most 1e12");
     rows_.push_back({CollectiveKind::all_reduce, 0, 1, Bytes(static_cast<std::int64_t>(*size)), Seconds(*micros * 1e-6), {file_.string(), line_, 1}});
   }
 
@@ -135,11 +137,12 @@ std::vector<TimedCollective> read_timed_collectives(const CsvTable& table) {
     if (!kind) row.problem("collective", "'" + row.text("collective") + "' is not known", known_kinds);
     const auto ranks = row.integer("ranks"), nodes = row.integer("nodes", 1);
     const auto bytes = row.integer("bytes");
-    if (bytes > most_bytes) row.problem("bytes", "'" + row.text("bytes") + "' is too large", "at most 1 TB");
     const auto seconds = row.number("seconds");
     if (!seconds) row.problem("seconds", "is missing", "the time of one collective");
+    if (bytes > most_bytes) row.problem("bytes", "'" + row.text("bytes") + "' is no size of a collective", "at most 1e12");
+    if (seconds && *seconds > longest) row.problem("seconds", "'" + row.text("seconds") + "' is no time of a collective", "seconds, at most 1e6");
     if (ranks < 2 || ranks > most_ranks || ranks % nodes != 0) row.problem("ranks", std::to_string(ranks) + " ranks on " + std::to_string(nodes) + " nodes", "at least 2, as many on each node");
-    if (kind && seconds && bytes <= most_bytes && ranks >= 2 && ranks <= most_ranks && ranks % nodes == 0) {
+    if (kind && seconds && *seconds <= longest && bytes <= most_bytes && ranks >= 2 && ranks <= most_ranks && ranks % nodes == 0) {
       timed.push_back({*kind, static_cast<int>(ranks), static_cast<int>(nodes), Bytes(bytes), Seconds(*seconds), row.where()});
     }
   }
