@@ -48,6 +48,22 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+const std::string header_table = "CREATE TABLE sweep (k TEXT PRIMARY KEY, v TEXT NOT NULL)";
+
+std::string point_table(const std::vector<std::string>& keys) {
+  std::string inputs, outputs;
+  for (const auto& key : keys) inputs += quoted_name(key) + ", ";  // no type: numbers stay numbers, words words
+  for (const auto& output : sweep_outputs()) outputs += std::string(output.name) + (output.whole ? " INTEGER, " : " REAL, ");
+  return "CREATE TABLE point (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE CHECK (length(key) = 16), status TEXT NOT NULL, error TEXT, " + inputs + outputs + "result TEXT)";
+}
+
+/// What a database says of itself is believed only if its tables are those that `make` makes, and nothing beside them acts.
+void check_table(Database& database, const std::filesystem::path& file, const std::string& name, const std::string& made) {
+  if (database.text("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = '" + name + "'") != made) {
+    refuse(file, "has no table `" + name + "` as lockstep " + version() + " makes it", "a database of this version, undamaged, or a new file");
+  }
+}
+
 /// Numbers as numbers, everything else as it is written.
 void bind_input(Statement& statement, int at, const std::string& text) {
   const char* end = text.data() + text.size();
@@ -77,8 +93,12 @@ StoreHeader read_header(Database& database, const std::filesystem::path& file) {
   if (const auto found = database.number("PRAGMA user_version"); found != schema) {
     refuse(file, "has schema " + std::to_string(found), "schema " + std::to_string(schema) + ", which this version of lockstep reads and writes");
   }
+  check_table(database, file, "sweep", header_table);
+  if (database.number("SELECT count(*) FROM sqlite_master WHERE type IN ('trigger', 'view')") > 0) refuse(file, "has triggers or views", "a database of lockstep sweep, as it was made");
   const auto value = [&](const std::string& key) { return database.text("SELECT v FROM sweep WHERE k = '" + key + "'"); };
-  return {value("program"), value("scenario"), lines_of(value("keys"))};
+  StoreHeader header{value("program"), value("scenario"), lines_of(value("keys"))};
+  check_table(database, file, "point", point_table(header.keys));
+  return header;
 }
 
 PointCounts count_points(Database& database) {
@@ -108,11 +128,7 @@ SweepStore::SweepStore(const std::filesystem::path& file, const StoreHeader& hea
 }
 
 void SweepStore::make(const StoreHeader& header) {
-  std::string inputs, outputs;
-  for (const auto& key : header.keys) inputs += quoted_name(key) + ", ";  // no type: numbers stay numbers, words words
-  for (const auto& output : sweep_outputs()) outputs += std::string(output.name) + (output.whole ? " INTEGER, " : " REAL, ");
-  database_.execute("BEGIN IMMEDIATE; CREATE TABLE sweep (k TEXT PRIMARY KEY, v TEXT NOT NULL); CREATE TABLE point (id INTEGER PRIMARY KEY, "
-                    "key BLOB NOT NULL UNIQUE CHECK (length(key) = 16), status TEXT NOT NULL, error TEXT, " + inputs + outputs + "result TEXT)");
+  database_.execute("BEGIN IMMEDIATE; " + header_table + "; " + point_table(header.keys));
   Statement insert(database_, "INSERT INTO sweep VALUES (?, ?)");
   const auto keys = joined(header.keys);
   for (const auto& [key, value] : {std::pair<std::string_view, std::string_view>{"program", header.program}, {"scenario", header.scenario}, {"keys", keys}}) {

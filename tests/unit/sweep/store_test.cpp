@@ -162,6 +162,21 @@ TEST_F(Store, OtherFilesAreRefused) {
   EXPECT_THAT(refusal([&] { SweepStore store(file("none/a.db"), header_of(sweep_)); }), HasSubstr("cannot be written"));
 }
 
+// Files that call themselves ours and are damaged, or made to do harm.
+TEST_F(Store, OtherTablesAreRefused) {
+  const auto changed = [&](const std::string& sql) {
+    std::filesystem::remove(file("a.db"));
+    make("a.db", {{1, result(1)}});
+    Database(file("a.db"), Database::Mode::create).execute(sql);
+    return refusal([&] { (void)header_in(file("a.db")); });
+  };
+  EXPECT_THAT(changed("DROP TABLE sweep"), HasSubstr("has no table `sweep`"));
+  EXPECT_THAT(changed("DROP TABLE point"), HasSubstr("has no table `point`"));
+  EXPECT_THAT(changed("ALTER TABLE point DROP COLUMN step_time_s"), HasSubstr("has no table `point`"));
+  EXPECT_THAT(changed("UPDATE sweep SET v = 'other.key' WHERE k = 'keys'"), HasSubstr("has no table `point`"));
+  EXPECT_THAT(changed("CREATE TRIGGER t AFTER INSERT ON point BEGIN DELETE FROM sweep; END"), HasSubstr("has triggers or views"));
+}
+
 TEST_F(Store, IsWrittenByOneAtATime) {
   SweepStore first(file("a.db"), header_of(sweep_));
   const auto another = in_child([&] { return refusal([&] { SweepStore second(file("a.db"), header_of(sweep_)); }); });
