@@ -1,0 +1,68 @@
+#pragma once
+/// What must hold between a scenario and another that is made from it. docs: tests/metamorphic/README.md.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/metamorphic/draft.hpp"
+#include "tests/metamorphic/figures.hpp"
+
+namespace lockstep::test {
+
+struct Subject {
+  Draft draft;
+  Figures figures;                ///< of the draft as it is
+  Random random;
+  std::string program;            ///< lockstep
+  std::filesystem::path folder;   ///< for files, of this subject alone
+};
+
+struct Verdict {
+  enum class Kind { holds, does_not_apply, violated };
+  Kind kind = Kind::holds;
+  double excess = 0;   ///< where a relation has a bound: by how much of the step it is missed
+  std::string why;     ///< of a violation: the numbers
+  std::string other;   ///< of a violation: the scenario that does not go with the subject's
+};
+
+struct Relation {
+  std::string_view name;
+  Verdict (*check)(Subject&);
+};
+
+/// Faster links, kernels or memory may lengthen a step by this much of it, and no more: the README says why and how often.
+inline constexpr double anomaly_bound = 0.10;
+
+/// Better routes and places: shorter collectives meet others in another order.
+inline constexpr double meeting_bound = 0.01;
+
+/// A mesh is chosen by closed forms of blocks one at a time, so its step may be this much longer than another's.
+inline constexpr double choice_bound = 0.10;
+
+/// All of them, in the order in which they are checked.
+[[nodiscard]] const std::vector<Relation>& relations();
+
+// By what they vary.
+[[nodiscard]] const std::vector<Relation>& relations_of_form();     ///< what a scenario says in another way
+[[nodiscard]] const std::vector<Relation>& relations_of_machine();  ///< rates, routes, places
+[[nodiscard]] const std::vector<Relation>& relations_of_program();  ///< what the commands answer
+
+// ---- for their definitions ---------------------------------------------------------------------------
+
+[[nodiscard]] inline Verdict holds(double excess = 0) { return {Verdict::Kind::holds, excess, "", ""}; }
+[[nodiscard]] inline Verdict does_not_apply() { return {Verdict::Kind::does_not_apply, 0, "", ""}; }
+[[nodiscard]] inline Verdict violated(std::string why, std::string other, double excess = 0) { return {Verdict::Kind::violated, excess, std::move(why), std::move(other)}; }
+
+/// The figures of another text; a refusal is a violation where the subject was not refused.
+struct Simulated {
+  std::string text;
+  std::optional<Figures> figures;
+};
+[[nodiscard]] Simulated simulated(Subject& subject, const Draft& draft, const Speedup& speedup = {}, bool fold = true);
+/// The subject without what is drawn by chip or link: those of another network are others.
+[[nodiscard]] Draft unperturbed(const Draft& draft);
+/// Its figures.
+[[nodiscard]] Simulated simulated_unperturbed(Subject& subject);
+
+}  // namespace lockstep::test
