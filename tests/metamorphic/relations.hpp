@@ -32,7 +32,7 @@ struct Relation {
 };
 
 /// Faster links, kernels or memory may lengthen a step by this much of it, and no more: the README says why and how often.
-inline constexpr double anomaly_bound = 0.10;
+inline constexpr double anomaly_bound = 0.15;
 
 /// Better routes and places: shorter collectives meet others in another order.
 inline constexpr double meeting_bound = 0.01;
