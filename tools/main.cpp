@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
     tell(std::string(error.what()) + "\n");
     return 74;
   } catch (const lockstep::OutOfResources& error) {
-    std::fprintf(stderr, "lockstep: %s\n", error.what());
+    tell("lockstep: " + std::string(error.what()) + "\n");
     return 71;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "lockstep: out of memory\n");
@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "lockstep: the system has no thread or memory left: %s\n", error.what());
       return 71;
     }
-    std::fprintf(stderr, "lockstep: internal error: %s\n", error.what());
+    tell("lockstep: internal error: " + std::string(error.what()) + "\n");
     return 70;
   } catch (const std::exception& error) {
     tell("lockstep: internal error: " + std::string(error.what()) + "\n");

@@ -35,8 +35,8 @@ inline constexpr std::array all_memory_kinds{MemoryKind::weights,  MemoryKind::g
                                              MemoryKind::buffers,  MemoryKind::workspace, MemoryKind::overhead,  MemoryKind::host};
 [[nodiscard]] std::string_view name(MemoryKind kind);
 
-/// What an operation does. In the step's graph the operations of all layers, stages and microbatches that do the same
-/// share one.
+// Times that a scenario states, or that follow from sizes and one rate of the host.
+
 /// What a given time is the time of.
 enum class GivenTime {
   measured,     ///< replayed, whatever chip or network
@@ -44,7 +44,7 @@ enum class GivenTime {
   host_memory,  ///< bytes that the host reads and writes
   overhead      ///< of a step
 };
-
+/// What an operation does. In the step's graph the operations of all layers, stages and microbatches that do the same share one.
 struct StepWork {
   enum class Kind { compute, collective };
   Kind kind = Kind::compute;

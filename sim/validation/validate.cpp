@@ -95,6 +95,8 @@ void simulate_all(std::vector<Job>& jobs, const ValidateOptions& options, spdlog
       if (!fewer) job->prediction.peak_bytes = made.peak_bytes;
     } catch (const ConfigError& error) {
       job->refused = at_their_cells(*job->run, error.problems());
+    } catch (const OutOfResources& error) {
+      throw OutOfResources(job->run->table + " " + job->run->name + ": " + error.what());
     } catch (const InternalError& error) {
       throw InternalError(job->run->table + " " + job->run->name + ": " + error.what());
     }

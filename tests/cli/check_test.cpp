@@ -80,7 +80,7 @@ TEST_F(Check, SaysWhatRunSaysOfRandomScenarios) {
   constexpr int scenarios = 60;
   for (int i = 0; i < scenarios; ++i) {
     const std::string text = "format: 1\nmodel: " + dice.one_of({"{type: two-matmul, layers: 4, d_model: 512, d_ff: 2048}", "{layers: 8, d_model: 512, d_ff: 2048, heads: 8, kv_heads: 4, vocabulary: 2048}",
-                                                                  "{layers: 4, d_model: 512, d_ff: 1024, heads: 8, vocabulary: 2048, experts: {count: 8, per_token: 2, width: 512}}"}) +
+                                                                  "{layers: 4, d_model: 512, d_ff: 1024, heads: 8, vocabulary: 2048, moe: {experts: 8, experts_per_token: 2, d_ff: 512}}"}) +
                              "\ncluster: " + dice.one_of({"tpu-v5p:4x2", "h100", "tpu-v5e:8", "{node: {like: dgx-h100, chips: 4}, nodes: 2}"}) +
                              "\nparallel: " + dice.one_of({"{fsdp: 8}", "{data: 8, zero: 1}", "{tensor: 2, fsdp: 4}", "{pipeline: 2, data: 4}", "{expert: 4, fsdp: 2}", "{context: 2, fsdp: 4}", "{tensor: 16}"}) +
                              "\nbatch: {sequences: " + dice.one_of({"16", "64", "24"}) + ", sequence_length: " + dice.one_of({"256", "4096", "100000", "100000000"}) +

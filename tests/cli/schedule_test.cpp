@@ -156,7 +156,7 @@ TEST_F(Schedule, RefusesBadOptions) {
 }
 
 TEST_F(Schedule, RefusesSizesAgainstTheRulesOfASchedule) {
-  refused({"interleaved", "--stages", "4", "--microbatches", "6"}, "--microbatches: interleaved", "");
+  refused({"interleaved", "--stages", "4", "--microbatches", "9"}, "--microbatches: interleaved", "");
   refused({"dualpipe", "--stages", "3", "--microbatches", "8"}, "--stages: dualpipe", "");
   refused({"dualpipe", "--stages", "4", "--microbatches", "6"}, "--microbatches: dualpipe", "");
   refused(with(one_f_one_b, {"--chunks", "2"}), "--chunks: 1f1b", "one chunk");

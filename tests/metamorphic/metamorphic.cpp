@@ -18,7 +18,7 @@ namespace {
 
 constexpr rlim_t most_seconds = 120;      // of processor time, for one process of a scenario
 constexpr int most_draws = 200;           // until a combination is possible
-constexpr double most_operations = 3e6;   // over all ranks, had nothing been folded
+constexpr double most_operations = 2e6;   // over all ranks, had nothing been folded: as many as `check` simulates
 
 struct Arguments {
   std::string program;

@@ -77,7 +77,7 @@ TEST(CalibratedSteps, MoreToDoTakesNoLess) {
 }
 
 // Elsewhere a later end can change which of two ready collectives a stream takes, or which share a link, to good effect (Graham's
-// anomaly of list scheduling): of 600 scenarios in one comparison of 200, with collectives beside compute and launches or without.
+// anomaly of list scheduling): of 600 scenarios in one comparison of 200.
 TEST(CalibratedSteps, MoreToDoHardlyEverTakesLess) {
   Compared compared;
   for (std::uint64_t seed = 1; seed <= count(40); ++seed) compare(drawn(seed), compared);

@@ -111,17 +111,19 @@ void run_sweep_command(const SweepArguments& arguments, spdlog::logger& log) {
 
 void run_merge(const MergeArguments& arguments) {
   SweepStore into(arguments.into, header_in(arguments.from.front()));
+  std::string text;
   try {
     for (const auto& file : arguments.from) {
       const auto counts = merge(into, file);
       const auto count = [](std::int64_t number) { return with_separators(static_cast<double>(number)); };
-      print(file + ": " + count(counts.added) + " added, " + count(counts.known) + " known" + (counts.replaced > 0 ? ", " + count(counts.replaced) + " failures replaced" : "") +
-            (counts.differing > 0 ? ", " + count(counts.differing) + " DIFFERING (the first stays)" : "") + "\n");
+      text += file + ": " + count(counts.added) + " added, " + count(counts.known) + " known" + (counts.replaced > 0 ? ", " + count(counts.replaced) + " failures replaced" : "") +
+            (counts.differing > 0 ? ", " + count(counts.differing) + " DIFFERING (the first stays)" : "") + "\n";
     }
     into.finish();
   } catch (const OutOfRoom& error) {
     throw OutOfRoom(arguments.into + ": " + error.what() + "; what was merged stays: make room and run the same command again");
   }
+  print(text);
 }
 
 }  // namespace

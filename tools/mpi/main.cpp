@@ -8,10 +8,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <optional>
 
 #include "sim/core/errors.hpp"
+#include "sim/isolated.hpp"
 #include "tools/mpi/helper.hpp"
+#include "tools/output/file.hpp"
 #include "tools/sweep/progress.hpp"
 #include "tools/sweep/summary.hpp"
 
@@ -98,6 +101,12 @@ int guarded(Do work) {
   } catch (const OutOfRoom& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 74;
+  } catch (const OutOfResources& error) {
+    std::fprintf(stderr, "lockstep-mpi: %s\n", error.what());
+    return 71;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "lockstep-mpi: out of memory\n");
+    return 71;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "lockstep-mpi: internal error: %s\n", error.what());
     return 70;

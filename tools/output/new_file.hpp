@@ -36,7 +36,7 @@ class NewFile {
   bool as_it_stands_ = false;
 };
 
-/// Files that belong together: all of them get their names in the end, or none does.
+/// Files that belong together: none gets its name before the content of all is written.
 class NewFiles {
  public:
   NewFiles() = default;

@@ -17,6 +17,11 @@ std::string text_of(const Bucketing& buckets) {
   return "";
 }
 
+std::string text_of(const std::optional<KeptFormat>& kept) {
+  if (!kept) return "16 bits";
+  return std::to_string(kept->bits) + " bits" + (kept->scaled_together > 0 ? ", a scale for " + std::to_string(kept->scaled_together) : "");
+}
+
 std::string text_of(const FabricSpec& fabric) {
   std::string text = fabric.name + ", " + std::string(name(fabric.kind)) + (fabric.routing == FabricRouting::spray ? ", spraying" : ", ECMP by seed " + std::to_string(fabric.seed));
   for (const double factor : fabric.oversubscription) text += ", " + fixed(factor, 2) + ":1";
@@ -56,6 +61,9 @@ void add_details(const Scenario& scenario, ScenarioInputs& inputs) {
   inputs.emplace_back("weights gathered again", yes(scenario.derive.regather_weights));
   inputs.emplace_back("gathered activations kept", yes(scenario.derive.share_activation_gathers));
   inputs.emplace_back("collective matmul", yes(scenario.derive.collective_matmul));
+  inputs.emplace_back("kept activations", text_of(scenario.derive.kept));
+  inputs.emplace_back("kept results of attention", text_of(scenario.derive.kept_attention));
+  inputs.emplace_back("8-bit weights kept", std::to_string(scenario.training.low_precision_copies));
   inputs.emplace_back("sends in order", yes(scenario.lower.sends_in_order));
   for (const auto& [kind, algorithm] : scenario.collectives.algorithms) inputs.emplace_back("algorithm of " + std::string(name(kind)), algorithm);
   inputs.emplace_back("order in rings", scenario.collectives.units == UnitOrder::ranks ? "ranks" : "topology");

@@ -1,5 +1,6 @@
 #include "tools/trace/gzip_file.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -14,8 +15,14 @@ constexpr const char* mode = "wb3";  // of traces as fast as level 1, and smalle
 
 }  // namespace
 
-GzipFile::GzipFile(NewFile& file) : file_(file), stream_(::gzdopen(::dup(file.handle()), mode)) {
-  if (stream_ == nullptr) file_.fail(errno);
+GzipFile::GzipFile(NewFile& file) : file_(file), stream_(nullptr) {
+  const int copy = ::fcntl(file.handle(), F_DUPFD_CLOEXEC, 0);  // gzclose closes its own
+  if (copy >= 0) stream_ = ::gzdopen(copy, mode);
+  if (stream_ == nullptr) {
+    const int error = errno;
+    if (copy >= 0) ::close(copy);
+    file_.fail(error);
+  }
   ::gzbuffer(stream_, buffer_size);
 }
 

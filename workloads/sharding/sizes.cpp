@@ -39,7 +39,7 @@ std::int64_t Sizes::dim(const std::string& name) const {
 
 std::int64_t Sizes::own_elements(const std::vector<std::string>& names) const {
   std::int64_t result = 1;
-  for (const auto& name : names) result *= dim_of(*this, name).size;
+  for (const auto& name : names) result = bounded_elements(result, dim_of(*this, name).size, "of weights");
   return result;
 }
 

@@ -335,7 +335,7 @@ TEST_F(Reference, ThePagesExampleLoads) {
 }
 
 // The limits that the reference names under `batch` are those that `prepare` refuses above.
-TEST(Reference, NamesTheLimitsOfAStep) {
+TEST_F(Reference, NamesTheLimitsOfAStep) {
   std::ifstream in(source_root / "docs/scenario_reference.md");
   std::stringstream text;
   text << in.rdbuf();
