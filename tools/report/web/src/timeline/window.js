@@ -11,6 +11,8 @@ export class TimeWindow {
     const length = Math.min(Math.max(to - from, 20), this.end); // at least 20 ns
     this.from = Math.min(Math.max(from, 0), this.end - length);
     this.to = this.from + length;
+    // Zooming in and out again rounds: what lacks less than a nanosecond is whole.
+    if (this.from < 1 && this.end - this.to < 1) [this.from, this.to] = [0, this.end];
   }
   /** The time `at` stays where it is. */
   zoom(factor, at = (this.from + this.to) / 2) {
