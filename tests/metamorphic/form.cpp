@@ -53,8 +53,8 @@ Verdict memory_size(Subject& subject) {
 Verdict no_less_memory(Subject& subject, const Draft& more) {
   const auto other = simulated(subject, more);
   if (!other.figures) return does_not_apply();  // a schedule may refuse a number of microbatches
-  const double missing = 1 - other.figures->peak_bytes / std::max(subject.figures.peak_bytes, 1.0);
-  return other.figures->peak_bytes >= subject.figures.peak_bytes ? holds() : violated(to_string(subject.figures) + "\n" + to_string(*other.figures), other.text, missing);
+  const double missing = (subject.figures.peak_bytes - other.figures->peak_bytes) / std::max(subject.figures.peak_bytes, 1.0);
+  return missing <= memory_bound ? holds(std::max(missing, 0.0)) : violated(to_string(subject.figures) + "\n" + to_string(*other.figures), other.text, missing);
 }
 
 Verdict larger_microbatches(Subject& subject) {

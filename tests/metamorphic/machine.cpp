@@ -57,13 +57,17 @@ Verdict spray(Subject& subject) {
 
 /// Neighbours of the mesh on one node, nodes in their order, against nodes in a random order. Not on a dragonfly, whose minimal
 /// routes leave neighbouring routers one link: there random places are known to do better (A. Bhatele et al., Avoiding hot-spots
-/// on two-level direct networks, SC 2011).
+/// on two-level direct networks, SC 2011). Packets are sprayed, since hashes may happen to like any order.
 Verdict contiguous(Subject& subject) {
   if (!subject.draft.has("cluster.nodes") || subject.draft.number("cluster.nodes") < 2) return does_not_apply();
   for (const auto& fabric : fabrics) {
     if (subject.draft.value(fabric + ".kind") == "dragonfly") return does_not_apply();
   }
-  auto packed = unperturbed(placed(subject)), scattered = packed;
+  auto packed = unperturbed(placed(subject));
+  for (const auto& fabric : fabrics) {
+    if (packed.has(fabric + ".routing")) packed.set(fabric + ".routing", "spray");
+  }
+  auto scattered = packed;
   packed.set("cluster.order", "packed");
   scattered.set("cluster.order", "{scattered: " + std::to_string(subject.random.between(1, 100)) + "}");
   return no_longer(simulated(subject, scattered), simulated(subject, packed), meeting_bound);

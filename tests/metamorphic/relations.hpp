@@ -37,6 +37,9 @@ inline constexpr double anomaly_bound = 0.15;
 /// Better routes and places: shorter collectives meet others in another order.
 inline constexpr double meeting_bound = 0.01;
 
+/// What lies in memory at an instant depends on which collectives have ended by then.
+inline constexpr double memory_bound = 0.01;
+
 /// A mesh is chosen by closed forms of blocks one at a time, so its step may be this much longer than another's.
 inline constexpr double choice_bound = 0.10;
 
