@@ -111,7 +111,7 @@ void set_needed_recompute(MeasuredRun& run, const std::string& kept) {
 
 void set_batch(MeasuredRun& run, std::int64_t sequences, std::int64_t length, std::int64_t micro_batch, const RunDegrees& degrees) {
   const auto at_once = micro_batch * degrees.replicas();
-  if (sequences % at_once != 0) return skip(run, "microbatches of " + std::to_string(at_once) + " sequences do not divide " + std::to_string(sequences));
+  if (at_once < 1 || sequences % at_once != 0) return skip(run, "microbatches of " + std::to_string(at_once) + " sequences do not divide " + std::to_string(sequences));
   run.set("batch.sequences", sequences);
   run.set("batch.sequence_length", length);
   run.set("batch.microbatches", sequences / at_once);

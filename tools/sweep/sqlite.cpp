@@ -30,7 +30,10 @@ Database::Database(const std::filesystem::path& file, Mode mode) : file_(file) {
     check(sqlite3_open_v2(file.c_str(), &handle_, flags, nullptr), "opening");
     sqlite3_extended_result_codes(handle_, 1);
     sqlite3_busy_timeout(handle_, 10'000);
-    (void)number("PRAGMA schema_version");  // opening alone reads nothing
+    // Opening alone reads nothing, and tables that make no sense are an error of the first query that names one.
+    const int read = sqlite3_exec(handle_, "PRAGMA schema_version; SELECT count(*) FROM sqlite_master", nullptr, nullptr, nullptr);
+    if ((read & 0xff) == SQLITE_ERROR) refuse(file_, "is not a sound database: " + std::string(sqlite3_errmsg(handle_)), "a database of lockstep sweep, or a new file");
+    check(read, "opening");
   } catch (...) {
     sqlite3_close_v2(handle_);
     throw;
