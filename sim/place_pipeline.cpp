@@ -5,17 +5,13 @@
 #include <sstream>
 
 #include "sim/collectives/stage_pairs.hpp"
-#include "sim/simulate.hpp"
+#include "sim/preparing_private.hpp"
 #include "workloads/schedules/pytorch_csv.hpp"
 #include "workloads/schedules/schedules.hpp"
 #include "workloads/schedules/verify_order.hpp"
 
 namespace lockstep {
 namespace {
-
-[[noreturn]] void refuse(const Scenario& scenario, const std::string& key, const std::string& what, const std::string& expected) {
-  throw ConfigError({{scenario.where(key), key, what, expected}});
-}
 
 /// The scenario's key for what a ScheduleError is about.
 std::string key_of(const std::string& about) {
