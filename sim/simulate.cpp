@@ -5,16 +5,25 @@
 
 namespace lockstep {
 
-Simulation simulate(const Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
-  auto tell = [&](std::string_view stage, double fraction) {
-    if (options.progress) options.progress(stage, fraction);
-  };
-  tell("preparing", 0);
+FoldedStep folded_step(const Scenario& scenario, bool fold) {
   auto preparation = prepare(scenario);                                      // cluster, mesh, plan, step graph
   auto whole = lower_with_perturbations(scenario, preparation);              // program of all ranks
   const auto started = std::chrono::steady_clock::now();
-  auto folded = options.fold ? fold(std::move(whole)) : unfolded(std::move(whole));     // one rank per symmetry class
+  auto folded = fold ? lockstep::fold(std::move(whole)) : unfolded(std::move(whole));   // one rank per symmetry class
   const std::chrono::duration<double> folding = std::chrono::steady_clock::now() - started;
+  return {std::move(preparation), std::move(folded), folding.count()};
+}
+
+Simulation simulate(const Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
+  if (options.progress) options.progress("preparing", 0);
+  return simulate(scenario, folded_step(scenario, options.fold), options, log);
+}
+
+Simulation simulate(const Scenario& scenario, FoldedStep step, const SimulateOptions& options, spdlog::logger& log) {
+  auto tell = [&](std::string_view stage, double fraction) {
+    if (options.progress) options.progress(stage, fraction);
+  };
+  auto& [preparation, folded, fold_seconds] = step;
   std::optional<Elasticities> elasticities;                                  // in processes of their own, meanwhile
   if (options.elasticity) elasticities.emplace(scenario, preparation, folded, options.engine, log);
   const EngineOptions engine{options.engine, [&](double fraction) { tell("simulating", fraction); }, options.record_phases};
@@ -24,7 +33,7 @@ Simulation simulate(const Scenario& scenario, const SimulateOptions& options, sp
   const auto rank = folded.ranks.representative[static_cast<std::size_t>(metrics.critical_rank)];
   tell("done", 1);
   return {std::move(preparation), std::move(folded.program), std::move(folded.ranks), folded.link_classes, folded.links,
-          folding.count(), std::move(result), std::move(metrics), rank, std::move(folded.link_members), std::move(elasticity)};
+          fold_seconds, std::move(result), std::move(metrics), rank, std::move(folded.link_members), std::move(elasticity)};
 }
 
 namespace {

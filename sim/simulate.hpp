@@ -27,6 +27,13 @@ struct Preparation {
   StepGraph step;
 };
 
+/// All that an engine needs: the program of the step, one rank of each class.
+struct FoldedStep {
+  Preparation preparation;
+  FoldedProgram folded;
+  double fold_seconds = 0;  ///< real time spent on folding
+};
+
 struct Simulation {
   Preparation preparation;
   Program program;              ///< as run: its ranks are rank classes, its links link classes
@@ -65,8 +72,12 @@ struct SimulateOptions {
 [[nodiscard]] Program lower_with_perturbations(const Scenario& scenario, const Preparation& preparation);
 /// The chip's rates under the scenario's time model; throws ConfigError if the chip lacks the precision.
 [[nodiscard]] ComputeRates rates_of(const Scenario& scenario);
+/// Scenario -> ... -> Program. Not `fold`: every rank its own class. Refuses all that `simulate` refuses.
+[[nodiscard]] FoldedStep folded_step(const Scenario& scenario, bool fold = true);
 /// ... -> Program -> Timeline -> Metrics.
 [[nodiscard]] Simulation simulate(const Scenario& scenario, const SimulateOptions& options, spdlog::logger& log);
+/// The rest of that for a step that is folded already.
+[[nodiscard]] Simulation simulate(const Scenario& scenario, FoldedStep step, const SimulateOptions& options, spdlog::logger& log);
 
 /// Makes `metrics` those of another rank than the critical one; its lane is that of its class.
 void look_at(Simulation& simulation, RankId rank);

@@ -60,7 +60,8 @@ void refuse_endless_step(const Scenario& scenario, const Program& program) {
   }
   for (const auto time : computing) {
     if (time.value() <= longest_step_s) continue;
-    refuse(scenario, "batch", "a step of so many tokens computes for " + std::to_string(static_cast<std::int64_t>(time.value() / 86400)) + " days on these chips", "at most 1157 days: fewer tokens, or more or faster chips");
+    const auto days = [](double seconds) { return std::to_string(static_cast<std::int64_t>(seconds / 86400)) + " days"; };
+    refuse(scenario, "batch", "a step of so many tokens computes for " + days(time.value()) + " on these chips", "at most " + days(longest_step_s) + ": fewer tokens, or more or faster chips");
   }
 }
 

@@ -1,5 +1,4 @@
-// The lockstep program. Exit 0: done, 2: the user's error, 70: our bug, 71: no memory, process or thread left on this machine,
-// 74: no room on the disk.
+// The lockstep program. Exit 0: done; tools/output/exit_code.hpp has the others.
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -9,14 +8,12 @@
 #include <cstdlib>
 #include <exception>
 #include <sstream>
-#include <system_error>
 
 #include "sim/core/errors.hpp"
 #include "sim/core/visible_text.hpp"
-#include "sim/isolated.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/output/exit_code.hpp"
 #include "tools/output/new_file.hpp"
-#include "tools/output/out_of_room.hpp"
 
 namespace {
 
@@ -50,9 +47,6 @@ void refuse_empty_values(CLI::App& app) {
     }
   }
 }
-
-/// To stderr, without what would steer a terminal.
-void tell(const std::string& text) { std::fputs(lockstep::visible(text, lockstep::LineFeeds::kept).c_str(), stderr); }
 
 }  // namespace
 
@@ -91,31 +85,10 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     std::ostringstream out, err;
     const int code = app.exit(error, out, err) == 0 ? 0 : 2;
-    tell(err.str());
+    lockstep::tell(err.str());
     std::fputs(lockstep::visible(out.str(), lockstep::LineFeeds::kept).c_str(), stdout);
     return code;
-  } catch (const lockstep::ConfigError& error) {
-    std::fprintf(stderr, "%s\n", error.what());  // problems are visible text
-    return 2;
-  } catch (const lockstep::OutOfRoom& error) {
-    tell(std::string(error.what()) + "\n");
-    return 74;
-  } catch (const lockstep::OutOfResources& error) {
-    tell("lockstep: " + std::string(error.what()) + "\n");
-    return 71;
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "lockstep: out of memory\n");
-    return 71;
-  } catch (const std::system_error& error) {
-    const bool none_left = error.code() == std::errc::resource_unavailable_try_again || error.code() == std::errc::not_enough_memory;
-    if (none_left) {
-      std::fprintf(stderr, "lockstep: the system has no thread or memory left: %s\n", error.what());
-      return 71;
-    }
-    tell("lockstep: internal error: " + std::string(error.what()) + "\n");
-    return 70;
-  } catch (const std::exception& error) {
-    tell("lockstep: internal error: " + std::string(error.what()) + "\n");
-    return 70;
+  } catch (...) {
+    return lockstep::exit_code_of_error("lockstep");
   }
 }

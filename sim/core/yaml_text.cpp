@@ -12,8 +12,9 @@ bool reads_back(const std::string& text) {
   return items.size() == 1 && items.front().is_scalar() && items.front().text() == text;
 }
 
-/// In quotes where it would not read back as the same text.
-std::string scalar_text(const std::string& text) {
+}  // namespace
+
+std::string in_one_line(const std::string& text) {
   if (!text.empty() && reads_back(text)) return text;
   std::string quoted = "\"";
   for (const char c : text) {
@@ -23,17 +24,15 @@ std::string scalar_text(const std::string& text) {
   return quoted + "\"";
 }
 
-}  // namespace
-
 std::string in_one_line(const YamlView& view) {
-  if (view.is_scalar()) return scalar_text(view.text());
+  if (view.is_scalar()) return in_one_line(view.text());
   std::string inside;
   if (view.is_list()) {
     for (const auto& item : view.items()) inside += (inside.empty() ? "" : ", ") + in_one_line(item);
     return "[" + inside + "]";
   }
   if (!view.is_map()) return "null";
-  for (const auto& key : view.keys()) inside += (inside.empty() ? "" : ", ") + scalar_text(key) + ": " + in_one_line(view[key]);
+  for (const auto& key : view.keys()) inside += (inside.empty() ? "" : ", ") + in_one_line(key) + ": " + in_one_line(view[key]);
   return "{" + inside + "}";
 }
 

@@ -251,7 +251,7 @@ class Reader {
     }
     if (batch.sequences % in_one != 0 || batch.sequences / in_one > most_microbatches_of_a_step) {
       return size.problem("microbatches of " + std::to_string(in_one) + " sequences over all ranks do not make up " + std::to_string(batch.sequences),
-                          "microbatch_size x data x fsdp x expert to divide the sequences, in at most 100000 microbatches");
+                          "microbatch_size x data x fsdp x expert to divide the sequences, in at most " + std::to_string(most_microbatches_of_a_step) + " microbatches");
     }
     batch.microbatches = batch.sequences / in_one;
   }

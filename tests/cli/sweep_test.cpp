@@ -56,14 +56,16 @@ TEST_F(SweepCommand, APointIsWhatRunSays) {
   EXPECT_EQ(table[0][7], "mfu");
 }
 
-// A value goes to the scenario as it stands in the sweep file, whatever YAML would make of its first letter without quotes.
-TEST_F(SweepCommand, QuotesOfAValueStay) {
-  write("s.yaml", R"(format: 1
+const std::string on_four_chips = R"(format: 1
 model: llama-3-8b
 cluster: tpu-v5p:2x2
 batch: {sequences: 16, sequence_length: 512}
 parallel: {fsdp: 4}
-sweep: {grid: {model: [llama-3-8b, "@x/m.json", "%y", "a: b"]}}
+)";
+
+// A value goes to the scenario as it stands in the sweep file, whatever YAML would make of its first letter without quotes.
+TEST_F(SweepCommand, QuotesOfAValueStay) {
+  write("s.yaml", on_four_chips + R"(sweep: {grid: {model: [llama-3-8b, "@x/m.json", "%y", "a: b"]}}
 )");
   const auto text = good({"sweep", "s.yaml", "--export", "s.csv"});
   EXPECT_THAT(text, HasSubstr("4 points, 1 done, 3 refused"));
@@ -72,12 +74,7 @@ sweep: {grid: {model: [llama-3-8b, "@x/m.json", "%y", "a: b"]}}
 
 // Spreadsheets take a cell that begins with = + - @ for a formula; numbers stay numbers.
 TEST_F(SweepCommand, TextIsNoFormula) {
-  write("s.yaml", R"(format: 1
-model: llama-3-8b
-cluster: tpu-v5p:2x2
-batch: {sequences: 16, sequence_length: 512}
-parallel: {fsdp: 4}
-sweep: {list: [{model: =SUM(A1), batch.sequences: -1.5}, {model: +x, batch.sequences: 16}, {model: -x, batch.sequences: 16}, {model: llama-3-8b, batch.sequences: +4}]}
+  write("s.yaml", on_four_chips + R"(sweep: {list: [{model: =SUM(A1), batch.sequences: -1.5}, {model: +x, batch.sequences: 16}, {model: -x, batch.sequences: 16}, {model: llama-3-8b, batch.sequences: +4}]}
 )");
   (void)good({"sweep", "s.yaml", "--export", "s.csv"});
   const auto csv = content("s.csv");

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "sim/core/quantity_text.hpp"
 #include "sim/isolated.hpp"
@@ -16,23 +17,20 @@ namespace {
 
 constexpr double most_operations = 2e6;  // of all classes of ranks: some ten seconds of simulation
 
-/// A step that would take minutes, since most of its ranks differ: what holds without its timeline. "" for others.
-std::string too_long(const Scenario& scenario) {
-  const auto preparation = prepare(scenario);
-  const auto folded = fold(lower_with_perturbations(scenario, preparation));
-  const double operations = static_cast<double>(folded.program.ops.size()) * folded.ranks.count();
-  if (operations <= most_operations) return "";
+/// What holds without a timeline, where most ranks differ and it would take minutes.
+std::string without_timeline(const FoldedStep& step) {
   Bytes kept(0);
-  for (const auto& held : preparation.step.held) kept = std::max(kept, held.weights + held.optimizer);
-  return "ok; weights + optimizer " + format(kept) + " of " + format(preparation.cluster->chip().memory) + "; " + with_separators(folded.ranks.count()) +
+  for (const auto& held : step.preparation.step.held) kept = std::max(kept, held.weights + held.optimizer);
+  return "ok; weights + optimizer " + format(kept) + " of " + format(step.preparation.cluster->chip().memory) + "; " + with_separators(step.folded.ranks.count()) +
          " classes of ranks are too many to simulate here, lockstep run tells the rest";
 }
 
 /// All that `run` does but its files: what is refused there is refused here, and the figures are the same.
 std::string simulated(const Scenario& scenario) {
-  if (auto text = too_long(scenario); !text.empty()) return text;
+  auto step = folded_step(scenario);
+  if (static_cast<double>(step.folded.program.ops.size()) * step.folded.ranks.count() > most_operations) return without_timeline(step);
   spdlog::logger silent("check", std::make_shared<spdlog::sinks::null_sink_mt>());
-  const auto metrics = simulate(scenario, {}, silent).metrics;
+  const auto metrics = simulate(scenario, std::move(step), {}, silent).metrics;
   const auto& memory = metrics.memory;
   return "ok; memory peak " + format(memory.peak) + " of " + format(memory.capacity) + (memory.fits ? ", fits" : ", does NOT fit") +
          " (weights + optimizer " + format(memory.weights + memory.optimizer) + "); step " + format(metrics.step_time);

@@ -55,12 +55,6 @@ std::string beside_the_files_own(const SearchResult& result, const std::optional
 
 // ---- the plan as a scenario file -------------------------------------------------------------------
 
-std::string in_quotes(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
-  return quoted + "'";
-}
-
 /// A file that a scenario names is seen from its folder: the same file, seen from the target's.
 std::string moved(const std::string& named, const std::filesystem::path& scenario, const std::filesystem::path& target) {
   const auto folder_of = [](const std::filesystem::path& file) { return std::filesystem::absolute(file).parent_path(); };
@@ -70,7 +64,7 @@ std::string moved(const std::string& named, const std::filesystem::path& scenari
 /// The paths of files in a scenario: of a model's config.json, of an order of chips.
 void move_files(YamlView& root, const Scenario& scenario, const std::string& file, const std::string& target) {
   const auto move = [&](const YamlView& view, const std::string& path) {
-    if (view.is_scalar()) root = root.with_override(path, in_quotes(moved(view.text(), file, target)));
+    if (view.is_scalar()) root = root.with_override(path, in_one_line(moved(view.text(), file, target)));
   };
   const auto model = root["model"];
   if (model.is_scalar() && (model.text().ends_with(".json") || model.text().find('/') != std::string::npos)) move(model, "model");

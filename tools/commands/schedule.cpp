@@ -186,7 +186,6 @@ ImportedOrder import_order(const ScheduleArguments& arguments) {
   return imported;
 }
 
-
 /// Prints or writes what the options ask for.
 void deliver(const ScheduleArguments& arguments, const ScheduleStudy& study) {
   const CsvExport dialect{arguments.communication, arguments.csv_dialect == "older"};

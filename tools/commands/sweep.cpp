@@ -32,7 +32,6 @@ struct MergeArguments {
   std::vector<std::string> from;
 };
 
-
 [[noreturn]] void refuse(const std::string& place, const std::string& what, const std::string& expected) { throw ConfigError({{{place, 0, 0}, "", what, expected}}); }
 
 /// "2/8" into the options.

@@ -8,12 +8,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <new>
 #include <optional>
 
 #include "sim/core/errors.hpp"
-#include "sim/isolated.hpp"
 #include "tools/mpi/helper.hpp"
+#include "tools/output/exit_code.hpp"
 #include "tools/output/file.hpp"
 #include "tools/sweep/progress.hpp"
 #include "tools/sweep/summary.hpp"
@@ -95,21 +94,8 @@ int guarded(Do work) {
   try {
     work();
     return 0;
-  } catch (const ConfigError& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 2;
-  } catch (const OutOfRoom& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 74;
-  } catch (const OutOfResources& error) {
-    std::fprintf(stderr, "lockstep-mpi: %s\n", error.what());
-    return 71;
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "lockstep-mpi: out of memory\n");
-    return 71;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "lockstep-mpi: internal error: %s\n", error.what());
-    return 70;
+  } catch (...) {
+    return exit_code_of_error("lockstep-mpi");
   }
 }
 

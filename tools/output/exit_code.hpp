@@ -1,0 +1,15 @@
+#pragma once
+/// How a program ends.
+#include <string>
+#include <string_view>
+
+namespace lockstep {
+
+/// To stderr, without what would steer a terminal.
+void tell(std::string_view text);
+
+/// To call where an exception is handled: tells on stderr what it means and returns the exit code. 2: the user's error,
+/// 70: our bug, 71: no memory, process or thread left on this machine, 74: no room on the disk.
+[[nodiscard]] int exit_code_of_error(const std::string& program);
+
+}  // namespace lockstep
