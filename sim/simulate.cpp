@@ -1,15 +1,14 @@
 #include "sim/simulate.hpp"
 
 #include <chrono>
-#include <optional>
 
 namespace lockstep {
 
 FoldedStep folded_step(const Scenario& scenario, bool fold) {
-  auto preparation = prepare(scenario);                                      // cluster, mesh, plan, step graph
-  auto whole = lower_with_perturbations(scenario, preparation);              // program of all ranks
+  auto preparation = prepare(scenario);                          // cluster, mesh, plan, step graph
+  auto whole = lower_with_perturbations(scenario, preparation);  // program of all ranks
   const auto started = std::chrono::steady_clock::now();
-  auto folded = fold ? lockstep::fold(std::move(whole)) : unfolded(std::move(whole));   // one rank per symmetry class
+  auto folded = fold ? lockstep::fold(std::move(whole)) : unfolded(std::move(whole));  // one rank per symmetry class
   const std::chrono::duration<double> folding = std::chrono::steady_clock::now() - started;
   return {std::move(preparation), std::move(folded), folding.count()};
 }
@@ -24,24 +23,32 @@ Simulation simulate(const Scenario& scenario, FoldedStep step, const SimulateOpt
     if (options.progress) options.progress(stage, fraction);
   };
   auto& [preparation, folded, fold_seconds] = step;
-  std::optional<Elasticities> elasticities;                                  // in processes of their own, meanwhile
-  if (options.elasticity) elasticities.emplace(scenario, preparation, folded, options.engine, log);
-  const EngineOptions engine{options.engine, [&](double fraction) { tell("simulating", fraction); }, options.record_phases};
-  auto result = run(folded.program, engine, log);                            // timeline
+  const EngineOptions engine{options.engine, [&](double fraction) { tell("simulating", fraction); },
+                             options.record_phases};
+  auto result = run(folded.program, engine, log);  // timeline
   auto metrics = measure(scenario, preparation, folded.program, result.timeline);
-  auto elasticity = elasticities ? elasticities->of(metrics.step_time) : std::vector<Elasticity>{};
   const auto rank = folded.ranks.representative[static_cast<std::size_t>(metrics.critical_rank)];
   tell("done", 1);
-  return {std::move(preparation), std::move(folded.program), std::move(folded.ranks), folded.link_classes, folded.links,
-          fold_seconds, std::move(result), std::move(metrics), rank, std::move(folded.link_members), std::move(elasticity)};
+  return {std::move(preparation),
+          std::move(folded.program),
+          std::move(folded.ranks),
+          folded.link_classes,
+          folded.links,
+          fold_seconds,
+          std::move(result),
+          std::move(metrics),
+          rank,
+          std::move(folded.link_members),
+          {}};
 }
 
 namespace {
 
-void measure_lane(const Preparation& preparation, const Program& program, const Timeline& timeline, std::int32_t lane, Metrics& metrics) {
+void measure_lane(const Preparation& preparation, const Program& program, const Timeline& timeline, std::int32_t lane,
+                  Metrics& metrics) {
   metrics.breakdown = breakdown_of(program, timeline, lane);
   metrics.communication = communication_of(preparation.step, program, timeline, lane);
-  metrics.memory = memory_of(preparation.step, program, timeline, lane, preparation.cluster->chip().memory);
+  metrics.memory = memory_of(preparation.step, program, timeline, lane, preparation.machine.cluster->chip().memory);
 }
 
 }  // namespace
@@ -49,32 +56,41 @@ void measure_lane(const Preparation& preparation, const Program& program, const 
 void look_at(Simulation& simulation, RankId rank) {
   simulation.rank = rank;
   simulation.metrics.critical_rank = simulation.ranks.class_of_rank[static_cast<std::size_t>(rank)];
-  measure_lane(simulation.preparation, simulation.program, simulation.run.timeline, simulation.metrics.critical_rank, simulation.metrics);
+  measure_lane(simulation.preparation, simulation.program, simulation.run.timeline, simulation.metrics.critical_rank,
+               simulation.metrics);
 }
 
-Metrics measure(const Scenario& scenario, const Preparation& preparation, const Program& program, const Timeline& timeline) {
-  const auto& step = preparation.step;
+Metrics measure_step(const Scenario& scenario, const Preparation& preparation, const Timeline& timeline) {
   Metrics metrics;
   metrics.step_time = timeline.makespan();
-  metrics.chips = preparation.cluster->devices();
+  metrics.chips = preparation.machine.cluster->devices();
   metrics.tokens = scenario.batch.sequences * scenario.batch.sequence_length;
   metrics.peak = rates_of(scenario).flops;
   if (!scenario.replay) {
     metrics.parameters = count_parameters(scenario.model).total();
-    const double forward = forward_flops_per_token(scenario.model, scenario.batch.sequence_length, scenario.training.causal_attention);
-    metrics.model_flops = Flops(3 * forward * static_cast<double>(metrics.tokens));
+    metrics.model_flops = model_flops(scenario.model, scenario.batch.sequences, scenario.batch.sequence_length,
+                                      scenario.training.causal_attention);
   }
+  return metrics;
+}
+
+Metrics measure(const Scenario& scenario, const Preparation& preparation, const Program& program,
+                const Timeline& timeline) {
+  const auto& step = preparation.step;
+  auto metrics = measure_step(scenario, preparation, timeline);
   Flops of_a_rank_of_each_stage(0);
   for (OpId id = 0; id < step.size(); ++id) of_a_rank_of_each_stage += step.op(id)->flops;
-  metrics.executed_flops = of_a_rank_of_each_stage * (static_cast<double>(metrics.chips) / static_cast<double>(step.held.size()));
+  metrics.executed_flops =
+      of_a_rank_of_each_stage * (static_cast<double>(metrics.chips) / static_cast<double>(step.held.size()));
   metrics.critical_rank = critical_rank(timeline);
   measure_lane(preparation, program, timeline, metrics.critical_rank, metrics);
   const auto lanes = last_rank_of_stages(program, timeline);
   const auto idle = idle_of(step, preparation.pipeline, program, timeline, lanes);
   for (std::size_t stage = 0; stage < lanes.size(); ++stage) {
     const auto lane = lanes[stage];
-    metrics.stages.push_back({static_cast<std::int32_t>(stage), lane, breakdown_of(program, timeline, lane), idle[stage],
-                              memory_of(step, program, timeline, lane, preparation.cluster->chip().memory)});
+    metrics.stages.push_back({static_cast<std::int32_t>(stage), lane, breakdown_of(program, timeline, lane),
+                              idle[stage],
+                              memory_of(step, program, timeline, lane, preparation.machine.cluster->chip().memory)});
     if (metrics.stages.back().memory.peak > metrics.memory.peak) metrics.memory = metrics.stages.back().memory;
   }
   metrics.critical_path = critical_path_of(step, program, timeline);

@@ -5,15 +5,24 @@
 
 namespace lockstep {
 
-std::optional<Seconds> CollectiveAlgorithm::closed_form(CollectiveKind /*kind*/, Bytes /*full_size*/, const GroupStructure& /*groups*/) const {
+std::optional<Seconds> CollectiveAlgorithm::closed_form(CollectiveKind /*kind*/, Bytes /*full_size*/,
+                                                        const GroupStructure& /*groups*/) const {
   return std::nullopt;
 }
 
 const std::vector<const CollectiveAlgorithm*>& collective_algorithms() {
   using namespace network;
-  static const std::vector<const CollectiveAlgorithm*> all{&torus(),             &ring(),              &tree(),  &recursive_halving(),
-                                                           &direct(),            &direct_all_to_all(), &shift(), &in_network(),
-                                                           &in_network_tree(),   &hierarchical_ring(), &hierarchical_tree(),
+  static const std::vector<const CollectiveAlgorithm*> all{&torus(),
+                                                           &ring(),
+                                                           &tree(),
+                                                           &recursive_halving(),
+                                                           &direct(),
+                                                           &direct_all_to_all(),
+                                                           &shift(),
+                                                           &in_network(),
+                                                           &in_network_tree(),
+                                                           &hierarchical_ring(),
+                                                           &hierarchical_tree(),
                                                            &hierarchical_all_to_all()};
   return all;
 }
@@ -24,10 +33,16 @@ bool without_torus(const Cluster& cluster, const GroupStructure& groups) {
   return !cluster.unit_is_torus() || (groups.units > 1 && groups.local == 1);
 }
 
-Seconds local_step(const GroupStructure& groups, const Protocol& protocol) { return groups.local_hop + protocol.local_step; }
-Seconds remote_step(const GroupStructure& groups, const Protocol& protocol) { return groups.remote_hop + protocol.remote_step; }
+Seconds local_step(const GroupStructure& groups, const Protocol& protocol) {
+  return groups.local_hop + protocol.local_step;
+}
+Seconds remote_step(const GroupStructure& groups, const Protocol& protocol) {
+  return groups.remote_hop + protocol.remote_step;
+}
 
-double carried(Bytes full_size, const Protocol& protocol) { return static_cast<double>(full_size.value()) / protocol.efficiency; }
+double carried(Bytes full_size, const Protocol& protocol) {
+  return static_cast<double>(full_size.value()) / protocol.efficiency;
+}
 
 Protocol launched(Protocol protocol) {
   protocol.launch = Seconds(0);

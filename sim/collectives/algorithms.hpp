@@ -19,7 +19,8 @@ namespace lockstep::network {
 [[nodiscard]] const CollectiveAlgorithm& hierarchical_tree();
 [[nodiscard]] const CollectiveAlgorithm& hierarchical_all_to_all();
 
-/// Whether every way between members leads through switches or over a link of their own: nodes, or one chip of each torus.
+/// Whether every way between members leads through switches or over a link of their own: nodes, or one chip of each
+/// torus.
 [[nodiscard]] bool without_torus(const Cluster& cluster, const GroupStructure& groups);
 
 /// A step of an algorithm, from a member to another of its unit or of any unit.
@@ -36,6 +37,7 @@ void append_route(const Cluster& cluster, DeviceId from, DeviceId to, std::vecto
 /// The NIC of a device: where its way to a device of another unit begins.
 [[nodiscard]] NodeId nic_of(const Cluster& cluster, DeviceId device, DeviceId elsewhere);
 /// Positions in the group's first unit of the first members on each NIC, as many as the group has rails.
-[[nodiscard]] std::vector<std::size_t> rail_starts(const Cluster& cluster, const NetworkGroup& group, const GroupStructure& groups);
+[[nodiscard]] std::vector<std::size_t> rail_starts(const Cluster& cluster, const NetworkGroup& group,
+                                                   const GroupStructure& groups);
 
 }  // namespace lockstep::network

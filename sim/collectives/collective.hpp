@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "sim/collectives/phases.hpp"
 #include "sim/core/units.hpp"
-#include "sim/program/program.hpp"
-#include "topologies/mesh.hpp"
+#include "topologies/placement/mesh.hpp"
 #include "workloads/sharding/collective_kind.hpp"
 
 namespace lockstep {

@@ -1,8 +1,7 @@
 #pragma once
-/// What collectives cost on a mesh and how they run: inside a torus its own algorithm, elsewhere the cheapest that the
-/// network's groups can be served by. Groups and their flows are made when first asked for, and kept.
+/// What collectives cost on a mesh and how they run: by the cheapest algorithm that serves the groups. Groups and their
+/// flows are made when first asked for, and kept.
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,7 +24,8 @@ class CollectiveModel {
   [[nodiscard]] const Mesh& mesh() const { return mesh_; }
 
   /// Without contention from other collectives. Axes in any order.
-  [[nodiscard]] Seconds cost(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size, TokenCopies copies = {});
+  [[nodiscard]] Seconds cost(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size,
+                             TokenCopies copies = {});
   /// "ring of 16 on x", "tree (LL128)": for tables and traces.
   [[nodiscard]] std::string algorithm(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size);
 
@@ -37,27 +37,23 @@ class CollectiveModel {
     Seconds closed_form{0};
   };
   /// `wanted`: one of algorithms(), or empty for the model's own choice.
-  [[nodiscard]] Lowered lower(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size, std::string_view wanted = "", TokenCopies copies = {});
-  /// Names of all algorithms that can serve such groups; none inside a torus, where there is no choice.
+  [[nodiscard]] Lowered lower(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size,
+                              std::string_view wanted = "", TokenCopies copies = {});
+  /// Names of all algorithms that can serve such groups.
   [[nodiscard]] std::vector<std::string> algorithms(CollectiveKind kind, const std::vector<std::string>& axes);
   /// All groups with their flows.
   [[nodiscard]] const Communicator& communicator(const std::pair<std::vector<std::string>, std::string>& layout);
 
  private:
-  /// One set of axes: dimensions of a torus, or a network.
-  struct Groups {
-    Dimensions torus;
-    std::unique_ptr<GroupNetwork> network;  ///< null inside a torus
-    std::unique_ptr<Communicator> torus_communicator;
-  };
-  Groups& groups(const std::vector<std::string>& axes_in_mesh_order);
+  GroupNetwork& groups(const std::vector<std::string>& axes_in_mesh_order);
   [[nodiscard]] std::vector<std::string> in_mesh_order(const std::vector<std::string>& axes) const;
-  [[nodiscard]] CollectiveChoice choose(const Groups& groups, CollectiveKind kind, Bytes full_size, TokenCopies copies) const;
+  /// The algorithm that the rules name for a kind, where it serves these groups; else "".
+  [[nodiscard]] std::string_view ruled(const GroupNetwork& groups, CollectiveKind kind) const;
 
   const Cluster& cluster_;
   const Mesh& mesh_;
   CollectiveRules rules_;
-  std::map<std::vector<std::string>, Groups> groups_;
+  std::map<std::vector<std::string>, GroupNetwork> groups_;
 };
 
 }  // namespace lockstep

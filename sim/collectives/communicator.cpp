@@ -28,7 +28,8 @@ Communicator make_communicator(const Mesh& mesh, const std::vector<std::string>&
   Communicator result;
   for (const auto& axis : axes) result.name += (result.name.empty() ? "" : "+") + axis;
   result.slots = SlotLayout(dimensions).total;
-  for (const auto& group : mesh.groups(axes)) result.groups.push_back({group.members, flows_of_lanes(group.lanes, dimensions)});
+  for (const auto& group : mesh.groups(axes))
+    result.groups.push_back({group.members, flows_of_lanes(group.lanes, dimensions)});
   return result;
 }
 

@@ -1,13 +1,13 @@
 #pragma once
 /// From groups of a mesh to the engine's communicators: every ring and line becomes flows over links.
 #include "sim/collectives/collective.hpp"
-#include "sim/program/program.hpp"
-#include "topologies/mesh.hpp"
+#include "sim/collectives/phases.hpp"
+#include "topologies/placement/mesh.hpp"
 
 namespace lockstep {
 
-/// The flows of one group: one for each ring and direction, one for each hop and direction of a line; slots as SlotLayout
-/// numbers them.
+/// The flows of one group: one for each ring and direction, one for each hop and direction of a line; slots as
+/// SlotLayout numbers them.
 [[nodiscard]] std::vector<Flow> flows_of_lanes(const std::vector<Lane>& lanes, const Dimensions& dimensions);
 
 /// All groups along `axes` with the flows of their lanes.

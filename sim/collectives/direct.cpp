@@ -1,6 +1,6 @@
-// Direct: every member sends to every other at once, V/N each where all get a shard, V/N^2 in an all-to-all. One flow for
-// all pairs of a unit and one for all pairs between units: with routes fixed, no order of the transfers beats the most
-// loaded link. Shift: every member sends V to the next one.
+// Direct: every member sends to every other at once, V/N each where all get a shard, V/N^2 in an all-to-all. One flow
+// for all pairs of a unit and one for all pairs between units: with routes fixed, no order of the transfers beats the
+// most loaded link. Shift: every member sends V to the next one.
 #include "sim/collectives/algorithms.hpp"
 
 namespace lockstep::network {
@@ -15,7 +15,8 @@ Seconds one_step(const GroupStructure& groups, const Protocol& protocol) {
   return groups.units == 1 ? local_step(groups, protocol) : groups.cross_hop + protocol.remote_step;
 }
 
-/// Libraries that exchange directly in an all-to-all may have no other kind that does: NCCL gathers and scatters in rings.
+/// Libraries that exchange directly in an all-to-all may have no other kind that does: NCCL gathers and scatters in
+/// rings.
 class Direct final : public CollectiveAlgorithm {
  public:
   explicit Direct(bool only_all_to_all) : only_all_to_all_(only_all_to_all) {}
@@ -39,10 +40,12 @@ class Direct final : public CollectiveAlgorithm {
 
   std::int32_t slots(const Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override { return slot_count; }
 
-  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group, const GroupStructure& /*groups*/) const override {
+  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group,
+                          const GroupStructure& /*groups*/) const override {
     Flow inside{inside_units, {}}, between{between_units, {}};
     for (const auto from : group.members) {
-      for (const auto to : group.members) append_route(cluster, from, to, cluster.unit_of(from) == cluster.unit_of(to) ? inside.links : between.links);
+      for (const auto to : group.members)
+        append_route(cluster, from, to, cluster.unit_of(from) == cluster.unit_of(to) ? inside.links : between.links);
     }
     std::vector<Flow> flows;
     if (!inside.links.empty()) flows.push_back(std::move(inside));
@@ -50,12 +53,13 @@ class Direct final : public CollectiveAlgorithm {
     return flows;
   }
 
-  std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& /*cluster*/, const GroupStructure& groups,
-                          const Protocol& protocol) const override {
+  std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& /*cluster*/,
+                          const GroupStructure& groups, const Protocol& protocol) const override {
     double to_each = carried(full_size, protocol) / groups.members;
     if (kind == CollectiveKind::all_to_all) to_each /= groups.members;
     const auto step = one_step(groups, protocol);
-    std::vector<Phase> phases(kind == CollectiveKind::all_reduce ? 2 : 1, {step, std::vector<double>(slot_count, to_each)});
+    std::vector<Phase> phases(kind == CollectiveKind::all_reduce ? 2 : 1,
+                              {step, std::vector<double>(slot_count, to_each)});
     phases.front().latency += protocol.launch;
     return phases;
   }
@@ -74,15 +78,17 @@ class Shift final : public CollectiveAlgorithm {
 
   std::int32_t slots(const Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override { return 1; }
 
-  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group, const GroupStructure& /*groups*/) const override {
+  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group,
+                          const GroupStructure& /*groups*/) const override {
     Flow flow{0, {}};
     const auto& members = group.members;
-    for (std::size_t i = 0; i < members.size(); ++i) append_route(cluster, members[i], members[(i + 1) % members.size()], flow.links);
+    for (std::size_t i = 0; i < members.size(); ++i)
+      append_route(cluster, members[i], members[(i + 1) % members.size()], flow.links);
     return {flow};
   }
 
-  std::vector<Phase> plan(CollectiveKind /*kind*/, Bytes full_size, const Cluster& /*cluster*/, const GroupStructure& groups,
-                          const Protocol& protocol) const override {
+  std::vector<Phase> plan(CollectiveKind /*kind*/, Bytes full_size, const Cluster& /*cluster*/,
+                          const GroupStructure& groups, const Protocol& protocol) const override {
     const auto step = one_step(groups, protocol);
     return {{protocol.launch + step, {carried(full_size, protocol)}}};
   }

@@ -4,9 +4,9 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <span>
 
 #include "sim/collectives/algorithms.hpp"
+#include "sim/collectives/slot_loads.hpp"
 #include "sim/core/errors.hpp"
 
 namespace lockstep {
@@ -99,43 +99,34 @@ GroupStructure structure_of(const Cluster& cluster, const std::vector<NetworkGro
   return structure;
 }
 
-/// What a link carries of each slot: how often it is crossed, by slot.
-using Crossings = std::vector<std::pair<std::int32_t, std::int32_t>>;
+bool inside_a_torus(const Cluster& cluster, const Mesh& mesh, const std::vector<std::string>& axes) {
+  return std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) {
+    const auto factors = mesh.factors(axis);
+    return std::all_of(factors.begin(), factors.end(), [&](const Factor& factor) {
+      return factor.size == 1 ||
+             cluster.axes()[static_cast<std::size_t>(factor.axis)].kind == PhysicalAxis::Kind::torus;
+    });
+  });
+}
 
-/// `slots`: of all flows that cross a link, in any order.
-void count(std::span<std::int32_t> slots, Crossings& crossings) {
-  std::sort(slots.begin(), slots.end());
-  crossings.clear();
-  for (const auto slot : slots) {
-    if (crossings.empty() || crossings.back().first != slot) crossings.emplace_back(slot, 0);
-    ++crossings.back().second;
-  }
+/// Of groups inside one torus each: all that the torus' algorithm looks at, without a look at the groups.
+GroupStructure structure_in_a_torus(Dimensions torus) {
+  GroupStructure structure;
+  structure.members = structure.local = structure.most_local = members(torus);
+  structure.torus = std::move(torus);
+  return structure;
 }
 
 }  // namespace
 
 struct GroupNetwork::Connected {
-  struct Load {
-    Crossings crossings;
-    BytesPerSecond bandwidth;
-    LinkId link;  ///< the first with such a load
-    [[nodiscard]] Seconds time(const Phase& phase) const {
-      double bytes = 0;
-      for (const auto& [slot, times] : crossings) bytes += times * phase.slot_bytes[static_cast<std::size_t>(slot)];
-      return Seconds(bytes / bandwidth.value());
-    }
-  };
   Communicator communicator;
   std::vector<std::int32_t> crossings_listed_once;  ///< by slot
-  std::vector<Load> loads;                          ///< different ones
+  mutable std::optional<SlotLoads> loads;           ///< made when first needed
 
-  /// The load that takes a phase's bytes longest; null without bytes.
-  [[nodiscard]] const Load* heaviest(const Phase& phase) const {
-    const Load* heaviest = nullptr;
-    for (const auto& load : loads) {
-      if (load.time(phase) > (heaviest == nullptr ? Seconds(0) : heaviest->time(phase))) heaviest = &load;
-    }
-    return heaviest;
+  [[nodiscard]] const SlotLoad* heaviest(const Phase& phase, const Cluster& cluster) const {
+    if (!loads) loads = slot_loads(communicator, [&](LinkId link) { return cluster.link(link).bandwidth; });
+    return loads->heaviest(phase);
   }
 
   /// Divides what flows of a slot list by what all of them have in common, so that routes stay short.
@@ -147,7 +138,8 @@ struct GroupNetwork::Connected {
         auto& common = crossings_listed_once[static_cast<std::size_t>(flow.slot)];
         if (common == 1) continue;
         for (const auto link : flow.links) ++count[static_cast<std::size_t>(link)];
-        for (const auto link : flow.links) common = std::gcd(common, std::exchange(count[static_cast<std::size_t>(link)], 0));
+        for (const auto link : flow.links)
+          common = std::gcd(common, std::exchange(count[static_cast<std::size_t>(link)], 0));
       }
     }
     for (auto& group : communicator.groups) {
@@ -163,58 +155,36 @@ struct GroupNetwork::Connected {
       }
     }
   }
-
-  void add_up_loads(const Cluster& cluster) {
-    // The slots that cross each link, one link after the other in a single array.
-    std::vector<std::size_t> end(static_cast<std::size_t>(cluster.links()) + 1, 0);
-    const auto each_crossing = [&](const auto& visit) {
-      for (const auto& group : communicator.groups) {
-        for (const auto& flow : group.flows) {
-          for (const auto link : flow.links) visit(static_cast<std::size_t>(link), flow.slot);
-        }
-      }
-    };
-    each_crossing([&](std::size_t link, std::int32_t) { ++end[link + 1]; });
-    std::partial_sum(end.begin(), end.end(), end.begin());
-    std::vector<std::int32_t> slots(end.back());
-    each_crossing([&](std::size_t link, std::int32_t slot) { slots[end[link]++] = slot; });
-
-    std::set<std::pair<Crossings, BytesPerSecond>> known;
-    std::pair<Crossings, BytesPerSecond> load;
-    std::size_t first = 0;
-    for (LinkId link = 0; link < cluster.links(); ++link) {
-      const std::span crossing(slots.begin() + static_cast<std::ptrdiff_t>(first), end[static_cast<std::size_t>(link)] - first);
-      first = end[static_cast<std::size_t>(link)];
-      if (crossing.empty()) continue;
-      count(crossing, load.first);
-      load.second = cluster.link(link).bandwidth;
-      if (!known.contains(load)) {
-        known.insert(load);
-        loads.push_back({load.first, load.second, link});
-      }
-    }
-  }
 };
 
-std::string CollectiveChoice::name() const {
-  if (algorithm == nullptr) return "none";
-  return std::string(algorithm->name()) + (protocol.empty() ? "" : " (" + protocol + ")");
+std::string CollectiveAlgorithm::label(CollectiveKind /*kind*/, const GroupStructure& /*groups*/) const {
+  return std::string(name());
 }
 
 GroupNetwork::GroupNetwork(const Cluster& cluster, const Mesh& mesh, std::vector<std::string> axes, UnitOrder order)
-    : cluster_(&cluster), axes_(std::move(axes)) {
-  const auto places = places_in_order(cluster, order);
-  for (auto& group : mesh.groups(axes_)) {
-    ranks_.push_back(group.members);
-    groups_.push_back(on_devices(cluster, mesh, group, places));
+    : cluster_(&cluster), mesh_(&mesh), axes_(std::move(axes)), order_(order) {
+  if (inside_a_torus(cluster, mesh, axes_)) {
+    structure_ = structure_in_a_torus(mesh.dimensions(axes_));
+  } else {
+    make_groups();
+    structure_ = structure_of(cluster, groups_, mesh.dimensions(axes_));
   }
-  structure_ = structure_of(cluster, groups_, mesh.dimensions(axes_));
+}
+
+void GroupNetwork::make_groups() const {
+  if (!groups_.empty()) return;
+  const auto places = places_in_order(*cluster_, order_);
+  for (auto& group : mesh_->groups(axes_)) {
+    ranks_.push_back(group.members);
+    groups_.push_back(on_devices(*cluster_, *mesh_, group, places));
+  }
 }
 
 const GroupNetwork::Connected& GroupNetwork::connected(const CollectiveAlgorithm& algorithm) const {
   for (const auto& [known, network] : connected_) {
     if (known == &algorithm) return *network;
   }
+  make_groups();
   auto made = std::make_shared<Connected>();
   for (const auto& axis : axes_) made->communicator.name += (made->communicator.name.empty() ? "" : "+") + axis;
   made->communicator.slots = algorithm.slots(*cluster_, structure_);
@@ -222,43 +192,50 @@ const GroupNetwork::Connected& GroupNetwork::connected(const CollectiveAlgorithm
     made->communicator.groups.push_back({ranks_[g], algorithm.flows(*cluster_, groups_[g], structure_)});
   }
   made->shorten_routes(static_cast<std::size_t>(cluster_->links()));
-  made->add_up_loads(*cluster_);
   connected_.emplace_back(&algorithm, std::move(made));
   return *connected_.back().second;
 }
 
-const Communicator& GroupNetwork::communicator(const CollectiveAlgorithm& algorithm) const { return connected(algorithm).communicator; }
+const Communicator& GroupNetwork::communicator(const CollectiveAlgorithm& algorithm) const {
+  return connected(algorithm).communicator;
+}
 
-std::vector<Phase> CollectiveAlgorithm::plan_tokens(Bytes full_size, TokenCopies /*copies*/, const Cluster& cluster, const GroupStructure& groups,
-                                                   const Protocol& protocol) const {
+std::vector<Phase> CollectiveAlgorithm::plan_tokens(Bytes full_size, TokenCopies /*copies*/, const Cluster& cluster,
+                                                    const GroupStructure& groups, const Protocol& protocol) const {
   return plan(CollectiveKind::all_to_all, full_size, cluster, groups, protocol);
 }
 
-CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algorithm, CollectiveKind kind, Bytes full_size, TokenCopies copies) const {
+CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algorithm, CollectiveKind kind,
+                                                 Bytes full_size, TokenCopies copies) const {
   const auto planned = [&](const Protocol& protocol) {
-    return kind == CollectiveKind::all_to_all && copies.each > 1 ? algorithm.plan_tokens(full_size, copies, *cluster_, structure_, protocol)
-                                                                 : algorithm.plan(kind, full_size, *cluster_, structure_, protocol);
+    return kind == CollectiveKind::all_to_all && copies.each > 1
+               ? algorithm.plan_tokens(full_size, copies, *cluster_, structure_, protocol)
+               : algorithm.plan(kind, full_size, *cluster_, structure_, protocol);
   };
   if (const auto known = algorithm.closed_form(kind, full_size, structure_)) {
-    return {&algorithm, "", algorithm.plan(kind, full_size, *cluster_, structure_, Protocol{}), *known};
+    return {&algorithm, "", algorithm.plan(kind, full_size, *cluster_, structure_, Protocol{}), *known,
+            algorithm.label(kind, structure_)};
   }
   const auto& network = connected(algorithm);
-  const auto price = [&](Protocol protocol) {
+  const auto timed = [&](Protocol protocol) {
     const double passes = structure_.units == 1 ? 0 : kind == CollectiveKind::all_reduce ? 2 : 1;
     protocol.launch += passes * protocol.remote_launch;
-    CollectiveChoice choice{&algorithm, protocol.name, planned(protocol), Seconds(0)};
+    CollectiveChoice choice{&algorithm, protocol.name, planned(protocol), Seconds(0),
+                            algorithm.label(kind, structure_)};
+    if (!protocol.name.empty()) choice.label += " (" + protocol.name + ")";
     for (auto& phase : choice.phases) {
-      for (std::size_t slot = 0; slot < phase.slot_bytes.size(); ++slot) phase.slot_bytes[slot] *= network.crossings_listed_once[slot];
-      const auto* heaviest = network.heaviest(phase);
-      choice.cost += phase.latency + (heaviest == nullptr ? Seconds(0) : heaviest->time(phase));
+      for (std::size_t slot = 0; slot < phase.slot_bytes.size(); ++slot)
+        phase.slot_bytes[slot] *= network.crossings_listed_once[slot];
+      const auto* heaviest = network.heaviest(phase, *cluster_);
+      choice.cost += phase.latency + (heaviest == nullptr ? Seconds(0) : Seconds(heaviest->seconds(phase)));
     }
     return choice;
   };
   const auto* node = cluster_->node_spec();
-  if (node == nullptr || node->protocols.empty()) return price(Protocol{});
-  auto best = price(node->protocols.front());
+  if (node == nullptr || node->protocols.empty()) return timed(Protocol{});
+  auto best = timed(node->protocols.front());
   for (std::size_t i = 1; i < node->protocols.size(); ++i) {
-    auto other = price(node->protocols[i]);
+    auto other = timed(node->protocols[i]);
     if (other.cost < best.cost) best = std::move(other);
   }
   return best;
@@ -268,33 +245,47 @@ std::vector<CollectiveChoice> GroupNetwork::choices(CollectiveKind kind, Bytes f
   std::vector<CollectiveChoice> choices;
   if (structure_.members == 1) return choices;
   for (const auto* algorithm : collective_algorithms()) {
-    if (algorithm->serves(kind, *cluster_, structure_)) choices.push_back(cheapest_protocol(*algorithm, kind, full_size, copies));
+    if (algorithm->serves(kind, *cluster_, structure_))
+      choices.push_back(cheapest_protocol(*algorithm, kind, full_size, copies));
   }
   return choices;
 }
 
-CollectiveChoice GroupNetwork::choose(CollectiveKind kind, Bytes full_size, std::string_view forced, TokenCopies copies) const {
-  if (structure_.members == 1) return {};
-  for (const auto* algorithm : collective_algorithms()) {
-    if (algorithm->name() != forced) continue;
-    if (!algorithm->serves(kind, *cluster_, structure_)) break;
-    return cheapest_protocol(*algorithm, kind, full_size, copies);
-  }
+std::vector<const CollectiveAlgorithm*> GroupNetwork::candidates(CollectiveKind kind, std::string_view forced) const {
   std::vector<const CollectiveAlgorithm*> able, of_the_library;
   for (const auto* algorithm : collective_algorithms()) {
     if (!algorithm->serves(kind, *cluster_, structure_)) continue;
+    if (algorithm->name() == forced) return {algorithm};
     able.push_back(algorithm);
     if (offered(*algorithm)) of_the_library.push_back(algorithm);
   }
   if (!forced.empty() || able.empty()) {
-    throw InternalError("no algorithm " + std::string(forced) + " for " + std::string(lockstep::name(kind)) + " along these axes");
+    throw InternalError("no algorithm " + std::string(forced) + " for " + std::string(lockstep::name(kind)) +
+                        " along these axes");
   }
+  return of_the_library.empty() ? able : of_the_library;
+}
+
+CollectiveChoice GroupNetwork::choose(CollectiveKind kind, Bytes full_size, std::string_view forced,
+                                      TokenCopies copies) const {
   CollectiveChoice best;
-  for (const auto* algorithm : of_the_library.empty() ? able : of_the_library) {
+  if (structure_.members == 1) return best;
+  for (const auto* algorithm : candidates(kind, forced)) {
     auto choice = cheapest_protocol(*algorithm, kind, full_size, copies);
     if (best.algorithm == nullptr || choice.cost < best.cost) best = std::move(choice);
   }
   return best;
+}
+
+Seconds GroupNetwork::cost(CollectiveKind kind, Bytes full_size, std::string_view forced, TokenCopies copies) const {
+  if (structure_.members == 1) return Seconds(0);
+  std::optional<Seconds> least;
+  for (const auto* algorithm : candidates(kind, forced)) {
+    const auto known = algorithm->closed_form(kind, full_size, structure_);
+    const auto cost = known ? *known : cheapest_protocol(*algorithm, kind, full_size, copies).cost;
+    if (!least || cost < *least) least = cost;
+  }
+  return *least;
 }
 
 bool GroupNetwork::offered(const CollectiveAlgorithm& algorithm) const {
@@ -310,9 +301,9 @@ LinkId GroupNetwork::bottleneck(const CollectiveChoice& choice) const {
   Seconds longest(0), bytes(0), latency(0);
   for (const auto& phase : choice.phases) {
     latency += phase.latency;
-    const auto* heaviest = network.heaviest(phase);
+    const auto* heaviest = network.heaviest(phase, *cluster_);
     if (heaviest == nullptr) continue;
-    const auto time = heaviest->time(phase);
+    const auto time = Seconds(heaviest->seconds(phase));
     bytes += time;
     if (time > longest) {
       longest = time;

@@ -1,6 +1,6 @@
 #pragma once
-/// The groups along some mesh axes on the network they stand on: which algorithms can serve them, what each costs, and
-/// the flows each needs.
+/// The groups along some mesh axes on the links between them, inside a torus or over a network: which algorithms can
+/// serve them, what each costs, and the flows each needs.
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,16 +9,17 @@
 #include <vector>
 
 #include "sim/collectives/collective.hpp"
-#include "sim/program/program.hpp"
-#include "topologies/cluster.hpp"
-#include "topologies/fabric.hpp"
-#include "topologies/mesh.hpp"
+#include "sim/collectives/phases.hpp"
+#include "topologies/cluster/cluster.hpp"
+#include "topologies/fabrics/fabric.hpp"
+#include "topologies/placement/mesh.hpp"
 
 namespace lockstep {
 
 /// In which order rings and trees pass the units (nodes, pods) of a group.
 /// ranks: of their first ranks in the cluster's order (RankOrder), as libraries number the nodes of a communicator.
-/// topology_aware: as the cluster numbers them, so that neighbours in the network follow one another wherever ranks lie.
+/// topology_aware: as the cluster numbers them, so that neighbours in the network follow one another wherever ranks
+/// lie.
 enum class UnitOrder { ranks, topology_aware };
 
 /// One group as the network sees it.
@@ -30,38 +31,46 @@ struct NetworkGroup {
 
 /// What all groups of a communicator have in common.
 struct GroupStructure {
-  int members = 1;     ///< N
-  int units = 1;       ///< n, units that a group spans
-  int local = 1;       ///< g, members in each unit; 0 if they are not the same in all
-  int most_local = 1;  ///< members in the fullest unit
-  int rails = 1;       ///< NICs that the members of every unit have; 1 for irregular groups and for single units
-  Seconds local_hop{0};   ///< links from one member to another of its unit
-  Seconds remote_hop{0};  ///< links between the two units that are farthest apart, members with the same place in theirs
-  Seconds cross_hop{0};   ///< the same for members with different places, which rails may not join directly
-  Seconds around{0};      ///< links from each unit to the next, once around all of them
-  Dimensions torus;    ///< inside a unit, if units are tori
+  int members = 1;       ///< N
+  int units = 1;         ///< n, units that a group spans
+  int local = 1;         ///< g, members in each unit; 0 if they are not the same in all
+  int most_local = 1;    ///< members in the fullest unit
+  int rails = 1;         ///< NICs that the members of every unit have; 1 for irregular groups and for single units
+  Seconds local_hop{0};  ///< links from one member to another of its unit
+  Seconds remote_hop{
+      0};                ///< links between the two units that are farthest apart, members with the same place in theirs
+  Seconds cross_hop{0};  ///< the same for members with different places, which rails may not join directly
+  Seconds around{0};     ///< links from each unit to the next, once around all of them
+  Dimensions torus;      ///< inside a unit, if units are tori
 };
 
-/// A way to run collectives. One file each: the torus' own, ring, tree, recursive halving and doubling, direct, in-network,
-/// hierarchical, hierarchical all-to-all.
+/// A way to run collectives. One file each: the torus' own, ring, tree, recursive halving and doubling, direct,
+/// in-network, hierarchical, hierarchical all-to-all.
 class CollectiveAlgorithm {
  public:
   virtual ~CollectiveAlgorithm() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  [[nodiscard]] virtual bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const = 0;
-  /// Flow slots of a group; the same for every kind that it serves. Flows of a slot are macro flows: each lists all links
-  /// that one ring or tree crosses, as often as it crosses them, and moves in lock step at the rate of the slowest.
+  /// For tables and traces, of groups that it serves: "ring"; inside a torus "ring of 16 on x".
+  [[nodiscard]] virtual std::string label(CollectiveKind kind, const GroupStructure& groups) const;
+  [[nodiscard]] virtual bool serves(CollectiveKind kind, const Cluster& cluster,
+                                    const GroupStructure& groups) const = 0;
+  /// Flow slots of a group; the same for every kind that it serves. Flows of a slot are macro flows: each lists all
+  /// links that one ring or tree crosses, as often as it crosses them, and moves in lock step at the rate of the
+  /// slowest.
   [[nodiscard]] virtual std::int32_t slots(const Cluster& cluster, const GroupStructure& groups) const = 0;
-  [[nodiscard]] virtual std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group, const GroupStructure& groups) const = 0;
+  [[nodiscard]] virtual std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group,
+                                                const GroupStructure& groups) const = 0;
   /// Serial phases, with a slot's bytes as they cross each link of its flows (divided by the protocol's efficiency).
-  [[nodiscard]] virtual std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& cluster, const GroupStructure& groups,
-                                                const Protocol& protocol) const = 0;
-  /// An all-to-all of tokens to experts: the same, unless the algorithm lets copies of a token for one unit cross as one.
-  [[nodiscard]] virtual std::vector<Phase> plan_tokens(Bytes full_size, TokenCopies copies, const Cluster& cluster, const GroupStructure& groups,
-                                                       const Protocol& protocol) const;
-  /// Time of all phases where the algorithm has an equation of its own for it, needs no protocol and crosses no link twice;
-  /// else the time is computed from the flows.
-  [[nodiscard]] virtual std::optional<Seconds> closed_form(CollectiveKind kind, Bytes full_size, const GroupStructure& groups) const;
+  [[nodiscard]] virtual std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& cluster,
+                                                const GroupStructure& groups, const Protocol& protocol) const = 0;
+  /// An all-to-all of tokens to experts: the same, unless the algorithm lets copies of a token for one unit cross as
+  /// one.
+  [[nodiscard]] virtual std::vector<Phase> plan_tokens(Bytes full_size, TokenCopies copies, const Cluster& cluster,
+                                                       const GroupStructure& groups, const Protocol& protocol) const;
+  /// Time of all phases where the algorithm has an equation of its own for it, needs no protocol and crosses no link
+  /// twice; else the time is computed from the flows.
+  [[nodiscard]] virtual std::optional<Seconds> closed_form(CollectiveKind kind, Bytes full_size,
+                                                           const GroupStructure& groups) const;
 };
 
 /// In the order in which equal costs are decided.
@@ -73,22 +82,29 @@ struct CollectiveChoice {
   std::string protocol;        ///< "" on networks without protocols
   std::vector<Phase> phases;   ///< for the flows of GroupNetwork::communicator
   Seconds cost{0};             ///< all groups of the communicator at once, nothing else on the network
-  [[nodiscard]] std::string name() const;  ///< "ring (LL128)"
+  std::string label = "none";  ///< with the protocol: "ring (LL128)"
 };
 
 class GroupNetwork {
  public:
-  GroupNetwork(const Cluster& cluster, const Mesh& mesh, std::vector<std::string> axes, UnitOrder order = UnitOrder::ranks);
+  /// Cluster and mesh must outlive it.
+  GroupNetwork(const Cluster& cluster, const Mesh& mesh, std::vector<std::string> axes,
+               UnitOrder order = UnitOrder::ranks);
 
   [[nodiscard]] const GroupStructure& structure() const { return structure_; }
-  /// The cheapest of those that the node's library has (of all, if none of its own serves); the first of equals. `forced`:
-  /// an algorithm's name, or empty; throws InternalError if it cannot serve.
-  /// A group of one needs no algorithm: no phases.
-  [[nodiscard]] CollectiveChoice choose(CollectiveKind kind, Bytes full_size, std::string_view forced = "", TokenCopies copies = {}) const;
+  /// The cheapest of those that the node's library has (of all, if none of its own serves); the first of equals.
+  /// `forced`: an algorithm's name, or empty; throws InternalError if it cannot serve. A group of one needs no
+  /// algorithm: no phases.
+  [[nodiscard]] CollectiveChoice choose(CollectiveKind kind, Bytes full_size, std::string_view forced = "",
+                                        TokenCopies copies = {}) const;
+  /// The cost of that choice.
+  [[nodiscard]] Seconds cost(CollectiveKind kind, Bytes full_size, std::string_view forced = "",
+                             TokenCopies copies = {}) const;
   /// Every algorithm that serves, cheapest protocol each, in the order of collective_algorithms().
-  [[nodiscard]] std::vector<CollectiveChoice> choices(CollectiveKind kind, Bytes full_size, TokenCopies copies = {}) const;
-  /// All groups with the flows of an algorithm, made at first use. What all flows of a slot cross k times is listed once
-  /// and carries k times the bytes.
+  [[nodiscard]] std::vector<CollectiveChoice> choices(CollectiveKind kind, Bytes full_size,
+                                                      TokenCopies copies = {}) const;
+  /// All groups with the flows of an algorithm, made at first use. What all flows of a slot cross k times is listed
+  /// once and carries k times the bytes.
   [[nodiscard]] const Communicator& communicator(const CollectiveAlgorithm& algorithm) const;
   /// The link that limits the phase whose bytes take longest; -1 if all latencies together take longer than all bytes.
   [[nodiscard]] LinkId bottleneck(const CollectiveChoice& choice) const;
@@ -97,13 +113,19 @@ class GroupNetwork {
   struct Connected;  // communicator, and what each slot loads the links with
   const Connected& connected(const CollectiveAlgorithm& algorithm) const;
   [[nodiscard]] bool offered(const CollectiveAlgorithm& algorithm) const;
-  [[nodiscard]] CollectiveChoice cheapest_protocol(const CollectiveAlgorithm& algorithm, CollectiveKind kind, Bytes full_size, TokenCopies copies) const;
+  /// Those among which `choose` takes the cheapest.
+  [[nodiscard]] std::vector<const CollectiveAlgorithm*> candidates(CollectiveKind kind, std::string_view forced) const;
+  void make_groups() const;
+  [[nodiscard]] CollectiveChoice cheapest_protocol(const CollectiveAlgorithm& algorithm, CollectiveKind kind,
+                                                   Bytes full_size, TokenCopies copies) const;
 
   const Cluster* cluster_;
+  const Mesh* mesh_;
   std::vector<std::string> axes_;
+  UnitOrder order_;
   GroupStructure structure_;
-  std::vector<std::vector<RankId>> ranks_;  ///< of each group
-  std::vector<NetworkGroup> groups_;
+  mutable std::vector<std::vector<RankId>> ranks_;  ///< of each group, made when first needed
+  mutable std::vector<NetworkGroup> groups_;
   mutable std::vector<std::pair<const CollectiveAlgorithm*, std::shared_ptr<const Connected>>> connected_;
 };
 

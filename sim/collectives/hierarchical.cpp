@@ -1,5 +1,5 @@
-// Hierarchical: scatter or reduce-scatter inside each unit, so that each of its g members has 1/g of the data; across units
-// among the members that have the same part, each over its own NIC; gather inside. For all kinds but all-to-all:
+// Hierarchical: scatter or reduce-scatter inside each unit, so that each of its g members has 1/g of the data; across
+// units among the members that have the same part, each over its own NIC; gather inside. For all kinds but all-to-all:
 //   reduce-scatter: inside V, across V/g         all-gather: across V/g, inside V
 //   all-reduce, broadcast, reduce: inside V (scatter), across V/g, inside V (gather)
 #include "sim/collectives/unit_stages.hpp"
@@ -14,14 +14,16 @@ class Hierarchical final : public CollectiveAlgorithm {
   std::string_view name() const override { return name_; }
 
   bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const override {
-    return kind != CollectiveKind::all_to_all && kind != CollectiveKind::point_to_point && UnitStages::possible(kind, cluster, groups, across_);
+    return kind != CollectiveKind::all_to_all && kind != CollectiveKind::point_to_point &&
+           UnitStages::possible(kind, cluster, groups, across_);
   }
 
   std::int32_t slots(const Cluster& cluster, const GroupStructure& groups) const override {
     return UnitStages(cluster, groups, across_).slots();
   }
 
-  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group, const GroupStructure& groups) const override {
+  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group,
+                          const GroupStructure& groups) const override {
     return UnitStages(cluster, groups, across_).flows(group);
   }
 
@@ -29,9 +31,11 @@ class Hierarchical final : public CollectiveAlgorithm {
                           const Protocol& protocol) const override {
     const UnitStages stages(cluster, groups, across_);
     std::vector<Phase> phases;
-    if (kind != CollectiveKind::all_gather) stages.inside(phases, CollectiveKind::reduce_scatter, full_size, 1, protocol);
+    if (kind != CollectiveKind::all_gather)
+      stages.inside(phases, CollectiveKind::reduce_scatter, full_size, 1, protocol);
     stages.across(phases, kind, full_size, 1.0 / groups.local, protocol);
-    if (kind != CollectiveKind::reduce_scatter) stages.inside(phases, CollectiveKind::all_gather, full_size, 1, protocol);
+    if (kind != CollectiveKind::reduce_scatter)
+      stages.inside(phases, CollectiveKind::all_gather, full_size, 1, protocol);
     return phases;
   }
 

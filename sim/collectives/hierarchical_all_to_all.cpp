@@ -1,6 +1,6 @@
-// Hierarchical all-to-all, as with rail-optimised fabrics: each member first sends all that a unit's members shall get to
-// the one of them that has its own place (g V/N^2 to each unit, on its own rail), then units deal it out inside (V/n each).
-// The NICs carry what they do without the detour, in g times fewer messages.
+// Hierarchical all-to-all, as with rail-optimised fabrics: each member first sends all that a unit's members shall get
+// to the one of them that has its own place (g V/N^2 to each unit, on its own rail), then units deal it out inside (V/n
+// each). The NICs carry what they do without the detour, in g times fewer messages.
 #include "sim/collectives/unit_stages.hpp"
 
 namespace lockstep::network {
@@ -18,7 +18,8 @@ class HierarchicalAllToAll final : public CollectiveAlgorithm {
     return UnitStages(cluster, groups, direct()).slots();
   }
 
-  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group, const GroupStructure& groups) const override {
+  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group,
+                          const GroupStructure& groups) const override {
     return UnitStages(cluster, groups, direct()).flows(group);
   }
 
@@ -28,14 +29,15 @@ class HierarchicalAllToAll final : public CollectiveAlgorithm {
   }
 
   /// A token crosses to each unit once and is copied there, or its results are summed before they cross back.
-  std::vector<Phase> plan_tokens(Bytes full_size, TokenCopies copies, const Cluster& cluster, const GroupStructure& groups,
-                                 const Protocol& protocol) const override {
-    return phases_of(CollectiveKind::all_to_all, full_size, copies.share_across(groups.units), cluster, groups, protocol);
+  std::vector<Phase> plan_tokens(Bytes full_size, TokenCopies copies, const Cluster& cluster,
+                                 const GroupStructure& groups, const Protocol& protocol) const override {
+    return phases_of(CollectiveKind::all_to_all, full_size, copies.share_across(groups.units), cluster, groups,
+                     protocol);
   }
 
  private:
-  static std::vector<Phase> phases_of(CollectiveKind kind, Bytes full_size, double share_across, const Cluster& cluster, const GroupStructure& groups,
-                                      const Protocol& protocol) {
+  static std::vector<Phase> phases_of(CollectiveKind kind, Bytes full_size, double share_across, const Cluster& cluster,
+                                      const GroupStructure& groups, const Protocol& protocol) {
     const UnitStages stages(cluster, groups, direct());
     std::vector<Phase> phases;
     stages.across(phases, kind, full_size, share_across / groups.local, protocol);

@@ -46,16 +46,19 @@ class InNetwork final : public CollectiveAlgorithm {
   std::string_view name() const override { return "in-network"; }
 
   bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const override {
-    if (cluster.node_spec() == nullptr || kind == CollectiveKind::all_to_all || kind == CollectiveKind::point_to_point) return false;
+    if (cluster.node_spec() == nullptr || kind == CollectiveKind::all_to_all || kind == CollectiveKind::point_to_point)
+      return false;
     if (cluster.node_spec()->scale_up != NodeSpec::ScaleUp::network_switch) return false;
     if (groups.units == 1) return cluster.node_spec()->in_network_reduction;
-    const bool reduces_across = cluster.fabric_spec() != nullptr && cluster.fabric_spec()->in_network_reduction && groups.local > 0;
+    const bool reduces_across =
+        cluster.fabric_spec() != nullptr && cluster.fabric_spec()->in_network_reduction && groups.local > 0;
     return reduces_across && kind != CollectiveKind::all_gather && kind != CollectiveKind::reduce_scatter;
   }
 
   std::int32_t slots(const Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override { return slot_count; }
 
-  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group, const GroupStructure& groups) const override {
+  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group,
+                          const GroupStructure& groups) const override {
     std::vector<Flow> flows;
     if (groups.units == 1) {
       add_tree(cluster, group.members, flows);
@@ -83,7 +86,8 @@ class InNetwork final : public CollectiveAlgorithm {
       phase.latency += local_step(groups, protocol) * (reduces && copies ? 2.0 : 1.0);
       const double counted = v / cluster.node_spec()->in_network_efficiency;
       const double shard = counted / groups.members;
-      // Each member takes the sums of its own 1/N out of the switch and puts them back for all: V in of results, V/N of sums.
+      // Each member takes the sums of its own 1/N out of the switch and puts them back for all: V in of results, V/N of
+      // sums.
       const double with_sums = reduces && copies ? counted + shard : counted;
       if (copies) bytes[from_root] = with_sums;
       if (reduces) bytes[to_root] = with_sums;
@@ -102,7 +106,8 @@ class InNetwork final : public CollectiveAlgorithm {
     if (reduces) bytes[to_root] = v / groups.local;
     if (groups.local > 1) {
       phase.latency += 2.0 * local_step(groups, protocol);
-      bytes[out_of_members] = bytes[into_members] = 2 * v * (groups.local - 1) / groups.local;  // scattered, then gathered
+      bytes[out_of_members] = bytes[into_members] =
+          2 * v * (groups.local - 1) / groups.local;  // scattered, then gathered
     }
     return {phase};
   }

@@ -1,6 +1,6 @@
-// Recursive halving (reduce-scatter) and doubling (all-gather) for N = 2^K members. In step k each member exchanges with
-// the partner whose number differs in bit k the half of what it still holds that the partner keeps: V / 2^(k+1). The
-// nearest partners, which share a unit, come first and take most of the bytes; all-gather goes the same way back.
+// Recursive halving (reduce-scatter) and doubling (all-gather) for N = 2^K members. In step k each member exchanges
+// with the partner whose number differs in bit k the half of what it still holds that the partner keeps: V / 2^(k+1).
+// The nearest partners, which share a unit, come first and take most of the bytes; all-gather goes the same way back.
 #include <bit>
 
 #include "sim/collectives/algorithms.hpp"
@@ -14,12 +14,14 @@ class RecursiveHalving final : public CollectiveAlgorithm {
 
   bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const override {
     return without_torus(cluster, groups) && std::has_single_bit(static_cast<unsigned>(groups.members)) &&
-           (kind == CollectiveKind::all_reduce || kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter);
+           (kind == CollectiveKind::all_reduce || kind == CollectiveKind::all_gather ||
+            kind == CollectiveKind::reduce_scatter);
   }
 
   std::int32_t slots(const Cluster& /*cluster*/, const GroupStructure& groups) const override { return steps(groups); }
 
-  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group, const GroupStructure& groups) const override {
+  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group,
+                          const GroupStructure& groups) const override {
     const auto members = by_unit(group);
     std::vector<Flow> flows;
     for (std::int32_t step = 0; step < steps(groups); ++step) {
@@ -32,15 +34,16 @@ class RecursiveHalving final : public CollectiveAlgorithm {
     return flows;
   }
 
-  std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& /*cluster*/, const GroupStructure& groups,
-                          const Protocol& protocol) const override {
+  std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& /*cluster*/,
+                          const GroupStructure& groups, const Protocol& protocol) const override {
     const std::int32_t last = steps(groups);
     std::vector<Phase> halving;
     double bytes = carried(full_size, protocol);
     for (std::int32_t step = 0; step < last; ++step) {
       const int block = 2 << step;  // members among whom step and all before it stay
       const bool local = groups.units == 1 || (groups.local > 0 && groups.local % block == 0);
-      Phase phase{local ? local_step(groups, protocol) : remote_step(groups, protocol), std::vector<double>(static_cast<std::size_t>(last), 0.0)};
+      Phase phase{local ? local_step(groups, protocol) : remote_step(groups, protocol),
+                  std::vector<double>(static_cast<std::size_t>(last), 0.0)};
       bytes /= 2;
       phase.slot_bytes[static_cast<std::size_t>(step)] = bytes;
       halving.push_back(std::move(phase));
@@ -53,7 +56,9 @@ class RecursiveHalving final : public CollectiveAlgorithm {
   }
 
  private:
-  static std::int32_t steps(const GroupStructure& groups) { return std::countr_zero(static_cast<unsigned>(groups.members)); }
+  static std::int32_t steps(const GroupStructure& groups) {
+    return std::countr_zero(static_cast<unsigned>(groups.members));
+  }
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Rings through all members: a shard goes round in N - 1 steps, and every hop carries V (N-1)/N of its ring's share.
-// Between units every NIC has a ring of its own. Ring r enters a unit at rail r, passes all its members and leaves by the
-// rail before; the next unit is passed the other way, so that each crossing between units stays on one rail.
+// Between units every NIC has a ring of its own. Ring r enters a unit at rail r, passes all its members and leaves by
+// the rail before; the next unit is passed the other way, so that each crossing between units stays on one rail.
 #include <algorithm>
 
 #include "sim/collectives/algorithms.hpp"
@@ -14,7 +14,8 @@ bool full_mesh(const Cluster& cluster) {
   return cluster.node_spec() != nullptr && cluster.node_spec()->scale_up == NodeSpec::ScaleUp::full_mesh;
 }
 
-/// Pairs of opposite rings on a full mesh that share no link (Walecki): one member stays, the others zigzag round a circle.
+/// Pairs of opposite rings on a full mesh that share no link (Walecki): one member stays, the others zigzag round a
+/// circle.
 int ring_pairs(int members) { return (members - 1) / 2; }
 
 Order zigzag(const Order& members, int pair) {
@@ -37,8 +38,8 @@ std::vector<Order> rings_of_a_unit(const Cluster& cluster, const Order& members)
   return rings;
 }
 
-/// Positions of a unit's members on the way of the ring that starts at `start`. On a full mesh of an even number the ways
-/// of all starts have no link in common: steps of 1, -2, 3, -4 ... are all different (Williams 1949).
+/// Positions of a unit's members on the way of the ring that starts at `start`. On a full mesh of an even number the
+/// ways of all starts have no link in common: steps of 1, -2, 3, -4 ... are all different (Williams 1949).
 std::vector<std::size_t> way_through(std::size_t start, std::size_t members, bool zigzag) {
   std::vector<std::size_t> way;
   for (std::size_t i = 0; i < members; ++i) {
@@ -70,17 +71,20 @@ class Ring final : public CollectiveAlgorithm {
   std::string_view name() const override { return "ring"; }
 
   bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const override {
-    return without_torus(cluster, groups) && kind != CollectiveKind::all_to_all && kind != CollectiveKind::point_to_point;
+    return without_torus(cluster, groups) && kind != CollectiveKind::all_to_all &&
+           kind != CollectiveKind::point_to_point;
   }
 
   std::int32_t slots(const Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override { return 1; }
 
-  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group, const GroupStructure& groups) const override {
+  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group,
+                          const GroupStructure& groups) const override {
     std::vector<Order> rings;
     if (groups.units == 1) {
       rings = rings_of_a_unit(cluster, group.units.front());
     } else {
-      for (const auto start : rail_starts(cluster, group, groups)) rings.push_back(through_units(group.units, start, full_mesh(cluster)));
+      for (const auto start : rail_starts(cluster, group, groups))
+        rings.push_back(through_units(group.units, start, full_mesh(cluster)));
     }
     std::vector<Flow> flows;
     for (const auto& order : rings) flows.push_back({0, around(cluster, order)});
@@ -108,7 +112,8 @@ class Ring final : public CollectiveAlgorithm {
   static Seconds latency(const GroupStructure& groups, const Protocol& protocol) {
     const int steps = groups.members - 1;
     const int remote = groups.units == 1 ? 0 : std::min(groups.units, steps);
-    return static_cast<double>(steps - remote) * local_step(groups, protocol) + static_cast<double>(remote) * protocol.remote_step +
+    return static_cast<double>(steps - remote) * local_step(groups, protocol) +
+           static_cast<double>(remote) * protocol.remote_step +
            groups.around * (static_cast<double>(remote) / groups.units);
   }
 };

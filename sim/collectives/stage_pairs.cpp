@@ -1,14 +1,16 @@
 #include "sim/collectives/stage_pairs.hpp"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <utility>
+
+#include "sim/collectives/slot_loads.hpp"
 
 namespace lockstep {
 
 StagePairRoutes::Transfer StagePairRoutes::transfer(Direction direction, double bytes) const {
-  const double per_byte = direction == both ? std::max(seconds_per_byte[0], seconds_per_byte[1]) : seconds_per_byte[direction == upward ? 0 : 1];
+  const double per_byte = direction == both ? std::max(seconds_per_byte[0], seconds_per_byte[1])
+                                            : seconds_per_byte[direction == upward ? 0 : 1];
   if (protocols.empty()) return {latency, bytes, latency + Seconds(bytes * per_byte)};
   Transfer best;
   for (const auto& protocol : protocols) {
@@ -25,12 +27,12 @@ std::vector<std::vector<RankId>> pipeline_lines(const Mesh& mesh) {
   return lines;
 }
 
-StagePairs connect_stages(const Cluster& cluster, const Mesh& mesh, const std::vector<std::vector<RankId>>& lines, std::int32_t low, std::int32_t high) {
+StagePairs connect_stages(const Cluster& cluster, const Mesh& mesh, const std::vector<std::vector<RankId>>& lines,
+                          std::int32_t low, std::int32_t high) {
   StagePairs pairs;
   pairs.communicator.name = "pipeline " + std::to_string(low) + "-" + std::to_string(high);
   pairs.communicator.slots = 2;
   if (const auto* node = cluster.node_spec()) pairs.routes.protocols = node->protocols;
-  std::array<std::map<LinkId, int>, 2> crossings;
   for (const auto& line : lines) {
     const std::array<RankId, 2> ends{line[static_cast<std::size_t>(low)], line[static_cast<std::size_t>(high)]};
     ProgramGroup group{{ends[0], ends[1]}, {}};
@@ -38,19 +40,18 @@ StagePairs connect_stages(const Cluster& cluster, const Mesh& mesh, const std::v
       const auto side = static_cast<std::size_t>(direction);
       auto route = cluster.route(mesh.device_of(ends[side]), mesh.device_of(ends[1 - side]));
       Seconds latency(0);
-      for (const auto link : route) {
-        latency += cluster.link(link).latency;
-        ++crossings[side][link];
-      }
+      for (const auto link : route) latency += cluster.link(link).latency;
       pairs.routes.latency = std::max(pairs.routes.latency, latency);
       group.flows.push_back({direction, std::move(route)});
     }
     std::sort(group.members.begin(), group.members.end());
     pairs.communicator.groups.push_back(std::move(group));
   }
-  for (std::size_t side = 0; side < crossings.size(); ++side) {
-    for (const auto& [link, flows] : crossings[side]) {
-      pairs.routes.seconds_per_byte[side] = std::max(pairs.routes.seconds_per_byte[side], flows / cluster.link(link).bandwidth.value());
+  for (const auto& load :
+       slot_loads(pairs.communicator, [&](LinkId link) { return cluster.link(link).bandwidth; }).loads) {
+    for (const auto& [slot, flows] : load.crossings) {
+      auto& seconds_per_byte = pairs.routes.seconds_per_byte[static_cast<std::size_t>(slot)];
+      seconds_per_byte = std::max(seconds_per_byte, flows / load.bandwidth.value());
     }
   }
   return pairs;

@@ -3,19 +3,19 @@
 #include <array>
 #include <vector>
 
-#include "sim/program/program.hpp"
-#include "topologies/cluster.hpp"
-#include "topologies/fabric.hpp"
-#include "topologies/mesh.hpp"
+#include "sim/collectives/phases.hpp"
+#include "topologies/cluster/cluster.hpp"
+#include "topologies/fabrics/fabric.hpp"
+#include "topologies/placement/mesh.hpp"
 
 namespace lockstep {
 
 /// What the pairs' routes do to a transfer; [0] from the lower stage to the higher, [1] back.
 struct StagePairRoutes {
   enum Direction { upward, downward, both };
-  Seconds latency{0};                             ///< of the longest route
-  std::array<double, 2> seconds_per_byte{0, 0};   ///< when all pairs send at once: routes may share links
-  std::vector<Protocol> protocols;                ///< of the network's library; empty: bytes as they are
+  Seconds latency{0};                            ///< of the longest route
+  std::array<double, 2> seconds_per_byte{0, 0};  ///< when all pairs send at once: routes may share links
+  std::vector<Protocol> protocols;               ///< of the network's library; empty: bytes as they are
 
   /// By the fastest protocol for the size.
   struct Transfer {
@@ -24,7 +24,9 @@ struct StagePairRoutes {
     Seconds time{0};
   };
   [[nodiscard]] Transfer transfer(Direction direction, double bytes) const;
-  [[nodiscard]] Seconds time(int direction, double bytes) const { return transfer(direction == 0 ? upward : downward, bytes).time; }
+  [[nodiscard]] Seconds time(int direction, double bytes) const {
+    return transfer(direction == 0 ? upward : downward, bytes).time;
+  }
 };
 
 struct StagePairs {
@@ -36,7 +38,8 @@ struct StagePairs {
 [[nodiscard]] std::vector<std::vector<RankId>> pipeline_lines(const Mesh& mesh);
 
 /// `lines`: ranks along the pipeline axis, stage by stage. Routes are the cluster's shortest.
-[[nodiscard]] StagePairs connect_stages(const Cluster& cluster, const Mesh& mesh, const std::vector<std::vector<RankId>>& lines, std::int32_t low,
+[[nodiscard]] StagePairs connect_stages(const Cluster& cluster, const Mesh& mesh,
+                                        const std::vector<std::vector<RankId>>& lines, std::int32_t low,
                                         std::int32_t high);
 
 }  // namespace lockstep

@@ -13,7 +13,8 @@ namespace lockstep::torus {
 /// How what every member receives is spread over the dimensions so that it arrives soonest.
 struct Spread {
   std::vector<double> share;  ///< of each dimension; together 1
-  BytesPerSecond bandwidth;   ///< at which it arrives; the sum over the dimensions, where none of them holds the others up
+  BytesPerSecond
+      bandwidth;  ///< at which it arrives; the sum over the dimensions, where none of them holds the others up
 };
 /// `own`: shards of V/N that a member starts with: 1 in an all-gather, 0 in a broadcast.
 [[nodiscard]] Spread spread(const Dimensions& dimensions, int own);

@@ -46,6 +46,8 @@ Seconds cost_all_gather(const Dimensions& dimensions, Bytes full_size) {
   return latency(dimensions) + Seconds(received(dimensions, full_size) / spread(dimensions, 1).bandwidth.value());
 }
 
-Seconds cost_reduce_scatter(const Dimensions& dimensions, Bytes full_size) { return cost_all_gather(dimensions, full_size); }
+Seconds cost_reduce_scatter(const Dimensions& dimensions, Bytes full_size) {
+  return cost_all_gather(dimensions, full_size);
+}
 
 }  // namespace lockstep::torus

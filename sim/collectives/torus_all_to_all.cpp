@@ -29,7 +29,8 @@ Phase plan_all_to_all(const Dimensions& dimensions, Bytes full_size) {
         continue;
       }
       for (int i = 0; i + 1 < dimension.members; ++i) {
-        phase.slot_bytes[static_cast<std::size_t>(slots.hop(d, direction, i))] = size * (i + 1) * (dimension.members - 1 - i);
+        phase.slot_bytes[static_cast<std::size_t>(slots.hop(d, direction, i))] =
+            size * (i + 1) * (dimension.members - 1 - i);
       }
     }
   }
@@ -42,7 +43,8 @@ Seconds cost_all_to_all(const Dimensions& dimensions, Bytes full_size) {
   for (const auto& dimension : dimensions) {
     const int x = dimension.members;
     const double chunks = dimension.shape == GroupDimension::Shape::ring ? ring_chunks(x) : (x / 2) * (x - x / 2);
-    longest = std::max(longest, chunk(dimensions, dimension, full_size) * chunks * dimension.sharing / dimension.link.value());
+    longest = std::max(longest,
+                       chunk(dimensions, dimension, full_size) * chunks * dimension.sharing / dimension.link.value());
   }
   return latency(dimensions) + Seconds(longest);
 }

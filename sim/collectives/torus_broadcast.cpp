@@ -1,7 +1,7 @@
 // Broadcast from member 0 and its mirror image, reduce to member 0, pipelined in small pieces. Dimension d
-// carries its share w_d of V: a ring sends half of it each way round (X-1 hops), a line all of it outwards. Beside other
-// dimensions, the members at a line's near end get its share back from their neighbours, which have it by another way:
-// the first member has only its outward links to send the whole of V once.
+// carries its share w_d of V: a ring sends half of it each way round (X-1 hops), a line all of it outwards. Beside
+// other dimensions, the members at a line's near end get its share back from their neighbours, which have it by another
+// way: the first member has only its outward links to send the whole of V once.
 #include "sim/collectives/torus_algorithms.hpp"
 
 namespace lockstep::torus {
@@ -21,10 +21,12 @@ Phase plan(const Dimensions& dimensions, Bytes full_size, int outwards) {
     const auto& dimension = dimensions[static_cast<std::size_t>(d)];
     const double share = static_cast<double>(full_size.value()) * parts.share[static_cast<std::size_t>(d)];
     if (dimension.shape == GroupDimension::Shape::ring) {
-      for (const int direction : {+1, -1}) phase.slot_bytes[static_cast<std::size_t>(slots.ring(d, direction))] = share / 2;
+      for (const int direction : {+1, -1})
+        phase.slot_bytes[static_cast<std::size_t>(slots.ring(d, direction))] = share / 2;
       continue;
     }
-    for (int i = 0; i + 1 < dimension.members; ++i) phase.slot_bytes[static_cast<std::size_t>(slots.hop(d, outwards, i))] = share;
+    for (int i = 0; i + 1 < dimension.members; ++i)
+      phase.slot_bytes[static_cast<std::size_t>(slots.hop(d, outwards, i))] = share;
     if (dimensions.size() > 1) phase.slot_bytes[static_cast<std::size_t>(slots.hop(d, -outwards, 0))] = share;
   }
   return phase;

@@ -11,7 +11,8 @@ Phase plan_shift(const Dimensions& dimensions, Bytes full_size) {
   if (dimensions.front().shape == GroupDimension::Shape::ring) {
     phase.slot_bytes[static_cast<std::size_t>(slots.ring(0, +1))] = bytes;
   } else {
-    for (int i = 0; i + 1 < dimensions.front().members; ++i) phase.slot_bytes[static_cast<std::size_t>(slots.hop(0, +1, i))] = bytes;
+    for (int i = 0; i + 1 < dimensions.front().members; ++i)
+      phase.slot_bytes[static_cast<std::size_t>(slots.hop(0, +1, i))] = bytes;
   }
   return phase;
 }

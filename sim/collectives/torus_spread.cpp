@@ -1,7 +1,8 @@
-// Members with the same places in the dimensions A, N / N_A of N, receive together what they lack only over the links of A:
-// N_A - own shards of V/N each, over bandwidth B_A each, so  T >= V/N (N_A - own) / B_A  for every set A. The left sides are
-// supermodular in A, so loads that meet all of these at once exist (for an all-gather as a mix of orders in which parts of
-// the data pass the dimensions): the slowest set takes exactly its bound, the others share the rest likewise.
+// Members with the same places in the dimensions A, N / N_A of N, receive together what they lack only over the links
+// of A: N_A - own shards of V/N each, over bandwidth B_A each, so  T >= V/N (N_A - own) / B_A  for every set A. The
+// left sides are supermodular in A, so loads that meet all of these at once exist (for an all-gather as a mix of orders
+// in which parts of the data pass the dimensions): the slowest set takes exactly its bound, the others share the rest
+// likewise.
 #include <cstddef>
 
 #include "sim/collectives/torus_algorithms.hpp"

@@ -1,6 +1,6 @@
-// Double binary tree (Sanders, Speck, Traff 2009): two trees over the units carry half of the data each, and inner units
-// of one are leaves of the other, so no unit sends or receives more than V a direction. Inside a unit a chain leads to the
-// member that stands in the trees; each NIC has trees and a chain of its own for its share of V.
+// Double binary tree (Sanders, Speck, Traff 2009): two trees over the units carry half of the data each, and inner
+// units of one are leaves of the other, so no unit sends or receives more than V a direction. Inside a unit a chain
+// leads to the member that stands in the trees; each NIC has trees and a chain of its own for its share of V.
 #include <bit>
 
 #include "sim/collectives/algorithms.hpp"
@@ -26,7 +26,8 @@ std::size_t unit_at(int tree, std::size_t position, std::size_t units) {
 /// The two trees and chains of one NIC's share.
 class Rail {
  public:
-  Rail(const Cluster& cluster, const NetworkGroup& group, std::size_t start) : cluster_(cluster), units_(group.units), start_(start), first_(group.members.front()) {}
+  Rail(const Cluster& cluster, const NetworkGroup& group, std::size_t start)
+      : cluster_(cluster), units_(group.units), start_(start), first_(group.members.front()) {}
 
   void add_flows(std::vector<Flow>& flows) const {
     for (const int tree : {0, 1}) {
@@ -45,7 +46,9 @@ class Rail {
   }
 
  private:
-  [[nodiscard]] DeviceId head(int tree, std::size_t position) const { return units_[unit_at(tree, position, units_.size())][start_]; }
+  [[nodiscard]] DeviceId head(int tree, std::size_t position) const {
+    return units_[unit_at(tree, position, units_.size())][start_];
+  }
 
   void add_chain(const std::vector<DeviceId>& unit, std::vector<LinkId>& upward, std::vector<LinkId>& downward) const {
     for (std::size_t i = 1; i < unit.size(); ++i) {
@@ -76,19 +79,22 @@ class Tree final : public CollectiveAlgorithm {
 
   std::int32_t slots(const Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override { return slot_count; }
 
-  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group, const GroupStructure& groups) const override {
+  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group,
+                          const GroupStructure& groups) const override {
     std::vector<Flow> flows;
     for (const auto start : rail_starts(cluster, group, groups)) Rail(cluster, group, start).add_flows(flows);
     return flows;
   }
 
-  std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& /*cluster*/, const GroupStructure& groups,
-                          const Protocol& protocol) const override {
+  std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& /*cluster*/,
+                          const GroupStructure& groups, const Protocol& protocol) const override {
     const auto depth = std::bit_width(static_cast<unsigned>(groups.units - 1));  // log2 n, rounded up
     const auto one_way = static_cast<double>(depth) * remote_step(groups, protocol) +
                          static_cast<double>(groups.most_local - 1) * local_step(groups, protocol);
     Phase phase{protocol.launch + one_way, std::vector<double>(slot_count, 0.0)};
-    const auto carry = [&](Slot slot) { phase.slot_bytes[static_cast<std::size_t>(slot)] = carried(full_size, protocol) / groups.rails / 2; };
+    const auto carry = [&](Slot slot) {
+      phase.slot_bytes[static_cast<std::size_t>(slot)] = carried(full_size, protocol) / groups.rails / 2;
+    };
     if (kind == CollectiveKind::all_reduce) {
       phase.latency += one_way;
       carry(up);

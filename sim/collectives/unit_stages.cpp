@@ -23,7 +23,8 @@ GroupStructure across_units(const GroupStructure& groups) {
 }
 
 /// Puts the phases of one stage behind the others: `share` of the bytes, in the slots from `first` on.
-void append(std::vector<Phase>& phases, const std::vector<Phase>& stage, double share, std::int32_t first, std::int32_t slots) {
+void append(std::vector<Phase>& phases, const std::vector<Phase>& stage, double share, std::int32_t first,
+            std::int32_t slots) {
   for (const auto& from : stage) {
     Phase phase{from.latency, std::vector<double>(static_cast<std::size_t>(slots), 0.0)};
     for (std::size_t slot = 0; slot < from.slot_bytes.size(); ++slot) {
@@ -34,21 +35,31 @@ void append(std::vector<Phase>& phases, const std::vector<Phase>& stage, double 
 }
 
 /// Only the first stage pays for the launch.
-Protocol next(const std::vector<Phase>& phases, const Protocol& protocol) { return phases.empty() ? protocol : launched(protocol); }
+Protocol next(const std::vector<Phase>& phases, const Protocol& protocol) {
+  return phases.empty() ? protocol : launched(protocol);
+}
 
 }  // namespace
 
 UnitStages::UnitStages(const Cluster& cluster, const GroupStructure& groups, const CollectiveAlgorithm& across)
     : UnitStages(cluster, groups, across, cluster.unit_is_torus() ? torus() : direct()) {}
 
-UnitStages::UnitStages(const Cluster& cluster, const GroupStructure& groups, const CollectiveAlgorithm& across, const CollectiveAlgorithm& inside)
-    : cluster_(cluster), inner_(inside_a_unit(groups)), outer_(across_units(groups)), inner_algorithm_(inside), outer_algorithm_(across) {}
+UnitStages::UnitStages(const Cluster& cluster, const GroupStructure& groups, const CollectiveAlgorithm& across,
+                       const CollectiveAlgorithm& inside)
+    : cluster_(cluster),
+      inner_(inside_a_unit(groups)),
+      outer_(across_units(groups)),
+      inner_algorithm_(inside),
+      outer_algorithm_(across) {}
 
-bool UnitStages::possible(CollectiveKind across_kind, const Cluster& cluster, const GroupStructure& groups, const CollectiveAlgorithm& across) {
+bool UnitStages::possible(CollectiveKind across_kind, const Cluster& cluster, const GroupStructure& groups,
+                          const CollectiveAlgorithm& across) {
   return groups.units > 1 && groups.local > 1 && across.serves(across_kind, cluster, across_units(groups));
 }
 
-std::int32_t UnitStages::slots() const { return inner_algorithm_.slots(cluster_, inner_) + outer_algorithm_.slots(cluster_, outer_); }
+std::int32_t UnitStages::slots() const {
+  return inner_algorithm_.slots(cluster_, inner_) + outer_algorithm_.slots(cluster_, outer_);
+}
 
 std::vector<Flow> UnitStages::flows(const NetworkGroup& group) const {
   std::vector<Flow> flows;
@@ -73,12 +84,15 @@ std::vector<Flow> UnitStages::flows(const NetworkGroup& group) const {
   return flows;
 }
 
-void UnitStages::inside(std::vector<Phase>& phases, CollectiveKind kind, Bytes full_size, double share, const Protocol& protocol) const {
+void UnitStages::inside(std::vector<Phase>& phases, CollectiveKind kind, Bytes full_size, double share,
+                        const Protocol& protocol) const {
   append(phases, inner_algorithm_.plan(kind, full_size, cluster_, inner_, next(phases, protocol)), share, 0, slots());
 }
 
-void UnitStages::across(std::vector<Phase>& phases, CollectiveKind kind, Bytes full_size, double share, const Protocol& protocol) const {
-  append(phases, outer_algorithm_.plan(kind, full_size, cluster_, outer_, next(phases, protocol)), share, inner_algorithm_.slots(cluster_, inner_), slots());
+void UnitStages::across(std::vector<Phase>& phases, CollectiveKind kind, Bytes full_size, double share,
+                        const Protocol& protocol) const {
+  append(phases, outer_algorithm_.plan(kind, full_size, cluster_, outer_, next(phases, protocol)), share,
+         inner_algorithm_.slots(cluster_, inner_), slots());
 }
 
 }  // namespace lockstep::network

@@ -1,6 +1,6 @@
 #pragma once
-/// What hierarchical algorithms are made of: collectives inside units, and collectives across units among the members that
-/// have the same place in theirs. Slots of the inner stage come first.
+/// What hierarchical algorithms are made of: collectives inside units, and collectives across units among the members
+/// that have the same place in theirs. Slots of the inner stage come first.
 #include "sim/collectives/algorithms.hpp"
 
 namespace lockstep::network {
@@ -8,17 +8,23 @@ namespace lockstep::network {
 class UnitStages {
  public:
   UnitStages(const Cluster& cluster, const GroupStructure& groups, const CollectiveAlgorithm& across);
-  UnitStages(const Cluster& cluster, const GroupStructure& groups, const CollectiveAlgorithm& across, const CollectiveAlgorithm& inside);
+  UnitStages(const Cluster& cluster, const GroupStructure& groups, const CollectiveAlgorithm& across,
+             const CollectiveAlgorithm& inside);
 
   /// Whether the groups have an inside and an outside, alike in all units, and the outer algorithm can serve there.
-  [[nodiscard]] static bool possible(CollectiveKind across_kind, const Cluster& cluster, const GroupStructure& groups, const CollectiveAlgorithm& across);
+  [[nodiscard]] static bool possible(CollectiveKind across_kind, const Cluster& cluster, const GroupStructure& groups,
+                                     const CollectiveAlgorithm& across);
 
   [[nodiscard]] std::int32_t slots() const;
   [[nodiscard]] std::vector<Flow> flows(const NetworkGroup& group) const;
-  [[nodiscard]] bool inside_serves(CollectiveKind kind) const { return inner_algorithm_.serves(kind, cluster_, inner_); }
+  [[nodiscard]] bool inside_serves(CollectiveKind kind) const {
+    return inner_algorithm_.serves(kind, cluster_, inner_);
+  }
   /// Adds the phases of one stage on `share` of full_size.
-  void inside(std::vector<Phase>& phases, CollectiveKind kind, Bytes full_size, double share, const Protocol& protocol) const;
-  void across(std::vector<Phase>& phases, CollectiveKind kind, Bytes full_size, double share, const Protocol& protocol) const;
+  void inside(std::vector<Phase>& phases, CollectiveKind kind, Bytes full_size, double share,
+              const Protocol& protocol) const;
+  void across(std::vector<Phase>& phases, CollectiveKind kind, Bytes full_size, double share,
+              const Protocol& protocol) const;
 
  private:
   const Cluster& cluster_;

@@ -21,7 +21,8 @@ std::string trimmed(const std::string& text) {
 /// All lines as cells; an empty line has none.
 class CellReader {
  public:
-  CellReader(std::string_view text, std::string_view name, Problems& problems) : text_(text), name_(name), problems_(problems) {}
+  CellReader(std::string_view text, std::string_view name, Problems& problems)
+      : text_(text), name_(name), problems_(problems) {}
 
   std::vector<std::vector<CsvCell>> read() {
     std::vector<std::vector<CsvCell>> lines;
@@ -85,7 +86,10 @@ class CellReader {
 
 }  // namespace
 
-CsvTable::CsvTable(std::string_view text, std::string_view name, Problems& problems) : problems_(problems), name_(name) { read(text, name); }
+CsvTable::CsvTable(std::string_view text, std::string_view name, Problems& problems)
+    : problems_(problems), name_(name) {
+  read(text, name);
+}
 
 CsvTable::CsvTable(const std::filesystem::path& file, Problems& problems) : problems_(problems), name_(file.string()) {
   std::error_code error;
@@ -105,13 +109,15 @@ void CsvTable::read(std::string_view text, std::string_view name) {
   if (lines.empty()) return problems_.add({{name_, 0, 0}, "", "is empty", "a header with the names of the columns"});
   header_ = std::move(lines.front());
   for (std::size_t i = 0; i < header_.size(); ++i) {
-    if (!columns_.emplace(header_[i].text, i).second) problems_.add({header_[i].where, header_[i].text, "the column stands twice", "each column once"});
+    if (!columns_.emplace(header_[i].text, i).second)
+      problems_.add({header_[i].where, header_[i].text, "the column stands twice", "each column once"});
   }
   for (std::size_t i = 1; i < lines.size(); ++i) {
     if (lines[i].size() == header_.size()) {
       rows_.push_back(CsvRow(*this, std::move(lines[i])));
     } else {
-      problems_.add({lines[i].front().where, "", "has " + std::to_string(lines[i].size()) + " cells", std::to_string(header_.size()) + ", as the header"});
+      problems_.add({lines[i].front().where, "", "has " + std::to_string(lines[i].size()) + " cells",
+                     std::to_string(header_.size()) + ", as the header"});
     }
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
-/// A CSV file with a header (RFC 4180: quoted cells, doubled quotes), read as strictly as YAML is: every problem has its
-/// line and column, and one reading finds all of them.
+/// A CSV file with a header (RFC 4180: quoted cells, doubled quotes), read as strictly as YAML is: every problem has
+/// its line and column, and one reading finds all of them.
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -29,7 +29,8 @@ class CsvRow {
   [[nodiscard]] std::string text(std::string_view column) const;
   [[nodiscard]] Location where(std::string_view column) const;  ///< the row's own place without such a column
   /// An integer of at least 1; an empty cell gives the fallback, and is a problem without one.
-  [[nodiscard]] std::int64_t integer(std::string_view column, std::optional<std::int64_t> fallback = std::nullopt) const;
+  [[nodiscard]] std::int64_t integer(std::string_view column,
+                                     std::optional<std::int64_t> fallback = std::nullopt) const;
   /// A finite number above 0; none for an empty cell.
   [[nodiscard]] std::optional<double> number(std::string_view column) const;
   void problem(std::string_view column, std::string what, std::string expected) const;

@@ -5,7 +5,8 @@
 
 namespace lockstep {
 
-/// "no such file", "is a directory", "is not a regular file", or another reason why it cannot be read; "" if there is none.
+/// "no such file", "is a directory", "is not a regular file", or another reason why it cannot be read; "" if there is
+/// none.
 [[nodiscard]] std::string why_unreadable(const std::filesystem::path& file);
 
 }  // namespace lockstep

@@ -25,8 +25,14 @@ class Quantity {
   friend constexpr double operator/(Quantity a, Quantity b) {
     return static_cast<double>(a.value_) / static_cast<double>(b.value_);
   }
-  constexpr Quantity& operator+=(Quantity other) { value_ += other.value_; return *this; }
-  constexpr Quantity& operator-=(Quantity other) { value_ -= other.value_; return *this; }
+  constexpr Quantity& operator+=(Quantity other) {
+    value_ += other.value_;
+    return *this;
+  }
+  constexpr Quantity& operator-=(Quantity other) {
+    value_ -= other.value_;
+    return *this;
+  }
 
  private:
   Rep value_{};
@@ -34,8 +40,8 @@ class Quantity {
 
 using Seconds = Quantity<struct SecondsTag, double>;
 using Bytes = Quantity<struct BytesTag, std::int64_t>;
-using Flops = Quantity<struct FlopsTag, double>;                   ///< a count of operations
-using BytesPerSecond = Quantity<struct BytesPerSecondTag, double>; ///< a rate, one way unless said otherwise
+using Flops = Quantity<struct FlopsTag, double>;                    ///< a count of operations
+using BytesPerSecond = Quantity<struct BytesPerSecondTag, double>;  ///< a rate, one way unless said otherwise
 using FlopsPerSecond = Quantity<struct FlopsPerSecondTag, double>;
 
 constexpr Seconds operator/(Bytes size, BytesPerSecond rate) {

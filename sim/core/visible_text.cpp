@@ -60,7 +60,8 @@ Utf8Character first_character(std::string_view text) {
 }
 
 bool steers(std::uint32_t code) {
-  return std::any_of(steering.begin(), steering.end(), [&](const auto& range) { return code >= range.first && code <= range.second; });
+  return std::any_of(steering.begin(), steering.end(),
+                     [&](const auto& range) { return code >= range.first && code <= range.second; });
 }
 
 std::string code_point(std::uint32_t code) { return "U+" + hex(code, code > 0xFFFF ? 5 : 4, "0123456789ABCDEF"); }
@@ -70,7 +71,8 @@ std::string visible(std::string_view text, LineFeeds line_feeds) {
   result.reserve(text.size());
   const auto plain = [](char c) { return c >= ' ' && c <= '~'; };
   for (std::size_t at = 0; at < text.size();) {
-    const auto end = static_cast<std::size_t>(std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), plain) - text.begin());
+    const auto end = static_cast<std::size_t>(
+        std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), plain) - text.begin());
     result += text.substr(at, end - at);
     at = end;
     if (at == text.size()) break;

@@ -53,7 +53,9 @@ bool check_characters(std::string_view text, const std::string& file, Problems& 
     const auto [length, code] = first_character(text.substr(offset));
     const bool layout = text[offset] == '\r' || (offset == 0 && code == byte_order_mark);
     if (!code || (steers(*code) && !layout)) {
-      const std::string what = !code ? "is not UTF-8 text" : *code < 0x80 ? "has a control character" : "has the control character " + code_point(*code);
+      const std::string what = !code          ? "is not UTF-8 text"
+                               : *code < 0x80 ? "has a control character"
+                                              : "has the control character " + code_point(*code);
       problems.add({location_of(text, offset, file), "", what, "a text file in UTF-8"});
       return false;
     }

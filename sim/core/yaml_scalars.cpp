@@ -48,11 +48,12 @@ std::string number_in(double least, double most) {
   return "a number";
 }
 
-/// What a quantity getter does with the parser's answer. Rates have a range: outside, operations would take no time, or more
-/// seconds than a clock that also counts nanoseconds can tell.
+/// What a quantity getter does with the parser's answer. Rates have a range: outside, operations would take no time, or
+/// more seconds than a clock that also counts nanoseconds can tell.
 template <class Wanted>
 Wanted quantity(const YamlView& view, const YamlNode& node, bool allow_zero, std::string_view expected,
-                std::variant<Wanted, QuantityError> (*parse)(std::string_view), std::optional<std::pair<Wanted, Wanted>> range = std::nullopt) {
+                std::variant<Wanted, QuantityError> (*parse)(std::string_view),
+                std::optional<std::pair<Wanted, Wanted>> range = std::nullopt) {
   // One of the smallest unit: no division by zero follows from a problem.
   const Wanted fallback(typename Wanted::rep{1});
   if (!is_single_value(view, node, std::string(expected))) return fallback;
@@ -63,7 +64,8 @@ Wanted quantity(const YamlView& view, const YamlNode& node, bool allow_zero, std
   }
   const Wanted value = std::get<Wanted>(parsed);
   if (range && value > Wanted() && (value < range->first || value > range->second)) {
-    view.problem(quote(node.text) + (value < range->first ? " is too small" : " is too large"), "a rate from " + format(range->first) + " to " + format(range->second));
+    view.problem(quote(node.text) + (value < range->first ? " is too small" : " is too large"),
+                 "a rate from " + format(range->first) + " to " + format(range->second));
     return fallback;
   }
   if (allow_zero || value > Wanted()) return value;
@@ -142,13 +144,15 @@ Seconds YamlView::seconds(bool allow_zero) const {
 BytesPerSecond YamlView::bytes_per_second() const {
   constexpr std::string_view expected = "a bandwidth such as 90 GB/s or 400 Gbps";
   constexpr std::pair<BytesPerSecond, BytesPerSecond> range(1e3, 1e18);
-  return exists() ? quantity(*this, *node_, false, expected, &parse_bytes_per_second, std::optional(range)) : BytesPerSecond(1);
+  return exists() ? quantity(*this, *node_, false, expected, &parse_bytes_per_second, std::optional(range))
+                  : BytesPerSecond(1);
 }
 
 FlopsPerSecond YamlView::flops_per_second() const {
   constexpr std::string_view expected = "a compute rate such as 989 TFLOP/s";
   constexpr std::pair<FlopsPerSecond, FlopsPerSecond> range(1e9, 1e21);
-  return exists() ? quantity(*this, *node_, false, expected, &parse_flops_per_second, std::optional(range)) : FlopsPerSecond(1);
+  return exists() ? quantity(*this, *node_, false, expected, &parse_flops_per_second, std::optional(range))
+                  : FlopsPerSecond(1);
 }
 
 }  // namespace lockstep

@@ -6,7 +6,8 @@ namespace {
 /// Whether the text by itself reads as a scalar of that text, as a value of its own and between others.
 bool reads_back(const std::string& text) {
   Problems problems;
-  const auto alone = YamlView::from_text(text, "", problems), listed = YamlView::from_text("[" + text + "]", "", problems);
+  const auto alone = YamlView::from_text(text, "", problems),
+             listed = YamlView::from_text("[" + text + "]", "", problems);
   if (!alone.is_scalar() || alone.text() != text || !listed.is_list()) return false;
   const auto items = listed.items();
   return items.size() == 1 && items.front().is_scalar() && items.front().text() == text;
@@ -32,7 +33,8 @@ std::string in_one_line(const YamlView& view) {
     return "[" + inside + "]";
   }
   if (!view.is_map()) return "null";
-  for (const auto& key : view.keys()) inside += (inside.empty() ? "" : ", ") + in_one_line(key) + ": " + in_one_line(view[key]);
+  for (const auto& key : view.keys())
+    inside += (inside.empty() ? "" : ", ") + in_one_line(key) + ": " + in_one_line(view[key]);
   return "{" + inside + "}";
 }
 

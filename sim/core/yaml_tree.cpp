@@ -85,7 +85,8 @@ class TreeBuilder final : public YAML::EventHandler {
     for (std::size_t at = 0; at < text.size();) {
       const auto [length, code] = first_character(text.substr(at));
       if (!code) refuse(mark, "is not UTF-8 text", "text in UTF-8");
-      if (steers(*code)) refuse(mark, "has the control character " + code_point(*code), "text that shows what it holds");
+      if (steers(*code))
+        refuse(mark, "has the control character " + code_point(*code), "text that shows what it holds");
       at += length;
     }
   }

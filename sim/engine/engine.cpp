@@ -2,23 +2,28 @@
 
 #include <spdlog/logger.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <memory>
 #include <utility>
 
 #include "sim/core/errors.hpp"
-#include "sim/engine/max_min_network.hpp"
-#include "sim/engine/reference_network.hpp"
-#include "sim/engine/runtime.hpp"
+#include "sim/engine/max_min/max_min_network.hpp"
+#include "sim/engine/reference/reference_network.hpp"
+#include "sim/engine/runtime/runtime.hpp"
 #include "sim/engine/simgrid/simgrid_network.hpp"
 
 namespace lockstep {
-
 namespace {
+
+constexpr std::array<std::pair<EngineKind, std::string_view>, 3> engines{
+    {{EngineKind::simgrid, "simgrid"}, {EngineKind::max_min, "max_min"}, {EngineKind::reference, "reference"}}};
 
 std::unique_ptr<Network> make_network(const Program& program, EngineKind kind, std::vector<PhaseSpan>* phases) {
   switch (kind) {
     case EngineKind::simgrid: return std::make_unique<SimGridNetwork>(program, phases);
-    case EngineKind::max_min: return std::make_unique<MaxMinNetwork>(program);
+    case EngineKind::max_min: return std::make_unique<MaxMinNetwork>(program, phases);
     case EngineKind::reference: return std::make_unique<ReferenceNetwork>(program);
   }
   throw InternalError("unknown kind of engine");
@@ -26,11 +31,32 @@ std::unique_ptr<Network> make_network(const Program& program, EngineKind kind, s
 
 }  // namespace
 
+std::vector<std::string> engine_names() {
+  std::vector<std::string> names;
+  for (const auto& [kind, name] : engines) names.emplace_back(name);
+  return names;
+}
+
+std::string_view name(EngineKind kind) {
+  const auto found =
+      std::find_if(engines.begin(), engines.end(), [&](const auto& engine) { return engine.first == kind; });
+  if (found == engines.end()) throw InternalError("unknown kind of engine");
+  return found->second;
+}
+
+EngineKind engine_named(std::string_view name) {
+  const auto found =
+      std::find_if(engines.begin(), engines.end(), [&](const auto& engine) { return engine.second == name; });
+  if (found == engines.end()) throw InternalError("unknown name of an engine");
+  return found->first;
+}
+
 EngineResult run(const Program& program, const EngineOptions& options, spdlog::logger& log) {
   const auto begin = std::chrono::steady_clock::now();
   check(program);
   std::vector<PhaseSpan> phases;
-  const std::unique_ptr<Network> network = make_network(program, options.kind, options.record_phases ? &phases : nullptr);
+  const std::unique_ptr<Network> network =
+      make_network(program, options.kind, options.record_phases ? &phases : nullptr);
   Runtime runtime(program, *network, options.progress);
   const std::chrono::duration<double> setup = std::chrono::steady_clock::now() - begin;
   Timeline timeline = runtime.run();
@@ -40,7 +66,7 @@ EngineResult run(const Program& program, const EngineOptions& options, spdlog::l
   log.debug("engine: {} ops on {} ranks, {} activities ({} flows), {} instants, {:.3f} s ({:.3f} s of it setup)",
             program.ops.size(), program.ranks(), statistics.activities, statistics.flows, runtime.instants(),
             wall.count(), setup.count());
-  return {std::move(timeline), statistics, std::move(phases)};
+  return {std::move(timeline), statistics, std::move(phases), options.kind};
 }
 
 }  // namespace lockstep

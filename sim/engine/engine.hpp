@@ -3,7 +3,8 @@
 /// only in what a collective's phases take: closed-form times, or flows on a max-min network.
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/program/program.hpp"
@@ -16,10 +17,16 @@ class logger;
 namespace lockstep {
 
 enum class EngineKind {
-  simgrid,    ///< flows on SimGrid's max-min network; one run per process
-  max_min,    ///< the same sharing of links in this process, for many small runs
-  reference   ///< closed forms, no contention
+  simgrid,   ///< flows on SimGrid's max-min network; one run per process
+  max_min,   ///< the same sharing of links by our own solver, any number of runs in one process
+  reference  ///< closed forms, no contention
 };
+
+/// Names as `--engine` takes them, in that order.
+[[nodiscard]] std::vector<std::string> engine_names();
+[[nodiscard]] std::string_view name(EngineKind kind);
+/// Of one of engine_names().
+[[nodiscard]] EngineKind engine_named(std::string_view name);
 
 struct EngineStatistics {
   std::int64_t activities = 0;  ///< compute operations and flows over all ranks and groups
@@ -31,13 +38,14 @@ struct EngineOptions {
   EngineKind kind = EngineKind::simgrid;
   /// Called now and then with the fraction of operations done; may be empty.
   std::function<void(double)> progress;
-  bool record_phases = false;  ///< simgrid: keep when the flows of every phase ran
+  bool record_phases = false;  ///< keep when the flows of every phase ran; the reference engine has none
 };
 
 struct EngineResult {
   Timeline timeline;
   EngineStatistics statistics;
-  std::vector<PhaseSpan> phases;  ///< in the order in which they ended, if recorded
+  std::vector<PhaseSpan> phases;          ///< in the order in which they ended, if recorded
+  EngineKind kind = EngineKind::simgrid;  ///< that ran
 };
 
 /// Runs `program` once. A collective starts when all members are ready for it and all their streams

@@ -18,13 +18,15 @@ struct Blocker {
   };
   Why why = Why::none;
   std::int32_t op = -1;
-  std::int32_t rank = -1;  ///< one that `op` ran on: the same rank if that was as late as any, else another of its group
+  std::int32_t rank =
+      -1;  ///< one that `op` ran on: the same rank if that was as late as any, else another of its group
 };
 
 /// Looks at a program's timeline backwards. Keeps references.
 class Blockers {
  public:
-  Blockers(const Program& program, const Timeline& timeline) : program_(program), timeline_(timeline), group_of_rank_(program.communicators.size()) {}
+  Blockers(const Program& program, const Timeline& timeline)
+      : program_(program), timeline_(timeline), group_of_rank_(program.communicators.size()) {}
 
   /// What ended last before `op` started on `rank` and on the ranks that started it together with that one.
   [[nodiscard]] Blocker of(std::int32_t op, std::int32_t rank);
@@ -42,7 +44,8 @@ class Blockers {
   const Program& program_;
   const Timeline& timeline_;
   std::vector<std::vector<std::int32_t>> group_of_rank_;  ///< by communicator, made when asked for
-  std::map<std::int32_t, std::vector<Ends>> ends_;        ///< by rank, made when asked for; by stream: ends of what takes time
+  std::map<std::int32_t, std::vector<Ends>>
+      ends_;  ///< by rank, made when asked for; by stream: ends of what takes time
 };
 
 }  // namespace lockstep

@@ -53,7 +53,8 @@ class Parts {
     const auto& vertex = step_.op(op.vertex);
     if (vertex->kind == StepOp::Kind::compute) {
       const bool update = vertex.pass == StepPass::update;
-      add(update ? Kind::update : Kind::compute, update ? vertex->name : std::string(name(vertex.pass)) + " " + vertex->name, length);
+      add(update ? Kind::update : Kind::compute,
+          update ? vertex->name : std::string(name(vertex.pass)) + " " + vertex->name, length);
       return;
     }
     if (vertex->given_time) {
@@ -74,7 +75,8 @@ class Parts {
   std::vector<CriticalPart> longest_first() && {
     std::vector<CriticalPart> parts;
     for (auto& [key, part] : parts_) parts.push_back(std::move(part));
-    std::stable_sort(parts.begin(), parts.end(), [](const CriticalPart& a, const CriticalPart& b) { return a.time > b.time; });
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const CriticalPart& a, const CriticalPart& b) { return a.time > b.time; });
     return parts;
   }
 

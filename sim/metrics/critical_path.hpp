@@ -7,7 +7,7 @@
 
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
-#include "workloads/step_graph.hpp"
+#include "workloads/step/step_graph.hpp"
 
 namespace lockstep {
 
@@ -22,7 +22,7 @@ struct CriticalSpan {
   std::int32_t op;    ///< of the program
   std::int32_t rank;  ///< on whose lane the chain runs; another than before where a group waited for this member
   Interval span;
-  Why why;            ///< it did not start earlier
+  Why why;  ///< it did not start earlier
 };
 [[nodiscard]] std::string_view name(CriticalSpan::Why why);
 
@@ -45,7 +45,8 @@ struct CriticalPart {
 [[nodiscard]] std::string_view name(CriticalPart::Kind kind);
 
 struct CriticalPath {
-  std::vector<CriticalSpan> spans;  ///< in order of time; from 0 to the makespan without a gap, those that take no time included
+  std::vector<CriticalSpan>
+      spans;  ///< in order of time; from 0 to the makespan without a gap, those that take no time included
   std::vector<CriticalPart> parts;  ///< add up to the makespan; the longest first, equals by kind and name
 };
 

@@ -13,12 +13,18 @@ namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-bool between_stages(const StepOp& op) { return op->kind == StepOp::Kind::collective && op->axes.size() == 1 && op->axes.front() == "pipeline"; }
+bool between_stages(const StepOp& op) {
+  return op->kind == StepOp::Kind::collective && op->axes.size() == 1 && op->axes.front() == "pipeline";
+}
 
 class Waiting {
  public:
   Waiting(const StepGraph& step, const StepPipeline& pipeline, const Program& program, const Timeline& timeline)
-      : step_(step), program_(program), timeline_(timeline), blockers_(program, timeline), even_wait_(wait_of_even_stages(pipeline)) {}
+      : step_(step),
+        program_(program),
+        timeline_(timeline),
+        blockers_(program, timeline),
+        even_wait_(wait_of_even_stages(pipeline)) {}
 
   IdleTime of(std::int32_t rank) {
     IdleTime idle;
@@ -79,7 +85,8 @@ class Waiting {
   }
 
   /// Follows what ended the gap backwards in time, from operation to what ended last before it.
-  void explain(const Interval& gap, std::int32_t rank, const std::vector<std::pair<double, std::int32_t>>& starts, IdleTime& idle) {
+  void explain(const Interval& gap, std::int32_t rank, const std::vector<std::pair<double, std::int32_t>>& starts,
+               IdleTime& idle) {
     const auto next = std::lower_bound(starts.begin(), starts.end(), std::pair{gap.end.value(), std::int32_t{0}});
     auto until = gap.end;
     if (next == starts.end()) {
@@ -120,7 +127,8 @@ class Waiting {
       for (std::int32_t op = 0; op < timeline_.ops(); ++op) {
         if (!is_pass(op) || (vertex(op).pass == StepPass::forward) != forward) continue;
         for (std::int32_t rank = 0; rank < timeline_.ranks(); ++rank) {
-          if (timeline_.took_part(op, rank)) busy[at(rank)] += (timeline_.span(op, rank).end - timeline_.span(op, rank).start).value();
+          if (timeline_.took_part(op, rank))
+            busy[at(rank)] += (timeline_.span(op, rank).end - timeline_.span(op, rank).start).value();
         }
       }
       std::vector<double> fastest(stages, std::numeric_limits<double>::infinity());
@@ -129,7 +137,9 @@ class Waiting {
         stage = std::min(stage, busy[rank]);
       }
       const auto& shape = pipeline.order.shape;
-      for (const double stage : fastest) mean[forward ? 0 : 1] += stage / static_cast<double>(stages) / (shape.chunks * static_cast<double>(shape.microbatches));
+      for (const double stage : fastest)
+        mean[forward ? 0 : 1] +=
+            stage / static_cast<double>(stages) / (shape.chunks * static_cast<double>(shape.microbatches));
     }
     double input = 0, weight = 0;
     for (const auto& stage : pipeline.times.stages) {
@@ -151,8 +161,8 @@ class Waiting {
 
 }  // namespace
 
-std::vector<IdleTime> idle_of(const StepGraph& step, const StepPipeline& pipeline, const Program& program, const Timeline& timeline,
-                              const std::vector<std::int32_t>& ranks) {
+std::vector<IdleTime> idle_of(const StepGraph& step, const StepPipeline& pipeline, const Program& program,
+                              const Timeline& timeline, const std::vector<std::int32_t>& ranks) {
   Waiting waiting(step, pipeline, program, timeline);
   std::vector<IdleTime> result;
   for (const auto rank : ranks) result.push_back(waiting.of(rank));

@@ -33,7 +33,8 @@ void bytes_by_link(const Program& program, const PhaseSpan& span, std::vector<do
 
 LinkLoad load_of(std::vector<Change>& changes, double bytes, BytesPerSecond bandwidth, Seconds window) {
   // At one instant what ends makes room for what begins.
-  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.time != b.time ? a.time < b.time : a.rate < b.rate; });
+  std::sort(changes.begin(), changes.end(),
+            [](const Change& a, const Change& b) { return a.time != b.time ? a.time < b.time : a.rate < b.rate; });
   LinkLoad load{0, 1, bandwidth, bytes, 0, bytes / (bandwidth.value() * window.value()), 0};
   double rate = 0;
   Seconds since(0), busy(0);
@@ -42,7 +43,8 @@ LinkLoad load_of(std::vector<Change>& changes, double bytes, BytesPerSecond band
     if (under_way == 0) since = change.time;
     under_way += change.rate > 0 ? 1 : -1;
     rate = under_way == 0 ? 0 : rate + change.rate;
-    load.peak = std::min(std::max(load.peak, rate / bandwidth.value()), 1.0);  // mean rates of phases that overlap may add up to more
+    load.peak = std::min(std::max(load.peak, rate / bandwidth.value()),
+                         1.0);  // mean rates of phases that overlap may add up to more
     if (under_way == 0) busy += change.time - since;
   }
   load.busy = busy / window;
@@ -51,7 +53,8 @@ LinkLoad load_of(std::vector<Change>& changes, double bytes, BytesPerSecond band
 
 }  // namespace
 
-std::vector<LinkLoad> link_loads(const Program& program, std::span<const PhaseSpan> phases, const LinkClasses& members, Interval window) {
+std::vector<LinkLoad> link_loads(const Program& program, std::span<const PhaseSpan> phases, const LinkClasses& members,
+                                 Interval window) {
   std::vector<std::vector<Change>> changes(program.links.size());
   std::vector<double> total(program.links.size(), 0.0), scratch(program.links.size(), 0.0);
   for (const auto& span : phases) {
@@ -70,12 +73,14 @@ std::vector<LinkLoad> link_loads(const Program& program, std::span<const PhaseSp
     loads.back().link = members.representative[link];
     loads.back().alike = members.size[link];
   }
-  std::sort(loads.begin(), loads.end(), [](const LinkLoad& a, const LinkLoad& b) { return a.used != b.used ? a.used > b.used : a.link < b.link; });
+  std::sort(loads.begin(), loads.end(),
+            [](const LinkLoad& a, const LinkLoad& b) { return a.used != b.used ? a.used > b.used : a.link < b.link; });
   return loads;
 }
 
-std::map<std::int32_t, std::vector<double>> link_use_over_time(const Program& program, std::span<const PhaseSpan> phases, const LinkClasses& members,
-                                                               Interval window, int bins) {
+std::map<std::int32_t, std::vector<double>> link_use_over_time(const Program& program,
+                                                               std::span<const PhaseSpan> phases,
+                                                               const LinkClasses& members, Interval window, int bins) {
   const double wide = (window.end - window.start).value() / bins;
   std::map<std::int32_t, std::vector<double>> used;
   std::vector<double> scratch(program.links.size(), 0.0);
@@ -83,7 +88,8 @@ std::map<std::int32_t, std::vector<double>> link_use_over_time(const Program& pr
     const double from = (span.flows.start - window.start).value(), to = (span.flows.end - window.start).value();
     if (to <= from) continue;
     bytes_by_link(program, span, scratch, [&](std::int32_t link, double bytes) {
-      auto& mine = used.try_emplace(members.representative[at(link)], static_cast<std::size_t>(bins), 0.0).first->second;
+      auto& mine =
+          used.try_emplace(members.representative[at(link)], static_cast<std::size_t>(bins), 0.0).first->second;
       const double share = bytes / (to - from) / program.links[at(link)].value() / wide;  // of a bin, per second in it
       const int last = std::min(static_cast<int>(to / wide), bins - 1);
       for (int bin = std::min(static_cast<int>(from / wide), bins - 1); bin <= last; ++bin) {

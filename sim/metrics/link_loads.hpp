@@ -12,20 +12,25 @@ namespace lockstep {
 
 /// Links that carry the same at the same times. Shares are of the window that was asked for.
 struct LinkLoad {
-  std::int32_t link;         ///< of the whole program (a LinkId of the cluster), the lowest of those alike
-  std::int32_t alike;        ///< how many, itself included
+  std::int32_t link;   ///< of the whole program (a LinkId of the cluster), the lowest of those alike
+  std::int32_t alike;  ///< how many, itself included
   BytesPerSecond bandwidth;
-  double bytes;              ///< over one of them
-  double busy;               ///< share of time in which flows cross it
-  double used;               ///< share of the bytes that it could have carried
-  double peak;               ///< largest share of its bandwidth at an instant, every flow at its mean rate over its phase; at most 1
+  double bytes;  ///< over one of them
+  double busy;   ///< share of time in which flows cross it
+  double used;   ///< share of the bytes that it could have carried
+  double peak;  ///< largest share of its bandwidth at an instant, every flow at its mean rate over its phase; at most 1
 };
 
-/// Links that carried anything in the given phases, the most used first, equals by number. `phases` must lie in `window`.
-[[nodiscard]] std::vector<LinkLoad> link_loads(const Program& program, std::span<const PhaseSpan> phases, const LinkClasses& members, Interval window);
+/// Links that carried anything in the given phases, the most used first, equals by number. `phases` must lie in
+/// `window`.
+[[nodiscard]] std::vector<LinkLoad> link_loads(const Program& program, std::span<const PhaseSpan> phases,
+                                               const LinkClasses& members, Interval window);
 
-/// By representative link (`LinkLoad::link`): the mean share of its bandwidth in use in each of `bins` equal parts of the window.
-[[nodiscard]] std::map<std::int32_t, std::vector<double>> link_use_over_time(const Program& program, std::span<const PhaseSpan> phases, const LinkClasses& members,
+/// By representative link (`LinkLoad::link`): the mean share of its bandwidth in use in each of `bins` equal parts of
+/// the window.
+[[nodiscard]] std::map<std::int32_t, std::vector<double>> link_use_over_time(const Program& program,
+                                                                             std::span<const PhaseSpan> phases,
+                                                                             const LinkClasses& members,
                                                                              Interval window, int bins);
 
 }  // namespace lockstep

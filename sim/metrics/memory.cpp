@@ -31,7 +31,8 @@ struct Alive {
 };
 
 /// The buffers of a rank that take room, with their times.
-std::vector<Alive> buffers_of(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank) {
+std::vector<Alive> buffers_of(const StepGraph& step, const Program& program, const Timeline& timeline,
+                              std::int32_t rank) {
   std::vector<Alive> result;
   const auto stage = program.stage_of_rank[static_cast<std::size_t>(rank)];
   for (const auto& buffer : step.buffers) {
@@ -78,7 +79,8 @@ const HeldMemory& held_by(const StepGraph& step, const Program& program, std::in
   return step.held[static_cast<std::size_t>(program.stage_of_rank[static_cast<std::size_t>(rank)])];
 }
 
-/// Who holds the activations of that instant, and which operation takes what is taken there: a computing one before others.
+/// Who holds the activations of that instant, and which operation takes what is taken there: a computing one before
+/// others.
 void explain(MemoryUse& use, const StepGraph& step, const std::vector<Alive>& buffers) {
   std::map<std::int32_t, BlockActivations> blocks;
   std::map<std::int32_t, std::set<std::int32_t>> microbatches;
@@ -92,7 +94,8 @@ void explain(MemoryUse& use, const StepGraph& step, const std::vector<Alive>& bu
       microbatches[producer.block].insert(producer.microbatch);
     }
     const bool computes = producer->kind == StepOp::Kind::compute;
-    if (from == use.peak_at && (use.peak_op < 0 || (computes && step.op(use.peak_op)->kind != StepOp::Kind::compute))) use.peak_op = buffer->producer;
+    if (from == use.peak_at && (use.peak_op < 0 || (computes && step.op(use.peak_op)->kind != StepOp::Kind::compute)))
+      use.peak_op = buffer->producer;
   }
   for (auto& [position, block] : blocks) {
     block.microbatches = std::ssize(microbatches[position]);
@@ -105,14 +108,17 @@ void explain(MemoryUse& use, const StepGraph& step, const std::vector<Alive>& bu
 Bytes& MemoryParts::of(MemoryKind kind) { return part(*this, kind); }
 const Bytes& MemoryParts::of(MemoryKind kind) const { return part(*this, kind); }
 
-std::vector<MemoryPoint> memory_curve(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank) {
+std::vector<MemoryPoint> memory_curve(const StepGraph& step, const Program& program, const Timeline& timeline,
+                                      std::int32_t rank) {
   return curve_of(held_by(step, program, rank), buffers_of(step, program, timeline, rank));
 }
 
-MemoryUse memory_of(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank, Bytes capacity) {
+MemoryUse memory_of(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank,
+                    Bytes capacity) {
   const auto buffers = buffers_of(step, program, timeline, rank);
   const auto curve = curve_of(held_by(step, program, rank), buffers);
-  const auto worst = std::max_element(curve.begin(), curve.end(), [](const auto& a, const auto& b) { return a.total() < b.total(); });
+  const auto worst =
+      std::max_element(curve.begin(), curve.end(), [](const auto& a, const auto& b) { return a.total() < b.total(); });
   MemoryUse use;
   static_cast<MemoryParts&>(use) = *worst;
   use.peak = worst->total();

@@ -5,7 +5,7 @@
 
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
-#include "workloads/step_graph.hpp"
+#include "workloads/step/step_graph.hpp"
 
 namespace lockstep {
 
@@ -17,7 +17,9 @@ struct MemoryParts {
   [[nodiscard]] Bytes& of(MemoryKind kind);
   [[nodiscard]] const Bytes& of(MemoryKind kind) const;
   [[nodiscard]] Bytes other() const { return gathered + buffers + workspace + overhead; }
-  [[nodiscard]] Bytes total() const { return weights + gradients + optimizer + activations + other(); }  ///< on the chip
+  [[nodiscard]] Bytes total() const {
+    return weights + gradients + optimizer + activations + other();
+  }  ///< on the chip
 };
 
 /// From an instant on, until the next point of the curve.
@@ -38,17 +40,19 @@ struct MemoryUse : MemoryParts {
   Bytes capacity{0};
   bool fits = true;
   Seconds peak_at{0};
-  OpId peak_op = -1;       ///< the operation whose start makes the peak; none if it is there from the beginning
+  OpId peak_op = -1;  ///< the operation whose start makes the peak; none if it is there from the beginning
   std::int32_t stage = 0;
-  std::int32_t rank = 0;   ///< lane of the program as run
+  std::int32_t rank = 0;  ///< lane of the program as run
   Bytes weight_padding{0};
   std::vector<BlockActivations> activations_by_block;  ///< at the peak, in model order, without empty ones
 };
 
-/// From time 0, a point for every instant at which memory changes: what is held throughout, and buffers as they come and
-/// go, each from the start of its producer to the end of its last reader.
-[[nodiscard]] std::vector<MemoryPoint> memory_curve(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank);
+/// From time 0, a point for every instant at which memory changes: what is held throughout, and buffers as they come
+/// and go, each from the start of its producer to the end of its last reader.
+[[nodiscard]] std::vector<MemoryPoint> memory_curve(const StepGraph& step, const Program& program,
+                                                    const Timeline& timeline, std::int32_t rank);
 /// The highest point of that curve, the first if there are several.
-[[nodiscard]] MemoryUse memory_of(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank, Bytes capacity);
+[[nodiscard]] MemoryUse memory_of(const StepGraph& step, const Program& program, const Timeline& timeline,
+                                  std::int32_t rank, Bytes capacity);
 
 }  // namespace lockstep

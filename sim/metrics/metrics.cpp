@@ -9,8 +9,12 @@
 namespace lockstep {
 
 double Metrics::tokens_per_second() const { return static_cast<double>(tokens) / step_time.value(); }
-double Metrics::mfu() const { return model_flops.value() / (static_cast<double>(chips) * peak.value() * step_time.value()); }
-double Metrics::hfu() const { return executed_flops.value() / (static_cast<double>(chips) * peak.value() * step_time.value()); }
+double Metrics::mfu() const {
+  return model_flops.value() / (static_cast<double>(chips) * peak.value() * step_time.value());
+}
+double Metrics::hfu() const {
+  return executed_flops.value() / (static_cast<double>(chips) * peak.value() * step_time.value());
+}
 
 Breakdown breakdown_of(const Program& program, const Timeline& timeline, std::int32_t rank) {
   Breakdown result;
@@ -20,7 +24,8 @@ Breakdown breakdown_of(const Program& program, const Timeline& timeline, std::in
   return result;
 }
 
-std::vector<CommunicationUse> communication_of(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank) {
+std::vector<CommunicationUse> communication_of(const StepGraph& step, const Program& program, const Timeline& timeline,
+                                               std::int32_t rank) {
   std::map<std::pair<std::string, std::optional<CollectiveKind>>, CommunicationUse> uses;
   auto use_of = [&](std::int32_t op) -> CommunicationUse& {
     const auto& vertex = step.op(program.ops[static_cast<std::size_t>(op)].vertex);
@@ -32,7 +37,8 @@ std::vector<CommunicationUse> communication_of(const StepGraph& step, const Prog
     return use;
   };
   for (std::int32_t op = 0; op < timeline.ops(); ++op) {
-    if (program.ops[static_cast<std::size_t>(op)].kind != ProgramOp::Kind::collective || !timeline.took_part(op, rank)) continue;
+    if (program.ops[static_cast<std::size_t>(op)].kind != ProgramOp::Kind::collective || !timeline.took_part(op, rank))
+      continue;
     auto& use = use_of(op);
     const auto span = timeline.span(op, rank);
     ++use.count;

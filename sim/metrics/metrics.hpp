@@ -9,8 +9,8 @@
 #include "sim/metrics/memory.hpp"
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
-#include "workloads/step_graph.hpp"
-#include "workloads/step_pipeline.hpp"
+#include "workloads/step/step_graph.hpp"
+#include "workloads/step/step_pipeline.hpp"
 
 namespace lockstep {
 
@@ -23,7 +23,7 @@ struct Breakdown {
 
 /// One rank's communication of one kind on one set of mesh axes.
 struct CommunicationUse {
-  std::string axis;  ///< "fsdp", "fsdp+tensor"; of replayed operations the stream
+  std::string axis;                    ///< "fsdp", "fsdp+tensor"; of replayed operations the stream
   std::optional<CollectiveKind> kind;  ///< none: replayed, known only by its time
   std::int64_t count = 0;
   Bytes full_size{0};  ///< of all of them together
@@ -34,12 +34,14 @@ struct CommunicationUse {
 /// Why a rank of a pipeline does not compute; together with its computing this is the makespan. In what
 /// follows "pass" means forwards and backwards, not the optimizer.
 struct IdleTime {
-  Seconds fill{0};        ///< before its first pass
-  Seconds drain{0};       ///< after its last pass
-  Seconds dependency{0};  ///< in between: other stages compute what it waits for, as far as the schedule makes even stages wait
-  Seconds imbalance{0};   ///< and what comes on top, because stages (or their chips) are not equally fast
-  Seconds transfer{0};    ///< in between: what it waits for is on its way between stages
-  Seconds collective{0};  ///< a collective on the mesh's other axes, its own (at any time) or another stage's, is waited for
+  Seconds fill{0};   ///< before its first pass
+  Seconds drain{0};  ///< after its last pass
+  Seconds dependency{
+      0};  ///< in between: other stages compute what it waits for, as far as the schedule makes even stages wait
+  Seconds imbalance{0};  ///< and what comes on top, because stages (or their chips) are not equally fast
+  Seconds transfer{0};   ///< in between: what it waits for is on its way between stages
+  Seconds collective{
+      0};  ///< a collective on the mesh's other axes, its own (at any time) or another stage's, is waited for
   [[nodiscard]] Seconds span_bubble() const { return dependency + imbalance + transfer; }
   [[nodiscard]] Seconds step_bubble() const { return fill + drain + span_bubble(); }
   [[nodiscard]] Seconds total() const { return step_bubble() + collective; }
@@ -59,15 +61,15 @@ struct Metrics {
   std::int64_t chips = 0;
   std::int64_t tokens = 0;
   std::int64_t parameters = 0;
-  Flops model_flops{0};     ///< per step, all chips: 3 x forward, without recomputation
-  Flops executed_flops{0};  ///< per step, all chips: what the ranks really compute
-  FlopsPerSecond peak{0};   ///< of one chip at the step's precision
+  Flops model_flops{0};            ///< per step, all chips: 3 x forward, without recomputation
+  Flops executed_flops{0};         ///< per step, all chips: what the ranks really compute
+  FlopsPerSecond peak{0};          ///< of one chip at the step's precision
   std::int32_t critical_rank = 0;  ///< lane of the program as run (a rank class): the first of those that end last
   Breakdown breakdown;             ///< of the critical rank
   std::vector<CommunicationUse> communication;  ///< of the critical rank, by axis and kind
-  MemoryUse memory;                ///< of the stage with the highest peak
+  MemoryUse memory;                             ///< of the stage with the highest peak
   std::vector<StageMetrics> stages;
-  CriticalPath critical_path;      ///< from the critical rank back, over all ranks
+  CriticalPath critical_path;  ///< from the critical rank back, over all ranks
 
   /// Largest share of the step that a stage loses to the pipeline, over the step or only within the stage's own span.
   [[nodiscard]] double bubble_fraction_step() const;
@@ -79,11 +81,11 @@ struct Metrics {
 };
 
 [[nodiscard]] Breakdown breakdown_of(const Program& program, const Timeline& timeline, std::int32_t rank);
-[[nodiscard]] std::vector<CommunicationUse> communication_of(const StepGraph& step, const Program& program, const Timeline& timeline,
-                                                             std::int32_t rank);
+[[nodiscard]] std::vector<CommunicationUse> communication_of(const StepGraph& step, const Program& program,
+                                                             const Timeline& timeline, std::int32_t rank);
 /// Why each of the given ranks waits.
-[[nodiscard]] std::vector<IdleTime> idle_of(const StepGraph& step, const StepPipeline& pipeline, const Program& program, const Timeline& timeline,
-                                            const std::vector<std::int32_t>& ranks);
+[[nodiscard]] std::vector<IdleTime> idle_of(const StepGraph& step, const StepPipeline& pipeline, const Program& program,
+                                            const Timeline& timeline, const std::vector<std::int32_t>& ranks);
 /// For every stage the rank that ends last, the lowest-numbered of those.
 [[nodiscard]] std::vector<std::int32_t> last_rank_of_stages(const Program& program, const Timeline& timeline);
 /// The rank that sets the step time: the lowest-numbered of those whose last span ends at the makespan.

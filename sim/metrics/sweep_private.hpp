@@ -27,9 +27,8 @@ void sweep(const Program& program, const Timeline& timeline, std::int32_t rank, 
     changes.push_back({span.start.value(), true, op});
     changes.push_back({span.end.value(), false, op});
   }
-  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-    return a.time != b.time ? a.time < b.time : a.op < b.op;
-  });
+  std::sort(changes.begin(), changes.end(),
+            [](const Change& a, const Change& b) { return a.time != b.time ? a.time < b.time : a.op < b.op; });
   std::set<std::pair<double, std::int32_t>> communicating;  // by start, then program order
   std::map<std::int32_t, double> started;
   int computing = 0;

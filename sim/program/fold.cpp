@@ -12,7 +12,10 @@ namespace {
 
 class Quotient {
  public:
-  explicit Quotient(Program whole) : whole_(std::move(whole)), partition_(refine(whole_)), seen_flow_(static_cast<std::size_t>(partition_.flows), false) {}
+  explicit Quotient(Program whole)
+      : whole_(std::move(whole)),
+        partition_(refine(whole_)),
+        seen_flow_(static_cast<std::size_t>(partition_.flows), false) {}
 
   FoldedProgram run() {
     ranks();
@@ -106,7 +109,8 @@ class Quotient {
 
   [[nodiscard]] std::vector<std::int32_t> route(std::int32_t flow_class) const {
     std::vector<std::int32_t> links;
-    for (auto at = crossings_.lower_bound({flow_class, 0}); at != crossings_.end() && at->first.first == flow_class; ++at) {
+    for (auto at = crossings_.lower_bound({flow_class, 0}); at != crossings_.end() && at->first.first == flow_class;
+         ++at) {
       links.insert(links.end(), static_cast<std::size_t>(at->second), at->first.second);
     }
     return links;

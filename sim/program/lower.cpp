@@ -25,14 +25,22 @@ const std::string pipeline_axis = "pipeline";
 
 /// Each predecessor is listed once.
 void wait_for(ProgramOp& op, OpId earlier) {
-  if (std::find(op.predecessors.begin(), op.predecessors.end(), earlier) == op.predecessors.end()) op.predecessors.push_back(earlier);
+  if (std::find(op.predecessors.begin(), op.predecessors.end(), earlier) == op.predecessors.end())
+    op.predecessors.push_back(earlier);
 }
 
 /// The program while it is written; not `whole`: one rank per stage, and groups without flows.
 class Lowering {
  public:
-  Lowering(const StepGraph& step, CollectiveModel& collectives, const ComputeRates& rates, const LowerOptions& options, bool whole)
-      : step_(step), cluster_(collectives.cluster()), mesh_(collectives.mesh()), rates_(rates), options_(options), whole_(whole), collectives_(collectives) {}
+  Lowering(const StepGraph& step, CollectiveModel& collectives, const ComputeRates& rates, const LowerOptions& options,
+           bool whole)
+      : step_(step),
+        cluster_(collectives.cluster()),
+        mesh_(collectives.mesh()),
+        rates_(rates),
+        options_(options),
+        whole_(whole),
+        collectives_(collectives) {}
 
   Program run() {
     stream("compute");
@@ -66,18 +74,23 @@ class Lowering {
     auto op = alike(vertex);
     op.vertex = id;
     step_.for_each_predecessor(id, [&](OpId before) { op.predecessors.push_back(before); });
-    if (vertex->kind == StepOp::Kind::compute && op.streams.front() == 0) follow(order_[vertex.stage], vertex.half, id, op);
+    if (vertex->kind == StepOp::Kind::compute && op.streams.front() == 0)
+      follow(order_[vertex.stage], vertex.half, id, op);
     if (between_stages(vertex) && options_.sends_in_order && !both_ways(vertex)) queue(vertex, id, op);
     return op;
   }
 
-  static bool between_stages(const StepOp& vertex) { return vertex->kind == StepOp::Kind::collective && !vertex->given_time && vertex.other_stage >= 0; }
+  static bool between_stages(const StepOp& vertex) {
+    return vertex->kind == StepOp::Kind::collective && !vertex->given_time && vertex.other_stage >= 0;
+  }
   static bool both_ways(const StepOp& vertex) { return vertex->collective != CollectiveKind::point_to_point; }
 
   /// What operations that do the same work at the same place have in common.
   const ProgramOp& alike(const StepOp& vertex) {
     auto& places = alike_[vertex.what];
-    const auto same = std::find_if(places.begin(), places.end(), [&](const Alike& one) { return one.stage == vertex.stage && one.other_stage == vertex.other_stage; });
+    const auto same = std::find_if(places.begin(), places.end(), [&](const Alike& one) {
+      return one.stage == vertex.stage && one.other_stage == vertex.other_stage;
+    });
     if (same != places.end()) return same->op;
     auto& op = places.emplace_back(Alike{vertex.stage, vertex.other_stage, {}}).op;
     op.stage = vertex.stage;
@@ -103,8 +116,8 @@ class Lowering {
   /// A compute stream runs in program order, as kernels on a CUDA stream or a compiled TPU program do; but the two
   /// halves of an overlapped pair each have their own order, and whichever is ready goes on.
   struct ComputeOrder {
-    std::vector<OpId> before;   ///< what an operation outside the present pair follows
-    std::int32_t pair = -1;     ///< that runs now
+    std::vector<OpId> before;  ///< what an operation outside the present pair follows
+    std::int32_t pair = -1;    ///< that runs now
     OpId of_half[2] = {-1, -1};
 
     void leave_pair() {
@@ -170,16 +183,24 @@ class Lowering {
     const double bytes = static_cast<double>(vertex->full_size.value());
     const bool both = both_ways(vertex);
     const bool upward = vertex.stage < vertex.other_stage;
-    const auto transfer = pair.routes.transfer(both ? StagePairRoutes::both : upward ? StagePairRoutes::upward : StagePairRoutes::downward, bytes);
+    const auto transfer = pair.routes.transfer(both     ? StagePairRoutes::both
+                                               : upward ? StagePairRoutes::upward
+                                                        : StagePairRoutes::downward,
+                                               bytes);
     op.closed_form = transfer.time;
-    if (whole_) op.phases = {{transfer.latency, {both || upward ? transfer.bytes : 0.0, both || !upward ? transfer.bytes : 0.0}}};
-    // Gradients of weights that stand on two stages are exchanged over a communicator of their own, as Megatron's embedding group.
-    const auto way = options_.sends_in_order ? " queue" : " " + std::to_string(vertex.stage) + ">" + std::to_string(vertex.other_stage);
+    if (whole_)
+      op.phases = {{transfer.latency, {both || upward ? transfer.bytes : 0.0, both || !upward ? transfer.bytes : 0.0}}};
+    // Gradients of weights that stand on two stages are exchanged over a communicator of their own, as Megatron's
+    // embedding group.
+    const auto way = options_.sends_in_order
+                         ? " queue"
+                         : " " + std::to_string(vertex.stage) + ">" + std::to_string(vertex.other_stage);
     op.streams = {stream(both ? pipeline_axis : pipeline_axis + way)};
   }
 
-  /// One queue for all that a rank sends and receives, and nothing in it overtakes. It stands in the order of the rank's program,
-  /// which is that of the vertices' numbers (cell_turns.hpp), so no ranks wait for each other in a circle.
+  /// One queue for all that a rank sends and receives, and nothing in it overtakes. It stands in the order of the
+  /// rank's program, which is that of the vertices' numbers (cell_turns.hpp), so no ranks wait for each other in a
+  /// circle.
   void queue(const StepOp& vertex, OpId id, ProgramOp& op) {
     for (const auto stage : {vertex.stage, vertex.other_stage}) {
       auto& last = last_send_[stage];
@@ -197,7 +218,8 @@ class Lowering {
   /// Communicators by mesh axes in mesh order, algorithm and stage, made at first use.
   using Layout = std::pair<AxisNames, std::string>;
   std::int32_t communicator(const Layout& layout, std::int32_t stage) {
-    const auto [found, is_new] = known_.try_emplace({layout, stage}, static_cast<std::int32_t>(program_.communicators.size()));
+    const auto [found, is_new] =
+        known_.try_emplace({layout, stage}, static_cast<std::int32_t>(program_.communicators.size()));
     if (!is_new) return found->second;
     Communicator made{"alone", 0, {}};
     if (whole_) {
@@ -205,7 +227,9 @@ class Lowering {
       made.name = all.name;
       made.slots = all.slots;
       for (const auto& group : all.groups) {
-        if (stage == StepOp::every_stage || program_.stage_of_rank[static_cast<std::size_t>(group.members.front())] == stage) made.groups.push_back(group);
+        if (stage == StepOp::every_stage ||
+            program_.stage_of_rank[static_cast<std::size_t>(group.members.front())] == stage)
+          made.groups.push_back(group);
       }
     } else if (stage == StepOp::every_stage) {
       made.groups.emplace_back();
@@ -219,7 +243,8 @@ class Lowering {
 
   /// Every rank of a stage as a group of its own.
   std::int32_t alone(std::int32_t stage) {
-    const auto [found, is_new] = known_.try_emplace({Layout{}, stage}, static_cast<std::int32_t>(program_.communicators.size()));
+    const auto [found, is_new] =
+        known_.try_emplace({Layout{}, stage}, static_cast<std::int32_t>(program_.communicators.size()));
     if (!is_new) return found->second;
     Communicator made{"alone", 0, {}};
     for (std::int32_t rank = 0; rank < program_.ranks(); ++rank) {
@@ -258,7 +283,7 @@ class Lowering {
   const LowerOptions& options_;
   bool whole_;
   Program program_;
-  std::vector<std::vector<RankId>> lines_;  ///< along the pipeline axis, stage by stage
+  std::vector<std::vector<RankId>> lines_;      ///< along the pipeline axis, stage by stage
   std::map<std::int32_t, ComputeOrder> order_;  ///< of compute, by stage
   std::map<std::int32_t, OpId> last_send_;      ///< by stage; see sends_in_order
   std::map<std::string, std::int32_t> streams_;
@@ -274,7 +299,8 @@ class Lowering {
 
 }  // namespace
 
-Program lower(const StepGraph& step, CollectiveModel& collectives, const ComputeRates& rates, const LowerOptions& options) {
+Program lower(const StepGraph& step, CollectiveModel& collectives, const ComputeRates& rates,
+              const LowerOptions& options) {
   auto program = Lowering(step, collectives, rates, options, true).run();
   const auto& cluster = collectives.cluster();
   program.links.reserve(static_cast<std::size_t>(cluster.links()));
@@ -282,7 +308,8 @@ Program lower(const StepGraph& step, CollectiveModel& collectives, const Compute
   return program;
 }
 
-Program lower_one_rank_per_stage(const StepGraph& step, CollectiveModel& collectives, const ComputeRates& rates, const LowerOptions& options) {
+Program lower_one_rank_per_stage(const StepGraph& step, CollectiveModel& collectives, const ComputeRates& rates,
+                                 const LowerOptions& options) {
   return Lowering(step, collectives, rates, options, false).run();
 }
 

@@ -1,22 +1,26 @@
 #pragma once
-/// StepGraph on the mesh of a CollectiveModel -> Program: durations for compute, phases of flows for collectives, streams.
+/// StepGraph on the mesh of a CollectiveModel -> Program: durations for compute, phases of flows for collectives,
+/// streams.
 #include "sim/collectives/collective_model.hpp"
+#include "sim/cost/time_model.hpp"
 #include "sim/program/program.hpp"
-#include "sim/program/time_model.hpp"
-#include "workloads/step_graph.hpp"
+#include "workloads/step/step_graph.hpp"
 
 namespace lockstep {
 
 struct LowerOptions {
-  bool sends_in_order = false;  ///< all that a rank sends and receives between stages in one queue, in the order of its program, head of line first
+  bool sends_in_order = false;  ///< all that a rank sends and receives between stages in one queue, in the order of its
+                                ///< program, head of line first
 };
 
-/// One compute stream, in program order (the halves of an overlapped pair each in its own), one communication stream per
-/// mesh axis, one for sends per pair of stages and direction. A collective over several axes occupies all of
+/// One compute stream, in program order (the halves of an overlapped pair each in its own), one communication stream
+/// per mesh axis, one for sends per pair of stages and direction. A collective over several axes occupies all of
 /// theirs. Activations go first; weights and gradients go in the order in which they are issued.
-[[nodiscard]] Program lower(const StepGraph& step, CollectiveModel& collectives, const ComputeRates& rates, const LowerOptions& options = {});
+[[nodiscard]] Program lower(const StepGraph& step, CollectiveModel& collectives, const ComputeRates& rates,
+                            const LowerOptions& options = {});
 /// The program of one rank of each stage, collectives as closed forms: without contention all ranks of a stage do
 /// the same, so the reference engine needs no more. For estimates and checks.
-[[nodiscard]] Program lower_one_rank_per_stage(const StepGraph& step, CollectiveModel& collectives, const ComputeRates& rates, const LowerOptions& options = {});
+[[nodiscard]] Program lower_one_rank_per_stage(const StepGraph& step, CollectiveModel& collectives,
+                                               const ComputeRates& rates, const LowerOptions& options = {});
 
 }  // namespace lockstep

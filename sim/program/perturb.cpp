@@ -63,7 +63,8 @@ std::vector<LinkId> drawable_links(const Cluster& cluster) {
 template <class T>
 std::vector<T> draw(std::vector<T> all, std::int64_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) std::swap(all[i], all[i + random() % (all.size() - i)]);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
+    std::swap(all[i], all[i + random() % (all.size() - i)]);
   all.resize(static_cast<std::size_t>(count));
   return all;
 }
@@ -88,7 +89,8 @@ std::vector<DeviceId> host_of(const Cluster& cluster, const Coordinates& chip) {
 
 class Perturbing {
  public:
-  Perturbing(Program& program, const Cluster& cluster, const Mesh& mesh) : program_(program), cluster_(cluster), mesh_(mesh) {}
+  Perturbing(Program& program, const Cluster& cluster, const Mesh& mesh)
+      : program_(program), cluster_(cluster), mesh_(mesh) {}
 
   void operator()(const SlowChip& slow) {
     if (!slow.whole_host) return slow_down(cluster_.device_at(slow.chip), slow.slowdown);
@@ -110,7 +112,8 @@ class Perturbing {
     std::mt19937_64 random(jitter.seed);
     for (DeviceId device = 0; device < cluster_.devices(); ++device) {
       const double u = unit(random);
-      slow_down(device, 1 + jitter.spread * (jitter.distribution == Jitter::Distribution::uniform ? u : -std::log1p(-u)));
+      slow_down(device,
+                1 + jitter.spread * (jitter.distribution == Jitter::Distribution::uniform ? u : -std::log1p(-u)));
     }
   }
 
@@ -121,7 +124,9 @@ class Perturbing {
     for (auto& communicator : program_.communicators) {
       for (auto& group : communicator.groups) {
         for (auto& flow : group.flows) {
-          if (std::none_of(flow.links.begin(), flow.links.end(), [&](auto link) { return down_[static_cast<std::size_t>(link)]; })) continue;
+          if (std::none_of(flow.links.begin(), flow.links.end(),
+                           [&](auto link) { return down_[static_cast<std::size_t>(link)]; }))
+            continue;
           std::vector<LinkId> links;
           for (const auto link : flow.links) {
             if (!down_[static_cast<std::size_t>(link)]) {
@@ -129,7 +134,8 @@ class Perturbing {
               continue;
             }
             const auto [detour, is_new] = detours.try_emplace(link);
-            if (cluster_.link(link).kind != LinkKind::ici) throw InternalError("perturb: a route does not avoid " + cluster_.link_name(link));
+            if (cluster_.link(link).kind != LinkKind::ici)
+              throw InternalError("perturb: a route does not avoid " + cluster_.link_name(link));
             if (is_new) detour->second = way_round(cluster_.link(link).from, cluster_.link(link).to);
             if (detour->second.empty()) return "no way is left round the missing link " + cluster_.link_name(link);
             links.insert(links.end(), detour->second.begin(), detour->second.end());
@@ -142,7 +148,9 @@ class Perturbing {
   }
 
  private:
-  void slow_down(DeviceId device, double slowdown) { program_.slowdown_of_rank[static_cast<std::size_t>(mesh_.rank_of(device))] *= slowdown; }
+  void slow_down(DeviceId device, double slowdown) {
+    program_.slowdown_of_rank[static_cast<std::size_t>(mesh_.rank_of(device))] *= slowdown;
+  }
 
   void degrade(LinkId link, double bandwidth) {
     const auto index = static_cast<std::size_t>(link);
@@ -204,8 +212,10 @@ MissingLinks missing_in_networks(const std::vector<Perturbation>& perturbations,
     if (const auto* node = std::get_if<DegradedNode>(&perturbation); node != nullptr && node->bandwidth == 0) {
       for (const auto link : links_of(cluster, node->name)) missing[static_cast<std::size_t>(link)] = true;
     }
-    if (const auto* drawn = std::get_if<RandomDegradedLinks>(&perturbation); drawn != nullptr && drawn->bandwidth == 0) {
-      for (const auto link : draw(drawable_links(cluster), drawn->count, drawn->seed)) missing[static_cast<std::size_t>(link)] = true;
+    if (const auto* drawn = std::get_if<RandomDegradedLinks>(&perturbation);
+        drawn != nullptr && drawn->bandwidth == 0) {
+      for (const auto link : draw(drawable_links(cluster), drawn->count, drawn->seed))
+        missing[static_cast<std::size_t>(link)] = true;
     }
   }
   bool any = false;
@@ -225,13 +235,15 @@ std::string why_not(const Perturbation& perturbation, const Cluster& cluster) {
     for (const auto* end : {&link->from, &link->to}) {
       if (node_named(cluster, *end) < 0) return "the cluster has no " + *end;
     }
-    return link_between(cluster, link->from, link->to) >= 0 ? "" : "no link leads from " + link->from + " to " + link->to;
+    return link_between(cluster, link->from, link->to) >= 0 ? ""
+                                                            : "no link leads from " + link->from + " to " + link->to;
   }
   if (const auto* node = std::get_if<DegradedNode>(&perturbation)) {
     return node_named(cluster, node->name) >= 0 ? "" : "the cluster has no " + node->name;
   }
   if (const auto* chips = std::get_if<RandomSlowChips>(&perturbation)) {
-    return chips->count <= cluster.devices() ? "" : "the cluster has only " + std::to_string(cluster.devices()) + " chips";
+    return chips->count <= cluster.devices() ? ""
+                                             : "the cluster has only " + std::to_string(cluster.devices()) + " chips";
   }
   if (const auto* links = std::get_if<RandomDegradedLinks>(&perturbation)) {
     const auto most = static_cast<std::int64_t>(drawable_links(cluster).size());
@@ -240,7 +252,8 @@ std::string why_not(const Perturbation& perturbation, const Cluster& cluster) {
   return "";
 }
 
-std::string perturb(Program& program, const std::vector<Perturbation>& perturbations, const Cluster& cluster, const Mesh& mesh) {
+std::string perturb(Program& program, const std::vector<Perturbation>& perturbations, const Cluster& cluster,
+                    const Mesh& mesh) {
   if (perturbations.empty()) return "";
   Perturbing perturbing(program, cluster, mesh);
   for (const auto& perturbation : perturbations) {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "sim/program/program.hpp"
-#include "topologies/cluster.hpp"
-#include "topologies/mesh.hpp"
+#include "topologies/cluster/cluster.hpp"
+#include "topologies/placement/mesh.hpp"
 
 namespace lockstep {
 
@@ -20,9 +20,9 @@ struct SlowChip {
   bool whole_host = false;
   double slowdown = 1;
 };
-/// The link from one node of the cluster to another, one way, by their names: "chip(0,3)", "leaf(2)". `bandwidth` is the
-/// part that is left; 0 is down. Round a link between chips of a torus traffic takes the shortest way, elsewhere one of
-/// the ways that the network has beside it (Cluster::avoid).
+/// The link from one node of the cluster to another, one way, by their names: "chip(0,3)", "leaf(2)". `bandwidth` is
+/// the part that is left; 0 is down. Round a link between chips of a torus traffic takes the shortest way, elsewhere
+/// one of the ways that the network has beside it (Cluster::avoid).
 struct DegradedLink {
   std::string from, to;
   double bandwidth = 1;
@@ -38,7 +38,8 @@ struct RandomSlowChips {
   std::uint64_t seed = 0;
   double slowdown = 1;
 };
-/// `count` links drawn without repetition: of a torus between its chips, elsewhere of the nodes' scale-up and the network.
+/// `count` links drawn without repetition: of a torus between its chips, elsewhere of the nodes' scale-up and the
+/// network.
 struct RandomDegradedLinks {
   std::int64_t count = 0;
   std::uint64_t seed = 0;
@@ -64,8 +65,9 @@ using Perturbation = std::variant<SlowChip, DegradedLink, DegradedNode, RandomSl
 [[nodiscard]] MissingLinks missing_in_networks(const std::vector<Perturbation>& perturbations, const Cluster& cluster);
 
 /// Several slowdowns of one chip multiply, as do several degradations of one link. Throws InternalError for
-/// what why_not refuses, and for flows that cross missing links of networks; returns "" or why links of tori that are down
-/// cannot all be avoided.
-[[nodiscard]] std::string perturb(Program& program, const std::vector<Perturbation>& perturbations, const Cluster& cluster, const Mesh& mesh);
+/// what why_not refuses, and for flows that cross missing links of networks; returns "" or why links of tori that are
+/// down cannot all be avoided.
+[[nodiscard]] std::string perturb(Program& program, const std::vector<Perturbation>& perturbations,
+                                  const Cluster& cluster, const Mesh& mesh);
 
 }  // namespace lockstep

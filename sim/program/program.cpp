@@ -84,7 +84,8 @@ struct Checker {
     require(program.stage_of_rank.size() <= most / program.streams.size(), "ranks", "too many lanes");
     require(program.slowdown_of_rank.size() == program.stage_of_rank.size(), "slowdown_of_rank",
             "not one entry per rank");
-    require(std::isfinite(program.shared_slowdown) && program.shared_slowdown >= 1, "shared_slowdown", "is not a finite number from 1 up");
+    require(std::isfinite(program.shared_slowdown) && program.shared_slowdown >= 1, "shared_slowdown",
+            "is not a finite number from 1 up");
     for (std::size_t rank = 0; rank < program.slowdown_of_rank.size(); ++rank) {
       if (!finite_positive(program.slowdown_of_rank[rank]))
         fail("rank " + std::to_string(rank), "slowdown is not positive");
@@ -122,7 +123,8 @@ struct Checker {
     require(!op.streams.empty(), where, "occupies no stream");
     for (std::size_t i = 0; i < op.streams.size(); ++i) {
       require(within(op.streams[i], program.streams.size()), where, "a stream does not exist");
-      require(std::find(op.streams.begin(), op.streams.begin() + i, op.streams[i]) == op.streams.begin() + i, where, "names a stream twice");
+      require(std::find(op.streams.begin(), op.streams.begin() + i, op.streams[i]) == op.streams.begin() + i, where,
+              "names a stream twice");
     }
     require(op.predecessors.size() <= std::numeric_limits<std::uint16_t>::max(), where, "more than 65535 predecessors");
     for (const std::int32_t predecessor : op.predecessors) {

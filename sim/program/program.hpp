@@ -7,38 +7,11 @@
 
 #include <boost/container/small_vector.hpp>
 
+#include "sim/collectives/phases.hpp"
 #include "sim/core/units.hpp"
 #include "sim/program/shared_list.hpp"
 
 namespace lockstep {
-
-/// Bytes on a route, one way. Many flows share the phases of one collective: `slot` says which of the
-/// phase's byte counts it carries.
-struct Flow {
-  std::int32_t slot;
-  std::vector<std::int32_t> links;  ///< directed links it crosses, in order; a link may repeat
-};
-
-/// Ranks that act together, with the flows of one such group.
-struct ProgramGroup {
-  std::vector<std::int32_t> members;  ///< ranks
-  std::vector<Flow> flows;
-};
-
-/// All groups along one set of mesh axes: disjoint, together holding every rank that takes part.
-/// Every group has the same slots.
-struct Communicator {
-  std::string name;  ///< "fsdp", "fsdp+tensor"
-  std::int32_t slots = 0;
-  std::vector<ProgramGroup> groups;
-};
-
-/// A serial part of a collective: after `latency`, every flow of the group starts with its slot's
-/// bytes (zero bytes: no flow); the phase ends with the last of them.
-struct Phase {
-  Seconds latency;
-  std::vector<double> slot_bytes;
-};
 
 /// Most operations wait for few others; lists of them need no memory of their own.
 using Predecessors = boost::container::small_vector<std::int32_t, 4>;
@@ -46,28 +19,28 @@ using Predecessors = boost::container::small_vector<std::int32_t, 4>;
 struct ProgramOp {
   enum class Kind { compute, collective };
   Kind kind = Kind::compute;
-  std::int32_t vertex = 0;                 ///< the StepGraph operation it came from
-  SharedList<std::int32_t> streams;        ///< streams it occupies, all at once
-  std::int32_t priority = 0;               ///< lower goes first; ties go by position in Program::ops
-  std::int32_t stage = 0;                  ///< compute: the stage whose ranks run it
-  Seconds duration;                        ///< compute: on a rank of speed 1, alone on its chip
-  Seconds launched{0};                     ///< compute: when the host has launched it; it takes its stream before, but does not run
-  bool shares_chip = false;                ///< compute slows down while a collective that does so too is under way on its rank
-  std::int32_t communicator = -1;          ///< collective
-  SharedList<Phase> phases;                ///< collective
-  Seconds closed_form;                     ///< collective: time without contention (reference engine)
-  Predecessors predecessors;               ///< earlier positions in Program::ops; a rank waits for
-                                           ///< those of them that it takes part in
+  std::int32_t vertex = 0;           ///< the StepGraph operation it came from
+  SharedList<std::int32_t> streams;  ///< streams it occupies, all at once
+  std::int32_t priority = 0;         ///< lower goes first; ties go by position in Program::ops
+  std::int32_t stage = 0;            ///< compute: the stage whose ranks run it
+  Seconds duration;                  ///< compute: on a rank of speed 1, alone on its chip
+  Seconds launched{0};       ///< compute: when the host has launched it; it takes its stream before, but does not run
+  bool shares_chip = false;  ///< compute slows down while a collective that does so too is under way on its rank
+  std::int32_t communicator = -1;  ///< collective
+  SharedList<Phase> phases;        ///< collective
+  Seconds closed_form;             ///< collective: time without contention (reference engine)
+  Predecessors predecessors;       ///< earlier positions in Program::ops; a rank waits for
+                                   ///< those of them that it takes part in
 };
 
 struct Program {
-  std::vector<std::string> streams;          ///< [0] is compute
-  std::vector<std::int32_t> stage_of_rank;   ///< one entry per rank
-  std::vector<double> slowdown_of_rank;      ///< compute durations are multiplied by it; 1 is nominal
-  double shared_slowdown = 1;                ///< how many times as long compute takes while it shares its chip
-  std::vector<BytesPerSecond> links;         ///< capacity, one way
+  std::vector<std::string> streams;         ///< [0] is compute
+  std::vector<std::int32_t> stage_of_rank;  ///< one entry per rank
+  std::vector<double> slowdown_of_rank;     ///< compute durations are multiplied by it; 1 is nominal
+  double shared_slowdown = 1;               ///< how many times as long compute takes while it shares its chip
+  std::vector<BytesPerSecond> links;        ///< capacity, one way
   std::vector<Communicator> communicators;
-  std::vector<ProgramOp> ops;                ///< in a topological order
+  std::vector<ProgramOp> ops;  ///< in a topological order
 
   [[nodiscard]] std::int32_t ranks() const { return static_cast<std::int32_t>(stage_of_rank.size()); }
   [[nodiscard]] std::string to_string() const;  ///< for --dump=program

@@ -29,7 +29,8 @@ std::int32_t count_classes(const Colours& colours) {
 std::int32_t number(const Colours& colours, std::vector<std::int32_t>& classes) {
   std::unordered_map<Colour, std::int32_t> numbers;
   classes.reserve(colours.size());
-  for (const auto colour : colours) classes.push_back(numbers.try_emplace(colour, static_cast<std::int32_t>(numbers.size())).first->second);
+  for (const auto colour : colours)
+    classes.push_back(numbers.try_emplace(colour, static_cast<std::int32_t>(numbers.size())).first->second);
   return static_cast<std::int32_t>(numbers.size());
 }
 
@@ -44,7 +45,8 @@ std::vector<Colours> slot_colours(const Program& program) {
     if (op.kind != ProgramOp::Kind::collective) continue;
     auto& slots = colours[static_cast<std::size_t>(op.communicator)];
     for (const auto& phase : op.phases) {
-      for (std::size_t slot = 0; slot < slots.size(); ++slot) slots[slot] = join(slots[slot], std::bit_cast<Colour>(phase.slot_bytes[slot]));
+      for (std::size_t slot = 0; slot < slots.size(); ++slot)
+        slots[slot] = join(slots[slot], std::bit_cast<Colour>(phase.slot_bytes[slot]));
     }
   }
   return colours;
@@ -56,7 +58,8 @@ class Refinement {
  public:
   explicit Refinement(const Program& program) : program_(program) {
     for (std::size_t rank = 0; rank < program.stage_of_rank.size(); ++rank) {
-      ranks_.push_back(join(static_cast<Colour>(program.stage_of_rank[rank]), std::bit_cast<Colour>(program.slowdown_of_rank[rank])));
+      ranks_.push_back(join(static_cast<Colour>(program.stage_of_rank[rank]),
+                            std::bit_cast<Colour>(program.slowdown_of_rank[rank])));
     }
     for (const auto& capacity : program.links) links_.push_back(mix(std::bit_cast<Colour>(capacity.value())));
     const auto slots = slot_colours(program);

@@ -17,8 +17,9 @@ struct Partition {
 /// The coarsest partition such that
 ///   ranks of a class have the same stage and speed, and belong, in every communicator, to groups of one class;
 ///   groups of a class are of one communicator and have the same multiset of rank classes and of flow classes;
-///   flows of a class carry the same bytes in every phase of every collective, belong to groups of one class, and cross the same multiset of link classes;
-///   links of a class have the same capacity and carry the same multiset of flow classes.
+///   flows of a class carry the same bytes in every phase of every collective, belong to groups of one class, and cross
+///   the same multiset of link classes; links of a class have the same capacity and carry the same multiset of flow
+///   classes.
 /// A rank's place in its group is no part of this: a collective starts and ends for all its members alike.
 [[nodiscard]] Partition refine(const Program& program);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/program/kernel_time.hpp"
+#include "sim/cost/kernel_time.hpp"
 
 namespace lockstep {
 

@@ -26,7 +26,8 @@ double bandwidth(const YamlView& view) {
   const auto value = view.require("bandwidth", "the part of the link's bandwidth that is left, from 0 (down) to 1");
   if (!value.exists()) return 1;
   const double left = value.number(0, 1);
-  if (left > 0 && left < least_left) value.problem('`' + value.text() + "` is too small", "0 for a link that is down, or a part of at least 1e-6");
+  if (left > 0 && left < least_left)
+    value.problem('`' + value.text() + "` is too small", "0 for a link that is down, or a part of at least 1e-6");
   return left;
 }
 
@@ -41,16 +42,20 @@ Perturbation read_one(const YamlView& view) {
   if (const auto link = view["link"]; link.exists()) {
     const auto ends = link.items();
     if (ends.size() == 2) return DegradedLink{node_name(ends[0]), node_name(ends[1]), bandwidth(view)};
-    link.problem("has " + std::to_string(ends.size()) + " ends", "two neighbours, such as [[0, 0, 0], [1, 0, 0]] or [\"leaf(0)\", \"spine(0)\"]");
+    link.problem("has " + std::to_string(ends.size()) + " ends",
+                 "two neighbours, such as [[0, 0, 0], [1, 0, 0]] or [\"leaf(0)\", \"spine(0)\"]");
     return DegradedLink{{}, {}, bandwidth(view)};
   }
   if (const auto node = view["links_of"]; node.exists()) return DegradedNode{node_name(node), bandwidth(view)};
-  if (const auto chips = view["random_chips"]; chips.exists()) return RandomSlowChips{chips.integer(1, 1'000'000), seed(view), slowdown(view)};
-  if (const auto links = view["random_links"]; links.exists()) return RandomDegradedLinks{links.integer(1, 1'000'000), seed(view), bandwidth(view)};
+  if (const auto chips = view["random_chips"]; chips.exists())
+    return RandomSlowChips{chips.integer(1, 1'000'000), seed(view), slowdown(view)};
+  if (const auto links = view["random_links"]; links.exists())
+    return RandomDegradedLinks{links.integer(1, 1'000'000), seed(view), bandwidth(view)};
   if (const auto jitter = view["jitter"]; jitter.exists()) {
     const auto distribution = view["distribution"];
     const bool uniform = !distribution.exists() || distribution.choice({"uniform", "exponential"}) == 0;
-    return Jitter{uniform ? Jitter::Distribution::uniform : Jitter::Distribution::exponential, jitter.number(0, most_slowdown), seed(view)};
+    return Jitter{uniform ? Jitter::Distribution::uniform : Jitter::Distribution::exponential,
+                  jitter.number(0, most_slowdown), seed(view)};
   }
   view.problem("is no perturbation", "one of the keys chip, host, link, links_of, random_chips, random_links, jitter");
   return Jitter{};

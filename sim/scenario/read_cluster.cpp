@@ -7,6 +7,7 @@
 
 #include "sim/core/quantity_text.hpp"
 #include "sim/scenario/reading_private.hpp"
+#include "topologies/torus/torus.hpp"
 
 namespace lockstep {
 namespace {
@@ -14,7 +15,9 @@ namespace {
 constexpr int most_units = 1'000'000;
 const std::string usual_network_of_pods = "ethernet-dcn";
 
-bool known(const std::vector<std::string>& names, const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+bool known(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 /// The catalog's node of that name, or of the usual server of that chip: h100 is dgx-h100. Empty: there is none.
 std::string node_of(const std::string& name) {
@@ -46,7 +49,8 @@ FabricSpec fabric_named(const std::string& name, const Location& where, const st
 
 class ClusterReader {
  public:
-  ClusterReader(const YamlView& view, std::filesystem::path folder, Problems& problems) : view_(view), folder_(std::move(folder)), problems_(problems) {}
+  ClusterReader(const YamlView& view, std::filesystem::path folder, Problems& problems)
+      : view_(view), folder_(std::move(folder)), problems_(problems) {}
 
   ClusterSpec read() {
     if (view_["node"].exists()) {
@@ -54,7 +58,8 @@ class ClusterReader {
       foreign({"chip", "shape", "pod", "pods", "dcn"}, "is for pods of a torus, and this cluster has a node");
     } else {
       pods();
-      foreign({"nodes", "fabric", "halls", "between_halls", "order"}, "is for clusters of nodes, and this one has no node");
+      foreign({"nodes", "fabric", "halls", "between_halls", "order"},
+              "is for clusters of nodes, and this one has no node");
     }
     view_.refuse_unknown_keys();
     return std::move(spec_);
@@ -84,7 +89,8 @@ class ClusterReader {
     } else if (expect_value(node, "a node of the catalog such as dgx-h100, or a block that describes it")) {
       const auto name = node_of(node.text());
       if (name.empty()) {
-        node.problem("node '" + node.text() + "' is not in the catalog", catalog_name(node.text(), node_names(topology_catalog())));
+        node.problem("node '" + node.text() + "' is not in the catalog",
+                     catalog_name(node.text(), node_names(topology_catalog())));
       } else {
         spec = load_node(topology_catalog(), name, problems_);
       }
@@ -96,7 +102,8 @@ class ClusterReader {
     if (usual || view_["fabric"].exists()) {
       fabric("fabric", spec.fabric, spec_.fabric);
     }
-    if (spec_.halls > 1 || view_["between_halls"].exists()) fabric("between_halls", usual_network_of_pods, spec_.between_halls);
+    if (spec_.halls > 1 || view_["between_halls"].exists())
+      fabric("between_halls", usual_network_of_pods, spec_.between_halls);
     order();
   }
 
@@ -106,7 +113,9 @@ class ClusterReader {
       spec = fabric_named(usual, view_.where(), view_.path(), problems_);
     } else if (view.is_map()) {
       const auto like = view["like"];
-      const auto base = like.exists() && expect_value(like, "a fabric of the catalog") ? fabric_named(like.text(), like.where(), like.path(), problems_) : FabricSpec{};
+      const auto base = like.exists() && expect_value(like, "a fabric of the catalog")
+                            ? fabric_named(like.text(), like.where(), like.path(), problems_)
+                            : FabricSpec{};
       spec = read_fabric(view, like.exists() ? like.text() : "inline", like.exists() ? &base : nullptr);
     } else if (expect_value(view, "a fabric of the catalog, or a block that describes it")) {
       spec = fabric_named(view.text(), view.where(), view.path(), problems_);
@@ -141,7 +150,8 @@ class ClusterReader {
     std::ifstream file;
     if (std::filesystem::is_regular_file(path, unreadable)) file.open(path);  // a pipe would wait for ever
     if (!file.is_open()) {
-      view.problem("there is no file '" + view.text() + "'", "packed, round-robin, {scattered: SEED} or a file with one device per line");
+      view.problem("there is no file '" + view.text() + "'",
+                   "packed, round-robin, {scattered: SEED} or a file with one device per line");
       return;
     }
     std::string line;
@@ -149,12 +159,18 @@ class ClusterReader {
       DeviceId device = 0;
       const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), device);
       if (error != std::errc{} || end != line.data() + line.size() || device < 0 || device >= spec_.devices()) {
-        problems_.add({{path.string(), row, 1}, "", "'" + line.substr(0, 40) + "' is not a device", "a number from 0 to " + std::to_string(spec_.devices() - 1)});
+        problems_.add({{path.string(), row, 1},
+                       "",
+                       "'" + line.substr(0, 40) + "' is not a device",
+                       "a number from 0 to " + std::to_string(spec_.devices() - 1)});
         return;
       }
       spec_.order.devices.push_back(device);
       if (std::ssize(spec_.order.devices) > spec_.devices()) {
-        problems_.add({{path.string(), row, 1}, "", "there are more lines than devices", std::to_string(spec_.devices()) + " lines"});
+        problems_.add({{path.string(), row, 1},
+                       "",
+                       "there are more lines than devices",
+                       std::to_string(spec_.devices()) + " lines"});
         return;
       }
     }
@@ -187,7 +203,9 @@ void check_cluster(const ClusterSpec& spec, const Location& where, const std::st
   if (const auto* torus = spec.torus()) {
     const auto why = why_not_a_slice(*torus);
     if (!why.empty()) {
-      problems.add({where, key, why, torus->chip.torus ? "a slice that the pod holds" : "a chip whose links form a torus, such as tpu-v5p"});
+      problems.add(
+          {where, key, why,
+           torus->chip.torus ? "a slice that the pod holds" : "a chip whose links form a torus, such as tpu-v5p"});
       return;
     }
   }
@@ -205,7 +223,8 @@ ClusterSpec parse_cluster(std::string_view text, const Location& where, const st
   const auto sizes = colon < text.size() ? parse_sizes(text.substr(colon + 1)) : std::vector<int>{};
   const auto node = node_of(name);
   if (!node.empty()) {
-    if (colon < text.size() && sizes.size() != 1) problems.add({where, key, "'" + std::string(text) + "' has a bad number of nodes", "NODE:NODES such as h100:64"});
+    if (colon < text.size() && sizes.size() != 1)
+      problems.add({where, key, "'" + std::string(text) + "' has a bad number of nodes", "NODE:NODES such as h100:64"});
     if (problems.size() > before) return spec;
     auto& unit = spec.unit.emplace<NodeSpec>(load_node(topology_catalog(), node, problems));
     spec.units = sizes.empty() ? 1 : sizes.front();
@@ -215,7 +234,8 @@ ClusterSpec parse_cluster(std::string_view text, const Location& where, const st
     torus.chip = chip_named(name, where, key, problems);
     torus.shape = sizes;
     if (sizes.empty()) {
-      problems.add({where, key, "'" + std::string(text) + "' has " + (colon < text.size() ? "a bad" : "no") + " shape", "CHIP:SHAPE such as tpu-v5p:16x20x28, or NODE:NODES such as h100:64"});
+      problems.add({where, key, "'" + std::string(text) + "' has " + (colon < text.size() ? "a bad" : "no") + " shape",
+                    "CHIP:SHAPE such as tpu-v5p:16x20x28, or NODE:NODES such as h100:64"});
     } else if (torus.chip.torus && sizes.size() == torus.chip.torus->pod.size() + 1) {
       spec.units = sizes.front();
       torus.shape.erase(torus.shape.begin());

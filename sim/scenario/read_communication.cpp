@@ -5,7 +5,9 @@
 namespace lockstep {
 namespace {
 
-Bucketing::Unit layer_or_matrix(const YamlView& view) { return view.choice({"layer", "matrix"}) == 0 ? Bucketing::Unit::layer : Bucketing::Unit::matrix; }
+Bucketing::Unit layer_or_matrix(const YamlView& view) {
+  return view.choice({"layer", "matrix"}) == 0 ? Bucketing::Unit::layer : Bucketing::Unit::matrix;
+}
 
 void read_gradient_buckets(const YamlView& view, Bucketing& buckets) {
   if (!view.exists()) return;
@@ -39,10 +41,14 @@ void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenari
   if (gathers.exists() && gathers.choice({"16-bit", "8-bit"}) == 1) {
     derive.operand_element = Bytes(1);
     const auto precision = scenario.training.precision;
-    if (element_size(precision) != Bytes(1)) gathers.problem("products in " + std::string(name(precision)) + " do not read 8 bits", "training.precision: fp8 or int8 beside it");
+    if (element_size(precision) != Bytes(1))
+      gathers.problem("products in " + std::string(name(precision)) + " do not read 8 bits",
+                      "training.precision: fp8 or int8 beside it");
   }
   const auto rings = keys.optional(view, "rings");
-  if (rings.exists()) scenario.collectives.units = rings.choice({"rank_order", "topology_aware"}) == 1 ? UnitOrder::topology_aware : UnitOrder::ranks;
+  if (rings.exists())
+    scenario.collectives.units =
+        rings.choice({"rank_order", "topology_aware"}) == 1 ? UnitOrder::topology_aware : UnitOrder::ranks;
   view.refuse_unknown_keys();
 }
 

@@ -1,5 +1,5 @@
 #include "sim/scenario/reading_private.hpp"
-#include "workloads/schedules/schedules.hpp"
+#include "workloads/pipeline/schedules/schedules.hpp"
 
 namespace lockstep {
 namespace {
@@ -8,24 +8,32 @@ void read_schedule(const YamlView& view, const YamlView& placement, PipelineSpec
   const auto text = view.text();
   pipeline.schedule = text;
   std::vector<std::string> names;
-  for (const auto& known : schedules()) names.emplace_back(known.name);
-  if (find_schedule(text) == nullptr) view.problem("'" + text + "' is not a schedule", catalog_name(text, names, "a CSV file with an order"));
-  if (placement.exists()) placement.problem("schedule " + text + " has its own placement", "placement only beside a CSV file");
+  for (const Schedule& known : schedules()) names.emplace_back(known.name);
+  if (find_schedule(text) == nullptr)
+    view.problem("'" + text + "' is not a schedule", catalog_name(text, names, "a CSV file with an order"));
+  if (placement.exists())
+    placement.problem("schedule " + text + " has its own placement", "placement only beside a CSV file");
 }
 
-void read_order_file(const YamlView& view, const YamlView& placement, const std::filesystem::path& folder, PipelineSpec& pipeline) {
+void read_order_file(const YamlView& view, const YamlView& placement, const std::filesystem::path& folder,
+                     PipelineSpec& pipeline) {
   const auto text = view.text();
   pipeline.schedule = std::filesystem::path(text).stem().string();
   pipeline.file = folder / text;
   std::error_code unreadable;
-  if (!std::filesystem::is_regular_file(pipeline.file, unreadable)) view.problem("there is no file '" + text + "'", "the path of a CSV file, seen from the scenario's folder");
-  if (!placement.exists()) return view.problem("a CSV file does not say where its stages stand", "placement: linear, loop, v, wave or bidirectional beside it");
+  if (!std::filesystem::is_regular_file(pipeline.file, unreadable))
+    view.problem("there is no file '" + text + "'", "the path of a CSV file, seen from the scenario's folder");
+  if (!placement.exists())
+    return view.problem("a CSV file does not say where its stages stand",
+                        "placement: linear, loop, v, wave or bidirectional beside it");
   pipeline.placement = all_stage_placements[placement.choice({"linear", "loop", "v", "wave", "bidirectional"})];
 }
 
-void read_schedule_or_file(const YamlView& view, const YamlView& placement, const std::filesystem::path& folder, PipelineSpec& pipeline) {
+void read_schedule_or_file(const YamlView& view, const YamlView& placement, const std::filesystem::path& folder,
+                           PipelineSpec& pipeline) {
   if (!view.exists()) {
-    if (placement.exists()) placement.problem("schedule 1f1b has its own placement", "placement only beside a CSV file");
+    if (placement.exists())
+      placement.problem("schedule 1f1b has its own placement", "placement only beside a CSV file");
     return;
   }
   if (!expect_value(view, "the name of a schedule, or a CSV file with an order")) return;
@@ -46,8 +54,10 @@ void read_schedule_options(const YamlView& view, KeyReader& keys, PipelineSpec& 
   small("group", pipeline.group);
   const auto limit = keys.optional(view, "memory_limit");
   if (limit.exists()) {
-    for (const auto& item : limit.is_list() ? limit.items() : std::vector{limit}) pipeline.memory_limit.push_back(item.number(0, 1e9));
-    if (limit.is_list() && pipeline.memory_limit.empty()) limit.problem("is empty", "one limit for all ranks, or one for each");
+    for (const auto& item : limit.is_list() ? limit.items() : std::vector{limit})
+      pipeline.memory_limit.push_back(item.number(0, 1e9));
+    if (limit.is_list() && pipeline.memory_limit.empty())
+      limit.problem("is empty", "one limit for all ranks, or one for each");
   }
   if (pipeline.file.empty()) return;
   for (const auto* key : {"chunks", "group", "memory_limit"}) {
@@ -67,7 +77,8 @@ void read_pipeline(const YamlView& view, const std::filesystem::path& folder, Ke
   const auto layers = keys.optional(view, "layers");
   if (layers.exists()) {
     for (const auto& item : layers.items()) pipeline.layers.push_back(item.integer(0, 1'000'000));
-    if (layers.is_list() && pipeline.layers.empty()) layers.problem("is empty", "the layers of each stage, such as [7, 8, 8, 7]");
+    if (layers.is_list() && pipeline.layers.empty())
+      layers.problem("is empty", "the layers of each stage, such as [7, 8, 8, 7]");
   }
   const auto sends = keys.optional(view, "sends");
   if (sends.exists()) scenario.lower.sends_in_order = sends.choice({"own_streams", "in_order"}) == 1;

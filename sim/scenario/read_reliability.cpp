@@ -32,7 +32,8 @@ InterruptionClass read_class(const std::string& name, const YamlView& view) {
   if (of.exists()) result.of = static_cast<Component>(of.choice({component_names.begin(), component_names.end()}));
   const auto count = view["count"];
   if (count.exists()) result.count = count.integer(1, most_components);
-  if (count.exists() && result.of == Component::job) count.problem("there is one job", "count only of parts of the cluster");
+  if (count.exists() && result.of == Component::job)
+    count.problem("there is one job", "count only of parts of the cluster");
   read_rate(view, result);
   const auto planned = view["planned"];
   if (planned.exists()) result.planned = planned.boolean();
@@ -40,7 +41,8 @@ InterruptionClass read_class(const std::string& name, const YamlView& view) {
     const auto value = view[key];
     if (!value.exists()) return;
     into = value.seconds(true);
-    if (result.planned && key != "restart") value.problem("stands beside planned: true", "only restart: a planned stop is neither detected nor repaired");
+    if (result.planned && key != "restart")
+      value.problem("stands beside planned: true", "only restart: a planned stop is neither detected nor repaired");
   };
   time("detection", result.detection);
   time("restart", result.restart);
@@ -54,7 +56,8 @@ void read_checkpoint(const YamlView& view, KeyReader& keys, CheckpointSpec& chec
   if (interval.exists() && interval.text() != "optimal") checkpoint.interval = interval.seconds();
   const auto size = keys.optional(view, "size");
   if (size.exists()) checkpoint.size = size.bytes();
-  const auto write = keys.require(view, "write_bandwidth", "the rate at which the whole run writes a checkpoint, such as 2 TB/s");
+  const auto write =
+      keys.require(view, "write_bandwidth", "the rate at which the whole run writes a checkpoint, such as 2 TB/s");
   if (write.exists()) checkpoint.write = write.bytes_per_second();
   const auto read = keys.optional(view, "read_bandwidth");
   checkpoint.read = read.exists() ? read.bytes_per_second() : checkpoint.write;
@@ -62,9 +65,11 @@ void read_checkpoint(const YamlView& view, KeyReader& keys, CheckpointSpec& chec
   if (mode.exists()) checkpoint.asynchronous = mode.choice({"blocking", "asynchronous"}) == 1;
   const auto stall = keys.optional(view, "stall");
   if (stall.exists()) checkpoint.stall = stall.seconds(true);
-  if (stall.exists() && !checkpoint.asynchronous) stall.problem("a blocking checkpoint stalls training for as long as it is written", "mode: asynchronous beside it");
+  if (stall.exists() && !checkpoint.asynchronous)
+    stall.problem("a blocking checkpoint stalls training for as long as it is written", "mode: asynchronous beside it");
   if (checkpoint.asynchronous && !stall.exists()) {
-    mode.problem("training stands still while a checkpoint is copied from the chips", "stall: how long, such as 5 s, beside it");
+    mode.problem("training stands still while a checkpoint is copied from the chips",
+                 "stall: how long, such as 5 s, beside it");
   }
   view.refuse_unknown_keys();
 }
@@ -74,7 +79,8 @@ void read_checkpoint(const YamlView& view, KeyReader& keys, CheckpointSpec& chec
 ReliabilitySpec read_reliability(const YamlView& view, KeyReader& keys) {
   ReliabilitySpec result;
   if (!view.expect_map("{failures: {...}, restart: 5 min, checkpoint: {...}}")) return result;
-  const auto failures = keys.require(view, "failures", "classes of interruptions, such as {gpu: {of: chip, mtbf: 50000 h}}");
+  const auto failures =
+      keys.require(view, "failures", "classes of interruptions, such as {gpu: {of: chip, mtbf: 50000 h}}");
   if (failures.exists() && failures.expect_map("classes of interruptions, such as {gpu: {of: chip, mtbf: 50000 h}}")) {
     for (const auto& name : failures.keys()) {
       const auto one = keys.optional(failures, name);
@@ -86,7 +92,8 @@ ReliabilitySpec read_reliability(const YamlView& view, KeyReader& keys) {
     const auto value = keys.optional(view, key);
     if (value.exists()) into = value.seconds(true);
   };
-  const auto restart = keys.require(view, "restart", "the time from noticing an interruption to training again, such as 5 min");
+  const auto restart =
+      keys.require(view, "restart", "the time from noticing an interruption to training again, such as 5 min");
   if (restart.exists()) result.restart = restart.seconds(true);
   time("detection", result.detection);
   time("reshard", result.reshard);
@@ -95,7 +102,8 @@ ReliabilitySpec read_reliability(const YamlView& view, KeyReader& keys) {
   if (spares.exists()) result.spares = spares.integer(0, 1'000'000);
   keys.flag(view, "elastic", result.elastic);
   const auto checkpoint = keys.require(view, "checkpoint", "{write_bandwidth: ..., ...}");
-  if (checkpoint.exists() && checkpoint.expect_map("{write_bandwidth: ..., ...}")) read_checkpoint(checkpoint, keys, result.checkpoint);
+  if (checkpoint.exists() && checkpoint.expect_map("{write_bandwidth: ..., ...}"))
+    read_checkpoint(checkpoint, keys, result.checkpoint);
   view.refuse_unknown_keys();
   return result;
 }

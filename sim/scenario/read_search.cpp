@@ -2,7 +2,7 @@
 #include <set>
 
 #include "sim/scenario/reading_private.hpp"
-#include "workloads/schedules/schedules.hpp"
+#include "workloads/pipeline/schedules/schedules.hpp"
 
 namespace lockstep {
 namespace {
@@ -16,7 +16,8 @@ std::vector<YamlView> values_of(const YamlView& view) {
   if (items.empty()) view.problem("is empty", "one value, or a list of several");
   std::set<std::string> seen;
   for (const auto& item : items) {
-    if (item.is_scalar() && !seen.insert(item.text()).second) item.problem(item.text() + " stands there twice", "each value once");
+    if (item.is_scalar() && !seen.insert(item.text()).second)
+      item.problem(item.text() + " stands there twice", "each value once");
   }
   return items;
 }
@@ -32,7 +33,7 @@ void numbers(const YamlView& view, std::int64_t least, std::int64_t largest, std
 void schedules(const YamlView& view, std::vector<std::string>& into) {
   if (!view.exists()) return;
   std::vector<std::string> names;
-  for (const auto& known : lockstep::schedules()) {
+  for (const Schedule& known : lockstep::schedules()) {
     if (!known.chooses_by_time) names.emplace_back(known.name);  // an automatic order follows the times of each plan
   }
   into.clear();
@@ -48,7 +49,9 @@ void recomputations(const YamlView& view, std::vector<Recompute>& into) {
 }  // namespace
 
 void read_search(const YamlView& view, KeyReader& keys, SearchSpec& search) {
-  if (!view.exists() || !view.expect_map("what `lockstep plan` may choose, such as {tensor: [4, 8], pipeline: [1, 2, 4]}")) return;
+  if (!view.exists() ||
+      !view.expect_map("what `lockstep plan` may choose, such as {tensor: [4, 8], pipeline: [1, 2, 4]}"))
+    return;
   numbers(keys.optional(view, "tensor"), 1, most, search.tensor);
   numbers(keys.optional(view, "context"), 1, most, search.context);
   numbers(keys.optional(view, "expert"), 1, most, search.expert);

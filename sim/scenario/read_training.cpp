@@ -21,7 +21,8 @@ void read_precision(const YamlView& view, KeyReader& keys, TrainingSpec& trainin
   }
   const auto need_8_bits = [&](const YamlView& of, const std::string& for_what) {
     if (element_size(training.precision) == Bytes(1)) return;
-    of.problem("weights in " + std::string(name(training.precision)) + " have no 8 bits to be " + for_what + " in", "precision: fp8 or int8 beside it");
+    of.problem("weights in " + std::string(name(training.precision)) + " have no 8 bits to be " + for_what + " in",
+               "precision: fp8 or int8 beside it");
   };
   if (const auto gather = keys.optional(view, "low_precision_gather"); gather.exists()) {
     training.low_precision_gather = gather.boolean();
@@ -64,7 +65,8 @@ void read_gradients(const YamlView& view, KeyReader& keys, Scenario& scenario) {
 }
 
 void read_offload(const YamlView& view, KeyReader& keys, Offload& offload) {
-  if (!view.exists() || !view.expect_map("what moves to the host, such as {optimizer: true, activation_layers: 4}")) return;
+  if (!view.exists() || !view.expect_map("what moves to the host, such as {optimizer: true, activation_layers: 4}"))
+    return;
   keys.flag(view, "optimizer", offload.optimizer);
   const auto layers = keys.optional(view, "activation_layers");
   if (layers.exists()) offload.activation_layers = static_cast<std::int32_t>(layers.integer(0, 1'000'000));
@@ -104,10 +106,13 @@ void read_recompute(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   }
   const auto kept = keys.optional(view, "kept");
   if (kept.exists()) {
-    if (recompute.parts.empty() || parts.exists()) kept.problem("stands beside " + std::string(parts.exists() ? "parts" : "a mode that keeps nothing or everything"), "mode: selective and no parts");
+    if (recompute.parts.empty() || parts.exists())
+      kept.problem("stands beside " + std::string(parts.exists() ? "parts" : "a mode that keeps nothing or everything"),
+                   "mode: selective and no parts");
     recompute.parts.clear();
     for (const auto& operation : kept.items()) recompute.kept.insert(operation.text());
-    if (kept.is_list() && recompute.kept.empty()) kept.problem("is empty", "mode: full to keep nothing, or operations such as [query projection, attention]");
+    if (kept.is_list() && recompute.kept.empty())
+      kept.problem("is empty", "mode: full to keep nothing, or operations such as [query projection, attention]");
   }
   const auto layers = keys.optional(view, "layers");
   if (layers.exists()) {
@@ -135,7 +140,8 @@ void read_kept_activations(const YamlView& view, KeyReader& keys, DerivePolicy& 
     const auto chosen = bits[attention.choice({"16-bit", "12-bit", "8-bit"})];
     if (chosen < 16) derive.kept_attention = KeptFormat{chosen, kept.scaled_together};
   }
-  if (scaled.exists() && !derive.kept && !derive.kept_attention) scaled.problem("stands beside nothing in fewer than 16 bits", "format: 8-bit or attention: 12-bit beside it");
+  if (scaled.exists() && !derive.kept && !derive.kept_attention)
+    scaled.problem("stands beside nothing in fewer than 16 bits", "format: 8-bit or attention: 12-bit beside it");
   view.refuse_unknown_keys();
 }
 
@@ -160,7 +166,8 @@ void read_training(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   const auto attention = keys.optional(view, "attention");
   if (attention.exists()) scenario.blocks.fused_attention = attention.choice({"fused", "unfused"}) == 0;
   const auto loss = keys.optional(view, "cross_entropy");
-  // Fused: exponentials in place of the logits' fp32 copy. Else that copy, its logarithms and their gradient, all in fp32.
+  // Fused: exponentials in place of the logits' fp32 copy. Else that copy, its logarithms and their gradient, all in
+  // fp32.
   if (loss.exists() && loss.choice({"fused", "unfused"}) == 1) scenario.derive.loss_element = Bytes(12);
   keys.flag(view, "dropout", scenario.blocks.dropout);
   read_kept_activations(keys.optional(view, "kept_activations"), keys, scenario.derive);

@@ -23,7 +23,9 @@ class KeyReader {
     return view;
   }
   YamlView optional(const YamlView& parent, std::string_view key) { return note(parent[key]); }
-  YamlView require(const YamlView& parent, std::string_view key, std::string_view expected) { return note(parent.require(key, expected)); }
+  YamlView require(const YamlView& parent, std::string_view key, std::string_view expected) {
+    return note(parent.require(key, expected));
+  }
   /// Leaves `value` as it is where the key is absent.
   void flag(const YamlView& parent, std::string_view key, bool& value) {
     const auto view = optional(parent, key);

@@ -1,5 +1,6 @@
 #pragma once
-/// What interrupts a run and what an interruption costs, as the scenario says it. Reference: docs/scenario_reference.md.
+/// What interrupts a run and what an interruption costs, as the scenario says it. Reference:
+/// docs/scenario_reference.md.
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -19,13 +20,13 @@ inline constexpr std::array<std::string_view, 6> component_names{"chip", "host",
 struct InterruptionClass {
   std::string name;
   Component of = Component::job;
-  std::optional<std::int64_t> count;  ///< none: as many as the cluster has
-  Seconds mtbf{0};                    ///< mean time between failures of one component; 0: as observed
-  double observed = 0;                ///< this many
-  Seconds over{0};                    ///< in this time
-  std::optional<std::int64_t> among;  ///< among so many components; none: `count`
+  std::optional<std::int64_t> count;                  ///< none: as many as the cluster has
+  Seconds mtbf{0};                                    ///< mean time between failures of one component; 0: as observed
+  double observed = 0;                                ///< this many
+  Seconds over{0};                                    ///< in this time
+  std::optional<std::int64_t> among;                  ///< among so many components; none: `count`
   std::optional<Seconds> detection, restart, repair;  ///< none: those of all classes
-  bool planned = false;               ///< waits for a checkpoint: nothing is lost, nothing to detect
+  bool planned = false;                               ///< waits for a checkpoint: nothing is lost, nothing to detect
 };
 
 struct CheckpointSpec {
@@ -33,16 +34,16 @@ struct CheckpointSpec {
   std::optional<Bytes> size;        ///< none: weights and optimizer state
   BytesPerSecond write{0};          ///< of the whole run
   BytesPerSecond read{0};
-  bool asynchronous = false;        ///< training goes on while it is written
-  Seconds stall{0};                 ///< asynchronous: training stands still for this long, while it is copied to the hosts
+  bool asynchronous = false;  ///< training goes on while it is written
+  Seconds stall{0};           ///< asynchronous: training stands still for this long, while it is copied to the hosts
 };
 
 struct ReliabilitySpec {
   std::vector<InterruptionClass> classes;
-  Seconds detection{0};  ///< until an interruption is noticed
-  Seconds restart{0};    ///< of the job, without reading the checkpoint
-  Seconds reshard{0};    ///< on top of it, when the run goes on with fewer chips
-  Seconds repair{0};     ///< until a failed chip, host or NIC is back
+  Seconds detection{0};     ///< until an interruption is noticed
+  Seconds restart{0};       ///< of the job, without reading the checkpoint
+  Seconds reshard{0};       ///< on top of it, when the run goes on with fewer chips
+  Seconds repair{0};        ///< until a failed chip, host or NIC is back
   std::int64_t spares = 0;  ///< hosts that stand by
   bool elastic = false;     ///< without a spare the run goes on with fewer data-parallel replicas instead of waiting
   CheckpointSpec checkpoint;

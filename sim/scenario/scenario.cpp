@@ -6,9 +6,9 @@
 
 #include "sim/core/visible_text.hpp"
 #include "sim/core/yaml_view.hpp"
-#include "sim/limits.hpp"
+#include "sim/scenario/limits.hpp"
 #include "sim/scenario/scenario_of_document.hpp"
-#include "workloads/import_hf.hpp"
+#include "workloads/model/huggingface/import_hf.hpp"
 
 namespace lockstep {
 namespace {
@@ -35,7 +35,8 @@ class Reader {
     read_search(optional(root_, "search"), keys_, scenario_.search);
     const auto model_of_time = optional(root_, "model_of_time");
     constexpr std::array models{TimeModel::ideal, TimeModel::roofline, TimeModel::calibrated};
-    if (model_of_time.exists()) scenario_.time_model = models[model_of_time.choice({"ideal", "roofline", "calibrated"})];
+    if (model_of_time.exists())
+      scenario_.time_model = models[model_of_time.choice({"ideal", "roofline", "calibrated"})];
     const auto perturbations = optional(root_, "perturbations");
     if (perturbations.exists()) {
       scenario_.perturbations = read_perturbations(perturbations);
@@ -50,7 +51,9 @@ class Reader {
  private:
   YamlView note(YamlView view) { return keys_.note(std::move(view)); }
   YamlView optional(const YamlView& parent, std::string_view key) { return keys_.optional(parent, key); }
-  YamlView require(const YamlView& parent, std::string_view key, std::string_view expected) { return keys_.require(parent, key, expected); }
+  YamlView require(const YamlView& parent, std::string_view key, std::string_view expected) {
+    return keys_.require(parent, key, expected);
+  }
   void flag(const YamlView& parent, std::string_view key, bool& value) { keys_.flag(parent, key, value); }
 
   void format() {
@@ -59,7 +62,8 @@ class Reader {
   }
 
   void model() {
-    const std::string expected = "a catalog name, a path to a Hugging Face config.json, or a block that describes the model";
+    const std::string expected =
+        "a catalog name, a path to a Hugging Face config.json, or a block that describes the model";
     const auto view = require(root_, "model", expected);
     if (!view.exists()) return;
     if (view.is_map()) {
@@ -92,12 +96,15 @@ class Reader {
     if (std::filesystem::is_regular_file(folder_ / view.text(), unreadable)) {
       scenario_.model = import_hf_config(folder_ / view.text(), problems_);
     } else {
-      view.problem("there is no file '" + view.text() + "'", "the path of a config.json, seen from the scenario's folder");
+      view.problem("there is no file '" + view.text() + "'",
+                   "the path of a config.json, seen from the scenario's folder");
     }
   }
 
   void cluster() {
-    const std::string expected = "CHIP:SHAPE such as tpu-v5p:16x20x28, NODE:NODES such as h100:64, or a map {chip: ..., shape: [...]} or {node: ..., nodes: ...}";
+    const std::string expected =
+        "CHIP:SHAPE such as tpu-v5p:16x20x28, NODE:NODES such as h100:64, or a map {chip: ..., shape: [...]} or {node: "
+        "..., nodes: ...}";
     const auto view = require(root_, "cluster", expected);
     if (!view.exists()) return;
     if (view.is_map()) {
@@ -110,7 +117,8 @@ class Reader {
 
   void mesh() {
     const auto view = optional(root_, "mesh");
-    if (!view.exists() || !view.expect_map("logical axes and where they lie, such as {tensor: [x/2, y/2], fsdp: rest}")) return;
+    if (!view.exists() || !view.expect_map("logical axes and where they lie, such as {tensor: [x/2, y/2], fsdp: rest}"))
+      return;
     for (const auto& name : view.keys()) {
       const auto place = optional(view, name);
       AxisRequest request;
@@ -120,7 +128,9 @@ class Reader {
       for (const auto& part : place.is_list() ? place.items() : std::vector{place}) {
         if (expect_value(part, expected)) request.place->push_back(part.text());
       }
-      if (name.empty() || !std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) != 0; }) || name == "compute") {
+      if (name.empty() ||
+          !std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) != 0; }) ||
+          name == "compute") {
         place.problem("'" + name + "' cannot name a mesh axis", "letters and digits only, and not 'compute'");
       }
       scenario_.mesh.push_back(std::move(request));
@@ -136,7 +146,8 @@ class Reader {
       const auto size = optional(view, name);
       if (!size.exists()) continue;
       const auto value = static_cast<int>(size.integer(1, 1'000'000));
-      const auto known = std::find_if(scenario_.mesh.begin(), scenario_.mesh.end(), [&](const auto& r) { return r.name == name; });
+      const auto known =
+          std::find_if(scenario_.mesh.begin(), scenario_.mesh.end(), [&](const auto& r) { return r.name == name; });
       if (known != scenario_.mesh.end()) {
         known->size = value;
       } else if (value > 1) {
@@ -156,7 +167,9 @@ class Reader {
     }
     const auto attention = optional(view, "context_attention");
     if (attention.exists()) {
-      scenario_.derive.context_attention = std::array{ContextAttention::ring, ContextAttention::all_gather, ContextAttention::all_to_all}[attention.choice({"ring", "all_gather", "all_to_all"})];
+      scenario_.derive.context_attention =
+          std::array{ContextAttention::ring, ContextAttention::all_gather,
+                     ContextAttention::all_to_all}[attention.choice({"ring", "all_gather", "all_to_all"})];
     }
     const auto order = optional(view, "context_order");
     if (order.exists()) scenario_.derive.balanced_context = order.choice({"balanced", "contiguous"}) == 0;
@@ -166,7 +179,8 @@ class Reader {
   void routing() {
     const auto view = optional(root_, "routing");
     if (!view.exists() || !view.expect_map("{variation: 0.3, seed: 1} or {capacity_factor: 1.25}")) return;
-    if (!scenario_.model.experts && !scenario_.model.name.empty()) view.problem("the model has no experts", "routing only beside a mixture of experts");
+    if (!scenario_.model.experts && !scenario_.model.name.empty())
+      view.problem("the model has no experts", "routing only beside a mixture of experts");
     auto& routing = scenario_.routing;
     const auto capacity = optional(view, "capacity_factor");
     const auto variation = optional(view, "variation");
@@ -179,8 +193,11 @@ class Reader {
     const auto slots = optional(view, "slots");
     scenario_.derive.counted_slots = !capacity.exists();
     scenario_.derive.one_hot_slots = slots.exists() && slots.choice({"by index", "by mask"}) == 1;
-    if (scenario_.derive.one_hot_slots && !capacity.exists()) slots.problem("masks need as many slots for every expert", "a capacity_factor beside it");
-    if (capacity.exists() && variation.exists()) variation.problem("stands beside a capacity factor", "one of the two: with a capacity every expert computes as many slots");
+    if (scenario_.derive.one_hot_slots && !capacity.exists())
+      slots.problem("masks need as many slots for every expert", "a capacity_factor beside it");
+    if (capacity.exists() && variation.exists())
+      variation.problem("stands beside a capacity factor",
+                        "one of the two: with a capacity every expert computes as many slots");
     view.refuse_unknown_keys();
   }
 
@@ -200,7 +217,9 @@ class Reader {
         try {
           into.push_back(parse_tensor(item.text(), axes));
           const auto [first, is_new] = scenario_.places.emplace(list.path() + "." + into.back().name, item.where());
-          if (!is_new) item.problem(into.back().name + " is given twice", "each tensor once; it stands at " + first->second.to_string() + " already");
+          if (!is_new)
+            item.problem(into.back().name + " is given twice",
+                         "each tensor once; it stands at " + first->second.to_string() + " already");
         } catch (const ShardingError& error) {
           item.problem(error.what_is_wrong(), error.expected());
         }
@@ -231,7 +250,8 @@ class Reader {
       sequences.problem("one step has more than 1e11 tokens", "at most 1e11 tokens in sequences x sequence_length");
     }
     if (batch.microbatches > 0 && batch.sequences % batch.microbatches != 0) {
-      microbatches.problem("microbatches " + std::to_string(batch.microbatches) + " do not divide " + std::to_string(batch.sequences) + " sequences",
+      microbatches.problem("microbatches " + std::to_string(batch.microbatches) + " do not divide " +
+                               std::to_string(batch.sequences) + " sequences",
                            "a number that divides " + std::to_string(batch.sequences));
     }
     scenario_.step.microbatches = batch.microbatches;
@@ -245,20 +265,25 @@ class Reader {
     for (const auto* axis : {"data", "fsdp", "expert"}) {
       for (const auto& request : scenario_.mesh) {
         if (request.name != axis) continue;
-        if (request.size == 0) return size.problem("how many ranks split the batch is not known before the cluster is built", "a size of " + std::string(axis) + " in parallel");
+        if (request.size == 0)
+          return size.problem("how many ranks split the batch is not known before the cluster is built",
+                              "a size of " + std::string(axis) + " in parallel");
         in_one = std::min(in_one * request.size, most_tokens);
       }
     }
     if (batch.sequences % in_one != 0 || batch.sequences / in_one > most_microbatches_of_a_step) {
-      return size.problem("microbatches of " + std::to_string(in_one) + " sequences over all ranks do not make up " + std::to_string(batch.sequences),
-                          "microbatch_size x data x fsdp x expert to divide the sequences, in at most " + std::to_string(most_microbatches_of_a_step) + " microbatches");
+      return size.problem("microbatches of " + std::to_string(in_one) + " sequences over all ranks do not make up " +
+                              std::to_string(batch.sequences),
+                          "microbatch_size x data x fsdp x expert to divide the sequences, in at most " +
+                              std::to_string(most_microbatches_of_a_step) + " microbatches");
     }
     batch.microbatches = batch.sequences / in_one;
   }
 
   void training() {
     const auto view = optional(root_, "training");
-    if (view.exists() && view.expect_map("{precision: bf16, optimizer: adam, ...}")) read_training(view, keys_, scenario_);
+    if (view.exists() && view.expect_map("{precision: bf16, optimizer: adam, ...}"))
+      read_training(view, keys_, scenario_);
   }
 
   const YamlView& root_;
@@ -270,9 +295,7 @@ class Reader {
 
 }  // namespace
 
-std::int64_t Scenario::chips() const {
-  return cluster.devices();
-}
+std::int64_t Scenario::chips() const { return cluster.devices(); }
 
 Location Scenario::where(std::string key) const {
   while (true) {
@@ -288,7 +311,8 @@ Location Scenario::where(std::string key) const {
 
 namespace {
 
-Scenario read_scenario(YamlView root, const std::vector<KeyOverride>& overrides, const std::filesystem::path& folder, Problems& problems) {
+Scenario read_scenario(YamlView root, const std::vector<KeyOverride>& overrides, const std::filesystem::path& folder,
+                       Problems& problems) {
   problems.throw_if_any();
   for (const auto& override_ : overrides) root = root.with_override(override_.path, override_.value);
   problems.throw_if_any();
@@ -310,38 +334,13 @@ Scenario scenario_of_document(const YamlView& root, const std::vector<KeyOverrid
 
 Scenario load_scenario(const std::filesystem::path& file, const std::vector<KeyOverride>& overrides) {
   Problems problems;
-  return scenario_of_document(YamlView::from_file(file, problems), overrides, visible(file.stem().string()), file.parent_path(), problems);
+  return scenario_of_document(YamlView::from_file(file, problems), overrides, visible(file.stem().string()),
+                              file.parent_path(), problems);
 }
 
 Scenario scenario_of_text(std::string_view text, const std::string& name, const std::filesystem::path& folder) {
   Problems problems;
   return scenario_of_document(YamlView::from_text(text, name, problems), {}, name, folder, problems);
-}
-
-std::vector<std::string> scenario_keys() {
-  return {"format", "model", "cluster", "cluster.chip", "cluster.shape", "cluster.pod", "cluster.pods", "cluster.dcn", "cluster.node", "cluster.nodes",
-          "cluster.fabric", "cluster.halls", "cluster.between_halls", "cluster.order", "mesh",
-          "parallel", "parallel.tensor", "parallel.fsdp", "parallel.data", "parallel.pipeline", "parallel.context", "parallel.expert",
-          "parallel.zero", "parallel.sequence_parallel", "parallel.experts_over", "parallel.context_attention", "parallel.context_order",
-          "pipeline", "pipeline.schedule", "pipeline.placement", "pipeline.chunks", "pipeline.group", "pipeline.memory_limit", "pipeline.layers",
-          "pipeline.sends", "pipeline.scatter_gather",
-          "plan", "plan.activations", "plan.weights", "plan.gradients", "plan.optimizer",
-          "batch", "batch.sequences", "batch.sequence_length", "batch.microbatches", "batch.microbatch_size",
-          "routing", "routing.capacity_factor", "routing.variation", "routing.seed", "routing.dispatch", "routing.slots",
-          "training", "training.precision", "training.low_precision_gather", "training.low_precision_weights", "training.optimizer", "training.optimizer_state", "training.momentum",
-          "training.master_weights", "training.gradient_precision", "training.gradient_reduce", "training.gradient_clipping", "training.memory_overhead", "training.step_overhead",
-          "training.offload", "training.offload.optimizer", "training.offload.activation_layers", "training.offload.host_memory_bandwidth",
-          "training.recompute", "training.recompute.mode", "training.recompute.parts", "training.recompute.kept", "training.recompute.layers", "training.attention", "training.cross_entropy", "training.dropout", "training.kept_activations", "training.kept_activations.format", "training.kept_activations.attention", "training.kept_activations.scaled_together", "training.elementwise_traffic",
-          "training.causal_attention", "training.optimizer_barrier", "training.zero_shards",
-          "communication", "communication.prefetch", "communication.reductions_in_flight", "communication.weight_buckets", "communication.gradient_buckets",
-          "communication.regather_weights", "communication.share_activation_gathers", "communication.collective_matmul", "communication.activation_gathers", "communication.updated_weights",
-          "communication.rings",
-          "search", "search.tensor", "search.context", "search.expert", "search.pipeline", "search.microbatches", "search.zero",
-          "search.schedules", "search.chunks", "search.recompute", "search.memory",
-          "model_of_time", "perturbations",
-          "reliability", "reliability.failures", "reliability.restart", "reliability.detection", "reliability.reshard", "reliability.repair",
-          "reliability.spares", "reliability.elastic", "reliability.checkpoint", "reliability.checkpoint.interval", "reliability.checkpoint.size",
-          "reliability.checkpoint.write_bandwidth", "reliability.checkpoint.read_bandwidth", "reliability.checkpoint.mode", "reliability.checkpoint.stall"};
 }
 
 }  // namespace lockstep

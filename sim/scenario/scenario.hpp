@@ -9,19 +9,19 @@
 #include "sim/collectives/collective_model.hpp"
 #include "sim/core/errors.hpp"
 #include "sim/core/yaml_view.hpp"
+#include "sim/cost/time_model.hpp"
 #include "sim/program/lower.hpp"
 #include "sim/program/perturb.hpp"
-#include "sim/program/time_model.hpp"
 #include "sim/scenario/reliability.hpp"
 #include "sim/scenario/search_spec.hpp"
-#include "topologies/cluster.hpp"
-#include "topologies/fabric.hpp"
-#include "topologies/mesh.hpp"
-#include "workloads/build_step.hpp"
-#include "workloads/derived_block.hpp"
-#include "workloads/model.hpp"
-#include "workloads/plan.hpp"
-#include "workloads/replay_model.hpp"
+#include "topologies/cluster/cluster.hpp"
+#include "topologies/fabrics/fabric.hpp"
+#include "topologies/placement/mesh.hpp"
+#include "workloads/model/model.hpp"
+#include "workloads/replay/replay_model.hpp"
+#include "workloads/sharded_layers/plan.hpp"
+#include "workloads/sharded_layers/sharded_layer.hpp"
+#include "workloads/step/build_step.hpp"
 
 namespace lockstep {
 
@@ -34,7 +34,7 @@ struct BatchSpec {
 struct TrainingSpec {
   Precision precision = Precision::bf16;
   bool low_precision_gather = false;  ///< weights are gathered in the 8 bits of the precision
-  int low_precision_copies = 0;       ///< of weights in those 8 bits, kept for the whole step; 0: they are made for each use
+  int low_precision_copies = 0;  ///< of weights in those 8 bits, kept for the whole step; 0: they are made for each use
   bool causal_attention = true;
   std::optional<std::int64_t> recompute_layers;  ///< of each stage of the model, the first ones; none: all
   bool flat_zero_shards = true;  ///< the data and fsdp axes split weights as flat runs, not along a dimension
@@ -42,23 +42,24 @@ struct TrainingSpec {
 
 /// How tokens come to experts.
 struct RoutingSpec {
-  std::optional<double> capacity_factor;  ///< slots of an expert over its fair share, all of them sent and computed; none: dropless
-  double variation = 0;                   ///< of dropless loads, see ExpertLoad
+  std::optional<double>
+      capacity_factor;   ///< slots of an expert over its fair share, all of them sent and computed; none: dropless
+  double variation = 0;  ///< of dropless loads, see ExpertLoad
   std::uint64_t seed = 1;
 };
 
 struct PipelineSpec {
   std::string schedule = "1f1b";
-  std::filesystem::path file;                          ///< a CSV with the order, instead of a schedule by name
-  StagePlacement placement = StagePlacement::linear;   ///< of the file's stages
-  std::optional<std::int32_t> chunks;                  ///< none: the schedule's usual number
+  std::filesystem::path file;                         ///< a CSV with the order, instead of a schedule by name
+  StagePlacement placement = StagePlacement::linear;  ///< of the file's stages
+  std::optional<std::int32_t> chunks;                 ///< none: the schedule's usual number
   std::optional<std::int32_t> group;
   std::vector<double> memory_limit;
-  std::vector<std::int64_t> layers;                    ///< of each stage of the model; empty: even
+  std::vector<std::int64_t> layers;  ///< of each stage of the model; empty: even
 };
 
 struct Scenario {
-  std::string name;  ///< the file's stem
+  std::string name;                   ///< the file's stem
   Model model;                        ///< only its name where steps are replayed
   std::optional<ReplayModel> replay;  ///< instead of a model: measured operations
   ClusterSpec cluster;
@@ -76,7 +77,7 @@ struct Scenario {
   DerivePolicy derive;
   StepOptions step;
   LowerOptions lower;
-  SearchSpec search;                  ///< only `lockstep plan` looks at it
+  SearchSpec search;  ///< only `lockstep plan` looks at it
   CollectiveRules collectives;
 
   /// Chips of the slice.
@@ -95,8 +96,10 @@ struct KeyOverride {
 /// Reads and validates a scenario file. Every problem of the file is in the ConfigError.
 [[nodiscard]] Scenario load_scenario(const std::filesystem::path& file, const std::vector<KeyOverride>& overrides = {});
 
-/// The same of a text; `name` stands in for the file in locations, and files that the text names are seen from `folder`.
-[[nodiscard]] Scenario scenario_of_text(std::string_view text, const std::string& name, const std::filesystem::path& folder);
+/// The same of a text; `name` stands in for the file in locations, and files that the text names are seen from
+/// `folder`.
+[[nodiscard]] Scenario scenario_of_text(std::string_view text, const std::string& name,
+                                        const std::filesystem::path& folder);
 
 /// The list under `perturbations`; problems go to the view's sink.
 [[nodiscard]] std::vector<Perturbation> read_perturbations(const YamlView& list);
@@ -104,17 +107,20 @@ struct KeyOverride {
 /// Every key that the loader knows, dotted, in reading order (a test holds docs/scenario_reference.md to it).
 [[nodiscard]] std::vector<std::string> scenario_keys();
 
-/// Reads the cluster shorthand "tpu-v5p:16x20x28", "tpu-v5p:2x16x20x28" (two pods over DCN), "h100:64" (64 nodes); problems are
-/// placed at the given location.
-[[nodiscard]] ClusterSpec parse_cluster(std::string_view text, const Location& where, const std::string& key, Problems& problems);
+/// Reads the cluster shorthand "tpu-v5p:16x20x28", "tpu-v5p:2x16x20x28" (two pods over DCN), "h100:64" (64 nodes);
+/// problems are placed at the given location.
+[[nodiscard]] ClusterSpec parse_cluster(std::string_view text, const Location& where, const std::string& key,
+                                        Problems& problems);
 /// A chip of the catalog.
-[[nodiscard]] Chip chip_named(const std::string& name, const Location& where, const std::string& key, Problems& problems);
+[[nodiscard]] Chip chip_named(const std::string& name, const Location& where, const std::string& key,
+                              Problems& problems);
 /// Reads a cluster written as a map; file names are seen from `folder`.
 [[nodiscard]] ClusterSpec read_cluster(const YamlView& view, const std::filesystem::path& folder, Problems& problems);
 /// Problems if such a cluster cannot be built.
 void check_cluster(const ClusterSpec& spec, const Location& where, const std::string& key, Problems& problems);
 /// What is expected of a name that the catalog does not have: the nearest one, or all.
-[[nodiscard]] std::string catalog_name(const std::string& word, const std::vector<std::string>& names, const std::string& other = "");
+[[nodiscard]] std::string catalog_name(const std::string& word, const std::vector<std::string>& names,
+                                       const std::string& other = "");
 
 /// Folder with topologies/catalog and workloads/catalog: $LOCKSTEP_DATA, else the source tree that this
 /// program was built from, else <prefix>/share/lockstep beside the program.

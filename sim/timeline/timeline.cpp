@@ -10,7 +10,8 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-Timeline::Timeline(std::int32_t ops, std::int32_t ranks) : ranks_(ranks), spans_(at(ops)), took_part_(at(ops) * at(ranks), false) {}
+Timeline::Timeline(std::int32_t ops, std::int32_t ranks)
+    : ranks_(ranks), spans_(at(ops)), took_part_(at(ops) * at(ranks), false) {}
 
 void Timeline::record(std::int32_t op, std::int32_t rank, Interval span) {
   auto& spans = spans_[at(op)];

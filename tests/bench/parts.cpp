@@ -36,7 +36,8 @@ void prepare_step(benchmark::State& state) {
 void make_communicators(benchmark::State& state) {
   const auto preparation = prepare(pod());
   for (auto _ : state) {
-    for (const auto& axis : preparation.mesh->axes()) benchmark::DoNotOptimize(make_communicator(*preparation.mesh, {axis.name}));
+    for (const auto& axis : preparation.machine.mesh->axes())
+      benchmark::DoNotOptimize(make_communicator(*preparation.machine.mesh, {axis.name}));
   }
 }
 

@@ -1,6 +1,6 @@
 // How fast plans are ruled out and simulated: plan_speed SCENARIO [plans to simulate [best plans to search for]]
-// Lower bounds of all plans, on all processors; then the most promising plans, simulated in processes of their own on all
-// processors, with how near their bounds come; then a search.
+// Lower bounds of all plans, on all processors; then the most promising plans, simulated in processes of their own on
+// all processors, with how near their bounds come; then a search.
 #include <spdlog/logger.h>
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 #include <string>
 #include <thread>
 
-#include "sim/isolated.hpp"
-#include "sim/planning/plan_forest.hpp"
-#include "sim/planning/plan_search.hpp"
+#include "sim/studies/isolated.hpp"
+#include "sim/studies/planning/plan_forest.hpp"
+#include "sim/studies/planning/plan_search.hpp"
 
 namespace {
 
@@ -35,7 +35,7 @@ void bound(const PlanSpace& space) {
     for (const auto& below : forest.below(branches)) {
       for (const auto& branch : below.branches) {
         // Bounded alone, or with those that have the same bound.
-        if (branch.level == PlanBranch::Level::priced) {
+        if (branch.level == PlanBranch::Level::cost_class) {
           fitting += branch.plans;
         } else {
           next.push_back(branch);
@@ -45,17 +45,20 @@ void bound(const PlanSpace& space) {
     branches = std::move(next);
   }
   const double spent = seconds_since(start);
-  std::printf("%lld bounds, %lld plans that may fit: %.2f s, %.0f plans/s\n", static_cast<long long>(forest.floors()), static_cast<long long>(fitting), spent,
-              static_cast<double>(space.size()) / spent);
+  std::printf("%lld bounds, %lld plans that may fit: %.2f s, %.0f plans/s\n", static_cast<long long>(forest.bounds()),
+              static_cast<long long>(fitting), spent, static_cast<double>(space.size()) / spent);
 }
 
 void print_spread(const char* what, std::vector<double>& ratios) {
   std::sort(ratios.begin(), ratios.end());
-  const auto at = [&](double part) { return ratios[static_cast<std::size_t>(part * static_cast<double>(ratios.size() - 1))]; };
-  std::printf("%s: %.4f %.4f %.4f %.4f %.4f (least, 10 %%, median, 90 %%, most)\n", what, at(0), at(0.1), at(0.5), at(0.9), at(1));
+  const auto at = [&](double part) {
+    return ratios[static_cast<std::size_t>(part * static_cast<double>(ratios.size() - 1))];
+  };
+  std::printf("%s: %.4f %.4f %.4f %.4f %.4f (least, 10 %%, median, 90 %%, most)\n", what, at(0), at(0.1), at(0.5),
+              at(0.9), at(1));
 }
 
-/// The most promising plans, best first: floors against their simulation.
+/// The most promising plans, best first: bounds against their simulation.
 void simulate_some(const PlanSpace& space, std::size_t count) {
   PlanTree tree(space);
   const auto later = [](const PlanBranch& a, const PlanBranch& b) { return goes_first(b, a); };
@@ -70,11 +73,12 @@ void simulate_some(const PlanSpace& space, std::size_t count) {
     if (branch.level == PlanBranch::Level::plan) plans.push_back(branch);
     for (const auto& below : tree.below(branch).branches) queue.push(below);
   }
-  std::printf("the first %zu plans, best first: %lld bounds, %.2f s\n", plans.size(), static_cast<long long>(tree.floors()), seconds_since(start));
+  std::printf("the first %zu plans, best first: %lld bounds, %.2f s\n", plans.size(),
+              static_cast<long long>(tree.bounds()), seconds_since(start));
   std::fflush(stdout);
 
   std::vector<std::int64_t> bytes;
-  for (const auto& plan : plans) bytes.push_back(tree.floors_of(plan.choice).back().bytes);
+  for (const auto& plan : plans) bytes.push_back(tree.bounds_of(plan.choice).back().bytes);
   std::fflush(stdout);
   spdlog::logger silent("bench");
   std::vector<double> times, memories;
@@ -89,31 +93,43 @@ void simulate_some(const PlanSpace& space, std::size_t count) {
       [&](std::size_t index, Child& child) {
         PlanFigures figures;
         std::memcpy(&figures, child.answer().data(), sizeof figures);
-        times.push_back(plans[index].floor_s / figures.step_s);
+        times.push_back(plans[index].bound_s / figures.step_s);
         memories.push_back(static_cast<double>(bytes[index]) / static_cast<double>(figures.peak_bytes));
         if (figures.peak_bytes > space.memory().value()) ++too_large;
         if (std::getenv("PLANS") != nullptr) {
           std::string which;
-          for (const auto& key : space.keys(space.node_of(plans[index].choice), plans[index].choice)) which += key.path + "=" + key.value + " ";
-          std::printf("%.4f %.4f of %.1f GB %s\n", times.back(), memories.back(), static_cast<double>(figures.peak_bytes) / 1e9, which.c_str());
+          for (const auto& key : space.keys(space.node_of(plans[index].choice), plans[index].choice))
+            which += key.path + "=" + key.value + " ";
+          std::printf("%.4f %.4f of %.1f GB %s\n", times.back(), memories.back(),
+                      static_cast<double>(figures.peak_bytes) / 1e9, which.c_str());
           std::fflush(stdout);
         }
       });
   const double spent = seconds_since(start);
-  std::printf("simulated: %.2f s, %.1f plans/s; %zu do not fit\n", spent, static_cast<double>(plans.size()) / spent, too_large);
-  print_spread("floor / step time  ", times);
-  print_spread("floor / peak memory", memories);
+  std::printf("simulated: %.2f s, %.1f plans/s; %zu do not fit\n", spent, static_cast<double>(plans.size()) / spent,
+              too_large);
+  print_spread("bound / step time  ", times);
+  print_spread("bound / peak memory", memories);
 }
 
 /// The search itself, with its proof.
 void search(const PlanSpace& space, std::size_t top) {
   spdlog::logger silent("bench");
-  const auto found = search_plans(space, {top, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())), EngineKind::simgrid, [](std::string_view stage, double) { std::fprintf(stderr, "\r%.*s", static_cast<int>(stage.size()), stage.data()); }}, silent);
+  const auto found =
+      search_plans(space,
+                   {top, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())), EngineKind::simgrid,
+                    [](std::string_view stage, double) {
+                      std::fprintf(stderr, "\r%.*s", static_cast<int>(stage.size()), stage.data());
+                    }},
+                   silent);
   const auto& proof = found.proof;
-  std::printf("search for %zu: %.2f s, of them %.2f s for %lld bounds; %lld plans: %lld pruned by bound, %lld by memory, %lld simulated, of them %lld do not fit\n", top, found.wall_s, found.floors_s,
-              static_cast<long long>(found.floors), static_cast<long long>(proof.space), static_cast<long long>(proof.pruned_by_bound), static_cast<long long>(proof.pruned_by_memory),
-              static_cast<long long>(proof.simulated), static_cast<long long>(proof.did_not_fit));
-  for (const auto& plan : found.best) std::printf("  %.4f s, floor %.4f s\n", plan.figures.step_s, plan.floor_s);
+  std::printf(
+      "search for %zu: %.2f s, of them %.2f s for %lld bounds; %lld plans: %lld pruned by bound, %lld by memory, %lld "
+      "simulated, of them %lld do not fit\n",
+      top, found.wall_s, found.bounds_s, static_cast<long long>(found.bounds), static_cast<long long>(proof.space),
+      static_cast<long long>(proof.pruned_by_bound), static_cast<long long>(proof.pruned_by_memory),
+      static_cast<long long>(proof.simulated), static_cast<long long>(proof.did_not_fit));
+  for (const auto& plan : found.best) std::printf("  %.4f s, bound %.4f s\n", plan.figures.step_s, plan.bound_s);
 }
 
 }  // namespace

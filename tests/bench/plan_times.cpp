@@ -1,6 +1,6 @@
 // How fast plans are timed exactly, one after the other in one process: plan_times SCENARIO [plans [best | seed]]
-// The plans of the lowest bounds, as a search takes them, or plans drawn evenly from the whole space, whether or not they
-// would fit; then where the time goes, by kind of plan.
+// The plans of the lowest bounds, as a search takes them, or plans drawn evenly from the whole space, whether or not
+// they would fit; then where the time goes, by kind of plan.
 #include <spdlog/logger.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/planning/plan_forest.hpp"
-#include "sim/planning/plan_simulator.hpp"
+#include "sim/studies/planning/plan_forest.hpp"
+#include "sim/studies/planning/plan_simulator.hpp"
 
 namespace {
 
@@ -28,7 +28,8 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 std::vector<PlanChoice> drawn(const PlanSpace& space, std::size_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<std::int64_t> places;
-  for (std::size_t i = 0; i < count; ++i) places.push_back(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(space.size())));
+  for (std::size_t i = 0; i < count; ++i)
+    places.push_back(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(space.size())));
   std::sort(places.begin(), places.end());
   std::vector<PlanChoice> plans;
   std::int64_t before = 0;
@@ -40,7 +41,8 @@ std::vector<PlanChoice> drawn(const PlanSpace& space, std::size_t count, std::ui
       continue;
     }
     const auto all = space.plans_of(node);
-    for (; next != places.end() && *next < before + node.plans; ++next) plans.push_back(all[static_cast<std::size_t>(*next - before)]);
+    for (; next != places.end() && *next < before + node.plans; ++next)
+      plans.push_back(all[static_cast<std::size_t>(*next - before)]);
     before += node.plans;
   }
   return plans;
@@ -82,7 +84,8 @@ int main(int argc, char** argv) {
     const PlanSpace space(load_scenario(argv[1]));
     const auto count = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 100;
     const std::string_view which = argc > 3 ? argv[3] : "best";
-    const auto plans = which == "best" ? most_promising(space, count) : drawn(space, count, std::strtoull(argv[3], nullptr, 10));
+    const auto plans =
+        which == "best" ? most_promising(space, count) : drawn(space, count, std::strtoull(argv[3], nullptr, 10));
     spdlog::logger silent("bench");
     PlanSimulator simulator(space);
     struct Spent {
@@ -102,15 +105,20 @@ int main(int argc, char** argv) {
       spent.most = std::max(spent.most, times.back());
       if (std::getenv("PLANS") == nullptr) continue;
       std::printf("%8.2f ms, step %.9g s:", times.back() * 1e3, step_s);
-      for (const auto& key : space.keys(space.node_of(plan), plan)) std::printf(" %s=%s", key.path.c_str(), key.value.c_str());
+      for (const auto& key : space.keys(space.node_of(plan), plan))
+        std::printf(" %s=%s", key.path.c_str(), key.value.c_str());
       std::printf("\n");
     }
     const double spent = seconds_since(start);
-    std::printf("%zu of %lld plans: %.2f s, %.1f plans/s in one process\n", plans.size(), static_cast<long long>(space.size()), spent, static_cast<double>(plans.size()) / spent);
+    std::printf("%zu of %lld plans: %.2f s, %.1f plans/s in one process\n", plans.size(),
+                static_cast<long long>(space.size()), spent, static_cast<double>(plans.size()) / spent);
     std::sort(times.begin(), times.end());
-    for (const double part : {0.1, 0.5, 0.9, 0.99}) std::printf("%2.0f %% within %.2f ms\n", part * 100, times[static_cast<std::size_t>(part * static_cast<double>(times.size() - 1))] * 1e3);
+    for (const double part : {0.1, 0.5, 0.9, 0.99})
+      std::printf("%2.0f %% within %.2f ms\n", part * 100,
+                  times[static_cast<std::size_t>(part * static_cast<double>(times.size() - 1))] * 1e3);
     for (const auto& [kind, of] : by_kind) {
-      std::printf("%-26s %5zu plans, %8.2f ms each, at most %8.2f ms\n", kind.c_str(), of.plans, of.seconds / static_cast<double>(of.plans) * 1e3, of.most * 1e3);
+      std::printf("%-26s %5zu plans, %8.2f ms each, at most %8.2f ms\n", kind.c_str(), of.plans,
+                  of.seconds / static_cast<double>(of.plans) * 1e3, of.most * 1e3);
     }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/engine/phased_network.hpp"
+#include "sim/engine/runtime/phased_network.hpp"
 #include "sim/engine/simgrid/flow_routes.hpp"
 #include "sim/simulate.hpp"
 
@@ -33,7 +33,8 @@ std::int64_t compute(const Program& program, const ProgramOp& op) {
   return program.ranks();
 }
 
-std::int64_t communicate(const Program& program, const FlowRoutes& routes, const std::vector<std::vector<std::size_t>>& first, const ProgramOp& op) {
+std::int64_t communicate(const Program& program, const FlowRoutes& routes,
+                         const std::vector<std::vector<std::size_t>>& first, const ProgramOp& op) {
   std::int64_t activities = 0;
   const auto& groups = program.communicators[static_cast<std::size_t>(op.communicator)].groups;
   for (const auto& phase : op.phases) {
@@ -44,7 +45,8 @@ std::int64_t communicate(const Program& program, const FlowRoutes& routes, const
       auto number = first[static_cast<std::size_t>(op.communicator)][group];
       for (const auto& flow : groups[group].flows) {
         const auto [from, to] = routes.ends(number++);
-        const auto bytes = static_cast<std::uint64_t>(std::llround(phase.slot_bytes[static_cast<std::size_t>(flow.slot)]));
+        const auto bytes =
+            static_cast<std::uint64_t>(std::llround(phase.slot_bytes[static_cast<std::size_t>(flow.slot)]));
         if (bytes > 0) comms.push_back(s4u::Comm::sendto_async(from, to, bytes));
       }
     }
@@ -88,12 +90,18 @@ int main(int argc, char** argv) {
     const auto lowered = Clock::now();
     const auto folded = how == "folded" ? fold(whole) : FoldedProgram{};
     const auto started = Clock::now();
-    const auto activities = how == "bare" ? run_bare(whole) : run(how == "folded" ? folded.program : whole, {EngineKind::simgrid, {}}, log).statistics.activities;
-    const std::chrono::duration<double> before = lowered - begun, folding = started - lowered, engine = Clock::now() - started;
+    const auto activities =
+        how == "bare"
+            ? run_bare(whole)
+            : run(how == "folded" ? folded.program : whole, {EngineKind::simgrid, {}}, log).statistics.activities;
+    const std::chrono::duration<double> before = lowered - begun, folding = started - lowered,
+                                        engine = Clock::now() - started;
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    std::printf("%d ranks, %zu ops, %d classes, %lld activities: before %.4f s, fold %.4f s, engine %.4f s, %ld MB\n", static_cast<int>(whole.ranks()), whole.ops.size(),
-                static_cast<int>(folded.ranks.count()), static_cast<long long>(activities), before.count(), folding.count(), engine.count(), usage.ru_maxrss / 1024);
+    std::printf("%d ranks, %zu ops, %d classes, %lld activities: before %.4f s, fold %.4f s, engine %.4f s, %ld MB\n",
+                static_cast<int>(whole.ranks()), whole.ops.size(), static_cast<int>(folded.ranks.count()),
+                static_cast<long long>(activities), before.count(), folding.count(), engine.count(),
+                usage.ru_maxrss / 1024);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <string_view>
 
-#include "sim/planning/joined_steps.hpp"
 #include "sim/simulate.hpp"
+#include "sim/timing/joined_steps.hpp"
 
 namespace {
 
@@ -29,31 +29,34 @@ class Stages {
 void simulate_in_stages(const Scenario& scenario, bool as_in_a_search) {
   spdlog::logger silent("bench");
   Stages stages;
-  const auto derived = derive_blocks(scenario);
+  (void)sharded_model(scenario);
   stages.ended("derive");
   auto preparation = prepare(scenario);
   stages.ended("prepare");
   if (as_in_a_search) {
-    auto options = step_options(scenario, preparation);
+    auto options = step_options(scenario, preparation.model);
     options.memory = false;
-    std::vector<DerivedBlock> joined;
-    for (const auto& block : preparation.blocks) joined.push_back(with_joined_steps(block, rates_of(scenario), options));
+    std::vector<ShardedLayer> joined;
+    for (const auto& block : preparation.model.layers)
+      joined.push_back(with_joined_steps(block, rates_of(scenario), options));
     preparation.step = {};
     stages.ended("join");
-    preparation.step = build_step(joined, preparation.order, preparation.pipeline, options);
+    preparation.step = build_step(joined, preparation.pipeline.kinds, preparation.pipeline, options);
     stages.ended("build");
   }
   auto whole = lower_with_perturbations(scenario, preparation);
   stages.ended("lower");
   const auto folded = fold(std::move(whole));
   stages.ended("fold");
-  const auto result = run(folded.program, {as_in_a_search ? EngineKind::max_min : EngineKind::simgrid, {}, false}, silent);
+  const auto result =
+      run(folded.program, {as_in_a_search ? EngineKind::max_min : EngineKind::simgrid, {}, false}, silent);
   stages.ended("engine");
   if (!as_in_a_search) {
     (void)measure(scenario, preparation, folded.program, result.timeline);
     stages.ended("measure");
   }
-  std::printf("%d operations, %lld activities, step %.12f s\n", preparation.step.size(), static_cast<long long>(result.statistics.activities), result.timeline.makespan().value());
+  std::printf("%d operations, %lld activities, step %.12f s\n", preparation.step.size(),
+              static_cast<long long>(result.statistics.activities), result.timeline.makespan().value());
 }
 
 }  // namespace

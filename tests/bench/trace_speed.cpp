@@ -27,8 +27,8 @@ void measure(const char* form, std::size_t spans, const std::filesystem::path& f
   write(file);
   const double took = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   const auto bytes = static_cast<double>(std::filesystem::file_size(file));
-  std::printf("%-9s %9zu spans %7.3f s %8.2f MB   a million: %.2f s %.1f MB\n", form, spans, took, bytes / 1e6, took * 1e6 / static_cast<double>(spans),
-              bytes / static_cast<double>(spans));
+  std::printf("%-9s %9zu spans %7.3f s %8.2f MB   a million: %.2f s %.1f MB\n", form, spans, took, bytes / 1e6,
+              took * 1e6 / static_cast<double>(spans), bytes / static_cast<double>(spans));
   std::filesystem::remove(file);
 }
 

@@ -17,9 +17,12 @@ class Calibrate : public CommandLine {
     std::string text = "kernel,precision,batch,m,n,k,causal,backward,bytes,seconds\n";
     for (const double side : {4096.0, 8192.0, 16384.0}) {
       const auto edge = std::to_string(static_cast<int>(side));
-      text += "product,bf16,1," + edge + "," + edge + "," + edge + ",,,," + std::to_string(2 * side * side * side / 500e12) + "\n";
+      text += "product,bf16,1," + edge + "," + edge + "," + edge + ",,,," +
+              std::to_string(2 * side * side * side / 500e12) + "\n";
     }
-    for (const int gigabytes : {1, 2, 4}) text += "memory,,,,,,,," + std::to_string(gigabytes) + "000000000," + std::to_string(gigabytes * 1e9 / 2e12) + "\n";
+    for (const int gigabytes : {1, 2, 4})
+      text +=
+          "memory,,,,,,,," + std::to_string(gigabytes) + "000000000," + std::to_string(gigabytes * 1e9 / 2e12) + "\n";
     write("kernels.csv", text);
   }
 };
@@ -42,7 +45,8 @@ TEST_F(Calibrate, KernelsGiveAChip) {
   EXPECT_THAT(text, HasSubstr("kept: no row depends on it"));
 }
 
-// The written block is a chip to calibrate further, and one to simulate with: products at 500 TFLOP/s take longer than at the catalog's 754.
+// The written block is a chip to calibrate further, and one to simulate with: products at 500 TFLOP/s take longer than
+// at the catalog's 754.
 TEST_F(Calibrate, WhatItWritesCanBeUsed) {
   write_kernels();
   (void)good({"calibrate", "kernels.csv", "--chip", "h100", "--write", "mine.yaml"});
@@ -70,18 +74,21 @@ TEST_F(Calibrate, StepsGiveTheClock) {
   std::string rows;
   double catalog = 0;
   for (const int sequences : {64, 128}) {
-    write("step.yaml", "format: 1\nmodel: llama-3-8b\ncluster: tpu-v5p:4x4x4\nparallel: {fsdp: 64}\nbatch: {sequences: " + std::to_string(sequences) +
-                           ", sequence_length: 8192}\nmodel_of_time: calibrated\n");
+    write("step.yaml",
+          "format: 1\nmodel: llama-3-8b\ncluster: tpu-v5p:4x4x4\nparallel: {fsdp: 64}\nbatch: {sequences: " +
+              std::to_string(sequences) + ", sequence_length: 8192}\nmodel_of_time: calibrated\n");
     const auto result = json({"run", "step.yaml"});
     ASSERT_LT(result["breakdown"]["exposed_comm_s"].get<double>(), 0.05 * result["step_time_s"].get<double>());
-    rows += "llama-3-8b,tpu-v5p:4x4x4,64," + std::to_string(sequences) + ",8192," + std::to_string(1.25 * result["step_time_s"].get<double>()) + ",made\n";
+    rows += "llama-3-8b,tpu-v5p:4x4x4,64," + std::to_string(sequences) + ",8192," +
+            std::to_string(1.25 * result["step_time_s"].get<double>()) + ",made\n";
   }
   write("steps.csv", "model,cluster,fsdp,sequences,sequence_length,measured_step_s,source\n" + rows);
   const auto made = json({"calibrate", "steps.csv", "--chip", "tpu-v5p"});
   EXPECT_NEAR(made["rms_before"], std::log(1.25), 1e-3);
   EXPECT_LT(made["rms_after"], 0.01);
   for (const auto& parameter : made["parameters"]) {
-    if (parameter["name"] == "sustained") catalog = parameter["after"].get<double>() / parameter["before"].get<double>();
+    if (parameter["name"] == "sustained")
+      catalog = parameter["after"].get<double>() / parameter["before"].get<double>();
   }
   EXPECT_NEAR(catalog, 0.8, 0.04);
 }
@@ -99,8 +106,10 @@ TEST_F(Calibrate, MistakesAreTheUsers) {
   EXPECT_THAT(errors({"calibrate", "kernels.csv"}), HasSubstr("--chip: is missing"));
   EXPECT_THAT(errors({"calibrate", "kernels.csv", "--chip", "h1000"}), HasSubstr("did you mean `h100`"));
   EXPECT_THAT(errors({"calibrate", "kernels.csv", "--chip", "tpu-v3"}), HasSubstr("has no key `kernels`"));
-  EXPECT_THAT(errors({"calibrate", "collectives.csv", "--node", "dgx-h100"}), HasSubstr("collectives.csv:3:1: collective: 'all_shuffle' is not known"));
-  EXPECT_THAT(errors({"calibrate", "other.csv", "--chip", "h100"}), HasSubstr("other.csv:1:1: has no columns of measurements"));
+  EXPECT_THAT(errors({"calibrate", "collectives.csv", "--node", "dgx-h100"}),
+              HasSubstr("collectives.csv:3:1: collective: 'all_shuffle' is not known"));
+  EXPECT_THAT(errors({"calibrate", "other.csv", "--chip", "h100"}),
+              HasSubstr("other.csv:1:1: has no columns of measurements"));
   EXPECT_THAT(errors({"calibrate", "nowhere.log", "--node", "dgx-h100"}), HasSubstr("nowhere.log"));
 }
 

@@ -43,8 +43,8 @@ TEST_F(Check, TellsTheProblemsOfAllFilesAndTheGoodOnes) {
   EXPECT_THAT(done.errors, HasSubstr("\nnone.yaml: no such file"));
 }
 
-// How long gathered weights and gradients are held depends on the network, so only the step itself tells the memory: here two
-// axes share links, and the peak is 7.13 GB where collectives without contention give 7.10.
+// How long gathered weights and gradients are held depends on the network, so only the step itself tells the memory:
+// here two axes share links, and the peak is 7.13 GB where collectives without contention give 7.10.
 TEST_F(Check, TellsTheMemoryOfTheStepThatRunSimulates) {
   const std::string contended = LOCKSTEP_SCENARIOS "/../../../scenarios/llama2-13b-fsdp-tp-line.yaml";
   const auto checked = good({"check", contended});
@@ -53,14 +53,17 @@ TEST_F(Check, TellsTheMemoryOfTheStepThatRunSimulates) {
     return text.substr(at, text.find(" of ", at) - at);
   };
   EXPECT_EQ(peak(checked, "memory peak "), peak(good({"run", contended}), ": peak "));
-  EXPECT_NE(peak(checked, "memory peak "), peak(good({"run", contended, "--engine", "reference"}), ": peak ")) << "a scenario in which contention moves the peak";
+  EXPECT_NE(peak(checked, "memory peak "), peak(good({"run", contended, "--engine", "reference"}), ": peak "))
+      << "a scenario in which contention moves the peak";
 }
 
 // Jitter makes 4,096 ranks differ: minutes of simulation, for which check does not keep anyone waiting.
 TEST_F(Check, DoesNotSimulateForMinutes) {
   const std::string jittered = LOCKSTEP_SCENARIOS "/../../../scenarios/llama3-405b-pipeline-v5p.yaml";
   EXPECT_THAT(good({"check", jittered, "--set", "perturbations=[{jitter: 0.02, seed: 7}]"}),
-              testing::AllOf(HasSubstr("ok; weights + optimizer "), HasSubstr("4,096 classes of ranks are too many to simulate here"), testing::Not(HasSubstr("fit"))));
+              testing::AllOf(HasSubstr("ok; weights + optimizer "),
+                             HasSubstr("4,096 classes of ranks are too many to simulate here"),
+                             testing::Not(HasSubstr("fit"))));
 }
 
 /// Numbers that are the same everywhere.
@@ -79,14 +82,23 @@ TEST_F(Check, SaysWhatRunSaysOfRandomScenarios) {
   int accepted = 0;
   constexpr int scenarios = 60;
   for (int i = 0; i < scenarios; ++i) {
-    const std::string text = "format: 1\nmodel: " + dice.one_of({"{type: two-matmul, layers: 4, d_model: 512, d_ff: 2048}", "{layers: 8, d_model: 512, d_ff: 2048, heads: 8, kv_heads: 4, vocabulary: 2048}",
-                                                                  "{layers: 4, d_model: 512, d_ff: 1024, heads: 8, vocabulary: 2048, moe: {experts: 8, experts_per_token: 2, d_ff: 512}}"}) +
-                             "\ncluster: " + dice.one_of({"tpu-v5p:4x2", "h100", "tpu-v5e:8", "{node: {like: dgx-h100, chips: 4}, nodes: 2}"}) +
-                             "\nparallel: " + dice.one_of({"{fsdp: 8}", "{data: 8, zero: 1}", "{tensor: 2, fsdp: 4}", "{pipeline: 2, data: 4}", "{expert: 4, fsdp: 2}", "{context: 2, fsdp: 4}", "{tensor: 16}"}) +
-                             "\nbatch: {sequences: " + dice.one_of({"16", "64", "24"}) + ", sequence_length: " + dice.one_of({"256", "4096", "100000", "100000000"}) +
-                             ", microbatches: " + dice.one_of({"1", "2", "3", "8"}) + "}\ntraining: {" +
-                             dice.one_of({"", "attention: unfused", "recompute: full", "precision: fp8", "offload: {activation_layers: 2}", "dropout: true", "offload: {optimizer: true}"}) +
-                             "}\nmodel_of_time: " + dice.one_of({"ideal", "roofline", "calibrated"}) + "\n";
+    const std::string text =
+        "format: 1\nmodel: " +
+        dice.one_of({"{type: two-matmul, layers: 4, d_model: 512, d_ff: 2048}",
+                     "{layers: 8, d_model: 512, d_ff: 2048, heads: 8, kv_heads: 4, vocabulary: 2048}",
+                     "{layers: 4, d_model: 512, d_ff: 1024, heads: 8, vocabulary: 2048, moe: {experts: 8, "
+                     "experts_per_token: 2, d_ff: 512}}"}) +
+        "\ncluster: " +
+        dice.one_of({"tpu-v5p:4x2", "h100", "tpu-v5e:8", "{node: {like: dgx-h100, chips: 4}, nodes: 2}"}) +
+        "\nparallel: " +
+        dice.one_of({"{fsdp: 8}", "{data: 8, zero: 1}", "{tensor: 2, fsdp: 4}", "{pipeline: 2, data: 4}",
+                     "{expert: 4, fsdp: 2}", "{context: 2, fsdp: 4}", "{tensor: 16}"}) +
+        "\nbatch: {sequences: " + dice.one_of({"16", "64", "24"}) +
+        ", sequence_length: " + dice.one_of({"256", "4096", "100000", "100000000"}) +
+        ", microbatches: " + dice.one_of({"1", "2", "3", "8"}) + "}\ntraining: {" +
+        dice.one_of({"", "attention: unfused", "recompute: full", "precision: fp8", "offload: {activation_layers: 2}",
+                     "dropout: true", "offload: {optimizer: true}"}) +
+        "}\nmodel_of_time: " + dice.one_of({"ideal", "roofline", "calibrated"}) + "\n";
     SCOPED_TRACE(text);
     write("random.yaml", text);
     const auto checked = run({"check", "random.yaml"}), ran = run({"run", "random.yaml"});
@@ -98,7 +110,8 @@ TEST_F(Check, SaysWhatRunSaysOfRandomScenarios) {
       const auto at = output.find(words) + words.size();
       return output.substr(at, output.find_first_of("(,;", at) - at);
     };
-    ASSERT_EQ(after(checked.output, "memory peak ").substr(0, 8), after(ran.output, ": peak ").substr(0, 8)) << checked.output;
+    ASSERT_EQ(after(checked.output, "memory peak ").substr(0, 8), after(ran.output, ": peak ").substr(0, 8))
+        << checked.output;
   }
   EXPECT_GT(accepted, scenarios / 4);
   EXPECT_LT(accepted, scenarios);

@@ -62,16 +62,19 @@ TEST_F(Collective, LargeGathersReachTheBandwidthOfARing) {
   EXPECT_NEAR(row["time_s"], bytes * 0.75 / 180e9, 1e-3 * bytes * 0.75 / 180e9);
 }
 
-// nccl-tests print S, the larger of what a rank sends and receives: the whole array, but of an all-to-all what one rank sends
-// and of a send what it sends (nccl-tests, *GetCollByteCount; common.cu prints max(sendBytes, expectedBytes)). Then no kind's
-// busbw is above what the ports of a rank carry. On a ring of 4 a rank has two links of W = 90 GB/s:
-//   all_gather, reduce_scatter  S 3/4 arrive over two links:      busbw = S 3/4 / T = 2 W; all_reduce both, with twice the factor
-//   all_to_all                  S/4 for each of 3, one of them two hops away: 2 (1 + 1 + 2) S/4 x 4 ranks over 8 links of W, so
+// nccl-tests print S, the larger of what a rank sends and receives: the whole array, but of an all-to-all what one rank
+// sends and of a send what it sends (nccl-tests, *GetCollByteCount; common.cu prints max(sendBytes, expectedBytes)).
+// Then no kind's busbw is above what the ports of a rank carry. On a ring of 4 a rank has two links of W = 90 GB/s:
+//   all_gather, reduce_scatter  S 3/4 arrive over two links:      busbw = S 3/4 / T = 2 W; all_reduce both, with twice
+//   the factor all_to_all                  S/4 for each of 3, one of them two hops away: 2 (1 + 1 + 2) S/4 x 4 ranks
+//   over 8 links of W, so
 //                               T = S / (2 W) and busbw = 3/4 x 2 W
 //   broadcast, reduce           S / (2 W):                         busbw = 2 W;  point_to_point over one link: W
 TEST_F(Collective, BusBandwidthIsThatOfThePortsOfARing) {
   const double link = 90e9;
-  const std::map<std::string, double> ports = {{"all_gather", 2}, {"reduce_scatter", 2}, {"all_reduce", 2}, {"all_to_all", 1.5}, {"broadcast", 2}, {"reduce", 2}, {"point_to_point", 1}};
+  const std::map<std::string, double> ports = {{"all_gather", 2},    {"reduce_scatter", 2}, {"all_reduce", 2},
+                                               {"all_to_all", 1.5},  {"broadcast", 2},      {"reduce", 2},
+                                               {"point_to_point", 1}};
   for (const auto& [kind, links] : ports) {
     const double reached = measured(kind, "x", "64GiB")["rows"][0]["busbw_Bps"];
     EXPECT_NEAR(reached / link, links, 1e-3) << kind;
@@ -79,8 +82,9 @@ TEST_F(Collective, BusBandwidthIsThatOfThePortsOfARing) {
   }
 }
 
-// A scenario's slow and missing links count. A ring of 4 sends half of its bytes each way round, so with half of one link
-// left its bytes take twice as long; with the link gone, its flow shares the way round through a neighbouring ring.
+// A scenario's slow and missing links count. A ring of 4 sends half of its bytes each way round, so with half of one
+// link left its bytes take twice as long; with the link gone, its flow shares the way round through a neighbouring
+// ring.
 TEST_F(Collective, LinksOfAScenarioMayBeSlowOrMissing) {
   const auto gathered = [&](const std::string& perturbations) {
     write("torus.yaml", R"(format: 1
@@ -90,7 +94,9 @@ mesh: {fsdp: rest}
 parallel: {fsdp: 64}
 batch: {sequences: 64, sequence_length: 512}
 )" + perturbations);
-    return json({"collective", "all_gather", "--cluster", "torus.yaml", "--group", "x", "--bytes", "16GiB"})["rows"][0]["time_s"].get<double>();
+    return json({"collective", "all_gather", "--cluster", "torus.yaml", "--group", "x", "--bytes",
+                 "16GiB"})["rows"][0]["time_s"]
+        .get<double>();
   };
   const double whole = gathered("");
   EXPECT_NEAR(gathered("perturbations: [{link: [[0, 0, 0], [1, 0, 0]], bandwidth: 0.5}]\n") / whole, 2, 1e-3);
@@ -109,9 +115,12 @@ mesh: {fsdp: rest}
 parallel: {fsdp: 16}
 batch: {sequences: 64, sequence_length: 512}
 )" + perturbations);
-    return std::vector<std::string>{"collective", "all_gather", "--cluster", "nodes.yaml", "--group", "16", "--bytes", "64GiB", "--json", "-"};
+    return std::vector<std::string>{"collective", "all_gather", "--cluster", "nodes.yaml", "--group",
+                                    "16",         "--bytes",    "64GiB",     "--json",     "-"};
   };
-  const auto seconds = [&](const std::string& perturbations) { return nlohmann::json::parse(good(scenario(perturbations)))["rows"][0]["time_s"].get<double>(); };
+  const auto seconds = [&](const std::string& perturbations) {
+    return nlohmann::json::parse(good(scenario(perturbations)))["rows"][0]["time_s"].get<double>();
+  };
   const double whole = seconds("");
   EXPECT_NEAR(seconds("perturbations: [{random_links: 80, seed: 1, bandwidth: 0.5}]\n") / whole, 2, 0.01);
   EXPECT_GE(seconds("perturbations: [{random_links: 8, seed: 2, bandwidth: 0.5}]\n"), whole);
@@ -145,7 +154,8 @@ TEST_F(Collective, PrintsATableAndWritesJson) {
 /// What groups of a cluster with a network take.
 class OnNetworks : public CommandLine {
  protected:
-  nlohmann::json measured(const std::string& kind, const std::string& cluster, const std::string& group, Words more) const {
+  nlohmann::json measured(const std::string& kind, const std::string& cluster, const std::string& group,
+                          Words more) const {
     Words words = {"collective", kind, "--cluster", cluster, "--group", group};
     words.insert(words.end(), more.begin(), more.end());
     return json(words);
@@ -154,14 +164,16 @@ class OnNetworks : public CommandLine {
 
 // Groups are symmetric and share no link unevenly, so the simulation meets the cost by which the algorithm was chosen.
 TEST_F(OnNetworks, GroupsByAxesOrByNumber) {
-  const std::map<std::pair<std::string, std::string>, int> sizes = {{{"h100:4", "gpu"}, 8},      {{"h100:4", "node"}, 4},   {{"h100:4", "gpu+node"}, 32},
-                                                                    {{"h100:4", "16"}, 16},      {{"gb200-nvl72", "gpu"}, 72}, {{"tpu-v5p:2x2x2x2", "pod"}, 2},
-                                                                    {{"tpu-v5p:2x2x2x2", "x,y"}, 4}, {{"tpu-v5p:2x2x2x2", "16"}, 16}};
+  const std::map<std::pair<std::string, std::string>, int> sizes = {
+      {{"h100:4", "gpu"}, 8},          {{"h100:4", "node"}, 4},        {{"h100:4", "gpu+node"}, 32},
+      {{"h100:4", "16"}, 16},          {{"gb200-nvl72", "gpu"}, 72},   {{"tpu-v5p:2x2x2x2", "pod"}, 2},
+      {{"tpu-v5p:2x2x2x2", "x,y"}, 4}, {{"tpu-v5p:2x2x2x2", "16"}, 16}};
   for (const auto& [where, size] : sizes) {
     const auto table = measured("all_gather", where.first, where.second, {"--bytes", "64MiB"});
     EXPECT_EQ(table["group_size"], size) << where.first << " " << where.second;
     const auto& row = table["rows"][0];
-    EXPECT_NEAR(row["time_s"], row["closed_form_s"], 1e-9 * row["time_s"].get<double>()) << where.first << " " << where.second;
+    EXPECT_NEAR(row["time_s"], row["closed_form_s"], 1e-9 * row["time_s"].get<double>())
+        << where.first << " " << where.second;
     EXPECT_NE(row["bottleneck"], "none");
   }
 }
@@ -175,27 +187,30 @@ TEST_F(OnNetworks, AllAlgorithmsBesideTheChosen) {
   for (const auto& other : table["others"]) {
     least = std::min(least, other["time_s"].get<double>());
     const auto name = other["algorithm"].get<std::string>();
-    const auto forced = measured("all_reduce", "h100:4", "gpu+node", {"--bytes", "16MiB", "--algorithm", name.substr(0, name.find(" ("))});
+    const auto forced = measured("all_reduce", "h100:4", "gpu+node",
+                                 {"--bytes", "16MiB", "--algorithm", name.substr(0, name.find(" ("))});
     EXPECT_EQ(forced["rows"][0]["algorithm"], other["algorithm"]);
     EXPECT_NEAR(forced["rows"][0]["time_s"], other["time_s"], 1e-9 * least);
   }
   EXPECT_NEAR(chosen["time_s"], least, 1e-9 * least);
 }
 
-// 8 H100 on ports of 450 GB/s one way. Every byte that counts for busbw crosses a port, so no algorithm of any kind has more,
-// but the all-reduce that the switch adds up: it moves S (1 + 1/N) where nccl-tests count 2 S (N-1)/N, at most 14/9 of the
-// port. In the direct all-to-all a rank sends S/8 to each of 7 through its port at the protocol's share of 450 GB/s, which is
-// busbw; of 1 GiB that is 0.9 GiB in no less than 2.088 ms.
+// 8 H100 on ports of 450 GB/s one way. Every byte that counts for busbw crosses a port, so no algorithm of any kind has
+// more, but the all-reduce that the switch adds up: it moves S (1 + 1/N) where nccl-tests count 2 S (N-1)/N, at most
+// 14/9 of the port. In the direct all-to-all a rank sends S/8 to each of 7 through its port at the protocol's share of
+// 450 GB/s, which is busbw; of 1 GiB that is 0.9 GiB in no less than 2.088 ms.
 TEST_F(OnNetworks, BusBandwidthIsAtMostThePort) {
   const double port = 450e9;
-  for (const auto* kind : {"all_gather", "reduce_scatter", "all_reduce", "all_to_all", "broadcast", "reduce", "point_to_point"}) {
+  for (const auto* kind :
+       {"all_gather", "reduce_scatter", "all_reduce", "all_to_all", "broadcast", "reduce", "point_to_point"}) {
     const auto table = measured(kind, "h100", "gpu", {"--bytes", "1GiB", "--all"});
     auto rows = table["rows"];
     for (const auto& other : table["others"]) rows.push_back(other);
     for (const auto& row : rows) {
       const auto algorithm = row["algorithm"].get<std::string>();
       const bool added_by_switch = std::string(kind) == "all_reduce" && algorithm.starts_with("in-network");
-      EXPECT_LE(row["busbw_Bps"].get<double>(), (added_by_switch ? 14.0 / 9 : 1.0) * port * (1 + 1e-9)) << kind << " " << algorithm;
+      EXPECT_LE(row["busbw_Bps"].get<double>(), (added_by_switch ? 14.0 / 9 : 1.0) * port * (1 + 1e-9))
+          << kind << " " << algorithm;
       EXPECT_GT(row["busbw_Bps"].get<double>(), 0.01 * port) << kind << " " << algorithm;
     }
   }
@@ -216,9 +231,11 @@ TEST_F(OnNetworks, CalibrateReadsTheSameSizes) {
   EXPECT_LT(fitted["rms_before"].get<double>(), 1e-9);
 }
 
-// Each chip of a pod sends its V/2 to its partner in the other pod, and the 4 chips of a host share its NIC: 2 V = 2 MiB.
+// Each chip of a pod sends its V/2 to its partner in the other pod, and the 4 chips of a host share its NIC: 2 V = 2
+// MiB.
 TEST_F(OnNetworks, TraceTellsWhatLinksCarry) {
-  const Words words = {"collective", "all_gather", "--cluster", "tpu-v5p:2x2x2x2", "--group", "pod", "--bytes", "1MiB", "--trace"};
+  const Words words = {"collective", "all_gather", "--cluster", "tpu-v5p:2x2x2x2", "--group",
+                       "pod",        "--bytes",    "1MiB",      "--trace"};
   auto with_json = words, with_csv = words;
   with_json.emplace_back("links.json");
   with_csv.emplace_back("links.csv");
@@ -230,18 +247,22 @@ TEST_F(OnNetworks, TraceTellsWhatLinksCarry) {
     if (link["kind"] != "dcn") continue;
     ++dcn;
     EXPECT_NEAR(link["bytes"], 2 * 1048576, 1);
-    EXPECT_NEAR(link["used_share"], link["bytes"].get<double>() / (link["bandwidth_Bps"].get<double>() * trace[0]["time_s"].get<double>()), 1e-9);
+    EXPECT_NEAR(link["used_share"],
+                link["bytes"].get<double>() / (link["bandwidth_Bps"].get<double>() * trace[0]["time_s"].get<double>()),
+                1e-9);
     EXPECT_LE(link["used_share"], link["busy_share"].get<double>() * (1 + 1e-9));
     EXPECT_LE(link["peak_share"], 1);
   }
   EXPECT_GT(dcn, 0);
   (void)good(with_csv);
-  EXPECT_THAT(content("links.csv"), testing::StartsWith("message_bytes,algorithm,link,alike,kind,bandwidth_Bps,bytes,"));
+  EXPECT_THAT(content("links.csv"),
+              testing::StartsWith("message_bytes,algorithm,link,alike,kind,bandwidth_Bps,bytes,"));
 }
 
 // small.yaml lies on tpu-v5p:4x4x4.
 TEST_F(OnNetworks, TheClusterOfAScenario) {
-  EXPECT_EQ(measured("all_gather", small, "x", {"--bytes", "1MiB"})["rows"], measured("all_gather", "tpu-v5p:4x4x4", "x", {"--bytes", "1MiB"})["rows"]);
+  EXPECT_EQ(measured("all_gather", small, "x", {"--bytes", "1MiB"})["rows"],
+            measured("all_gather", "tpu-v5p:4x4x4", "x", {"--bytes", "1MiB"})["rows"]);
 }
 
 }  // namespace

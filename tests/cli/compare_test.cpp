@@ -48,7 +48,8 @@ TEST_F(Compare, TwoScenariosFitATerminal) {
   write_changed(longer + ".yaml", "tensor: [x]", "tensor: [x/2, y/2]");
   std::istringstream text(good({"compare", small, longer + ".yaml"}));
   std::size_t rows = 0;
-  for (std::string line; std::getline(text, line) && !line.starts_with(longer); ++rows) EXPECT_LE(line.size(), 80u) << line;
+  for (std::string line; std::getline(text, line) && !line.starts_with(longer); ++rows)
+    EXPECT_LE(line.size(), 80u) << line;
   EXPECT_GT(rows, 12u);
 }
 
@@ -75,7 +76,8 @@ TEST_F(Compare, ContributorsAddUpToTheDifference) {
     before = std::abs(part["seconds"].get<double>());
   }
   EXPECT_NEAR(sum, other - first, 1e-9 * first);
-  EXPECT_NEAR(both["scenarios"][1]["tokens_per_s_per_chip_ratio"], first / other, 1e-9) << "equal tokens on equal chips";
+  EXPECT_NEAR(both["scenarios"][1]["tokens_per_s_per_chip_ratio"], first / other, 1e-9)
+      << "equal tokens on equal chips";
 }
 
 // Twice the layers compute twice as long, apart from what is not in layers: computing leads the list.
@@ -92,7 +94,8 @@ TEST_F(Compare, VariedKeysAreCombined) {
   const auto all = json({"compare", small, "--vary", "batch.sequences=64,128", "--vary", "mesh.tensor=[x],[x/2,y/2]"});
   Words names;
   for (const auto& scenario : all["scenarios"]) names.push_back(scenario["name"]);
-  EXPECT_EQ(names, (Words{"sequences=64 tensor=[x]", "sequences=64 tensor=[x/2,y/2]", "sequences=128 tensor=[x]", "sequences=128 tensor=[x/2,y/2]"}));
+  EXPECT_EQ(names, (Words{"sequences=64 tensor=[x]", "sequences=64 tensor=[x/2,y/2]", "sequences=128 tensor=[x]",
+                          "sequences=128 tensor=[x/2,y/2]"}));
   EXPECT_EQ(all["changed"]["sequences"], json::parse(R"(["64", "64", "128", "128"])"));
 }
 
@@ -107,7 +110,8 @@ TEST_F(Compare, OutHoldsJsonAndBars) {
   const auto text = good(words);
   EXPECT_EQ(files_in("out"), (Words{"compare.json", "compare.svg", "report.html"}));
   EXPECT_EQ(json::parse(content("out/compare.json"))["scenarios"].size(), 2u);
-  EXPECT_THAT(content("out/compare.svg"), testing::AllOf(HasSubstr("sequences=128"), HasSubstr("computing"), HasSubstr("</svg>")));
+  EXPECT_THAT(content("out/compare.svg"),
+              testing::AllOf(HasSubstr("sequences=128"), HasSubstr("computing"), HasSubstr("</svg>")));
   const auto before = content("out/compare.json");
   EXPECT_EQ(good(words), text);
   EXPECT_EQ(content("out/compare.json"), before) << "equal runs give equal bytes";
@@ -126,7 +130,8 @@ TEST_F(Compare, EveryFilesProblemsAreTold) {
 }
 
 TEST_F(Compare, OneScenarioIsTooFew) {
-  for (const auto& words : {Words{"compare", small}, Words{"compare", small, "--vary", "batch.sequences=64"}, Words{"compare", small, "--vary", "batch"}}) {
+  for (const auto& words : {Words{"compare", small}, Words{"compare", small, "--vary", "batch.sequences=64"},
+                            Words{"compare", small, "--vary", "batch"}}) {
     const auto done = run(words);
     EXPECT_EQ(done.exit_code, 2);
     EXPECT_EQ(done.output, "");

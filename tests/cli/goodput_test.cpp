@@ -13,8 +13,13 @@ using Words = std::vector<std::string>;
 class Goodput : public CommandLine {
  protected:
   /// One failure in 10,000 s.
-  const Words unreliable{"goodput", small, "--step-time", "2 s", "--set",
-                         "reliability={failures: {bug: {of: job, mtbf: 10000 s}}, restart: 90 s, checkpoint: {size: 1 GB, write_bandwidth: 100 MB/s}}"};
+  const Words unreliable{"goodput",
+                         small,
+                         "--step-time",
+                         "2 s",
+                         "--set",
+                         "reliability={failures: {bug: {of: job, mtbf: 10000 s}}, restart: 90 s, checkpoint: {size: 1 "
+                         "GB, write_bandwidth: 100 MB/s}}"};
 
   [[nodiscard]] nlohmann::json with(const Words& more) const {
     auto arguments = unreliable;
@@ -25,13 +30,16 @@ class Goodput : public CommandLine {
 
 TEST_F(Goodput, JsonHasItsKeys) {
   const auto result = with({"--tokens", "1e9", "--price", "2"});
-  EXPECT_THAT(keys_of(result), IsSupersetOf(Words{"scenario", "chips", "goodput", "shares", "mean_time_between_interruptions_s", "simulation", "checkpoint", "intervals",
-                                                  "interruptions", "step_time_s", "tokens_per_s", "tokens_per_day", "training"}));
+  EXPECT_THAT(keys_of(result),
+              IsSupersetOf(Words{"scenario", "chips", "goodput", "shares", "mean_time_between_interruptions_s",
+                                 "simulation", "checkpoint", "intervals", "interruptions", "step_time_s",
+                                 "tokens_per_s", "tokens_per_day", "training"}));
   double sum = 0;
   for (const auto& share : result["shares"]) sum += share.get<double>();
   EXPECT_NEAR(sum, 1, 1e-12);
   EXPECT_EQ(result["step_time_s"], 2);
-  EXPECT_NEAR(result["tokens_per_day"].get<double>(), result["tokens_per_s"].get<double>() * result["goodput"].get<double>() * 86400, 1e-3);
+  EXPECT_NEAR(result["tokens_per_day"].get<double>(),
+              result["tokens_per_s"].get<double>() * result["goodput"].get<double>() * 86400, 1e-3);
   EXPECT_NEAR(result["training"]["days"].get<double>() * result["tokens_per_day"].get<double>(), 1e9, 1);
   EXPECT_NEAR(result["training"]["cost"].get<double>(), 2 * result["training"]["chip_hours"].get<double>(), 1e-9);
 }
@@ -55,7 +63,9 @@ TEST_F(Goodput, TheSeedDecidesTheSimulationOnly) {
 
 TEST_F(Goodput, TextSaysWhatCosts) {
   const auto text = good(unreliable);
-  for (const auto* expected : {"by the renewal formula", "work done again", "bug", "The best interval is", "tokens a day"}) EXPECT_THAT(text, HasSubstr(expected));
+  for (const auto* expected :
+       {"by the renewal formula", "work done again", "bug", "The best interval is", "tokens a day"})
+    EXPECT_THAT(text, HasSubstr(expected));
 }
 
 TEST_F(Goodput, AScenarioWithoutReliabilityIsRefused) {

@@ -91,11 +91,14 @@ TEST_F(ModelCommand, RefusesWhatItCannotRead) {
   write("bad.json", "{\"model_type\": \"mixtrl\"}");
   refused({"model", "bad.json"}, "bad.json:1:16: model_type: `mixtrl` is not supported");
   // Of what the step cannot expand, a run says so at the scenario's model.
-  write("sparse.yaml",
-        "format: 1\nmodel: {layers: 4, d_model: 512, d_ff: 1024, heads: 8, vocabulary: 1000, latent_attention: {kv_rank: 64, "
-        "nope_head_size: 64, rope_head_size: 32, value_head_size: 64, indexer: {heads: 4, head_size: 32, top_k: 128}}}\n"
-        "cluster: tpu-v5p:4x4x4\nparallel: {fsdp: 64}\nbatch: {sequences: 64, sequence_length: 512}\n");
-  refused({"check", "sparse.yaml"}, "sparse.yaml:2:8: model: attention to tokens that an indexer chooses is not simulated");
+  write(
+      "sparse.yaml",
+      "format: 1\nmodel: {layers: 4, d_model: 512, d_ff: 1024, heads: 8, vocabulary: 1000, latent_attention: {kv_rank: "
+      "64, "
+      "nope_head_size: 64, rope_head_size: 32, value_head_size: 64, indexer: {heads: 4, head_size: 32, top_k: 128}}}\n"
+      "cluster: tpu-v5p:4x4x4\nparallel: {fsdp: 64}\nbatch: {sequences: 64, sequence_length: 512}\n");
+  refused({"check", "sparse.yaml"},
+          "sparse.yaml:2:8: model: attention to tokens that an indexer chooses is not simulated");
 }
 
 }  // namespace

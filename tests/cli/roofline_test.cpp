@@ -44,7 +44,8 @@ TEST_F(Roofline, JsonHasItsKeys) {
 
 TEST_F(Roofline, OutHoldsTheStudyAndItsPlots) {
   EXPECT_THAT(good({"roofline", layer, "--out", "out"}), HasSubstr("FSDP is compute-bound above"));
-  EXPECT_EQ(files_in("out"), (Words{"ratio_by_tokens_per_chip.svg", "report.html", "roofline.json", "times_by_batch.svg"}));
+  EXPECT_EQ(files_in("out"),
+            (Words{"ratio_by_tokens_per_chip.svg", "report.html", "roofline.json", "times_by_batch.svg"}));
   EXPECT_EQ(nlohmann::json::parse(content("out/roofline.json")), json({"roofline", layer}));
 }
 

@@ -106,7 +106,8 @@ TEST_F(Run, SaysWhatSetsTheStepTimeAndWhatWouldHelp) {
   for (const auto& part : result["critical_path"]["parts"]) sum += part["time_s"].get<double>();
   EXPECT_NEAR(sum, result["step_time_s"], 1e-12 * sum);
   EXPECT_TRUE(result["elasticity"].is_null());
-  EXPECT_THAT(good({"run", small}), testing::AllOf(HasSubstr("critical path: "), testing::Not(HasSubstr("what would help"))));
+  EXPECT_THAT(good({"run", small}),
+              testing::AllOf(HasSubstr("critical path: "), testing::Not(HasSubstr("what would help"))));
 
   const auto answered = json({"run", small, "--sensitivity"});
   ASSERT_FALSE(answered["elasticity"].empty());
@@ -137,8 +138,11 @@ TEST_F(Run, SetReplacesAKey) {
 // 64 sequences in microbatches of 2 on each of n ranks: 64 / (2 n) of them.
 TEST_F(Run, MicrobatchesByTheirSize) {
   const auto by_size = [&](int ranks, const std::string& batch) {
-    write("sized.yaml", "format: 1\nmodel: {type: two-matmul, layers: 2, d_model: 1024, d_ff: 4096}\ncluster: tpu-v5p:4x4\nparallel: {tensor: " +
-                            std::to_string(16 / ranks) + ", fsdp: " + std::to_string(ranks) + "}\nbatch: {sequences: 64, sequence_length: 512, " + batch + "}\n");
+    write("sized.yaml",
+          "format: 1\nmodel: {type: two-matmul, layers: 2, d_model: 1024, d_ff: 4096}\ncluster: tpu-v5p:4x4\nparallel: "
+          "{tensor: " +
+              std::to_string(16 / ranks) + ", fsdp: " + std::to_string(ranks) +
+              "}\nbatch: {sequences: 64, sequence_length: 512, " + batch + "}\n");
     return without_clock(json({"run", "sized.yaml"}));
   };
   EXPECT_EQ(by_size(4, "microbatch_size: 2"), by_size(4, "microbatches: 8"));
@@ -169,6 +173,27 @@ TEST_F(Run, DumpsPrintOneValue) {
 TEST_F(Run, EnginesAgreeWithoutContention) {
   const double step = json({"run", small})["step_time_s"];
   EXPECT_NEAR(json({"run", small, "--engine", "reference"})["step_time_s"], step, 1e-9 * step);
+}
+
+// Links are shared max-min fairly, whoever computes it: with contention and with faults both engines give one result,
+// and the result says which of them ran.
+TEST_F(Run, MaxMinIsThatOfSimGrid) {
+  for (const Words& more : {Words{}, Words{"--set", "mesh={tensor: [x/2, y/2], fsdp: rest}"},
+                            Words{"--set", "perturbations=[{chip: [0, 0, 0], slowdown: 1.5}]"}}) {
+    Words words = {"run", small};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto simgrid = json(words);
+    words.insert(words.end(), {"--engine", "max_min"});
+    const auto max_min = json(words);
+    EXPECT_EQ(simgrid["engine"]["name"], "simgrid");
+    EXPECT_EQ(max_min["engine"]["name"], "max_min");
+    for (const auto* key : {"step_time_s", "mfu"}) {
+      const double expected = simgrid[key];
+      EXPECT_NEAR(max_min[key].get<double>(), expected, 1e-9 * expected) << key;
+    }
+    EXPECT_EQ(max_min["memory"]["peak_bytes"], simgrid["memory"]["peak_bytes"]);
+    EXPECT_EQ(max_min["links"].size(), simgrid["links"].size()) << "loads of links are recorded";
+  }
 }
 
 // tensor takes half of x, fsdp the strided rest of it: their rings share x links, which the closed forms do not see.

@@ -32,10 +32,14 @@ class SweepCommand : public CommandLine {
   }
 };
 
-// 3 x 3 points; 3 microbatches do not divide 16 sequences, so these three are refused, with the reason; the rest is done.
+// 3 x 3 points; 3 microbatches do not divide 16 sequences, so these three are refused, with the reason; the rest is
+// done.
 TEST_F(SweepCommand, EveryPointGetsARow) {
   const auto text = swept({"--export", "out.csv"});
-  EXPECT_THAT(text, AllOf(HasSubstr("sweep_small.db: 9 points, 6 done, 3 refused"), HasSubstr("most tokens/s a chip: "), HasSubstr("model.layers 1"), HasSubstr("3 refused: "), HasSubstr("sweep_small.yaml:5:32: batch.microbatches: microbatches 3 do not divide 16 sequences")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("sweep_small.db: 9 points, 6 done, 3 refused"), HasSubstr("most tokens/s a chip: "),
+                    HasSubstr("model.layers 1"), HasSubstr("3 refused: "),
+                    HasSubstr("sweep_small.yaml:5:32: batch.microbatches: microbatches 3 do not divide 16 sequences")));
   EXPECT_EQ(files_in("."), (Words{"out.csv", "sweep_small.db"}));
   const auto table = rows("out.csv");
   ASSERT_EQ(table.size(), 10U);
@@ -47,7 +51,8 @@ TEST_F(SweepCommand, EveryPointGetsARow) {
 // A point's numbers are those that `run` gives for the scenario with its settings.
 TEST_F(SweepCommand, APointIsWhatRunSays) {
   (void)swept({"--export", "out.csv"});
-  const auto alone = json({"run", LOCKSTEP_SCENARIOS "/small_two_matmul.yaml", "--set", "batch.microbatches=2", "--set", "model.layers=3"});
+  const auto alone = json(
+      {"run", LOCKSTEP_SCENARIOS "/small_two_matmul.yaml", "--set", "batch.microbatches=2", "--set", "model.layers=3"});
   const auto table = rows("out.csv");
   const auto& row = table[6];
   ASSERT_EQ(row[2], "done");
@@ -63,22 +68,28 @@ batch: {sequences: 16, sequence_length: 512}
 parallel: {fsdp: 4}
 )";
 
-// A value goes to the scenario as it stands in the sweep file, whatever YAML would make of its first letter without quotes.
+// A value goes to the scenario as it stands in the sweep file, whatever YAML would make of its first letter without
+// quotes.
 TEST_F(SweepCommand, QuotesOfAValueStay) {
   write("s.yaml", on_four_chips + R"(sweep: {grid: {model: [llama-3-8b, "@x/m.json", "%y", "a: b"]}}
 )");
   const auto text = good({"sweep", "s.yaml", "--export", "s.csv"});
   EXPECT_THAT(text, HasSubstr("4 points, 1 done, 3 refused"));
-  EXPECT_THAT(content("s.csv"), AllOf(HasSubstr("there is no file '@x/m.json'"), HasSubstr("'%y'"), HasSubstr("'a: b'"), Not(HasSubstr("malformed"))));
+  EXPECT_THAT(content("s.csv"), AllOf(HasSubstr("there is no file '@x/m.json'"), HasSubstr("'%y'"), HasSubstr("'a: b'"),
+                                      Not(HasSubstr("malformed"))));
 }
 
 // Spreadsheets take a cell that begins with = + - @ for a formula; numbers stay numbers.
 TEST_F(SweepCommand, TextIsNoFormula) {
-  write("s.yaml", on_four_chips + R"(sweep: {list: [{model: =SUM(A1), batch.sequences: -1.5}, {model: +x, batch.sequences: 16}, {model: -x, batch.sequences: 16}, {model: llama-3-8b, batch.sequences: +4}]}
+  write(
+      "s.yaml",
+      on_four_chips +
+          R"(sweep: {list: [{model: =SUM(A1), batch.sequences: -1.5}, {model: +x, batch.sequences: 16}, {model: -x, batch.sequences: 16}, {model: llama-3-8b, batch.sequences: +4}]}
 )");
   (void)good({"sweep", "s.yaml", "--export", "s.csv"});
   const auto csv = content("s.csv");
-  for (const auto* row : {"\n'=SUM(A1),-1.5,refused", "\n'+x,16,refused", "\n'-x,16,refused", "\nllama-3-8b,+4,"}) EXPECT_THAT(csv, HasSubstr(row));
+  for (const auto* row : {"\n'=SUM(A1),-1.5,refused", "\n'+x,16,refused", "\n'-x,16,refused", "\nllama-3-8b,+4,"})
+    EXPECT_THAT(csv, HasSubstr(row));
 }
 
 TEST_F(SweepCommand, JobsDoNotChangeTheExport) {
@@ -119,7 +130,10 @@ TEST_F(SweepCommand, KeptResultsAreThoseOfRun) {
 
 // More points than anyone means by accident are asked for with their number.
 TEST_F(SweepCommand, ManyPointsNeedYes) {
-  write("s.yaml", content(LOCKSTEP_SCENARIOS "/small_two_matmul.yaml") + "sweep: {grid: {model.layers: {from: 1, to: 300, step: 1}, batch.sequences: {from: 1, to: 100, step: 1}}}\n");
+  write(
+      "s.yaml",
+      content(LOCKSTEP_SCENARIOS "/small_two_matmul.yaml") +
+          "sweep: {grid: {model.layers: {from: 1, to: 300, step: 1}, batch.sequences: {from: 1, to: 100, step: 1}}}\n");
   const auto done = run({"sweep", "s.yaml"});
   EXPECT_EQ(done.exit_code, 2);
   EXPECT_EQ(done.errors, "s.yaml: the sweep has 30,000 points; expected fewer values, or --yes\n");
@@ -133,7 +147,9 @@ TEST_F(SweepCommand, WrongArgumentsAreRefused) {
     EXPECT_EQ(done.output, "");
     return done.errors;
   };
-  EXPECT_EQ(refused({"sweep"}), "sweep: there is nothing to sweep and nothing to read; expected a sweep file, or --db with a database that is there\n");
+  EXPECT_EQ(refused({"sweep"}),
+            "sweep: there is nothing to sweep and nothing to read; expected a sweep file, or --db with a database that "
+            "is there\n");
   EXPECT_EQ(refused({"sweep", "none.yaml"}), "none.yaml: no such file\n");
   EXPECT_EQ(refused({"sweep", "--db", "none.db"}), "none.db: no such file; expected a database of lockstep sweep\n");
   EXPECT_EQ(refused({"merge", "out.db", "none.db"}), "none.db: no such file; expected a database of lockstep sweep\n");
@@ -143,8 +159,11 @@ TEST_F(SweepCommand, WrongArgumentsAreRefused) {
   EXPECT_EQ(files_in("."), Words{});
   (void)swept({});
   write("s.yaml", content(LOCKSTEP_SCENARIOS "/small_two_matmul.yaml") + "sweep: {grid: {model.layers: [4]}}\n");
-  EXPECT_EQ(refused({"sweep", "s.yaml", "--db", "sweep_small.db"}), "sweep_small.db: is of a sweep over other keys; expected the same keys in the same order, or a new file\n");
-  EXPECT_EQ(refused({"sweep", "s.yaml", "--db", "s.yaml"}), "s.yaml: is not a sound database: file is not a database; expected a database of lockstep sweep, or a new file\n");
+  EXPECT_EQ(refused({"sweep", "s.yaml", "--db", "sweep_small.db"}),
+            "sweep_small.db: is of a sweep over other keys; expected the same keys in the same order, or a new file\n");
+  EXPECT_EQ(refused({"sweep", "s.yaml", "--db", "s.yaml"}),
+            "s.yaml: is not a sound database: file is not a database; expected a database of lockstep sweep, or a new "
+            "file\n");
 }
 
 }  // namespace

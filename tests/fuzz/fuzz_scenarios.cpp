@@ -46,7 +46,8 @@ int main(int argc, char** argv) {
   const int count = std::stoi(argv[5]);
   const auto file = (scratch / ("fuzzed" + std::string(argv[4]) + ".yaml")).string();
   const auto errors = file + ".stderr";
-  lockstep::test::Mutator mutator(seed, lockstep::test::read_seeds({root / "scenarios", root / "tests/data/scenarios"}));
+  lockstep::test::Mutator mutator(seed,
+                                  lockstep::test::read_seeds({root / "scenarios", root / "tests/data/scenarios"}));
   int defects = 0;
   int accepted = 0;
   for (int i = 0; i < count; ++i) {

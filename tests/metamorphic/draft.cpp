@@ -10,7 +10,9 @@ namespace {
 
 using Keys = std::vector<std::pair<std::string, std::string>>;
 
-bool is_below(const std::string& path, const std::string& parent) { return path == parent || path.starts_with(parent + "."); }
+bool is_below(const std::string& path, const std::string& parent) {
+  return path == parent || path.starts_with(parent + ".");
+}
 
 /// "90 GB/s" and 2 as "180 GB/s".
 std::string times(const std::string& quantity, double factor) {
@@ -37,7 +39,8 @@ std::string sped_up(const std::string& value, const Speedup& speedup) {
   std::size_t from = 0;
   for (auto at = value.find('@'); at != std::string::npos; at = value.find('@', from)) {
     const auto open = value.find('(', at), close = value.find(')', open);
-    text += value.substr(from, at - from) + sped_up(value.substr(at + 1, open - at - 1), value.substr(open + 1, close - open - 1), speedup);
+    text += value.substr(from, at - from) +
+            sped_up(value.substr(at + 1, open - at - 1), value.substr(open + 1, close - open - 1), speedup);
     from = close + 1;
   }
   return text + value.substr(from);
@@ -60,14 +63,17 @@ std::string written(const Keys& keys, const std::string& indent, const Speedup& 
   std::string text;
   for (const auto& [name, below] : grouped(keys)) {
     const bool is_value = below.size() == 1 && below.front().first.empty();
-    text += indent + name + ":" + (is_value ? " " + sped_up(below.front().second, speedup) + "\n" : "\n" + written(below, indent + "  ", speedup));
+    text += indent + name + ":" +
+            (is_value ? " " + sped_up(below.front().second, speedup) + "\n"
+                      : "\n" + written(below, indent + "  ", speedup));
   }
   return text;
 }
 
 Keys reordered_keys(const Keys& keys, Random& random) {
   auto groups = grouped(keys);
-  for (std::size_t i = groups.size(); i > 1; --i) std::swap(groups[i - 1], groups[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(i)))]);
+  for (std::size_t i = groups.size(); i > 1; --i)
+    std::swap(groups[i - 1], groups[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(i)))]);
   Keys result;
   for (const auto& [name, below] : groups) {
     const bool is_value = below.size() == 1 && below.front().first.empty();
@@ -109,7 +115,8 @@ void Draft::rename(const std::string& from, const std::string& to) {
   const auto in = [&](std::string& text) {
     for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + 1)) {
       const auto end = at + from.size();
-      const bool whole = (at == 0 || !is_of_word(text[at - 1]) || text[at - 1] == '_') && (end == text.size() || !is_of_word(text[end]));
+      const bool whole = (at == 0 || !is_of_word(text[at - 1]) || text[at - 1] == '_') &&
+                         (end == text.size() || !is_of_word(text[end]));
       if (whole) text.replace(at, from.size(), to);
     }
   };

@@ -13,11 +13,15 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
   /// From 0 to bound - 1; a little uneven.
-  std::int64_t below(std::int64_t bound) { return static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(bound)); }
+  std::int64_t below(std::int64_t bound) {
+    return static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(bound));
+  }
   std::int64_t between(std::int64_t least, std::int64_t most) { return least + below(most - least + 1); }
   bool percent(int chance) { return below(100) < chance; }
   template <typename Value>
-  Value one_of(std::initializer_list<Value> values) { return *(values.begin() + below(static_cast<std::int64_t>(values.size()))); }
+  Value one_of(std::initializer_list<Value> values) {
+    return *(values.begin() + below(static_cast<std::int64_t>(values.size())));
+  }
 
  private:
   std::mt19937_64 engine_;
@@ -44,7 +48,7 @@ class Draft {
   void set(const std::string& path, std::int64_t value) { set(path, std::to_string(value)); }
   /// The key and all below it.
   void remove(const std::string& path);
-  [[nodiscard]] bool has(const std::string& path) const;  ///< it or one below it
+  [[nodiscard]] bool has(const std::string& path) const;           ///< it or one below it
   [[nodiscard]] std::string value(const std::string& path) const;  ///< "" if it is not set
   [[nodiscard]] std::int64_t number(const std::string& path) const { return std::stoll(value(path)); }
   /// In every value, words that stand between others' ends.

@@ -17,7 +17,8 @@ struct Figures {
 [[nodiscard]] std::string to_string(const Figures& figures);
 
 /// In a process of its own. None where the scenario is refused; throws for defects.
-[[nodiscard]] std::optional<Figures> simulated(const std::string& text, const std::filesystem::path& folder, bool fold = true);
+[[nodiscard]] std::optional<Figures> simulated(const std::string& text, const std::filesystem::path& folder,
+                                               bool fold = true);
 
 struct Ended {
   int code = 0;        ///< of a signal its negative number

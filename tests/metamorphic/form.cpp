@@ -6,14 +6,15 @@
 namespace lockstep::test {
 namespace {
 
-constexpr double rounding = 1e-9;      // of times that other factors make
+constexpr double rounding = 1e-9;  // of times that other factors make
 constexpr double folded_rounding = 1e-12;
 constexpr double most_unfolded = 4e5;  // operations over all ranks
 
 /// The most that any time of `a` differs from `b` times `factor`, over the step.
 double apart(const Figures& a, const Figures& b, double factor = 1) {
   double worst = 0;
-  for (const auto time : {&Figures::step_s, &Figures::compute_s, &Figures::exposed_s, &Figures::bubble_s}) worst = std::max(worst, std::abs(a.*time - b.*time * factor) / a.step_s);
+  for (const auto time : {&Figures::step_s, &Figures::compute_s, &Figures::exposed_s, &Figures::bubble_s})
+    worst = std::max(worst, std::abs(a.*time - b.*time * factor) / a.step_s);
   return worst;
 }
 
@@ -25,21 +26,34 @@ Verdict alike(const Figures& figures, const Simulated& other, double tolerance, 
 }
 
 /// All rates times k, all times over k: every time over k, the same memory. Exactly so for powers of two.
-Verdict scaling(Subject& subject, double k, double tolerance) { return alike(subject.figures, simulated(subject, subject.draft, Speedup::of_all(k)), tolerance, k); }
+Verdict scaling(Subject& subject, double k, double tolerance) {
+  return alike(subject.figures, simulated(subject, subject.draft, Speedup::of_all(k)), tolerance, k);
+}
 Verdict four_times_as_fast(Subject& subject) { return scaling(subject, 4, rounding); }
 Verdict a_third_as_fast(Subject& subject) { return scaling(subject, 1.0 / 3, rounding); }
 
 Verdict folding(Subject& subject) {
   if (subject.figures.operations > most_unfolded) return does_not_apply();
-  return alike(subject.figures, simulated(subject, subject.draft, {}, false), subject.draft.has("perturbations") ? folded_rounding : 0);
+  return alike(subject.figures, simulated(subject, subject.draft, {}, false),
+               subject.draft.has("perturbations") ? folded_rounding : 0);
 }
 
-Verdict order_of_keys(Subject& subject) { return alike(subject.figures, simulated(subject, subject.draft.reordered(subject.random)), 0); }
+Verdict order_of_keys(Subject& subject) {
+  return alike(subject.figures, simulated(subject, subject.draft.reordered(subject.random)), 0);
+}
 
 /// Names that sort the other way round.
 Verdict names(Subject& subject) {
   auto renamed = subject.draft;
-  for (const auto& [from, to] : {std::pair{"red", "zinc"}, {"blue", "ash"}, {"a chip", "another"}, {"swift", "zeta"}, {"wide", "alpha"}, {"outward", "zeal"}, {"wires", "aloft"}, {"combine", "ask"}}) renamed.rename(from, to);
+  for (const auto& [from, to] : {std::pair{"red", "zinc"},
+                                 {"blue", "ash"},
+                                 {"a chip", "another"},
+                                 {"swift", "zeta"},
+                                 {"wide", "alpha"},
+                                 {"outward", "zeal"},
+                                 {"wires", "aloft"},
+                                 {"combine", "ask"}})
+    renamed.rename(from, to);
   return alike(subject.figures, simulated(subject, renamed), 0);
 }
 
@@ -53,8 +67,11 @@ Verdict memory_size(Subject& subject) {
 Verdict no_less_memory(Subject& subject, const Draft& more) {
   const auto other = simulated(subject, more);
   if (!other.figures) return does_not_apply();  // a schedule may refuse a number of microbatches
-  const double missing = (subject.figures.peak_bytes - other.figures->peak_bytes) / std::max(subject.figures.peak_bytes, 1.0);
-  return missing <= memory_bound ? holds(std::max(missing, 0.0)) : violated(to_string(subject.figures) + "\n" + to_string(*other.figures), other.text, missing);
+  const double missing =
+      (subject.figures.peak_bytes - other.figures->peak_bytes) / std::max(subject.figures.peak_bytes, 1.0);
+  return missing <= memory_bound
+             ? holds(std::max(missing, 0.0))
+             : violated(to_string(subject.figures) + "\n" + to_string(*other.figures), other.text, missing);
 }
 
 Verdict larger_microbatches(Subject& subject) {
@@ -72,9 +89,14 @@ Verdict more_microbatches(Subject& subject) {
 }  // namespace
 
 const std::vector<Relation>& relations_of_form() {
-  static const std::vector<Relation> list{{"four times as fast", four_times_as_fast}, {"a third as fast", a_third_as_fast}, {"folding", folding},
-                                          {"order of keys", order_of_keys},           {"names", names},                     {"size of memory", memory_size},
-                                          {"larger microbatches", larger_microbatches}, {"more microbatches", more_microbatches}};
+  static const std::vector<Relation> list{{"four times as fast", four_times_as_fast},
+                                          {"a third as fast", a_third_as_fast},
+                                          {"folding", folding},
+                                          {"order of keys", order_of_keys},
+                                          {"names", names},
+                                          {"size of memory", memory_size},
+                                          {"larger microbatches", larger_microbatches},
+                                          {"more microbatches", more_microbatches}};
   return list;
 }
 

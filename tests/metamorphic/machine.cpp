@@ -12,7 +12,8 @@ Verdict no_longer(const Simulated& slow, const Simulated& fast, double bound) {
   if (!slow.figures || !fast.figures) return does_not_apply();
   const double excess = fast.figures->step_s / slow.figures->step_s - 1;
   if (excess <= bound) return holds(excess > rounding ? excess : 0);
-  return violated(to_string(*slow.figures) + "\n" + to_string(*fast.figures), "# no longer than\n" + fast.text + "---\n" + slow.text, excess);
+  return violated(to_string(*slow.figures) + "\n" + to_string(*fast.figures),
+                  "# no longer than\n" + fast.text + "---\n" + slow.text, excess);
 }
 
 /// With the mesh of the slower machine: what is chosen anew has a relation of its own.
@@ -23,25 +24,32 @@ Draft placed(const Subject& subject) {
 }
 
 Verdict faster(Subject& subject, const Speedup& speedup) {
-  return no_longer({subject.draft.text(), subject.figures}, simulated(subject, placed(subject), speedup), anomaly_bound);
+  return no_longer({subject.draft.text(), subject.figures}, simulated(subject, placed(subject), speedup),
+                   anomaly_bound);
 }
 
 /// On twice as fast a chip another mesh may be chosen, which is not worse than the old one.
 Verdict chosen_mesh(Subject& subject) {
   if (subject.draft.has("mesh") || subject.figures.mesh == "{}") return does_not_apply();
-  return no_longer(simulated(subject, placed(subject), {.compute = 2}), simulated(subject, subject.draft, {.compute = 2}), choice_bound);
+  return no_longer(simulated(subject, placed(subject), {.compute = 2}),
+                   simulated(subject, subject.draft, {.compute = 2}), choice_bound);
 }
 
 Verdict faster_links(Subject& subject) { return faster(subject, {.link = 2}); }
 Verdict faster_compute(Subject& subject) { return faster(subject, {.compute = 2}); }
 Verdict faster_memory(Subject& subject) { return faster(subject, {.memory = 2}); }
 Verdict shorter_latencies(Subject& subject) { return faster(subject, {.latency = 2}); }
-Verdict faster_host(Subject& subject) { return subject.draft.has("training.offload") ? faster(subject, {.host = 2}) : does_not_apply(); }
+Verdict faster_host(Subject& subject) {
+  return subject.draft.has("training.offload") ? faster(subject, {.host = 2}) : does_not_apply();
+}
 Verdict faster_fixed(Subject& subject) { return faster(subject, {.fixed = 2}); }
 
 const std::vector<std::string> fabrics{"cluster.fabric", "cluster.dcn", "cluster.between_halls"};
 
-bool joins_several(const Draft& draft) { return (draft.has("cluster.nodes") && draft.number("cluster.nodes") > 1) || draft.has("cluster.halls") || draft.has("cluster.pods"); }
+bool joins_several(const Draft& draft) {
+  return (draft.has("cluster.nodes") && draft.number("cluster.nodes") > 1) || draft.has("cluster.halls") ||
+         draft.has("cluster.pods");
+}
 
 /// Packets over all equal paths against each pair of NICs on one of them.
 Verdict spray(Subject& subject) {
@@ -55,9 +63,10 @@ Verdict spray(Subject& subject) {
   return no_longer(simulated(subject, hashed), simulated(subject, sprayed), meeting_bound);
 }
 
-/// Neighbours of the mesh on one node, nodes in their order, against nodes in a random order. Not on a dragonfly, whose minimal
-/// routes leave neighbouring routers one link: there random places are known to do better (A. Bhatele et al., Avoiding hot-spots
-/// on two-level direct networks, SC 2011). Packets are sprayed, since hashes may happen to like any order.
+/// Neighbours of the mesh on one node, nodes in their order, against nodes in a random order. Not on a dragonfly, whose
+/// minimal routes leave neighbouring routers one link: there random places are known to do better (A. Bhatele et al.,
+/// Avoiding hot-spots on two-level direct networks, SC 2011). Packets are sprayed, since hashes may happen to like any
+/// order.
 Verdict contiguous(Subject& subject) {
   if (!subject.draft.has("cluster.nodes") || subject.draft.number("cluster.nodes") < 2) return does_not_apply();
   for (const auto& fabric : fabrics) {
@@ -75,7 +84,9 @@ Verdict contiguous(Subject& subject) {
 
 /// Nodes on one switch without limits are alike, so any order of them is the same order.
 Verdict order_of_equal_nodes(Subject& subject) {
-  if (!subject.draft.has("cluster.nodes") || subject.draft.number("cluster.nodes") < 2 || subject.draft.has("cluster.halls")) return does_not_apply();
+  if (!subject.draft.has("cluster.nodes") || subject.draft.number("cluster.nodes") < 2 ||
+      subject.draft.has("cluster.halls"))
+    return does_not_apply();
   auto packed = unperturbed(subject.draft);
   const auto latency = packed.value("cluster.fabric.nic_latency");
   packed.remove("cluster.fabric");
@@ -102,9 +113,12 @@ Verdict order_of_equal_nodes(Subject& subject) {
 }  // namespace
 
 const std::vector<Relation>& relations_of_machine() {
-  static const std::vector<Relation> list{{"faster links", faster_links}, {"faster compute", faster_compute}, {"faster memory", faster_memory}, {"shorter latencies", shorter_latencies},
-                                          {"faster host", faster_host},   {"chosen mesh", chosen_mesh},       {"shorter fixed times", faster_fixed}, {"spray <= ecmp", spray},        {"packed <= scattered", contiguous},
-                                          {"order of equal nodes", order_of_equal_nodes}};
+  static const std::vector<Relation> list{
+      {"faster links", faster_links},        {"faster compute", faster_compute},
+      {"faster memory", faster_memory},      {"shorter latencies", shorter_latencies},
+      {"faster host", faster_host},          {"chosen mesh", chosen_mesh},
+      {"shorter fixed times", faster_fixed}, {"spray <= ecmp", spray},
+      {"packed <= scattered", contiguous},   {"order of equal nodes", order_of_equal_nodes}};
   return list;
 }
 

@@ -1,6 +1,6 @@
-// metamorphic PROGRAM SCRATCH SEED FIRST COUNT [RELATION]: draws COUNT scenarios, of which FIRST says where the sequence of the seed
-// begins, and holds each to every relation (or to the one named). Violations are written into SCRATCH, with the scenario that does not
-// go with another. The README says what each relation is.
+// metamorphic PROGRAM SCRATCH SEED FIRST COUNT [RELATION]: draws COUNT scenarios, of which FIRST says where the
+// sequence of the seed begins, and holds each to every relation (or to the one named). Violations are written into
+// SCRATCH, with the scenario that does not go with another. The README says what each relation is.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -9,16 +9,16 @@
 #include <sstream>
 #include <thread>
 
-#include "sim/isolated.hpp"
+#include "sim/studies/isolated.hpp"
 #include "tests/metamorphic/random_scenario.hpp"
 #include "tests/metamorphic/relations.hpp"
 
 namespace lockstep::test {
 namespace {
 
-constexpr rlim_t most_seconds = 120;      // of processor time, for one process of a scenario
-constexpr int most_draws = 200;           // until a combination is possible
-constexpr double most_operations = 2e6;   // over all ranks, had nothing been folded: as many as `check` simulates
+constexpr rlim_t most_seconds = 120;     // of processor time, for one process of a scenario
+constexpr int most_draws = 200;          // until a combination is possible
+constexpr double most_operations = 2e6;  // over all ranks, had nothing been folded: as many as `check` simulates
 
 struct Arguments {
   std::string program;
@@ -75,8 +75,11 @@ std::string verdicts(const Arguments& arguments, std::uint64_t index) {
     lines += std::string(relation.name) + "\t" + std::to_string(static_cast<int>(verdict.kind)) + "\t" + excess + "\n";
     if (verdict.kind != Verdict::Kind::violated) continue;
     std::string file(relation.name);
-    std::replace_if(file.begin(), file.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
-    write_text(arguments.scratch / (name + "_" + file + ".yaml"), comment("violates '" + std::string(relation.name) + "' by " + excess + "\n" + verdict.why) + subject.draft.text() + "---\n" + verdict.other);
+    std::replace_if(
+        file.begin(), file.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+    write_text(arguments.scratch / (name + "_" + file + ".yaml"),
+               comment("violates '" + std::string(relation.name) + "' by " + excess + "\n" + verdict.why) +
+                   subject.draft.text() + "---\n" + verdict.other);
   }
   std::filesystem::remove_all(folder);
   return lines;
@@ -92,7 +95,8 @@ struct Tally {
 std::string bounded(const Tally& tally) {
   if (tally.excesses.empty()) return "";
   char text[80];
-  std::snprintf(text, sizeof text, "; %zu only within a bound, by up to %.3g", tally.excesses.size(), *std::max_element(tally.excesses.begin(), tally.excesses.end()));
+  std::snprintf(text, sizeof text, "; %zu only within a bound, by up to %.3g", tally.excesses.size(),
+                *std::max_element(tally.excesses.begin(), tally.excesses.end()));
   return text;
 }
 
@@ -122,7 +126,8 @@ int run(const Arguments& arguments) {
             if (kind == static_cast<int>(Verdict::Kind::holds) && excess > 0) tally.excesses.push_back(excess);
             if (kind != static_cast<int>(Verdict::Kind::violated)) continue;
             ++tally.violated;
-            std::printf("scenario %llu violates '%s' by %g\n", static_cast<unsigned long long>(number), name.c_str(), excess);
+            std::printf("scenario %llu violates '%s' by %g\n", static_cast<unsigned long long>(number), name.c_str(),
+                        excess);
           }
         } catch (const std::exception& error) {
           ++died;
@@ -134,9 +139,12 @@ int run(const Arguments& arguments) {
   for (const auto& relation : relations()) {
     const auto& tally = tallies[std::string(relation.name)];
     violations += tally.violated;
-    std::printf("%-22s held %llu times, violated %llu%s\n", std::string(relation.name).c_str(), static_cast<unsigned long long>(tally.held), static_cast<unsigned long long>(tally.violated), bounded(tally).c_str());
+    std::printf("%-22s held %llu times, violated %llu%s\n", std::string(relation.name).c_str(),
+                static_cast<unsigned long long>(tally.held), static_cast<unsigned long long>(tally.violated),
+                bounded(tally).c_str());
   }
-  std::printf("%llu scenarios of %llu draws, %llu violations, %d without an answer\n", static_cast<unsigned long long>(arguments.count), static_cast<unsigned long long>(draws),
+  std::printf("%llu scenarios of %llu draws, %llu violations, %d without an answer\n",
+              static_cast<unsigned long long>(arguments.count), static_cast<unsigned long long>(draws),
               static_cast<unsigned long long>(violations), died);
   return violations == 0 && died == 0 ? 0 : 1;
 }
@@ -146,5 +154,7 @@ int run(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   if (argc != 6 && argc != 7) return 64;
-  return lockstep::test::run({std::filesystem::absolute(argv[1]), std::filesystem::absolute(argv[2]), std::stoull(argv[3]), std::stoull(argv[4]), std::stoull(argv[5]), argc == 7 ? argv[6] : ""});
+  return lockstep::test::run({std::filesystem::absolute(argv[1]), std::filesystem::absolute(argv[2]),
+                              std::stoull(argv[3]), std::stoull(argv[4]), std::stoull(argv[5]),
+                              argc == 7 ? argv[6] : ""});
 }

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "sim/planning/plan_space.hpp"
+#include "sim/studies/planning/plan_space.hpp"
 #include "tests/metamorphic/relations.hpp"
 
 namespace lockstep::test {
@@ -22,7 +22,8 @@ Answer ask(Subject& subject, std::vector<std::string> arguments, const std::stri
   arguments.insert(arguments.begin(), subject.program);
   const auto ended = run_program(arguments, subject.folder);
   if (ended.code == 0) return {ended.output, std::nullopt};
-  return {"", violated("lockstep " + arguments[1] + " ends with " + std::to_string(ended.code) + ": " + ended.errors, text)};
+  return {"", violated("lockstep " + arguments[1] + " ends with " + std::to_string(ended.code) + ": " + ended.errors,
+                       text)};
 }
 
 std::filesystem::path written(Subject& subject, const std::string& name, const std::string& text) {
@@ -63,11 +64,16 @@ Verdict check_and_run(Subject& subject) {
   const auto run = ask(subject, {"run", file, "--json", "-"}, text);
   if (run.defect) return *run.defect;
   const auto result = Json::parse(run.output);
-  if (const auto verdict = same(subject.figures.step_s, result["step_time_s"], "run", text); verdict.kind != Verdict::Kind::holds) return verdict;
+  if (const auto verdict = same(subject.figures.step_s, result["step_time_s"], "run", text);
+      verdict.kind != Verdict::Kind::holds)
+    return verdict;
   const double peak = result["memory"]["peak_bytes"], of_check = printed_peak(checked.output);
-  if (std::abs(of_check - peak) > printed_digits * peak) return violated("check: " + checked.output + "run: peak " + std::to_string(peak) + " B", text, of_check / std::max(peak, 1.0) - 1);
+  if (std::abs(of_check - peak) > printed_digits * peak)
+    return violated("check: " + checked.output + "run: peak " + std::to_string(peak) + " B", text,
+                    of_check / std::max(peak, 1.0) - 1);
   const bool fits = checked.output.find("does NOT fit") == std::string::npos;
-  if (fits != result["memory"]["fits"].get<bool>()) return violated("check: " + checked.output + "run: peak " + std::to_string(peak) + " B", text);
+  if (fits != result["memory"]["fits"].get<bool>())
+    return violated("check: " + checked.output + "run: peak " + std::to_string(peak) + " B", text);
   return holds();
 }
 
@@ -76,8 +82,11 @@ Verdict compare(Subject& subject) {
   const auto first = written(subject, "one.yaml", text), second = written(subject, "other.yaml", text);
   const auto answer = ask(subject, {"compare", first, second, "--json", "-"}, text);
   if (answer.defect) return *answer.defect;
-  for (const auto& one : Json::parse(answer.output)["scenarios"]) {
-    if (const auto verdict = same(subject.figures.step_s, one["result"]["step_time_s"], "compare", text); verdict.kind != Verdict::Kind::holds) return verdict;
+  const auto compared = Json::parse(answer.output);
+  for (const auto& one : compared["scenarios"]) {
+    if (const auto verdict = same(subject.figures.step_s, one["result"]["step_time_s"], "compare", text);
+        verdict.kind != Verdict::Kind::holds)
+      return verdict;
   }
   return holds();
 }
@@ -85,7 +94,9 @@ Verdict compare(Subject& subject) {
 Verdict sweep(Subject& subject) {
   const auto text = subject.draft.text();
   (void)written(subject, "swept.yaml", text);
-  const auto file = written(subject, "sweep.yaml", "scenario: swept.yaml\nsweep: {grid: {batch.microbatches: [" + subject.draft.value("batch.microbatches") + "]}}\n");
+  const auto file = written(subject, "sweep.yaml",
+                            "scenario: swept.yaml\nsweep: {grid: {batch.microbatches: [" +
+                                subject.draft.value("batch.microbatches") + "]}}\n");
   std::filesystem::remove(subject.folder / "sweep.db");
   const auto answer = ask(subject, {"sweep", file, "--db", "sweep.db", "--jobs", "1", "--export", "sweep.csv"}, text);
   if (answer.defect) return *answer.defect;
@@ -103,8 +114,10 @@ Verdict sweep(Subject& subject) {
 std::optional<Draft> searched(const Draft& draft) {
   if (draft.has("model.replay") || draft.has("plan") || draft.has("cluster.pods")) return std::nullopt;
   auto search = unperturbed(draft);
-  for (const auto* key : {"mesh", "pipeline", "parallel.tensor", "parallel.context", "parallel.expert", "parallel.data", "parallel.fsdp", "parallel.pipeline", "parallel.zero", "batch.microbatches", "training.recompute",
-                          "parallel.context_attention", "parallel.context_order", "parallel.experts_over"}) {
+  for (const auto* key :
+       {"mesh", "pipeline", "parallel.tensor", "parallel.context", "parallel.expert", "parallel.data", "parallel.fsdp",
+        "parallel.pipeline", "parallel.zero", "batch.microbatches", "training.recompute", "parallel.context_attention",
+        "parallel.context_order", "parallel.experts_over"}) {
     search.remove(key);
   }
   search.set("search.microbatches", "[1, 2, 4]");
@@ -125,15 +138,20 @@ Verdict plan(Subject& subject) {
   if (!draft || subject.figures.operations > most_planned || !subject.random.percent(40)) return does_not_apply();
   const auto text = draft->text();
   const auto file = written(subject, "search.yaml", text);
-  const auto ended = run_program({subject.program, "plan", file, "--top", "1", "--jobs", "1", "--json", "plan.json", "--write", "best.yaml"}, subject.folder);
+  const auto ended = run_program(
+      {subject.program, "plan", file, "--top", "1", "--jobs", "1", "--json", "plan.json", "--write", "best.yaml"},
+      subject.folder);
   if (ended.code == 2) return does_not_apply();  // nothing to choose from, or nothing fits
-  if (ended.code != 0) return violated("lockstep plan ends with " + std::to_string(ended.code) + ": " + ended.errors, text);
+  if (ended.code != 0)
+    return violated("lockstep plan ends with " + std::to_string(ended.code) + ": " + ended.errors, text);
   const auto found = Json::parse(read_text(subject.folder / "plan.json"));
   if (found["best"].empty()) return does_not_apply();
   const double best = found["best"][0]["step_time_s"];
   const auto run = ask(subject, {"run", "best.yaml", "--json", "-"}, text);
   if (run.defect) return *run.defect;
-  if (const auto verdict = same(best, Json::parse(run.output)["step_time_s"], "run of the best plan", text); verdict.kind != Verdict::Kind::holds) return verdict;
+  if (const auto verdict = same(best, Json::parse(run.output)["step_time_s"], "run of the best plan", text);
+      verdict.kind != Verdict::Kind::holds)
+    return verdict;
 
   const PlanSpace space(load_scenario(file));
   for (int i = 0; i < plans_tried; ++i) {
@@ -141,7 +159,8 @@ Verdict plan(Subject& subject) {
     const auto plans = space.plans_of(node);
     const auto& choice = plans[static_cast<std::size_t>(subject.random.below(std::ssize(plans)))];
     std::vector<std::string> command{"run", file, "--json", "-"};
-    for (const auto& [key, value] : space.keys(node, choice)) command.insert(command.end(), {"--set", key + "=" + value});
+    for (const auto& [key, value] : space.keys(node, choice))
+      command.insert(command.end(), {"--set", key + "=" + value});
     const auto tried = ask(subject, command, text);
     if (tried.defect) return *tried.defect;
     const auto result = Json::parse(tried.output);
@@ -149,7 +168,9 @@ Verdict plan(Subject& subject) {
     if (!result["memory"]["fits"].get<bool>() || time >= best * (1 - of_two_that_start_together)) continue;
     std::string keys;
     for (std::size_t k = 4; k < command.size(); ++k) keys += " " + command[k];
-    return violated("the best plan takes " + std::to_string(best) + " s, another " + std::to_string(time) + " s:" + keys, text, best / time - 1);
+    return violated(
+        "the best plan takes " + std::to_string(best) + " s, another " + std::to_string(time) + " s:" + keys, text,
+        best / time - 1);
   }
   return holds();
 }
@@ -157,7 +178,8 @@ Verdict plan(Subject& subject) {
 }  // namespace
 
 const std::vector<Relation>& relations_of_program() {
-  static const std::vector<Relation> list{{"check and run", check_and_run}, {"compare", compare}, {"sweep", sweep}, {"plan", plan}};
+  static const std::vector<Relation> list{
+      {"check and run", check_and_run}, {"compare", compare}, {"sweep", sweep}, {"plan", plan}};
   return list;
 }
 

@@ -3,8 +3,12 @@
 namespace lockstep::test {
 namespace {
 
-std::string rate(const std::string& mark, std::int64_t number, const std::string& unit) { return "@" + mark + "(" + std::to_string(number) + " " + unit + ")"; }
-std::string time(const std::string& mark, std::int64_t tenths, const std::string& unit) { return "@" + mark + "(" + std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " " + unit + ")"; }
+std::string rate(const std::string& mark, std::int64_t number, const std::string& unit) {
+  return "@" + mark + "(" + std::to_string(number) + " " + unit + ")";
+}
+std::string time(const std::string& mark, std::int64_t tenths, const std::string& unit) {
+  return "@" + mark + "(" + std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " " + unit + ")";
+}
 
 /// A chip of its own, or one of the catalog with all rates and times written out, so that they can be varied.
 void add_chip(Draft& draft, const std::string& at, const std::string& like, Random& random) {
@@ -35,8 +39,10 @@ void add_fabric(Draft& draft, const std::string& at, Random& random) {
   draft.set(at + ".switch_latency", time("latency", random.between(0, 20), "us"));
   if (kind == "fat_tree" || kind == "rail_optimised") {
     draft.set(at + ".radix", random.one_of<std::int64_t>({8, 16, 32, 64}));
-    if (random.percent(50)) draft.set(at + ".oversubscription", random.one_of<std::string>({"1", "2", "4", "[2, 2]", "[1, 4]"}));
-    if (kind == "rail_optimised" && random.percent(30)) draft.set(at + ".nodes_per_scalable_unit", random.one_of<std::int64_t>({2, 4}));
+    if (random.percent(50))
+      draft.set(at + ".oversubscription", random.one_of<std::string>({"1", "2", "4", "[2, 2]", "[1, 4]"}));
+    if (kind == "rail_optimised" && random.percent(30))
+      draft.set(at + ".nodes_per_scalable_unit", random.one_of<std::int64_t>({2, 4}));
   }
   if (kind == "dragonfly") {
     draft.set(at + ".radix", 64);
@@ -51,14 +57,23 @@ RandomCluster add_torus(Draft& draft, Random& random) {
     std::string text;
     std::int64_t chips;
   };
-  auto shape = random.one_of<Shape>({{"[2]", 2}, {"[4]", 4}, {"[8]", 8}, {"[4, 2]", 8}, {"[4, 4]", 16}, {"[2, 2, 2]", 8}, {"[4, 2, 2]", 16}, {"[8, 4]", 32}});
-  if (random.percent(15)) shape = random.one_of<Shape>({{"[4, 4, 4]", 64}, {"[16, 16]", 256}, {"[8, 8, 8]", 512}, {"[16, 16, 8]", 2048}});
+  auto shape = random.one_of<Shape>({{"[2]", 2},
+                                     {"[4]", 4},
+                                     {"[8]", 8},
+                                     {"[4, 2]", 8},
+                                     {"[4, 4]", 16},
+                                     {"[2, 2, 2]", 8},
+                                     {"[4, 2, 2]", 16},
+                                     {"[8, 4]", 32}});
+  if (random.percent(15))
+    shape = random.one_of<Shape>({{"[4, 4, 4]", 64}, {"[16, 16]", 256}, {"[8, 8, 8]", 512}, {"[16, 16, 8]", 2048}});
   add_chip(draft, "cluster.chip", "tpu-v5p", random);
   draft.set("cluster.chip.torus.pod", "[16, 16, 16]");
   draft.set("cluster.chip.torus.host", random.one_of<std::string>({"[2, 2, 1]", "[1, 1, 1]", "[4, 1, 1]"}));
   draft.set("cluster.chip.torus.link", rate("link", random.between(40, 200), "GB/s"));
   draft.set("cluster.chip.torus.hop_latency", time("latency", random.between(0, 30), "us"));
-  draft.set("cluster.chip.torus.wrap", random.one_of<std::string>({"{multiple_of: 4}", "{exactly: 16}", "{multiple_of: 2}"}));
+  draft.set("cluster.chip.torus.wrap",
+            random.one_of<std::string>({"{multiple_of: 4}", "{exactly: 16}", "{multiple_of: 2}"}));
   draft.set("cluster.chip.dcn_per_host", rate("link", random.between(10, 60), "GB/s"));
   draft.set("cluster.shape", shape.text);
   RandomCluster result{shape.chips, shape.chips, true, false};
@@ -90,10 +105,15 @@ RandomCluster add_nodes(Draft& draft, Random& random) {
   draft.set(node + ".nics.rate", rate("link", random.between(100, 800), "Gbps"));
   draft.set(node + ".nics.pcie", rate("link", random.between(30, 64), "GB/s"));
   if (random.percent(30)) {
-    draft.set(node + ".protocols", "[{name: swift, efficiency: 0.3, launch: @latency(10 us), local_step: @latency(0.6 us), remote_step: @latency(2.5 us)}, "
-                                   "{name: wide, efficiency: 1, launch: @latency(25 us), local_step: @latency(3.5 us), remote_step: @latency(9 us), remote_launch: @latency(40 us)}]");
+    draft.set(node + ".protocols",
+              "[{name: swift, efficiency: 0.3, launch: @latency(10 us), local_step: @latency(0.6 us), remote_step: "
+              "@latency(2.5 us)}, "
+              "{name: wide, efficiency: 1, launch: @latency(25 us), local_step: @latency(3.5 us), remote_step: "
+              "@latency(9 us), remote_launch: @latency(40 us)}]");
   }
-  if (random.percent(20)) draft.set(node + ".algorithms", random.one_of<std::string>({"[ring]", "[ring, tree, direct all-to-all, shift]", "[recursive halving, direct, shift]"}));
+  if (random.percent(20))
+    draft.set(node + ".algorithms", random.one_of<std::string>({"[ring]", "[ring, tree, direct all-to-all, shift]",
+                                                                "[recursive halving, direct, shift]"}));
   draft.set("cluster.nodes", nodes);
   add_fabric(draft, "cluster.fabric", random);
   RandomCluster result{of_node * nodes, of_node, false, true};
@@ -102,12 +122,16 @@ RandomCluster add_nodes(Draft& draft, Random& random) {
     add_fabric(draft, "cluster.between_halls", random);
     result.chips *= 2;
   }
-  if (random.percent(20)) draft.set("cluster.order", random.one_of<std::string>({"round-robin", "{scattered: 1}", "{scattered: 2}", "packed"}));
+  if (random.percent(20))
+    draft.set("cluster.order",
+              random.one_of<std::string>({"round-robin", "{scattered: 1}", "{scattered: 2}", "packed"}));
   return result;
 }
 
 }  // namespace
 
-RandomCluster add_random_cluster(Draft& draft, Random& random) { return random.percent(40) ? add_torus(draft, random) : add_nodes(draft, random); }
+RandomCluster add_random_cluster(Draft& draft, Random& random) {
+  return random.percent(40) ? add_torus(draft, random) : add_nodes(draft, random);
+}
 
 }  // namespace lockstep::test

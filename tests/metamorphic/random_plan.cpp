@@ -50,16 +50,20 @@ void add_parallel(Draft& draft, const Sizes& sizes, const RandomModel& model, Ra
   axis("pipeline", sizes.pipeline);
   if (!model.replayed && random.percent(60)) draft.set("parallel.zero", random.between(0, 3));
   if (sizes.tensor > 1 && random.percent(25)) draft.set("parallel.sequence_parallel", "false");
-  if (sizes.context > 1) draft.set("parallel.context_attention", random.one_of<std::string>({"ring", "all_gather", "all_to_all"}));
+  if (sizes.context > 1)
+    draft.set("parallel.context_attention", random.one_of<std::string>({"ring", "all_gather", "all_to_all"}));
   if (sizes.context > 1 && random.percent(30)) draft.set("parallel.context_order", "contiguous");
-  if (sizes.expert > 1 && sizes.tensor > 1 && random.percent(20)) draft.set("parallel.experts_over", "[expert, tensor]");
+  if (sizes.expert > 1 && sizes.tensor > 1 && random.percent(20))
+    draft.set("parallel.experts_over", "[expert, tensor]");
 }
 
 /// How many microbatches suit the schedule.
 std::int64_t add_pipeline(Draft& draft, const Sizes& sizes, Random& random) {
   if (sizes.pipeline == 1) return random.one_of<std::int64_t>({1, 1, 2, 3, 4});
-  const auto schedule = random.one_of<std::string>({"1f1b", "1f1b", "1f1b", "gpipe", "naive", "interleaved", "interleaved", "bfs", "zb-h1", "zb-h2", "zb-1p", "interleaved-zb", "zb-v", "v-half", "v-min",
-                                                    "v-1f1b", "wave", "dualpipe", "dualpipe-v", "overlap-1f1b"});
+  const auto schedule = random.one_of<std::string>(
+      {"1f1b",  "1f1b",   "1f1b",  "gpipe",    "naive",          "interleaved", "interleaved",
+       "bfs",   "zb-h1",  "zb-h2", "zb-1p",    "interleaved-zb", "zb-v",        "v-half",
+       "v-min", "v-1f1b", "wave",  "dualpipe", "dualpipe-v",     "overlap-1f1b"});
   if (schedule != "1f1b" || random.percent(50)) draft.set("pipeline.schedule", schedule);
   if (random.percent(25)) draft.set("pipeline.sends", "in_order");
   if (random.percent(15)) draft.set("pipeline.scatter_gather", "true");
@@ -83,7 +87,10 @@ void add_training(Draft& draft, const RandomModel& model, Random& random) {
     draft.set("training.offload.host_memory_bandwidth", "@host(40 GB/s)");
   }
   if (model.two_matmuls) return;
-  maybe(30, "recompute", random.one_of<std::string>({"full", "selective", "{mode: selective, parts: [norms, activations]}", "{mode: selective, parts: [core_attention, mlp], layers: 1}", "{mode: full, layers: 1}"}));
+  maybe(30, "recompute",
+        random.one_of<std::string>({"full", "selective", "{mode: selective, parts: [norms, activations]}",
+                                    "{mode: selective, parts: [core_attention, mlp], layers: 1}",
+                                    "{mode: full, layers: 1}"}));
   maybe(15, "attention", "unfused");
   maybe(15, "cross_entropy", "unfused");
   maybe(15, "dropout", "true");
@@ -108,18 +115,27 @@ void add_communication(Draft& draft, Random& random) {
 /// Axes with names of their own, sharded tensor by tensor: the book's notation on a torus of two axes.
 bool add_own_axes(Draft& draft, const RandomCluster& cluster, const RandomModel& model, Random& random) {
   const auto shape = draft.value("cluster.shape");
-  if (!model.two_matmuls || !cluster.is_torus || cluster.has_fabric || std::count(shape.begin(), shape.end(), ',') != 1 || !random.percent(60)) return false;
+  if (!model.two_matmuls || !cluster.is_torus || cluster.has_fabric ||
+      std::count(shape.begin(), shape.end(), ',') != 1 || !random.percent(60))
+    return false;
   draft.set("mesh.red", "[x]");
   draft.set("mesh.blue", "[y]");
-  draft.set("plan.activations", random.one_of<std::string>({"['In[B_red, D_blue]', 'Out[B_red, D_blue]']", "['In[B_red, D]', 'Tmp[B_red, F_blue]', 'Out[B_red, D]']"}));
-  draft.set("plan.weights", random.one_of<std::string>({"['Win[D_red, F_blue]', 'Wout[F_blue, D_red]']", "['Win[D, F_blue]', 'Wout[F_blue, D]']", "['Win[D_blue, F_red]', 'Wout[F_red, D_blue]']"}));
+  draft.set("plan.activations",
+            random.one_of<std::string>({"['In[B_red, D_blue]', 'Out[B_red, D_blue]']",
+                                        "['In[B_red, D]', 'Tmp[B_red, F_blue]', 'Out[B_red, D]']"}));
+  draft.set("plan.weights", random.one_of<std::string>({"['Win[D_red, F_blue]', 'Wout[F_blue, D_red]']",
+                                                        "['Win[D, F_blue]', 'Wout[F_blue, D]']",
+                                                        "['Win[D_blue, F_red]', 'Wout[F_red, D_blue]']"}));
   return true;
 }
 
 void add_perturbations(Draft& draft, Random& random) {
   if (!random.percent(20)) return;
-  draft.set("perturbations", random.one_of<std::string>({"[{random_chips: 1, seed: 3, slowdown: 1.5}]", "[{jitter: 0.05, seed: 7}]", "[{random_links: 1, seed: 5, bandwidth: 0.5}]",
-                                                         "[{jitter: 0.02, seed: 1, distribution: exponential}, {random_links: 2, seed: 2, bandwidth: 0.25}]"}));
+  draft.set("perturbations",
+            random.one_of<std::string>(
+                {"[{random_chips: 1, seed: 3, slowdown: 1.5}]", "[{jitter: 0.05, seed: 7}]",
+                 "[{random_links: 1, seed: 5, bandwidth: 0.5}]",
+                 "[{jitter: 0.02, seed: 1, distribution: exponential}, {random_links: 2, seed: 2, bandwidth: 0.25}]"}));
 }
 
 }  // namespace
@@ -129,12 +145,15 @@ void add_random_plan(Draft& draft, const RandomCluster& cluster, const RandomMod
   const auto sizes = own_axes ? Sizes{1, 1, 1, cluster.chips, 1, 1} : random_sizes(cluster, model, random);
   if (!own_axes) add_parallel(draft, sizes, model, random);
   const auto microbatches = add_pipeline(draft, sizes, random);
-  draft.set("batch.sequences", sizes.data * sizes.fsdp * sizes.expert * microbatches * random.one_of<std::int64_t>({1, 1, 2}));
+  draft.set("batch.sequences",
+            sizes.data * sizes.fsdp * sizes.expert * microbatches * random.one_of<std::int64_t>({1, 1, 2}));
   draft.set("batch.sequence_length", random.one_of<std::int64_t>({512, 1024, 2048, 4096}));
   draft.set("batch.microbatches", microbatches);
   add_training(draft, model, random);
   if (!model.replayed) add_communication(draft, random);
-  if (model.experts > 0 && random.percent(40)) draft.set("routing", random.one_of<std::string>({"{variation: 0.3, seed: 2}", "{capacity_factor: 1.25}", "{capacity_factor: 1, slots: by mask}", "{dispatch: 8-bit}"}));
+  if (model.experts > 0 && random.percent(40))
+    draft.set("routing", random.one_of<std::string>({"{variation: 0.3, seed: 2}", "{capacity_factor: 1.25}",
+                                                     "{capacity_factor: 1, slots: by mask}", "{dispatch: 8-bit}"}));
   add_perturbations(draft, random);
 }
 

@@ -17,7 +17,7 @@ RandomCluster add_random_cluster(Draft& draft, Random& random);
 
 struct RandomModel {
   std::int64_t layers = 1;
-  std::int64_t heads = 0;     ///< 0: nothing that a tensor axis has to divide
+  std::int64_t heads = 0;  ///< 0: nothing that a tensor axis has to divide
   std::int64_t experts = 0;
   bool replayed = false, two_matmuls = false;
 };

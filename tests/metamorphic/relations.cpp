@@ -21,7 +21,8 @@ Simulated simulated_unperturbed(Subject& subject) {
 const std::vector<Relation>& relations() {
   static const auto all = [] {
     std::vector<Relation> list;
-    for (const auto* some : {&relations_of_form(), &relations_of_machine(), &relations_of_program()}) list.insert(list.end(), some->begin(), some->end());
+    for (const auto* some : {&relations_of_form(), &relations_of_machine(), &relations_of_program()})
+      list.insert(list.end(), some->begin(), some->end());
     return list;
   }();
   return all;

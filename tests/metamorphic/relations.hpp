@@ -12,18 +12,18 @@ namespace lockstep::test {
 
 struct Subject {
   Draft draft;
-  Figures figures;                ///< of the draft as it is
+  Figures figures;  ///< of the draft as it is
   Random random;
-  std::string program;            ///< lockstep
-  std::filesystem::path folder;   ///< for files, of this subject alone
+  std::string program;           ///< lockstep
+  std::filesystem::path folder;  ///< for files, of this subject alone
 };
 
 struct Verdict {
   enum class Kind { holds, does_not_apply, violated };
   Kind kind = Kind::holds;
-  double excess = 0;   ///< where a relation has a bound: by how much of the step it is missed
-  std::string why;     ///< of a violation: the numbers
-  std::string other;   ///< of a violation: the scenario that does not go with the subject's
+  double excess = 0;  ///< where a relation has a bound: by how much of the step it is missed
+  std::string why;    ///< of a violation: the numbers
+  std::string other;  ///< of a violation: the scenario that does not go with the subject's
 };
 
 struct Relation {
@@ -31,7 +31,8 @@ struct Relation {
   Verdict (*check)(Subject&);
 };
 
-/// Faster links, kernels or memory may lengthen a step by this much of it, and no more: the README says why and how often.
+/// Faster links, kernels or memory may lengthen a step by this much of it, and no more: the README says why and how
+/// often.
 inline constexpr double anomaly_bound = 0.15;
 
 /// Better routes and places: shorter collectives meet others in another order.
@@ -55,7 +56,9 @@ inline constexpr double choice_bound = 0.10;
 
 [[nodiscard]] inline Verdict holds(double excess = 0) { return {Verdict::Kind::holds, excess, "", ""}; }
 [[nodiscard]] inline Verdict does_not_apply() { return {Verdict::Kind::does_not_apply, 0, "", ""}; }
-[[nodiscard]] inline Verdict violated(std::string why, std::string other, double excess = 0) { return {Verdict::Kind::violated, excess, std::move(why), std::move(other)}; }
+[[nodiscard]] inline Verdict violated(std::string why, std::string other, double excess = 0) {
+  return {Verdict::Kind::violated, excess, std::move(why), std::move(other)};
+}
 
 /// The figures of another text; a refusal is a violation where the subject was not refused.
 struct Simulated {

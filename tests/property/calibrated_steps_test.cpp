@@ -1,10 +1,11 @@
-// What collectives and the host cost kernels is a rate or a limit that no kernel changes for another. So a calibrated step with more
-// to do is no shorter than without, whatever that is: T(more) >= T.
+// What collectives and the host cost kernels is a rate or a limit that no kernel changes for another. So a calibrated
+// step with more to do is no shorter than without, whatever that is: T(more) >= T.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
 #include "sim/simulate.hpp"
+#include "sim/studies/sensitivity/elasticity.hpp"
 #include "tests/property/random_scenarios.hpp"
 
 namespace lockstep {
@@ -58,7 +59,8 @@ void compare(const RandomScenario& scenario, Compared& compared) {
     ++compared.steps;
     if (*more_s >= *base_s * (1 - 1e-9)) continue;
     ++compared.shorter;
-    compared.which += scenario.text() + "with " + key + ": " + value + " " + std::to_string(*more_s / *base_s - 1) + "\n\n";
+    compared.which +=
+        scenario.text() + "with " + key + ": " + value + " " + std::to_string(*more_s / *base_s - 1) + "\n\n";
   }
 }
 
@@ -76,8 +78,8 @@ TEST(CalibratedSteps, MoreToDoTakesNoLess) {
   EXPECT_GT(compared.steps, count(30) * 5);
 }
 
-// Elsewhere a later end can change which of two ready collectives a stream takes, or which share a link, to good effect (Graham's
-// anomaly of list scheduling): of 600 scenarios in one comparison of 200.
+// Elsewhere a later end can change which of two ready collectives a stream takes, or which share a link, to good effect
+// (Graham's anomaly of list scheduling): of 600 scenarios in one comparison of 200.
 TEST(CalibratedSteps, MoreToDoHardlyEverTakesLess) {
   Compared compared;
   for (std::uint64_t seed = 1; seed <= count(40); ++seed) compare(drawn(seed), compared);
@@ -109,12 +111,17 @@ TEST(CalibratedSteps, ABetterMachineTakesNoLonger) {
   EXPECT_GT(compared, count(40) * 3);
 }
 
-// The reproducer of an audit: a model of two layers on eight ways of tensor parallelism, once 0.5 % shorter with dropout.
+// The reproducer of an audit: a model of two layers on eight ways of tensor parallelism, once 0.5 % shorter with
+// dropout.
 TEST(CalibratedSteps, DropoutOfATensorParallelLayerTakesTime) {
   RandomScenario scenario(0);
-  for (const auto& [key, value] : std::vector<KeyOverride>{{"model", "{layers: 2, d_model: 8192, d_ff: 28672, heads: 64, kv_heads: 8, vocabulary: 128256}"},
-                                                           {"cluster", "h100:1"}, {"mesh", "{tensor: [gpu]}"}, {"parallel", "{tensor: 8}"},
-                                                           {"batch", "{sequences: 1, sequence_length: 4096}"}, {"model_of_time", "calibrated"}}) {
+  for (const auto& [key, value] : std::vector<KeyOverride>{
+           {"model", "{layers: 2, d_model: 8192, d_ff: 28672, heads: 64, kv_heads: 8, vocabulary: 128256}"},
+           {"cluster", "h100:1"},
+           {"mesh", "{tensor: [gpu]}"},
+           {"parallel", "{tensor: 8}"},
+           {"batch", "{sequences: 1, sequence_length: 4096}"},
+           {"model_of_time", "calibrated"}}) {
     scenario.set(key, value);
   }
   const double without_s = step_s_of(scenario).value();

@@ -1,6 +1,6 @@
-// Never below physics. Around a member, a unit or all chips below a leaf switch, whatever the algorithm: the bytes that must
-// come in or go out cross the links there, and do so no faster than these links' bandwidth; so for halves of a torus. Held for every algorithm that
-// serves, each fabric, kind of collective, size and group.
+// Never below physics. Around a member, a unit or all chips below a leaf switch, whatever the algorithm: the bytes that
+// must come in or go out cross the links there, and do so no faster than these links' bandwidth; so for halves of a
+// torus. Held for every algorithm that serves, each fabric, kind of collective, size and group.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,8 @@ std::vector<Fabric> fabrics() {
   dragonfly.global_links_per_router = 4;
   auto mixed_up = nodes(4, node());
   mixed_up.order.kind = RankOrder::Kind::listed;
-  for (DeviceId device = 0; device < 32; ++device) mixed_up.order.devices.push_back(device * 5 % 32);  // unequal parts in units
+  for (DeviceId device = 0; device < 32; ++device)
+    mixed_up.order.devices.push_back(device * 5 % 32);  // unequal parts in units
   auto halls = nodes(2, node(), fat_tree(16, 1));
   halls.halls = 2;
   halls.between_halls = crossbar();
@@ -63,7 +64,8 @@ std::vector<Fabric> fabrics() {
                           {"pods", pods(3, 4, 2)}};
   for (const int oversubscription : {1, 2, 4}) {
     for (const auto routing : {FabricRouting::spray, FabricRouting::ecmp}) {
-      const std::string name = "tree_" + std::to_string(oversubscription) + (routing == FabricRouting::spray ? "_spray" : "_ecmp");
+      const std::string name =
+          "tree_" + std::to_string(oversubscription) + (routing == FabricRouting::spray ? "_spray" : "_ecmp");
       all.push_back({name, nodes(4, node(), fat_tree(16, oversubscription, routing))});
     }
   }
@@ -81,7 +83,9 @@ std::vector<Boundary> boundaries(const Cluster& cluster) {
   std::map<NodeId, NodeId> leaf_of_nic;
   std::map<NodeId, std::set<DeviceId>> below;  // a NIC or leaf
   const auto is_switch = [&](NodeId id) { return cluster.node(id).kind == NodeKind::network_switch; };
-  const auto is_nic = [&](NodeId id) { return cluster.node(id).kind == NodeKind::nic || cluster.node(id).kind == NodeKind::host; };
+  const auto is_nic = [&](NodeId id) {
+    return cluster.node(id).kind == NodeKind::nic || cluster.node(id).kind == NodeKind::host;
+  };
   for (LinkId id = 0; id < cluster.links(); ++id) {
     const auto& link = cluster.link(id);
     if (is_nic(link.from) && is_switch(link.to)) leaf_of_nic[link.from] = link.to;
@@ -96,10 +100,14 @@ std::vector<Boundary> boundaries(const Cluster& cluster) {
     if (link.from < cluster.devices()) all[static_cast<std::size_t>(link.from)].out.push_back(id);
     if (link.to < cluster.devices()) all[static_cast<std::size_t>(link.to)].in.push_back(id);
   }
-  for (int axis = 0; axis < static_cast<int>(cluster.axes().size()) && cluster.unit_is_torus() && cluster.fabric_spec() == nullptr; ++axis) {
+  for (int axis = 0;
+       axis < static_cast<int>(cluster.axes().size()) && cluster.unit_is_torus() && cluster.fabric_spec() == nullptr;
+       ++axis) {
     Boundary half{"half of " + cluster.axes()[static_cast<std::size_t>(axis)].name, {}, {}, {}};
     for (DeviceId device = 0; device < cluster.devices(); ++device) {
-      if (cluster.coordinates(device)[static_cast<std::size_t>(axis)] < cluster.axes()[static_cast<std::size_t>(axis)].size / 2) half.inside.insert(device);
+      if (cluster.coordinates(device)[static_cast<std::size_t>(axis)] <
+          cluster.axes()[static_cast<std::size_t>(axis)].size / 2)
+        half.inside.insert(device);
     }
     for (LinkId id = 0; id < cluster.links(); ++id) {
       const auto& link = cluster.link(id);
@@ -131,7 +139,9 @@ std::vector<Boundary> boundaries(const Cluster& cluster) {
     // Units that lie below several leaves have other ways out.
     std::map<int, int> of_unit;
     for (const auto device : boundary.inside) ++of_unit[cluster.unit_of(device)];
-    if (std::all_of(of_unit.begin(), of_unit.end(), [&](const auto& part) { return part.second == cluster.unit_size(); })) all.push_back(boundary);
+    if (std::all_of(of_unit.begin(), of_unit.end(),
+                    [&](const auto& part) { return part.second == cluster.unit_size(); }))
+      all.push_back(boundary);
   }
   return all;
 }
@@ -142,12 +152,13 @@ struct Needs {
 };
 Needs needs(Kind kind, double v, const std::vector<DeviceId>& members, const std::set<DeviceId>& inside) {
   const double n = static_cast<double>(members.size());
-  const double k = static_cast<double>(std::count_if(members.begin(), members.end(), [&](DeviceId device) { return inside.contains(device); }));
+  const double k = static_cast<double>(
+      std::count_if(members.begin(), members.end(), [&](DeviceId device) { return inside.contains(device); }));
   if (k == 0 || k == n) return {};
   const bool has_root = inside.contains(members.front());
   switch (kind) {
-    case Kind::all_gather: return {v * (n - k) / n, v * k / n};       // what the others hold, what they lack
-    case Kind::reduce_scatter: return {v * k / n, v * (n - k) / n};   // others' sums of its shards, its sums of theirs
+    case Kind::all_gather: return {v * (n - k) / n, v * k / n};      // what the others hold, what they lack
+    case Kind::reduce_scatter: return {v * k / n, v * (n - k) / n};  // others' sums of its shards, its sums of theirs
     case Kind::all_reduce: return {v, v};
     case Kind::all_to_all: return {v * k * (n - k) / n / n, v * k * (n - k) / n / n};
     case Kind::broadcast: return has_root ? Needs{0, v} : Needs{v, 0};
@@ -165,7 +176,8 @@ Needs needs(Kind kind, double v, const std::vector<DeviceId>& members, const std
 
 class NeverBelowPhysics : public testing::TestWithParam<Fabric> {};
 
-void check_choice(const NetworkCase& groups, const std::vector<Boundary>& boundaries, Kind kind, Bytes size, const CollectiveChoice& choice, bool simulate) {
+void check_choice(const NetworkCase& groups, const std::vector<Boundary>& boundaries, Kind kind, Bytes size,
+                  const CollectiveChoice& choice, bool simulate) {
   const auto& cluster = groups.cluster();
   const auto& communicator = groups.network().communicator(*choice.algorithm);
   const double v = static_cast<double>(size.value());
@@ -199,7 +211,8 @@ void check_choice(const NetworkCase& groups, const std::vector<Boundary>& bounda
         bandwidth += cluster.link(link).bandwidth.value();
       }
       EXPECT_GE(bytes, rounding * needed) << "bytes " << way << ' ' << boundary.name << ' ' << *boundary.inside.begin();
-      EXPECT_GE(time, rounding * needed / bandwidth) << "time " << way << ' ' << boundary.name << ' ' << *boundary.inside.begin();
+      EXPECT_GE(time, rounding * needed / bandwidth)
+          << "time " << way << ' ' << boundary.name << ' ' << *boundary.inside.begin();
     };
     check_way(boundary.in, total.in, "into");
     check_way(boundary.out, total.out, "out of");
@@ -230,7 +243,8 @@ TEST_P(NeverBelowPhysics, EveryAlgorithmKindSizeAndGroup) {
         const auto choices = groups.network().choices(kind, Bytes(bytes));
         EXPECT_FALSE(choices.empty()) << "nothing serves " << name(kind);
         for (const auto& choice : choices) {
-          SCOPED_TRACE(choice.name() + ", " + std::string(name(kind)) + " of " + std::to_string(bytes) + " on " + groups.network().communicator(*choice.algorithm).name);
+          SCOPED_TRACE(choice.label + ", " + std::string(name(kind)) + " of " + std::to_string(bytes) + " on " +
+                       groups.network().communicator(*choice.algorithm).name);
           check_choice(groups, around, kind, Bytes(bytes), choice, bytes == 1 << 30);
           ++served;
         }
@@ -240,7 +254,8 @@ TEST_P(NeverBelowPhysics, EveryAlgorithmKindSizeAndGroup) {
   EXPECT_GT(served, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Fabrics, NeverBelowPhysics, testing::ValuesIn(fabrics()), [](const auto& fabric) { return fabric.param.name; });
+INSTANTIATE_TEST_SUITE_P(Fabrics, NeverBelowPhysics, testing::ValuesIn(fabrics()),
+                         [](const auto& fabric) { return fabric.param.name; });
 
 }  // namespace
 }  // namespace lockstep::test

@@ -37,21 +37,27 @@ TEST_P(ContentionFree, FlowsTakeTheClosedForms) {
   const auto& [name, cluster, mesh, parallel] = GetParam();
   for (const char* file : {"validation_grid_transformer.yaml", "validation_grid_two_matmul.yaml"}) {
     for (const char* microbatches : {"1", "3"}) {
-      const Case one{file, {{"cluster", cluster}, {"mesh", mesh}, {"parallel", parallel}, {"batch.microbatches", microbatches}}};
+      const Case one{
+          file, {{"cluster", cluster}, {"mesh", mesh}, {"parallel", parallel}, {"batch.microbatches", microbatches}}};
       SCOPED_TRACE(one.to_string());
       const SimulatedStep step(one.load());
       const double makespan = step.reference.makespan().value();
       for (std::int32_t op = 0; op < step.reference.ops(); ++op) {
         for (std::int32_t rank = 0; rank < step.reference.ranks(); ++rank) {
-          ASSERT_NEAR(step.simgrid.span(op, rank).start.value(), step.reference.span(op, rank).start.value(), 1e-9 * makespan) << op;
-          ASSERT_NEAR(step.simgrid.span(op, rank).end.value(), step.reference.span(op, rank).end.value(), 1e-9 * makespan) << op;
+          ASSERT_NEAR(step.simgrid.span(op, rank).start.value(), step.reference.span(op, rank).start.value(),
+                      1e-9 * makespan)
+              << op;
+          ASSERT_NEAR(step.simgrid.span(op, rank).end.value(), step.reference.span(op, rank).end.value(),
+                      1e-9 * makespan)
+              << op;
         }
       }
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, ContentionFree, testing::ValuesIn(layouts), [](const auto& layout) { return layout.param.name; });
+INSTANTIATE_TEST_SUITE_P(Layouts, ContentionFree, testing::ValuesIn(layouts),
+                         [](const auto& layout) { return layout.param.name; });
 
 // The opposite, so that the test above means something: axes that share links take longer than the closed forms.
 TEST(Contention, ShowsWhereAxesShareLinks) {

@@ -50,7 +50,8 @@ TEST_P(EveryStep, IsTheSameTwice) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Grid, EveryStep, testing::ValuesIn(test::grid()), [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Grid, EveryStep, testing::ValuesIn(test::grid()),
+                         [](const auto& row) { return row.param.name; });
 
 // The settings are dealt out so that every value of every key occurs in some case of the larger tori.
 TEST(GridOfSteps, DealsOutEverySetting) {
@@ -60,13 +61,14 @@ TEST(GridOfSteps, DealsOutEverySetting) {
     for (const auto& one : row.cases) {
       for (const auto& [path, value] : one.overrides) seen.insert(path + "=" + value);
     }
-    for (const char* wanted : {"batch.microbatches=1", "batch.microbatches=2", "batch.microbatches=3", "communication.prefetch=0",
-                               "communication.prefetch=1", "communication.prefetch=2", "communication.gradient_buckets=layer",
-                               "communication.gradient_buckets=matrix", "communication.gradient_buckets=40 MB",
-                               "communication.weight_buckets=matrix", "communication.collective_matmul=true",
-                               "communication.collective_matmul=false", "training.optimizer_barrier=true",
-                               "training.optimizer_barrier=false", "communication.regather_weights=false",
-                               "communication.share_activation_gathers=false", "model_of_time=ideal", "model_of_time=roofline"}) {
+    for (const char* wanted :
+         {"batch.microbatches=1", "batch.microbatches=2", "batch.microbatches=3", "communication.prefetch=0",
+          "communication.prefetch=1", "communication.prefetch=2", "communication.gradient_buckets=layer",
+          "communication.gradient_buckets=matrix", "communication.gradient_buckets=40 MB",
+          "communication.weight_buckets=matrix", "communication.collective_matmul=true",
+          "communication.collective_matmul=false", "training.optimizer_barrier=true",
+          "training.optimizer_barrier=false", "communication.regather_weights=false",
+          "communication.share_activation_gathers=false", "model_of_time=ideal", "model_of_time=roofline"}) {
       EXPECT_TRUE(seen.contains(wanted)) << row.name << " lacks " << wanted;
     }
   }

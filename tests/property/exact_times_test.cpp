@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "sim/planning/exact_times.hpp"
+#include "sim/studies/planning/exact_times.hpp"
 #include "tests/property/plan_spaces.hpp"
 
 namespace lockstep {
@@ -39,7 +39,8 @@ class ExactTimesTest : public testing::Test {
 TEST_F(ExactTimesTest, AreThoseOfOneSimulatorAlone) {
   PlanSimulator alone(space_);
   std::map<PlanChoice, double> expected;
-  for (const auto& plan : plans()) expected.emplace(plan.choice, alone.step_s(plan.choice, EngineKind::simgrid, silent_));
+  for (const auto& plan : plans())
+    expected.emplace(plan.choice, alone.step_s(plan.choice, EngineKind::simgrid, silent_));
   ASSERT_GT(expected.size(), 4u);
   for (const int jobs : {1, 3, 100}) EXPECT_EQ(timed_with(jobs), expected) << jobs;
 }

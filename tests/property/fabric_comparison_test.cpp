@@ -1,14 +1,17 @@
-// What routing and the order of ranks may do to a collective, on every kind of fabric, those of the catalog and drawn ones.
-//   sprayed <= hashed:       rates that any choice of single paths allows, the sum of these paths allows too, so with all
-//                            else equal every algorithm's cost, latency + bytes of the busiest link / its bandwidth, is no
-//                            larger where packets are sprayed, in the halls, between them, or in both. (In the halls alone
-//                            other ports come out of the hash between halls, to good or bad luck: not compared.)
-//   contiguous <= scattered: a ring over all nodes must enter and leave whatever is below a switch once, and in the order of
-//                            the nodes it does so no more often: on no tree does a ring cost more than in random order. On
-//                            the catalog's fabrics the same holds for what is chosen for groups of neighbouring nodes.
-//                            Not so by law: a tree over the nodes may get a lucky order, a hash lucky paths, groups that do
-//                            not fit leaves a lucky cut, and a dragonfly is better used by ranks that are spread out, since
-//                            two routers of a group have but one link.
+// What routing and the order of ranks may do to a collective, on every kind of fabric, those of the catalog and drawn
+// ones.
+//   sprayed <= hashed:       rates that any choice of single paths allows, the sum of these paths allows too, so with
+//   all
+//                            else equal every algorithm's cost, latency + bytes of the busiest link / its bandwidth, is
+//                            no larger where packets are sprayed, in the halls, between them, or in both. (In the halls
+//                            alone other ports come out of the hash between halls, to good or bad luck: not compared.)
+//   contiguous <= scattered: a ring over all nodes must enter and leave whatever is below a switch once, and in the
+//   order of
+//                            the nodes it does so no more often: on no tree does a ring cost more than in random order.
+//                            On the catalog's fabrics the same holds for what is chosen for groups of neighbouring
+//                            nodes. Not so by law: a tree over the nodes may get a lucky order, a hash lucky paths,
+//                            groups that do not fit leaves a lucky cut, and a dragonfly is better used by ranks that
+//                            are spread out, since two routers of a group have but one link.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,7 +51,8 @@ std::vector<Fabric> of_the_catalog() {
 }
 
 FabricSpec drawn_fabric(const std::function<int(int)>& below) {
-  constexpr FabricKind kinds[] = {FabricKind::crossbar, FabricKind::fat_tree, FabricKind::rail_optimised, FabricKind::dragonfly};
+  constexpr FabricKind kinds[] = {FabricKind::crossbar, FabricKind::fat_tree, FabricKind::rail_optimised,
+                                  FabricKind::dragonfly};
   auto fabric = crossbar();
   fabric.kind = kinds[below(4)];
   fabric.radix = 4 + 2 * below(16);
@@ -83,8 +87,8 @@ std::vector<Fabric> drawn(int count) {
   return all;
 }
 
-/// Mesh axes "group" and "others" over the physical axes, from outside in: groups of everything, along each physical axis,
-/// inside the outermost, and along or beside a part of the nodes.
+/// Mesh axes "group" and "others" over the physical axes, from outside in: groups of everything, along each physical
+/// axis, inside the outermost, and along or beside a part of the nodes.
 struct Groups {
   std::vector<MeshAxis> axes;
   bool contiguous;  ///< each of neighbouring positions
@@ -114,7 +118,8 @@ std::vector<Groups> groups_on(const Cluster& cluster) {
       if (size % part != 0) continue;
       std::vector<Factor> near, far, outside, inside;
       for (int other = 0; other < axes; ++other) {
-        if (other != axis) (other < axis ? outside : inside).push_back({other, physical[static_cast<std::size_t>(other)].size, 1});
+        if (other != axis)
+          (other < axis ? outside : inside).push_back({other, physical[static_cast<std::size_t>(other)].size, 1});
       }
       near = inside;
       near.insert(near.begin(), {axis, part, 1});
@@ -148,7 +153,8 @@ int expect_none_slower(const NetworkCase& sprayed, const NetworkCase& hashed) {
       const auto others = hashed.network().choices(kind, Bytes(size));
       EXPECT_EQ(all.size(), others.size());
       for (std::size_t i = 0; i < std::min(all.size(), others.size()); ++i, ++compared) {
-        EXPECT_LE(all[i].cost.value(), rounding * others[i].cost.value()) << all[i].name() << ", " << name(kind) << " of " << size;
+        EXPECT_LE(all[i].cost.value(), rounding * others[i].cost.value())
+            << all[i].label << ", " << name(kind) << " of " << size;
       }
     }
   }
@@ -164,7 +170,8 @@ void expect_spraying_is_never_slower(const Fabric& fabric) {
     const auto best = on(routed(fabric.spec, spray, spray, 1), groups);
     if (best.network().structure().units == 1) continue;
     for (const std::uint64_t seed : {1U, 2U}) {
-      SCOPED_TRACE(fabric.name + ", seed " + std::to_string(seed) + ", groups of " + std::to_string(best.network().structure().members) + " of " + shape.to_string());
+      SCOPED_TRACE(fabric.name + ", seed " + std::to_string(seed) + ", groups of " +
+                   std::to_string(best.network().structure().members) + " of " + shape.to_string());
       const auto worst = on(routed(fabric.spec, ecmp, ecmp, seed), groups);
       if (same_ports) {
         EXPECT_GT(expect_none_slower(best, worst), 0);
@@ -191,8 +198,8 @@ TEST(Routing, SprayingIsNeverSlowerThanHashingOnDrawnFabrics) {
   for (const auto& fabric : drawn(60)) expect_spraying_is_never_slower(fabric);
 }
 
-/// For each kind and size, of ranks as they are numbered and on nodes in random order: what is chosen, or one algorithm on
-/// everything.
+/// For each kind and size, of ranks as they are numbered and on nodes in random order: what is chosen, or one algorithm
+/// on everything.
 void expect_contiguous_is_never_slower(const Fabric& fabric, std::uint64_t seed, std::string_view algorithm) {
   auto spec = routed(fabric.spec, FabricRouting::spray, FabricRouting::spray, 1);
   const auto shape = build_cluster(spec);
@@ -204,13 +211,15 @@ void expect_contiguous_is_never_slower(const Fabric& fabric, std::uint64_t seed,
     spec.order = {RankOrder::Kind::scattered, seed, {}};
     const auto scattered = on(spec, groups);
     for (const auto kind : all_collective_kinds) {
-      if (!algorithm.empty() && (kind == CollectiveKind::all_to_all || kind == CollectiveKind::point_to_point)) continue;
+      if (!algorithm.empty() && (kind == CollectiveKind::all_to_all || kind == CollectiveKind::point_to_point))
+        continue;
       for (const auto size : sizes) {
         const auto near = packed.network().choose(kind, Bytes(size), algorithm);
         const auto far = scattered.network().choose(kind, Bytes(size), algorithm);
         EXPECT_LE(near.cost.value(), rounding * far.cost.value())
-            << fabric.name << ", seed " << seed << ": " << near.name() << " and " << far.name() << ", " << name(kind) << " of " << size << " in groups of "
-            << packed.network().structure().members << " on " << shape.to_string();
+            << fabric.name << ", seed " << seed << ": " << near.label << " and " << far.label << ", " << name(kind)
+            << " of " << size << " in groups of " << packed.network().structure().members << " on "
+            << shape.to_string();
       }
     }
   }
@@ -221,7 +230,8 @@ TEST(RankOrder, ContiguousGroupsAreNeverSlowerThanScatteredOnes) {
     for (const std::uint64_t seed : {1U, 2U}) expect_contiguous_is_never_slower(fabric, seed, "");
   }
   for (const auto& fabric : drawn(60)) {
-    if (fabric.spec.fabric.kind == FabricKind::dragonfly || fabric.spec.between_halls.kind == FabricKind::dragonfly) continue;
+    if (fabric.spec.fabric.kind == FabricKind::dragonfly || fabric.spec.between_halls.kind == FabricKind::dragonfly)
+      continue;
     for (const std::uint64_t seed : {1U, 2U, 3U}) expect_contiguous_is_never_slower(fabric, seed, "ring");
   }
 }

@@ -41,7 +41,8 @@ double furthest_apart(const Timeline& whole, const Timeline& folded, const RankC
       if (!whole.took_part(op, rank)) continue;
       const auto a = whole.span(op, rank);
       const auto b = folded.span(op, lane);
-      worst = std::max({worst, std::abs((a.start - b.start).value()) / scale, std::abs((a.end - b.end).value()) / scale});
+      worst =
+          std::max({worst, std::abs((a.start - b.start).value()) / scale, std::abs((a.end - b.end).value()) / scale});
     }
   }
   return worst;
@@ -56,12 +57,13 @@ TEST_P(Folding, IsExact) {
     const auto& one = GetParam().cases[i];
     const auto scenario = one.load();
     const auto preparation = prepare(scenario);
-    const auto sets = perturbations(*preparation.cluster);
+    const auto sets = perturbations(*preparation.machine.cluster);
     for (const auto which : {std::size_t{0}, 1 + turn++ % (sets.size() - 1)}) {
       SCOPED_TRACE(one.to_string() + " perturbation set " + std::to_string(which));
       auto perturbed = scenario;
       perturbed.perturbations = sets[which];
-      if (which + 1 == sets.size() && preparation.cluster->axes().size() == 1 && !preparation.cluster->axes().front().wraps) {
+      if (which + 1 == sets.size() && preparation.machine.cluster->axes().size() == 1 &&
+          !preparation.machine.cluster->axes().front().wraps) {
         EXPECT_THROW((void)lower_with_perturbations(perturbed, preparation), ConfigError);  // a line has one way only
         continue;
       }
@@ -69,7 +71,8 @@ TEST_P(Folding, IsExact) {
       const auto quotient = fold(whole);
       check(quotient.program);
       if (quotient.ranks.count() < whole.ranks()) ++folded_at_all;
-      const double apart = furthest_apart(test::timeline_of(whole, EngineKind::simgrid), test::timeline_of(quotient.program, EngineKind::simgrid), quotient.ranks);
+      const double apart = furthest_apart(test::timeline_of(whole, EngineKind::simgrid),
+                                          test::timeline_of(quotient.program, EngineKind::simgrid), quotient.ranks);
       if (which == 0) {
         EXPECT_EQ(apart, 0.0);  // bit for bit
       } else {
@@ -81,7 +84,8 @@ TEST_P(Folding, IsExact) {
   EXPECT_GT(folded_at_all, 0) << "nothing folded: the test would hold for the trivial partition";
 }
 
-INSTANTIATE_TEST_SUITE_P(Grid, Folding, testing::ValuesIn(test::grid()), [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Grid, Folding, testing::ValuesIn(test::grid()),
+                         [](const auto& row) { return row.param.name; });
 
 TEST(FoldingOfTheGrid, IsTriedOnAtLeast300Steps) {
   std::size_t steps = 0;
@@ -89,7 +93,8 @@ TEST(FoldingOfTheGrid, IsTriedOnAtLeast300Steps) {
   EXPECT_GE(steps, 300U);
 }
 
-Program program_of(const std::string& cluster, const std::string& mesh, const std::vector<Perturbation>& perturbations = {}) {
+Program program_of(const std::string& cluster, const std::string& mesh,
+                   const std::vector<Perturbation>& perturbations = {}) {
   test::Case one{"validation_grid_two_matmul.yaml", {{"cluster", cluster}, {"parallel", "{}"}, {"mesh", mesh}}};
   one.overrides.push_back({"batch.sequences", "8960"});
   auto scenario = one.load();
@@ -108,15 +113,19 @@ TEST(ClassesOfAPod, SymmetricPodIsOneRankClass) {
 
 // Detours of an ECMP tree in a whole step: 4 nodes of 8 on two leaves, a spine gone, a leaf slow, a cable gone.
 TEST(FoldingWithDetours, IsExact) {
-  const std::string cluster = "{node: dgx-h100, nodes: 4, fabric: {kind: fat_tree, routing: ecmp, radix: 32, link: 400 Gbps}}";
-  const std::vector<Perturbation> faults{DegradedNode{"spine(0,2)", 0}, DegradedNode{"leaf(0)", 0.1}, DegradedLink{"leaf(1)", "spine(0,4)", 0}};
+  const std::string cluster =
+      "{node: dgx-h100, nodes: 4, fabric: {kind: fat_tree, routing: ecmp, radix: 32, link: 400 Gbps}}";
+  const std::vector<Perturbation> faults{DegradedNode{"spine(0,2)", 0}, DegradedNode{"leaf(0)", 0.1},
+                                         DegradedLink{"leaf(1)", "spine(0,4)", 0}};
   int slower = 0;
   for (const char* mesh : {"{tensor: [gpu], fsdp: [node]}", "{fsdp: rest}"}) {
     const auto whole = program_of(cluster, mesh, faults);
     const auto quotient = fold(whole);
     const auto of_ranks = test::timeline_of(whole, EngineKind::simgrid);
-    EXPECT_LE(furthest_apart(of_ranks, test::timeline_of(quotient.program, EngineKind::simgrid), quotient.ranks), 1e-12) << mesh;
-    slower += of_ranks.makespan() > test::timeline_of(program_of(cluster, mesh), EngineKind::simgrid).makespan() ? 1 : 0;
+    EXPECT_LE(furthest_apart(of_ranks, test::timeline_of(quotient.program, EngineKind::simgrid), quotient.ranks), 1e-12)
+        << mesh;
+    slower +=
+        of_ranks.makespan() > test::timeline_of(program_of(cluster, mesh), EngineKind::simgrid).makespan() ? 1 : 0;
   }
   EXPECT_GT(slower, 0) << "faults that nothing feels";
 }
@@ -124,7 +133,8 @@ TEST(FoldingWithDetours, IsExact) {
 // With one slow chip its block, its FSDP group, the blocks and groups that share links with those, and so on are
 // told apart, never more than the reflections of a torus around one chip leave: 9 x 11 x 15 = 1485.
 TEST(ClassesOfAPod, OneSlowChipLeavesFewClasses) {
-  const auto quotient = fold(program_of("tpu-v5p:16x20x28", "{tensor: [x/2, y/2], fsdp: rest}", {SlowChip{{3, 0, 7}, false, 1.5}}));
+  const auto quotient =
+      fold(program_of("tpu-v5p:16x20x28", "{tensor: [x/2, y/2], fsdp: rest}", {SlowChip{{3, 0, 7}, false, 1.5}}));
   EXPECT_GT(quotient.ranks.count(), 1);
   EXPECT_LE(quotient.ranks.count(), 1485);
   std::int64_t ranks = 0;
@@ -134,7 +144,8 @@ TEST(ClassesOfAPod, OneSlowChipLeavesFewClasses) {
 
 // The partition itself is equitable: counted for every object, not by hashes.
 TEST(Refinement, GivesAnEquitablePartition) {
-  const auto program = program_of("tpu-v5p:4x4x4", "{tensor: [x/2, y/2], fsdp: rest}", {SlowChip{{1, 2, 3}, false, 2}, DegradedLink{"chip(0,0,0)", "chip(0,1,0)", 0.5}});
+  const auto program = program_of("tpu-v5p:4x4x4", "{tensor: [x/2, y/2], fsdp: rest}",
+                                  {SlowChip{{1, 2, 3}, false, 2}, DegradedLink{"chip(0,0,0)", "chip(0,1,0)", 0.5}});
   const auto partition = refine(program);
   using Counts = std::vector<std::int32_t>;
   std::vector<Counts> on_link(program.links.size());

@@ -1,6 +1,6 @@
-// A late chip may make a step shorter: groups that ran the phases of an algorithm at the same times, and shared the links of
-// each phase, come apart and have them in turn. What it can gain has a bound that needs no simulation. With every group of a
-// collective alone on the network,
+// A late chip may make a step shorter: groups that ran the phases of an algorithm at the same times, and shared the
+// links of each phase, come apart and have them in turn. What it can gain has a bound that needs no simulation. With
+// every group of a collective alone on the network,
 //   floor = max( longest path through the step, all operations of the busiest stream )  <=  any run of the step
 // since no group is faster than alone, and being late shortens no operation. So T(late) / T >= floor / T.
 #include <gtest/gtest.h>
@@ -16,7 +16,9 @@ using test::SimulatedStep;
 double seconds_with(const SimulatedStep& step, const Perturbation& late) {
   auto scenario = step.scenario;
   scenario.perturbations = {late};
-  return test::timeline_of(lower_with_perturbations(scenario, step.preparation), EngineKind::simgrid).makespan().value();
+  return test::timeline_of(lower_with_perturbations(scenario, step.preparation), EngineKind::simgrid)
+      .makespan()
+      .value();
 }
 
 std::vector<Perturbation> late_chips() {
@@ -46,20 +48,22 @@ double least(const Case& one) {
   return least;
 }
 
-// Recursive halving of two groups on the same NICs and uplinks: 7/8 of the step is reductions whose remote phases take twice
-// as long together as alone. So a late chip gains, here more than a tenth.
-TEST(LateRanks, PhasesOfTwoGroupsInTurn) {
-  EXPECT_LT(least({"validation_late_groups.yaml", {}}), 0.9);
-}
+// Recursive halving of two groups on the same NICs and uplinks: 7/8 of the step is reductions whose remote phases take
+// twice as long together as alone. So a late chip gains, here more than a tenth.
+TEST(LateRanks, PhasesOfTwoGroupsInTurn) { EXPECT_LT(least({"validation_late_groups.yaml", {}}), 0.9); }
 
-// NCCL has no recursive halving, and its rings keep all their links busy to the end. What is left to take in turn is their
-// latency, in which nobody uses the links: less than a hundredth.
+// NCCL has no recursive halving, and its rings keep all their links busy to the end. What is left to take in turn is
+// their latency, in which nobody uses the links: less than a hundredth.
 TEST(LateRanks, RingsGainLittle) {
   for (const char* of_nccl : {"dgx-a100", "dgx-h100"}) {
     for (const char* parallel : {"{fsdp: 16, data: 2, zero: 0}", "{fsdp: 32}", "{data: 32, zero: 1}"}) {
-      EXPECT_GE(least({"validation_late_groups.yaml",
-                       {{"cluster.node", of_nccl}, {"parallel", parallel}, {"mesh", std::string(parallel).find("data: 2,") != std::string::npos ? "{data: [gpu/2], fsdp: rest}" : "{}"}}}),
-                0.99);
+      EXPECT_GE(
+          least({"validation_late_groups.yaml",
+                 {{"cluster.node", of_nccl},
+                  {"parallel", parallel},
+                  {"mesh", std::string(parallel).find("data: 2,") != std::string::npos ? "{data: [gpu/2], fsdp: rest}"
+                                                                                       : "{}"}}}),
+          0.99);
     }
   }
 }

@@ -21,33 +21,42 @@ std::vector<OpId> between_stages(const StepGraph& step, CollectiveKind kind) {
 }
 
 // Stage 0 has six layers, stages 1 and 2 have one; a layer's F takes t, its B 2 t; transfers take nothing.
-//   own streams   0F0 0-6  0F1 6-12;  1F0 6-7  2F0 7-8  2B0 8-10  1B0 10-12;  0B0 12-24;  1F1 12-13  2F1 13-14  2B1 14-16
+//   own streams   0F0 0-6  0F1 6-12;  1F0 6-7  2F0 7-8  2B0 8-10  1B0 10-12;  0B0 12-24;  1F1 12-13  2F1 13-14  2B1
+//   14-16
 //                 1B1 16-18;  0B1 24-36
-//   in order      turn 0: 0F0, 1F0, 2F0; turn 1: 0F1, 2B0; so stage 1 has asked for 0F1's result, which comes at 12, before
+//   in order      turn 0: 0F0, 1F0, 2F0; turn 1: 0F1, 2B0; so stage 1 has asked for 0F1's result, which comes at 12,
+//   before
 //                 2B0's gradient, there at 10: 1B0 12-14, and all after it is 2 t later.
 TEST(PipelineByHand, AnEarlyReceiveBlocksASharedQueue) {
   constexpr double t = 4.0 * (8 * 512) * 1024 * 4096 / 100e12;
   for (const auto& [sends, makespan] : {std::pair{"own_streams", 36 * t}, std::pair{"in_order", 38 * t}}) {
     const SimulatedStep step(Case{"pipeline_early_receive.yaml", {{"pipeline.sends", sends}}}.load());
-    for (const auto* timeline : {&step.simgrid, &step.reference}) EXPECT_NEAR(timeline->makespan().value() / makespan, 1, 1e-4) << sends;
+    for (const auto* timeline : {&step.simgrid, &step.reference})
+      EXPECT_NEAR(timeline->makespan().value() / makespan, 1, 1e-4) << sends;
   }
 }
 
-// GPipe on three stages of one layer, M = 4 microbatches, over links so slow that a transfer X is 40 times F = t. Each rank's
-// program has receive, F, send of a microbatch after the other, so stage 1 sends microbatch m before it receives m + 1: both take
-// its queue, 2 X + t a microbatch. The last F ends at t + (M - 1) (2 X + t) + 2 (X + t); backwards alike with B = 2 t. In the order
-// of estimated times stage 1 would receive all M before it sends one.
+// GPipe on three stages of one layer, M = 4 microbatches, over links so slow that a transfer X is 40 times F = t. Each
+// rank's program has receive, F, send of a microbatch after the other, so stage 1 sends microbatch m before it receives
+// m + 1: both take its queue, 2 X + t a microbatch. The last F ends at t + (M - 1) (2 X + t) + 2 (X + t); backwards
+// alike with B = 2 t. In the order of estimated times stage 1 would receive all M before it sends one.
 TEST(PipelineByHand, SlowLinksDoNotChangeTheOrderOfSends) {
   constexpr double t = 4.0 * (8 * 512) * 1024 * 4096 / 100e12;
   constexpr double X = 40 * t;
   constexpr int M = 4;
   constexpr double bytes = 8.0 * 512 * 1024 * 2;
   const SimulatedStep step(Case{"pipeline_alike.yaml",
-                                {{"cluster.shape", "[3]"}, {"parallel.pipeline", "3"}, {"model.layers", "3"}, {"batch.sequences", "32"}, {"batch.microbatches", "4"},
-                                 {"pipeline", "{schedule: gpipe, sends: in_order}"}, {"cluster.chip.torus.link", std::to_string(bytes / X / 1e9) + " GB/s"}}}
+                                {{"cluster.shape", "[3]"},
+                                 {"parallel.pipeline", "3"},
+                                 {"model.layers", "3"},
+                                 {"batch.sequences", "32"},
+                                 {"batch.microbatches", "4"},
+                                 {"pipeline", "{schedule: gpipe, sends: in_order}"},
+                                 {"cluster.chip.torus.link", std::to_string(bytes / X / 1e9) + " GB/s"}}}
                                .load());
   const auto pass = [&](double computing) { return 3 * computing + (M - 1) * (2 * X + computing) + 2 * X; };
-  for (const auto* timeline : {&step.simgrid, &step.reference}) EXPECT_NEAR(timeline->makespan().value() / (pass(t) + pass(2 * t)), 1, 1e-4);
+  for (const auto* timeline : {&step.simgrid, &step.reference})
+    EXPECT_NEAR(timeline->makespan().value() / (pass(t) + pass(2 * t)), 1, 1e-4);
 }
 
 // Two stages of one layer; X = B D 2 bytes / W = 8.39 MB / 3 GB/s is a transfer, about four times t.
@@ -56,14 +65,20 @@ TEST(PipelineByHand, SlowLinksDoNotChangeTheOrderOfSends) {
 TEST(PipelineByHand, LinksCarryBothDirectionsAtOnce) {
   constexpr double t = 4.0 * (8 * 512) * 1024 * 4096 / 100e12;
   constexpr double X = 8.0 * 512 * 1024 * 2 / 3e9;
-  const SimulatedStep step(Case{"pipeline_alike.yaml",
-                                {{"cluster.shape", "[2]"}, {"parallel.pipeline", "2"}, {"model.layers", "2"}, {"batch.sequences", "16"},
-                                 {"batch.microbatches", "2"}, {"cluster.chip.torus.link", "3 GB/s"}}}
-                               .load());
+  const SimulatedStep step(Case{
+      "pipeline_alike.yaml",
+      {{"cluster.shape", "[2]"},
+       {"parallel.pipeline", "2"},
+       {"model.layers", "2"},
+       {"batch.sequences", "16"},
+       {"batch.microbatches", "2"},
+       {"cluster.chip.torus.link",
+        "3 GB/s"}}}.load());
   const auto sends = between_stages(step.preparation.step, CollectiveKind::point_to_point);
   ASSERT_EQ(sends.size(), 4U);
   std::vector<Interval> up, down;
-  for (const auto id : sends) (step.preparation.step.op(id).pass == StepPass::forward ? up : down).push_back(step.simgrid.span(id, 0));
+  for (const auto id : sends)
+    (step.preparation.step.op(id).pass == StepPass::forward ? up : down).push_back(step.simgrid.span(id, 0));
   const auto expect = [](const Interval& span, double start, double end) {
     EXPECT_NEAR(span.start.value() / start, 1, 1e-4);
     EXPECT_NEAR(span.end.value() / end, 1, 1e-4);
@@ -78,7 +93,10 @@ TEST(PipelineByHand, LinksCarryBothDirectionsAtOnce) {
 TEST(PipelineByHand, ADegradedLinkSlowsOneDirection) {
   constexpr double X = 8.0 * 512 * 1024 * 2 / 3e9;
   const auto scenario = Case{"pipeline_alike.yaml",
-                             {{"cluster.shape", "[2]"}, {"parallel.pipeline", "2"}, {"model.layers", "2"}, {"cluster.chip.torus.link", "3 GB/s"},
+                             {{"cluster.shape", "[2]"},
+                              {"parallel.pipeline", "2"},
+                              {"model.layers", "2"},
+                              {"cluster.chip.torus.link", "3 GB/s"},
                               {"perturbations", "[{link: [[0], [1]], bandwidth: 0.5}]"}}}
                             .load();
   const auto preparation = prepare(scenario);
@@ -90,7 +108,8 @@ TEST(PipelineByHand, ADegradedLinkSlowsOneDirection) {
   }
 }
 
-constexpr const char* tied = "{layers: 8, d_model: 512, d_ff: 2048, heads: 8, kv_heads: 4, vocabulary: 2048, tied_embeddings: true}";
+constexpr const char* tied =
+    "{layers: 8, d_model: 512, d_ff: 2048, heads: 8, kv_heads: 4, vocabulary: 2048, tied_embeddings: true}";
 
 Case with_embeddings(const std::string& schedule, const std::vector<KeyOverride>& more = {}) {
   Case one{"pipeline_alike.yaml", {{"model", tied}, {"pipeline.schedule", schedule}}};
@@ -101,8 +120,11 @@ Case with_embeddings(const std::string& schedule, const std::vector<KeyOverride>
 // The embedding stands on the first stage and, as the head's, on the last: one exchange of its gradient, V D 2 bytes =
 // 2048 x 512 x 2. With ZeRO-1 over two ranks each has its half of the reduced gradient: half of it.
 TEST(PipelineByHand, TiedEmbeddingsAreExchangedOnce) {
-  const std::vector<KeyOverride> sharded{{"cluster.shape", "[4, 2]"}, {"mesh", "{pipeline: [x], data: [y]}"}, {"parallel", "{pipeline: 4, data: 2, zero: 1}"}};
-  for (const auto& [one, bytes] : {std::pair{with_embeddings("1f1b"), 2048 * 512 * 2}, std::pair{with_embeddings("1f1b", sharded), 2048 * 512}}) {
+  const std::vector<KeyOverride> sharded{{"cluster.shape", "[4, 2]"},
+                                         {"mesh", "{pipeline: [x], data: [y]}"},
+                                         {"parallel", "{pipeline: 4, data: 2, zero: 1}"}};
+  for (const auto& [one, bytes] :
+       {std::pair{with_embeddings("1f1b"), 2048 * 512 * 2}, std::pair{with_embeddings("1f1b", sharded), 2048 * 512}}) {
     const auto preparation = prepare(one.load());
     const auto exchanges = between_stages(preparation.step, CollectiveKind::all_reduce);
     ASSERT_EQ(exchanges.size(), 1U);
@@ -116,7 +138,9 @@ TEST(PipelineByHand, TiedEmbeddingsAreExchangedOnce) {
 // On a line of four stages with W = 1 GB/s the exchange is 2.1 MB each way over three hops of 1 ns: 2.1 ms, when the
 // links are free. Without the barrier's norm nothing else is on its way at the end.
 TEST(PipelineByHand, AnExchangeTakesOneTransferEachWay) {
-  const SimulatedStep step(with_embeddings("gpipe", {{"cluster.chip.torus.link", "1 GB/s"}, {"cluster.chip.torus.wrap", "{exactly: 16}"}}).load());
+  const SimulatedStep step(
+      with_embeddings("gpipe", {{"cluster.chip.torus.link", "1 GB/s"}, {"cluster.chip.torus.wrap", "{exactly: 16}"}})
+          .load());
   const auto exchanges = between_stages(step.preparation.step, CollectiveKind::all_reduce);
   ASSERT_EQ(exchanges.size(), 1U);
   const auto exchange = exchanges.front();
@@ -126,11 +150,12 @@ TEST(PipelineByHand, AnExchangeTakesOneTransferEachWay) {
   }
 }
 
-// A V puts the first and the last part of the model on one rank, a pipeline from both ends puts both on both ends' ranks:
-// there the embedding and the head add to one gradient.
+// A V puts the first and the last part of the model on one rank, a pipeline from both ends puts both on both ends'
+// ranks: there the embedding and the head add to one gradient.
 TEST(PipelineByHand, AVNeedsNoExchange) {
   for (const char* schedule : {"zb-v", "v-half", "wave", "dualpipe-v"}) {
-    EXPECT_TRUE(between_stages(prepare(with_embeddings(schedule).load()).step, CollectiveKind::all_reduce).empty()) << schedule;
+    EXPECT_TRUE(between_stages(prepare(with_embeddings(schedule).load()).step, CollectiveKind::all_reduce).empty())
+        << schedule;
   }
 }
 
@@ -159,8 +184,13 @@ TEST(PipelineByHand, DualPipeExchangesEveryWeightOnce) {
 TEST(PipelineByHand, RanksThatHoldTheSameSendAPartEach) {
   constexpr std::int64_t X = 8 * 512 * 1024 * 2;
   const Case alike{"pipeline_alike.yaml",
-                   {{"cluster.shape", "[2, 2]"}, {"mesh", "{pipeline: [x], tensor: [y]}"}, {"parallel", "{pipeline: 2, tensor: 2, sequence_parallel: false}"},
-                    {"model.layers", "2"}, {"batch.sequences", "16"}, {"batch.microbatches", "2"}, {"pipeline.scatter_gather", "true"}}};
+                   {{"cluster.shape", "[2, 2]"},
+                    {"mesh", "{pipeline: [x], tensor: [y]}"},
+                    {"parallel", "{pipeline: 2, tensor: 2, sequence_parallel: false}"},
+                    {"model.layers", "2"},
+                    {"batch.sequences", "16"},
+                    {"batch.microbatches", "2"},
+                    {"pipeline.scatter_gather", "true"}}};
   const SimulatedStep simulated(alike.load());
   const auto& step = simulated.preparation.step;
   const auto sends = between_stages(step, CollectiveKind::point_to_point);
@@ -168,7 +198,9 @@ TEST(PipelineByHand, RanksThatHoldTheSameSendAPartEach) {
   for (const auto id : sends) {
     const auto& send = step.op(id);
     EXPECT_EQ(send->full_size.value(), X / 2);
-    const auto reader = std::find_if(step.buffers.begin(), step.buffers.end(), [&](const auto& buffer) { return buffer.producer == id; })->readers;
+    const auto reader = std::find_if(step.buffers.begin(), step.buffers.end(), [&](const auto& buffer) {
+                          return buffer.producer == id;
+                        })->readers;
     ASSERT_EQ(reader.size(), 1U);
     const auto& gather = step.op(reader.front());
     EXPECT_EQ(gather->collective, CollectiveKind::all_gather);

@@ -2,7 +2,7 @@
 
 #include <cctype>
 
-#include "workloads/schedules/schedules.hpp"
+#include "workloads/pipeline/schedules/schedules.hpp"
 
 namespace lockstep::test {
 namespace {
@@ -32,7 +32,8 @@ std::vector<Layout> layouts(int p) {
 /// `per_stage` layers on every stage, or one more or less here and there.
 std::string layers_of_stages(std::int32_t stages, bool even) {
   std::string list;
-  for (std::int32_t stage = 0; stage < stages; ++stage) list += (stage == 0 ? "" : ", ") + text(even ? 1 : 1 + stage % 2);
+  for (std::int32_t stage = 0; stage < stages; ++stage)
+    list += (stage == 0 ? "" : ", ") + text(even ? 1 : 1 + stage % 2);
   return "[" + list + "]";
 }
 
@@ -40,20 +41,24 @@ std::string model(std::int32_t stages, std::size_t turn) {
   const bool even = turn % 3 != 1;
   const auto layers = text(even ? stages : stages + stages / 2);
   if (turn % 2 == 0) return "{type: two-matmul, layers: " + layers + ", d_model: 512, d_ff: 2048}";
-  return "{layers: " + layers + ", d_model: 512, d_ff: 2048, heads: 8, kv_heads: 4, vocabulary: 2048, tied_embeddings: " +
+  return "{layers: " + layers +
+         ", d_model: 512, d_ff: 2048, heads: 8, kv_heads: 4, vocabulary: 2048, tied_embeddings: " +
          (turn % 4 == 1 ? "true" : "false") + "}";
 }
 
 Case made(const Schedule& schedule, std::int32_t p, std::int32_t m, const Layout& layout, std::size_t turn) {
   const auto stages = p * schedule.usual_chunks;
   Case result{scenario, {{"cluster", layout.cluster}}};
-  const auto set = [&](const std::string& path, const std::string& value) { result.overrides.push_back({path, value}); };
+  const auto set = [&](const std::string& path, const std::string& value) {
+    result.overrides.push_back({path, value});
+  };
   set("model", model(stages, turn));
   if (!layout.mesh.empty()) set("mesh", layout.mesh);
   set("parallel", "{pipeline: " + text(p) + layout.parallel + "}");
   set("pipeline", "{schedule: " + std::string(schedule.name) + ", layers: " + layers_of_stages(stages, turn % 3 != 1) +
                       ", sends: " + (turn % 5 < 3 ? "own_streams" : "in_order") + "}");
-  set("batch", "{sequences: " + text(std::int64_t{m} * sequences_of_microbatch) + ", sequence_length: 64, microbatches: " + text(m) + "}");
+  set("batch", "{sequences: " + text(std::int64_t{m} * sequences_of_microbatch) +
+                   ", sequence_length: 64, microbatches: " + text(m) + "}");
   set("training.optimizer_barrier", turn % 4 < 2 ? "true" : "false");
   set("communication.gradient_buckets", turn % 3 == 0 ? "layer" : turn % 3 == 1 ? "matrix" : "6 MB");
   set("communication.prefetch", text(static_cast<std::int64_t>(turn % 3)));
@@ -77,7 +82,7 @@ bool legal(const Schedule& schedule, std::int32_t p, std::int32_t m) {
 
 template <class Visit>
 void for_each_legal(Visit visit) {
-  for (const auto& schedule : schedules()) {
+  for (const Schedule& schedule : schedules()) {
     for (const std::int32_t p : {1, 2, 3, 4, 8}) {
       for (const std::int32_t m : {p, 2 * p, 2 * p + 1, 3 * p}) {
         if ((p < 8 || m == 2 * p) && legal(schedule, p, m)) visit(schedule, p, m);
@@ -113,11 +118,14 @@ const std::vector<Case>& lone_pipelines() {
   static const auto cases = [] {
     std::vector<Case> result;
     for_each_legal([&](const Schedule& schedule, std::int32_t p, std::int32_t m) {
-      const bool neighbours_only = schedule.placement == StagePlacement::linear || schedule.placement == StagePlacement::v || schedule.placement == StagePlacement::wave;
+      const bool neighbours_only = schedule.placement == StagePlacement::linear ||
+                                   schedule.placement == StagePlacement::v ||
+                                   schedule.placement == StagePlacement::wave;
       const bool closed = schedule.placement == StagePlacement::loop && (p == 4 || p == 8);
       const bool small = p == 4 || (p == 3 && m == 2 * p);
       if (!small || (!neighbours_only && !closed)) return;
-      auto one = made(schedule, p, m, layouts(p).front(), 6 + 2 * static_cast<std::size_t>(m % 2));  // without embeddings
+      auto one =
+          made(schedule, p, m, layouts(p).front(), 6 + 2 * static_cast<std::size_t>(m % 2));  // without embeddings
       one.overrides.push_back({"pipeline.sends", "own_streams"});
       result.push_back(std::move(one));
     });

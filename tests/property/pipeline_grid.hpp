@@ -10,7 +10,7 @@ namespace lockstep::test {
 
 /// One schedule on pipelines of several sizes, with several numbers of microbatches.
 struct PipelineRow {
-  std::string name;      ///< letters and digits
+  std::string name;  ///< letters and digits
   std::string schedule;
   std::vector<Case> cases;
   friend void PrintTo(const PipelineRow& row, std::ostream* out) { *out << row.schedule; }

@@ -7,7 +7,7 @@
 #include "tests/property/pipeline_grid.hpp"
 #include "tests/property/pipeline_properties.hpp"
 #include "tests/property/step_properties.hpp"
-#include "workloads/schedules/schedules.hpp"
+#include "workloads/pipeline/schedules/schedules.hpp"
 
 namespace lockstep {
 namespace {
@@ -39,7 +39,8 @@ TEST_P(EveryPipeline, KeepsTheRules) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Grid, EveryPipeline, testing::ValuesIn(test::pipeline_grid()), [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Grid, EveryPipeline, testing::ValuesIn(test::pipeline_grid()),
+                         [](const auto& row) { return row.param.name; });
 
 // All schedules are there, each on pipelines of at least three sizes (DualPipe takes even ones only).
 TEST(PipelineGrid, HasEverySchedule) {
@@ -62,8 +63,11 @@ TEST(LonePipelines, FlowsTakeTheClosedForms) {
     for (std::int32_t op = 0; op < step.reference.ops(); ++op) {
       for (std::int32_t rank = 0; rank < step.reference.ranks(); ++rank) {
         if (!step.reference.took_part(op, rank)) continue;
-        ASSERT_NEAR(step.simgrid.span(op, rank).start.value(), step.reference.span(op, rank).start.value(), 1e-9 * makespan) << op;
-        ASSERT_NEAR(step.simgrid.span(op, rank).end.value(), step.reference.span(op, rank).end.value(), 1e-9 * makespan) << op;
+        ASSERT_NEAR(step.simgrid.span(op, rank).start.value(), step.reference.span(op, rank).start.value(),
+                    1e-9 * makespan)
+            << op;
+        ASSERT_NEAR(step.simgrid.span(op, rank).end.value(), step.reference.span(op, rank).end.value(), 1e-9 * makespan)
+            << op;
       }
     }
   }
@@ -76,8 +80,9 @@ TEST(OneRankPerStage, EndsWithAllOfThem) {
     SCOPED_TRACE(one.to_string());
     const auto scenario = one.load();
     const auto preparation = prepare(scenario);
-    const auto whole = lower(preparation.step, *preparation.collectives, rates_of(scenario), scenario.lower);
-    const auto few = lower_one_rank_per_stage(preparation.step, *preparation.collectives, rates_of(scenario), scenario.lower);
+    const auto whole = lower(preparation.step, *preparation.machine.collectives, rates_of(scenario), scenario.lower);
+    const auto few = lower_one_rank_per_stage(preparation.step, *preparation.machine.collectives, rates_of(scenario),
+                                              scenario.lower);
     const double makespan = test::timeline_of(whole, EngineKind::reference).makespan().value();
     EXPECT_NEAR(test::timeline_of(few, EngineKind::reference).makespan().value() / makespan, 1, 1e-9);
   }

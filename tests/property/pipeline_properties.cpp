@@ -13,15 +13,24 @@
 namespace lockstep::test {
 namespace {
 
-const ProgramOp& op_at(const SimulatedStep& step, std::int32_t op) { return step.program.ops[static_cast<std::size_t>(op)]; }
-const StepOp& vertex_at(const SimulatedStep& step, std::int32_t op) { return step.preparation.step.op(op_at(step, op).vertex); }
+const ProgramOp& op_at(const SimulatedStep& step, std::int32_t op) {
+  return step.program.ops[static_cast<std::size_t>(op)];
+}
+const StepOp& vertex_at(const SimulatedStep& step, std::int32_t op) {
+  return step.preparation.step.op(op_at(step, op).vertex);
+}
 std::array<const Timeline*, 2> both(const SimulatedStep& step) { return {&step.simgrid, &step.reference}; }
-std::int32_t stage_of(const SimulatedStep& step, std::int32_t rank) { return step.program.stage_of_rank[static_cast<std::size_t>(rank)]; }
-const DerivedBlock& kind_of(const SimulatedStep& step, int block) {
-  return step.preparation.blocks[static_cast<std::size_t>(step.preparation.order[static_cast<std::size_t>(block)])];
+std::int32_t stage_of(const SimulatedStep& step, std::int32_t rank) {
+  return step.program.stage_of_rank[static_cast<std::size_t>(rank)];
+}
+const ShardedLayer& kind_of(const SimulatedStep& step, int block) {
+  return step.preparation.model
+      .layers[static_cast<std::size_t>(step.preparation.pipeline.kinds[static_cast<std::size_t>(block)])];
 }
 const PipelineShape& shape_of(const SimulatedStep& step) { return step.preparation.pipeline.order.shape; }
-double ranks_of_a_stage(const SimulatedStep& step) { return static_cast<double>(step.program.ranks()) / shape_of(step).ranks; }
+double ranks_of_a_stage(const SimulatedStep& step) {
+  return static_cast<double>(step.program.ranks()) / shape_of(step).ranks;
+}
 
 /// The stages that an operation of the step concerns.
 std::set<std::int32_t> stages_of(const SimulatedStep& step, const StepOp& op) {
@@ -33,11 +42,12 @@ std::set<std::int32_t> stages_of(const SimulatedStep& step, const StepOp& op) {
 }
 
 /// Name and shapes of a block's backward steps that its input's gradient waits for; they tell I from W.
-std::set<std::string> of_input_gradient(const DerivedBlock& block) {
+std::set<std::string> of_input_gradient(const ShardedLayer& block) {
   std::set<std::string> input, weight;
   const auto waited_for = steps_of_input_gradient(block);
   for (std::size_t i = 0; i < block.backward.size(); ++i) {
-    if (block.backward[i].kind == BlockStep::Kind::compute) (waited_for[i] ? input : weight).insert(block.backward[i].name + block.backward[i].detail);
+    if (block.backward[i].kind == BlockStep::Kind::compute)
+      (waited_for[i] ? input : weight).insert(block.backward[i].name + block.backward[i].detail);
   }
   for (const auto& name : input) EXPECT_FALSE(weight.contains(name)) << name << " cannot be told apart";
   return input;
@@ -47,19 +57,23 @@ using ActionKey = std::tuple<std::int32_t, std::int32_t, PipelineWork>;  // part
 ActionKey key_of(const PipelineAction& action) { return {action.stage, action.microbatch, action.work}; }
 
 /// From the start of an action's first compute operation to the end of its last, on one rank.
-std::map<ActionKey, Interval> spans_of_actions(const SimulatedStep& step, const Timeline& timeline, std::int32_t rank, const std::set<ActionKey>& whole) {
+std::map<ActionKey, Interval> spans_of_actions(const SimulatedStep& step, const Timeline& timeline, std::int32_t rank,
+                                               const std::set<ActionKey>& whole) {
   std::map<ActionKey, Interval> spans;
   std::map<int, std::set<std::string>> of_input;  // by block
   for (std::int32_t op = 0; op < timeline.ops(); ++op) {
     const auto& vertex = vertex_at(step, op);
-    if (op_at(step, op).kind != ProgramOp::Kind::compute || vertex.pass == StepPass::update || !timeline.took_part(op, rank)) continue;
+    if (op_at(step, op).kind != ProgramOp::Kind::compute || vertex.pass == StepPass::update ||
+        !timeline.took_part(op, rank))
+      continue;
     ActionKey key{step.preparation.pipeline.stage_of_block(vertex.block), vertex.microbatch, PipelineWork::forward};
     if (vertex.pass == StepPass::backward) {
       std::get<2>(key) = PipelineWork::backward;
       if (!whole.contains(key)) {
         const auto [known, is_new] = of_input.try_emplace(vertex.block);
         if (is_new) known->second = of_input_gradient(kind_of(step, vertex.block));
-        std::get<2>(key) = known->second.contains(vertex->name + vertex->detail) ? PipelineWork::input_gradient : PipelineWork::weight_gradient;
+        std::get<2>(key) = known->second.contains(vertex->name + vertex->detail) ? PipelineWork::input_gradient
+                                                                                 : PipelineWork::weight_gradient;
       }
     }
     const auto span = timeline.span(op, rank);
@@ -76,10 +90,12 @@ void expect_dependencies_meet(const SimulatedStep& step) {
     const auto here = stages_of(step, step.preparation.step.op(id));
     for (const auto before : step.preparation.step.predecessors(id)) {
       const auto there = stages_of(step, step.preparation.step.op(before));
-      ASSERT_TRUE(std::any_of(here.begin(), here.end(), [&](auto stage) { return there.contains(stage); })) << id << " after " << before;
+      ASSERT_TRUE(std::any_of(here.begin(), here.end(), [&](auto stage) { return there.contains(stage); }))
+          << id << " after " << before;
     }
     for (std::int32_t rank = 0; rank < step.program.ranks(); ++rank) {
-      for (const auto* timeline : both(step)) ASSERT_EQ(timeline->took_part(id, rank), here.contains(stage_of(step, rank))) << id << " on rank " << rank;
+      for (const auto* timeline : both(step))
+        ASSERT_EQ(timeline->took_part(id, rank), here.contains(stage_of(step, rank))) << id << " on rank " << rank;
     }
   }
 }
@@ -91,9 +107,10 @@ void expect_every_pass_once(const SimulatedStep& step) {
   for (OpId id = 0; id < preparation.step.size(); ++id) {
     const auto& op = preparation.step.op(id);
     flops += op->flops.value();
-    if (op->kind == StepOp::Kind::compute && op.pass != StepPass::update) ran[{op.block, op.pass, op.microbatch}].insert(op->name + op->detail);
+    if (op->kind == StepOp::Kind::compute && op.pass != StepPass::update)
+      ran[{op.block, op.pass, op.microbatch}].insert(op->name + op->detail);
   }
-  for (int block = 0; block < static_cast<int>(preparation.order.size()); ++block) {
+  for (int block = 0; block < static_cast<int>(preparation.pipeline.kinds.size()); ++block) {
     for (const auto pass : {StepPass::forward, StepPass::backward}) {
       std::multiset<std::string> wanted;
       for (const auto& one : pass == StepPass::forward ? kind_of(step, block).forward : kind_of(step, block).backward) {
@@ -104,10 +121,13 @@ void expect_every_pass_once(const SimulatedStep& step) {
       }
     }
   }
-  EXPECT_EQ(ran.size(), preparation.order.size() * 2 * static_cast<std::size_t>(step.scenario.batch.microbatches));
+  EXPECT_EQ(ran.size(),
+            preparation.pipeline.kinds.size() * 2 * static_cast<std::size_t>(step.scenario.batch.microbatches));
   const auto& batch = step.scenario.batch;
   const double tokens = static_cast<double>(batch.sequences * batch.sequence_length);
-  const double model = 3 * tokens * forward_flops_per_token(step.scenario.model, batch.sequence_length, step.scenario.training.causal_attention);
+  const double model =
+      3 * tokens *
+      forward_flops_per_token(step.scenario.model, batch.sequence_length, step.scenario.training.causal_attention);
   EXPECT_NEAR(flops * ranks_of_a_stage(step) / model, 1, 1e-9);
 }
 
@@ -161,7 +181,9 @@ void expect_sends(const SimulatedStep& step) {
   }
   // The residual stream of a microbatch in bf16, split over all ranks of a stage.
   const auto& batch = step.scenario.batch;
-  const double boundary = static_cast<double>(batch.sequences / batch.microbatches * batch.sequence_length * step.scenario.model.d_model) * 2 / ranks_of_a_stage(step);
+  const double boundary =
+      static_cast<double>(batch.sequences / batch.microbatches * batch.sequence_length * step.scenario.model.d_model) *
+      2 / ranks_of_a_stage(step);
   for (OpId id = 0; id < step.preparation.step.size(); ++id) {
     const auto& op = step.preparation.step.op(id);
     if (op->kind != StepOp::Kind::collective || op->collective != CollectiveKind::point_to_point) continue;
@@ -191,7 +213,7 @@ void expect_held_weights(const SimulatedStep& step) {
   const bool bidirectional = shape.placement == StagePlacement::bidirectional && shape.ranks > 1;
   const bool apart = shape.rank_of(0, 0) != shape.rank_of(last, 0) && !bidirectional;
   std::int64_t weights = 0, elements = 0, parameters = 0;
-  for (int block = 0; block < static_cast<int>(preparation.order.size()); ++block) {
+  for (int block = 0; block < static_cast<int>(preparation.pipeline.kinds.size()); ++block) {
     for (const auto& update : kind_of(step, block).weights) {
       const bool tied = update.weight == "Wembed" && step.scenario.model.tied_embeddings && apart;
       const int copies = tied || bidirectional ? 2 : 1;
@@ -221,8 +243,10 @@ void expect_idle_adds_up(const SimulatedStep& step) {
     const double makespan = timeline->makespan().value();
     for (const auto rank : ranks) {
       const auto& one = idle[static_cast<std::size_t>(rank)];
-      for (const auto cause : {one.fill, one.drain, one.dependency, one.imbalance, one.transfer, one.collective}) EXPECT_GE(cause.value(), -1e-12 * makespan);
-      EXPECT_NEAR((one.total() + breakdown_of(step.program, *timeline, rank).compute).value() / makespan, 1, 1e-9) << "rank " << rank;
+      for (const auto cause : {one.fill, one.drain, one.dependency, one.imbalance, one.transfer, one.collective})
+        EXPECT_GE(cause.value(), -1e-12 * makespan);
+      EXPECT_NEAR((one.total() + breakdown_of(step.program, *timeline, rank).compute).value() / makespan, 1, 1e-9)
+          << "rank " << rank;
     }
   }
 }
@@ -231,7 +255,8 @@ void expect_memory_returns(const SimulatedStep& step) {
   for (std::int32_t rank = 0; rank < step.program.ranks(); ++rank) {
     const auto curve = memory_curve(step.preparation.step, step.program, step.simgrid, rank);
     for (const auto& point : curve) {
-      for (const auto size : {point.weights, point.gradients, point.optimizer, point.activations, point.other()}) ASSERT_GE(size.value(), 0);
+      for (const auto size : {point.weights, point.gradients, point.optimizer, point.activations, point.other()})
+        ASSERT_GE(size.value(), 0);
     }
     const auto& held = step.preparation.step.held[static_cast<std::size_t>(stage_of(step, rank))];
     ASSERT_EQ(curve.back().total(), held.weights + held.optimizer);
@@ -241,7 +266,8 @@ void expect_memory_returns(const SimulatedStep& step) {
     if (buffer.size.value() == 0) continue;
     ASSERT_GE(buffer.producer, 0);
     ASSERT_TRUE(stages_of(step, step.preparation.step.op(buffer.producer)).contains(buffer.stage));
-    for (const auto reader : buffer.readers) ASSERT_TRUE(stages_of(step, step.preparation.step.op(reader)).contains(buffer.stage));
+    for (const auto reader : buffer.readers)
+      ASSERT_TRUE(stages_of(step, step.preparation.step.op(reader)).contains(buffer.stage));
   }
 }
 

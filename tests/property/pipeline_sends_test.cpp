@@ -7,7 +7,7 @@
 #include "sim/program/fold.hpp"
 #include "sim/program/lower.hpp"
 #include "tests/property/simulated_step.hpp"
-#include "workloads/schedules/schedules.hpp"
+#include "workloads/pipeline/schedules/schedules.hpp"
 
 namespace lockstep {
 namespace {
@@ -37,15 +37,16 @@ double step_s(const Case& one, EngineKind engine) {
 /// What automatic schedules do follows from times.
 std::vector<const Schedule*> timeless() {
   std::vector<const Schedule*> result;
-  for (const auto& schedule : schedules()) {
+  for (const Schedule& schedule : schedules()) {
     if (!schedule.chooses_by_time) result.push_back(&schedule);
   }
   return result;
 }
 
-// A chip or a link k times faster makes no operation longer; order and resources are the same; so no start is later, and the step
-// no longer. Closed forms: operations take what they take whatever else is on the links; the bound is rounding. The halves of an
-// overlapped pair go on as they are ready, which is an order that times decide: there 5 %. Chosen at random, the same at every run.
+// A chip or a link k times faster makes no operation longer; order and resources are the same; so no start is later,
+// and the step no longer. Closed forms: operations take what they take whatever else is on the links; the bound is
+// rounding. The halves of an overlapped pair go on as they are ready, which is an order that times decide: there 5 %.
+// Chosen at random, the same at every run.
 TEST(SendsInOrder, NothingFasterLengthensTheStep) {
   constexpr int count = 120;
   std::mt19937 random(17);
@@ -61,23 +62,26 @@ TEST(SendsInOrder, NothingFasterLengthensTheStep) {
     SCOPED_TRACE(slow.to_string());
     const double bound = step_s(slow, EngineKind::reference) * (1 + (schedule.overlaps ? 0.05 : 1e-9));
     for (const double k : {1.25, 2.0, 16.0}) {
-      EXPECT_LE(step_s(pipeline(schedule, p, m, chip * k, link), EngineKind::reference), bound) << "a chip " << k << " times faster";
-      EXPECT_LE(step_s(pipeline(schedule, p, m, chip, link * k), EngineKind::reference), bound) << "a link " << k << " times faster";
+      EXPECT_LE(step_s(pipeline(schedule, p, m, chip * k, link), EngineKind::reference), bound)
+          << "a chip " << k << " times faster";
+      EXPECT_LE(step_s(pipeline(schedule, p, m, chip, link * k), EngineKind::reference), bound)
+          << "a link " << k << " times faster";
     }
     ++compared;
   }
 }
 
-// The same over real links, where sends to ranks further than the neighbour share some. GPipe on eight stages with 24 microbatches
-// of 24 at 5 GB/s once took 33.4 ms, and 70.8 ms with chips of 16 times the rate.
+// The same over real links, where sends to ranks further than the neighbour share some. GPipe on eight stages with 24
+// microbatches of 24 at 5 GB/s once took 33.4 ms, and 70.8 ms with chips of 16 times the rate.
 TEST(SendsInOrder, GpipeOnFasterChipsTakesNoLonger) {
   const auto& gpipe = *find_schedule("gpipe");
   const double before = step_s(pipeline(gpipe, 8, 24, 1, 1), EngineKind::max_min);
-  for (const double k : {2.0, 4.0, 16.0}) EXPECT_LE(step_s(pipeline(gpipe, 8, 24, k, 1), EngineKind::max_min), before * (1 + 1e-9)) << k;
+  for (const double k : {2.0, 4.0, 16.0})
+    EXPECT_LE(step_s(pipeline(gpipe, 8, 24, k, 1), EngineKind::max_min), before * (1 + 1e-9)) << k;
 }
 
-// Operations and what they wait for are numbered alike whatever the chip and the link: nothing that numbers decide can hang on
-// estimated times.
+// Operations and what they wait for are numbered alike whatever the chip and the link: nothing that numbers decide can
+// hang on estimated times.
 TEST(StepNumbers, DoNotFollowFromTimes) {
   for (const auto* schedule : timeless()) {
     if (schedule->why_not(4, 8, schedule->usual_chunks)) continue;

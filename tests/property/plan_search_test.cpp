@@ -7,7 +7,7 @@
 #include <fstream>
 #include <tuple>
 
-#include "sim/isolated.hpp"
+#include "sim/studies/isolated.hpp"
 #include "tests/property/plan_spaces.hpp"
 #include "tests/source_dir.hpp"
 
@@ -32,7 +32,8 @@ TEST_P(PlanSearchTest, FindsWhatSimulatingEveryPlanFinds) {
   const PlanSpace space(GetParam().load());
   auto all = test::all_simulated(space, every_plan(space));
   EXPECT_EQ(space.size(), std::ssize(all));
-  const auto fitting = std::count_if(all.begin(), all.end(), [&](const auto& plan) { return plan.figures.peak_bytes <= space.memory().value(); });
+  const auto fitting = std::count_if(
+      all.begin(), all.end(), [&](const auto& plan) { return plan.figures.peak_bytes <= space.memory().value(); });
   std::erase_if(all, [&](const auto& plan) { return plan.figures.peak_bytes > space.memory().value(); });
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
     return std::pair{compared_time(a.figures.step_s), a.choice} < std::pair{compared_time(b.figures.step_s), b.choice};
@@ -46,14 +47,16 @@ TEST_P(PlanSearchTest, FindsWhatSimulatingEveryPlanFinds) {
   }
   const auto& proof = result.proof;
   EXPECT_EQ(proof.space, proof.pruned_by_bound + proof.pruned_by_memory + proof.simulated);
-  EXPECT_LE(proof.pruned_by_memory + proof.did_not_fit, proof.space - fitting);  // nothing that fits is called too large
+  EXPECT_LE(proof.pruned_by_memory + proof.did_not_fit,
+            proof.space - fitting);  // nothing that fits is called too large
 }
 
 INSTANTIATE_TEST_SUITE_P(Spaces, PlanSearchTest, testing::ValuesIn(test::small_spaces()), test::name_of_space);
 
-// LLaMA-3 70B with 4.6 million tokens on a v5p pod. Closed forms balance both axes at X_opt = sqrt(B / F x N) = sqrt(4587520 /
-// 28672 x 8960) = 1197 for equal hardware axes; the book, with two of three axes for FSDP, takes 2048 x 4. On a pod that is
-// FSDP 2240 x tensor 4, and the four of a tensor group lie on a 2x2 block, whose ring has neighbours only.
+// LLaMA-3 70B with 4.6 million tokens on a v5p pod. Closed forms balance both axes at X_opt = sqrt(B / F x N) =
+// sqrt(4587520 / 28672 x 8960) = 1197 for equal hardware axes; the book, with two of three axes for FSDP, takes 2048
+// x 4. On a pod that is FSDP 2240 x tensor 4, and the four of a tensor group lie on a 2x2 block, whose ring has
+// neighbours only.
 TEST(PlanSearchTest, Llama3On8960ChipsIsTensor4) {
   spdlog::logger silent("test");
   auto scenario = load_scenario(std::filesystem::path(source_dir) / "scenarios/llama3-70b-v5p.yaml");
@@ -64,7 +67,8 @@ TEST(PlanSearchTest, Llama3On8960ChipsIsTensor4) {
   const auto& best = result.best.front().choice;
   EXPECT_EQ(best.degrees, (Degrees{4, 1, 1, 2240, 1}));
   EXPECT_EQ(best.zero, 3);
-  for (const auto& factor : space.node_of(best).placements[static_cast<std::size_t>(best.placement)].front().factors) EXPECT_EQ(factor.size, 2);
+  for (const auto& factor : space.node_of(best).placements[static_cast<std::size_t>(best.placement)].front().factors)
+    EXPECT_EQ(factor.size, 2);
 }
 
 // What a plan writes into a scenario file makes the step that the search simulated.
@@ -76,7 +80,8 @@ TEST(PlanSearchTest, TheKeysOfAPlanMakeItsStep) {
     const PlanSpace space(load_scenario(file));
     for (const std::size_t which : {std::size_t{0}, space.nodes().size() / 2, space.nodes().size() - 1}) {
       const auto plan = test::all_simulated(space, {space.plans_of(space.nodes()[which]).back()}).front();
-      const auto outcome = simulate_isolated(load_scenario(file, space.keys(space.nodes()[which], plan.choice)), EngineKind::simgrid, silent);
+      const auto outcome = simulate_isolated(load_scenario(file, space.keys(space.nodes()[which], plan.choice)),
+                                             EngineKind::simgrid, silent);
       EXPECT_EQ(outcome.step_s, plan.figures.step_s) << made.name;
       EXPECT_EQ(outcome.peak_bytes, plan.figures.peak_bytes) << made.name;
       EXPECT_NEAR(outcome.mfu, plan.figures.mfu, 1e-12) << made.name;

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <thread>
 
-#include "sim/isolated.hpp"
+#include "sim/studies/isolated.hpp"
 #include "tests/source_dir.hpp"
 
 namespace lockstep::test {
@@ -15,22 +15,31 @@ namespace {
 const std::string dense = "model: {layers: 4, d_model: 512, d_ff: 2048, heads: 8, kv_heads: 4, vocabulary: 4096}\n";
 const std::string deeper = "model: {layers: 8, d_model: 1024, d_ff: 4096, heads: 16, kv_heads: 8, vocabulary: 16384}\n";
 const std::string mixed =
-    "model: {layers: 4, d_model: 512, heads: 8, kv_heads: 4, vocabulary: 4096, moe: {experts: 8, experts_per_token: 2, d_ff: 512}}\n";
+    "model: {layers: 4, d_model: 512, heads: 8, kv_heads: 4, vocabulary: 4096, moe: {experts: 8, experts_per_token: 2, "
+    "d_ff: 512}}\n";
 
-std::string batch(int sequences) { return "batch: {sequences: " + std::to_string(sequences) + ", sequence_length: 512}\n"; }
+std::string batch(int sequences) {
+  return "batch: {sequences: " + std::to_string(sequences) + ", sequence_length: 512}\n";
+}
 
 }  // namespace
 
 Scenario SpaceCase::load() const { return scenario_of_text("format: 1\n" + text, name, source_dir); }
 
 std::vector<SpaceCase> small_spaces() {
-  const std::vector<std::string> clusters{"cluster: tpu-v5p:4\n", "cluster: tpu-v5p:4x2\n", "cluster: {node: dgx-h100, nodes: 1}\n", "cluster: tpu-v5e:2x2\n", "cluster: {node: gb200-nvl72, nodes: 1}\n"};
+  const std::vector<std::string> clusters{"cluster: tpu-v5p:4\n", "cluster: tpu-v5p:4x2\n",
+                                          "cluster: {node: dgx-h100, nodes: 1}\n", "cluster: tpu-v5e:2x2\n",
+                                          "cluster: {node: gb200-nvl72, nodes: 1}\n"};
   const std::vector<std::string> searches{
-      "search: {tensor: [1, 2], pipeline: [1, 2], zero: [0, 3], recompute: none, microbatches: [2, 4], schedules: 1f1b}\n",
+      "search: {tensor: [1, 2], pipeline: [1, 2], zero: [0, 3], recompute: none, microbatches: [2, 4], schedules: "
+      "1f1b}\n",
       "search: {pipeline: 1, zero: [1, 2], recompute: [none, full], microbatches: [1, 2]}\n",
-      "search: {tensor: 2, pipeline: [2, 4], zero: 1, recompute: none, microbatches: [4], schedules: [1f1b, gpipe, zb-h1]}\n",
-      "search: {tensor: [2, 4], pipeline: [1, 2], zero: 3, recompute: [none, selective], microbatches: [2], memory: 900 MB}\n",
-      "search: {tensor: 1, pipeline: 2, zero: [0, 1], recompute: none, microbatches: [4, 8], schedules: [interleaved, zb-v, dualpipe-v], chunks: 2}\n"};
+      "search: {tensor: 2, pipeline: [2, 4], zero: 1, recompute: none, microbatches: [4], schedules: [1f1b, gpipe, "
+      "zb-h1]}\n",
+      "search: {tensor: [2, 4], pipeline: [1, 2], zero: 3, recompute: [none, selective], microbatches: [2], memory: "
+      "900 MB}\n",
+      "search: {tensor: 1, pipeline: 2, zero: [0, 1], recompute: none, microbatches: [4, 8], schedules: [interleaved, "
+      "zb-v, dualpipe-v], chunks: 2}\n"};
   const std::vector<std::string> models{dense, deeper, mixed, dense};
   const std::vector<std::string> times{"model_of_time: ideal\n", "model_of_time: roofline\n"};
   std::vector<SpaceCase> cases;
@@ -39,34 +48,62 @@ std::vector<SpaceCase> small_spaces() {
       for (std::size_t m = 0; m < models.size(); ++m) {
         // A rack has 72 chips.
         const int sequences = c == 4 ? 288 : m == 3 ? 64 : 32;
-        cases.push_back({"space " + std::to_string(cases.size()), models[m] + clusters[c] + batch(sequences) + times[(c + s + m) % 2] + searches[s]});
+        cases.push_back({"space " + std::to_string(cases.size()),
+                         models[m] + clusters[c] + batch(sequences) + times[(c + s + m) % 2] + searches[s]});
       }
     }
   }
   const std::string ahead = "communication: {updated_weights: ahead}\n";
-  const std::string replicas = "search: {tensor: [1, 2], pipeline: [1, 2], zero: [0, 1, 2], recompute: none, microbatches: [2, 4], schedules: [1f1b, gpipe, zb-h1]}\n";
+  const std::string replicas =
+      "search: {tensor: [1, 2], pipeline: [1, 2], zero: [0, 1, 2], recompute: none, microbatches: [2, 4], schedules: "
+      "[1f1b, gpipe, zb-h1]}\n";
   cases.push_back({"weights ahead on a torus", dense + clusters[1] + batch(32) + times[1] + ahead + replicas});
   cases.push_back({"weights ahead on a network", deeper + clusters[2] + batch(32) + times[0] + ahead + replicas});
-  cases.push_back({"experts' weights ahead", mixed + clusters[2] + batch(32) + times[1] + "training: {optimizer_barrier: false}\n" + ahead + replicas});
+  cases.push_back({"experts' weights ahead", mixed + clusters[2] + batch(32) + times[1] +
+                                                 "training: {optimizer_barrier: false}\n" + ahead + replicas});
   cases.push_back({"chunks' weights ahead", deeper + clusters[0] + batch(32) + times[1] + ahead + searches[4]});
   return cases;
 }
 
 std::vector<SpaceCase> wide_spaces() {
-  const std::string schedules = "schedules: [1f1b, gpipe, interleaved, bfs, zb-h1, zb-h2, zb-1p, interleaved-zb, zb-v, v-half, v-min, v-1f1b, wave, dualpipe, dualpipe-v, overlap-1f1b], chunks: [2, 4]";
+  const std::string schedules =
+      "schedules: [1f1b, gpipe, interleaved, bfs, zb-h1, zb-h2, zb-1p, interleaved-zb, zb-v, v-half, v-min, v-1f1b, "
+      "wave, dualpipe, dualpipe-v, overlap-1f1b], chunks: [2, 4]";
   return {{"dense on a network", deeper + "cluster: h100:2\n" + batch(128) + "search: {" + schedules + "}\n"},
-          {"dense on a torus", deeper + "cluster: tpu-v5p:4x4\n" + batch(128) + "model_of_time: roofline\nsearch: {" + schedules + "}\n"},
-          {"sequences split", dense + "cluster: tpu-v5p:2x2x2\n" + batch(64) + "search: {context: [1, 2, 4], pipeline: [1, 2], " + schedules + "}\n"},
+          {"dense on a torus",
+           deeper + "cluster: tpu-v5p:4x4\n" + batch(128) + "model_of_time: roofline\nsearch: {" + schedules + "}\n"},
+          {"sequences split", dense + "cluster: tpu-v5p:2x2x2\n" + batch(64) +
+                                  "search: {context: [1, 2, 4], pipeline: [1, 2], " + schedules + "}\n"},
           {"experts on a network", mixed + "cluster: h100:2\n" + batch(128) + "search: {" + schedules + "}\n"},
-          {"experts on a torus", mixed + "cluster: tpu-v5p:4x2\n" + batch(64) + "training: {master_weights: true, gradient_precision: fp32}\nsearch: {" + schedules + "}\n"},
-          {"calibrated kernels", deeper + "cluster: h100:1\n" + batch(64) + "model_of_time: calibrated\nsearch: {" + schedules + "}\n"},
-          {"no barrier", deeper + "cluster: h100:1\n" + batch(64) + "training: {optimizer_barrier: false, step_overhead: 1 ms}\ncommunication: {gradient_buckets: 25 MB, prefetch: 2}\nsearch: {" + schedules + "}\n"},
-          {"arrays one by one", deeper + "cluster: tpu-v5p:4x2\n" + batch(64) + "training: {gradient_clipping: true}\ncommunication: {gradient_buckets: matrix, weight_buckets: matrix, collective_matmul: true}\nsearch: {" + schedules + "}\n"},
-          {"pods", deeper + "cluster: {chip: tpu-v5p, shape: [4, 2], pods: 2}\n" + batch(64) + "search: {" + schedules + "}\n"},
-          {"several microbatches", dense + "cluster: h100:1\n" + batch(64) + "training: {gradient_precision: fp32}\nsearch: {microbatches: [4, 8], zero: [0, 2, 3], " + schedules + "}\n"},
-          {"weights ahead on a network", deeper + "cluster: h100:2\n" + batch(128) + "communication: {updated_weights: ahead}\nsearch: {zero: [0, 1, 2], " + schedules + "}\n"},
-          {"experts' weights ahead", mixed + "cluster: tpu-v5p:4x2\n" + batch(64) + "training: {optimizer_barrier: false}\ncommunication: {updated_weights: ahead, weight_buckets: matrix}\nsearch: {zero: [1, 2, 3], " + schedules + "}\n"},
-          {"sends in a queue", dense + "cluster: h100:1\n" + batch(64) + "pipeline: {sends: in_order}\nparallel: {sequence_parallel: false}\nsearch: {" + schedules + "}\n"}};
+          {"experts on a torus", mixed + "cluster: tpu-v5p:4x2\n" + batch(64) +
+                                     "training: {master_weights: true, gradient_precision: fp32}\nsearch: {" +
+                                     schedules + "}\n"},
+          {"calibrated kernels",
+           deeper + "cluster: h100:1\n" + batch(64) + "model_of_time: calibrated\nsearch: {" + schedules + "}\n"},
+          {"no barrier", deeper + "cluster: h100:1\n" + batch(64) +
+                             "training: {optimizer_barrier: false, step_overhead: 1 ms}\ncommunication: "
+                             "{gradient_buckets: 25 MB, prefetch: 2}\nsearch: {" +
+                             schedules + "}\n"},
+          {"arrays one by one", deeper + "cluster: tpu-v5p:4x2\n" + batch(64) +
+                                    "training: {gradient_clipping: true}\ncommunication: {gradient_buckets: matrix, "
+                                    "weight_buckets: matrix, collective_matmul: true}\nsearch: {" +
+                                    schedules + "}\n"},
+          {"pods",
+           deeper + "cluster: {chip: tpu-v5p, shape: [4, 2], pods: 2}\n" + batch(64) + "search: {" + schedules + "}\n"},
+          {"several microbatches",
+           dense + "cluster: h100:1\n" + batch(64) +
+               "training: {gradient_precision: fp32}\nsearch: {microbatches: [4, 8], zero: [0, 2, 3], " + schedules +
+               "}\n"},
+          {"weights ahead on a network", deeper + "cluster: h100:2\n" + batch(128) +
+                                             "communication: {updated_weights: ahead}\nsearch: {zero: [0, 1, 2], " +
+                                             schedules + "}\n"},
+          {"experts' weights ahead", mixed + "cluster: tpu-v5p:4x2\n" + batch(64) +
+                                         "training: {optimizer_barrier: false}\ncommunication: {updated_weights: "
+                                         "ahead, weight_buckets: matrix}\nsearch: {zero: [1, 2, 3], " +
+                                         schedules + "}\n"},
+          {"sends in a queue", dense + "cluster: h100:1\n" + batch(64) +
+                                   "pipeline: {sends: in_order}\nparallel: {sequence_parallel: false}\nsearch: {" +
+                                   schedules + "}\n"}};
 }
 
 std::vector<RankedPlan> all_simulated(const PlanSpace& space, const std::vector<PlanChoice>& plans) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/planning/plan_search.hpp"
+#include "sim/studies/planning/plan_search.hpp"
 
 namespace lockstep::test {
 
@@ -20,7 +20,8 @@ struct SpaceCase {
 /// As a test's name.
 inline constexpr auto name_of_space = [](const auto& info) {
   std::string name = info.param.name;
-  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
 };
 

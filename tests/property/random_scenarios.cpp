@@ -11,19 +11,29 @@ namespace lockstep::test {
 namespace {
 
 struct Axes {
-  std::string parallel;     ///< without the replicas, which take the other chips
-  int ranks;                ///< of one replica
+  std::string parallel;  ///< without the replicas, which take the other chips
+  int ranks;             ///< of one replica
   bool pipeline = false, experts = false;
 };
 
-const std::vector<Axes> dense_axes{{"", 1}, {"tensor: 2", 2}, {"tensor: 4", 4}, {"tensor: 8", 8}, {"tensor: 4, sequence_parallel: false", 4}, {"context: 2", 2},
-                                   {"tensor: 2, context: 2", 4}, {"pipeline: 2", 2, true}, {"pipeline: 4", 4, true}, {"tensor: 2, pipeline: 2", 4, true}};
-const std::vector<Axes> expert_axes{{"expert: 4", 4, false, true}, {"tensor: 2, expert: 4", 8, false, true}, {"expert: 2, pipeline: 2", 4, true, true}};
+const std::vector<Axes> dense_axes{{"", 1},
+                                   {"tensor: 2", 2},
+                                   {"tensor: 4", 4},
+                                   {"tensor: 8", 8},
+                                   {"tensor: 4, sequence_parallel: false", 4},
+                                   {"context: 2", 2},
+                                   {"tensor: 2, context: 2", 4},
+                                   {"pipeline: 2", 2, true},
+                                   {"pipeline: 4", 4, true},
+                                   {"tensor: 2, pipeline: 2", 4, true}};
+const std::vector<Axes> expert_axes{
+    {"expert: 4", 4, false, true}, {"tensor: 2, expert: 4", 8, false, true}, {"expert: 2, pipeline: 2", 4, true, true}};
 
 }  // namespace
 
 void RandomScenario::draw_calibrated() {
-  const auto cluster = one_of({"a100:1", "h100:1", "h100:2", "h800:1", "h200:1", "b200:1", "mi300x:1", "tpu-v5p:4x2", "tpu-v6e:4x2", "tpu-v5e:4x2"});
+  const auto cluster = one_of({"a100:1", "h100:1", "h100:2", "h800:1", "h200:1", "b200:1", "mi300x:1", "tpu-v5p:4x2",
+                               "tpu-v6e:4x2", "tpu-v5e:4x2"});
   const int chips = cluster == "h100:2" ? 16 : 8;
   const bool experts = one_in(4);
   const auto& axes = experts ? expert_axes[below(expert_axes.size())] : dense_axes[below(dense_axes.size())];
@@ -42,7 +52,9 @@ void RandomScenario::draw_calibrated() {
   set("model.kv_heads", "8");
   set("model.vocabulary", one_of({"8192", "32768"}));
   if (!experts) set("model.d_ff", std::to_string(width * 7 / 2));
-  if (experts) set("model.moe", "{experts: 8, experts_per_token: 2, d_ff: " + std::to_string(width) + (one_in(2) ? ", shared_experts: 1" : "") + "}");
+  if (experts)
+    set("model.moe", "{experts: 8, experts_per_token: 2, d_ff: " + std::to_string(width) +
+                         (one_in(2) ? ", shared_experts: 1" : "") + "}");
   if (one_in(3)) set("model.mlp", "plain");
   if (one_in(3)) set("model.norm", "layer_norm");
   if (one_in(5)) set("model.parallel_residual", "true");
@@ -51,7 +63,8 @@ void RandomScenario::draw_calibrated() {
   set("batch.microbatches", std::to_string(microbatches));
   std::string parallel = axes.parallel;
   const bool fsdp = replicas > 1 && one_in(2);
-  if (replicas > 1) parallel += (parallel.empty() ? "" : ", ") + std::string(fsdp ? "fsdp: " : "data: ") + std::to_string(replicas);
+  if (replicas > 1)
+    parallel += (parallel.empty() ? "" : ", ") + std::string(fsdp ? "fsdp: " : "data: ") + std::to_string(replicas);
   keeps_order_ = axes.parallel.empty() && !fsdp;
   if (replicas > 1 && !fsdp) parallel += ", zero: " + std::to_string(below(3));
   set("parallel", "{" + parallel + "}");
@@ -113,7 +126,9 @@ std::optional<Prepared> prepared(const RandomScenario& drawn) {
 
 double step_s(const Program& folded, bool contention) {
   spdlog::logger silent("test");
-  return run(folded, {contention ? EngineKind::max_min : EngineKind::reference, {}, false}, silent).timeline.makespan().value();
+  return run(folded, {contention ? EngineKind::max_min : EngineKind::reference, {}, false}, silent)
+      .timeline.makespan()
+      .value();
 }
 
 }  // namespace lockstep::test

@@ -21,7 +21,8 @@ class RandomScenario {
   void set(const std::string& key, const std::string& value);
   [[nodiscard]] std::string text() const;
   [[nodiscard]] Scenario load() const;
-  /// Replicas alone: collectives have one axis, and one follows the other, so that no end of one decides which goes next.
+  /// Replicas alone: collectives have one axis, and one follows the other, so that no end of one decides which goes
+  /// next.
   [[nodiscard]] bool keeps_order() const { return keeps_order_; }
   [[nodiscard]] std::int64_t sequences() const { return sequences_; }
   [[nodiscard]] std::int64_t sequence_length() const { return length_; }

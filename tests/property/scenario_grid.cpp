@@ -4,7 +4,7 @@ namespace lockstep::test {
 namespace {
 
 struct Layout {
-  std::string mesh;      ///< "" leaves the placement to the search
+  std::string mesh;  ///< "" leaves the placement to the search
   std::string parallel;
 };
 
@@ -22,7 +22,8 @@ std::vector<Layout> default_layouts(int chips) {
     layouts.push_back({"", "{tensor: " + t + ", fsdp: " + rest + "}"});
     layouts.push_back({"", "{tensor: " + t + ", fsdp: " + rest + ", sequence_parallel: false}"});
     layouts.push_back({"", "{tensor: " + t + ", data: " + rest + ", zero: 1}"});
-    if (chips / tensor >= 4) layouts.push_back({"", "{tensor: " + t + ", fsdp: 2, data: " + number(chips / tensor / 2) + ", zero: 2}"});
+    if (chips / tensor >= 4)
+      layouts.push_back({"", "{tensor: " + t + ", fsdp: 2, data: " + number(chips / tensor / 2) + ", zero: 2}"});
   }
   return layouts;
 }
@@ -48,9 +49,10 @@ using Setting = std::vector<KeyOverride>;
 /// Settings of the schedule; a layout takes every seventh, so neighbours in the grid differ.
 std::vector<Setting> settings() {
   std::vector<Setting> all;
-  const std::vector<Setting> grouping{{{"communication.weight_buckets", "layer"}, {"communication.gradient_buckets", "layer"}},
-                                      {{"communication.weight_buckets", "matrix"}, {"communication.gradient_buckets", "matrix"}},
-                                      {{"communication.gradient_buckets", "40 MB"}}};
+  const std::vector<Setting> grouping{
+      {{"communication.weight_buckets", "layer"}, {"communication.gradient_buckets", "layer"}},
+      {{"communication.weight_buckets", "matrix"}, {"communication.gradient_buckets", "matrix"}},
+      {{"communication.gradient_buckets", "40 MB"}}};
   for (const char* microbatches : {"1", "2", "3"}) {
     for (const char* prefetch : {"0", "1", "2"}) {
       for (const auto& group : grouping) {
@@ -118,9 +120,15 @@ GridRow mixture_row(const std::string& name, const std::string& cluster) {
   const std::vector<Setting> settings{
       {{"batch.microbatches", "2"}, {"model.mtp_modules", "0"}},
       {{"training.recompute", "full"}, {"model_of_time", "roofline"}},
-      {{"training.recompute", "{mode: selective, parts: [norms, latent_projections, activations]}"}, {"routing", "{variation: 0.4, seed: 3}"}, {"batch.microbatches", "3"}},
-      {{"training.recompute", "{mode: selective, parts: [core_attention, mlp, experts], layers: 2}"}, {"training.attention", "unfused"}, {"training.dropout", "true"}},
-      {{"routing", "{capacity_factor: 1.25, slots: by mask}"}, {"communication.collective_matmul", "true"}, {"model_of_time", "roofline"}},
+      {{"training.recompute", "{mode: selective, parts: [norms, latent_projections, activations]}"},
+       {"routing", "{variation: 0.4, seed: 3}"},
+       {"batch.microbatches", "3"}},
+      {{"training.recompute", "{mode: selective, parts: [core_attention, mlp, experts], layers: 2}"},
+       {"training.attention", "unfused"},
+       {"training.dropout", "true"}},
+      {{"routing", "{capacity_factor: 1.25, slots: by mask}"},
+       {"communication.collective_matmul", "true"},
+       {"model_of_time", "roofline"}},
   };
   std::size_t turn = 0;
   for (const auto& layout : layouts) {
@@ -139,7 +147,10 @@ std::vector<GridRow> every_row() {
   std::vector<GridRow> rows;
   rows.push_back(row("tpu-v5p:2", 2, {}, turn));  // a line
   rows.push_back(row("tpu-v5p:4", 4, {{"{tensor: [x/2], fsdp: rest}", "{tensor: 2, fsdp: 2}"}}, turn));
-  rows.push_back(row("tpu-v5p:8", 8, {{"{tensor: [x/4], data: rest}", "{tensor: 4, data: 2}"}, {"{fsdp: [x/2], tensor: [x]}", "{fsdp: 2, tensor: 4}"}}, turn));
+  rows.push_back(row(
+      "tpu-v5p:8", 8,
+      {{"{tensor: [x/4], data: rest}", "{tensor: 4, data: 2}"}, {"{fsdp: [x/2], tensor: [x]}", "{fsdp: 2, tensor: 4}"}},
+      turn));
   rows.push_back(row("tpu-v5p:4x2", 8, {}, turn));
   rows.push_back(row("tpu-v5p:2x2x2", 8, {}, turn));  // no wraps at all
   rows.push_back(row("tpu-v5p:4x4", 16, placed_on_4x4(), turn));

@@ -13,14 +13,16 @@ namespace lockstep::test {
 namespace {
 
 Program lowered(const Scenario& scenario, const Preparation& preparation) {
-  auto program = lower(preparation.step, *preparation.collectives, rates_of(scenario), scenario.lower);
+  auto program = lower(preparation.step, *preparation.machine.collectives, rates_of(scenario), scenario.lower);
   check(program);
   return program;
 }
 
 }  // namespace
 
-std::filesystem::path scenario_file(const std::string& relative) { return std::filesystem::path(source_dir) / relative; }
+std::filesystem::path scenario_file(const std::string& relative) {
+  return std::filesystem::path(source_dir) / relative;
+}
 
 Scenario Case::load() const { return load_scenario(scenario_file("tests/data/scenarios/" + file), overrides); }
 
@@ -37,7 +39,8 @@ Timeline timeline_of(const Program& program, EngineKind engine) {
   Timeline timeline(ops, program.ranks());
   for (std::int32_t op = 0; op < ops; ++op) {
     for (std::int32_t rank = 0; rank < program.ranks(); ++rank) {
-      if (spans.start(op, rank) >= 0) timeline.record(op, rank, {Seconds(spans.start(op, rank)), Seconds(spans.end(op, rank))});
+      if (spans.start(op, rank) >= 0)
+        timeline.record(op, rank, {Seconds(spans.start(op, rank)), Seconds(spans.end(op, rank))});
     }
   }
   return timeline;
@@ -68,7 +71,7 @@ Seconds SimulatedStep::alone(const ProgramOp& op) const {
   };
   const auto& groups = program.communicators[static_cast<std::size_t>(op.communicator)].groups;
   Seconds least = of_group(groups.front());
-  if (preparation.cluster->fabric_spec() == nullptr) return least;  // groups on one torus are alike
+  if (preparation.machine.cluster->fabric_spec() == nullptr) return least;  // groups on one torus are alike
   for (const auto& group : groups) least = std::min(least, of_group(group));
   return least;
 }
@@ -88,10 +91,12 @@ Seconds SimulatedStep::critical_path() const {
 Seconds SimulatedStep::busiest_stream() const {
   std::vector<std::vector<std::int32_t>> members(program.communicators.size());
   for (std::size_t i = 0; i < members.size(); ++i) {
-    for (const auto& group : program.communicators[i].groups) members[i].insert(members[i].end(), group.members.begin(), group.members.end());
+    for (const auto& group : program.communicators[i].groups)
+      members[i].insert(members[i].end(), group.members.begin(), group.members.end());
   }
   std::map<std::int32_t, std::vector<std::int32_t>> of_stage;
-  for (std::int32_t rank = 0; rank < program.ranks(); ++rank) of_stage[program.stage_of_rank[static_cast<std::size_t>(rank)]].push_back(rank);
+  for (std::int32_t rank = 0; rank < program.ranks(); ++rank)
+    of_stage[program.stage_of_rank[static_cast<std::size_t>(rank)]].push_back(rank);
 
   std::map<std::pair<std::int32_t, std::int32_t>, Seconds> taken;  // by rank and stream
   Seconds most(0);
@@ -115,7 +120,8 @@ Seconds SimulatedStep::same_order_without_contention() const {
   for (std::int32_t op = 0; op < simgrid.ops(); ++op) {
     const auto& program_op = program.ops[static_cast<std::size_t>(op)];
     if (program_op.kind == ProgramOp::Kind::compute) {
-      for (std::int32_t rank = 0; rank < simgrid.ranks(); ++rank) instances.push_back({simgrid.span(op, rank), op, {rank}});
+      for (std::int32_t rank = 0; rank < simgrid.ranks(); ++rank)
+        instances.push_back({simgrid.span(op, rank), op, {rank}});
       continue;
     }
     for (const auto& group : program.communicators[static_cast<std::size_t>(program_op.communicator)].groups) {

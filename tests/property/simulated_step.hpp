@@ -24,8 +24,8 @@ struct SimulatedStep {
   Timeline simgrid;    ///< with contention
   Timeline reference;  ///< collectives take their closed forms
 
-  /// What any group of collective `op` takes at least, if nothing else is on the network, not even its sibling groups: per
-  /// phase, latency and its busiest link.
+  /// What any group of collective `op` takes at least, if nothing else is on the network, not even its sibling groups:
+  /// per phase, latency and its busiest link.
   [[nodiscard]] Seconds alone(const ProgramOp& op) const;
   /// Longest path through the step with operations at their shortest.
   [[nodiscard]] Seconds critical_path() const;

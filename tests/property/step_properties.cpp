@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/isolated.hpp"
+#include "sim/studies/isolated.hpp"
 
 namespace lockstep::test {
 namespace {
 
-const ProgramOp& op_at(const SimulatedStep& step, std::int32_t op) { return step.program.ops[static_cast<std::size_t>(op)]; }
+const ProgramOp& op_at(const SimulatedStep& step, std::int32_t op) {
+  return step.program.ops[static_cast<std::size_t>(op)];
+}
 std::array<const Timeline*, 2> both(const SimulatedStep& step) { return {&step.simgrid, &step.reference}; }
 
 }  // namespace
@@ -34,14 +36,16 @@ void expect_dependencies_hold(const SimulatedStep& step) {
     for (std::int32_t op = 0; op < timeline->ops(); ++op) {
       for (std::int32_t rank = 0; rank < timeline->ranks(); ++rank) {
         if (!timeline->took_part(op, rank)) {
-          ASSERT_GT(step.preparation.step.held.size(), 1U) << "op " << op << " rank " << rank << ", and there is one stage";
+          ASSERT_GT(step.preparation.step.held.size(), 1U)
+              << "op " << op << " rank " << rank << ", and there is one stage";
           continue;
         }
         const auto span = timeline->span(op, rank);
         ASSERT_LE(span.start, span.end);
         for (const auto before : op_at(step, op).predecessors) {
           if (!timeline->took_part(before, rank)) continue;
-          ASSERT_GE(span.start, timeline->span(before, rank).end) << "op " << op << " after " << before << " on rank " << rank;
+          ASSERT_GE(span.start, timeline->span(before, rank).end)
+              << "op " << op << " after " << before << " on rank " << rank;
         }
       }
     }
@@ -58,11 +62,13 @@ void expect_streams_do_one_thing(const SimulatedStep& step) {
           const auto& occupied = op_at(step, op).streams;
           if (!timeline->took_part(op, rank)) continue;
           const auto span = timeline->span(op, rank);
-          if (span.start < span.end && std::find(occupied.begin(), occupied.end(), stream) != occupied.end()) spans.push_back(span);
+          if (span.start < span.end && std::find(occupied.begin(), occupied.end(), stream) != occupied.end())
+            spans.push_back(span);
         }
         std::sort(spans.begin(), spans.end(), [](const Interval& a, const Interval& b) { return a.start < b.start; });
         for (std::size_t i = 1; i < spans.size(); ++i) {
-          ASSERT_LE(spans[i - 1].end, spans[i].start) << "rank " << rank << " stream " << step.program.streams[static_cast<std::size_t>(stream)];
+          ASSERT_LE(spans[i - 1].end, spans[i].start)
+              << "rank " << rank << " stream " << step.program.streams[static_cast<std::size_t>(stream)];
         }
       }
     }
@@ -93,9 +99,12 @@ void expect_compute_is_the_models(const SimulatedStep& step) {
   }
   const auto& batch = step.scenario.batch;
   const double tokens = static_cast<double>(batch.sequences * batch.sequence_length);
-  const double model = 3 * tokens * forward_flops_per_token(step.scenario.model, batch.sequence_length, step.scenario.training.causal_attention);
+  const double model =
+      3 * tokens *
+      forward_flops_per_token(step.scenario.model, batch.sequence_length, step.scenario.training.causal_attention);
   const auto& scenario = step.scenario;
-  const bool more = scenario.model.mtp_modules > 0 || scenario.derive.recompute.any() || scenario.routing.capacity_factor || !scenario.derive.balanced_context;
+  const bool more = scenario.model.mtp_modules > 0 || scenario.derive.recompute.any() ||
+                    scenario.routing.capacity_factor || !scenario.derive.balanced_context;
   if (more) {
     EXPECT_GT(flops * step.program.ranks() / model, 1);
   } else {
@@ -139,8 +148,10 @@ void expect_critical_path_explains(const SimulatedStep& step) {
       const auto& waits = op_at(step, now.op).predecessors;
       const auto& held = op_at(step, before.op).streams;
       const bool needed = std::find(waits.begin(), waits.end(), before.op) != waits.end();
-      const bool taken = std::find_first_of(held.begin(), held.end(), op_at(step, now.op).streams.begin(), op_at(step, now.op).streams.end()) != held.end();
-      ASSERT_TRUE(now.why == CriticalSpan::Why::stream ? taken && !needed : needed) << "op " << now.op << " after " << before.op;
+      const bool taken = std::find_first_of(held.begin(), held.end(), op_at(step, now.op).streams.begin(),
+                                            op_at(step, now.op).streams.end()) != held.end();
+      ASSERT_TRUE(now.why == CriticalSpan::Why::stream ? taken && !needed : needed)
+          << "op " << now.op << " after " << before.op;
     }
     double sum = 0;
     for (const auto& part : path.parts) {

@@ -17,8 +17,8 @@ void expect_compute_is_the_models(const SimulatedStep& step);
 /// Contention only slows: no collective is faster than alone, and the step no faster than the same order of
 /// operations without contention.
 void expect_contention_only_slows(const SimulatedStep& step);
-/// The critical path goes from 0 to the makespan without a gap, each operation behind one that it waited for or that held
-/// one of its streams; its parts add up to the makespan.
+/// The critical path goes from 0 to the makespan without a gap, each operation behind one that it waited for or that
+/// held one of its streams; its parts add up to the makespan.
 void expect_critical_path_explains(const SimulatedStep& step);
 /// The facade, which folds equal ranks together, gives the same step time and breakdown.
 void expect_facade_agrees(const SimulatedStep& step);

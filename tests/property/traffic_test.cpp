@@ -25,7 +25,8 @@ Moved moved_by(const Phase& phase, const Group& group, const Dimensions& dimensi
   for (const auto& lane : group.lanes) {
     const bool ring = dimensions[static_cast<std::size_t>(lane.dimension)].shape == GroupDimension::Shape::ring;
     for (std::size_t hop = 0; hop < lane.hops.size(); ++hop) {
-      const auto slot = ring ? slots.ring(lane.dimension, lane.direction) : slots.hop(lane.dimension, lane.direction, static_cast<int>(hop));
+      const auto slot = ring ? slots.ring(lane.dimension, lane.direction)
+                             : slots.hop(lane.dimension, lane.direction, static_cast<int>(hop));
       const double bytes = phase.slot_bytes[static_cast<std::size_t>(slot)];
       moved.sent[cluster.link(lane.hops[hop].front()).from] += bytes;
       moved.received[cluster.link(lane.hops[hop].back()).to] += bytes;
@@ -81,10 +82,10 @@ TEST_P(Traffic, IsWhatTheCollectivesMustMove) {
       const auto& op = preparation.step.op(id);
       if (op->kind != StepOp::Kind::collective) continue;
       kinds.insert(op->collective);
-      const auto dimensions = preparation.mesh->dimensions(op->axes);
+      const auto dimensions = preparation.machine.mesh->dimensions(op->axes);
       auto& of_axes = groups.try_emplace(op->axes, std::vector<Group>{}).first->second;
-      if (of_axes.empty()) of_axes = preparation.mesh->groups(op->axes);
-      for (const auto& group : of_axes) expect_moves(op, group, dimensions, *preparation.cluster);
+      if (of_axes.empty()) of_axes = preparation.machine.mesh->groups(op->axes);
+      for (const auto& group : of_axes) expect_moves(op, group, dimensions, *preparation.machine.cluster);
       if (HasFailure()) return;
     }
   }
@@ -93,7 +94,8 @@ TEST_P(Traffic, IsWhatTheCollectivesMustMove) {
   EXPECT_TRUE(kinds.contains(CollectiveKind::all_reduce));
 }
 
-INSTANTIATE_TEST_SUITE_P(Grid, Traffic, testing::ValuesIn(test::grid()), [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Grid, Traffic, testing::ValuesIn(test::grid()),
+                         [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace lockstep

@@ -17,7 +17,7 @@
 #include "sim/collectives/group_network.hpp"
 #include "tests/source_dir.hpp"
 #include "tests/validation/collective_rows.hpp"
-#include "topologies/fabric.hpp"
+#include "topologies/fabrics/fabric.hpp"
 
 namespace lockstep::test {
 namespace {

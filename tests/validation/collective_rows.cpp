@@ -10,7 +10,8 @@
 
 #include "sim/collectives/group_network.hpp"
 #include "sim/collectives/nccl_size.hpp"
-#include "topologies/fabric.hpp"
+#include "topologies/fabrics/fabric.hpp"
+#include "topologies/torus/torus.hpp"
 
 namespace lockstep::test {
 namespace {
@@ -161,7 +162,7 @@ std::vector<PredictedCollective> predict(const std::vector<MeasuredCollective>& 
     Problems problems;
     if (!machine.groups) machine = contains(row.chip, "TPU") ? tpu(catalog, problems) : nodes(row, catalog, problems);
     const auto choice = machine.groups->choose(row.kind, row.full_size());
-    predicted.push_back({machine.network, choice.name(), choice.cost.value()});
+    predicted.push_back({machine.network, choice.label, choice.cost.value()});
   }
   return predicted;
 }

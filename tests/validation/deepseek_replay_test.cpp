@@ -1,5 +1,6 @@
-// DeepSeek-V3's published training profile replayed: 4 MoE layers forwards beside 4 backwards, then a whole DualPipe step.
-// tests/data/deepseek/segments.csv holds the trace in runs of kernels: start, end and sum of the kernels' own times.
+// DeepSeek-V3's published training profile replayed: 4 MoE layers forwards beside 4 backwards, then a whole DualPipe
+// step. tests/data/deepseek/segments.csv holds the trace in runs of kernels: start, end and sum of the kernels' own
+// times.
 #include <gtest/gtest.h>
 #include <spdlog/logger.h>
 
@@ -7,10 +8,10 @@
 #include <map>
 #include <sstream>
 
-#include "sim/roofline/study.hpp"
+#include "sim/studies/roofline/study.hpp"
 #include "tests/source_dir.hpp"
 #include "tests/validation/validated.hpp"
-#include "workloads/schedules/pipeline_timing.hpp"
+#include "workloads/pipeline/pipeline_timing.hpp"
 
 namespace lockstep {
 namespace {
@@ -20,7 +21,9 @@ struct Segment {
 };
 using Segments = std::map<std::pair<std::string, int>, Segment>;  // name, layer in order of time
 
-double overlap(const Segment& a, const Segment& b) { return std::max(0.0, std::min(a.end, b.end) - std::max(a.start, b.start)); }
+double overlap(const Segment& a, const Segment& b) {
+  return std::max(0.0, std::min(a.end, b.end) - std::max(a.start, b.start));
+}
 
 Segments of_trace() {
   std::ifstream file(std::filesystem::path(source_dir) / "tests/data/deepseek/segments.csv");
@@ -63,7 +66,8 @@ Simulation replayed(const Scenario& scenario) {
   return simulate(scenario, {EngineKind::reference, true, {}}, silent);
 }
 
-/// Spans of one forward and one backward, by the trace's names; layers in order of time: a backward begins with the last.
+/// Spans of one forward and one backward, by the trace's names; layers in order of time: a backward begins with the
+/// last.
 Segments spans(const Simulation& simulation, std::int32_t forward, std::int32_t backward) {
   Segments segments;
   for (std::int32_t id = 0; id < simulation.run.timeline.ops(); ++id) {
@@ -100,7 +104,8 @@ class DeepSeekReplay : public testing::Test {
 };
 
 // The scenario's times are the trace's: from the first kernel's start to the last one's end, but kernels only for what
-// shares the SMs with stream 23, whose own time begins with theirs; casts run until, and begin when, what they wait for ends.
+// shares the SMs with stream 23, whose own time begins with theirs; casts run until, and begin when, what they wait for
+// ends.
 TEST_F(DeepSeekReplay, TheTimesAreTheTraces) {
   ASSERT_EQ(trace.size(), 17U * 4);
   for (const auto& [key, one] : pair) {
@@ -116,8 +121,8 @@ TEST_F(DeepSeekReplay, TheTimesAreTheTraces) {
   }
 }
 
-// 129.0 ms from the first kernel to the last. Known to be left out: 0.475 ms before the compute stream's first kernel and
-// 0.339 ms in which stream 27 pauses before the last layer's dispatch, together 0.6 %.
+// 129.0 ms from the first kernel to the last. Known to be left out: 0.475 ms before the compute stream's first kernel
+// and 0.339 ms in which stream 27 pauses before the last layer's dispatch, together 0.6 %.
 TEST_F(DeepSeekReplay, ThePairTakesWhatTheTraceTook) {
   const auto measured = hull(trace), replay = hull(pair);
   EXPECT_NEAR(measured.end - measured.start, 129.012, 1e-9);
@@ -125,12 +130,13 @@ TEST_F(DeepSeekReplay, ThePairTakesWhatTheTraceTook) {
   EXPECT_NEAR(replay.end - replay.start, 129.012 - 0.475 - 0.339, 0.2) << "no other time is missing";
 }
 
-// Kernels on the compute stream add up to 118.2 ms and on the communication stream to 114.5; the replay's operations also
-// hold the gaps between launches, about 2 us for each of 927 + 40 kernels.
+// Kernels on the compute stream add up to 118.2 ms and on the communication stream to 114.5; the replay's operations
+// also hold the gaps between launches, about 2 us for each of 927 + 40 kernels.
 TEST_F(DeepSeekReplay, StreamsAreBusyAsLong) {
   const std::vector<std::string> whole = {"attention F", "MLP I", "MLP W", "MLP F", "attention I", "attention W"};
   EXPECT_NEAR(sum(trace, whole), 118.2, 0.05);
-  const double computes = sum(pair, {"attention F", "MLP I", "W casts 1", "W gemm 1", "W casts 2", "W gemm 2", "W rest", "MLP F", "attention I", "attention W"});
+  const double computes = sum(pair, {"attention F", "MLP I", "W casts 1", "W gemm 1", "W casts 2", "W gemm 2", "W rest",
+                                     "MLP F", "attention I", "attention W"});
   EXPECT_GT(computes, 118.2);
   EXPECT_LT(computes, 118.2 + 927 * 0.0025);
   const std::vector<std::string> network = {"combine B", "dispatch F", "dispatch B", "combine F"};
@@ -147,7 +153,8 @@ TEST_F(DeepSeekReplay, ComputeRunsBesideTheSameCommunication) {
     for (const auto& [compute, network] : partners) {
       const double measured = overlap(trace.at({compute, layer}), trace.at({network, layer}));
       EXPECT_GT(measured, 2.0) << compute << " || " << network;
-      EXPECT_NEAR(overlap(pair.at({compute, layer}), pair.at({network, layer})), measured, 1.0) << compute << " || " << network << ", layer " << layer;
+      EXPECT_NEAR(overlap(pair.at({compute, layer}), pair.at({network, layer})), measured, 1.0)
+          << compute << " || " << network << ", layer " << layer;
     }
     if (layer == 3) continue;
     EXPECT_GT(overlap(trace.at({"attention W", layer}), trace.at({"combine B", layer + 1})), 2.0);
@@ -156,8 +163,8 @@ TEST_F(DeepSeekReplay, ComputeRunsBesideTheSameCommunication) {
 }
 
 // The communication stream is free to take what is ready first, and takes it as in the trace: layer by layer combine B,
-// dispatch F, dispatch B, combine F. The whole order, compute stream included, is the trace's, and no start is off by more
-// than 1.5 ms of 129 once the 0.475 ms before the first kernel are taken off.
+// dispatch F, dispatch B, combine F. The whole order, compute stream included, is the trace's, and no start is off by
+// more than 1.5 ms of 129 once the 0.475 ms before the first kernel are taken off.
 TEST_F(DeepSeekReplay, EverythingStartsWhenItDid) {
   const double begin = hull(pair).start;
   double before = -1;
@@ -173,8 +180,8 @@ TEST_F(DeepSeekReplay, EverythingStartsWhenItDid) {
   }
 }
 
-// In the trace the compute stream waits for stream 23 with nothing else to do in it, though the forward's MLP has its input:
-// kernels run as they were launched. With each half in its own order the replay puts the MLP there.
+// In the trace the compute stream waits for stream 23 with nothing else to do in it, though the forward's MLP has its
+// input: kernels run as they were launched. With each half in its own order the replay puts the MLP there.
 TEST_F(DeepSeekReplay, WhateverIsReadyIsNotTheTracesOrder) {
   EXPECT_GE(pair.at({"MLP F", 0}).start, pair.at({"W rest", 0}).end);
   for (auto& kind : scenario.replay->kinds) kind.pair_turns.clear();
@@ -182,10 +189,10 @@ TEST_F(DeepSeekReplay, WhateverIsReadyIsNotTheTracesOrder) {
   EXPECT_LT(as_ready.at({"MLP F", 0}).start, as_ready.at({"W rest", 0}).end);
 }
 
-// A step of 16 such stages and 32 microbatches against the schedule timed by itself, with the times of a lone forward (F), a
-// lone backward (B), the part of it that only makes weight gradients (W, what attention W adds at its end) and a pair, as
-// they come out of one stage; 58.7 MB over 50 GB/s and one hop of 5 us are 1.18 ms between stages. The two models differ in
-// what crosses the cells' borders: less than 1 %.
+// A step of 16 such stages and 32 microbatches against the schedule timed by itself, with the times of a lone forward
+// (F), a lone backward (B), the part of it that only makes weight gradients (W, what attention W adds at its end) and a
+// pair, as they come out of one stage; 58.7 MB over 50 GB/s and one hop of 5 us are 1.18 ms between stages. The two
+// models differ in what crosses the cells' borders: less than 1 %.
 TEST_F(DeepSeekReplay, ADualPipeStepTakesWhatItsScheduleSays) {
   Segments forward, backward;
   for (const auto& [key, one] : spans(simulation, 0, 1)) (key.first.ends_with("F") ? forward : backward)[key] = one;

@@ -1,7 +1,7 @@
 // LLaMA-2 13B, 4096 sequences of 732 tokens (3e6) on 16x16x16 v5p: L 40, D 5120, F 13824, N = K = 40, H 128, V 32000.
 #include <gtest/gtest.h>
 
-#include "sim/roofline/study.hpp"
+#include "sim/studies/roofline/study.hpp"
 #include "tests/validation/validated.hpp"
 
 namespace lockstep {
@@ -43,7 +43,9 @@ TEST(Llama2, DataParallelismAloneDoesNotFit) {
 // X_opt = sqrt(3e6/13824 x 2 x 4096) = 1333, so the closed forms name 1024 x 4, from the scenario itself too.
 TEST(Llama2, TheStudyNames1024By4) {
   spdlog::logger silent("test");
-  const auto scenario = test::shipped("llama2-13b-fsdp-tp-block.yaml", {{"model", "{layers: 2, d_model: 5120, d_ff: 13824, heads: 40, vocabulary: 32000}"}});
+  const auto scenario =
+      test::shipped("llama2-13b-fsdp-tp-block.yaml",
+                    {{"model", "{layers: 2, d_model: 5120, d_ff: 13824, heads: 40, vocabulary: 32000}"}});
   const auto study = study_roofline(scenario, silent, [](std::string_view, double) {});
   EXPECT_FALSE(study.fsdp_alone_hides);
   EXPECT_NEAR(study.best_fsdp, 1333, 1);
@@ -56,7 +58,8 @@ TEST(Llama2, TheStudyNames1024By4) {
 /// Steps of the scenarios at a tenth of the depth.
 struct Placements {
   static Outcome run(const std::string& file) {
-    return test::contended(test::shipped(file, {{"model", "{layers: 4, d_model: 5120, d_ff: 13824, heads: 40, vocabulary: 32000}"}}));
+    return test::contended(
+        test::shipped(file, {{"model", "{layers: 4, d_model: 5120, d_ff: 13824, heads: 40, vocabulary: 32000}"}}));
   }
   Outcome fsdp = run("llama2-13b-fsdp.yaml");
   Outcome block = run("llama2-13b-fsdp-tp-block.yaml");

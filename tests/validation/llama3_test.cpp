@@ -9,7 +9,8 @@ namespace lockstep {
 namespace {
 
 constexpr double layers = 80, d = 8192, f = 28672, kv = 8 * 128, vocabulary = 128256;
-const KeyOverride two_layers{"model", "{layers: 2, d_model: 8192, d_ff: 28672, heads: 64, kv_heads: 8, vocabulary: 128256}"};
+const KeyOverride two_layers{"model",
+                             "{layers: 2, d_model: 8192, d_ff: 28672, heads: 64, kv_heads: 8, vocabulary: 128256}"};
 
 Simulation simulated(const Scenario& scenario) {
   spdlog::logger silent("test");
@@ -79,15 +80,19 @@ TEST(Llama3, TheNextLayersWeightsArriveWhileOneComputes) {
   EXPECT_EQ(within("embedding", true).start, Seconds(0));
 }
 
-// 16 and 32 tensor ranks over nodes have r = 2 and 4 copies of each of the 8 key-value heads. Parameters and model FLOPs are the
-// model's; beyond them the ranks compute keys and values of r - 1 copies, 3 x 2 x 2 D K H FLOPs a token and layer, and hold their
-// weights, 2 D K H a layer, as each holds the norms. In each layer every group of r adds up the gradients of Wk and Wv, D H
-// elements each over the FSDP ranks, in bf16.
+// 16 and 32 tensor ranks over nodes have r = 2 and 4 copies of each of the 8 key-value heads. Parameters and model
+// FLOPs are the model's; beyond them the ranks compute keys and values of r - 1 copies, 3 x 2 x 2 D K H FLOPs a token
+// and layer, and hold their weights, 2 D K H a layer, as each holds the norms. In each layer every group of r adds up
+// the gradients of Wk and Wv, D H elements each over the FSDP ranks, in bf16.
 TEST(Llama3, TensorRanksBeyondTheKeyValueHeadsHaveCopies) {
   const auto nodes = [](const std::string& keys) {
     const std::string mesh = keys.substr(0, keys.find(';')), parallel = keys.substr(keys.find(';') + 1);
     spdlog::logger silent("test");
-    const auto scenario = test::shipped("llama3-70b-h100.yaml", {two_layers, {"cluster", "h100:4"}, {"mesh", mesh}, {"parallel", parallel}, {"batch", "{sequences: 8, sequence_length: 4096}"}});
+    const auto scenario = test::shipped("llama3-70b-h100.yaml", {two_layers,
+                                                                 {"cluster", "h100:4"},
+                                                                 {"mesh", mesh},
+                                                                 {"parallel", parallel},
+                                                                 {"batch", "{sequences: 8, sequence_length: 4096}"}});
     SimulateOptions options;
     options.engine = EngineKind::reference;  // several in one process
     return simulate(scenario, options, silent);
@@ -97,7 +102,8 @@ TEST(Llama3, TensorRanksBeyondTheKeyValueHeadsHaveCopies) {
     double tensor, fsdp;
     std::string part;
   };
-  for (const auto& one : {Case{"{tensor: [gpu], fsdp: [node]};{tensor: 8, fsdp: 4}", 8, 4, ""}, Case{"{tensor: [gpu, node/2], fsdp: rest};{tensor: 16, fsdp: 2}", 16, 2, "tensor/2"},
+  for (const auto& one : {Case{"{tensor: [gpu], fsdp: [node]};{tensor: 8, fsdp: 4}", 8, 4, ""},
+                          Case{"{tensor: [gpu, node/2], fsdp: rest};{tensor: 16, fsdp: 2}", 16, 2, "tensor/2"},
                           Case{"{tensor: [gpu, node]};{tensor: 32}", 32, 1, "tensor/4"}}) {
     const auto simulation = nodes(one.keys);
     const auto& step = simulation.preparation.step;
@@ -114,13 +120,17 @@ TEST(Llama3, TensorRanksBeyondTheKeyValueHeadsHaveCopies) {
     double reduced = 0;
     for (OpId id = 0; id < step.size(); ++id) {
       const auto& op = step.op(id);
-      if (op->kind == StepOp::Kind::collective && op->axes == AxisNames{one.part}) reduced += static_cast<double>(op->full_size.value());
+      if (op->kind == StepOp::Kind::collective && op->axes == AxisNames{one.part})
+        reduced += static_cast<double>(op->full_size.value());
     }
     EXPECT_DOUBLE_EQ(reduced, one.part.empty() ? 0 : 2 * 2 * 2 * d * 128 / one.fsdp);
     if (!one.part.empty()) {
-      const auto& cluster = *simulation.preparation.cluster;
-      for (const auto& group : simulation.preparation.mesh->groups({one.part})) {
-        for (const auto rank : group.members) EXPECT_EQ(cluster.unit_of(simulation.preparation.mesh->device_of(rank)), cluster.unit_of(simulation.preparation.mesh->device_of(group.members.front()))) << "copies lie in one node";
+      const auto& cluster = *simulation.preparation.machine.cluster;
+      for (const auto& group : simulation.preparation.machine.mesh->groups({one.part})) {
+        for (const auto rank : group.members)
+          EXPECT_EQ(cluster.unit_of(simulation.preparation.machine.mesh->device_of(rank)),
+                    cluster.unit_of(simulation.preparation.machine.mesh->device_of(group.members.front())))
+              << "copies lie in one node";
       }
     }
   }
@@ -129,7 +139,8 @@ TEST(Llama3, TensorRanksBeyondTheKeyValueHeadsHaveCopies) {
 // Without prefetch every gather is waited for, so the step is longer.
 TEST(Llama3, PrefetchShortensTheStep) {
   const auto with = test::contended(test::shipped("llama3-70b-v5p.yaml", {two_layers}));
-  const auto without = test::contended(test::shipped("llama3-70b-v5p.yaml", {two_layers, {"communication.prefetch", "0"}}));
+  const auto without =
+      test::contended(test::shipped("llama3-70b-v5p.yaml", {two_layers, {"communication.prefetch", "0"}}));
   EXPECT_LT(with.step_s, without.step_s);
   EXPECT_NEAR(with.compute_s, without.compute_s, 1e-12);
 }

@@ -1,5 +1,6 @@
-// The three ways to split attention's sequence on published shapes: the table of docs/models/long_context.md, and its reasons.
-// Transferred once: ring and all_gather 2 D T K/N of keys and values; all_to_all 2 D T/n more for queries and results.
+// The three ways to split attention's sequence on published shapes: the table of docs/models/long_context.md, and its
+// reasons. Transferred once: ring and all_gather 2 D T K/N of keys and values; all_to_all 2 D T/n more for queries and
+// results.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +28,8 @@ Ways ways(const std::string& file, const std::vector<KeyOverride>& overrides) {
 
 std::string cell(const Outcome& outcome) {
   std::string made(80, '\0');
-  const int size = std::snprintf(made.data(), made.size(), " %.3g s, %.0f %% |", outcome.step_s, 100 * outcome.exposed_comm_s / outcome.step_s);
+  const int size = std::snprintf(made.data(), made.size(), " %.3g s, %.0f %% |", outcome.step_s,
+                                 100 * outcome.exposed_comm_s / outcome.step_s);
   made.resize(static_cast<std::size_t>(size));
   return made;
 }

@@ -1,8 +1,8 @@
-// Peaks of memory that torchtitan reports against simulated ones: rows of tests/validation/data/torchtitan.csv, by the rule of
-// sim/validation/published_fsdp.cpp. For LLaMA-3.1 8B on n GPUs with 16,384 tokens each, by hand in GB:
+// Peaks of memory that torchtitan reports against simulated ones: rows of tests/validation/data/torchtitan.csv, by the
+// rule of sim/studies/validation/published_fsdp.cpp. For LLaMA-3.1 8B on n GPUs with 16,384 tokens each, by hand in GB:
 //
-//     weights and optimizer 16 x 8.03 / n;  kept of a layer (D + Q + V + attention + gate + down) = 7.75 x 0.134, 32 layers;
-//     logits 16,384 x 128,256 x (2 + 12) B;  weights gathered meanwhile
+//     weights and optimizer 16 x 8.03 / n;  kept of a layer (D + Q + V + attention + gate + down) = 7.75 x 0.134, 32
+//     layers; logits 16,384 x 128,256 x (2 + 12) B;  weights gathered meanwhile
 //
 // torchtitan's numbers are what its allocator reserved, so fragments are in them; they are not in ours.
 #include <gmock/gmock.h>
@@ -13,8 +13,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "sim/validation/published_tables.hpp"
-#include "sim/validation/validate.hpp"
+#include "sim/studies/validation/published_tables.hpp"
+#include "sim/studies/validation/validate.hpp"
 #include "tests/validation/validated.hpp"
 
 namespace lockstep {
@@ -28,7 +28,8 @@ const std::vector<ValidatedRun>& torchtitan() {
     spdlog::logger silent("test");
     ValidateOptions options;
     options.model_of_time = "roofline";  // a loss that takes no time has no workspace
-    return validate({{"torchtitan", read_published_runs(*find_published_table("torchtitan"), table), folder, true}}, options, silent);
+    return validate({{"torchtitan", read_published_runs(*find_published_table("torchtitan"), table), folder, true}},
+                    options, silent);
   }();
   return runs;
 }
@@ -36,8 +37,8 @@ const std::vector<ValidatedRun>& torchtitan() {
 std::string line_of(const ValidatedRun& run) {
   std::string made(300, '\0');
   const double gib = 1 << 30;
-  const int size = std::snprintf(made.data(), made.size(), "| %d | %.1f | %.1f | %+.0f %% |\n", run.run.row, *run.run.peak_bytes / gib,
-                                 run.predicted_peak_bytes / gib, 100 * run.memory_error());
+  const int size = std::snprintf(made.data(), made.size(), "| %d | %.1f | %.1f | %+.0f %% |\n", run.run.row,
+                                 *run.run.peak_bytes / gib, run.predicted_peak_bytes / gib, 100 * run.memory_error());
   made.resize(static_cast<std::size_t>(size));
   return made;
 }

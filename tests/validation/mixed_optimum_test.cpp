@@ -13,7 +13,9 @@ std::map<int, double> step_by_tensor_size(const char* tokens) {
   std::map<int, double> steps;
   for (const int tensor : {4, 8, 16, 32, 64}) {
     const auto parallel = "{tensor: " + std::to_string(tensor) + ", fsdp: " + std::to_string(4096 / tensor) + "}";
-    steps[tensor] = test::contended(test::validation("validation_mixed.yaml", {{"parallel", parallel}, {"batch.sequences", tokens}})).step_s;
+    steps[tensor] = test::contended(test::validation("validation_mixed.yaml",
+                                                     {{"parallel", parallel}, {"batch.sequences", tokens}}))
+                        .step_s;
   }
   return steps;
 }

@@ -18,8 +18,8 @@ namespace {
 Outcome offloading(const std::string& name, const std::vector<KeyOverride>& overrides) {
   const auto outcome = test::contended(test::shipped("llama3-70b-16-h100-offload.yaml", overrides));
   std::string line(200, '\0');
-  const int size = std::snprintf(line.data(), line.size(), "| %s | %.1f s | %.0f %% | %.0f GB |\n", name.c_str(), outcome.step_s, 100 * outcome.mfu,
-                                 static_cast<double>(outcome.peak_bytes) / 1e9);
+  const int size = std::snprintf(line.data(), line.size(), "| %s | %.1f s | %.0f %% | %.0f GB |\n", name.c_str(),
+                                 outcome.step_s, 100 * outcome.mfu, static_cast<double>(outcome.peak_bytes) / 1e9);
   line.resize(static_cast<std::size_t>(size));
   std::printf("%s", line.c_str());
   std::ifstream in(std::filesystem::path(source_dir) / "docs/case_studies/offload.md");
@@ -42,7 +42,8 @@ TEST(Offload, OfTheOptimizerMakesTheModelFit) {
 // Half the host's rate: once more the update's time.
 TEST(Offload, WaitsForTheHost) {
   const auto fast = offloading("optimizer", {});
-  const auto slow = offloading("optimizer, hosts of 25 GB/s a GPU", {{"training.offload.host_memory_bandwidth", "25 GB/s"}});
+  const auto slow =
+      offloading("optimizer, hosts of 25 GB/s a GPU", {{"training.offload.host_memory_bandwidth", "25 GB/s"}});
   EXPECT_NEAR(slow.step_s - fast.step_s, 32 * parameters / 50e9, 0.02 * 32 * parameters / 50e9);
 }
 

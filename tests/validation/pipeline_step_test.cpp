@@ -8,7 +8,7 @@
 #include <map>
 
 #include "tests/validation/validated.hpp"
-#include "workloads/schedules/schedules.hpp"
+#include "workloads/pipeline/schedules/schedules.hpp"
 
 namespace lockstep {
 namespace {
@@ -59,11 +59,11 @@ double busiest(const Simulation& simulation) {
   return most;
 }
 
-// Orders with times (workloads/schedules) and whole steps (engine) are two simulators; they must agree. Even stages, and
+// Orders with times (workloads/pipeline) and whole steps (engine) are two simulators; they must agree. Even stages, and
 // every third with a layer more. Halves of an overlapped pair do not wait for each other in the step, as they do in an
 // order with times, so there it may only be shorter, but not shorter than all compute of the busiest rank.
 TEST(PipelineStep, TakesWhatItsOrderTakes) {
-  for (const auto& schedule : schedules()) {
+  for (const Schedule& schedule : schedules()) {
     for (const int ranks : {2, 4, 8}) {
       const int stages = ranks * schedule.usual_chunks;
       std::string uneven;
@@ -91,10 +91,11 @@ double bubble_in_layers(const std::string& schedule) {
 
 // Bubbles in units of t, for stages of two layers, or chunks of one: F = I = W = 2 on a rank.
 //   1F1B, GPipe (P-1)(F+B) = 3 x 6;   interleaved by two chunks (P-1)(F+B)/2 = 9;   ZB-H1 (P-1)(F+I-W) = 6;
-//   ZB-V keeps (P-1)F of a chunk = 3;   DualPipe (P/2-1)(F&B + B - 3W) with F&B = F+B: 6 + 4 - 6 = 4, and less where the
-//   halves of a pair need not wait for each other.
+//   ZB-V keeps (P-1)F of a chunk = 3;   DualPipe (P/2-1)(F&B + B - 3W) with F&B = F+B: 6 + 4 - 6 = 4, and less where
+//   the halves of a pair need not wait for each other.
 TEST(PipelineStep, HasTheBubblesOfTheLiterature) {
-  for (const auto& [schedule, bubble] : {std::pair{"1f1b", 18.0}, {"gpipe", 18.0}, {"interleaved", 9.0}, {"zb-h1", 6.0}, {"zb-v", 3.0}}) {
+  for (const auto& [schedule, bubble] :
+       {std::pair{"1f1b", 18.0}, {"gpipe", 18.0}, {"interleaved", 9.0}, {"zb-h1", 6.0}, {"zb-v", 3.0}}) {
     EXPECT_NEAR(bubble_in_layers(schedule), bubble, 1e-3) << schedule;
   }
   EXPECT_LE(bubble_in_layers("dualpipe"), 4 + 1e-3);
@@ -174,20 +175,21 @@ TEST(PipelineStep, VShapesHoldLess) {
   EXPECT_LT(worst["v-min"], 0.5 * worst["1f1b"]);
 }
 
-// LLaMA-3 405B: 126 layers, the embedding and the head on 16 stages, or on 128. Compute and sends are all there is, so the
-// step lies between its order without transfers and its order with every send's whole time between two cells; and the
-// fullest rank's idle time is (P-1)(F+B)/V at the stages' mean, off by no more than the transfers and P microbatches of
-// what that rank computes beyond the mean.
+// LLaMA-3 405B: 126 layers, the embedding and the head on 16 stages, or on 128. Compute and sends are all there is, so
+// the step lies between its order without transfers and its order with every send's whole time between two cells; and
+// the fullest rank's idle time is (P-1)(F+B)/V at the stages' mean, off by no more than the transfers and P
+// microbatches of what that rank computes beyond the mean.
 TEST(PipelineStep, ExplainsTheBubbleOfLlama405B) {
   for (const auto& [pipeline, chunks] : {std::pair{"{schedule: 1f1b}", 1}, {"{schedule: interleaved, chunks: 8}", 8}}) {
     for (const int microbatches : {16, 64}) {
       SCOPED_TRACE(std::string(pipeline) + " microbatches " + text(microbatches));
-      const auto simulation = simulated(test::shipped("llama3-405b-pipeline-v5p.yaml", {{"cluster", "tpu-v5p:16"},
-                                                                                      {"mesh", "{pipeline: [x]}"},
-                                                                                      {"parallel", "{pipeline: 16}"},
-                                                                                      {"pipeline", pipeline},
-                                                                                      {"batch.sequences", text(microbatches)},
-                                                                                      {"batch.microbatches", text(microbatches)}}));
+      const auto simulation =
+          simulated(test::shipped("llama3-405b-pipeline-v5p.yaml", {{"cluster", "tpu-v5p:16"},
+                                                                    {"mesh", "{pipeline: [x]}"},
+                                                                    {"parallel", "{pipeline: 16}"},
+                                                                    {"pipeline", pipeline},
+                                                                    {"batch.sequences", text(microbatches)},
+                                                                    {"batch.microbatches", text(microbatches)}}));
       const auto& placed = simulation.preparation.pipeline;
       auto times = placed.times;
       const double with_transfers = time_order(placed.order, times).makespan;
@@ -205,15 +207,16 @@ TEST(PipelineStep, ExplainsTheBubbleOfLlama405B) {
   }
 }
 
-// 405B's layers on a slice with every axis, tensor 8 x pipeline 16, one layer per stage: one rank of each class stands for
-// its like, span by span.
+// 405B's layers on a slice with every axis, tensor 8 x pipeline 16, one layer per stage: one rank of each class stands
+// for its like, span by span.
 TEST(PipelineStep, FoldsLlama405BExactly) {
-  const auto scenario = test::shipped("llama3-405b-pipeline-v5p.yaml",
-                                      {{"model", "{layers: 16, d_model: 16384, d_ff: 53248, heads: 128, kv_heads: 8, vocabulary: 128256}"},
-                                       {"cluster", "tpu-v5p:4x2x16"},
-                                       {"mesh", "{tensor: [x, y], pipeline: [z]}"},
-                                       {"parallel", "{tensor: 8, pipeline: 16}"},
-                                       {"batch", "{sequences: 16, sequence_length: 8192, microbatches: 16}"}});
+  const auto scenario = test::shipped(
+      "llama3-405b-pipeline-v5p.yaml",
+      {{"model", "{layers: 16, d_model: 16384, d_ff: 53248, heads: 128, kv_heads: 8, vocabulary: 128256}"},
+       {"cluster", "tpu-v5p:4x2x16"},
+       {"mesh", "{tensor: [x, y], pipeline: [z]}"},
+       {"parallel", "{tensor: 8, pipeline: 16}"},
+       {"batch", "{sequences: 16, sequence_length: 8192, microbatches: 16}"}});
   spdlog::logger silent("test");
   const auto folded = simulate(scenario, {EngineKind::reference, true, {}}, silent);
   const auto whole = simulate(scenario, {EngineKind::reference, false, {}}, silent);
@@ -224,7 +227,8 @@ TEST(PipelineStep, FoldsLlama405BExactly) {
       const auto lane = folded.ranks.class_of_rank[static_cast<std::size_t>(rank)];
       ASSERT_EQ(whole.run.timeline.took_part(op, rank), folded.run.timeline.took_part(op, lane));
       if (!whole.run.timeline.took_part(op, rank)) continue;
-      ASSERT_EQ(whole.run.timeline.span(op, rank), folded.run.timeline.span(op, lane)) << "op " << op << " rank " << rank;
+      ASSERT_EQ(whole.run.timeline.span(op, rank), folded.run.timeline.span(op, lane))
+          << "op " << op << " rank " << rank;
     }
   }
 }

@@ -44,12 +44,13 @@ double ratio(const PublishedRun& run, const Outcome& outcome) {
 std::string row(const PublishedRun& run, const Outcome& outcome) {
   std::string line = "| " + run.scenario + " | ";
   if (run.step_s > 0) line += text("%.3g s | %.3g s | %.2f", run.step_s, outcome.step_s, ratio(run, outcome));
-  if (run.mfu_percent > 0) line += text("MFU %.0f %% | %.3g s | %.2f", run.mfu_percent, outcome.step_s, ratio(run, outcome));
+  if (run.mfu_percent > 0)
+    line += text("MFU %.0f %% | %.3g s | %.2f", run.mfu_percent, outcome.step_s, ratio(run, outcome));
   if (run.step_s == 0 && run.mfu_percent == 0) line += text("- | %.3g s | -", outcome.step_s);
   const double percent = 100 / outcome.step_s;
-  return line + text(" | %.0f %% | %.0f %% | %.0f %% | %.0f of %.0f GB |", 100 * outcome.mfu, percent * outcome.exposed_comm_s,
-                     percent * outcome.bubble_s, static_cast<double>(outcome.peak_bytes) / 1e9,
-                     static_cast<double>(outcome.capacity_bytes) / 1e9);
+  return line + text(" | %.0f %% | %.0f %% | %.0f %% | %.0f of %.0f GB |", 100 * outcome.mfu,
+                     percent * outcome.exposed_comm_s, percent * outcome.bubble_s,
+                     static_cast<double>(outcome.peak_bytes) / 1e9, static_cast<double>(outcome.capacity_bytes) / 1e9);
 }
 
 class PublishedRuns : public testing::TestWithParam<PublishedRun> {};
@@ -67,21 +68,24 @@ TEST_P(PublishedRuns, AreNotFasterThanSimulatedAndFit) {
   EXPECT_LE(ratio(run, outcome), 2.5);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Page, PublishedRuns,
-    testing::Values(PublishedRun{"megatron-1.7b", 3.528}, PublishedRun{"megatron-3.6b", 3.697}, PublishedRun{"megatron-7.5b", 3.696},
-                    PublishedRun{"megatron-18b", 9.399}, PublishedRun{"megatron-39b", 14.453}, PublishedRun{"megatron-76b", 16.058},
-                    PublishedRun{"megatron-145b", 24.817}, PublishedRun{"megatron-310b", 37.614}, PublishedRun{"megatron-530b", 54.085},
-                    PublishedRun{"megatron-1t", 102.63}, PublishedRun{"llama3-70b-64-h100", 14.72}, PublishedRun{"palm-540b", 17.6},
-                    PublishedRun{"llama3-405b-131k", 0, 38}, PublishedRun{"llama3-405b-8k", 0, 43},
-                    PublishedRun{"deepseek-llm-67b", 39.9}, PublishedRun{"llama3-405b-16k-gpus", 0, 41},
-                    PublishedRun{"deepseek-v3", 19.9}, PublishedRun{"olmo-7b"}, PublishedRun{"yi-34b"},
-                    PublishedRun{"yi-lightning-like"}, PublishedRun{"gemma2-27b"}),
-    [](const auto& row) {
-      auto name = row.param.scenario;
-      std::replace_if(name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Page, PublishedRuns,
+                         testing::Values(PublishedRun{"megatron-1.7b", 3.528}, PublishedRun{"megatron-3.6b", 3.697},
+                                         PublishedRun{"megatron-7.5b", 3.696}, PublishedRun{"megatron-18b", 9.399},
+                                         PublishedRun{"megatron-39b", 14.453}, PublishedRun{"megatron-76b", 16.058},
+                                         PublishedRun{"megatron-145b", 24.817}, PublishedRun{"megatron-310b", 37.614},
+                                         PublishedRun{"megatron-530b", 54.085}, PublishedRun{"megatron-1t", 102.63},
+                                         PublishedRun{"llama3-70b-64-h100", 14.72}, PublishedRun{"palm-540b", 17.6},
+                                         PublishedRun{"llama3-405b-131k", 0, 38}, PublishedRun{"llama3-405b-8k", 0, 43},
+                                         PublishedRun{"deepseek-llm-67b", 39.9},
+                                         PublishedRun{"llama3-405b-16k-gpus", 0, 41}, PublishedRun{"deepseek-v3", 19.9},
+                                         PublishedRun{"olmo-7b"}, PublishedRun{"yi-34b"},
+                                         PublishedRun{"yi-lightning-like"}, PublishedRun{"gemma2-27b"}),
+                         [](const auto& row) {
+                           auto name = row.param.scenario;
+                           std::replace_if(
+                               name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace lockstep

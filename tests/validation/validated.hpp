@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/isolated.hpp"
+#include "sim/studies/isolated.hpp"
 #include "tests/source_dir.hpp"
 
 namespace lockstep::test {

@@ -1,4 +1,5 @@
-// docs/validation.md shows what this version predicts: the lines of tables that take a moment, as the program prints them.
+// docs/validation.md shows what this version predicts: the lines of tables that take a moment, as the program prints
+// them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
@@ -6,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "sim/calibration/validate_products.hpp"
+#include "sim/studies/calibration/validate_products.hpp"
 #include "tests/source_dir.hpp"
 #include "tools/output/validation_report.hpp"
 
@@ -39,12 +40,15 @@ class ValidationPage : public ::testing::TestWithParam<const char*> {};
 TEST_P(ValidationPage, HasTheErrorsOfThisVersion) {
   for (const auto& family : families_of(runs_of(GetParam()))) {
     if (family.name.empty()) {
-      EXPECT_THAT(page(), HasSubstr(validation_page_line(family) + "\n")) << "lockstep validate --update-docs docs/validation.md";
+      EXPECT_THAT(page(), HasSubstr(validation_page_line(family) + "\n"))
+          << "lockstep validate --update-docs docs/validation.md";
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(QuickTables, ValidationPage, testing::Values("korthikanti2022_layer_time", "torchtitan", "maxtext_gpu_a3", "tpu_recipes_v5p_v6e", "gemm_achievable"));
+INSTANTIATE_TEST_SUITE_P(QuickTables, ValidationPage,
+                         testing::Values("korthikanti2022_layer_time", "torchtitan", "maxtext_gpu_a3",
+                                         "tpu_recipes_v5p_v6e", "gemm_achievable"));
 
 }  // namespace
 }  // namespace lockstep

@@ -1,13 +1,13 @@
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <thread>
 
-#include "sim/calibration/calibrate_chip.hpp"
-#include "sim/calibration/calibrate_network.hpp"
-#include "sim/calibration/calibrate_steps.hpp"
 #include "sim/core/yaml_view.hpp"
+#include "sim/studies/calibration/calibrate_chip.hpp"
+#include "sim/studies/calibration/calibrate_network.hpp"
+#include "sim/studies/calibration/calibrate_steps.hpp"
+#include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/calibration_report.hpp"
 #include "tools/output/file.hpp"
@@ -29,7 +29,9 @@ struct Measurements {
   std::vector<RunTable> steps;
 };
 
-[[noreturn]] void refuse(const std::string& option, const std::string& what, const std::string& expected) { throw ConfigError({{{option, 0, 0}, "", what, expected}}); }
+[[noreturn]] void refuse(const std::string& option, const std::string& what, const std::string& expected) {
+  throw ConfigError({{{option, 0, 0}, "", what, expected}});
+}
 
 void read_csv(const std::filesystem::path& file, Measurements& into, Problems& problems) {
   const CsvTable table(file, problems);
@@ -41,9 +43,11 @@ void read_csv(const std::filesystem::path& file, Measurements& into, Problems& p
     const auto rows = read_timed_collectives(table);
     into.collectives.insert(into.collectives.end(), rows.begin(), rows.end());
   } else if (has_measured_columns(table)) {
-    into.steps.push_back({file.stem().string(), read_measured_runs(table, file.stem().string()), file.parent_path(), false});
+    into.steps.push_back(
+        {file.stem().string(), read_measured_runs(table, file.stem().string()), file.parent_path(), false});
   } else {
-    problems.add({table.header().front().where, "", "has no columns of measurements", "kernels, collectives or training steps, as docs/howto/calibrate.md describes them"});
+    problems.add({table.header().front().where, "", "has no columns of measurements",
+                  "kernels, collectives or training steps, as docs/howto/calibrate.md describes them"});
   }
 }
 
@@ -59,9 +63,12 @@ Measurements read_all(const CalibrateArguments& arguments) {
     }
   }
   problems.throw_if_any();
-  const int kinds = static_cast<int>(!measurements.kernels.empty()) + static_cast<int>(!measurements.collectives.empty()) + static_cast<int>(!measurements.steps.empty());
+  const int kinds = static_cast<int>(!measurements.kernels.empty()) +
+                    static_cast<int>(!measurements.collectives.empty()) + static_cast<int>(!measurements.steps.empty());
   if (kinds == 0) refuse("calibrate", "the files have no rows", "measurements");
-  if (kinds > 1) refuse("calibrate", "the files hold measurements of several kinds", "kernels, collectives or steps; one kind at a time, kernels before steps");
+  if (kinds > 1)
+    refuse("calibrate", "the files hold measurements of several kinds",
+           "kernels, collectives or steps; one kind at a time, kernels before steps");
   return measurements;
 }
 
@@ -83,12 +90,15 @@ Chip chip_named(const std::string& name) {
     const auto names = chip_names(catalog());
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       const auto near = did_you_mean(name, names);
-      refuse("--chip", "chip '" + name + "' is not in the catalog", near.empty() ? "a name such as h100, or a YAML file with a chip block" : near);
+      refuse("--chip", "chip '" + name + "' is not in the catalog",
+             near.empty() ? "a name such as h100, or a YAML file with a chip block" : near);
     }
     chip = load_chip(catalog(), name, problems);
   }
   problems.throw_if_any();
-  if (!chip.kernels) refuse("--chip", "chip " + chip.name + " has no key `kernels` to start from", "a YAML file with `like: " + chip.name + "` and `kernels`, see docs/models/kernels.md");
+  if (!chip.kernels)
+    refuse("--chip", "chip " + chip.name + " has no key `kernels` to start from",
+           "a YAML file with `like: " + chip.name + "` and `kernels`, see docs/models/kernels.md");
   return chip;
 }
 
@@ -109,14 +119,16 @@ NodeNetwork node_named(const std::string& name) {
 
 std::string indented(const std::string& text) {
   std::string made = "  ";
-  for (std::size_t i = 0; i < text.size(); ++i) made += text[i] == '\n' && i + 1 < text.size() ? "\n  " : std::string(1, text[i]);
+  for (std::size_t i = 0; i < text.size(); ++i)
+    made += text[i] == '\n' && i + 1 < text.size() ? "\n  " : std::string(1, text[i]);
   return made;
 }
 
 /// "2 files" or the one file's name, for `sources`.
 std::string source_text(const CalibrateArguments& arguments, std::size_t rows) {
   const auto& files = arguments.files;
-  const auto what = files.size() == 1 ? std::filesystem::path(files.front()).filename().string() : std::to_string(files.size()) + " files";
+  const auto what = files.size() == 1 ? std::filesystem::path(files.front()).filename().string()
+                                      : std::to_string(files.size()) + " files";
   return "fitted by lockstep calibrate to " + std::to_string(rows) + " rows of " + what;
 }
 
@@ -136,9 +148,11 @@ std::string group_of(const MeasuredKernel& measured) {
 
 CalibrationReport of_kernels(const CalibrateArguments& arguments, const std::vector<MeasuredKernel>& kernels) {
   const auto made = calibrate_chip(chip_named(arguments.chip), kernels);
-  CalibrationReport report{"kernels of " + made.chip.name + ", " + std::to_string(kernels.size()) + " measured", made.fit, {}, {}};
+  CalibrationReport report{
+      "kernels of " + made.chip.name + ", " + std::to_string(kernels.size()) + " measured", made.fit, {}, {}};
   for (const auto& residual : made.residuals) {
-    report.rows.push_back({group_of(residual.measured), residual.measured.to_string(), residual.measured.time.value(), residual.predicted.value()});
+    report.rows.push_back({group_of(residual.measured), residual.measured.to_string(), residual.measured.time.value(),
+                           residual.predicted.value()});
   }
   report.yaml = chip_yaml(made.chip, *made.chip.kernels, source_text(arguments, kernels.size()));
   return report;
@@ -146,24 +160,29 @@ CalibrationReport of_kernels(const CalibrateArguments& arguments, const std::vec
 
 CalibrationReport of_collectives(const CalibrateArguments& arguments, const std::vector<TimedCollective>& timed) {
   const auto made = calibrate_network(node_named(arguments.node), timed);
-  CalibrationReport report{"collectives of " + made.network.node.name + ", " + std::to_string(timed.size()) + " measured", made.fit, {}, {}};
+  CalibrationReport report{
+      "collectives of " + made.network.node.name + ", " + std::to_string(timed.size()) + " measured", made.fit, {}, {}};
   for (const auto& residual : made.residuals) {
     const auto& one = residual.measured;
-    const auto what = std::string(name(one.kind)) + " on " + std::to_string(one.ranks) + " ranks of " + std::to_string(one.nodes) + (one.nodes > 1 ? " nodes" : " node");
-    report.rows.push_back({what, what + ", " + std::to_string(one.size.value()) + " bytes (" + residual.chosen + ")", one.time.value(), residual.predicted.value()});
+    const auto what = std::string(name(one.kind)) + " on " + std::to_string(one.ranks) + " ranks of " +
+                      std::to_string(one.nodes) + (one.nodes > 1 ? " nodes" : " node");
+    report.rows.push_back({what, what + ", " + std::to_string(one.size.value()) + " bytes (" + residual.chosen + ")",
+                           one.time.value(), residual.predicted.value()});
   }
   report.yaml = cluster_yaml(made, source_text(arguments, timed.size()));
   return report;
 }
 
-CalibrationReport of_steps(const CalibrateArguments& arguments, const std::vector<RunTable>& tables, spdlog::logger& log) {
+CalibrationReport of_steps(const CalibrateArguments& arguments, const std::vector<RunTable>& tables,
+                           spdlog::logger& log) {
   const auto chip = chip_named(arguments.chip);
   ValidateOptions options{"calibrated", arguments.jobs, EngineKind::simgrid, progress_line()};
   const auto made = calibrate_steps(chip, tables, options, log);
   if (options.progress) options.progress("done", 1);
   CalibrationReport report{"steps on " + chip.name, made.fit, {}, {}};
   for (const auto& run : made.residuals) {
-    if (run.counts()) report.rows.push_back({run.run.family, run.run.table + " " + run.run.name, run.measured_s, run.predicted_s});
+    if (run.counts())
+      report.rows.push_back({run.run.family, run.run.table + " " + run.run.name, run.measured_s, run.predicted_s});
   }
   report.yaml = chip_yaml(chip, made.kernels, source_text(arguments, report.rows.size()));
   return report;
@@ -174,8 +193,12 @@ void run_calibrate(const CalibrateArguments& arguments, spdlog::logger& log) {
   check_file_place(arguments.write);
   const auto measurements = read_all(arguments);
   const bool of_network = !measurements.collectives.empty();
-  if (of_network && arguments.node.empty()) refuse("--node", "is missing, and the files hold collectives", "the node that they ran on, such as dgx-h100");
-  if (!of_network && arguments.chip.empty()) refuse("--chip", "is missing, and the files hold " + std::string(measurements.kernels.empty() ? "steps" : "kernels"), "the chip that they ran on, such as h100");
+  if (of_network && arguments.node.empty())
+    refuse("--node", "is missing, and the files hold collectives", "the node that they ran on, such as dgx-h100");
+  if (!of_network && arguments.chip.empty())
+    refuse("--chip",
+           "is missing, and the files hold " + std::string(measurements.kernels.empty() ? "steps" : "kernels"),
+           "the chip that they ran on, such as h100");
   const auto report = of_network                     ? of_collectives(arguments, measurements.collectives)
                       : measurements.kernels.empty() ? of_steps(arguments, measurements.steps, log)
                                                      : of_kernels(arguments, measurements.kernels);
@@ -188,20 +211,29 @@ void run_calibrate(const CalibrateArguments& arguments, spdlog::logger& log) {
 
 }  // namespace
 
-void add_calibrate(CLI::App& app, spdlog::logger& log) {
-  auto* command = app.add_subcommand("calibrate", "fit a chip's kernels or a node's links to your own measurements");
+void add_calibrate(CommandLine& line, spdlog::logger& log) {
+  auto command = line.command("calibrate", "fit a chip's kernels or a node's links to your own measurements");
   auto arguments = std::make_shared<CalibrateArguments>();
-  command->add_option("files", arguments->files, "CSV of kernels, collectives or training steps, or output of nccl-tests")->required();
-  auto* chip = command->add_option("--chip", arguments->chip, "the chip that kernels or steps ran on: a catalog name or a YAML file with a chip block");
-  command->add_option("--node", arguments->node, "the node that collectives ran on, by its catalog name")->excludes(chip);
-  command->add_option("--collective", arguments->collective, "what nccl-tests ran, where its output does not say: all_reduce, all_gather, reduce_scatter, all_to_all");
-  command->add_option("--nodes", arguments->nodes, "on how many nodes nccl-tests ran, where its output does not say")->check(CLI::Range(1, 100'000));
-  command->add_option("--jobs", arguments->jobs, "simulations of steps at a time")->check(CLI::Range(1, 1024))->capture_default_str();
-  command->add_option("--write", arguments->write, "write the fitted block as a YAML file");
-  command->add_option("--json", arguments->json, "write parameters and residuals as JSON to a file, or to stdout with -");
-  command->footer("Examples:\n  lockstep calibrate kernels.csv --chip h100 --write my_h100.yaml\n  lockstep calibrate all_reduce.log all_gather.log --node dgx-h100\n"
-                  "  lockstep calibrate my_steps.csv --chip my_h100.yaml\nColumns, and a benchmark that writes them: docs/howto/calibrate.md");
-  command->callback([arguments, &log] { run_calibrate(*arguments, log); });
+  command.option("files", arguments->files, "CSV of kernels, collectives or training steps, or output of nccl-tests")
+      .required();
+  const auto chip =
+      command.option("--chip", arguments->chip,
+                     "the chip that kernels or steps ran on: a catalog name or a YAML file with a chip block");
+  command.option("--node", arguments->node, "the node that collectives ran on, by its catalog name").excludes(chip);
+  command.option(
+      "--collective", arguments->collective,
+      "what nccl-tests ran, where its output does not say: all_reduce, all_gather, reduce_scatter, all_to_all");
+  command.option("--nodes", arguments->nodes, "on how many nodes nccl-tests ran, where its output does not say")
+      .between(1, 100'000);
+  command.option("--jobs", arguments->jobs, "simulations of steps at a time").between(1, 1024).shows_default();
+  command.option("--write", arguments->write, "write the fitted block as a YAML file");
+  command.option("--json", arguments->json, "write parameters and residuals as JSON to a file, or to stdout with -");
+  command.footer(
+      "Examples:\n  lockstep calibrate kernels.csv --chip h100 --write my_h100.yaml\n  lockstep calibrate "
+      "all_reduce.log all_gather.log --node dgx-h100\n"
+      "  lockstep calibrate my_steps.csv --chip my_h100.yaml\nColumns, and a benchmark that writes them: "
+      "docs/howto/calibrate.md");
+  command.callback([arguments, &log] { run_calibrate(*arguments, log); });
 }
 
 }  // namespace lockstep

@@ -1,13 +1,13 @@
 #include <spdlog/sinks/null_sink.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "sim/core/quantity_text.hpp"
-#include "sim/isolated.hpp"
+#include "sim/studies/isolated.hpp"
+#include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/table.hpp"
@@ -21,19 +21,22 @@ constexpr double most_operations = 2e6;  // of all classes of ranks: some ten se
 std::string without_timeline(const FoldedStep& step) {
   Bytes kept(0);
   for (const auto& held : step.preparation.step.held) kept = std::max(kept, held.weights + held.optimizer);
-  return "ok; weights + optimizer " + format(kept) + " of " + format(step.preparation.cluster->chip().memory) + "; " + with_separators(step.folded.ranks.count()) +
+  return "ok; weights + optimizer " + format(kept) + " of " + format(step.preparation.machine.cluster->chip().memory) +
+         "; " + with_separators(step.folded.ranks.count()) +
          " classes of ranks are too many to simulate here, lockstep run tells the rest";
 }
 
 /// All that `run` does but its files: what is refused there is refused here, and the figures are the same.
 std::string simulated(const Scenario& scenario) {
   auto step = folded_step(scenario);
-  if (static_cast<double>(step.folded.program.ops.size()) * step.folded.ranks.count() > most_operations) return without_timeline(step);
+  if (static_cast<double>(step.folded.program.ops.size()) * step.folded.ranks.count() > most_operations)
+    return without_timeline(step);
   spdlog::logger silent("check", std::make_shared<spdlog::sinks::null_sink_mt>());
   const auto metrics = simulate(scenario, std::move(step), {}, silent).metrics;
   const auto& memory = metrics.memory;
-  return "ok; memory peak " + format(memory.peak) + " of " + format(memory.capacity) + (memory.fits ? ", fits" : ", does NOT fit") +
-         " (weights + optimizer " + format(memory.weights + memory.optimizer) + "); step " + format(metrics.step_time);
+  return "ok; memory peak " + format(memory.peak) + " of " + format(memory.capacity) +
+         (memory.fits ? ", fits" : ", does NOT fit") + " (weights + optimizer " +
+         format(memory.weights + memory.optimizer) + "); step " + format(metrics.step_time);
 }
 
 void check_scenarios(const std::vector<std::string>& files, const std::vector<std::string>& overrides) {
@@ -52,14 +55,15 @@ void check_scenarios(const std::vector<std::string>& files, const std::vector<st
 
 }  // namespace
 
-void add_check(CLI::App& app) {
-  auto* command = app.add_subcommand("check", "validate scenarios and tell their memory and step time, one line each; writes nothing");
+void add_check(CommandLine& line) {
+  auto command =
+      line.command("check", "validate scenarios and tell their memory and step time, one line each; writes nothing");
   auto files = std::make_shared<std::vector<std::string>>();
   auto overrides = std::make_shared<std::vector<std::string>>();
-  command->add_option("scenarios", *files, "scenario files (YAML)")->required();
-  command->add_option("--set", *overrides, "replace a key of every scenario: a.b=c (may be repeated)")->allow_extra_args(false);
-  command->footer("Example:\n  lockstep check scenarios/*.yaml");
-  command->callback([files, overrides] { check_scenarios(*files, *overrides); });
+  command.option("scenarios", *files, "scenario files (YAML)").required();
+  command.option("--set", *overrides, "replace a key of every scenario: a.b=c (may be repeated)").repeatable();
+  command.footer("Example:\n  lockstep check scenarios/*.yaml");
+  command.callback([files, overrides] { check_scenarios(*files, *overrides); });
 }
 
 }  // namespace lockstep

@@ -1,13 +1,13 @@
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "sim/collective_study.hpp"
 #include "sim/collectives/nccl_size.hpp"
 #include "sim/core/quantity_text.hpp"
+#include "sim/studies/collectives/collective_study.hpp"
 #include "tools/commands/collective_arguments.hpp"
+#include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/json_lines.hpp"
@@ -38,26 +38,38 @@ void check_algorithm(const Cluster& cluster, const Mesh& mesh, CollectiveKind ki
   if (wanted.empty() && kind != CollectiveKind::all_to_all) return;  // of the other kinds one serves any group
   const auto serving = CollectiveModel(cluster, mesh).algorithms(kind, {"group"});
   if (serving.empty() && !cluster.unit_is_torus()) {
-    refuse_option("--group", std::string(name(kind)) + " on groups of " + std::to_string(mesh.axis("group").size()) + " has too many pairs of members to lay out", "smaller groups");
+    refuse_option("--group",
+                  std::string(name(kind)) + " on groups of " + std::to_string(mesh.axis("group").size()) +
+                      " has too many pairs of members to lay out",
+                  "smaller groups");
   }
   if (wanted.empty()) return;
   if (std::find(serving.begin(), serving.end(), wanted) != serving.end()) return;
   std::string list;
   for (const auto& algorithm : serving) list += (list.empty() ? "one of " : ", ") + algorithm;
-  refuse_option("--algorithm", "'" + wanted + "' cannot run " + std::string(name(kind)) + " on such groups", list.empty() ? "none: groups in one torus have no choice" : list);
+  refuse_option("--algorithm", "'" + wanted + "' cannot run " + std::string(name(kind)) + " on such groups", list);
 }
 
 Json row_json(const Measurement& measurement, const MeasuredCollective& row) {
   const auto algbw = row.size / row.time;
-  return {{"bytes", row.size.value()}, {"time_s", row.time.value()}, {"algbw_Bps", algbw.value()}, {"busbw_Bps", (algbw * bus_factor(measurement.kind, measurement.group())).value()},
-          {"algorithm", row.algorithm}, {"bottleneck", bottleneck(measurement.cluster, row)}, {"closed_form_s", row.closed_form.value()},
+  return {{"bytes", row.size.value()},
+          {"time_s", row.time.value()},
+          {"algbw_Bps", algbw.value()},
+          {"busbw_Bps", (algbw * bus_factor(measurement.kind, measurement.group())).value()},
+          {"algorithm", row.algorithm},
+          {"bottleneck", bottleneck(measurement.cluster, row)},
+          {"closed_form_s", row.closed_form.value()},
           {"book_form_s", row.book ? Json(row.book->value()) : Json()}};
 }
 
 Json json_of(const Measurement& measurement, const CollectiveArguments& arguments) {
   const auto& study = measurement.study;
-  Json json = {{"kind", arguments.kind}, {"cluster", arguments.cluster}, {"group_size", measurement.group()}, {"groups", measurement.mesh.ranks() / measurement.group()},
-               {"algorithm", study.chosen.back().algorithm}, {"rows", Json::array()}};
+  Json json = {{"kind", arguments.kind},
+               {"cluster", arguments.cluster},
+               {"group_size", measurement.group()},
+               {"groups", measurement.mesh.ranks() / measurement.group()},
+               {"algorithm", study.chosen.back().algorithm},
+               {"rows", Json::array()}};
   for (const auto& row : study.chosen) json["rows"].push_back(row_json(measurement, row));
   if (arguments.all) json["others"] = Json::array();
   for (const auto& row : study.others) json["others"].push_back(row_json(measurement, row));
@@ -74,7 +86,8 @@ std::string table_of(const Measurement& measurement, const std::vector<MeasuredC
   Table table(header);
   for (const auto& row : rows) {
     const auto algbw = row.size / row.time;
-    std::vector<std::string> cells = {std::to_string(row.size.value()), format(row.time), format(algbw), format(algbw * bus_factor(measurement.kind, measurement.group())),
+    std::vector<std::string> cells = {std::to_string(row.size.value()), format(row.time), format(algbw),
+                                      format(algbw * bus_factor(measurement.kind, measurement.group())),
                                       format(row.closed_form)};
     if (torus) cells.push_back(format(*row.book));
     cells.push_back(row.algorithm);
@@ -87,7 +100,8 @@ std::string table_of(const Measurement& measurement, const std::vector<MeasuredC
 std::string text_of(const Measurement& measurement, const CollectiveArguments& arguments) {
   const auto& study = measurement.study;
   const auto& last = study.chosen.back();
-  std::string text = arguments.kind + " on groups of " + std::to_string(measurement.group()) + " of " + arguments.cluster;
+  std::string text =
+      arguments.kind + " on groups of " + std::to_string(measurement.group()) + " of " + arguments.cluster;
   if (measurement.on_torus()) {
     text += ": " + last.algorithm + "\nbottleneck link: " + bottleneck(measurement.cluster, last) + "\n";
   } else {
@@ -100,7 +114,8 @@ std::string text_of(const Measurement& measurement, const CollectiveArguments& a
   if (!study.others.empty()) text += "\nevery algorithm that can serve:\n" + table_of(measurement, study.others);
   if (arguments.all && study.others.empty()) text += "\nno other algorithm can serve\n";
   if (!arguments.trace.empty()) {
-    text += "\nbusiest links over the " + std::to_string(last.size.value()) + " bytes:\n" + link_load_table(measurement.cluster, last.loads, 5);
+    text += "\nbusiest links over the " + std::to_string(last.size.value()) + " bytes:\n" +
+            link_load_table(measurement.cluster, last.loads, 5);
   }
   return text;
 }
@@ -111,12 +126,17 @@ std::string trace_of(const Measurement& measurement, const std::string& file) {
   if (file.ends_with(".json")) {
     Json json = Json::array();
     for (const auto& row : rows) {
-      json.push_back({{"bytes", row.size.value()}, {"algorithm", row.algorithm}, {"time_s", row.time.value()}, {"links", link_load_json(measurement.cluster, row.loads)}});
+      json.push_back({{"bytes", row.size.value()},
+                      {"algorithm", row.algorithm},
+                      {"time_s", row.time.value()},
+                      {"links", link_load_json(measurement.cluster, row.loads)}});
     }
     return json_lines(json);
   }
   std::string text = std::string("message_bytes,algorithm,") + link_load_csv_header + "\n";
-  for (const auto& row : rows) text += link_load_csv(measurement.cluster, row.loads, std::to_string(row.size.value()) + ",\"" + row.algorithm + "\",");
+  for (const auto& row : rows)
+    text +=
+        link_load_csv(measurement.cluster, row.loads, std::to_string(row.size.value()) + ",\"" + row.algorithm + "\",");
   return text;
 }
 
@@ -128,12 +148,16 @@ void time_collective(const CollectiveArguments& arguments, spdlog::logger& log) 
   const auto machine = machine_named(arguments.cluster);
   const auto& cluster = machine.cluster;
   const auto mesh = mesh_of_groups(cluster, arguments.group, kind);
-  if (mesh.axis("group").size() < 2) refuse_option("--group", "'" + arguments.group + "' is a group of one chip", "a group of at least 2");
+  if (mesh.axis("group").size() < 2)
+    refuse_option("--group", "'" + arguments.group + "' is a group of one chip", "a group of at least 2");
   if (sizes.back() > most_full_size / full_size_of(kind, Bytes(1), mesh.axis("group").size()).value()) {
-    refuse_option("--bytes", "'" + arguments.bytes + "' of each rank makes more than " + format(most_full_size), "a smaller size, or smaller groups");
+    refuse_option("--bytes", "'" + arguments.bytes + "' of each rank makes more than " + format(most_full_size),
+                  "a smaller size, or smaller groups");
   }
   check_algorithm(cluster, mesh, kind, arguments.algorithm);
-  const Measurement measurement{kind, cluster, mesh, study_collective(cluster, mesh, machine.rules, "group", kind, sizes, arguments.algorithm, arguments.all, machine.perturbations, log)};
+  const Measurement measurement{kind, cluster, mesh,
+                                study_collective(cluster, mesh, machine.rules, "group", kind, sizes,
+                                                 arguments.algorithm, arguments.all, machine.perturbations, log)};
   const auto json = json_lines(json_of(measurement, arguments));
   if (!arguments.trace.empty()) write_file(arguments.trace, trace_of(measurement, arguments.trace));
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
@@ -151,22 +175,38 @@ void run_collective(const CollectiveArguments& arguments, spdlog::logger& log) {
 
 }  // namespace
 
-void add_collective(CLI::App& app, spdlog::logger& log) {
-  auto* command = app.add_subcommand("collective", "time one collective over message sizes, as nccl-tests prints it");
+void add_collective(CommandLine& line, spdlog::logger& log) {
+  auto command = line.command("collective", "time one collective over message sizes, as nccl-tests prints it");
   auto arguments = std::make_shared<CollectiveArguments>();
-  command->add_option("kind", arguments->kind, "all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, reduce, point_to_point")->required();
-  command->add_option("--cluster", arguments->cluster, "CHIP:SHAPE such as tpu-v5p:16x20x28 (2x16x20x28: two pods), NODE:NODES such as h100:64, or a scenario file")->required();
-  command->add_option("--group", arguments->group, "where the groups lie (x, or x+y, or x/2+y/2, or gpu+node), or how many ranks each has")->required();
-  command->add_option("--bytes", arguments->bytes, "size as nccl-tests print it, the larger buffer of one rank (what it sends in an all_to_all, the whole array in an all_gather), or a range of doublings")->capture_default_str();
-  command->add_option("--algorithm", arguments->algorithm, "use this one instead of the cheapest (networks only)");
-  command->add_flag("--all", arguments->all, "also time every other algorithm that can serve");
-  command->add_option("--json", arguments->json, "write the table as JSON to a file, or to stdout with -");
-  command->add_option("--trace", arguments->trace, "write what every link carried to a file, CSV or .json, and show the busiest");
-  command->footer("Examples:\n  lockstep collective all_gather --cluster tpu-v5p:4x4x4 --group x --bytes 1MiB..1GiB\n"
-                  "  lockstep collective all_reduce --cluster h100:64 --group gpu+node --bytes 1KiB..1GiB --all\n"
-                  "  lockstep collective all_to_all --cluster gb200-nvl72:4 --group node --bytes 256MiB --trace links.csv\n"
-                  "  lockstep collective all_reduce --cluster tpu-v5p:2x16x20x28 --group pod+x --bytes 64MiB --json -");
-  command->callback([arguments, &log] { run_collective(*arguments, log); });
+  command
+      .option("kind", arguments->kind,
+              "all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, reduce, point_to_point")
+      .required();
+  command
+      .option(
+          "--cluster", arguments->cluster,
+          "CHIP:SHAPE such as tpu-v5p:16x20x28 (2x16x20x28: two pods), NODE:NODES such as h100:64, or a scenario file")
+      .required();
+  command
+      .option("--group", arguments->group,
+              "where the groups lie (x, or x+y, or x/2+y/2, or gpu+node), or how many ranks each has")
+      .required();
+  command
+      .option("--bytes", arguments->bytes,
+              "size as nccl-tests print it, the larger buffer of one rank (what it sends in an all_to_all, the whole "
+              "array in an all_gather), or a range of doublings")
+      .shows_default();
+  command.option("--algorithm", arguments->algorithm, "use this one instead of the cheapest (networks only)");
+  command.flag("--all", arguments->all, "also time every other algorithm that can serve");
+  command.option("--json", arguments->json, "write the table as JSON to a file, or to stdout with -");
+  command.option("--trace", arguments->trace,
+                 "write what every link carried to a file, CSV or .json, and show the busiest");
+  command.footer(
+      "Examples:\n  lockstep collective all_gather --cluster tpu-v5p:4x4x4 --group x --bytes 1MiB..1GiB\n"
+      "  lockstep collective all_reduce --cluster h100:64 --group gpu+node --bytes 1KiB..1GiB --all\n"
+      "  lockstep collective all_to_all --cluster gb200-nvl72:4 --group node --bytes 256MiB --trace links.csv\n"
+      "  lockstep collective all_reduce --cluster tpu-v5p:2x16x20x28 --group pod+x --bytes 64MiB --json -");
+  command.callback([arguments, &log] { run_collective(*arguments, log); });
 }
 
 }  // namespace lockstep

@@ -16,7 +16,8 @@ Bytes size_named(const std::string& text) {
   if (const auto* error = std::get_if<QuantityError>(&parsed)) refuse_option("--bytes", error->what, error->expected);
   const auto size = std::get<Bytes>(parsed);
   if (size < Bytes(1) || size > most_bytes) {
-    refuse_option("--bytes", "'" + text + "' is " + (size < Bytes(1) ? "zero" : "too large"), "a size from 1 B to 1 PB");
+    refuse_option("--bytes", "'" + text + "' is " + (size < Bytes(1) ? "zero" : "too large"),
+                  "a size from 1 B to 1 PB");
   }
   return size;
 }
@@ -40,7 +41,9 @@ std::vector<std::string> innermost(const Cluster& cluster, int count) {
   for (auto axis = cluster.axes().rbegin(); axis != cluster.axes().rend() && left > 1; ++axis) {
     const int taken = left % axis->size == 0 ? axis->size : axis->size % left == 0 ? left : 0;
     if (taken == 0) {
-      refuse_option("--group", "groups of " + std::to_string(count) + " do not lie evenly on the " + std::to_string(axis->size) + " positions of " + axis->name,
+      refuse_option("--group",
+                    "groups of " + std::to_string(count) + " do not lie evenly on the " + std::to_string(axis->size) +
+                        " positions of " + axis->name,
                     "a number that fills whole axes from the innermost on, or divides the next");
     }
     parts.push_back(axis->name + "/" + std::to_string(taken));
@@ -49,7 +52,8 @@ std::vector<std::string> innermost(const Cluster& cluster, int count) {
   return parts;
 }
 
-std::variant<std::vector<MeshAxis>, PlacementError> place(const Cluster& cluster, const std::vector<std::string>& parts) {
+std::variant<std::vector<MeshAxis>, PlacementError> place(const Cluster& cluster,
+                                                          const std::vector<std::string>& parts) {
   return place_as_requested(cluster, {{"group", 0, parts}, {"others", 0, std::vector<std::string>{"rest"}}});
 }
 
@@ -83,7 +87,7 @@ std::vector<Bytes> sizes_named(const std::string& text) {
   return sizes;
 }
 
-Machine machine_named(const std::string& text) {
+CollectiveMachine machine_named(const std::string& text) {
   if (text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json")) {
     const auto scenario = load_scenario(text);
     return {cluster_of(scenario), scenario.collectives, scenario.perturbations};
@@ -97,20 +101,25 @@ Machine machine_named(const std::string& text) {
 Mesh mesh_of_groups(const Cluster& cluster, const std::string& text, CollectiveKind kind) {
   std::variant<std::vector<MeshAxis>, PlacementError> placed;
   std::string why = "as asked for";
-  const bool number = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  const bool number =
+      !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
   if (!number) {
     placed = place(cluster, parts_of(text));
   } else {
     const auto count = text.size() > 7 ? 0 : std::stoi(text);
     if (count < 2 || cluster.devices() % count != 0) {
       const bool larger = count > cluster.devices() || text.size() > 7;
-      refuse_option("--group", "groups of " + text + (larger ? " are larger than the cluster of " : " do not make up ") + std::to_string(cluster.devices()) + " chips",
+      refuse_option("--group",
+                    "groups of " + text + (larger ? " are larger than the cluster of " : " do not make up ") +
+                        std::to_string(cluster.devices()) + " chips",
                     "a number of ranks, at least 2, that divides them");
     }
     if (cluster.axes().front().kind == PhysicalAxis::Kind::torus) {
       int tried = 0;
-      placed = place_by_cost(cluster, {{"group", count, std::nullopt}, {"others", cluster.devices() / count, std::nullopt}},
-                             [&](const Mesh& mesh) { return CollectiveModel(cluster, mesh).cost(kind, {"group"}, Bytes(1 << 30)); }, tried);
+      placed = place_by_cost(
+          cluster, {{"group", count, std::nullopt}, {"others", cluster.devices() / count, std::nullopt}},
+          [&](const Mesh& mesh) { return CollectiveModel(cluster, mesh).cost(kind, {"group"}, Bytes(1 << 30)); },
+          tried);
       why = "fastest of " + std::to_string(tried) + " placements";
     } else {
       placed = place(cluster, innermost(cluster, count));

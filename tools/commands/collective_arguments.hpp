@@ -5,8 +5,8 @@
 
 #include "sim/collectives/collective_model.hpp"
 #include "sim/program/perturb.hpp"
-#include "topologies/fabric.hpp"
-#include "topologies/mesh.hpp"
+#include "topologies/fabrics/fabric.hpp"
+#include "topologies/placement/mesh.hpp"
 
 namespace lockstep {
 
@@ -15,15 +15,15 @@ namespace lockstep {
 /// "1MiB..1GiB": both ends and every doubling between them; or one size.
 [[nodiscard]] std::vector<Bytes> sizes_named(const std::string& text);
 /// A cluster, how collectives run on it, and what is slow or missing in it.
-struct Machine {
+struct CollectiveMachine {
   Cluster cluster;
   CollectiveRules rules;
   std::vector<Perturbation> perturbations;
 };
 /// Shorthand, a catalog name, or a scenario file that says all three.
-[[nodiscard]] Machine machine_named(const std::string& text);
-/// Axes `group` and `others`. `text`: parts of physical axes joined by + or a comma, or the number of ranks in a group: on
-/// one torus where they are fastest, elsewhere the innermost.
+[[nodiscard]] CollectiveMachine machine_named(const std::string& text);
+/// Axes `group` and `others`. `text`: parts of physical axes joined by + or a comma, or the number of ranks in a group:
+/// on one torus where they are fastest, elsewhere the innermost.
 [[nodiscard]] Mesh mesh_of_groups(const Cluster& cluster, const std::string& text, CollectiveKind kind);
 
 }  // namespace lockstep

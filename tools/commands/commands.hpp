@@ -6,28 +6,27 @@
 
 #include "sim/scenario/scenario.hpp"
 
-namespace CLI {
-class App;
-}
 namespace spdlog {
 class logger;
 }
 
 namespace lockstep {
 
-void add_run(CLI::App& app, spdlog::logger& log);
-void add_check(CLI::App& app);
-void add_collective(CLI::App& app, spdlog::logger& log);
-void add_compare(CLI::App& app, spdlog::logger& log);
-void add_goodput(CLI::App& app, spdlog::logger& log);
-void add_roofline(CLI::App& app, spdlog::logger& log);
-void add_schedule(CLI::App& app);
-void add_model(CLI::App& app);
-void add_plan(CLI::App& app, spdlog::logger& log);
-void add_sweep(CLI::App& app, spdlog::logger& log);
-void add_merge(CLI::App& app);
-void add_validate(CLI::App& app, spdlog::logger& log);
-void add_calibrate(CLI::App& app, spdlog::logger& log);
+class CommandLine;
+
+void add_run(CommandLine& line, spdlog::logger& log);
+void add_check(CommandLine& line);
+void add_collective(CommandLine& line, spdlog::logger& log);
+void add_compare(CommandLine& line, spdlog::logger& log);
+void add_goodput(CommandLine& line, spdlog::logger& log);
+void add_roofline(CommandLine& line, spdlog::logger& log);
+void add_schedule(CommandLine& line);
+void add_model(CommandLine& line);
+void add_plan(CommandLine& line, spdlog::logger& log);
+void add_sweep(CommandLine& line, spdlog::logger& log);
+void add_merge(CommandLine& line);
+void add_validate(CommandLine& line, spdlog::logger& log);
+void add_calibrate(CommandLine& line, spdlog::logger& log);
 
 /// "a.b=c" from --set, refused with a ConfigError if it has no '='.
 [[nodiscard]] std::vector<KeyOverride> parse_overrides(const std::vector<std::string>& texts);

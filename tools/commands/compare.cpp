@@ -1,9 +1,9 @@
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <memory>
 
-#include "sim/isolated.hpp"
+#include "sim/studies/isolated.hpp"
+#include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/png.hpp"
@@ -59,15 +59,24 @@ std::vector<Variant> variants_of(const CompareArguments& arguments) {
   for (const auto& text : arguments.varied) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
-      throw ConfigError({{{"--vary", 0, 0}, "", "'" + text + "' has no " + (equals == 0 ? "key" : "values"), "KEY=VALUE,VALUE,... such as batch.sequences=512,1024"}});
+      throw ConfigError({{{"--vary", 0, 0},
+                          "",
+                          "'" + text + "' has no " + (equals == 0 ? "key" : "values"),
+                          "KEY=VALUE,VALUE,... such as batch.sequences=512,1024"}});
     }
     const auto key = text.substr(0, equals);
     const auto values = values_in(text.substr(equals + 1));
     if (std::find(values.begin(), values.end(), "") != values.end()) {
-      throw ConfigError({{{"--vary", 0, 0}, "", "'" + text + "' has an empty value", "KEY=VALUE,VALUE,... such as batch.sequences=512,1024"}});
+      throw ConfigError({{{"--vary", 0, 0},
+                          "",
+                          "'" + text + "' has an empty value",
+                          "KEY=VALUE,VALUE,... such as batch.sequences=512,1024"}});
     }
     if (variants.size() * values.size() > most_scenarios) {
-      throw ConfigError({{{"--vary", 0, 0}, "", "these would be more than " + std::to_string(most_scenarios) + " scenarios", "fewer values, or lockstep sweep"}});
+      throw ConfigError({{{"--vary", 0, 0},
+                          "",
+                          "these would be more than " + std::to_string(most_scenarios) + " scenarios",
+                          "fewer values, or lockstep sweep"}});
     }
     std::vector<Variant> combined;
     for (const auto& variant : variants) {
@@ -80,7 +89,10 @@ std::vector<Variant> variants_of(const CompareArguments& arguments) {
     variants = std::move(combined);
   }
   if (variants.size() < 2) {
-    throw ConfigError({{{"compare", 0, 0}, "", "there is only one scenario", "two or more files, or one with --vary KEY=VALUE,VALUE,..."}});
+    throw ConfigError({{{"compare", 0, 0},
+                        "",
+                        "there is only one scenario",
+                        "two or more files, or one with --vary KEY=VALUE,VALUE,..."}});
   }
   return variants;
 }
@@ -110,8 +122,11 @@ std::vector<Scenario> load_all(const std::vector<Variant>& variants, std::vector
 /// The file's stem, its folder too where stems are equal, and the varied keys.
 std::string name_of(const Variant& variant, const std::vector<Variant>& all) {
   const auto stem = [](const Variant& of) { return std::filesystem::path(of.file).stem().string(); };
-  const bool one_file = std::all_of(all.begin(), all.end(), [&](const Variant& other) { return other.file == variant.file; });
-  const bool same_stem = std::any_of(all.begin(), all.end(), [&](const Variant& other) { return other.file != variant.file && stem(other) == stem(variant); });
+  const bool one_file =
+      std::all_of(all.begin(), all.end(), [&](const Variant& other) { return other.file == variant.file; });
+  const bool same_stem = std::any_of(all.begin(), all.end(), [&](const Variant& other) {
+    return other.file != variant.file && stem(other) == stem(variant);
+  });
   if (one_file && !variant.label.empty()) return variant.label;
   return (same_stem ? variant.file : stem(variant)) + (variant.label.empty() ? "" : " " + variant.label);
 }
@@ -131,7 +146,8 @@ void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
     if (progress) progress("simulating " + name, static_cast<double>(i) / static_cast<double>(scenarios.size()));
     const auto answer = in_child([&] {
       const auto simulation = simulate(scenarios[i], {EngineKind::simgrid, true, {}, true}, log);
-      return result_json(scenarios[i], simulation, WallTimes::hidden) + '\0' + (arguments.out.empty() ? "" : packed_timeline(name, simulation));
+      return result_json(scenarios[i], simulation, WallTimes::hidden) + '\0' +
+             (arguments.out.empty() ? "" : packed_timeline(name, simulation));
     });
     const auto end = answer.find('\0');  // of the JSON, which has none
     compared.push_back(read_compared(name, std::move(inputs[i]), answer.substr(0, end)));
@@ -154,18 +170,23 @@ void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
 
 }  // namespace
 
-void add_compare(CLI::App& app, spdlog::logger& log) {
-  auto* command = app.add_subcommand("compare", "simulate scenarios side by side: what differs, and where the time goes");
+void add_compare(CommandLine& line, spdlog::logger& log) {
+  auto command = line.command("compare", "simulate scenarios side by side: what differs, and where the time goes");
   auto arguments = std::make_shared<CompareArguments>();
-  command->add_option("scenarios", arguments->scenarios, "scenario files (YAML); all are compared with the first")->required();
-  command->add_option("--set", arguments->overrides, "replace a key of every scenario: a.b=c (may be repeated)")->allow_extra_args(false);
-  command->add_option("--vary", arguments->varied, "every scenario with each of these values: a.b=c,d (may be repeated)")->allow_extra_args(false);
-  command->add_option("--json", arguments->json, "write the comparison as JSON to a file, or to stdout with -");
-  command->add_option("--out", arguments->out, "folder for report.html, compare.json and the bars of compare.svg");
-  command->add_flag("--png", arguments->png, "the pictures of --out as PNG too (needs rsvg-convert, Debian's librsvg2-bin)")->needs("--out");
-  command->footer("Examples:\n  lockstep compare scenarios/llama3-70b-h100.yaml scenarios/llama3-70b-v5p.yaml\n"
-                  "  lockstep compare scenarios/llama3-70b-h100.yaml --vary batch.sequences=512,1024,2048 --out out/batch");
-  command->callback([arguments, &log] { run_compare(*arguments, log); });
+  command.option("scenarios", arguments->scenarios, "scenario files (YAML); all are compared with the first")
+      .required();
+  command.option("--set", arguments->overrides, "replace a key of every scenario: a.b=c (may be repeated)")
+      .repeatable();
+  command.option("--vary", arguments->varied, "every scenario with each of these values: a.b=c,d (may be repeated)")
+      .repeatable();
+  command.option("--json", arguments->json, "write the comparison as JSON to a file, or to stdout with -");
+  command.option("--out", arguments->out, "folder for report.html, compare.json and the bars of compare.svg");
+  command.flag("--png", arguments->png, "the pictures of --out as PNG too (needs rsvg-convert, Debian's librsvg2-bin)")
+      .needs("--out");
+  command.footer(
+      "Examples:\n  lockstep compare scenarios/llama3-70b-h100.yaml scenarios/llama3-70b-v5p.yaml\n"
+      "  lockstep compare scenarios/llama3-70b-h100.yaml --vary batch.sequences=512,1024,2048 --out out/batch");
+  command.callback([arguments, &log] { run_compare(*arguments, log); });
 }
 
 }  // namespace lockstep

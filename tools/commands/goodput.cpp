@@ -1,9 +1,9 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 
 #include "sim/core/quantity_text.hpp"
 #include "sim/simulate.hpp"
+#include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/goodput_text.hpp"
@@ -32,7 +32,8 @@ std::int64_t replica_chips(const Mesh& mesh) {
 Seconds step_time(const GoodputArguments& arguments, const Scenario& scenario, spdlog::logger& log) {
   if (arguments.step_time.empty()) return simulate(scenario, {}, log).metrics.step_time;
   const auto given = parse_seconds(arguments.step_time);
-  if (const auto* error = std::get_if<QuantityError>(&given)) throw ConfigError({{{"--step-time", 0, 0}, "", error->what, error->expected}});
+  if (const auto* error = std::get_if<QuantityError>(&given))
+    throw ConfigError({{{"--step-time", 0, 0}, "", error->what, error->expected}});
   if (std::get<Seconds>(given) > Seconds(0)) return std::get<Seconds>(given);
   throw ConfigError({{{"--step-time", 0, 0}, "", "is zero", "a time such as 10 s"}});
 }
@@ -41,17 +42,23 @@ void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
   if (arguments.json != "-") check_file_place(arguments.json);
   const auto scenario = load_scenario(arguments.scenario, parse_overrides(arguments.overrides));
   if (!scenario.reliability) {
-    throw ConfigError({{scenario.where(""), "reliability", "missing", "what interrupts the run: {failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, checkpoint: {write_bandwidth: 1 TB/s}}"}});
+    throw ConfigError({{scenario.where(""), "reliability", "missing",
+                        "what interrupts the run: {failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, "
+                        "checkpoint: {write_bandwidth: 1 TB/s}}"}});
   }
   const auto preparation = prepare(scenario);
   const auto step = step_time(arguments, scenario, log);
-  auto model = run_model(scenario, {preparation.step.parameters, replica_chips(*preparation.mesh), step});
+  auto model = run_model(scenario, {preparation.step.parameters, replica_chips(*preparation.machine.mesh), step});
 
-  GoodputAim aim{static_cast<double>(scenario.batch.sequences * scenario.batch.sequence_length) / step.value(), scenario.chips(), {}, {}};
+  GoodputAim aim{static_cast<double>(scenario.batch.sequences * scenario.batch.sequence_length) / step.value(),
+                 scenario.chips(),
+                 {},
+                 {}};
   if (arguments.tokens > 0) aim.tokens = arguments.tokens;
   if (arguments.price > 0) aim.price_per_chip_hour = arguments.price;
   double days = arguments.days > 0 ? arguments.days : 30;
-  if (arguments.days == 0 && aim.tokens) days = *aim.tokens / (aim.tokens_per_s * expected_shares(model).useful * 86400);
+  if (arguments.days == 0 && aim.tokens)
+    days = *aim.tokens / (aim.tokens_per_s * expected_shares(model).useful * 86400);
   const auto study = study_goodput(std::move(model), arguments.runs, arguments.seed, Seconds(days * 86400));
 
   const auto json = goodput_json(scenario, study, aim);
@@ -62,20 +69,22 @@ void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
 
 }  // namespace
 
-void add_goodput(CLI::App& app, spdlog::logger& log) {
-  auto* command = app.add_subcommand("goodput", "useful share of a run's time with failures, restarts and checkpoints");
+void add_goodput(CommandLine& line, spdlog::logger& log) {
+  auto command = line.command("goodput", "useful share of a run's time with failures, restarts and checkpoints");
   auto arguments = std::make_shared<GoodputArguments>();
-  command->add_option("scenario", arguments->scenario, "scenario file (YAML) with `reliability`")->required();
-  command->add_option("--tokens", arguments->tokens, "tokens to train on: days, chip hours and cost")->check(CLI::Range(1.0, 1e18));
-  command->add_option("--price", arguments->price, "of a chip hour, in any currency")->check(CLI::Range(1e-6, 1e6))->needs("--tokens");
-  command->add_option("--days", arguments->days, "length of the simulated runs (without it: what --tokens take, or 30)")->check(CLI::Range(1e-3, 1e5));
-  command->add_option("--runs", arguments->runs, "simulated runs")->check(CLI::Range(2, 1'000'000))->capture_default_str();
-  command->add_option("--seed", arguments->seed, "of the first run")->capture_default_str();
-  command->add_option("--step-time", arguments->step_time, "of one step, such as '10 s', instead of simulating it");
-  command->add_option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
-  command->add_option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)")->allow_extra_args(false);
-  command->footer("Example:\n  lockstep goodput scenarios/published/llama3-405b-54-days.yaml --tokens 15.6e12 --price 2");
-  command->callback([arguments, &log] { run_goodput(*arguments, log); });
+  command.option("scenario", arguments->scenario, "scenario file (YAML) with `reliability`").required();
+  command.option("--tokens", arguments->tokens, "tokens to train on: days, chip hours and cost").between(1.0, 1e18);
+  command.option("--price", arguments->price, "of a chip hour, in any currency").between(1e-6, 1e6).needs("--tokens");
+  command.option("--days", arguments->days, "length of the simulated runs (without it: what --tokens take, or 30)")
+      .between(1e-3, 1e5);
+  command.option("--runs", arguments->runs, "simulated runs").between(2, 1'000'000).shows_default();
+  command.option("--seed", arguments->seed, "of the first run").shows_default();
+  command.option("--step-time", arguments->step_time, "of one step, such as '10 s', instead of simulating it");
+  command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
+  command.option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)").repeatable();
+  command.footer(
+      "Example:\n  lockstep goodput scenarios/published/llama3-405b-54-days.yaml --tokens 15.6e12 --price 2");
+  command.callback([arguments, &log] { run_goodput(*arguments, log); });
 }
 
 }  // namespace lockstep

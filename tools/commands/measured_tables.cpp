@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "sim/calibration/validate_products.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/studies/calibration/validate_products.hpp"
 
 namespace lockstep {
 namespace {
@@ -28,13 +28,18 @@ std::vector<std::filesystem::path> tables_in(const std::filesystem::path& folder
   }
   std::sort(others.begin(), others.end());
   files.insert(files.end(), others.begin(), others.end());
-  if (error || files.empty()) throw ConfigError({{{folder.string(), 0, 0}, "", "has no tables of measured runs", "a folder with CSV files as docs/validation.md describes them"}});
+  if (error || files.empty())
+    throw ConfigError({{{folder.string(), 0, 0},
+                        "",
+                        "has no tables of measured runs",
+                        "a folder with CSV files as docs/validation.md describes them"}});
   return files;
 }
 
 }  // namespace
 
-std::vector<std::filesystem::path> measured_files(const std::vector<std::string>& named, const std::filesystem::path& given) {
+std::vector<std::filesystem::path> measured_files(const std::vector<std::string>& named,
+                                                  const std::filesystem::path& given) {
   const auto folder = given.empty() ? shipped_data() : given;
   if (named.empty()) return tables_in(folder);
   std::vector<std::filesystem::path> files;
@@ -45,7 +50,10 @@ std::vector<std::filesystem::path> measured_files(const std::vector<std::string>
     const auto file = is_file_name(text) ? std::filesystem::path(text) : folder / (text + ".csv");
     if (!is_file_name(text) && !std::filesystem::exists(file)) {
       const auto near = did_you_mean(text, names);
-      problems.add({{"tables", 0, 0}, "", "there is no table '" + text + "'", near.empty() ? "a table such as " + names.front() + ", or a CSV file" : near});
+      problems.add({{"tables", 0, 0},
+                    "",
+                    "there is no table '" + text + "'",
+                    near.empty() ? "a table such as " + names.front() + ", or a CSV file" : near});
     }
     files.push_back(file);
   }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/validation/published_tables.hpp"
-#include "sim/validation/validate.hpp"
+#include "sim/studies/validation/published_tables.hpp"
+#include "sim/studies/validation/validate.hpp"
 
 namespace lockstep {
 
@@ -16,9 +16,10 @@ struct MeasuredTable {
   std::unique_ptr<const CsvTable> products{};
 };
 
-/// Files (with .csv or a slash) and tables of `folder` (the shipped ones if empty) by their names; all of the folder's without
-/// any. Refuses names that are no table.
-[[nodiscard]] std::vector<std::filesystem::path> measured_files(const std::vector<std::string>& named, const std::filesystem::path& folder);
+/// Files (with .csv or a slash) and tables of `folder` (the shipped ones if empty) by their names; all of the folder's
+/// without any. Refuses names that are no table.
+[[nodiscard]] std::vector<std::filesystem::path> measured_files(const std::vector<std::string>& named,
+                                                                const std::filesystem::path& folder);
 
 /// Products by their columns; else a published table by its file's name, else runs in this program's own format.
 /// `problems` must outlive the table.

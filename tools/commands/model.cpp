@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -6,11 +5,12 @@
 
 #include "sim/core/quantity_text.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/json_lines.hpp"
 #include "tools/output/table.hpp"
-#include "workloads/import_hf.hpp"
+#include "workloads/model/huggingface/import_hf.hpp"
 
 namespace lockstep {
 namespace {
@@ -255,20 +255,19 @@ void run_model(const ModelArguments& arguments) {
 
 }  // namespace
 
-void add_model(CLI::App& app) {
-  auto* command = app.add_subcommand("model", "parameters by part, FLOPs and KV cache of a model");
+void add_model(CommandLine& line) {
+  auto command = line.command("model", "parameters by part, FLOPs and KV cache of a model");
   auto arguments = std::make_shared<ModelArguments>();
   command
-      ->add_option("model", arguments->model,
-                   "a name of the catalog such as deepseek-v3, or the path of a Hugging Face config.json")
-      ->required();
-  command
-      ->add_option("--sequence-length", arguments->sequence_length, "tokens of a sequence, for the FLOPs of attention")
-      ->capture_default_str();
-  command->add_option("--json", arguments->json, "write all of it as JSON to a file, or to stdout with -");
-  command->footer(
+      .option("model", arguments->model,
+              "a name of the catalog such as deepseek-v3, or the path of a Hugging Face config.json")
+      .required();
+  command.option("--sequence-length", arguments->sequence_length, "tokens of a sequence, for the FLOPs of attention")
+      .shows_default();
+  command.option("--json", arguments->json, "write all of it as JSON to a file, or to stdout with -");
+  command.footer(
       "Examples:\n  lockstep model deepseek-v3\n  lockstep model path/to/config.json --sequence-length 8192 --json -");
-  command->callback([arguments] { run_model(*arguments); });
+  command.callback([arguments] { run_model(*arguments); });
 }
 
 }  // namespace lockstep

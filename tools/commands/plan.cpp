@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -7,12 +6,15 @@
 
 #include "sim/core/quantity_text.hpp"
 #include "sim/core/yaml_text.hpp"
-#include "sim/isolated.hpp"
-#include "sim/planning/plan_search.hpp"
+#include "sim/studies/isolated.hpp"
+#include "sim/studies/planning/plan_search.hpp"
+#include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/engine_option.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/plan_report.hpp"
 #include "tools/output/table.hpp"
+#include "topologies/torus/torus.hpp"
 
 namespace lockstep {
 namespace {
@@ -25,13 +27,15 @@ struct PlanArguments {
   double tokens = 0, days = 0, price = 0;
 };
 
-[[noreturn]] void refuse(const std::string& option, const std::string& what, const std::string& expected) { throw ConfigError({{{option, 0, 0}, "", what, expected}}); }
+[[noreturn]] void refuse(const std::string& option, const std::string& what, const std::string& expected) {
+  throw ConfigError({{{option, 0, 0}, "", what, expected}});
+}
 
 SearchOptions options_of(const PlanArguments& arguments) {
   SearchOptions options;
   options.top = arguments.top;
   options.jobs = arguments.jobs;
-  options.engine = arguments.engine == "reference" ? EngineKind::reference : EngineKind::simgrid;
+  options.engine = engine_named(arguments.engine);
   options.progress = progress_line();
   return options;
 }
@@ -49,15 +53,19 @@ std::optional<Outcome> own_plan(const Scenario& scenario, const SearchOptions& o
 std::string beside_the_files_own(const SearchResult& result, const std::optional<Outcome>& own) {
   if (!own || result.best.empty()) return "";
   const double best = result.best.front().figures.step_s;
-  return "the file's own plan takes " + format(Seconds(own->step_s)) + (own->peak_bytes > own->capacity_bytes ? " and does not fit" : "") + "; the best takes " +
+  return "the file's own plan takes " + format(Seconds(own->step_s)) +
+         (own->peak_bytes > own->capacity_bytes ? " and does not fit" : "") + "; the best takes " +
          percent(std::abs(1 - best / own->step_s)) + (best <= own->step_s ? " less\n" : " more\n");
 }
 
 // ---- the plan as a scenario file -------------------------------------------------------------------
 
 /// A file that a scenario names is seen from its folder: the same file, seen from the target's.
-std::string moved(const std::string& named, const std::filesystem::path& scenario, const std::filesystem::path& target) {
-  const auto folder_of = [](const std::filesystem::path& file) { return std::filesystem::absolute(file).parent_path(); };
+std::string moved(const std::string& named, const std::filesystem::path& scenario,
+                  const std::filesystem::path& target) {
+  const auto folder_of = [](const std::filesystem::path& file) {
+    return std::filesystem::absolute(file).parent_path();
+  };
   return std::filesystem::proximate(folder_of(scenario) / named, folder_of(target)).generic_string();
 }
 
@@ -67,11 +75,13 @@ void move_files(YamlView& root, const Scenario& scenario, const std::string& fil
     if (view.is_scalar()) root = root.with_override(path, in_one_line(moved(view.text(), file, target)));
   };
   const auto model = root["model"];
-  if (model.is_scalar() && (model.text().ends_with(".json") || model.text().find('/') != std::string::npos)) move(model, "model");
+  if (model.is_scalar() && (model.text().ends_with(".json") || model.text().find('/') != std::string::npos))
+    move(model, "model");
   if (scenario.cluster.order.kind == RankOrder::Kind::listed) move(root["cluster"]["order"], "cluster.order");
 }
 
-std::string as_scenario(const Scenario& scenario, const std::string& file, const std::string& target, const std::vector<std::vector<KeyOverride>>& changes) {
+std::string as_scenario(const Scenario& scenario, const std::string& file, const std::string& target,
+                        const std::vector<std::vector<KeyOverride>>& changes) {
   Problems problems;
   auto root = YamlView::from_file(file, problems);
   for (const auto& keys : changes) {
@@ -105,11 +115,21 @@ std::optional<ClusterSpec> with_chips(ClusterSpec spec, std::int64_t chips) {
       shape.push_back(static_cast<int>(left));
       auto tried = torus;
       tried.shape = shape;
-      if (!shape.empty() && std::is_sorted(shape.begin(), shape.end()) && why_not_a_slice(tried).empty() && (!most_cubic || shape.back() < most_cubic->back())) most_cubic = shape;
+      if (!shape.empty() && std::is_sorted(shape.begin(), shape.end()) && why_not_a_slice(tried).empty() &&
+          (!most_cubic || shape.back() < most_cubic->back()))
+        most_cubic = shape;
       return;
     }
     for (std::int64_t side = 1; side <= left; ++side) {
-      if (left % side == 0 && (side % 4 == 0 || side < 4)) self(self, [&] { auto longer = shape; longer.push_back(static_cast<int>(side)); return longer; }(), left / side);
+      if (left % side == 0 && (side % 4 == 0 || side < 4))
+        self(
+            self,
+            [&] {
+              auto longer = shape;
+              longer.push_back(static_cast<int>(side));
+              return longer;
+            }(),
+            left / side);
     }
   };
   if (chips % spec.units != 0) return std::nullopt;
@@ -127,7 +147,8 @@ Range range_of(const std::string& text) {
   Range range;
   char rest = 0;
   long long least = 0, most = 0;
-  if (std::sscanf(text.c_str(), "%lld..%lld%c", &least, &most, &rest) != 2 || least < 1 || most < least || most > 1'000'000) {
+  if (std::sscanf(text.c_str(), "%lld..%lld%c", &least, &most, &rest) != 2 || least < 1 || most < least ||
+      most > 1'000'000) {
     refuse("--chips", "'" + text + "' is no range", "two numbers such as 64..1024");
   }
   range.least = least;
@@ -141,7 +162,8 @@ struct Training {
 };
 
 Training training_of(const PlanArguments& arguments, const Scenario& scenario, std::int64_t chips, double step_s) {
-  const double days = arguments.tokens / static_cast<double>(scenario.batch.sequences * scenario.batch.sequence_length) * step_s / 86400;
+  const double days = arguments.tokens /
+                      static_cast<double>(scenario.batch.sequences * scenario.batch.sequence_length) * step_s / 86400;
   return {days, days * 24 * static_cast<double>(chips) * arguments.price};
 }
 
@@ -188,28 +210,40 @@ void run_for_chips(const PlanArguments& arguments, const Scenario& scenario, spd
     row.push_back(format(Seconds(best.figures.step_s)));
     if (arguments.tokens > 0) row.push_back(fixed(training.days, 1));
     if (arguments.price > 0) row.push_back(with_separators(training.cost));
-    row.insert(row.end(), {percent(best.figures.mfu), format(Bytes(best.figures.peak_bytes)), plan_name(space, best.choice)});
+    row.insert(row.end(),
+               {percent(best.figures.mfu), format(Bytes(best.figures.peak_bytes)), plan_name(space, best.choice)});
     table.add(row);
     rows.add(space, result, training.days, training.cost);
-    if (deadline && training.days <= arguments.days) met = with_separators(static_cast<double>(chips)) + " chips are the fewest, doubling from " + std::to_string(range.least) + ", that finish in " + fixed(arguments.days, 1) + " days\n";
+    if (deadline && training.days <= arguments.days)
+      met = with_separators(static_cast<double>(chips)) + " chips are the fewest, doubling from " +
+            std::to_string(range.least) + ", that finish in " + fixed(arguments.days, 1) + " days\n";
   }
   if (options.progress) options.progress("done", 1);
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, rows.to_string());
-  const auto text = arguments.json == "-" ? rows.to_string()
-                                          : table.to_string() + (deadline ? "\n" + (met.empty() ? "no number of chips in the range finishes in " + fixed(arguments.days, 1) + " days\n" : met) : "");
+  const auto text =
+      arguments.json == "-"
+          ? rows.to_string()
+          : table.to_string() + (deadline ? "\n" + (met.empty() ? "no number of chips in the range finishes in " +
+                                                                      fixed(arguments.days, 1) + " days\n"
+                                                                : met)
+                                          : "");
   print(text);
 }
 
 std::string training_text(const PlanArguments& arguments, const PlanSpace& space, const SearchResult& result) {
   if (arguments.tokens <= 0 || result.best.empty()) return "";
   const auto training = training_of(arguments, space.base(), space.base().chips(), result.best.front().figures.step_s);
-  return with_separators(arguments.tokens) + " tokens take " + fixed(training.days, 1) + " days" + (arguments.price > 0 ? " and cost " + with_separators(training.cost) : "") + "\n";
+  return with_separators(arguments.tokens) + " tokens take " + fixed(training.days, 1) + " days" +
+         (arguments.price > 0 ? " and cost " + with_separators(training.cost) : "") + "\n";
 }
 
 void refuse_what_asks_for_nothing(const PlanArguments& arguments) {
-  if (arguments.days > 0 && arguments.tokens <= 0) refuse("--days", "a deadline without an amount of work", "--tokens beside it");
-  if (arguments.price > 0 && arguments.tokens <= 0) refuse("--price", "a price without an amount of work", "--tokens beside it");
-  if (!arguments.write.empty() && (!arguments.chips.empty() || arguments.days > 0)) refuse("--write", "a table of several clusters is no scenario", "one number of chips: that of the file");
+  if (arguments.days > 0 && arguments.tokens <= 0)
+    refuse("--days", "a deadline without an amount of work", "--tokens beside it");
+  if (arguments.price > 0 && arguments.tokens <= 0)
+    refuse("--price", "a price without an amount of work", "--tokens beside it");
+  if (!arguments.write.empty() && (!arguments.chips.empty() || arguments.days > 0))
+    refuse("--write", "a table of several clusters is no scenario", "one number of chips: that of the file");
 }
 
 void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
@@ -220,40 +254,53 @@ void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
   refuse_what_asks_for_nothing(arguments);
   if (!arguments.chips.empty() || arguments.days > 0) return run_for_chips(arguments, scenario, log);
   const PlanSpace space(scenario);
-  if (!arguments.write.empty()) (void)as_scenario(scenario, arguments.scenario, arguments.write, {overrides});  // what stands in its way is told before the search
+  if (!arguments.write.empty())
+    (void)as_scenario(scenario, arguments.scenario, arguments.write,
+                      {overrides});  // what stands in its way is told before the search
   const auto options = options_of(arguments);
   const auto own = own_plan(scenario, options, log);
   const auto result = search_plans(space, options, log);
-  if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, plan_json(space, result, WallTimes::hidden));
+  if (!arguments.json.empty() && arguments.json != "-")
+    write_file(arguments.json, plan_json(space, result, WallTimes::hidden));
   if (!arguments.write.empty()) {
     if (result.best.empty()) refuse("--write", "no plan fits", "more chips, more memory or a wider search");
     const auto& best = result.best.front().choice;
-    write_file(arguments.write, as_scenario(scenario, arguments.scenario, arguments.write, {overrides, space.keys(space.node_of(best), best)}));
+    write_file(arguments.write, as_scenario(scenario, arguments.scenario, arguments.write,
+                                            {overrides, space.keys(space.node_of(best), best)}));
   }
-  const auto text = arguments.json == "-" ? plan_json(space, result, WallTimes::shown) : plan_text(space, result) + beside_the_files_own(result, own) + training_text(arguments, space, result);
+  const auto text = arguments.json == "-" ? plan_json(space, result, WallTimes::shown)
+                                          : plan_text(space, result) + beside_the_files_own(result, own) +
+                                                training_text(arguments, space, result);
   print(text);
 }
 
 }  // namespace
 
-void add_plan(CLI::App& app, spdlog::logger& log) {
-  auto* command = app.add_subcommand("plan", "find the fastest way to split a scenario over its chips, and prove it");
+void add_plan(CommandLine& line, spdlog::logger& log) {
+  auto command = line.command("plan", "find the fastest way to split a scenario over its chips, and prove it");
   auto arguments = std::make_shared<PlanArguments>();
-  command->add_option("scenario", arguments->scenario, "scenario file (YAML); its `search` says what may be chosen")->required();
-  command->add_option("--top", arguments->top, "how many plans to show, all of them proven")->check(CLI::Range(1, 1000))->capture_default_str();
-  command->add_option("--jobs", arguments->jobs, "simulations at a time")->check(CLI::Range(1, 1024))->capture_default_str();
-  command->add_option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
-  command->add_option("--write", arguments->write, "write the best plan as a scenario file that `lockstep run` takes");
-  command->add_option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)")->allow_extra_args(false);
-  command->add_option("--chips", arguments->chips, "a table of the best plan for every doubling of the chips, such as 64..1024");
-  command->add_option("--tokens", arguments->tokens, "training's tokens: how many days they take")->check(CLI::Range(1.0, 1e18));
-  command->add_option("--days", arguments->days, "the fewest chips, doubling, that train --tokens in so many days")->check(CLI::Range(1e-3, 1e5));
-  command->add_option("--price", arguments->price, "of a chip for an hour: what --tokens cost")->check(CLI::Range(1e-6, 1e6));
-  command->add_option("--engine", arguments->engine, "simgrid (contention) or reference (closed forms, no contention)")->check(CLI::IsMember({"simgrid", "reference"}));
-  command->footer("Examples:\n  lockstep plan scenarios/llama3-70b-h100.yaml\n"
-                  "  lockstep plan scenarios/llama3-70b-v5p.yaml --set 'search={tensor: [2, 4, 8], pipeline: 1}' --write best.yaml\n"
-                  "  lockstep plan scenarios/llama3-70b-h100.yaml --tokens 15e12 --days 60 --price 2.5");
-  command->callback([arguments, &log] { run_plan(*arguments, log); });
+  command.option("scenario", arguments->scenario, "scenario file (YAML); its `search` says what may be chosen")
+      .required();
+  command.option("--top", arguments->top, "how many plans to show, all of them proven")
+      .between(1, 1000)
+      .shows_default();
+  command.option("--jobs", arguments->jobs, "simulations at a time").between(1, 1024).shows_default();
+  command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
+  command.option("--write", arguments->write, "write the best plan as a scenario file that `lockstep run` takes");
+  command.option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)").repeatable();
+  command.option("--chips", arguments->chips,
+                 "a table of the best plan for every doubling of the chips, such as 64..1024");
+  command.option("--tokens", arguments->tokens, "training's tokens: how many days they take").between(1.0, 1e18);
+  command.option("--days", arguments->days, "the fewest chips, doubling, that train --tokens in so many days")
+      .between(1e-3, 1e5);
+  command.option("--price", arguments->price, "of a chip for an hour: what --tokens cost").between(1e-6, 1e6);
+  add_engine_option(command, arguments->engine);
+  command.footer(
+      "Examples:\n  lockstep plan scenarios/llama3-70b-h100.yaml\n"
+      "  lockstep plan scenarios/llama3-70b-v5p.yaml --set 'search={tensor: [2, 4, 8], pipeline: 1}' --write "
+      "best.yaml\n"
+      "  lockstep plan scenarios/llama3-70b-h100.yaml --tokens 15e12 --days 60 --price 2.5");
+  command.callback([arguments, &log] { run_plan(*arguments, log); });
 }
 
 }  // namespace lockstep

@@ -22,7 +22,8 @@ std::function<void(std::string_view, double)> progress_line() {
       if (state->visible) std::fputs("\r\033[K", stderr);
       return;
     }
-    if (now - state->started < std::chrono::milliseconds(500) || now - state->drawn < std::chrono::milliseconds(100)) return;
+    if (now - state->started < std::chrono::milliseconds(500) || now - state->drawn < std::chrono::milliseconds(100))
+      return;
     state->drawn = now;
     state->visible = true;
     std::fprintf(stderr, "\r%.*s %3.0f %%\033[K", static_cast<int>(stage.size()), stage.data(), fraction * 100);

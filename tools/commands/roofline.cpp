@@ -1,10 +1,10 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "sim/core/quantity_text.hpp"
-#include "sim/roofline/study.hpp"
+#include "sim/studies/roofline/study.hpp"
+#include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/json_lines.hpp"
@@ -25,31 +25,39 @@ struct RooflineArguments {
 
 std::string text_of(const Scenario& scenario, const RooflineStudy& study) {
   std::string text = scenario.name + ": roofline of " + model_text(scenario) + " on " + chips_text(scenario) + "\n\n";
-  text += "  C = " + format(study.balance.flops) + " a chip, W = " + format(study.balance.axis) + " an axis (both directions), C/W = " +
-          fixed(study.balance.intensity(), 0) + " FLOPs a byte\n";
-  text += "  B = " + with_separators(study.layer.tokens) + " tokens, D = " + fixed(study.layer.d_model, 0) + ", F = " + fixed(study.layer.d_ff, 0) + ", N = " +
-          with_separators(static_cast<double>(study.chips)) + " chips: " + fixed(study.tokens_per_chip, 0) + " tokens a chip\n\n";
+  text += "  C = " + format(study.balance.flops) + " a chip, W = " + format(study.balance.axis) +
+          " an axis (both directions), C/W = " + fixed(study.balance.intensity(), 0) + " FLOPs a byte\n";
+  text += "  B = " + with_separators(study.layer.tokens) + " tokens, D = " + fixed(study.layer.d_model, 0) +
+          ", F = " + fixed(study.layer.d_ff, 0) + ", N = " + with_separators(static_cast<double>(study.chips)) +
+          " chips: " + fixed(study.tokens_per_chip, 0) + " tokens a chip\n\n";
 
   text += "FSDP is compute-bound above C/(W M) tokens a chip:\n";
   Table fsdp({"  FSDP over", "book", "exact rings", "simulated", "this batch"});
   for (const auto& row : study.thresholds) {
-    fsdp.add({"  " + row.group, fixed(row.book, 0), fixed(row.exact, 0), fixed(row.simulated, 0), fixed(study.tokens_per_chip, 0)});
+    fsdp.add({"  " + row.group, fixed(row.book, 0), fixed(row.exact, 0), fixed(row.simulated, 0),
+              fixed(study.tokens_per_chip, 0)});
   }
   text += fsdp.to_string() + "\n";
-  text += "Tensor parallelism over one ring is compute-bound below Y = F W/C = " + fixed(study.tensor.book, 1) + "; simulated: up to " +
-          std::to_string(study.tensor.simulated) + (study.tensor.tried.empty() ? "" : " of the sizes tried (largest " + std::to_string(study.tensor.tried.back()) + ")") +
-          ", with products overlapping their collectives\n";
-  text += "FSDP + TP over " + std::to_string(study.fsdp_axes) + " + " + std::to_string(study.tensor_axes) + " axes is compute-bound above " + fixed(study.mixed_need, 0) +
+  text +=
+      "Tensor parallelism over one ring is compute-bound below Y = F W/C = " + fixed(study.tensor.book, 1) +
+      "; simulated: up to " + std::to_string(study.tensor.simulated) +
+      (study.tensor.tried.empty() ? ""
+                                  : " of the sizes tried (largest " + std::to_string(study.tensor.tried.back()) + ")") +
+      ", with products overlapping their collectives\n";
+  text += "FSDP + TP over " + std::to_string(study.fsdp_axes) + " + " + std::to_string(study.tensor_axes) +
+          " axes is compute-bound above " + fixed(study.mixed_need, 0) +
           " tokens a chip; X_opt = sqrt(B/F M_X/M_Y N) = " + fixed(study.best_fsdp, 0) + "\n";
-  text += "The closed forms name " + plan_text(study.named) + (study.fsdp_alone_hides ? " (FSDP alone hides its communication)" : "") + "\n\n";
+  text += "The closed forms name " + plan_text(study.named) +
+          (study.fsdp_alone_hides ? " (FSDP alone hides its communication)" : "") + "\n\n";
 
   text += "One layer's forward by the book's closed forms, and the whole step simulated on the default placement:\n";
   Table splits({"  split", "T_math", "T_fsdp", "T_tp", "book says", "no contention", "contention", "fits"});
   for (const auto& split : study.splits) {
     if (!split.refused.empty()) continue;
     const bool hides = split.fsdp < split.math && split.tensor < split.math;
-    splits.add({"  " + plan_text(split.plan), format(split.math), format(split.fsdp), format(split.tensor), hides ? "compute-bound" : "comm-bound",
-                format(split.without_contention), format(split.with_contention), split.fits ? "yes" : "NO"});
+    splits.add({"  " + plan_text(split.plan), format(split.math), format(split.fsdp), format(split.tensor),
+                hides ? "compute-bound" : "comm-bound", format(split.without_contention), format(split.with_contention),
+                split.fits ? "yes" : "NO"});
   }
   text += splits.to_string();
   for (const auto& split : study.splits) {
@@ -60,27 +68,37 @@ std::string text_of(const Scenario& scenario, const RooflineStudy& study) {
 }
 
 nlohmann::ordered_json json_of(const Scenario& scenario, const RooflineStudy& study) {
-  nlohmann::ordered_json json = {{"scenario", scenario.name},
-                                 {"flops_per_s", study.balance.flops.value()},
-                                 {"axis_bandwidth_Bps", study.balance.axis.value()},
-                                 {"intensity_flops_per_byte", study.balance.intensity()},
-                                 {"chips", study.chips},
-                                 {"tokens_per_chip", study.tokens_per_chip},
-                                 {"fsdp_axes", study.fsdp_axes},
-                                 {"tensor_axes", study.tensor_axes},
-                                 {"best_fsdp", study.best_fsdp},
-                                 {"mixed_threshold_tokens_per_chip", study.mixed_need},
-                                 {"named_plan", {{"fsdp", study.named.fsdp}, {"tensor", study.named.tensor}}},
-                                 {"fsdp_thresholds", nlohmann::ordered_json::array()},
-                                 {"tensor_limit", {{"book", study.tensor.book}, {"simulated", study.tensor.simulated}, {"tried", study.tensor.tried}}},
-                                 {"splits", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json json = {
+      {"scenario", scenario.name},
+      {"flops_per_s", study.balance.flops.value()},
+      {"axis_bandwidth_Bps", study.balance.axis.value()},
+      {"intensity_flops_per_byte", study.balance.intensity()},
+      {"chips", study.chips},
+      {"tokens_per_chip", study.tokens_per_chip},
+      {"fsdp_axes", study.fsdp_axes},
+      {"tensor_axes", study.tensor_axes},
+      {"best_fsdp", study.best_fsdp},
+      {"mixed_threshold_tokens_per_chip", study.mixed_need},
+      {"named_plan", {{"fsdp", study.named.fsdp}, {"tensor", study.named.tensor}}},
+      {"fsdp_thresholds", nlohmann::ordered_json::array()},
+      {"tensor_limit",
+       {{"book", study.tensor.book}, {"simulated", study.tensor.simulated}, {"tried", study.tensor.tried}}},
+      {"splits", nlohmann::ordered_json::array()}};
   for (const auto& row : study.thresholds) {
-    json["fsdp_thresholds"].push_back({{"group", row.group}, {"book", row.book}, {"exact", row.exact}, {"simulated", row.simulated}});
+    json["fsdp_thresholds"].push_back(
+        {{"group", row.group}, {"book", row.book}, {"exact", row.exact}, {"simulated", row.simulated}});
   }
   for (const auto& split : study.splits) {
-    json["splits"].push_back({{"fsdp", split.plan.fsdp}, {"tensor", split.plan.tensor}, {"math_s", split.math.value()}, {"fsdp_s", split.fsdp.value()},
-                              {"tensor_s", split.tensor.value()}, {"placement", split.placement}, {"step_without_contention_s", split.without_contention.value()},
-                              {"step_with_contention_s", split.with_contention.value()}, {"fits", split.fits}, {"refused", split.refused}});
+    json["splits"].push_back({{"fsdp", split.plan.fsdp},
+                              {"tensor", split.plan.tensor},
+                              {"math_s", split.math.value()},
+                              {"fsdp_s", split.fsdp.value()},
+                              {"tensor_s", split.tensor.value()},
+                              {"placement", split.placement},
+                              {"step_without_contention_s", split.without_contention.value()},
+                              {"step_with_contention_s", split.with_contention.value()},
+                              {"fits", split.fits},
+                              {"refused", split.refused}});
   }
   return json;
 }
@@ -100,8 +118,10 @@ void run_roofline(const RooflineArguments& arguments, spdlog::logger& log) {
   if (!arguments.out.empty()) {
     NewFiles files(arguments.out);
     files.write(std::filesystem::path(arguments.out) / "roofline.json", json);
-    write_picture(files, std::filesystem::path(arguments.out) / "ratio_by_tokens_per_chip", draw(ratio_plot(study)), arguments.png);
-    write_picture(files, std::filesystem::path(arguments.out) / "times_by_batch", draw(times_plot(study)), arguments.png);
+    write_picture(files, std::filesystem::path(arguments.out) / "ratio_by_tokens_per_chip", draw(ratio_plot(study)),
+                  arguments.png);
+    write_picture(files, std::filesystem::path(arguments.out) / "times_by_batch", draw(times_plot(study)),
+                  arguments.png);
     left_out = write_report(files, arguments.out, roofline_report(scenario, study));
     files.finish();
   }
@@ -112,16 +132,17 @@ void run_roofline(const RooflineArguments& arguments, spdlog::logger& log) {
 
 }  // namespace
 
-void add_roofline(CLI::App& app, spdlog::logger& log) {
-  auto* command = app.add_subcommand("roofline", "closed forms and thresholds of a scenario beside simulated values");
+void add_roofline(CommandLine& line, spdlog::logger& log) {
+  auto command = line.command("roofline", "closed forms and thresholds of a scenario beside simulated values");
   auto arguments = std::make_shared<RooflineArguments>();
-  command->add_option("scenario", arguments->scenario, "scenario file (YAML)")->required();
-  command->add_option("--json", arguments->json, "write the study as JSON to a file, or to stdout with -");
-  command->add_option("--out", arguments->out, "folder for report.html, roofline.json and the two plots (SVG)");
-  command->add_flag("--png", arguments->png, "the pictures of --out as PNG too (needs rsvg-convert, Debian's librsvg2-bin)")->needs("--out");
-  command->add_option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)")->allow_extra_args(false);
-  command->footer("Example:\n  lockstep roofline scenarios/llama2-13b-fsdp-tp-block.yaml");
-  command->callback([arguments, &log] { run_roofline(*arguments, log); });
+  command.option("scenario", arguments->scenario, "scenario file (YAML)").required();
+  command.option("--json", arguments->json, "write the study as JSON to a file, or to stdout with -");
+  command.option("--out", arguments->out, "folder for report.html, roofline.json and the two plots (SVG)");
+  command.flag("--png", arguments->png, "the pictures of --out as PNG too (needs rsvg-convert, Debian's librsvg2-bin)")
+      .needs("--out");
+  command.option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)").repeatable();
+  command.footer("Example:\n  lockstep roofline scenarios/llama2-13b-fsdp-tp-block.yaml");
+  command.callback([arguments, &log] { run_roofline(*arguments, log); });
 }
 
 }  // namespace lockstep

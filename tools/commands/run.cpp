@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -6,7 +5,10 @@
 
 #include "sim/core/visible_text.hpp"
 #include "sim/simulate.hpp"
+#include "sim/studies/sensitivity/elasticity.hpp"
+#include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/engine_option.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/pipeline_picture.hpp"
 #include "tools/output/png.hpp"
@@ -35,44 +37,50 @@ struct RunArguments {
 };
 
 std::string blocks_text(const Preparation& preparation) {
-  std::string text = preparation.plan.to_string();
-  for (const auto& block : preparation.blocks) text += block.to_string();
+  std::string text = preparation.model.plan.to_string();
+  for (const auto& block : preparation.model.layers) text += block.to_string();
   return text;
 }
 
 std::string program_text(const Scenario& scenario, const Preparation& preparation, bool folding) {
   auto whole = lower_with_perturbations(scenario, preparation);
   const auto folded = folding ? fold(whole) : unfolded(std::move(whole));
-  std::string text = std::to_string(folded.ranks.class_of_rank.size()) + " ranks in " + std::to_string(folded.ranks.count()) + " classes, links in " +
+  std::string text = std::to_string(folded.ranks.class_of_rank.size()) + " ranks in " +
+                     std::to_string(folded.ranks.count()) + " classes, links in " +
                      std::to_string(folded.link_classes) + " classes\n";
   for (std::int32_t id = 0; id < std::min(folded.ranks.count(), 100); ++id) {
-    text += "  class " + std::to_string(id) + ": " + std::to_string(folded.ranks.size[static_cast<std::size_t>(id)]) + " ranks like rank " +
-            std::to_string(folded.ranks.representative[static_cast<std::size_t>(id)]) + "\n";
+    text += "  class " + std::to_string(id) + ": " + std::to_string(folded.ranks.size[static_cast<std::size_t>(id)]) +
+            " ranks like rank " + std::to_string(folded.ranks.representative[static_cast<std::size_t>(id)]) + "\n";
   }
   if (folded.ranks.count() > 100) text += "  ... " + std::to_string(folded.ranks.count() - 100) + " more\n";
   return text + folded.program.to_string();
 }
 
 /// simulate(), seen from a given rank (-1: the critical one).
-Simulation simulate_at(std::int64_t rank, const Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
+Simulation simulate_at(std::int64_t rank, bool sensitivity, const Scenario& scenario, const SimulateOptions& options,
+                       spdlog::logger& log) {
   if (rank >= scenario.chips()) {
-    throw ConfigError({{{"--rank", 0, 0}, "", "rank " + std::to_string(rank) + " does not exist", "a rank from 0 to " + std::to_string(scenario.chips() - 1)}});
+    throw ConfigError({{{"--rank", 0, 0},
+                        "",
+                        "rank " + std::to_string(rank) + " does not exist",
+                        "a rank from 0 to " + std::to_string(scenario.chips() - 1)}});
   }
-  auto simulation = simulate(scenario, options, log);
+  auto simulation = sensitivity ? simulate_with_elasticity(scenario, options, log) : simulate(scenario, options, log);
   if (rank >= 0) look_at(simulation, static_cast<RankId>(rank));
   return simulation;
 }
 
 /// Prints one value on the way and nothing else; only the timeline needs the engine.
-bool dump(const std::string& what, std::int64_t rank, const Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
+bool dump(const std::string& what, std::int64_t rank, const Scenario& scenario, const SimulateOptions& options,
+          spdlog::logger& log) {
   if (what.empty()) return false;
   if (what == "timeline") {
-    print(timeline_text(simulate_at(rank, scenario, options, log)));
+    print(timeline_text(simulate_at(rank, false, scenario, options, log)));
     return true;
   }
   const auto preparation = prepare(scenario);
-  if (what == "cluster") print(preparation.cluster->to_string());
-  if (what == "mesh") print(preparation.mesh->to_string());
+  if (what == "cluster") print(preparation.machine.cluster->to_string());
+  if (what == "mesh") print(preparation.machine.mesh->to_string());
   if (what == "plan") print(blocks_text(preparation));
   if (what == "step") print(preparation.step.to_string());
   if (what == "program") print(program_text(scenario, preparation, options.fold));
@@ -100,13 +108,12 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   if (arguments.json != "-") check_file_place(arguments.json);
   const auto scenario = load_scenario(arguments.scenario, parse_overrides(arguments.overrides));
   SimulateOptions options;
-  options.engine = arguments.engine == "reference" ? EngineKind::reference : EngineKind::simgrid;
+  options.engine = engine_named(arguments.engine);
   options.fold = !arguments.no_fold;
   options.progress = progress_line();
   options.record_phases = !arguments.out.empty() || !arguments.json.empty();  // for the link loads of result.json
-  options.elasticity = arguments.sensitivity;
   if (dump(arguments.dump, arguments.rank, scenario, options, log)) return;
-  const auto simulation = simulate_at(arguments.rank, scenario, options, log);
+  const auto simulation = simulate_at(arguments.rank, arguments.sensitivity, scenario, options, log);
   const auto json = result_json(scenario, simulation, WallTimes::hidden);
   std::string left_out;
   if (!arguments.out.empty()) {
@@ -114,15 +121,19 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
     NewFiles files(folder);
     files.write(folder / "result.json", json);
     const auto window = middle_window(simulation);
-    write_picture(files, folder / "timeline", timeline_picture(scenario, simulation, window.from, window.to), arguments.png);
-    if (simulation.metrics.stages.size() > 1) write_picture(files, folder / "pipeline", pipeline_picture(scenario, simulation), arguments.png);
-    left_out = write_report(files, folder, run_report(scenario, simulation, {command_of(arguments), text_of(arguments.scenario)}));
+    write_picture(files, folder / "timeline", timeline_picture(scenario, simulation, window.from, window.to),
+                  arguments.png);
+    if (simulation.metrics.stages.size() > 1)
+      write_picture(files, folder / "pipeline", pipeline_picture(scenario, simulation), arguments.png);
+    left_out = write_report(files, folder,
+                            run_report(scenario, simulation, {command_of(arguments), text_of(arguments.scenario)}));
     write_perfetto_trace(files, folder / "trace.pftrace.gz", scenario, simulation, {16, arguments.trace_flows});
     write_chrome_trace(files, folder / "trace.json.gz", scenario, simulation, {16, arguments.trace_flows});
     files.finish();
   }
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
-  print(arguments.json == "-" ? result_json(scenario, simulation, WallTimes::shown) : summary(scenario, simulation) + left_out);
+  print(arguments.json == "-" ? result_json(scenario, simulation, WallTimes::shown)
+                              : summary(scenario, simulation) + left_out);
 }
 
 }  // namespace
@@ -133,7 +144,10 @@ std::vector<KeyOverride> parse_overrides(const std::vector<std::string>& texts) 
   for (const auto& text : texts) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
-      problems.add({{"--set", 0, 0}, "", "'" + text + "' has no " + (equals == 0 ? "key" : "value"), "KEY=VALUE such as batch.sequences=1024"});
+      problems.add({{"--set", 0, 0},
+                    "",
+                    "'" + text + "' has no " + (equals == 0 ? "key" : "value"),
+                    "KEY=VALUE such as batch.sequences=1024"});
     } else {
       result.push_back({text.substr(0, equals), text.substr(equals + 1)});
     }
@@ -142,26 +156,31 @@ std::vector<KeyOverride> parse_overrides(const std::vector<std::string>& texts) 
   return result;
 }
 
-void add_run(CLI::App& app, spdlog::logger& log) {
-  auto* command = app.add_subcommand("run", "simulate one training step of a scenario");
+void add_run(CommandLine& line, spdlog::logger& log) {
+  auto command = line.command("run", "simulate one training step of a scenario");
   auto arguments = std::make_shared<RunArguments>();
-  command->add_option("scenario", arguments->scenario, "scenario file (YAML)")->required();
-  command->add_option("--out", arguments->out, "folder for report.html, result.json, timeline.svg, trace.pftrace.gz (Perfetto) and trace.json.gz (Chrome)");
-  command->add_flag("--png", arguments->png, "the pictures of --out as PNG too (needs rsvg-convert, Debian's librsvg2-bin)")->needs("--out");
-  command->add_option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
-  command->add_option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)")->allow_extra_args(false);
-  command->add_option("--dump", arguments->dump, "print one value on the way instead of simulating")
-      ->check(CLI::IsMember({"cluster", "mesh", "plan", "step", "program", "timeline"}));
-  command->add_option("--engine", arguments->engine, "simgrid (contention) or reference (closed forms, no contention)")
-      ->check(CLI::IsMember({"simgrid", "reference"}));
-  command->add_option("--rank", arguments->rank, "show this rank's lane instead of the critical one")->check(CLI::NonNegativeNumber);
-  command->add_flag("--trace-flows", arguments->trace_flows, "arrows for dependencies in the trace");
-  command->add_flag("--sensitivity", arguments->sensitivity, "simulate again with each rate of the machine a little better, and say what would help most");
-  command->add_flag("--no-fold", arguments->no_fold, "simulate every rank instead of one per symmetry class (same result, slower)");
-  command->footer("Examples:\n  lockstep run scenarios/llama3-70b-v5p.yaml\n"
-                  "  lockstep run scenarios/llama3-70b-v5p.yaml --set batch.sequences=4480 --out out/double\n"
-                  "  lockstep run scenarios/llama3-70b-v5p.yaml --dump mesh");
-  command->callback([arguments, &log] { run_scenario(*arguments, log); });
+  command.option("scenario", arguments->scenario, "scenario file (YAML)").required();
+  command.option(
+      "--out", arguments->out,
+      "folder for report.html, result.json, timeline.svg, trace.pftrace.gz (Perfetto) and trace.json.gz (Chrome)");
+  command.flag("--png", arguments->png, "the pictures of --out as PNG too (needs rsvg-convert, Debian's librsvg2-bin)")
+      .needs("--out");
+  command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
+  command.option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)").repeatable();
+  command.option("--dump", arguments->dump, "print one value on the way instead of simulating")
+      .one_of({"cluster", "mesh", "plan", "step", "program", "timeline"});
+  add_engine_option(command, arguments->engine);
+  command.option("--rank", arguments->rank, "show this rank's lane instead of the critical one").not_negative();
+  command.flag("--trace-flows", arguments->trace_flows, "arrows for dependencies in the trace");
+  command.flag("--sensitivity", arguments->sensitivity,
+               "simulate again with each rate of the machine a little better, and say what would help most");
+  command.flag("--no-fold", arguments->no_fold,
+               "simulate every rank instead of one per symmetry class (same result, slower)");
+  command.footer(
+      "Examples:\n  lockstep run scenarios/llama3-70b-v5p.yaml\n"
+      "  lockstep run scenarios/llama3-70b-v5p.yaml --set batch.sequences=4480 --out out/double\n"
+      "  lockstep run scenarios/llama3-70b-v5p.yaml --dump mesh");
+  command.callback([arguments, &log] { run_scenario(*arguments, log); });
 }
 
 }  // namespace lockstep

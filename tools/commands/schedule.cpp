@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -9,15 +8,16 @@
 
 #include "sim/core/errors.hpp"
 #include "sim/core/readable_file.hpp"
+#include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/png.hpp"
 #include "tools/output/schedule_study.hpp"
 #include "tools/output/table.hpp"
 #include "tools/report/schedule_report.hpp"
-#include "workloads/schedules/pytorch_csv.hpp"
-#include "workloads/schedules/schedules.hpp"
-#include "workloads/schedules/verify_order.hpp"
+#include "workloads/pipeline/csv/pytorch_csv.hpp"
+#include "workloads/pipeline/schedules/schedules.hpp"
+#include "workloads/pipeline/verify_order.hpp"
 
 namespace lockstep {
 namespace {
@@ -127,7 +127,7 @@ const Schedule& schedule_named(const std::string& word) {
   if (const auto* schedule = find_schedule(word)) return *schedule;
   std::vector<std::string> names;
   std::string list;
-  for (const auto& known : schedules()) {
+  for (const Schedule& known : schedules()) {
     names.emplace_back(known.name);
     list += (list.empty() ? "" : ", ") + names.back();
   }
@@ -166,10 +166,7 @@ ImportedOrder import_order(const ScheduleArguments& arguments) {
                        const std::string& expected) {
     const bool more = row < 0 && what.starts_with("and ");  // how many more there are stands after the last one
     if (!more) where = {arguments.import, row + 1, row < 0 ? 0 : column + 1};
-    problems.add({where,
-                  "",
-                  (cell.empty() ? "" : "cell '" + cell + "': ") + what,
-                  expected});
+    problems.add({where, "", (cell.empty() ? "" : "cell '" + cell + "': ") + what, expected});
   };
   for (const auto& problem : imported.problems)
     add(problem.row, problem.column, problem.cell, problem.what, problem.expected);
@@ -247,7 +244,7 @@ void compare(const ScheduleArguments& arguments) {
 std::string list_text() {
   Table table({"schedule", "placement", "V", "backward", "pairs", "what it is"});
   table.align_left(5);
-  for (const auto& schedule : schedules()) {
+  for (const Schedule& schedule : schedules()) {
     table.add({std::string(schedule.name), std::string(name(schedule.placement)), std::to_string(schedule.usual_chunks),
                schedule.splits_backward ? "split" : "whole", schedule.overlaps ? "yes" : "no",
                std::string(schedule.summary)});
@@ -309,45 +306,46 @@ void run_schedule(const ScheduleArguments& arguments) {
 
 }  // namespace
 
-void add_schedule(CLI::App& app) {
-  auto* command = app.add_subcommand("schedule", "make, verify, time and draw a pipeline schedule by itself");
+void add_schedule(CommandLine& line) {
+  auto command = line.command("schedule", "make, verify, time and draw a pipeline schedule by itself");
   auto arguments = std::make_shared<ScheduleArguments>();
   auto& a = *arguments;
-  command->add_option("name", a.names, "schedule (see --list); several are compared at equal devices and work");
-  command->add_flag("--list", a.list, "list the schedules");
-  command->add_option("--stages", a.stages, "P: ranks of the pipeline");
-  command->add_option("--microbatches", a.microbatches, "M");
-  command->add_option("--chunks", a.chunks, "V: stages per rank (default: the schedule's own)");
-  command->add_option("--group", a.group, "interleaved: microbatches in a row on one chunk (default: P if it divides M, else M in M/P equal rounds)");
-  command->add_option(
-      "--memory-limit", a.memory_limit,
-      "automatic schedules: most microbatches whose activations a rank holds, L or one per rank L,L,...");
-  command->add_option("--times", a.times, "F,I,W of one microbatch on one chunk (comparing: on a rank's whole share)")
-      ->capture_default_str();
-  command->add_option("--stage-scale", a.stage_scale,
-                      "factor of each stage's times, such as 1,1,1,1.3 for a last stage with the head");
-  command->add_option("--latency", a.latency, "c: time on every edge between two ranks")->capture_default_str();
-  command->add_option("--pair", a.pair, "time of an overlapped forward-backward pair (default: F + I + W)");
-  command->add_option("--import", a.import, "read an order from a CSV of torch.distributed.pipelining");
-  command->add_option("--placement", a.placement,
-                      "where the stages of an imported order stand: linear, loop, v, wave, bidirectional");
-  command->add_option("--csv", a.csv, "write the order as CSV to a file, or to stdout with -");
+  command.option("name", a.names, "schedule (see --list); several are compared at equal devices and work");
+  command.flag("--list", a.list, "list the schedules");
+  command.option("--stages", a.stages, "P: ranks of the pipeline");
+  command.option("--microbatches", a.microbatches, "M");
+  command.option("--chunks", a.chunks, "V: stages per rank (default: the schedule's own)");
+  command.option(
+      "--group", a.group,
+      "interleaved: microbatches in a row on one chunk (default: P if it divides M, else M in M/P equal rounds)");
+  command.option("--memory-limit", a.memory_limit,
+                 "automatic schedules: most microbatches whose activations a rank holds, L or one per rank L,L,...");
+  command.option("--times", a.times, "F,I,W of one microbatch on one chunk (comparing: on a rank's whole share)")
+      .shows_default();
+  command.option("--stage-scale", a.stage_scale,
+                 "factor of each stage's times, such as 1,1,1,1.3 for a last stage with the head");
+  command.option("--latency", a.latency, "c: time on every edge between two ranks").shows_default();
+  command.option("--pair", a.pair, "time of an overlapped forward-backward pair (default: F + I + W)");
+  command.option("--import", a.import, "read an order from a CSV of torch.distributed.pipelining");
+  command.option("--placement", a.placement,
+                 "where the stages of an imported order stand: linear, loop, v, wave, bidirectional");
+  command.option("--csv", a.csv, "write the order as CSV to a file, or to stdout with -");
   command
-      ->add_option("--csv-dialect", a.csv_dialect,
-                   "current (I, W, B) or older (B for the input gradient, BW for the whole backward)")
-      ->check(CLI::IsMember({"current", "older"}))
-      ->capture_default_str();
-  command->add_flag("--communication", a.communication, "add SEND, RECV and parameter cells to the CSV");
-  command->add_option("--json", a.json, "write everything as JSON to a file, or to stdout with -");
-  command->add_option("--out", a.out, "folder for report.html, schedule.csv, schedule.json and schedule.svg");
-  command->add_option("--svg", a.svg, "write the picture to a file");
-  command->add_option("--png", a.png, "write the picture to a file as PNG (needs rsvg-convert, Debian's librsvg2-bin)");
-  command->footer(
+      .option("--csv-dialect", a.csv_dialect,
+              "current (I, W, B) or older (B for the input gradient, BW for the whole backward)")
+      .one_of({"current", "older"})
+      .shows_default();
+  command.flag("--communication", a.communication, "add SEND, RECV and parameter cells to the CSV");
+  command.option("--json", a.json, "write everything as JSON to a file, or to stdout with -");
+  command.option("--out", a.out, "folder for report.html, schedule.csv, schedule.json and schedule.svg");
+  command.option("--svg", a.svg, "write the picture to a file");
+  command.option("--png", a.png, "write the picture to a file as PNG (needs rsvg-convert, Debian's librsvg2-bin)");
+  command.footer(
       "Examples:\n  lockstep schedule 1f1b --stages 4 --microbatches 8\n"
       "  lockstep schedule dualpipe --stages 8 --microbatches 20 --pair 2.5 --out out/dualpipe\n"
       "  lockstep schedule 1f1b zb-h1 dualpipe-v --stages 8 --microbatches 16\n"
       "  lockstep schedule --import order.csv --placement v --times 1,1.2,0.8 --latency 0.1");
-  command->callback([arguments] { run_schedule(*arguments); });
+  command.callback([arguments] { run_schedule(*arguments); });
 }
 
 }  // namespace lockstep

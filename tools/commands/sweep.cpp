@@ -1,11 +1,12 @@
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <thread>
 
+#include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/engine_option.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/png.hpp"
 #include "tools/output/table.hpp"
@@ -32,13 +33,17 @@ struct MergeArguments {
   std::vector<std::string> from;
 };
 
-[[noreturn]] void refuse(const std::string& place, const std::string& what, const std::string& expected) { throw ConfigError({{{place, 0, 0}, "", what, expected}}); }
+[[noreturn]] void refuse(const std::string& place, const std::string& what, const std::string& expected) {
+  throw ConfigError({{{place, 0, 0}, "", what, expected}});
+}
 
 /// "2/8" into the options.
 void read_shard(const std::string& text, SweepOptions& options) {
   long long shard = -1, shards = 0;
   int end = 0;
-  if (std::sscanf(text.c_str(), "%lld/%lld%n", &shard, &shards, &end) != 2 || static_cast<std::size_t>(end) != text.size() || shards < 1 || shards > most_points || shard < 0 || shard >= shards) {
+  if (std::sscanf(text.c_str(), "%lld/%lld%n", &shard, &shards, &end) != 2 ||
+      static_cast<std::size_t>(end) != text.size() || shards < 1 || shards > most_points || shard < 0 ||
+      shard >= shards) {
     refuse("--shard", "'" + text + "' is no shard", "I/N with I from 0 to N-1, such as 0/8");
   }
   options.shard = shard;
@@ -49,10 +54,12 @@ void read_shard(const std::string& text, SweepOptions& options) {
 void confirm(const SweepArguments& arguments, const Sweep& sweep) {
   if (sweep.points() <= most_points_unasked || arguments.yes) return;
   const auto count = with_separators(static_cast<double>(sweep.points()));
-  if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0) refuse(arguments.file, "the sweep has " + count + " points", "fewer values, or --yes");
+  if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0)
+    refuse(arguments.file, "the sweep has " + count + " points", "fewer values, or --yes");
   std::fprintf(stderr, "The sweep has %s points. Go on? [y/N] ", count.c_str());
   const int answer = std::getchar();
-  if (answer != 'y' && answer != 'Y') refuse(arguments.file, "the sweep of " + count + " points was not wanted", "fewer values, or y");
+  if (answer != 'y' && answer != 'Y')
+    refuse(arguments.file, "the sweep of " + count + " points was not wanted", "fewer values, or y");
 }
 
 /// Before anything is simulated for a picture that cannot be drawn.
@@ -69,21 +76,25 @@ void simulate_into(const std::string& db, const SweepArguments& arguments, spdlo
   confirm(arguments, sweep);
   if (!arguments.plot.empty() || !arguments.report.empty()) check_axes(arguments, header_of(sweep).keys);
   options.jobs = arguments.jobs;
-  options.engine = arguments.engine == "reference" ? EngineKind::reference : EngineKind::simgrid;
+  options.engine = engine_named(arguments.engine);
   options.keep_results = arguments.keep_results;
   SweepStore store(db, header_of(sweep));
   if (arguments.retry) store.forget_failures();
   try {
     SweepProgressLine line;
-    run_sweep(sweep, store, options, [&](std::size_t done, std::size_t all, PointResult::Status status) { line.point(done, all, status); }, log);
+    run_sweep(
+        sweep, store, options,
+        [&](std::size_t done, std::size_t all, PointResult::Status status) { line.point(done, all, status); }, log);
     store.finish();
   } catch (const OutOfRoom& error) {
-    throw OutOfRoom(db + ": " + error.what() + "; " + with_separators(static_cast<double>(store.stored())) + " points are stored: make room and run the same command again");
+    throw OutOfRoom(db + ": " + error.what() + "; " + with_separators(static_cast<double>(store.stored())) +
+                    " points are stored: make room and run the same command again");
   }
 }
 
 /// The picture and the page; gives back what to tell the user.
-std::string show(const SweepArguments& arguments, Database& database, const StoreHeader& header, const std::string& title) {
+std::string show(const SweepArguments& arguments, Database& database, const StoreHeader& header,
+                 const std::string& title) {
   if (arguments.plot.empty() && arguments.report.empty()) return "";
   const auto table = read_table(database, header);
   const auto axes = axes_named(table, arguments.y, arguments.x, arguments.by);
@@ -96,7 +107,9 @@ std::string show(const SweepArguments& arguments, Database& database, const Stor
 }
 
 void run_sweep_command(const SweepArguments& arguments, spdlog::logger& log) {
-  if (arguments.file.empty() && arguments.db.empty()) refuse("sweep", "there is nothing to sweep and nothing to read", "a sweep file, or --db with a database that is there");
+  if (arguments.file.empty() && arguments.db.empty())
+    refuse("sweep", "there is nothing to sweep and nothing to read",
+           "a sweep file, or --db with a database that is there");
   const auto db = arguments.db.empty() ? std::filesystem::path(arguments.file).stem().string() + ".db" : arguments.db;
   for (const auto& file : {arguments.csv, arguments.report}) check_file_place(file);
   check_picture_place(arguments.plot);
@@ -115,47 +128,57 @@ void run_merge(const MergeArguments& arguments) {
     for (const auto& file : arguments.from) {
       const auto counts = merge(into, file);
       const auto count = [](std::int64_t number) { return with_separators(static_cast<double>(number)); };
-      text += file + ": " + count(counts.added) + " added, " + count(counts.known) + " known" + (counts.replaced > 0 ? ", " + count(counts.replaced) + " failures replaced" : "") +
-            (counts.differing > 0 ? ", " + count(counts.differing) + " DIFFERING (the first stays)" : "") + "\n";
+      text += file + ": " + count(counts.added) + " added, " + count(counts.known) + " known" +
+              (counts.replaced > 0 ? ", " + count(counts.replaced) + " failures replaced" : "") +
+              (counts.differing > 0 ? ", " + count(counts.differing) + " DIFFERING (the first stays)" : "") + "\n";
     }
     into.finish();
   } catch (const OutOfRoom& error) {
-    throw OutOfRoom(arguments.into + ": " + error.what() + "; what was merged stays: make room and run the same command again");
+    throw OutOfRoom(arguments.into + ": " + error.what() +
+                    "; what was merged stays: make room and run the same command again");
   }
   print(text);
 }
 
 }  // namespace
 
-void add_sweep(CLI::App& app, spdlog::logger& log) {
-  auto* command = app.add_subcommand("sweep", "simulate many scenarios into a database");
+void add_sweep(CommandLine& line, spdlog::logger& log) {
+  auto command = line.command("sweep", "simulate many scenarios into a database");
   auto arguments = std::make_shared<SweepArguments>();
-  command->add_option("file", arguments->file, "sweep file (YAML); without one nothing is simulated and --db is only read");
-  command->add_option("--db", arguments->db, "the database, made or resumed (default: the sweep file's name with .db, here)");
-  command->add_option("--jobs", arguments->jobs, "simulations at a time")->check(CLI::Range(1, 1024))->capture_default_str();
-  command->add_option("--shard", arguments->shard, "simulate one part of N: I/N, I from 0")->capture_default_str();
-  command->add_option("--engine", arguments->engine, "simgrid, or reference (no contention)")->check(CLI::IsMember({"simgrid", "reference"}))->capture_default_str();
-  command->add_flag("--yes", arguments->yes, "do not ask before a sweep of more than " + std::to_string(most_points_unasked) + " points");
-  command->add_flag("--retry", arguments->retry, "points that failed or crashed once more");
-  command->add_flag("--keep-results", arguments->keep_results, "result.json of every point in the database too");
-  command->add_option("--export", arguments->csv, "write all points of the database as CSV");
-  command->add_option("--plot", arguments->plot, "draw an output over a swept key, .svg or .png (.png needs rsvg-convert, Debian's librsvg2-bin)");
-  command->add_option("--report", arguments->report, "write a page with such charts to choose from and the best points (HTML)");
-  command->add_option("--y", arguments->y, "output that is drawn (default: step_time_s)");
-  command->add_option("--x", arguments->x, "swept key along the plot (default: the first with several values)");
-  command->add_option("--by", arguments->by, "swept key with a line for each value (default: the next with several, if they are few)");
-  command->footer("Examples:\n  lockstep sweep sweep.yaml --report sweep.html\n  lockstep sweep sweep.yaml --shard 0/8 --db part.0.db\n"
-                  "  lockstep sweep --db sweep.db --export sweep.csv\nExit 74: the disk is full; what is stored stays, and the same command goes on.");
-  command->callback([arguments, &log] { run_sweep_command(*arguments, log); });
+  command.option("file", arguments->file, "sweep file (YAML); without one nothing is simulated and --db is only read");
+  command.option("--db", arguments->db,
+                 "the database, made or resumed (default: the sweep file's name with .db, here)");
+  command.option("--jobs", arguments->jobs, "simulations at a time").between(1, 1024).shows_default();
+  command.option("--shard", arguments->shard, "simulate one part of N: I/N, I from 0").shows_default();
+  add_engine_option(command, arguments->engine);
+  command.flag("--yes", arguments->yes,
+               "do not ask before a sweep of more than " + std::to_string(most_points_unasked) + " points");
+  command.flag("--retry", arguments->retry, "points that failed or crashed once more");
+  command.flag("--keep-results", arguments->keep_results, "result.json of every point in the database too");
+  command.option("--export", arguments->csv, "write all points of the database as CSV");
+  command.option("--plot", arguments->plot,
+                 "draw an output over a swept key, .svg or .png (.png needs rsvg-convert, Debian's librsvg2-bin)");
+  command.option("--report", arguments->report,
+                 "write a page with such charts to choose from and the best points (HTML)");
+  command.option("--y", arguments->y, "output that is drawn (default: step_time_s)");
+  command.option("--x", arguments->x, "swept key along the plot (default: the first with several values)");
+  command.option("--by", arguments->by,
+                 "swept key with a line for each value (default: the next with several, if they are few)");
+  command.footer(
+      "Examples:\n  lockstep sweep sweep.yaml --report sweep.html\n  lockstep sweep sweep.yaml --shard 0/8 --db "
+      "part.0.db\n"
+      "  lockstep sweep --db sweep.db --export sweep.csv\nExit 74: the disk is full; what is stored stays, and the "
+      "same command goes on.");
+  command.callback([arguments, &log] { run_sweep_command(*arguments, log); });
 }
 
-void add_merge(CLI::App& app) {
-  auto* command = app.add_subcommand("merge", "put databases of one sweep together");
+void add_merge(CommandLine& line) {
+  auto command = line.command("merge", "put databases of one sweep together");
   auto arguments = std::make_shared<MergeArguments>();
-  command->add_option("out", arguments->into, "the database to add to; made if it is not there")->required();
-  command->add_option("in", arguments->from, "databases of the same sweep")->required();
-  command->footer("Example:\n  lockstep merge sweep.db sweep.0.db sweep.1.db");
-  command->callback([arguments] { run_merge(*arguments); });
+  command.option("out", arguments->into, "the database to add to; made if it is not there").required();
+  command.option("in", arguments->from, "databases of the same sweep").required();
+  command.footer("Example:\n  lockstep merge sweep.db sweep.0.db sweep.1.db");
+  command.callback([arguments] { run_merge(*arguments); });
 }
 
 }  // namespace lockstep

@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -6,9 +5,10 @@
 #include <memory>
 #include <thread>
 
-#include "sim/calibration/validate_products.hpp"
-#include "sim/validation/expected_error.hpp"
+#include "sim/studies/calibration/validate_products.hpp"
+#include "sim/studies/validation/expected_error.hpp"
 #include "tools/commands/collective_arguments.hpp"
+#include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/measured_tables.hpp"
 #include "tools/output/file.hpp"
@@ -33,13 +33,15 @@ void write_scenarios(const std::vector<MeasuredTable>& tables, const std::filesy
     make_folder(folder / table.name);
     for (const auto& run : table.runs) {
       const auto why = run.skipped_because.empty() ? "" : "# skipped: " + run.skipped_because + "\n";
-      write_file(folder / table.name / (std::to_string(run.row) + ".yaml"), "# " + table.name + ", " + run.name + "\n" + why + scenario_text(run));
+      write_file(folder / table.name / (std::to_string(run.row) + ".yaml"),
+                 "# " + table.name + ", " + run.name + "\n" + why + scenario_text(run));
     }
   }
 }
 
 /// Steps of all tables, then products.
-std::vector<ValidatedRun> validate_tables(const std::vector<MeasuredTable>& tables, const ValidateOptions& options, spdlog::logger& log) {
+std::vector<ValidatedRun> validate_tables(const std::vector<MeasuredTable>& tables, const ValidateOptions& options,
+                                          spdlog::logger& log) {
   std::vector<RunTable> steps;
   for (const auto& table : tables) steps.push_back(table.steps);
   auto runs = validate(steps, options, log);
@@ -52,7 +54,8 @@ std::vector<ValidatedRun> validate_tables(const std::vector<MeasuredTable>& tabl
 }
 
 /// Of at most so many steps of each table, evenly spaced, without contention: each is simulated three times more.
-std::vector<LeftOut> left_out_of(const std::vector<MeasuredTable>& tables, ValidateOptions options, spdlog::logger& log) {
+std::vector<LeftOut> left_out_of(const std::vector<MeasuredTable>& tables, ValidateOptions options,
+                                 spdlog::logger& log) {
   constexpr std::size_t most = 6;
   std::vector<RunTable> samples;
   for (const auto& table : tables) {
@@ -73,7 +76,8 @@ std::vector<LeftOut> left_out_of(const std::vector<MeasuredTable>& tables, Valid
 }
 
 /// The page; its first model's runs.
-std::vector<ValidatedRun> update_page(const std::string& file, const std::vector<MeasuredTable>& tables, ValidateOptions options, spdlog::logger& log) {
+std::vector<ValidatedRun> update_page(const std::string& file, const std::vector<MeasuredTable>& tables,
+                                      ValidateOptions options, spdlog::logger& log) {
   std::ifstream in(file, std::ios::binary);
   const std::string page(std::istreambuf_iterator<char>(in), {});
   (void)with_generated_part(page, "", file);
@@ -91,44 +95,62 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   check_file_place(arguments.errors);
   Problems problems;
   std::vector<MeasuredTable> tables;
-  for (const auto& file : measured_files(arguments.tables, arguments.data)) tables.push_back(read_measured_table(file, problems));
+  for (const auto& file : measured_files(arguments.tables, arguments.data))
+    tables.push_back(read_measured_table(file, problems));
   problems.throw_if_any();
   if (!arguments.scenarios.empty()) return write_scenarios(tables, arguments.scenarios);
-  if (arguments.leave_one_out && arguments.model_of_time != "calibrated") refuse_option("--leave-one-out", "there is nothing to fit", "--model-of-time calibrated beside it");
+  if (arguments.leave_one_out && arguments.model_of_time != "calibrated")
+    refuse_option("--leave-one-out", "there is nothing to fit", "--model-of-time calibrated beside it");
   ValidateOptions options{arguments.model_of_time, arguments.jobs, EngineKind::simgrid, progress_line()};
   const bool page = !arguments.page.empty();
   const auto model = page ? "calibrated" : arguments.model_of_time;
   const auto runs = page ? update_page(arguments.page, tables, options, log) : validate_tables(tables, options, log);
   const auto json = validation_json(runs, model);
   if (!arguments.errors.empty()) write_file(arguments.errors, families_csv(validated_families(runs)));
-  if (!arguments.plot.empty()) write_picture_file(arguments.plot, validation_picture(runs, "Measured steps, model of time: " + model));
+  if (!arguments.plot.empty())
+    write_picture_file(arguments.plot, validation_picture(runs, "Measured steps, model of time: " + model));
   if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
   std::string text;
-  if (!page) text = arguments.json == "-" ? json : validation_text(runs, arguments.families || !arguments.tables.empty());
-  if (arguments.leave_one_out && arguments.json != "-") text += "\n" + leave_one_out_text(left_out_of(tables, options, log));
+  if (!page)
+    text = arguments.json == "-" ? json : validation_text(runs, arguments.families || !arguments.tables.empty());
+  if (arguments.leave_one_out && arguments.json != "-")
+    text += "\n" + leave_one_out_text(left_out_of(tables, options, log));
   if (options.progress) options.progress("done", 1);
   print(text);
 }
 
 }  // namespace
 
-void add_validate(CLI::App& app, spdlog::logger& log) {
-  auto* command = app.add_subcommand("validate", "simulate measured training steps and print the errors");
+void add_validate(CommandLine& line, spdlog::logger& log) {
+  auto command = line.command("validate", "simulate measured training steps and print the errors");
   auto arguments = std::make_shared<ValidateArguments>();
-  command->add_option("tables", arguments->tables, "tables of published steps, or CSV files of your own runs; all published ones if none is named");
-  command->add_option("--data", arguments->data, "a folder with tables of the same names and columns, or of your own runs");
-  command->add_option("--model-of-time", arguments->model_of_time, "how long compute takes: ideal, roofline or calibrated")->check(CLI::IsMember(models_of_time))->capture_default_str();
-  command->add_option("--jobs", arguments->jobs, "simulations at a time")->check(CLI::Range(1, 1024))->capture_default_str();
-  command->add_flag("--families", arguments->families, "a line for every model of a table too (always, where tables are named)");
-  command->add_option("--json", arguments->json, "write families and rows as JSON to a file, or to stdout with -");
-  command->add_option("--plot", arguments->plot, "write predicted over measured steps as a picture, .svg or .png (.png needs rsvg-convert, Debian's librsvg2-bin)");
-  command->add_option("--scenarios", arguments->scenarios, "write every row as a scenario file into a folder, and simulate nothing");
-  command->add_flag("--leave-one-out", arguments->leave_one_out, "also the errors of each table when its chip's scales are fitted on the other tables");
-  command->add_option("--errors", arguments->errors, "write the mean error of every family as CSV (topologies/catalog/validated.csv is one), from which `run` says how far to trust a step");
-  command->add_option("--update-docs", arguments->page, "write the calibrated results between the markers of a page such as docs/validation.md");
-  command->footer("Examples:\n  lockstep validate\n  lockstep validate vtrain_multi torchtitan --model-of-time ideal --plot errors.svg\n"
-                  "  lockstep validate my_cluster.csv --json -\nColumns of your own CSV: docs/validation.md");
-  command->callback([arguments, &log] { run_validate(*arguments, log); });
+  command.option("tables", arguments->tables,
+                 "tables of published steps, or CSV files of your own runs; all published ones if none is named");
+  command.option("--data", arguments->data, "a folder with tables of the same names and columns, or of your own runs");
+  command.option("--model-of-time", arguments->model_of_time, "how long compute takes: ideal, roofline or calibrated")
+      .one_of(models_of_time)
+      .shows_default();
+  command.option("--jobs", arguments->jobs, "simulations at a time").between(1, 1024).shows_default();
+  command.flag("--families", arguments->families,
+               "a line for every model of a table too (always, where tables are named)");
+  command.option("--json", arguments->json, "write families and rows as JSON to a file, or to stdout with -");
+  command.option("--plot", arguments->plot,
+                 "write predicted over measured steps as a picture, .svg or .png (.png needs rsvg-convert, Debian's "
+                 "librsvg2-bin)");
+  command.option("--scenarios", arguments->scenarios,
+                 "write every row as a scenario file into a folder, and simulate nothing");
+  command.flag("--leave-one-out", arguments->leave_one_out,
+               "also the errors of each table when its chip's scales are fitted on the other tables");
+  command.option("--errors", arguments->errors,
+                 "write the mean error of every family as CSV (topologies/catalog/validated.csv is one), from which "
+                 "`run` says how far to trust a step");
+  command.option("--update-docs", arguments->page,
+                 "write the calibrated results between the markers of a page such as docs/validation.md");
+  command.footer(
+      "Examples:\n  lockstep validate\n  lockstep validate vtrain_multi torchtitan --model-of-time ideal --plot "
+      "errors.svg\n"
+      "  lockstep validate my_cluster.csv --json -\nColumns of your own CSV: docs/validation.md");
+  command.callback([arguments, &log] { run_validate(*arguments, log); });
 }
 
 }  // namespace lockstep

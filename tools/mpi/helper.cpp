@@ -35,7 +35,9 @@ bool read_all(int file, void* data, std::size_t size) {
   return true;
 }
 
-void append_number(std::string& text, std::uint64_t number) { text.append(reinterpret_cast<const char*>(&number), sizeof number); }
+void append_number(std::string& text, std::uint64_t number) {
+  text.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
 
 std::uint64_t number_at(std::string_view text, std::size_t at) {
   std::uint64_t number = 0;
@@ -92,7 +94,8 @@ std::string PointHelper::simulate(std::span<const std::int64_t> points) {
   const std::uint64_t count = points.size();
   std::uint64_t size = 0;
   std::string rows;
-  bool answered = write_all(requests_, &count, sizeof count) && write_all(requests_, points.data(), points.size_bytes()) && read_all(answers_, &size, sizeof size);
+  bool answered = write_all(requests_, &count, sizeof count) &&
+                  write_all(requests_, points.data(), points.size_bytes()) && read_all(answers_, &size, sizeof size);
   if (answered) {
     rows.resize(size);
     answered = read_all(answers_, rows.data(), size);

@@ -4,13 +4,13 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <optional>
 
 #include "sim/core/errors.hpp"
+#include "tools/commands/engine_option.hpp"
 #include "tools/mpi/helper.hpp"
 #include "tools/output/exit_code.hpp"
 #include "tools/output/file.hpp"
@@ -59,14 +59,16 @@ void hand_out(const Sweep& sweep, const Arguments& arguments, int workers) {
         line.point(++done, points.size(), result.status);
       }
       const auto left = points.size() - next;
-      const auto count = std::min({left, most_points_at_once, left / (2 * static_cast<std::size_t>(workers)) + 1});  // small ones at the end
+      const auto count = std::min(
+          {left, most_points_at_once, left / (2 * static_cast<std::size_t>(workers)) + 1});  // small ones at the end
       MPI_Send(points.data() + next, static_cast<int>(count), MPI_INT64_T, from, points_tag, MPI_COMM_WORLD);
       next += count;
       if (count == 0) --working;
     }
     store.finish();
   } catch (const OutOfRoom& error) {
-    throw OutOfRoom(arguments.db + ": " + error.what() + "; " + std::to_string(store.stored()) + " points are stored: make room and run the same command again");
+    throw OutOfRoom(arguments.db + ": " + error.what() + "; " + std::to_string(store.stored()) +
+                    " points are stored: make room and run the same command again");
   }
   line.clear();
   const auto text = sweep_summary(store.database(), header_of(sweep), arguments.db);
@@ -108,7 +110,7 @@ int sweep_over_ranks(const Arguments& arguments, int& argc, char**& argv, spdlog
     refused = std::current_exception();
   }
   SweepOptions options;
-  options.engine = arguments.engine == "reference" ? EngineKind::reference : EngineKind::simgrid;
+  options.engine = engine_named(arguments.engine);
   options.keep_results = arguments.keep_results;
   std::optional<PointHelper> helper;
   if (sweep) helper.emplace(*sweep, options, log);
@@ -122,7 +124,10 @@ int sweep_over_ranks(const Arguments& arguments, int& argc, char**& argv, spdlog
     if (rank == 0) {
       code = guarded([&] {
         if (refused) std::rethrow_exception(refused);
-        throw ConfigError({{{"lockstep-mpi", 0, 0}, "", "there is one rank only", "two or more: rank 0 hands out the points, such as mpirun -n 4"}});
+        throw ConfigError({{{"lockstep-mpi", 0, 0},
+                            "",
+                            "there is one rank only",
+                            "two or more: rank 0 hands out the points, such as mpirun -n 4"}});
       });
     }
   } else {
@@ -140,17 +145,14 @@ int main(int argc, char** argv) {
   spdlog::logger log("lockstep-mpi", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   log.set_level(spdlog::level::warn);
   lockstep::Arguments arguments;
-  CLI::App app("A lockstep sweep over the ranks of an MPI job.", "lockstep-mpi");
-  app.add_option("file", arguments.file, "sweep file (YAML)")->required();
-  app.add_option("--db", arguments.db, "the database, made or resumed")->required();
-  app.add_option("--engine", arguments.engine, "simgrid, or reference (no contention)")->check(CLI::IsMember({"simgrid", "reference"}))->capture_default_str();
-  app.add_flag("--keep-results", arguments.keep_results, "result.json of every point in the database too");
-  app.add_flag("--retry", arguments.retry, "points that failed or crashed once more");
-  app.footer("Example:\n  mpirun -n 64 lockstep-mpi sweep.yaml --db sweep.db");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  lockstep::CommandLine line("A lockstep sweep over the ranks of an MPI job.", "lockstep-mpi");
+  auto program = line.program();
+  program.option("file", arguments.file, "sweep file (YAML)").required();
+  program.option("--db", arguments.db, "the database, made or resumed").required();
+  lockstep::add_engine_option(program, arguments.engine);
+  program.flag("--keep-results", arguments.keep_results, "result.json of every point in the database too");
+  program.flag("--retry", arguments.retry, "points that failed or crashed once more");
+  program.footer("Example:\n  mpirun -n 64 lockstep-mpi sweep.yaml --db sweep.db");
+  if (const auto code = line.run(argc, argv)) return *code;
   return lockstep::sweep_over_ranks(arguments, argc, argv, log);
 }

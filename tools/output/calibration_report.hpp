@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/calibration/fit.hpp"
+#include "sim/studies/calibration/fit.hpp"
 
 namespace lockstep {
 

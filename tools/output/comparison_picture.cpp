@@ -24,7 +24,8 @@ std::vector<Piece> pieces_of(const ComparedScenario& scenario) {
   std::vector<Piece> pieces;
   for (const auto& part : scenario.parts) {
     const auto what = part.axis.empty() ? part.what : "exposed " + part.axis;
-    const auto known = std::find_if(pieces.begin(), pieces.end(), [&](const Piece& piece) { return piece.what == what; });
+    const auto known =
+        std::find_if(pieces.begin(), pieces.end(), [&](const Piece& piece) { return piece.what == what; });
     if (known == pieces.end()) {
       pieces.push_back({what, part.seconds});
     } else {
@@ -50,8 +51,8 @@ class Colours {
 };
 
 std::string rectangle(double x, double y, double w, double h, const char* colour, const std::string& title) {
-  return "<rect x=\"" + fixed(x, 2) + "\" y=\"" + fixed(y, 1) + "\" width=\"" + fixed(w, 2) + "\" height=\"" + fixed(h, 1) + "\" fill=\"" + colour +
-         "\"><title>" + svg::escaped(title) + "</title></rect>\n";
+  return "<rect x=\"" + fixed(x, 2) + "\" y=\"" + fixed(y, 1) + "\" width=\"" + fixed(w, 2) + "\" height=\"" +
+         fixed(h, 1) + "\" fill=\"" + colour + "\"><title>" + svg::escaped(title) + "</title></rect>\n";
 }
 
 }  // namespace
@@ -74,14 +75,16 @@ std::string comparison_picture(const std::vector<ComparedScenario>& scenarios) {
     double x = left;
     for (const auto& piece : pieces_of(scenario)) {
       if (piece.seconds <= 0) continue;
-      bars += rectangle(x, y, piece.seconds * scale, bar, colours.of(piece.what), piece.what + " " + format(Seconds(piece.seconds)));
+      bars += rectangle(x, y, piece.seconds * scale, bar, colours.of(piece.what),
+                        piece.what + " " + format(Seconds(piece.seconds)));
       x += piece.seconds * scale;
       if (std::find(legend.begin(), legend.end(), piece.what) == legend.end()) legend.push_back(piece.what);
     }
     bars += svg::text_at(x + 8, y + bar / 2 + 4, "start", format(Seconds(scenario.step_s)));
     y += bar + gap;
   }
-  std::string out = svg::open(width, y + 10) + svg::text_at(20, 22, "start", "one step of the critical rank", " font-size=\"15\"");
+  std::string out =
+      svg::open(width, y + 10) + svg::text_at(20, 22, "start", "one step of the critical rank", " font-size=\"15\"");
   double x = 20;
   for (const auto& what : legend) {
     out += rectangle(x, 36, 14, 14, colours.of(what), what) + svg::text_at(x + 20, 48, "start", what);

@@ -44,7 +44,8 @@ std::string what_would_help(std::span<const Elasticity> elasticities) {
     if (one.gain() < nothing) continue;
     const auto what = std::string(one.is_rate ? "more " : "less ") + one.parameter;
     const auto gain = fixed(one.gain(), 2) + " %";
-    text += text.empty() ? "what would help most: 1 % " + what + " makes the step " + gain + " shorter" : ", " + what + " " + gain;
+    text += text.empty() ? "what would help most: 1 % " + what + " makes the step " + gain + " shorter"
+                         : ", " + what + " " + gain;
   }
   return text;
 }

@@ -20,7 +20,8 @@ bool is_number(std::string_view text) {
 std::string csv_field(const std::string& text) {
   constexpr std::string_view formulas = "=+-@\t";
   auto cell = visible(text, LineFeeds::kept);
-  if (!cell.empty() && formulas.find(cell.front()) != std::string_view::npos && !is_number(cell)) cell.insert(cell.begin(), '\'');
+  if (!cell.empty() && formulas.find(cell.front()) != std::string_view::npos && !is_number(cell))
+    cell.insert(cell.begin(), '\'');
   if (cell.find_first_of(",\"\n") == std::string::npos) return cell;
   std::string quoted = "\"";
   for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);

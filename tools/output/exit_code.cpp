@@ -7,7 +7,7 @@
 
 #include "sim/core/errors.hpp"
 #include "sim/core/visible_text.hpp"
-#include "sim/isolated.hpp"
+#include "sim/studies/isolated.hpp"
 #include "tools/output/out_of_room.hpp"
 
 namespace lockstep {
@@ -40,7 +40,8 @@ int exit_code_of_error(const std::string& program) {
     std::fprintf(stderr, "%s: out of memory\n", program.c_str());  // without asking for more
     return machine_is_used_up;
   } catch (const std::system_error& error) {
-    if (none_left(error)) return told(program + ": the system has no thread or memory left: " + error.what(), machine_is_used_up);
+    if (none_left(error))
+      return told(program + ": the system has no thread or memory left: " + error.what(), machine_is_used_up);
     return told(program + ": internal error: " + error.what(), our_bug);
   } catch (const std::exception& error) {
     return told(program + ": internal error: " + error.what(), our_bug);

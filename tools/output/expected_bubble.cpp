@@ -8,7 +8,8 @@ namespace lockstep {
 std::optional<ExpectedBubble> expected_bubble(const Scenario& scenario, const Simulation& simulation) {
   const auto& pipeline = simulation.preparation.pipeline;
   const auto& shape = pipeline.order.shape;
-  if (shape.ranks == 1 || find_schedule(pipeline.order.schedule) == nullptr || !scenario.pipeline.file.empty()) return std::nullopt;
+  if (shape.ranks == 1 || find_schedule(pipeline.order.schedule) == nullptr || !scenario.pipeline.file.empty())
+    return std::nullopt;
   StageTimes mean{0, 0, 0};
   const auto& stages = pipeline.times.stages;
   for (const auto& stage : stages) {
@@ -29,7 +30,8 @@ std::optional<ExpectedBubble> expected_bubble(const Scenario& scenario, const Si
   if (!form) return std::nullopt;
   const bool even = std::all_of(stages.begin(), stages.end(), [&](const StageTimes& stage) {
     const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); };
-    return near(stage.forward, mean.forward) && near(stage.input_gradient, mean.input_gradient) && near(stage.weight_gradient, mean.weight_gradient);
+    return near(stage.forward, mean.forward) && near(stage.input_gradient, mean.input_gradient) &&
+           near(stage.weight_gradient, mean.weight_gradient);
   });
   if (!even) {
     form->applies = false;

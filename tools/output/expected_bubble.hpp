@@ -3,13 +3,14 @@
 #include <optional>
 
 #include "sim/simulate.hpp"
-#include "workloads/schedules/closed_form.hpp"
+#include "workloads/pipeline/schedules/closed_form.hpp"
 
 namespace lockstep {
 
 struct ExpectedBubble {
-  ClosedForm form;   ///< in seconds
-  StageTimes times;  ///< mean over the stages, in seconds: compute and the communication inside a stage that nothing hides
+  ClosedForm form;  ///< in seconds
+  StageTimes
+      times;  ///< mean over the stages, in seconds: compute and the communication inside a stage that nothing hides
 };
 
 /// None without a pipeline or for an order without a closed form.

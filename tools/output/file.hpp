@@ -9,7 +9,8 @@ namespace lockstep {
 void check_file_place(const std::filesystem::path& file);
 void check_folder_place(const std::filesystem::path& folder);
 
-/// Throws ConfigError when the place cannot be written, OutOfRoom when the disk is full. new_file.hpp has files that belong together.
+/// Throws ConfigError when the place cannot be written, OutOfRoom when the disk is full. new_file.hpp has files that
+/// belong together.
 void write_file(const std::filesystem::path& file, std::string_view content);
 /// Makes the folder (and its parents); a problem if something else stands there.
 void make_folder(const std::filesystem::path& folder);

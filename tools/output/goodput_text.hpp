@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/goodput/study.hpp"
+#include "sim/studies/goodput/study.hpp"
 
 namespace lockstep {
 

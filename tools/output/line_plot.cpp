@@ -52,24 +52,30 @@ std::string draw(const LinePlot& plot) {
   out += svg::text_at((x0 + x1) / 2, 22, "middle", plot.title, " font-size=\"15\"");
   for (int decade = static_cast<int>(std::ceil(x.low - 1e-9)); decade <= x.high + 1e-9; ++decade) {
     const double px = x.at(decade, x0, x1);
-    out += "<path d=\"M" + fixed(px, 1) + " " + fixed(y0, 1) + "V" + fixed(y1, 1) + "\" stroke=\"#8884\"/>\n" + svg::text_at(px, y0 + 18, "middle", tick(decade));
+    out += "<path d=\"M" + fixed(px, 1) + " " + fixed(y0, 1) + "V" + fixed(y1, 1) + "\" stroke=\"#8884\"/>\n" +
+           svg::text_at(px, y0 + 18, "middle", tick(decade));
   }
   for (int decade = static_cast<int>(std::ceil(y.low - 1e-9)); decade <= y.high + 1e-9; ++decade) {
     const double py = y.at(decade, y0, y1);
-    out += "<path d=\"M" + fixed(x0, 1) + " " + fixed(py, 1) + "H" + fixed(x1, 1) + "\" stroke=\"#8884\"/>\n" + svg::text_at(x0 - 8, py + 4, "end", tick(decade));
+    out += "<path d=\"M" + fixed(x0, 1) + " " + fixed(py, 1) + "H" + fixed(x1, 1) + "\" stroke=\"#8884\"/>\n" +
+           svg::text_at(x0 - 8, py + 4, "end", tick(decade));
   }
   out += svg::text_at((x0 + x1) / 2, height - 14, "middle", plot.x_title);
-  out += svg::text_at(0, 0, "middle", plot.y_title, " transform=\"translate(18 " + fixed((y0 + y1) / 2, 1) + ") rotate(-90)\"");
+  out += svg::text_at(0, 0, "middle", plot.y_title,
+                      " transform=\"translate(18 " + fixed((y0 + y1) / 2, 1) + ") rotate(-90)\"");
   for (std::size_t i = 0; i < plot.lines.size(); ++i) {
     const auto& line = plot.lines[i];
     const std::string colour = colours[i % colours.size()];
     std::string path;
     for (const auto& [px, py] : line.points) {
-      path += (path.empty() ? "M" : "L") + fixed(x.at(std::log10(px), x0, x1), 2) + " " + fixed(y.at(std::log10(py), y0, y1), 2);
+      path += (path.empty() ? "M" : "L") + fixed(x.at(std::log10(px), x0, x1), 2) + " " +
+              fixed(y.at(std::log10(py), y0, y1), 2);
     }
-    out += "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"2\"" + (line.dashed ? " stroke-dasharray=\"6 4\"" : "") + "/>\n";
+    out += "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"2\"" +
+           (line.dashed ? " stroke-dasharray=\"6 4\"" : "") + "/>\n";
     const double ly = top + 16 + 22 * static_cast<double>(i);
-    out += "<path d=\"M" + fixed(x1 + 12, 1) + " " + fixed(ly - 4, 1) + "h24\" stroke=\"" + colour + "\" stroke-width=\"2\"" + (line.dashed ? " stroke-dasharray=\"6 4\"" : "") + "/>\n";
+    out += "<path d=\"M" + fixed(x1 + 12, 1) + " " + fixed(ly - 4, 1) + "h24\" stroke=\"" + colour +
+           "\" stroke-width=\"2\"" + (line.dashed ? " stroke-dasharray=\"6 4\"" : "") + "/>\n";
     out += svg::text_at(x1 + 42, ly, "start", line.name);
   }
   return out + "</svg>\n";

@@ -26,9 +26,14 @@ std::string link_load_table(const Cluster& cluster, std::span<const LinkLoad> lo
   };
   std::vector<Row> different;  // rails and directions are classes of their own, but read the same
   for (const auto& load : loads) {
-    std::vector<std::string> cells = {link_kind_name(cluster.link(load.link).kind), format(load.bandwidth), format(Bytes(static_cast<std::int64_t>(load.bytes))),
-                                      percent(load.busy), percent(load.used), percent(load.peak)};
-    const auto known = std::find_if(different.begin(), different.end(), [&](const Row& row) { return row.cells == cells; });
+    std::vector<std::string> cells = {link_kind_name(cluster.link(load.link).kind),
+                                      format(load.bandwidth),
+                                      format(Bytes(static_cast<std::int64_t>(load.bytes))),
+                                      percent(load.busy),
+                                      percent(load.used),
+                                      percent(load.peak)};
+    const auto known =
+        std::find_if(different.begin(), different.end(), [&](const Row& row) { return row.cells == cells; });
     if (known != different.end()) {
       known->alike += load.alike;
     } else if (different.size() < rows) {
@@ -46,8 +51,14 @@ std::string link_load_table(const Cluster& cluster, std::span<const LinkLoad> lo
 nlohmann::ordered_json link_load_json(const Cluster& cluster, std::span<const LinkLoad> loads) {
   auto list = nlohmann::ordered_json::array();
   for (const auto& load : loads) {
-    list.push_back({{"link", cluster.link_name(load.link)}, {"alike", load.alike}, {"kind", link_kind_name(cluster.link(load.link).kind)},
-                    {"bandwidth_Bps", load.bandwidth.value()}, {"bytes", load.bytes}, {"busy_share", load.busy}, {"used_share", load.used}, {"peak_share", load.peak}});
+    list.push_back({{"link", cluster.link_name(load.link)},
+                    {"alike", load.alike},
+                    {"kind", link_kind_name(cluster.link(load.link).kind)},
+                    {"bandwidth_Bps", load.bandwidth.value()},
+                    {"bytes", load.bytes},
+                    {"busy_share", load.busy},
+                    {"used_share", load.used},
+                    {"peak_share", load.peak}});
   }
   return list;
 }
@@ -55,8 +66,9 @@ nlohmann::ordered_json link_load_json(const Cluster& cluster, std::span<const Li
 std::string link_load_csv(const Cluster& cluster, std::span<const LinkLoad> loads, const std::string& first) {
   std::string text;
   for (const auto& load : loads) {
-    text += first + "\"" + cluster.link_name(load.link) + "\"," + std::to_string(load.alike) + "," + link_kind_name(cluster.link(load.link).kind) + "," +
-            exact(load.bandwidth.value()) + "," + exact(load.bytes) + "," + exact(load.busy) + "," + exact(load.used) + "," + exact(load.peak) + "\n";
+    text += first + "\"" + cluster.link_name(load.link) + "\"," + std::to_string(load.alike) + "," +
+            link_kind_name(cluster.link(load.link).kind) + "," + exact(load.bandwidth.value()) + "," +
+            exact(load.bytes) + "," + exact(load.busy) + "," + exact(load.used) + "," + exact(load.peak) + "\n";
   }
   return text;
 }

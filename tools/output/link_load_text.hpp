@@ -5,7 +5,7 @@
 #include <string>
 
 #include "sim/metrics/link_loads.hpp"
-#include "topologies/cluster.hpp"
+#include "topologies/cluster/cluster.hpp"
 
 namespace lockstep {
 
@@ -14,7 +14,9 @@ namespace lockstep {
 [[nodiscard]] std::string link_load_table(const Cluster& cluster, std::span<const LinkLoad> loads, std::size_t rows);
 [[nodiscard]] nlohmann::ordered_json link_load_json(const Cluster& cluster, std::span<const LinkLoad> loads);
 /// A line per class of links, without a header; `first` are columns before its own.
-[[nodiscard]] std::string link_load_csv(const Cluster& cluster, std::span<const LinkLoad> loads, const std::string& first);
-inline constexpr const char* link_load_csv_header = "link,alike,kind,bandwidth_Bps,bytes,busy_share,used_share,peak_share";
+[[nodiscard]] std::string link_load_csv(const Cluster& cluster, std::span<const LinkLoad> loads,
+                                        const std::string& first);
+inline constexpr const char* link_load_csv_header =
+    "link,alike,kind,bandwidth_Bps,bytes,busy_share,used_share,peak_share";
 
 }  // namespace lockstep

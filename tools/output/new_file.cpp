@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 
 // ---- what a signal removes -------------------------------------------------------------------------
 
-/// A name that a signal's handler can read; it may neither allocate nor lock. Forked children have it too, but did not make it.
+/// A name that a signal's handler can read; it may neither allocate nor lock. Forked children have it too, but did not
+/// make it.
 struct Slot {
   std::atomic<::pid_t> owner{0};
   std::array<char, PATH_MAX> name{};
@@ -38,7 +39,8 @@ extern "C" void remove_and_end(int signal) {
   ::raise(signal);  // its default is back (SA_RESETHAND)
 }
 
-/// Whoever asked that a signal be ignored (nohup) still has it so. Again for every file, since SimGrid has handlers too.
+/// Whoever asked that a signal be ignored (nohup) still has it so. Again for every file, since SimGrid has handlers
+/// too.
 void remove_on_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU}) {
     struct ::sigaction before {};
@@ -81,8 +83,13 @@ void refuse_to_write(const std::string& place, int error) {
                           : error == EFBIG  ? "the file is larger than the limit on file sizes"
                           : error == EIO    ? "the disk fails"
                                             : "";
-  if (!why.empty()) throw OutOfRoom(visible(place) + ": " + why + "; nothing of it is written: make room and run the same command again");
-  throw ConfigError({{{place, 0, 0}, "", "cannot be written: " + std::generic_category().message(error), "a file in a folder that exists and may be written"}});
+  if (!why.empty())
+    throw OutOfRoom(visible(place) + ": " + why +
+                    "; nothing of it is written: make room and run the same command again");
+  throw ConfigError({{{place, 0, 0},
+                      "",
+                      "cannot be written: " + std::generic_category().message(error),
+                      "a file in a folder that exists and may be written"}});
 }
 
 void survive_file_size_limit() { std::signal(SIGXFSZ, SIG_IGN); }
@@ -136,13 +143,17 @@ void NewFile::fail(int error) const { refuse_to_write(place_.string(), error); }
 
 NewFiles::NewFiles(const fs::path& folder) {
   std::error_code error;
-  for (auto missing = folder; !missing.empty() && !fs::exists(missing, error); missing = missing.parent_path()) made_folders_.push_back(missing);
+  for (auto missing = folder; !missing.empty() && !fs::exists(missing, error); missing = missing.parent_path())
+    made_folders_.push_back(missing);
   fs::create_directories(folder, error);
   if (!error && fs::is_directory(folder, error)) return;
   const auto why = error;
   for (const auto& made : std::exchange(made_folders_, {})) fs::remove(made, error);
   if (why == std::errc::no_space_on_device) refuse_to_write(folder.string(), why.value());
-  throw ConfigError({{{folder.string(), 0, 0}, "", "cannot be made a folder" + (why ? ": " + why.message() : std::string()), "a folder that can be written"}});
+  throw ConfigError({{{folder.string(), 0, 0},
+                      "",
+                      "cannot be made a folder" + (why ? ": " + why.message() : std::string()),
+                      "a folder that can be written"}});
 }
 
 NewFiles::~NewFiles() {

@@ -1,6 +1,6 @@
 #pragma once
-/// The one way in which the program writes files: under a temporary name beside the place, and renamed when it is complete.
-/// Whatever ends the program before that, an error or a signal, takes the temporary files with it.
+/// The one way in which the program writes files: under a temporary name beside the place, and renamed when it is
+/// complete. Whatever ends the program before that, an error or a signal, takes the temporary files with it.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -32,7 +32,7 @@ class NewFile {
  private:
   std::filesystem::path place_, target_, temporary_;
   int handle_ = -1;
-  int slot_ = -1;         ///< among the files that a signal removes
+  int slot_ = -1;  ///< among the files that a signal removes
   bool as_it_stands_ = false;
 };
 
@@ -55,7 +55,8 @@ class NewFiles {
   std::vector<std::filesystem::path> made_folders_;  ///< the innermost first
 };
 
-/// Throws what a system's error means for a place that is written: ConfigError, or OutOfRoom where nothing but room is missing.
+/// Throws what a system's error means for a place that is written: ConfigError, or OutOfRoom where nothing but room is
+/// missing.
 [[noreturn]] void refuse_to_write(const std::string& place, int error);
 /// Writing beyond a limit on file sizes (`ulimit -f`) is an error like a full disk, not the end of the program.
 void survive_file_size_limit();

@@ -21,7 +21,9 @@ struct Piece {
   bool communicates;
 };
 
-bool alike(const Piece& a, const Piece& b) { return a.pass == b.pass && a.part == b.part && a.microbatch == b.microbatch && a.communicates == b.communicates; }
+bool alike(const Piece& a, const Piece& b) {
+  return a.pass == b.pass && a.part == b.part && a.microbatch == b.microbatch && a.communicates == b.communicates;
+}
 
 const char* colour(const Piece& piece) {
   const bool odd = piece.part % 2 != 0;
@@ -45,7 +47,9 @@ class Picture {
     title();
     for (const auto& stage : stages) {
       const double y = top + row_ * 1.25 * stage.stage;
-      if (stages.size() <= 64 || stage.stage % 8 == 0) out_ += svg::text_at(left - 8, y + row_ * 0.6, "end", "stage " + std::to_string(stage.stage), " font-size=\"11\"");
+      if (stages.size() <= 64 || stage.stage % 8 == 0)
+        out_ +=
+            svg::text_at(left - 8, y + row_ * 0.6, "end", "stage " + std::to_string(stage.stage), " font-size=\"11\"");
       box(left, y, width - left - right, row_, "#8882", "");
       draw_pieces(pieces(stage.rank, false), y, row_ * 0.72, true);
       draw_pieces(pieces(stage.rank, true), y + row_ * 0.78, row_ * 0.22, false);
@@ -58,10 +62,19 @@ class Picture {
   void title() {
     const auto& metrics = simulation_.metrics;
     const auto& order = simulation_.preparation.pipeline.order;
-    out_ += svg::text_at(left, 24, "start", scenario_.name + ": " + order.schedule + ", " + std::to_string(order.shape.ranks) + " stages, " + std::to_string(order.shape.microbatches) + " microbatches, step of " + format(metrics.step_time), " font-size=\"16\"");
-    out_ += svg::text_at(left, 44, "start", "bubble of the worst stage " + percent(metrics.bubble_fraction_step()) + " of the step, " + percent(metrics.bubble_fraction_span()) + " within its own span");
+    out_ += svg::text_at(left, 24, "start",
+                         scenario_.name + ": " + order.schedule + ", " + std::to_string(order.shape.ranks) +
+                             " stages, " + std::to_string(order.shape.microbatches) + " microbatches, step of " +
+                             format(metrics.step_time),
+                         " font-size=\"16\"");
+    out_ += svg::text_at(left, 44, "start",
+                         "bubble of the worst stage " + percent(metrics.bubble_fraction_step()) + " of the step, " +
+                             percent(metrics.bubble_fraction_span()) + " within its own span");
     double x = left;
-    for (const auto& [fill, text] : {std::pair{"#0072B2", "forward"}, {"#D55E00", "backward"}, {"#777777", "optimizer"}, {"#E69F00", "below: in communication that nothing hides"}}) {
+    for (const auto& [fill, text] : {std::pair{"#0072B2", "forward"},
+                                     {"#D55E00", "backward"},
+                                     {"#777777", "optimizer"},
+                                     {"#E69F00", "below: in communication that nothing hides"}}) {
       box(x, 56, 14, 12, fill, "");
       out_ += svg::text_at(x + 20, 66, "start", text);
       x += 40 + 7.2 * static_cast<double>(std::string_view(text).size());
@@ -82,7 +95,8 @@ class Picture {
       const bool communicates = op.kind == ProgramOp::Kind::collective;
       if (!communicates) computing.push_back(span);
       if (communicates != communication) continue;
-      all.push_back({span.start.value(), span.end.value(), vertex.pass, simulation_.preparation.pipeline.stage_of_block(vertex.block), vertex.microbatch, communicates});
+      all.push_back({span.start.value(), span.end.value(), vertex.pass,
+                     simulation_.preparation.pipeline.stage_of_block(vertex.block), vertex.microbatch, communicates});
     }
     if (communication) all = exposed(std::move(all), std::move(computing));
     std::sort(all.begin(), all.end(), [](const Piece& a, const Piece& b) { return a.start < b.start; });
@@ -100,8 +114,10 @@ class Picture {
 
   /// What of the communication lies in gaps of the compute.
   static std::vector<Piece> exposed(std::vector<Piece> communication, std::vector<Interval> computing) {
-    std::sort(computing.begin(), computing.end(), [](const Interval& a, const Interval& b) { return a.start < b.start; });
-    std::sort(communication.begin(), communication.end(), [](const Piece& a, const Piece& b) { return a.start < b.start; });
+    std::sort(computing.begin(), computing.end(),
+              [](const Interval& a, const Interval& b) { return a.start < b.start; });
+    std::sort(communication.begin(), communication.end(),
+              [](const Piece& a, const Piece& b) { return a.start < b.start; });
     std::vector<Piece> result;
     double covered = 0;  // up to here an earlier piece has been drawn
     std::size_t next = 0;
@@ -128,8 +144,10 @@ class Picture {
       const double wide = std::max((piece.end - piece.start) * scale(), narrowest);
       box(x_of(piece.start), y, wide, height, colour(piece), wide > 3 ? " stroke=\"#fff\" stroke-width=\"0.4\"" : "");
       const auto number = std::to_string(piece.microbatch);
-      if (numbers && piece.pass != StepPass::update && height > 9 && wide > 7.0 * static_cast<double>(number.size()) + 2) {
-        out_ += svg::text_at(x_of(piece.start) + wide / 2, y + height / 2 + 4, "middle", number, " font-size=\"10\" fill=\"#fff\"");
+      if (numbers && piece.pass != StepPass::update && height > 9 &&
+          wide > 7.0 * static_cast<double>(number.size()) + 2) {
+        out_ += svg::text_at(x_of(piece.start) + wide / 2, y + height / 2 + 4, "middle", number,
+                             " font-size=\"10\" fill=\"#fff\"");
       }
     }
   }
@@ -142,9 +160,12 @@ class Picture {
   }
 
   void box(double x, double y, double wide, double high, const char* fill, const std::string& more) {
-    out_ += "<rect x=\"" + fixed(x, 2) + "\" y=\"" + fixed(y, 1) + "\" width=\"" + fixed(wide, 2) + "\" height=\"" + fixed(high, 1) + "\" fill=\"" + fill + "\"" + more + "/>\n";
+    out_ += "<rect x=\"" + fixed(x, 2) + "\" y=\"" + fixed(y, 1) + "\" width=\"" + fixed(wide, 2) + "\" height=\"" +
+            fixed(high, 1) + "\" fill=\"" + fill + "\"" + more + "/>\n";
   }
-  [[nodiscard]] double scale() const { return (width - left - right) / std::max(simulation_.metrics.step_time.value(), 1e-12); }
+  [[nodiscard]] double scale() const {
+    return (width - left - right) / std::max(simulation_.metrics.step_time.value(), 1e-12);
+  }
   [[nodiscard]] double x_of(double time) const { return left + time * scale(); }
 
   const Scenario& scenario_;
@@ -155,6 +176,8 @@ class Picture {
 
 }  // namespace
 
-std::string pipeline_picture(const Scenario& scenario, const Simulation& simulation) { return Picture(scenario, simulation).draw(); }
+std::string pipeline_picture(const Scenario& scenario, const Simulation& simulation) {
+  return Picture(scenario, simulation).draw();
+}
 
 }  // namespace lockstep

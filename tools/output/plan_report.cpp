@@ -13,7 +13,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string recompute_name(const Recompute& recompute) { return recompute.all ? "full" : recompute.any() ? "selective" : "none"; }
+std::string recompute_name(const Recompute& recompute) {
+  return recompute.all ? "full" : recompute.any() ? "selective" : "none";
+}
 
 std::string schedule_name(const PlanSpace& space, const ScheduleChoice& choice) {
   return choice.schedule < 0 ? "" : space.base().search.schedules[static_cast<std::size_t>(choice.schedule)];
@@ -21,7 +23,8 @@ std::string schedule_name(const PlanSpace& space, const ScheduleChoice& choice) 
 
 Json parallel_json(const PlanChoice& choice) {
   Json json;
-  for (int axis = 0; axis < std::ssize(plan_axes); ++axis) json[plan_axis_name(axis, choice.zero)] = size_of(choice.degrees, axis);
+  for (int axis = 0; axis < std::ssize(plan_axes); ++axis)
+    json[plan_axis_name(axis, choice.zero)] = size_of(choice.degrees, axis);
   json["zero"] = choice.zero;
   return json;
 }
@@ -36,14 +39,20 @@ Json best_json(const PlanSpace& space, const RankedPlan& plan, const PlanFigures
             {"recompute", recompute_name(space.recomputations()[static_cast<std::size_t>(choice.recompute)])}};
   for (const auto& key : space.keys(space.node_of(choice), choice)) json["set"].push_back(key.path + "=" + key.value);
   json["step_time_s"] = figures.step_s;
-  json["floor_s"] = plan.floor_s;
+  json["lower_bound_s"] = plan.bound_s;
   json["mfu"] = figures.mfu;
-  json["memory"] = {{"peak_bytes", figures.peak_bytes},           {"capacity_bytes", space.memory().value()},     {"fits", true},
-                    {"weights_bytes", figures.weights_bytes},     {"gradients_bytes", figures.gradients_bytes},   {"optimizer_bytes", figures.optimizer_bytes},
-                    {"activations_bytes", figures.activations_bytes}, {"other_bytes", figures.other_bytes}};
+  json["memory"] = {{"peak_bytes", figures.peak_bytes},
+                    {"capacity_bytes", space.memory().value()},
+                    {"fits", true},
+                    {"weights_bytes", figures.weights_bytes},
+                    {"gradients_bytes", figures.gradients_bytes},
+                    {"optimizer_bytes", figures.optimizer_bytes},
+                    {"activations_bytes", figures.activations_bytes},
+                    {"other_bytes", figures.other_bytes}};
   json["breakdown"] = {{"compute_s", figures.compute_s}, {"bubble_s", figures.bubble_s}};
   for (std::size_t axis = 0; axis < figures.exposed_s.size(); ++axis) {
-    const auto name = axis < plan_axes.size() ? plan_axis_name(static_cast<int>(axis), choice.zero) : std::string("several axes");
+    const auto name =
+        axis < plan_axes.size() ? plan_axis_name(static_cast<int>(axis), choice.zero) : std::string("several axes");
     if (figures.exposed_s[axis] > 0) json["breakdown"]["exposed_comm_s"][name] = figures.exposed_s[axis];
   }
   json["loses_by"] = why_it_loses(figures, best);
@@ -51,20 +60,28 @@ Json best_json(const PlanSpace& space, const RankedPlan& plan, const PlanFigures
 }
 
 Json proof_json(const SearchProof& proof) {
-  return {{"space", proof.space},         {"pruned_memory", proof.pruned_by_memory}, {"pruned_bound", proof.pruned_by_bound},
-          {"simulated", proof.simulated}, {"did_not_fit", proof.did_not_fit},        {"gap", 0}};
+  return {{"space", proof.space},
+          {"pruned_memory", proof.pruned_by_memory},
+          {"pruned_bound", proof.pruned_by_bound},
+          {"simulated", proof.simulated},
+          {"did_not_fit", proof.did_not_fit},
+          {"gap", 0}};
 }
 
 }  // namespace
 
 void PlanRows::add(const PlanSpace& space, const SearchResult& result, double days, double cost) {
-  Json json{{"chips", space.base().chips()}, {"days", days > 0 ? Json(days) : Json()}, {"cost", cost > 0 ? Json(cost) : Json()}};
+  Json json{{"chips", space.base().chips()},
+            {"days", days > 0 ? Json(days) : Json()},
+            {"cost", cost > 0 ? Json(cost) : Json()}};
   json["best"] = best_json(space, result.best.front(), result.best.front().figures);
   json["proof"] = proof_json(result.proof);
   rows_.push_back(json.dump(2));
 }
 
-void PlanRows::add_none(std::int64_t chips, const std::string& why) { rows_.push_back(Json{{"chips", chips}, {"best", nullptr}, {"why", why}}.dump(2)); }
+void PlanRows::add_none(std::int64_t chips, const std::string& why) {
+  rows_.push_back(Json{{"chips", chips}, {"best", nullptr}, {"why", why}}.dump(2));
+}
 
 std::string PlanRows::to_string() const {
   std::string text;
@@ -76,12 +93,16 @@ std::string plan_name(const PlanSpace& space, const PlanChoice& choice) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   for (int axis = 0; axis < std::ssize(plan_axes); ++axis) {
-    if (size_of(choice.degrees, axis) > 1) add(plan_axis_name(axis, choice.zero) + " " + std::to_string(size_of(choice.degrees, axis)));
+    if (size_of(choice.degrees, axis) > 1)
+      add(plan_axis_name(axis, choice.zero) + " " + std::to_string(size_of(choice.degrees, axis)));
   }
   add("ZeRO-" + std::to_string(choice.zero));
   add(std::to_string(choice.microbatches) + (choice.microbatches == 1 ? " microbatch" : " microbatches"));
-  if (choice.schedule.schedule >= 0) add(schedule_name(space, choice.schedule) + (choice.schedule.chunks > 1 ? " x" + std::to_string(choice.schedule.chunks) : ""));
-  if (space.recomputations().size() > 1) add("recompute " + recompute_name(space.recomputations()[static_cast<std::size_t>(choice.recompute)]));
+  if (choice.schedule.schedule >= 0)
+    add(schedule_name(space, choice.schedule) +
+        (choice.schedule.chunks > 1 ? " x" + std::to_string(choice.schedule.chunks) : ""));
+  if (space.recomputations().size() > 1)
+    add("recompute " + recompute_name(space.recomputations()[static_cast<std::size_t>(choice.recompute)]));
   return text;
 }
 
@@ -103,14 +124,17 @@ std::string why_it_loses(const PlanFigures& plan, const PlanFigures& best) {
   };
   std::vector<Part> parts{{plan.compute_s - best.compute_s, "compute"}, {plan.bubble_s - best.bubble_s, "bubble"}};
   for (std::size_t axis = 0; axis < plan.exposed_s.size(); ++axis) {
-    parts.push_back({plan.exposed_s[axis] - best.exposed_s[axis], "exposed " + (axis < plan_axes.size() ? std::string(plan_axes[axis]) : "several axes")});
+    parts.push_back({plan.exposed_s[axis] - best.exposed_s[axis],
+                     "exposed " + (axis < plan_axes.size() ? std::string(plan_axes[axis]) : "several axes")});
   }
-  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return std::abs(a.more) > std::abs(b.more); });
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Part& a, const Part& b) { return std::abs(a.more) > std::abs(b.more); });
   const double lost = plan.step_s - best.step_s;
   std::string text;
   for (const auto& part : parts) {
     if (std::abs(part.more) <= 0.1 * std::abs(lost) || std::abs(part.more) <= 1e-12) continue;
-    text += (text.empty() ? "" : ", ") + std::string(part.more > 0 ? "+" : "-") + format(Seconds(std::abs(part.more))) + " " + part.name;
+    text += (text.empty() ? "" : ", ") + std::string(part.more > 0 ? "+" : "-") + format(Seconds(std::abs(part.more))) +
+            " " + part.name;
   }
   return text;
 }
@@ -118,14 +142,16 @@ std::string why_it_loses(const PlanFigures& plan, const PlanFigures& best) {
 std::string plan_text(const PlanSpace& space, const SearchResult& result) {
   const auto& base = space.base();
   const auto& proof = result.proof;
-  std::string text = base.name + ": " + model_text(base) + " on " + chips_text(base) + " (" + space.cluster().name() + "), " +
-                     with_separators(static_cast<double>(base.batch.sequences * base.batch.sequence_length)) + " tokens a step, " + std::string(name(base.time_model)) + " rates\n\n";
+  std::string text = base.name + ": " + model_text(base) + " on " + chips_text(base) + " (" + space.cluster().name() +
+                     "), " + with_separators(static_cast<double>(base.batch.sequences * base.batch.sequence_length)) +
+                     " tokens a step, " + std::string(name(base.time_model)) + " rates\n\n";
   if (result.best.empty()) {
     text += "no plan fits " + format(space.memory()) + " of memory\n\n";
   } else {
     const auto& best = result.best.front();
-    text += "best: " + plan_name(space, best.choice) + "\n      " + placement_name(space, best.choice) + "\n      step time " + format(Seconds(best.figures.step_s)) + ", MFU " + percent(best.figures.mfu) +
-            ", " + format(Bytes(best.figures.peak_bytes)) + " of " + format(space.memory()) + " of memory\n\n";
+    text += "best: " + plan_name(space, best.choice) + "\n      " + placement_name(space, best.choice) +
+            "\n      step time " + format(Seconds(best.figures.step_s)) + ", MFU " + percent(best.figures.mfu) + ", " +
+            format(Bytes(best.figures.peak_bytes)) + " of " + format(space.memory()) + " of memory\n\n";
     Table table({"plan", "step time", "MFU", "compute", "exposed", "bubble", "memory"});
     table.fold(58, 0);  // 120 columns
     int rank = 0;
@@ -135,20 +161,24 @@ std::string plan_text(const PlanSpace& space, const SearchResult& result) {
       double exposed = 0;
       for (const double each : figures.exposed_s) exposed += each;
       const auto number = std::to_string(++rank);
-      table.add({number + ". " + plan_name(space, plan.choice), format(Seconds(figures.step_s)), percent(figures.mfu), format(Seconds(figures.compute_s)), format(Seconds(exposed)),
-                 format(Seconds(figures.bubble_s)), format(Bytes(figures.peak_bytes))});
+      table.add({number + ". " + plan_name(space, plan.choice), format(Seconds(figures.step_s)), percent(figures.mfu),
+                 format(Seconds(figures.compute_s)), format(Seconds(exposed)), format(Seconds(figures.bubble_s)),
+                 format(Bytes(figures.peak_bytes))});
       if (rank == 1) continue;
       const double loss = figures.step_s / best.figures.step_s - 1;
       const auto why = why_it_loses(figures, best.figures);
-      reasons += "  " + number + ". +" + fixed(loss * 100, 2) + " %: " + (why.empty() ? "as fast; the canonical order decides" : why) + "; " + placement_name(space, plan.choice) + "\n";
+      reasons += "  " + number + ". +" + fixed(loss * 100, 2) +
+                 " %: " + (why.empty() ? "as fast; the canonical order decides" : why) + "; " +
+                 placement_name(space, plan.choice) + "\n";
     }
     text += table.to_string();
     if (!reasons.empty()) text += "\nwhy the others lose\n" + reasons;
     text += "\n";
   }
   const auto count = [](std::int64_t number) { return with_separators(static_cast<double>(number)); };
-  text += "proof: of " + count(proof.space) + " plans, " + count(proof.pruned_by_bound) + " have a lower bound above the last one shown, " + count(proof.pruned_by_memory) +
-          " cannot fit, " + count(proof.simulated) + " were simulated (" + count(proof.did_not_fit) + " of them did not fit); gap 0\n";
+  text += "proof: of " + count(proof.space) + " plans, " + count(proof.pruned_by_bound) +
+          " have a lower bound above the last one shown, " + count(proof.pruned_by_memory) + " cannot fit, " +
+          count(proof.simulated) + " were simulated (" + count(proof.did_not_fit) + " of them did not fit); gap 0\n";
   return text;
 }
 
@@ -160,7 +190,7 @@ std::string plan_json(const PlanSpace& space, const SearchResult& result, WallTi
   const bool shown = times == WallTimes::shown;
   json["plans_per_s"] = shown ? Json(static_cast<double>(proof.space) / result.wall_s) : Json();
   json["simulated_per_s"] = shown ? Json(static_cast<double>(proof.simulated) / result.wall_s) : Json();
-  json["bounds_per_s"] = shown ? Json(static_cast<double>(result.floors) / result.floors_s) : Json();
+  json["bounds_per_s"] = shown ? Json(static_cast<double>(result.bounds) / result.bounds_s) : Json();
   json["wall_s"] = shown ? Json(result.wall_s) : Json();
   return json_lines(json);
 }

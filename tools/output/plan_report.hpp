@@ -2,7 +2,7 @@
 /// What `lockstep plan` prints and writes.
 #include <string>
 
-#include "sim/planning/plan_search.hpp"
+#include "sim/studies/planning/plan_search.hpp"
 #include "tools/output/result_json.hpp"
 
 namespace lockstep {

@@ -34,12 +34,14 @@ bool installed() {
 
 /// Runs rsvg-convert from a file into an open one.
 bool convert(const std::string& from, int to) {
-  const std::array<const char*, 5> arguments = {"rsvg-convert", "--zoom=2", "--background-color=white", from.c_str(), nullptr};
+  const std::array<const char*, 5> arguments = {"rsvg-convert", "--zoom=2", "--background-color=white", from.c_str(),
+                                                nullptr};
   ::posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
   pid_t child = 0;
-  const int spawned = ::posix_spawnp(&child, arguments[0], &actions, nullptr, const_cast<char**>(arguments.data()), environ);
+  const int spawned =
+      ::posix_spawnp(&child, arguments[0], &actions, nullptr, const_cast<char**>(arguments.data()), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (spawned != 0) return false;
   int status = 0;
@@ -52,12 +54,14 @@ void refuse_where_full(NewFile& file) { file.write(std::string(std::size_t{1} <<
 }  // namespace
 
 void check_png_writer(const std::filesystem::path& file) {
-  if (!file.empty() && !installed()) refuse(file, "rsvg-convert is not installed", "Debian's package librsvg2-bin, or the SVG alone");
+  if (!file.empty() && !installed())
+    refuse(file, "rsvg-convert is not installed", "Debian's package librsvg2-bin, or the SVG alone");
 }
 
 void check_picture_place(const std::filesystem::path& file) {
   if (file.empty()) return;
-  if (file.extension() != ".svg" && file.extension() != ".png") refuse(file, "is neither .svg nor .png", "a picture's name, such as errors.svg");
+  if (file.extension() != ".svg" && file.extension() != ".png")
+    refuse(file, "is neither .svg nor .png", "a picture's name, such as errors.svg");
   check_file_place(file);
   check_png_writer(file.extension() == ".png" ? file : "");
 }

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sim/validation/expected_error.hpp"
+#include "sim/studies/validation/expected_error.hpp"
 #include "tools/output/expected_bubble.hpp"
 #include "tools/output/json_lines.hpp"
 #include "tools/output/link_load_text.hpp"
@@ -13,12 +13,17 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json breakdown(const Breakdown& value) {
-  return {{"compute_s", value.compute.value()}, {"exposed_comm_s", value.exposed_comm.value()}, {"bubble_s", value.bubble.value()}};
+  return {{"compute_s", value.compute.value()},
+          {"exposed_comm_s", value.exposed_comm.value()},
+          {"bubble_s", value.bubble.value()}};
 }
 
 Json memory(const Simulation& simulation, const MemoryUse& value) {
   const auto& step = simulation.preparation.step;
-  Json result{{"peak_bytes", value.peak.value()}, {"capacity_bytes", value.capacity.value()}, {"fits", value.fits}, {"spare_bytes", (value.capacity - value.peak).value()}};
+  Json result{{"peak_bytes", value.peak.value()},
+              {"capacity_bytes", value.capacity.value()},
+              {"fits", value.fits},
+              {"spare_bytes", (value.capacity - value.peak).value()}};
   for (const auto kind : all_memory_kinds) result[std::string(name(kind)) + "_bytes"] = value.of(kind).value();
   result["other_bytes"] = value.other().value();
   result["weight_padding_bytes"] = value.weight_padding.value();
@@ -27,13 +32,18 @@ Json memory(const Simulation& simulation, const MemoryUse& value) {
   result["peak_at_s"] = value.peak_at.value();
   if (value.peak_op >= 0) {
     const auto& op = step.op(value.peak_op);
-    result["peak_in"] = {{"pass", name(op.pass)}, {"block", step.block_names[static_cast<std::size_t>(op.block)]}, {"microbatch", op.microbatch}, {"operation", op->name}};
+    result["peak_in"] = {{"pass", name(op.pass)},
+                         {"block", step.block_names[static_cast<std::size_t>(op.block)]},
+                         {"microbatch", op.microbatch},
+                         {"operation", op->name}};
   } else {
     result["peak_in"] = Json();
   }
   result["activations_by_block"] = Json::array();
   for (const auto& block : value.activations_by_block) {
-    result["activations_by_block"].push_back({{"block", step.block_names[static_cast<std::size_t>(block.block)]}, {"microbatches", block.microbatches}, {"bytes", block.size.value()}});
+    result["activations_by_block"].push_back({{"block", step.block_names[static_cast<std::size_t>(block.block)]},
+                                              {"microbatches", block.microbatches},
+                                              {"bytes", block.size.value()}});
   }
   return result;
 }
@@ -41,23 +51,32 @@ Json memory(const Simulation& simulation, const MemoryUse& value) {
 Json communication(const std::vector<CommunicationUse>& uses) {
   Json list = Json::array();
   for (const auto& use : uses) {
-    list.push_back({{"axis", use.axis}, {"kind", use.kind ? Json(name(*use.kind)) : Json()}, {"count", use.count},
-                    {"full_size_bytes", use.full_size.value()}, {"busy_s", use.busy.value()}, {"exposed_s", use.exposed.value()}});
+    list.push_back({{"axis", use.axis},
+                    {"kind", use.kind ? Json(name(*use.kind)) : Json()},
+                    {"count", use.count},
+                    {"full_size_bytes", use.full_size.value()},
+                    {"busy_s", use.busy.value()},
+                    {"exposed_s", use.exposed.value()}});
   }
   return list;
 }
 
 Json mesh(const Preparation& preparation) {
   Json list = Json::array();
-  for (const auto& axis : preparation.mesh->axes()) {
-    list.push_back({{"axis", axis.name}, {"size", axis.size()}, {"shape", preparation.mesh->shapes(axis.name)}});
+  for (const auto& axis : preparation.machine.mesh->axes()) {
+    list.push_back(
+        {{"axis", axis.name}, {"size", axis.size()}, {"shape", preparation.machine.mesh->shapes(axis.name)}});
   }
   return list;
 }
 
 Json idle(const IdleTime& value) {
-  return {{"fill_s", value.fill.value()},           {"drain_s", value.drain.value()},       {"dependency_s", value.dependency.value()},
-          {"imbalance_s", value.imbalance.value()}, {"transfer_s", value.transfer.value()}, {"collective_s", value.collective.value()}};
+  return {{"fill_s", value.fill.value()},
+          {"drain_s", value.drain.value()},
+          {"dependency_s", value.dependency.value()},
+          {"imbalance_s", value.imbalance.value()},
+          {"transfer_s", value.transfer.value()},
+          {"collective_s", value.collective.value()}};
 }
 
 Json pipeline(const Scenario& scenario, const Simulation& simulation) {
@@ -74,9 +93,15 @@ Json pipeline(const Scenario& scenario, const Simulation& simulation) {
   result["bubble_fraction_span"] = metrics.bubble_fraction_span();
   const auto bubble = expected_bubble(scenario, simulation);
   if (bubble) {
-    result["closed_form"] = {{"expression", bubble->form.expression},   {"bubble_s", bubble->form.value},         {"of", bubble->form.of == ClosedForm::Of::step ? "step" : "span"},
-                             {"applies", bubble->form.applies},         {"conditions", bubble->form.conditions},  {"symbols", bubble->form.symbols},
-                             {"forward_s", bubble->times.forward},      {"input_gradient_s", bubble->times.input_gradient}, {"weight_gradient_s", bubble->times.weight_gradient}};
+    result["closed_form"] = {{"expression", bubble->form.expression},
+                             {"bubble_s", bubble->form.value},
+                             {"of", bubble->form.of == ClosedForm::Of::step ? "step" : "span"},
+                             {"applies", bubble->form.applies},
+                             {"conditions", bubble->form.conditions},
+                             {"symbols", bubble->form.symbols},
+                             {"forward_s", bubble->times.forward},
+                             {"input_gradient_s", bubble->times.input_gradient},
+                             {"weight_gradient_s", bubble->times.weight_gradient}};
   } else {
     result["closed_form"] = Json();
   }
@@ -92,7 +117,9 @@ Json stage_json(const Simulation& simulation, const StageMetrics& stage) {
   Json parts = Json::array();
   for (const auto part : pipeline.order.shape.stages_of(stage.stage)) {
     const auto first = pipeline.first_block[static_cast<std::size_t>(part)];
-    parts.push_back({{"part", part}, {"blocks", pipeline.blocks_of(part)}, {"first_block", simulation.preparation.step.block_names[static_cast<std::size_t>(first)]}});
+    parts.push_back({{"part", part},
+                     {"blocks", pipeline.blocks_of(part)},
+                     {"first_block", simulation.preparation.step.block_names[static_cast<std::size_t>(first)]}});
   }
   return {{"stage", stage.stage},
           {"ranks", ranks},
@@ -107,9 +134,10 @@ Json stage_json(const Simulation& simulation, const StageMetrics& stage) {
 Json links(const Simulation& simulation) {
   constexpr std::size_t most = 100;
   if (simulation.run.phases.empty()) return {};
-  auto loads = link_loads(simulation.program, simulation.run.phases, simulation.link_members, {Seconds(0), simulation.metrics.step_time});
+  auto loads = link_loads(simulation.program, simulation.run.phases, simulation.link_members,
+                          {Seconds(0), simulation.metrics.step_time});
   if (loads.size() > most) loads.resize(most);
-  return link_load_json(*simulation.preparation.cluster, loads);
+  return link_load_json(*simulation.preparation.machine.cluster, loads);
 }
 
 Json critical_path(const CriticalPath& path) {
@@ -117,7 +145,10 @@ Json critical_path(const CriticalPath& path) {
   for (std::size_t i = 1; i < path.spans.size(); ++i) moves += path.spans[i].rank != path.spans[i - 1].rank ? 1 : 0;
   Json parts = Json::array();
   for (const auto& part : path.parts) {
-    parts.push_back({{"kind", std::string(name(part.kind))}, {"what", part.what}, {"time_s", part.time.value()}, {"spans", part.spans}});
+    parts.push_back({{"kind", std::string(name(part.kind))},
+                     {"what", part.what},
+                     {"time_s", part.time.value()},
+                     {"spans", part.spans}});
   }
   return {{"spans", path.spans.size()}, {"rank_changes", moves}, {"parts", parts}};
 }
@@ -138,11 +169,13 @@ std::string result_json(const Scenario& scenario, const Simulation& simulation, 
   const auto& metrics = simulation.metrics;
   const auto& engine = simulation.run.statistics;
   const double chips = static_cast<double>(metrics.chips);
-  const auto if_known = [&](double value) { return scenario.replay ? Json() : Json(value); };  // replayed operations have no FLOPs
+  const auto if_known = [&](double value) {
+    return scenario.replay ? Json() : Json(value);
+  };  // replayed operations have no FLOPs
   Json result;
   result["scenario"] = scenario.name;
   result["model"] = scenario.model.name;
-  result["cluster"] = simulation.preparation.cluster->name();
+  result["cluster"] = simulation.preparation.machine.cluster->name();
   result["step_time_s"] = metrics.step_time.value();
   const auto family = expected_error(scenario);
   result["step_time_error_pct"] = family ? Json(100 * family->mean_abs) : Json();
@@ -169,7 +202,8 @@ std::string result_json(const Scenario& scenario, const Simulation& simulation, 
   result["links"] = links(simulation);
   result["critical_path"] = critical_path(metrics.critical_path);
   result["elasticity"] = elasticity(simulation.elasticity);
-  result["engine"] = {{"folded", simulation.ranks.count() < metrics.chips},
+  result["engine"] = {{"name", name(simulation.run.kind)},
+                      {"folded", simulation.ranks.count() < metrics.chips},
                       {"rank_classes", simulation.ranks.count()},
                       {"ranks", metrics.chips},
                       {"link_classes", simulation.link_classes},

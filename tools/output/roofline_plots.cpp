@@ -17,13 +17,17 @@ Times times_at(const RooflineStudy& study, double tokens) {
   auto layer = study.layer;
   layer.tokens = tokens;
   const double x = std::clamp(best_fsdp_size(layer, chips, study.fsdp_axes, study.tensor_axes), 1.0, chips);
-  return {math_time(study.balance, layer, chips).value(), fsdp_time(study.balance, layer, 1, axes).value(), tensor_time(study.balance, layer, 1, axes).value(),
-          std::max(fsdp_time(study.balance, layer, chips / x, study.fsdp_axes), tensor_time(study.balance, layer, x, study.tensor_axes)).value()};
+  return {math_time(study.balance, layer, chips).value(), fsdp_time(study.balance, layer, 1, axes).value(),
+          tensor_time(study.balance, layer, 1, axes).value(),
+          std::max(fsdp_time(study.balance, layer, chips / x, study.fsdp_axes),
+                   tensor_time(study.balance, layer, x, study.tensor_axes))
+              .value()};
 }
 
 template <class Visit>
 void over_tokens_per_chip(const RooflineStudy& study, Visit visit) {
-  for (double per_chip = 10; per_chip <= 10000 * 1.0001; per_chip *= std::pow(10.0, 0.05)) visit(per_chip, times_at(study, per_chip * static_cast<double>(study.chips)));
+  for (double per_chip = 10; per_chip <= 10000 * 1.0001; per_chip *= std::pow(10.0, 0.05))
+    visit(per_chip, times_at(study, per_chip * static_cast<double>(study.chips)));
 }
 
 }  // namespace
@@ -35,14 +39,16 @@ std::string plan_text(const MixedPlan& plan) {
 }
 
 LinePlot ratio_plot(const RooflineStudy& study) {
-  PlotLine tensor{"tensor parallel", {}}, fsdp{"FSDP", {}}, mixed{"FSDP + TP", {}}, one{"compute-bound above", {}, true};
+  PlotLine tensor{"tensor parallel", {}}, fsdp{"FSDP", {}}, mixed{"FSDP + TP", {}},
+      one{"compute-bound above", {}, true};
   over_tokens_per_chip(study, [&](double per_chip, const Times& times) {
     tensor.points.emplace_back(per_chip, times.math / times.tensor);
     fsdp.points.emplace_back(per_chip, times.math / times.fsdp);
     mixed.points.emplace_back(per_chip, times.math / times.mixed);
     one.points.emplace_back(per_chip, 1.0);
   });
-  return {"FLOPs time over communication time", "tokens per chip (B/N)", "T_math / T_comms", {tensor, fsdp, mixed, one}};
+  return {
+      "FLOPs time over communication time", "tokens per chip (B/N)", "T_math / T_comms", {tensor, fsdp, mixed, one}};
 }
 
 LinePlot times_plot(const RooflineStudy& study) {
@@ -54,7 +60,10 @@ LinePlot times_plot(const RooflineStudy& study) {
     fsdp.points.emplace_back(tokens, times.fsdp * 1e3);
     mixed.points.emplace_back(tokens, times.mixed * 1e3);
   });
-  return {"One layer's forward", "tokens of the global batch (B)", "time (ms)", {tensor, fsdp, mixed, math}};  // colours as in the other plot
+  return {"One layer's forward",
+          "tokens of the global batch (B)",
+          "time (ms)",
+          {tensor, fsdp, mixed, math}};  // colours as in the other plot
 }
 
 }  // namespace lockstep

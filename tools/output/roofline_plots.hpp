@@ -1,6 +1,6 @@
 #pragma once
 /// The two figures of the scaling book, for the scenario's own chip, sizes and chip count.
-#include "sim/roofline/study.hpp"
+#include "sim/studies/roofline/study.hpp"
 #include "tools/output/line_plot.hpp"
 
 namespace lockstep {

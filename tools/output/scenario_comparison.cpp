@@ -14,7 +14,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 double seconds_of(const ComparedScenario& scenario, const std::string& what) {
-  const auto found = std::find_if(scenario.parts.begin(), scenario.parts.end(), [&](const StepPart& part) { return part.what == what; });
+  const auto found = std::find_if(scenario.parts.begin(), scenario.parts.end(),
+                                  [&](const StepPart& part) { return part.what == what; });
   return found == scenario.parts.end() ? 0 : found->seconds;
 }
 
@@ -31,11 +32,13 @@ std::vector<std::string> all_names(const std::vector<ComparedScenario>& scenario
 }
 
 std::vector<std::string> input_names(const std::vector<ComparedScenario>& scenarios) {
-  return all_names(scenarios, [](const auto& s) { return s.inputs; }, [](const auto& input) { return input.first; });
+  return all_names(
+      scenarios, [](const auto& s) { return s.inputs; }, [](const auto& input) { return input.first; });
 }
 
 std::vector<std::string> part_names(const std::vector<ComparedScenario>& scenarios) {
-  auto names = all_names(scenarios, [](const auto& s) { return s.parts; }, [](const auto& part) { return part.what; });
+  auto names = all_names(
+      scenarios, [](const auto& s) { return s.parts; }, [](const auto& part) { return part.what; });
   std::stable_partition(names.begin(), names.end(), [](const std::string& what) { return what != "idle (bubble)"; });
   return names;
 }
@@ -82,7 +85,8 @@ ComparedScenario read_compared(std::string name, ScenarioInputs inputs, std::str
   scenario.parts.push_back({"computing", "", json["breakdown"]["compute_s"]});
   for (const auto& use : json["comm"]) {
     const std::string axis = use["axis"];
-    scenario.parts.push_back({"exposed " + axis + (use["kind"].is_null() ? "" : " " + use["kind"].get<std::string>()), axis, use["exposed_s"]});
+    scenario.parts.push_back({"exposed " + axis + (use["kind"].is_null() ? "" : " " + use["kind"].get<std::string>()),
+                              axis, use["exposed_s"]});
   }
   scenario.parts.push_back({"idle (bubble)", "", json["breakdown"]["bubble_s"]});
   scenario.result = std::move(result_json);
@@ -94,27 +98,31 @@ std::vector<StepPart> contributors(const ComparedScenario& first, const Compared
   for (const auto& what : part_names({first, other})) {
     parts.push_back({what, "", seconds_of(other, what) - seconds_of(first, what)});
   }
-  std::stable_sort(parts.begin(), parts.end(), [](const StepPart& a, const StepPart& b) { return std::abs(a.seconds) > std::abs(b.seconds); });
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const StepPart& a, const StepPart& b) { return std::abs(a.seconds) > std::abs(b.seconds); });
   return parts;
 }
 
 std::vector<std::string> changed_inputs(const std::vector<ComparedScenario>& scenarios) {
   auto names = input_names(scenarios);
   std::erase_if(names, [&](const std::string& what) {
-    return std::all_of(scenarios.begin(), scenarios.end(), [&](const auto& s) { return value_of(s.inputs, what) == value_of(scenarios.front().inputs, what); });
+    return std::all_of(scenarios.begin(), scenarios.end(), [&](const auto& s) {
+      return value_of(s.inputs, what) == value_of(scenarios.front().inputs, what);
+    });
   });
   return names;
 }
 
 std::string difference_text(const ComparedScenario& first, const ComparedScenario& other) {
-  std::string text = other.name + ": " + fixed(other.step_s / first.step_s, 3) + " x the step time of " + first.name + ", " + signed_time(other.step_s - first.step_s) +
-                     largest(contributors(first, other));
+  std::string text = other.name + ": " + fixed(other.step_s / first.step_s, 3) + " x the step time of " + first.name +
+                     ", " + signed_time(other.step_s - first.step_s) + largest(contributors(first, other));
   const double cost = chip_seconds_per_token(first), other_cost = chip_seconds_per_token(other);
   if (std::abs(other_cost / cost - other.step_s / first.step_s) < 1e-9) return text;
   auto per_token = first, other_per_token = other;
   for (auto& part : per_token.parts) part.seconds *= cost / first.step_s;
   for (auto& part : other_per_token.parts) part.seconds *= other_cost / other.step_s;
-  return text + "  a token takes " + fixed(other_cost / cost, 3) + " x the chip time, " + signed_time(other_cost - cost) + largest(contributors(per_token, other_per_token));
+  return text + "  a token takes " + fixed(other_cost / cost, 3) + " x the chip time, " +
+         signed_time(other_cost - cost) + largest(contributors(per_token, other_per_token));
 }
 
 std::string comparison_text(const std::vector<ComparedScenario>& scenarios) {
@@ -134,18 +142,24 @@ std::string comparison_text(const std::vector<ComparedScenario>& scenarios) {
   row("  to the first", [&](const auto& s) { return fixed(s.step_s / first.step_s, 3) + " x"; });
   row("tokens/s", [](const auto& s) { return with_separators(s.tokens_per_s); });
   row("tokens/s a chip", [](const auto& s) { return with_separators(s.tokens_per_s_per_chip); });
-  row("  to the first", [&](const auto& s) { return fixed(s.tokens_per_s_per_chip / first.tokens_per_s_per_chip, 3) + " x"; });
+  row("  to the first",
+      [&](const auto& s) { return fixed(s.tokens_per_s_per_chip / first.tokens_per_s_per_chip, 3) + " x"; });
   row("MFU", [](const auto& s) { return s.mfu ? percent(*s.mfu) : "-"; });
   table.add({""});
   for (const auto& what : part_names(scenarios)) {
-    const bool ever = std::any_of(scenarios.begin(), scenarios.end(), [&](const auto& s) { return seconds_of(s, what) > 5e-4 * s.step_s; });
-    if (ever) row(what, [&](const auto& s) { return format(Seconds(seconds_of(s, what))) + " (" + percent(seconds_of(s, what) / s.step_s) + ")"; });
+    const bool ever = std::any_of(scenarios.begin(), scenarios.end(),
+                                  [&](const auto& s) { return seconds_of(s, what) > 5e-4 * s.step_s; });
+    if (ever)
+      row(what, [&](const auto& s) {
+        return format(Seconds(seconds_of(s, what))) + " (" + percent(seconds_of(s, what) / s.step_s) + ")";
+      });
   }
   if (std::any_of(scenarios.begin(), scenarios.end(), [](const auto& s) { return s.bubble_of_step > 0; })) {
     row("pipeline bubble, of the step", [](const auto& s) { return percent(s.bubble_of_step); });
     row("  of a stage's own span", [](const auto& s) { return percent(s.bubble_of_span); });
   }
-  row("memory peak", [](const auto& s) { return format(Bytes(s.peak_bytes)) + " of " + format(Bytes(s.capacity_bytes)); });
+  row("memory peak",
+      [](const auto& s) { return format(Bytes(s.peak_bytes)) + " of " + format(Bytes(s.capacity_bytes)); });
   row("  fits", [](const auto& s) { return s.fits ? "yes" : "NO"; });
   auto text = table.to_string() + "\n";
   if (changed_inputs(scenarios).empty()) text = "no input differs\n" + text;
@@ -161,12 +175,17 @@ std::string comparison_json(const std::vector<ComparedScenario>& scenarios) {
   }
   for (const auto& scenario : scenarios) {
     Json differences = Json::array();
-    for (const auto& part : contributors(first, scenario)) differences.push_back({{"part", part.what}, {"seconds", part.seconds}});
+    for (const auto& part : contributors(first, scenario))
+      differences.push_back({{"part", part.what}, {"seconds", part.seconds}});
     Json inputs = Json::object();
     for (const auto& [what, value] : scenario.inputs) inputs[what] = value;
-    json["scenarios"].push_back({{"name", scenario.name}, {"step_time_ratio", scenario.step_s / first.step_s},
-                                 {"tokens_per_s_per_chip_ratio", scenario.tokens_per_s_per_chip / first.tokens_per_s_per_chip}, {"difference", differences},
-                                 {"inputs", inputs}, {"result", Json::parse(scenario.result)}});
+    json["scenarios"].push_back(
+        {{"name", scenario.name},
+         {"step_time_ratio", scenario.step_s / first.step_s},
+         {"tokens_per_s_per_chip_ratio", scenario.tokens_per_s_per_chip / first.tokens_per_s_per_chip},
+         {"difference", differences},
+         {"inputs", inputs},
+         {"result", Json::parse(scenario.result)}});
   }
   return json_lines(json);
 }

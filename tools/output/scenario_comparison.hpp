@@ -30,14 +30,16 @@ struct ComparedScenario {
 };
 
 [[nodiscard]] ComparedScenario read_compared(std::string name, ScenarioInputs inputs, std::string result_json);
-/// Parts in which `other` differs from `first`, in seconds, the largest first; they add up to the difference in step time.
+/// Parts in which `other` differs from `first`, in seconds, the largest first; they add up to the difference in step
+/// time.
 [[nodiscard]] std::vector<StepPart> contributors(const ComparedScenario& first, const ComparedScenario& other);
 
 /// "-" for an input that the scenario does not have.
 [[nodiscard]] std::string value_of(const ScenarioInputs& inputs, const std::string& what);
 /// Names of inputs in which any two differ, in reading order.
 [[nodiscard]] std::vector<std::string> changed_inputs(const std::vector<ComparedScenario>& scenarios);
-/// Where the difference in step time comes from; where steps are of different work, also that of the chips' time for a token. A line each.
+/// Where the difference in step time comes from; where steps are of different work, also that of the chips' time for a
+/// token. A line each.
 [[nodiscard]] std::string difference_text(const ComparedScenario& first, const ComparedScenario& other);
 
 /// Everything is compared with the first scenario.

@@ -19,11 +19,14 @@ std::string text_of(const Bucketing& buckets) {
 
 std::string text_of(const std::optional<KeptFormat>& kept) {
   if (!kept) return "16 bits";
-  return std::to_string(kept->bits) + " bits" + (kept->scaled_together > 0 ? ", a scale for " + std::to_string(kept->scaled_together) : "");
+  return std::to_string(kept->bits) + " bits" +
+         (kept->scaled_together > 0 ? ", a scale for " + std::to_string(kept->scaled_together) : "");
 }
 
 std::string text_of(const FabricSpec& fabric) {
-  std::string text = fabric.name + ", " + std::string(name(fabric.kind)) + (fabric.routing == FabricRouting::spray ? ", spraying" : ", ECMP by seed " + std::to_string(fabric.seed));
+  std::string text =
+      fabric.name + ", " + std::string(name(fabric.kind)) +
+      (fabric.routing == FabricRouting::spray ? ", spraying" : ", ECMP by seed " + std::to_string(fabric.seed));
   for (const double factor : fabric.oversubscription) text += ", " + fixed(factor, 2) + ":1";
   return text;
 }
@@ -39,16 +42,19 @@ std::string text_of(const RankOrder& order) {
 }
 
 void add_parallel(const Scenario& scenario, const Preparation& preparation, ScenarioInputs& inputs) {
-  for (const auto& axis : preparation.mesh->axes()) {
+  for (const auto& axis : preparation.machine.mesh->axes()) {
     std::string shapes;
-    for (const auto& shape : preparation.mesh->shapes(axis.name)) shapes += (shapes.empty() ? "" : ", ") + shape;
+    for (const auto& shape : preparation.machine.mesh->shapes(axis.name))
+      shapes += (shapes.empty() ? "" : ", ") + shape;
     inputs.emplace_back("axis " + axis.name, std::to_string(axis.size()) + (shapes.empty() ? "" : ": " + shapes));
   }
   const auto& order = preparation.pipeline.order;
   inputs.emplace_back("ZeRO of data", std::to_string(scenario.parallel.zero));
   inputs.emplace_back("sequence parallel", yes(scenario.parallel.sequence_parallel));
   inputs.emplace_back("schedule", order.schedule.empty() ? "none" : order.schedule);
-  inputs.emplace_back("stages", std::to_string(order.shape.ranks) + (order.shape.chunks > 1 ? " of " + std::to_string(order.shape.chunks) + " chunks" : ""));
+  inputs.emplace_back("stages",
+                      std::to_string(order.shape.ranks) +
+                          (order.shape.chunks > 1 ? " of " + std::to_string(order.shape.chunks) + " chunks" : ""));
 }
 
 void add_details(const Scenario& scenario, ScenarioInputs& inputs) {
@@ -65,10 +71,12 @@ void add_details(const Scenario& scenario, ScenarioInputs& inputs) {
   inputs.emplace_back("kept results of attention", text_of(scenario.derive.kept_attention));
   inputs.emplace_back("8-bit weights kept", std::to_string(scenario.training.low_precision_copies));
   inputs.emplace_back("sends in order", yes(scenario.lower.sends_in_order));
-  for (const auto& [kind, algorithm] : scenario.collectives.algorithms) inputs.emplace_back("algorithm of " + std::string(name(kind)), algorithm);
+  for (const auto& [kind, algorithm] : scenario.collectives.algorithms)
+    inputs.emplace_back("algorithm of " + std::string(name(kind)), algorithm);
   inputs.emplace_back("order in rings", scenario.collectives.units == UnitOrder::ranks ? "ranks" : "topology");
   const auto& plan = scenario.plan;
-  inputs.emplace_back("shardings of one's own", std::to_string(plan.activations.size() + plan.weights.size() + plan.gradients.size() + plan.optimizer.size()));
+  inputs.emplace_back("shardings of one's own", std::to_string(plan.activations.size() + plan.weights.size() +
+                                                               plan.gradients.size() + plan.optimizer.size()));
   inputs.emplace_back("perturbations", std::to_string(scenario.perturbations.size()));
 }
 
@@ -85,13 +93,18 @@ std::string model_text(const Scenario& scenario) {
 std::string chips_text(const Scenario& scenario) {
   const auto chips = scenario.chips();
   const auto& name = scenario.cluster.chip().name;
-  return with_separators(static_cast<double>(chips)) + ' ' + (name != described_in_the_file ? name : chips == 1 ? "chip" : "chips");
+  return with_separators(static_cast<double>(chips)) + ' ' +
+         (name != described_in_the_file ? name
+          : chips == 1                  ? "chip"
+                                        : "chips");
 }
 
 ScenarioInputs inputs_of(const Scenario& scenario, const Preparation& preparation) {
-  const auto& cluster = *preparation.cluster;
+  const auto& cluster = *preparation.machine.cluster;
   ScenarioInputs inputs = {{"model", model_text(scenario)}};
-  if (!scenario.replay) inputs.emplace_back("parameters", fixed(static_cast<double>(count_parameters(scenario.model).total()) / 1e9, 2) + "e9");
+  if (!scenario.replay)
+    inputs.emplace_back("parameters",
+                        fixed(static_cast<double>(count_parameters(scenario.model).total()) / 1e9, 2) + "e9");
   inputs.emplace_back("chips", chips_text(scenario));
   inputs.emplace_back("cluster", cluster.name());
   if (scenario.cluster.units > 1) inputs.emplace_back("network", text_of(scenario.cluster.fabric));
@@ -102,7 +115,8 @@ ScenarioInputs inputs_of(const Scenario& scenario, const Preparation& preparatio
   inputs.emplace_back("sequence length", with_separators(static_cast<double>(scenario.batch.sequence_length)));
   inputs.emplace_back("microbatches", std::to_string(scenario.batch.microbatches));
   inputs.emplace_back("precision", std::string(name(scenario.training.precision)));
-  inputs.emplace_back("optimizer", std::string(name(scenario.step.optimizer.kind)) + (scenario.step.optimizer.master_weights ? ", master weights" : ""));
+  inputs.emplace_back("optimizer", std::string(name(scenario.step.optimizer.kind)) +
+                                       (scenario.step.optimizer.master_weights ? ", master weights" : ""));
   inputs.emplace_back("causal attention", yes(scenario.training.causal_attention));
   inputs.emplace_back("rates", std::string(name(scenario.time_model)));
   add_details(scenario, inputs);

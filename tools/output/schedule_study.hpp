@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "workloads/schedules/closed_form.hpp"
-#include "workloads/schedules/pipeline_timing.hpp"
+#include "workloads/pipeline/pipeline_timing.hpp"
+#include "workloads/pipeline/schedules/closed_form.hpp"
 
 namespace lockstep {
 

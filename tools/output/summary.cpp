@@ -4,7 +4,7 @@
 #include <map>
 
 #include "sim/core/quantity_text.hpp"
-#include "sim/validation/expected_error.hpp"
+#include "sim/studies/validation/expected_error.hpp"
 #include "tools/output/critical_path_text.hpp"
 #include "tools/output/expected_bubble.hpp"
 #include "tools/output/scenario_inputs.hpp"
@@ -29,18 +29,25 @@ std::string mesh_text(const Mesh& mesh) {
   return text;
 }
 
-std::string what_communicates(const CommunicationUse& use) { return use.axis + (use.kind ? " " + std::string(name(*use.kind)) : std::string()); }
+std::string what_communicates(const CommunicationUse& use) {
+  return use.axis + (use.kind ? " " + std::string(name(*use.kind)) : std::string());
+}
 
 /// Where the peak is, then its parts, each that there is.
 std::string memory_text(const Simulation& simulation) {
   const auto& memory = simulation.metrics.memory;
   const auto& step = simulation.preparation.step;
   const auto block_name = [&](std::int32_t block) { return step.block_names[static_cast<std::size_t>(block)]; };
-  std::string text = std::string("memory of one chip") + (simulation.metrics.stages.size() > 1 ? " of stage " + std::to_string(memory.stage) + ", the fullest" : "") + ": peak " +
-                     format(memory.peak) + " of " + format(memory.capacity) + (memory.fits ? " (fits, " + format(memory.capacity - memory.peak) + " to spare)" : "  DOES NOT FIT, " + format(memory.peak - memory.capacity) + " too much");
+  std::string text =
+      std::string("memory of one chip") +
+      (simulation.metrics.stages.size() > 1 ? " of stage " + std::to_string(memory.stage) + ", the fullest" : "") +
+      ": peak " + format(memory.peak) + " of " + format(memory.capacity) +
+      (memory.fits ? " (fits, " + format(memory.capacity - memory.peak) + " to spare)"
+                   : "  DOES NOT FIT, " + format(memory.peak - memory.capacity) + " too much");
   if (memory.peak_op >= 0) {
     const auto& op = step.op(memory.peak_op);
-    text += "\n  reached after " + format(memory.peak_at) + " in the " + std::string(name(op.pass)) + " of " + block_name(op.block) + ", microbatch " + std::to_string(op.microbatch) + ": " + op->name;
+    text += "\n  reached after " + format(memory.peak_at) + " in the " + std::string(name(op.pass)) + " of " +
+            block_name(op.block) + ", microbatch " + std::to_string(op.microbatch) + ": " + op->name;
   }
   Table parts({"at the peak", "size", "share"});
   for (const auto kind : all_memory_kinds) {
@@ -51,13 +58,16 @@ std::string memory_text(const Simulation& simulation) {
   text += "\n" + parts.to_string("  ");
   if (!memory.activations_by_block.empty()) {
     const auto& blocks = memory.activations_by_block;
-    const auto most = std::max_element(blocks.begin(), blocks.end(), [](const auto& a, const auto& b) { return a.size < b.size; });
-    text += "  activations lie in " + std::to_string(blocks.size()) + (blocks.size() == 1 ? " block" : " blocks") + ", the most in " + block_name(most->block) + ": " + format(most->size) +
-            " of " + std::to_string(most->microbatches) + (most->microbatches == 1 ? " microbatch\n" : " microbatches\n");
+    const auto most =
+        std::max_element(blocks.begin(), blocks.end(), [](const auto& a, const auto& b) { return a.size < b.size; });
+    text += "  activations lie in " + std::to_string(blocks.size()) + (blocks.size() == 1 ? " block" : " blocks") +
+            ", the most in " + block_name(most->block) + ": " + format(most->size) + " of " +
+            std::to_string(most->microbatches) + (most->microbatches == 1 ? " microbatch\n" : " microbatches\n");
   }
   if (memory.host.value() > 0) text += "  besides " + format(memory.host) + " in the host's memory\n";
   if (memory.weight_padding.value() > 0) {
-    text += "  of the weights " + format(memory.weight_padding) + " are padding of shards that the mesh does not divide\n";
+    text +=
+        "  of the weights " + format(memory.weight_padding) + " are padding of shards that the mesh does not divide\n";
   }
   return text;
 }
@@ -69,20 +79,26 @@ std::string pipeline_text(const Scenario& scenario, const Simulation& simulation
   const auto& shape = pipeline.order.shape;
   if (shape.ranks == 1) return "";
   std::string text = "pipeline " + pipeline.order.schedule + ": " + std::to_string(shape.ranks) + " stages" +
-                     (shape.chunks > 1 ? " of " + std::to_string(shape.chunks) + " chunks" : "") + ", " + std::to_string(shape.microbatches) +
-                     " microbatches; bubble of the worst stage " + percent(metrics.bubble_fraction_step()) + " of the step, " +
+                     (shape.chunks > 1 ? " of " + std::to_string(shape.chunks) + " chunks" : "") + ", " +
+                     std::to_string(shape.microbatches) + " microbatches; bubble of the worst stage " +
+                     percent(metrics.bubble_fraction_step()) + " of the step, " +
                      percent(metrics.bubble_fraction_span()) + " within its own span\n";
   if (const auto expected = expected_bubble(scenario, simulation)) {
     const auto& form = expected->form;
     double worst = 0;
     for (const auto& stage : metrics.stages) {
-      worst = std::max(worst, (form.of == ClosedForm::Of::step ? stage.idle.step_bubble() : stage.idle.span_bubble()).value());
+      worst = std::max(worst,
+                       (form.of == ClosedForm::Of::step ? stage.idle.step_bubble() : stage.idle.span_bubble()).value());
     }
-    text += "  closed form " + form.expression + " = " + format(Seconds(form.value)) + (form.of == ClosedForm::Of::span ? " within the span" : "") +
-            ", simulated " + format(Seconds(worst)) + "; F " + format(Seconds(expected->times.forward)) + ", I " + format(Seconds(expected->times.input_gradient)) + ", W " +
-            format(Seconds(expected->times.weight_gradient)) + (form.applies ? "" : " (exact only where " + form.conditions + ")") + "\n";
+    text += "  closed form " + form.expression + " = " + format(Seconds(form.value)) +
+            (form.of == ClosedForm::Of::span ? " within the span" : "") + ", simulated " + format(Seconds(worst)) +
+            "; F " + format(Seconds(expected->times.forward)) + ", I " +
+            format(Seconds(expected->times.input_gradient)) + ", W " +
+            format(Seconds(expected->times.weight_gradient)) +
+            (form.applies ? "" : " (exact only where " + form.conditions + ")") + "\n";
   }
-  Table table({"stage", "blocks", "computing", "fill", "drain", "dependency", "imbalance", "transfer", "collective", "memory"});
+  Table table(
+      {"stage", "blocks", "computing", "fill", "drain", "dependency", "imbalance", "transfer", "collective", "memory"});
   const auto count = metrics.stages.size();
   constexpr std::size_t ends = 8;
   for (std::size_t i = 0; i < count; ++i) {
@@ -93,8 +109,10 @@ std::string pipeline_text(const Scenario& scenario, const Simulation& simulation
     const auto& stage = metrics.stages[i];
     int blocks = 0;
     for (const auto part : shape.stages_of(stage.stage)) blocks += pipeline.blocks_of(part);
-    table.add({std::to_string(stage.stage), std::to_string(blocks), format(stage.breakdown.compute), format(stage.idle.fill), format(stage.idle.drain),
-               format(stage.idle.dependency), format(stage.idle.imbalance), format(stage.idle.transfer), format(stage.idle.collective), format(stage.memory.peak)});
+    table.add({std::to_string(stage.stage), std::to_string(blocks), format(stage.breakdown.compute),
+               format(stage.idle.fill), format(stage.idle.drain), format(stage.idle.dependency),
+               format(stage.idle.imbalance), format(stage.idle.transfer), format(stage.idle.collective),
+               format(stage.memory.peak)});
   }
   return text + table.to_string() + "\n";
 }
@@ -109,18 +127,21 @@ std::string bound_text(const Metrics& metrics) {
     busy[use.axis] += use.busy;
     if (most_exposed == nullptr || use.exposed > most_exposed->exposed) most_exposed = &use;
   }
-  const auto busiest = std::max_element(busy.begin(), busy.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto busiest =
+      std::max_element(busy.begin(), busy.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   std::string text;
   if (parts.bubble > parts.compute && parts.bubble > parts.exposed_comm) {
     text = "bound by bubbles";
   } else if (busiest != busy.end() && busiest->second > parts.compute) {
-    text = "communication-bound: axis " + busiest->first + " communicates for " + format(busiest->second) + ", compute takes " + format(parts.compute);
+    text = "communication-bound: axis " + busiest->first + " communicates for " + format(busiest->second) +
+           ", compute takes " + format(parts.compute);
   } else {
     text = "compute-bound: no axis communicates for longer than the " + format(parts.compute) + " of compute";
   }
   const double exposed = parts.exposed_comm / metrics.step_time;
   if (exposed > 0.01) {
-    text += "; " + percent(exposed) + " of the step is exposed communication, most of it " + what_communicates(*most_exposed);
+    text += "; " + percent(exposed) + " of the step is exposed communication, most of it " +
+            what_communicates(*most_exposed);
   }
   return text;
 }
@@ -137,23 +158,32 @@ std::string trust_text(const Scenario& scenario) {
 
 std::string summary(const Scenario& scenario, const Simulation& simulation) {
   const auto& metrics = simulation.metrics;
-  const auto& cluster = *simulation.preparation.cluster;
+  const auto& cluster = *simulation.preparation.machine.cluster;
   const double chips = static_cast<double>(metrics.chips);
   const bool known = !scenario.replay;  // parameters and FLOPs
-  std::string text = scenario.name + ": " + model_text(scenario) + ", " + (known ? fixed(static_cast<double>(metrics.parameters) / 1e9, 2) + "e9 parameters, " : "") + "on " + chips_text(scenario) + " (" + shape_text(cluster) + "), " +
-                     with_separators(static_cast<double>(metrics.tokens)) + " tokens a step, " + std::string(name(scenario.time_model)) + " rates\n";
-  text += mesh_text(*simulation.preparation.mesh) + "\n";
-  text += "step time " + format(metrics.step_time) + trust_text(scenario) + "   MFU " + (known ? percent(metrics.mfu()) : "-") + "   " +
-          with_separators(metrics.tokens_per_second()) + " tokens/s   " +
-          (known ? fixed(metrics.model_flops.value() / metrics.step_time.value() / chips / 1e12, 1) : "-") + " TFLOP/s a chip\n";
+  std::string text = scenario.name + ": " + model_text(scenario) + ", " +
+                     (known ? fixed(static_cast<double>(metrics.parameters) / 1e9, 2) + "e9 parameters, " : "") +
+                     "on " + chips_text(scenario) + " (" + shape_text(cluster) + "), " +
+                     with_separators(static_cast<double>(metrics.tokens)) + " tokens a step, " +
+                     std::string(name(scenario.time_model)) + " rates\n";
+  text += mesh_text(*simulation.preparation.machine.mesh) + "\n";
+  text += "step time " + format(metrics.step_time) + trust_text(scenario) + "   MFU " +
+          (known ? percent(metrics.mfu()) : "-") + "   " + with_separators(metrics.tokens_per_second()) +
+          " tokens/s   " +
+          (known ? fixed(metrics.model_flops.value() / metrics.step_time.value() / chips / 1e12, 1) : "-") +
+          " TFLOP/s a chip\n";
   text += bound_text(metrics) + "\n" + critical_path_line(metrics.critical_path, metrics.step_time) + "\n";
   if (const auto help = what_would_help(simulation.elasticity); !help.empty()) text += help + "\n";
   text += "\n";
 
   const auto critical = static_cast<std::size_t>(metrics.critical_rank);
   const auto like_it = simulation.ranks.size[critical];
-  Table parts({"rank " + std::to_string(simulation.rank) + (like_it > 1 ? " (and " + with_separators(like_it - 1) + " like it)" : "") + " spends", "time", "share"});
-  auto part = [&](const char* title, Seconds time) { parts.add({title, format(time), percent(time / metrics.step_time)}); };
+  Table parts({"rank " + std::to_string(simulation.rank) +
+                   (like_it > 1 ? " (and " + with_separators(like_it - 1) + " like it)" : "") + " spends",
+               "time", "share"});
+  auto part = [&](const char* title, Seconds time) {
+    parts.add({title, format(time), percent(time / metrics.step_time)});
+  };
   part("computing", metrics.breakdown.compute);
   part("in exposed communication", metrics.breakdown.exposed_comm);
   part("idle (bubble)", metrics.breakdown.bubble);
@@ -162,12 +192,14 @@ std::string summary(const Scenario& scenario, const Simulation& simulation) {
   if (!metrics.communication.empty()) {
     Table uses({"communication", "count", "bytes (full)", "busy", "exposed"});
     for (const auto& use : metrics.communication) {
-      uses.add({what_communicates(use), std::to_string(use.count), format(use.full_size), format(use.busy), format(use.exposed)});
+      uses.add({what_communicates(use), std::to_string(use.count), format(use.full_size), format(use.busy),
+                format(use.exposed)});
     }
     text += uses.to_string() + "\n";
   }
   text += pipeline_text(scenario, simulation);
-  return text + memory_text(simulation) + "simulated " + with_separators(chips) + " ranks as " + with_separators(simulation.ranks.count()) + (simulation.ranks.count() == 1 ? " class, " : " classes, ") +
+  return text + memory_text(simulation) + "simulated " + with_separators(chips) + " ranks as " +
+         with_separators(simulation.ranks.count()) + (simulation.ranks.count() == 1 ? " class, " : " classes, ") +
          with_separators(simulation.links) + " links as " + with_separators(simulation.link_classes) + "\n";
 }
 

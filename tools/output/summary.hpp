@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-/// One line that says what limits the step: the roofline's view (busy time of each mesh axis against compute), then what
-/// of the communication could not hide.
+/// One line that says what limits the step: the roofline's view (busy time of each mesh axis against compute), then
+/// what of the communication could not hide.
 [[nodiscard]] std::string bound_text(const Metrics& metrics);
 [[nodiscard]] std::string summary(const Scenario& scenario, const Simulation& simulation);
 

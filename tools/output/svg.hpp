@@ -7,7 +7,8 @@ namespace lockstep::svg {
 /// As XML may hold it; what would steer the text around it is shown as its code.
 [[nodiscard]] std::string escaped(const std::string& text);
 /// A text element; `anchor` is start, middle or end; `more` are further attributes.
-[[nodiscard]] std::string text_at(double x, double y, const std::string& anchor, const std::string& text, const std::string& more = "");
+[[nodiscard]] std::string text_at(double x, double y, const std::string& anchor, const std::string& text,
+                                  const std::string& more = "");
 /// The opening tag of a picture whose text is readable on light and dark pages.
 [[nodiscard]] std::string open(double width, double height);
 

@@ -13,7 +13,8 @@ namespace {
 
 /// Letters of UTF-8 text.
 std::size_t letters(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
 /// Where a text of more letters than `widest` breaks: after a space, else after a sign within a word, else anywhere.
@@ -23,7 +24,8 @@ std::size_t break_of(const std::string& text, std::size_t widest) {
     if ((static_cast<unsigned char>(text[end]) & 0xC0U) != 0x80U) ++seen;
     ++end;
   }
-  if (const auto space = text.rfind(' ', end); space != std::string::npos && text.find_first_not_of(' ') < space) return space + 1;
+  if (const auto space = text.rfind(' ', end); space != std::string::npos && text.find_first_not_of(' ') < space)
+    return space + 1;
   const auto sign = text.find_last_of("-_/,+=", end - 1);
   return sign == std::string::npos || sign < end / 2 ? end : sign + 1;
 }
@@ -87,7 +89,8 @@ std::string percent(double fraction) { return fixed(fraction * 100, 1) + " %"; }
 
 std::string with_separators(double value) {
   auto text = fixed(value, 0);
-  for (auto at = static_cast<int>(text.size()) - 3; at > (text[0] == '-' ? 1 : 0); at -= 3) text.insert(static_cast<std::size_t>(at), ",");
+  for (auto at = static_cast<int>(text.size()) - 3; at > (text[0] == '-' ? 1 : 0); at -= 3)
+    text.insert(static_cast<std::size_t>(at), ",");
   return text;
 }
 

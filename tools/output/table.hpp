@@ -23,8 +23,8 @@ class Table {
   std::size_t widest_first_ = 0, widest_ = 0;
 };
 
-[[nodiscard]] std::string percent(double fraction);                 ///< "61.2 %"
-[[nodiscard]] std::string fixed(double value, int digits);          ///< "3.14"
-[[nodiscard]] std::string with_separators(double value);            ///< "1,234,567"
+[[nodiscard]] std::string percent(double fraction);         ///< "61.2 %"
+[[nodiscard]] std::string fixed(double value, int digits);  ///< "3.14"
+[[nodiscard]] std::string with_separators(double value);    ///< "1,234,567"
 
 }  // namespace lockstep

@@ -16,7 +16,8 @@ constexpr double width = 1100, left = 110, right = 20, top = 54, row = 46, gap =
 constexpr std::array axis_colours = {"#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};
 
 std::string colour(const StepOp& op, std::int32_t stream) {
-  if (op->kind == StepOp::Kind::collective) return axis_colours[static_cast<std::size_t>(stream - 1) % axis_colours.size()];
+  if (op->kind == StepOp::Kind::collective)
+    return axis_colours[static_cast<std::size_t>(stream - 1) % axis_colours.size()];
   switch (op.pass) {
     case StepPass::forward: return "#0072B2";
     case StepPass::backward: return "#004a78";
@@ -34,7 +35,8 @@ std::vector<std::int32_t> streams_with_spans(const Simulation& simulation, Secon
     if (!simulation.run.timeline.took_part(id, rank)) continue;
     const auto span = simulation.run.timeline.span(id, rank);
     if (span.end <= from || span.start >= to || span.end <= span.start) continue;
-    for (const auto stream : simulation.program.ops[static_cast<std::size_t>(id)].streams) used[static_cast<std::size_t>(stream)] = true;
+    for (const auto stream : simulation.program.ops[static_cast<std::size_t>(id)].streams)
+      used[static_cast<std::size_t>(stream)] = true;
   }
   std::vector<std::int32_t> shown;
   for (std::size_t stream = 0; stream < used.size(); ++stream) {
@@ -53,7 +55,8 @@ Window middle_window(const Simulation& simulation) {
   // A rank of a pipeline goes on to other microbatches between a forward and its backward: the backward alone is shown.
   const auto shown = [&](OpId id) {
     const auto& op = step.op(id);
-    return op->kind == StepOp::Kind::compute && op.pass != StepPass::update && (!pipelined || op.pass == StepPass::backward) && timeline.took_part(id, rank);
+    return op->kind == StepOp::Kind::compute && op.pass != StepPass::update &&
+           (!pipelined || op.pass == StepPass::backward) && timeline.took_part(id, rank);
   };
   int last = -1;  // of the rank's own blocks
   for (OpId id = 0; id < step.size(); ++id) {
@@ -61,7 +64,9 @@ Window middle_window(const Simulation& simulation) {
   }
   std::vector<std::int32_t> microbatches;  // that run there, in order
   for (OpId id = 0; id < step.size(); ++id) {
-    if (shown(id) && step.op(id).block == last && (microbatches.empty() || microbatches.back() != step.op(id).microbatch)) microbatches.push_back(step.op(id).microbatch);
+    if (shown(id) && step.op(id).block == last &&
+        (microbatches.empty() || microbatches.back() != step.op(id).microbatch))
+      microbatches.push_back(step.op(id).microbatch);
   }
   Window window{timeline.makespan(), Seconds(0)};
   if (microbatches.empty()) return {Seconds(0), timeline.makespan()};
@@ -84,15 +89,21 @@ std::string timeline_picture(const Scenario& scenario, const Simulation& simulat
   const double height = top + (row + gap) * static_cast<double>(shown.size()) + 40;
   const double scale = (width - left - right) / std::max((to - from).value(), 1e-12);
   auto x = [&](Seconds time) { return left + std::clamp((time - from).value(), 0.0, (to - from).value()) * scale; };
-  auto y = [&](std::int32_t stream) { return top + (row + gap) * static_cast<double>(std::find(shown.begin(), shown.end(), stream) - shown.begin()); };
+  auto y = [&](std::int32_t stream) {
+    return top + (row + gap) * static_cast<double>(std::find(shown.begin(), shown.end(), stream) - shown.begin());
+  };
 
   std::string out = svg::open(width, height);
-  out += svg::text_at(left, 22, "start", scenario.name + ", rank " + std::to_string(simulation.rank) + ": " + format(from) + " to " + format(to) + " of a step of " + format(timeline.makespan()), " font-size=\"15\"");
+  out += svg::text_at(left, 22, "start",
+                      scenario.name + ", rank " + std::to_string(simulation.rank) + ": " + format(from) + " to " +
+                          format(to) + " of a step of " + format(timeline.makespan()),
+                      " font-size=\"15\"");
   out += svg::text_at(left, 42, "start", "compute: light forward, dark backward; a row of communication per mesh axis");
   for (const auto stream : shown) {
     const double at = y(stream);
     out += svg::text_at(left - 10, at + row / 2 + 4, "end", program.streams[static_cast<std::size_t>(stream)]);
-    out += "<rect x=\"" + fixed(left, 1) + "\" y=\"" + fixed(at, 1) + "\" width=\"" + fixed(width - left - right, 1) + "\" height=\"" + fixed(row, 0) + "\" fill=\"#8882\"/>\n";
+    out += "<rect x=\"" + fixed(left, 1) + "\" y=\"" + fixed(at, 1) + "\" width=\"" + fixed(width - left - right, 1) +
+           "\" height=\"" + fixed(row, 0) + "\" fill=\"#8882\"/>\n";
   }
   for (std::int32_t id = 0; id < timeline.ops(); ++id) {
     if (!timeline.took_part(id, rank)) continue;
@@ -102,12 +113,16 @@ std::string timeline_picture(const Scenario& scenario, const Simulation& simulat
     const auto& vertex = simulation.preparation.step.op(op.vertex);
     for (const auto stream : op.streams) {
       const double wide = std::max(x(span.end) - x(span.start), 0.8);
-      const char* edge = wide > 2 ? "\" stroke=\"#fff\" stroke-width=\"0.4\"" : "\"";  // an edge would hide a short send
-      out += "<rect x=\"" + fixed(x(span.start), 2) + "\" y=\"" + fixed(y(stream), 1) + "\" width=\"" + fixed(wide, 2) + "\" height=\"" + fixed(row, 0) + "\" fill=\"" +
-             colour(vertex, stream) + edge + "><title>" + svg::escaped(vertex->name + " " + format(span.end - span.start)) + "</title></rect>\n";
-      const auto label = vertex->kind == StepOp::Kind::collective ? std::string(book_name(vertex->collective)) : vertex->name;
+      const char* edge =
+          wide > 2 ? "\" stroke=\"#fff\" stroke-width=\"0.4\"" : "\"";  // an edge would hide a short send
+      out += "<rect x=\"" + fixed(x(span.start), 2) + "\" y=\"" + fixed(y(stream), 1) + "\" width=\"" + fixed(wide, 2) +
+             "\" height=\"" + fixed(row, 0) + "\" fill=\"" + colour(vertex, stream) + edge + "><title>" +
+             svg::escaped(vertex->name + " " + format(span.end - span.start)) + "</title></rect>\n";
+      const auto label =
+          vertex->kind == StepOp::Kind::collective ? std::string(book_name(vertex->collective)) : vertex->name;
       if (wide > 7.2 * static_cast<double>(label.size())) {
-        out += svg::text_at(x(span.start) + wide / 2, y(stream) + row / 2 + 4, "middle", label, " font-size=\"11\" fill=\"#fff\"");
+        out += svg::text_at(x(span.start) + wide / 2, y(stream) + row / 2 + 4, "middle", label,
+                            " font-size=\"11\" fill=\"#fff\"");
       }
     }
   }

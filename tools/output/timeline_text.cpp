@@ -15,7 +15,8 @@ std::string timeline_text(const Simulation& simulation) {
     const auto span = timeline.span(id, rank);
     text += "  " + exact(span.start.value()) + " " + exact(span.end.value());
     for (const auto stream : op.streams) text += " " + simulation.program.streams[static_cast<std::size_t>(stream)];
-    text += " | " + step.block_names[static_cast<std::size_t>(vertex.block)] + " " + std::string(name(vertex.pass)) + ": " + vertex->name + "\n";
+    text += " | " + step.block_names[static_cast<std::size_t>(vertex.block)] + " " + std::string(name(vertex.pass)) +
+            ": " + vertex->name + "\n";
   }
   return text;
 }

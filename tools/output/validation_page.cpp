@@ -16,10 +16,11 @@ std::string with_sign(double fraction) { return (fraction < 0 ? "" : "+") + numb
 
 std::string validation_page_line(const Family& family) {
   const auto& time = family.time;
-  const auto name = "| " + family.table + " | " + std::to_string(time.rows) + " | " + std::to_string(family.skipped) + " | ";
+  const auto name =
+      "| " + family.table + " | " + std::to_string(time.rows) + " | " + std::to_string(family.skipped) + " | ";
   if (time.rows == 0) return name + "| | | | |";
-  return name + number(time.mean_abs) + " | " + number(time.median_abs) + " | " + with_sign(time.bias) + " | " + number(time.max_abs) + " | " +
-         (family.spearman ? fixed(*family.spearman, 2) : "") + " |";
+  return name + number(time.mean_abs) + " | " + number(time.median_abs) + " | " + with_sign(time.bias) + " | " +
+         number(time.max_abs) + " | " + (family.spearman ? fixed(*family.spearman, 2) : "") + " |";
 }
 
 namespace {
@@ -33,39 +34,59 @@ struct Target {
   std::string_view table;
   double mean, max = 0, spearman = 0;
 };
-constexpr Target targets[] = {{"korthikanti2022_iteration_time", 3.5}, {"korthikanti2022_layer_time", 8}, {"megatron_sc21_table1", 5, 10}, {"vtrain_multi", 8, 0, 0.9}, {"vtrain_single", 15},
-                              {"dgxc_benchmarking", 8},                {"mlperf_llm", 8},                 {"mosaicml_llm_foundry", 8},     {"torchtitan", 8},           {"maxtext_tpu", 8},
-                              {"tpu_recipes_v5p_v6e", 8},              {"megatron_bridge_perf", 10},      {"gemm_achievable", 8}};
+constexpr Target targets[] = {{"korthikanti2022_iteration_time", 3.5},
+                              {"korthikanti2022_layer_time", 8},
+                              {"megatron_sc21_table1", 5, 10},
+                              {"vtrain_multi", 8, 0, 0.9},
+                              {"vtrain_single", 15},
+                              {"dgxc_benchmarking", 8},
+                              {"mlperf_llm", 8},
+                              {"mosaicml_llm_foundry", 8},
+                              {"torchtitan", 8},
+                              {"maxtext_tpu", 8},
+                              {"tpu_recipes_v5p_v6e", 8},
+                              {"megatron_bridge_perf", 10},
+                              {"gemm_achievable", 8}};
 
 bool meets(const Family& family, const Target& target) {
   const auto& time = family.time;
-  return 100 * time.mean_abs <= target.mean && (target.max == 0 || 100 * time.max_abs <= target.max) && (target.spearman == 0 || family.spearman.value_or(0) >= target.spearman);
+  return 100 * time.mean_abs <= target.mean && (target.max == 0 || 100 * time.max_abs <= target.max) &&
+         (target.spearman == 0 || family.spearman.value_or(0) >= target.spearman);
 }
 
 std::string asked(const Target& target) {
-  return fixed(target.mean, 1) + (target.max > 0 ? ", max " + fixed(target.max, 0) : "") + (target.spearman > 0 ? ", Spearman " + fixed(target.spearman, 1) : "");
+  return fixed(target.mean, 1) + (target.max > 0 ? ", max " + fixed(target.max, 0) : "") +
+         (target.spearman > 0 ? ", Spearman " + fixed(target.spearman, 1) : "");
 }
 
 std::string row_line(const ValidatedRun& run) {
-  return "| " + run.run.table + ", " + run.run.name + ": " + run.run.family + " | " + fixed(run.predicted_s, 3) + " | " + fixed(run.measured_s, 3) + " | " + with_sign(run.error()) + " |\n";
+  return "| " + run.run.table + ", " + run.run.name + ": " + run.run.family + " | " + fixed(run.predicted_s, 3) +
+         " | " + fixed(run.measured_s, 3) + " | " + with_sign(run.error()) + " |\n";
 }
 
 /// Tables that miss come first, with their worst rows, then those that hold.
 std::string targets_part(const std::vector<ValidatedRun>& runs) {
   std::vector<std::pair<Family, const Target*>> judged;
   for (const auto& family : families_of(runs)) {
-    const auto* target = std::find_if(std::begin(targets), std::end(targets), [&](const auto& each) { return each.table == family.table; });
+    const auto* target = std::find_if(std::begin(targets), std::end(targets),
+                                      [&](const auto& each) { return each.table == family.table; });
     if (family.name.empty() && target != std::end(targets) && family.time.rows > 0) judged.emplace_back(family, target);
   }
   std::stable_sort(judged.begin(), judged.end(), [](const auto& a, const auto& b) {
-    const auto excess = [](const auto& each) { return meets(each.first, *each.second) ? 0 : each.first.time.mean_abs * 100 / each.second->mean; };
+    const auto excess = [](const auto& each) {
+      return meets(each.first, *each.second) ? 0 : each.first.time.mean_abs * 100 / each.second->mean;
+    };
     return excess(a) > excess(b);
   });
   if (judged.empty()) return "";
-  std::string text = "### Targets\n\n| table | rows | target: mean % | mean % | max % | Spearman | met |\n|---|---|---|---|---|---|---|\n";
+  std::string text =
+      "### Targets\n\n| table | rows | target: mean % | mean % | max % | Spearman | met "
+      "|\n|---|---|---|---|---|---|---|\n";
   for (const auto& [family, target] : judged) {
-    text += "| " + family.table + " | " + std::to_string(family.time.rows) + " | " + asked(*target) + " | " + number(family.time.mean_abs) + " | " + number(family.time.max_abs) + " | " +
-            (family.spearman ? fixed(*family.spearman, 2) : "") + " | " + (meets(family, *target) ? "yes" : "**no**") + " |\n";
+    text += "| " + family.table + " | " + std::to_string(family.time.rows) + " | " + asked(*target) + " | " +
+            number(family.time.mean_abs) + " | " + number(family.time.max_abs) + " | " +
+            (family.spearman ? fixed(*family.spearman, 2) : "") + " | " + (meets(family, *target) ? "yes" : "**no**") +
+            " |\n";
   }
   text += "\nThe worst rows of tables that miss:\n\n| row | predicted s | measured s | error % |\n|---|---|---|---|\n";
   const auto worst = worst_first(runs);
@@ -81,17 +102,23 @@ std::string targets_part(const std::vector<ValidatedRun>& runs) {
 
 std::string left_out_part(const std::vector<LeftOut>& tables) {
   if (tables.empty()) return "";
-  std::string text = "### Left out\n\nMean errors of at most 6 rows of each table: as predicted; when the chip's `sustained` and `memory` are scaled to fit all tables of the chip; "
-                     "when they are scaled to fit the others alone (to first order, tables weighing the same).\n\n"
-                     "| chip | table | rows | predicted % | fitted to all % | fitted to the others % |\n|---|---|---|---|---|---|\n";
+  std::string text =
+      "### Left out\n\nMean errors of at most 6 rows of each table: as predicted; when the chip's `sustained` and "
+      "`memory` are scaled to fit all tables of the chip; "
+      "when they are scaled to fit the others alone (to first order, tables weighing the same).\n\n"
+      "| chip | table | rows | predicted % | fitted to all % | fitted to the others % |\n|---|---|---|---|---|---|\n";
   for (const auto& left : tables) {
-    text += "| " + left.chip + " | " + left.table + " | " + std::to_string(left.as_is.rows) + " | " + number(left.as_is.mean_abs) + " | " + number(left.fitted.mean_abs) + " | " + number(left.left_out.mean_abs) + " |\n";
+    text += "| " + left.chip + " | " + left.table + " | " + std::to_string(left.as_is.rows) + " | " +
+            number(left.as_is.mean_abs) + " | " + number(left.fitted.mean_abs) + " | " +
+            number(left.left_out.mean_abs) + " |\n";
   }
   return text + "\n";
 }
 
 std::string tables_part(const std::vector<ValidatedRun>& runs) {
-  std::string text = "### By table\n\n| table | rows | skipped | mean % | median % | bias % | max % | Spearman |\n|---|---|---|---|---|---|---|---|\n";
+  std::string text =
+      "### By table\n\n| table | rows | skipped | mean % | median % | bias % | max % | Spearman "
+      "|\n|---|---|---|---|---|---|---|---|\n";
   const auto families = families_of(runs);
   for (const auto& family : families) {
     if (family.name.empty()) text += validation_page_line(family) + "\n";
@@ -99,7 +126,8 @@ std::string tables_part(const std::vector<ValidatedRun>& runs) {
   for (const auto& family : families) {
     const auto& memory = family.memory;
     if (!family.name.empty() || memory.rows == 0) continue;
-    text += "\nPeak memory of " + family.table + ": " + std::to_string(memory.rows) + " rows, mean " + number(memory.mean_abs) + " %, bias " + with_sign(memory.bias) + " %.\n";
+    text += "\nPeak memory of " + family.table + ": " + std::to_string(memory.rows) + " rows, mean " +
+            number(memory.mean_abs) + " %, bias " + with_sign(memory.bias) + " %.\n";
   }
   return text + "\n";
 }
@@ -115,7 +143,9 @@ std::string worst_part(const std::vector<ValidatedRun>& runs) {
 
 std::string validation_page(const std::vector<ValidatedRun>& runs, const std::vector<LeftOut>& left_out) {
   auto text = worst_part(runs) + targets_part(runs) + left_out_part(left_out) + tables_part(runs);
-  text += "### How a row becomes a scenario\n\n`lockstep validate TABLE --scenarios DIR` writes the scenario of every row. What the sources leave open:\n\n";
+  text +=
+      "### How a row becomes a scenario\n\n`lockstep validate TABLE --scenarios DIR` writes the scenario of every row. "
+      "What the sources leave open:\n\n";
   for (const auto& table : published_tables()) {
     text += "- **" + std::string(table.name) + "**, " + std::string(table.about) + ".";
     for (const auto assumption : table.assumed) text += " " + std::string(assumption);
@@ -130,7 +160,11 @@ std::string validation_page(const std::vector<ValidatedRun>& runs, const std::ve
 std::string with_generated_part(const std::string& page, const std::string& part, const std::string& file) {
   const auto begin = page.find(begin_marker), end = page.find(end_marker);
   if (begin == std::string::npos || end == std::string::npos || end < begin) {
-    throw ConfigError({{{file, 0, 0}, "", "has no place for what is generated", "the lines '" + std::string(begin_marker.substr(0, begin_marker.size() - 1)) + "' and '" + std::string(end_marker.substr(0, end_marker.size() - 1)) + "'"}});
+    throw ConfigError({{{file, 0, 0},
+                        "",
+                        "has no place for what is generated",
+                        "the lines '" + std::string(begin_marker.substr(0, begin_marker.size() - 1)) + "' and '" +
+                            std::string(end_marker.substr(0, end_marker.size() - 1)) + "'"}});
   }
   return page.substr(0, begin + begin_marker.size()) + "\n" + part + "\n" + page.substr(end);
 }

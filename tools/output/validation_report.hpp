@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "sim/validation/leave_one_out.hpp"
-#include "sim/validation/published_tables.hpp"
-#include "sim/validation/validate.hpp"
+#include "sim/studies/validation/leave_one_out.hpp"
+#include "sim/studies/validation/published_tables.hpp"
+#include "sim/studies/validation/validate.hpp"
 
 namespace lockstep {
 
@@ -27,6 +27,7 @@ namespace lockstep {
 /// The generated part of docs/validation.md, of calibrated runs: the worst rows and what was asked for come first.
 [[nodiscard]] std::string validation_page(const std::vector<ValidatedRun>& runs, const std::vector<LeftOut>& left_out);
 /// The page with the text between the markers replaced; throws ConfigError if it has none.
-[[nodiscard]] std::string with_generated_part(const std::string& page, const std::string& part, const std::string& file);
+[[nodiscard]] std::string with_generated_part(const std::string& page, const std::string& part,
+                                              const std::string& file);
 
 }  // namespace lockstep

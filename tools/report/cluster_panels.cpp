@@ -22,11 +22,12 @@ constexpr double worth_showing = 0.01;  // of the bandwidth
 }  // namespace
 
 std::optional<Json> network_panel(const Simulation& simulation, ReportData& data) {
-  const auto& cluster = *simulation.preparation.cluster;
+  const auto& cluster = *simulation.preparation.machine.cluster;
   const Interval step{Seconds(0), simulation.metrics.step_time};
   const auto loads = link_loads(simulation.program, simulation.run.phases, simulation.link_members, step);
   if (loads.empty() || loads.front().used < worth_showing) return std::nullopt;
-  const auto over_time = link_use_over_time(simulation.program, simulation.run.phases, simulation.link_members, step, bins);
+  const auto over_time =
+      link_use_over_time(simulation.program, simulation.run.phases, simulation.link_members, step, bins);
   struct Row {
     const LinkLoad* load;
     std::int64_t alike;
@@ -35,7 +36,9 @@ std::optional<Json> network_panel(const Simulation& simulation, ReportData& data
   std::vector<Row> rows;  // rails and directions are classes of their own, but look the same
   for (const auto& load : loads) {
     const auto& used = over_time.at(load.link);
-    const auto known = std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.load->bandwidth == load.bandwidth && *row.used == used; });
+    const auto known = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
+      return row.load->bandwidth == load.bandwidth && *row.used == used;
+    });
     if (known != rows.end()) {
       known->alike += load.alike;
     } else if (rows.size() < most_links) {
@@ -45,13 +48,28 @@ std::optional<Json> network_panel(const Simulation& simulation, ReportData& data
   Json list = Json::array();
   for (const auto& row : rows) {
     const auto& load = *row.load;
-    list.push_back({{"name", cluster.link_name(load.link)}, {"alike", row.alike}, {"kind", link_kind_name(cluster.link(load.link).kind)}, {"bandwidth", load.bandwidth.value()},
-                    {"bytes", load.bytes}, {"busy", load.busy}, {"used", load.used}, {"peak", load.peak}, {"over_time", data.real(*row.used)}});
+    list.push_back({{"name", cluster.link_name(load.link)},
+                    {"alike", row.alike},
+                    {"kind", link_kind_name(cluster.link(load.link).kind)},
+                    {"bandwidth", load.bandwidth.value()},
+                    {"bytes", load.bytes},
+                    {"busy", load.busy},
+                    {"used", load.used},
+                    {"peak", load.peak},
+                    {"over_time", data.real(*row.used)}});
   }
   const auto& first = *rows.front().load;
-  return Json{{"panel", "network"}, {"title", "Links"}, {"wide", true}, {"end_ns", nanoseconds(simulation.metrics.step_time)}, {"rows", std::move(list)},
-          {"note", "Most used: " + cluster.link_name(first.link) + (rows.front().alike > 1 ? " and " + with_separators(static_cast<double>(rows.front().alike - 1)) + " like it" : "") + ", " +
-                       percent(first.used) + " of what it could carry in the step, busy " + percent(first.busy) + " of the time. Colour: share of the bandwidth in use."}};
+  return Json{{"panel", "network"},
+              {"title", "Links"},
+              {"wide", true},
+              {"end_ns", nanoseconds(simulation.metrics.step_time)},
+              {"rows", std::move(list)},
+              {"note", "Most used: " + cluster.link_name(first.link) +
+                           (rows.front().alike > 1
+                                ? " and " + with_separators(static_cast<double>(rows.front().alike - 1)) + " like it"
+                                : "") +
+                           ", " + percent(first.used) + " of what it could carry in the step, busy " +
+                           percent(first.busy) + " of the time. Colour: share of the bandwidth in use."}};
 }
 
 Json classes_panel(const Simulation& simulation) {
@@ -64,11 +82,15 @@ Json classes_panel(const Simulation& simulation) {
   }
   const auto listed = rows.size();
   const auto chips = with_separators(static_cast<double>(simulation.metrics.chips));
-  return table_panel("Who stands behind each lane",
-                     chips + " ranks were simulated as " + with_separators(simulation.ranks.count()) + (simulation.ranks.count() == 1 ? " class, " : " classes, ") +
-                         with_separators(simulation.links) + " links as " + with_separators(simulation.link_classes) + "; this loses nothing (docs/models/folding.md). " +
-                         (shown.size() > listed ? "The first " + std::to_string(listed) + " of " + with_separators(static_cast<double>(shown.size())) + " different lanes." : "Ranks with equal lanes are shown once."),
-                     {{"stage", "count"}, {"lowest rank", "count"}, {"ranks", "count"}}, std::move(rows));
+  return table_panel(
+      "Who stands behind each lane",
+      chips + " ranks were simulated as " + with_separators(simulation.ranks.count()) +
+          (simulation.ranks.count() == 1 ? " class, " : " classes, ") + with_separators(simulation.links) +
+          " links as " + with_separators(simulation.link_classes) + "; this loses nothing (docs/models/folding.md). " +
+          (shown.size() > listed ? "The first " + std::to_string(listed) + " of " +
+                                       with_separators(static_cast<double>(shown.size())) + " different lanes."
+                                 : "Ranks with equal lanes are shown once."),
+      {{"stage", "count"}, {"lowest rank", "count"}, {"ranks", "count"}}, std::move(rows));
 }
 
 }  // namespace lockstep

@@ -16,7 +16,10 @@ Json headline(const std::vector<ComparedScenario>& scenarios) {
   std::vector<Figure> figures;
   std::vector<std::string> remarks;
   for (const auto& scenario : scenarios) {
-    figures.push_back({scenario.name, scenario.step_s, "s", (scenario.mfu ? "MFU " + percent(*scenario.mfu) : "") + (scenario.fits ? "" : ", does not fit in memory"), scenario.fits ? "" : "bad"});
+    figures.push_back(
+        {scenario.name, scenario.step_s, "s",
+         (scenario.mfu ? "MFU " + percent(*scenario.mfu) : "") + (scenario.fits ? "" : ", does not fit in memory"),
+         scenario.fits ? "" : "bad"});
     if (&scenario != &first) remarks.push_back(difference_text(first, scenario));
   }
   return figures_panel("", remarks, figures);
@@ -26,9 +29,22 @@ Json numbers(const std::vector<ComparedScenario>& scenarios) {
   const auto& first = scenarios.front();
   Json rows = Json::array();
   for (const auto& one : scenarios) {
-    rows.push_back({one.name, one.step_s, one.step_s / first.step_s, one.tokens_per_s, one.tokens_per_s_per_chip, one.mfu ? Json(*one.mfu) : Json(), one.bubble_of_step, one.peak_bytes, one.capacity_bytes, one.fits ? "yes" : "NO"});
+    rows.push_back({one.name, one.step_s, one.step_s / first.step_s, one.tokens_per_s, one.tokens_per_s_per_chip,
+                    one.mfu ? Json(*one.mfu) : Json(), one.bubble_of_step, one.peak_bytes, one.capacity_bytes,
+                    one.fits ? "yes" : "NO"});
   }
-  auto panel = table_panel("Numbers", "", {{"scenario", ""}, {"step time", "s"}, {"to the first", "ratio"}, {"tokens/s", "count"}, {"tokens/s a chip", "count"}, {"MFU", "share"}, {"pipeline bubble", "share"}, {"memory peak", "B"}, {"of", "B"}, {"fits", ""}}, std::move(rows));
+  auto panel = table_panel("Numbers", "",
+                           {{"scenario", ""},
+                            {"step time", "s"},
+                            {"to the first", "ratio"},
+                            {"tokens/s", "count"},
+                            {"tokens/s a chip", "count"},
+                            {"MFU", "share"},
+                            {"pipeline bubble", "share"},
+                            {"memory peak", "B"},
+                            {"of", "B"},
+                            {"fits", ""}},
+                           std::move(rows));
   panel["wide"] = true;
   return panel;
 }
@@ -40,11 +56,15 @@ Json parts(const std::vector<ComparedScenario>& scenarios) {
     auto& pieces = rows.back().pieces;
     for (const auto& part : scenario.parts) {  // of one axis all kinds together
       const auto what = part.axis.empty() ? part.what : "exposed " + part.axis;
-      const auto known = std::find_if(pieces.begin(), pieces.end(), [&](const BarPiece& piece) { return piece.what == what; });
+      const auto known =
+          std::find_if(pieces.begin(), pieces.end(), [&](const BarPiece& piece) { return piece.what == what; });
       if (known != pieces.end()) {
         known->value += part.seconds;
       } else {
-        pieces.push_back({what, part.seconds, !part.axis.empty() ? part.axis : part.what == "computing" ? "computing" : "idle"});
+        pieces.push_back({what, part.seconds,
+                          !part.axis.empty()         ? part.axis
+                          : part.what == "computing" ? "computing"
+                                                     : "idle"});
       }
     }
   }
@@ -76,7 +96,8 @@ std::string packed_timeline(const std::string& name, const Simulation& simulatio
   return data.packed(timeline);
 }
 
-std::optional<std::string> compare_report(const std::vector<ComparedScenario>& scenarios, const std::vector<std::string>& timelines) {
+std::optional<std::string> compare_report(const std::vector<ComparedScenario>& scenarios,
+                                          const std::vector<std::string>& timelines) {
   std::string names;
   for (const auto& scenario : scenarios) names += (names.empty() ? "" : " · ") + scenario.name;
   ReportPage page("Comparison", names);

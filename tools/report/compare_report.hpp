@@ -8,7 +8,8 @@
 namespace lockstep {
 
 /// `timelines`: one for each scenario, as packed_timeline() gives it.
-[[nodiscard]] std::optional<std::string> compare_report(const std::vector<ComparedScenario>& scenarios, const std::vector<std::string>& timelines);
+[[nodiscard]] std::optional<std::string> compare_report(const std::vector<ComparedScenario>& scenarios,
+                                                        const std::vector<std::string>& timelines);
 
 /// A simulation's timeline by itself, for another process to put on a page.
 [[nodiscard]] std::string packed_timeline(const std::string& name, const Simulation& simulation);

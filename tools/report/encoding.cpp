@@ -17,7 +17,8 @@ constexpr int level = 6;
 
 std::string gzipped(std::string_view content) {
   z_stream stream{};
-  if (deflateInit2(&stream, level, Z_DEFLATED, gzip_window, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw InternalError("deflate does not start");
+  if (deflateInit2(&stream, level, Z_DEFLATED, gzip_window, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw InternalError("deflate does not start");
   std::string out(deflateBound(&stream, static_cast<uLong>(content.size())), '\0');
   std::string in(content);  // zlib wants it writable
   stream.next_in = reinterpret_cast<Bytef*>(in.data());
@@ -58,7 +59,8 @@ std::string base64(std::string_view content) {
   for (std::size_t i = 0; i < content.size(); i += 3) {
     const auto count = std::min<std::size_t>(3, content.size() - i);
     unsigned bits = 0;
-    for (std::size_t k = 0; k < 3; ++k) bits = bits << 8 | (k < count ? static_cast<unsigned char>(content[i + k]) : 0u);
+    for (std::size_t k = 0; k < 3; ++k)
+      bits = bits << 8 | (k < count ? static_cast<unsigned char>(content[i + k]) : 0u);
     for (std::size_t k = 0; k < 4; ++k) out += k <= count ? digits[bits >> (18 - 6 * k) & 63] : '=';
   }
   return out;

@@ -13,7 +13,10 @@ extern "C" const unsigned char lockstep_report_page_end[];
 namespace lockstep {
 
 ReportPage::ReportPage(std::string title, std::string subtitle)
-    : document_({{"title", std::move(title)}, {"subtitle", std::move(subtitle)}, {"footer", "Lockstep " + version()}, {"panels", ReportData::Json::array()}}) {}
+    : document_({{"title", std::move(title)},
+                 {"subtitle", std::move(subtitle)},
+                 {"footer", "Lockstep " + version()},
+                 {"panels", ReportData::Json::array()}}) {}
 
 void ReportPage::add(ReportData::Json panel) { document_["panels"].push_back(std::move(panel)); }
 

@@ -26,6 +26,7 @@ class ReportPage {
 };
 
 /// Writes `folder`/report.html; gives back what to tell the user: a line if there is no page, else nothing.
-[[nodiscard]] std::string write_report(NewFiles& files, const std::filesystem::path& folder, const std::optional<std::string>& page);
+[[nodiscard]] std::string write_report(NewFiles& files, const std::filesystem::path& folder,
+                                       const std::optional<std::string>& page);
 
 }  // namespace lockstep

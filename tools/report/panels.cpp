@@ -13,10 +13,15 @@ Json headed(const char* panel, const std::string& title, const std::string& note
 
 }  // namespace
 
-Json figures_panel(const std::string& verdict, const std::vector<std::string>& remarks, const std::vector<Figure>& figures) {
+Json figures_panel(const std::string& verdict, const std::vector<std::string>& remarks,
+                   const std::vector<Figure>& figures) {
   Json list = Json::array();
   for (const auto& figure : figures) {
-    list.push_back({{"label", figure.label}, {"value", figure.value}, {"unit", figure.unit}, {"note", figure.note}, {"state", figure.state}});
+    list.push_back({{"label", figure.label},
+                    {"value", figure.value},
+                    {"unit", figure.unit},
+                    {"note", figure.note},
+                    {"state", figure.state}});
   }
   return {{"panel", "figures"}, {"verdict", verdict}, {"remarks", remarks}, {"figures", std::move(list)}};
 }
@@ -37,19 +42,22 @@ Json lines_panel(const LinePlot& plot, ReportData& data) {
   return result;
 }
 
-Json bars_panel(const std::string& title, const std::string& note, const std::string& unit, const std::vector<BarRow>& rows) {
+Json bars_panel(const std::string& title, const std::string& note, const std::string& unit,
+                const std::vector<BarRow>& rows) {
   auto result = headed("bars", title, note);
   result["unit"] = unit;
   result["rows"] = Json::array();
   for (const auto& row : rows) {
     Json pieces = Json::array();
-    for (const auto& piece : row.pieces) pieces.push_back({{"what", piece.what}, {"value", piece.value}, {"colour", piece.colour}});
+    for (const auto& piece : row.pieces)
+      pieces.push_back({{"what", piece.what}, {"value", piece.value}, {"colour", piece.colour}});
     result["rows"].push_back({{"name", row.name}, {"pieces", std::move(pieces)}});
   }
   return result;
 }
 
-Json table_panel(const std::string& title, const std::string& note, const std::vector<TableColumn>& columns, Json rows) {
+Json table_panel(const std::string& title, const std::string& note, const std::vector<TableColumn>& columns,
+                 Json rows) {
   auto result = headed("table", title, note);
   result["columns"] = Json::array();
   for (const auto& column : columns) result["columns"].push_back({{"name", column.name}, {"unit", column.unit}});

@@ -15,7 +15,8 @@ struct Figure {
   std::string unit, note;
   std::string state;  ///< "good", "bad" or ""
 };
-[[nodiscard]] ReportData::Json figures_panel(const std::string& verdict, const std::vector<std::string>& remarks, const std::vector<Figure>& figures);
+[[nodiscard]] ReportData::Json figures_panel(const std::string& verdict, const std::vector<std::string>& remarks,
+                                             const std::vector<Figure>& figures);
 
 /// Lines over logarithmic axes.
 [[nodiscard]] ReportData::Json lines_panel(const LinePlot& plot, ReportData& data);
@@ -30,12 +31,14 @@ struct BarRow {
   std::string name;
   std::vector<BarPiece> pieces;
 };
-[[nodiscard]] ReportData::Json bars_panel(const std::string& title, const std::string& note, const std::string& unit, const std::vector<BarRow>& rows);
+[[nodiscard]] ReportData::Json bars_panel(const std::string& title, const std::string& note, const std::string& unit,
+                                          const std::vector<BarRow>& rows);
 
 /// A column with a unit holds numbers, one without text.
 struct TableColumn {
   std::string name, unit;
 };
-[[nodiscard]] ReportData::Json table_panel(const std::string& title, const std::string& note, const std::vector<TableColumn>& columns, ReportData::Json rows);
+[[nodiscard]] ReportData::Json table_panel(const std::string& title, const std::string& note,
+                                           const std::vector<TableColumn>& columns, ReportData::Json rows);
 
 }  // namespace lockstep

@@ -1,6 +1,6 @@
 #pragma once
-/// What a report page shows: a JSON document and, beside it, long lists of numbers as bytes. The document names a list by
-/// its place: {"whole": [at, count]}. web/src/data.js reads this back.
+/// What a report page shows: a JSON document and, beside it, long lists of numbers as bytes. The document names a list
+/// by its place: {"whole": [at, count]}. web/src/data.js reads this back.
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>

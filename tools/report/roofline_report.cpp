@@ -12,18 +12,25 @@ namespace {
 using Json = ReportData::Json;
 
 Json headline(const RooflineStudy& study) {
-  return figures_panel("The closed forms name " + plan_text(study.named) + (study.fsdp_alone_hides ? ": FSDP alone hides its communication" : ""), {},
-                       {{"compute rate", study.balance.flops.value(), "FLOP/s", "a chip", ""},
-                        {"bandwidth of an axis", study.balance.axis.value(), "B/s", "both directions", ""},
-                        {"C/W", study.balance.intensity(), "count", "FLOPs a byte", ""},
-                        {"tokens a chip", study.tokens_per_chip, "count", "FSDP + TP need " + fixed(study.mixed_need, 0), study.tokens_per_chip > study.mixed_need ? "good" : "bad"},
-                        {"best FSDP size", study.best_fsdp, "count", "of " + with_separators(static_cast<double>(study.chips)) + " chips", ""}});
+  return figures_panel(
+      "The closed forms name " + plan_text(study.named) +
+          (study.fsdp_alone_hides ? ": FSDP alone hides its communication" : ""),
+      {},
+      {{"compute rate", study.balance.flops.value(), "FLOP/s", "a chip", ""},
+       {"bandwidth of an axis", study.balance.axis.value(), "B/s", "both directions", ""},
+       {"C/W", study.balance.intensity(), "count", "FLOPs a byte", ""},
+       {"tokens a chip", study.tokens_per_chip, "count", "FSDP + TP need " + fixed(study.mixed_need, 0),
+        study.tokens_per_chip > study.mixed_need ? "good" : "bad"},
+       {"best FSDP size", study.best_fsdp, "count",
+        "of " + with_separators(static_cast<double>(study.chips)) + " chips", ""}});
 }
 
 Json thresholds(const RooflineStudy& study) {
   Json rows = Json::array();
   for (const auto& row : study.thresholds) rows.push_back({row.group, row.book, row.exact, row.simulated});
-  return table_panel("FSDP is compute-bound above so many tokens a chip", "", {{"FSDP over", ""}, {"book C/(W M)", "count"}, {"exact rings", "count"}, {"simulated", "count"}}, std::move(rows));
+  return table_panel("FSDP is compute-bound above so many tokens a chip", "",
+                     {{"FSDP over", ""}, {"book C/(W M)", "count"}, {"exact rings", "count"}, {"simulated", "count"}},
+                     std::move(rows));
 }
 
 Json splits(const RooflineStudy& study) {
@@ -33,11 +40,21 @@ Json splits(const RooflineStudy& study) {
       rows.push_back({plan_text(split.plan), nullptr, nullptr, nullptr, nullptr, nullptr, split.refused});
       continue;
     }
-    rows.push_back({plan_text(split.plan), split.math.value(), split.fsdp.value(), split.tensor.value(), split.without_contention.value(), split.with_contention.value(),
+    rows.push_back({plan_text(split.plan), split.math.value(), split.fsdp.value(), split.tensor.value(),
+                    split.without_contention.value(), split.with_contention.value(),
                     split.placement + (split.fits ? "" : "; DOES NOT FIT")});
   }
-  auto panel = table_panel("Ways to split the chips", "One layer's forward by the book's closed forms; the whole step simulated on the default placement, without and with contention.",
-                           {{"split", ""}, {"T_math", "s"}, {"T_fsdp", "s"}, {"T_tp", "s"}, {"step alone", "s"}, {"step", "s"}, {"placement", ""}}, std::move(rows));
+  auto panel = table_panel("Ways to split the chips",
+                           "One layer's forward by the book's closed forms; the whole step simulated on the default "
+                           "placement, without and with contention.",
+                           {{"split", ""},
+                            {"T_math", "s"},
+                            {"T_fsdp", "s"},
+                            {"T_tp", "s"},
+                            {"step alone", "s"},
+                            {"step", "s"},
+                            {"placement", ""}},
+                           std::move(rows));
   panel["wide"] = true;
   return panel;
 }

@@ -1,6 +1,6 @@
 #pragma once
 /// The report of a roofline study.
-#include "sim/roofline/study.hpp"
+#include "sim/studies/roofline/study.hpp"
 #include "tools/report/page.hpp"
 
 namespace lockstep {

@@ -21,15 +21,21 @@ Json headline(const Scenario& scenario, const Simulation& simulation) {
   std::vector<Figure> figures = {{"step time", metrics.step_time.value(), "s", "", ""}};
   if (!scenario.replay) {
     figures.push_back({"MFU", metrics.mfu(), "share", "HFU " + percent(metrics.hfu()), ""});
-    figures.push_back({"model FLOP/s a chip", metrics.model_flops.value() / metrics.step_time.value() / chips, "FLOP/s", "of " + format(metrics.peak), ""});
+    figures.push_back({"model FLOP/s a chip", metrics.model_flops.value() / metrics.step_time.value() / chips, "FLOP/s",
+                       "of " + format(metrics.peak), ""});
   }
-  figures.push_back({"tokens a second", metrics.tokens_per_second(), "count", with_separators(metrics.tokens_per_second() / chips) + " a chip", ""});
-  figures.push_back({"exposed comm.", metrics.breakdown.exposed_comm / metrics.step_time, "share", format(metrics.breakdown.exposed_comm), ""});
+  figures.push_back({"tokens a second", metrics.tokens_per_second(), "count",
+                     with_separators(metrics.tokens_per_second() / chips) + " a chip", ""});
+  figures.push_back({"exposed comm.", metrics.breakdown.exposed_comm / metrics.step_time, "share",
+                     format(metrics.breakdown.exposed_comm), ""});
   if (metrics.stages.size() > 1) {
-    figures.push_back({"pipeline bubble", metrics.bubble_fraction_step(), "share", percent(metrics.bubble_fraction_span()) + " within the span", ""});
+    figures.push_back({"pipeline bubble", metrics.bubble_fraction_step(), "share",
+                       percent(metrics.bubble_fraction_span()) + " within the span", ""});
   }
   const auto& memory = metrics.memory;
-  if (!scenario.replay) figures.push_back({"peak memory", static_cast<double>(memory.peak.value()), "B", (memory.fits ? "fits in " : "over ") + format(memory.capacity), memory.fits ? "good" : "bad"});
+  if (!scenario.replay)
+    figures.push_back({"peak memory", static_cast<double>(memory.peak.value()), "B",
+                       (memory.fits ? "fits in " : "over ") + format(memory.capacity), memory.fits ? "good" : "bad"});
   std::vector<std::string> remarks = {critical_path_line(metrics.critical_path, metrics.step_time)};
   if (auto help = what_would_help(simulation.elasticity); !help.empty()) remarks.push_back(std::move(help));
   return figures_panel(bound_text(metrics) + (memory.fits ? "" : "; does not fit in memory"), remarks, figures);
@@ -42,27 +48,35 @@ Json inputs(const Scenario& scenario, const Simulation& simulation) {
 }
 
 Json reproduce(const Reproduction& reproduction) {
-  return {{"panel", "text"}, {"title", "To get this again"}, {"wide", true}, {"text", reproduction.command + "\n\n" + reproduction.scenario}};
+  return {{"panel", "text"},
+          {"title", "To get this again"},
+          {"wide", true},
+          {"text", reproduction.command + "\n\n" + reproduction.scenario}};
 }
 
 std::string subtitle(const Scenario& scenario, const Simulation& simulation) {
   const auto& metrics = simulation.metrics;
   return model_text(scenario) + " on " + chips_text(scenario) + ", " +
-         with_separators(static_cast<double>(metrics.tokens)) + " tokens a step, " + std::string(name(scenario.time_model)) + " rates";
+         with_separators(static_cast<double>(metrics.tokens)) + " tokens a step, " +
+         std::string(name(scenario.time_model)) + " rates";
 }
 
 }  // namespace
 
-std::optional<std::string> run_report(const Scenario& scenario, const Simulation& simulation, const Reproduction& reproduction) {
+std::optional<std::string> run_report(const Scenario& scenario, const Simulation& simulation,
+                                      const Reproduction& reproduction) {
   ReportPage page(scenario.name, subtitle(scenario, simulation));
   page.add(headline(scenario, simulation));
-  page.add({{"panel", "timeline"}, {"title", "Timeline"}, {"runs", {timeline_data(scenario.name, simulation, page.data())}}});
+  page.add({{"panel", "timeline"},
+            {"title", "Timeline"},
+            {"runs", {timeline_data(scenario.name, simulation, page.data())}}});
   page.add(breakdown_panel(simulation));
   if (!simulation.metrics.communication.empty()) page.add(communication_panel(simulation));
   if (simulation.metrics.stages.size() > 1) page.add(bubbles_panel(scenario, simulation));
   page.add(critical_path_panel(simulation));
   if (!simulation.elasticity.empty()) page.add(sensitivity_panel(simulation));
-  if (!scenario.replay) page.add(memory_panel(simulation, page.data()));  // weights of measured operations are not known
+  if (!scenario.replay)
+    page.add(memory_panel(simulation, page.data()));  // weights of measured operations are not known
   if (auto network = network_panel(simulation, page.data())) page.add(std::move(*network));
   if (simulation.ranks.count() < simulation.metrics.chips) page.add(classes_panel(simulation));
   page.add(inputs(scenario, simulation));

@@ -14,6 +14,7 @@ struct Reproduction {
 };
 
 /// HTML; nothing where the program was built without the page.
-[[nodiscard]] std::optional<std::string> run_report(const Scenario& scenario, const Simulation& simulation, const Reproduction& reproduction);
+[[nodiscard]] std::optional<std::string> run_report(const Scenario& scenario, const Simulation& simulation,
+                                                    const Reproduction& reproduction);
 
 }  // namespace lockstep

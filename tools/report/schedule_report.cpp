@@ -28,7 +28,9 @@ std::string pass_of(const PipelineCell& cell) {
   return "";
 }
 
-std::string name_of(const PipelineAction& action) { return std::string(name(action.work)) + std::to_string(action.microbatch); }
+std::string name_of(const PipelineAction& action) {
+  return std::string(name(action.work)) + std::to_string(action.microbatch);
+}
 
 Json timeline(const ScheduleStudy& study, ReportData& data) {
   TimelineWriter writer(data);
@@ -49,11 +51,17 @@ Json timeline(const ScheduleStudy& study, ReportData& data) {
       writer.add(it);
       spans.push_back({in_ticks(span.start), in_ticks(span.end), op++});
     }
-    groups.push_back({{"name", "rank " + std::to_string(rank)}, {"note", ""}, {"lanes", {writer.lane("compute", true, spans)}}});
+    groups.push_back(
+        {{"name", "rank " + std::to_string(rank)}, {"note", ""}, {"lanes", {writer.lane("compute", true, spans)}}});
   }
   auto run = writer.run(study.title(), in_ticks(study.timing.makespan), std::move(groups));
-  return {{"panel", "timeline"}, {"title", "Timeline"}, {"note", "In units of the given times. F forward, I gradient of the input, W gradient of the weights, B whole backward."},
-          {"ticks", ticks}, {"runs", {std::move(run)}}};
+  return {
+      {"panel", "timeline"},
+      {"title", "Timeline"},
+      {"note",
+       "In units of the given times. F forward, I gradient of the input, W gradient of the weights, B whole backward."},
+      {"ticks", ticks},
+      {"runs", {std::move(run)}}};
 }
 
 std::string number(double value) {
@@ -66,7 +74,8 @@ Json headline(const ScheduleStudy& study) {
   const auto step = study.worst_step(), span = study.worst_span();
   std::vector<std::string> remarks;
   if (study.form) {
-    remarks.push_back("closed form " + study.form->expression + " = " + number(study.form->value) + (study.form->of == ClosedForm::Of::span ? " within the span" : " of the step") +
+    remarks.push_back("closed form " + study.form->expression + " = " + number(study.form->value) +
+                      (study.form->of == ClosedForm::Of::span ? " within the span" : " of the step") +
                       (study.form->applies ? "" : " (not exact here: " + study.form->conditions + ")"));
   }
   if (!study.remark.empty()) remarks.push_back(study.remark);
@@ -81,17 +90,29 @@ Json headline(const ScheduleStudy& study) {
 Json ranks(const ScheduleStudy& study) {
   Json rows = Json::array();
   for (std::size_t rank = 0; rank < study.order.ranks.size(); ++rank) {
-    rows.push_back({rank, study.timing.busy[rank], study.timing.bubble_step[rank], study.step_fraction(rank), study.timing.bubble_span[rank], study.span_fraction(rank), study.held.until_weight_gradient[rank]});
+    rows.push_back({rank, study.timing.busy[rank], study.timing.bubble_step[rank], study.step_fraction(rank),
+                    study.timing.bubble_span[rank], study.span_fraction(rank), study.held.until_weight_gradient[rank]});
   }
-  return table_panel("Ranks", "Activations are held from the forward to the end of the weight gradient, counted in chunks.",
-                     {{"rank", "count"}, {"busy", "number"}, {"bubble, step", "number"}, {"", "share"}, {"bubble, span", "number"}, {"", "share"}, {"activations held", "count"}}, std::move(rows));
+  return table_panel("Ranks",
+                     "Activations are held from the forward to the end of the weight gradient, counted in chunks.",
+                     {{"rank", "count"},
+                      {"busy", "number"},
+                      {"bubble, step", "number"},
+                      {"", "share"},
+                      {"bubble, span", "number"},
+                      {"", "share"},
+                      {"activations held", "count"}},
+                     std::move(rows));
 }
 
 Json bubbles(const ScheduleStudy& study) {
   std::vector<BarRow> rows;
   for (std::size_t rank = 0; rank < study.order.ranks.size(); ++rank) {
     const double within = study.timing.bubble_span[rank];
-    rows.push_back({"rank " + std::to_string(rank), {{"busy", study.timing.busy[rank], "computing"}, {"bubble within the span", within, "dependency"}, {"before and after", study.timing.bubble_step[rank] - within, "idle"}}});
+    rows.push_back({"rank " + std::to_string(rank),
+                    {{"busy", study.timing.busy[rank], "computing"},
+                     {"bubble within the span", within, "dependency"},
+                     {"before and after", study.timing.bubble_step[rank] - within, "idle"}}});
   }
   return bars_panel("Busy and idle", "", "number", rows);
 }
@@ -100,8 +121,11 @@ Json bubbles(const ScheduleStudy& study) {
 
 std::optional<std::string> schedule_report(const ScheduleStudy& study) {
   const auto& shape = study.order.shape;
-  ReportPage page("Pipeline schedule " + study.title(), std::to_string(shape.ranks) + " ranks" + (shape.chunks > 1 ? " of " + std::to_string(shape.chunks) + " chunks" : "") + ", " +
-                                                            std::to_string(shape.microbatches) + " microbatches, placement " + std::string(name(shape.placement)));
+  ReportPage page("Pipeline schedule " + study.title(),
+                  std::to_string(shape.ranks) + " ranks" +
+                      (shape.chunks > 1 ? " of " + std::to_string(shape.chunks) + " chunks" : "") + ", " +
+                      std::to_string(shape.microbatches) + " microbatches, placement " +
+                      std::string(name(shape.placement)));
   page.add(headline(study));
   page.add(timeline(study, page.data()));
   page.add(bubbles(study));

@@ -23,7 +23,8 @@ std::vector<BarPiece> breakdown_pieces(const Breakdown& parts, const std::vector
   std::vector<BarPiece> pieces = {{"computing", parts.compute.value(), "computing"}};
   for (const auto& use : uses) {
     const auto what = "exposed " + use.axis;
-    const auto known = std::find_if(pieces.begin(), pieces.end(), [&](const BarPiece& piece) { return piece.what == what; });
+    const auto known =
+        std::find_if(pieces.begin(), pieces.end(), [&](const BarPiece& piece) { return piece.what == what; });
     if (known == pieces.end()) {
       pieces.push_back({what, use.exposed.value(), use.axis});
     } else {
@@ -56,7 +57,9 @@ Json breakdown_panel(const Simulation& simulation) {
   const auto& metrics = simulation.metrics;
   std::vector<BarRow> rows;
   for (const auto& stage : metrics.stages) {
-    rows.push_back({row_name(simulation, stage), breakdown_pieces(stage.breakdown, communication_of(simulation.preparation.step, simulation.program, simulation.run.timeline, stage.rank))});
+    rows.push_back({row_name(simulation, stage),
+                    breakdown_pieces(stage.breakdown, communication_of(simulation.preparation.step, simulation.program,
+                                                                       simulation.run.timeline, stage.rank))});
   }
   return bars_panel("Where the step goes", "Exposed: communicating while computing nothing. Idle: neither.", "s", rows);
 }
@@ -64,10 +67,15 @@ Json breakdown_panel(const Simulation& simulation) {
 Json communication_panel(const Simulation& simulation) {
   std::vector<BarRow> rows;
   for (const auto& use : simulation.metrics.communication) {
-    const auto name = use.axis + (use.kind ? " " + std::string(lockstep::name(*use.kind)) : "") + " × " + with_separators(static_cast<double>(use.count));
-    rows.push_back({name, {{"exposed", use.exposed.value(), use.axis}, {"hidden", (use.busy - use.exposed).value(), "hidden"}}});
+    const auto name = use.axis + (use.kind ? " " + std::string(lockstep::name(*use.kind)) : "") + " × " +
+                      with_separators(static_cast<double>(use.count));
+    rows.push_back(
+        {name, {{"exposed", use.exposed.value(), use.axis}, {"hidden", (use.busy - use.exposed).value(), "hidden"}}});
   }
-  return bars_panel("Communication of rank " + std::to_string(simulation.rank), "Busy time by mesh axis and kind; hidden: it computes meanwhile, or another collective started first.", "s", rows);
+  return bars_panel(
+      "Communication of rank " + std::to_string(simulation.rank),
+      "Busy time by mesh axis and kind; hidden: it computes meanwhile, or another collective started first.", "s",
+      rows);
 }
 
 Json bubbles_panel(const Scenario& scenario, const Simulation& simulation) {
@@ -83,11 +91,14 @@ Json bubbles_panel(const Scenario& scenario, const Simulation& simulation) {
                      {"transfer", idle.transfer.value(), "transfer"},
                      {"collective", idle.collective.value(), "collective"}}});
   }
-  std::string note = "Worst stage: " + percent(metrics.bubble_fraction_step()) + " of the step (fill to drain), " + percent(metrics.bubble_fraction_span()) +
-                     " of the step between its first and last pass; waiting for collectives of other axes is counted in neither.";
+  std::string note =
+      "Worst stage: " + percent(metrics.bubble_fraction_step()) + " of the step (fill to drain), " +
+      percent(metrics.bubble_fraction_span()) +
+      " of the step between its first and last pass; waiting for collectives of other axes is counted in neither.";
   if (const auto expected = expected_bubble(scenario, simulation)) {
     note += " Closed form: " + expected->form.expression + " = " + format(Seconds(expected->form.value)) +
-            (expected->form.of == ClosedForm::Of::span ? " within the span" : "") + (expected->form.applies ? "." : " with mean times; exact only where " + expected->form.conditions + ".");
+            (expected->form.of == ClosedForm::Of::span ? " within the span" : "") +
+            (expected->form.applies ? "." : " with mean times; exact only where " + expected->form.conditions + ".");
   }
   return bars_panel("Why stages do not compute", note, "s", rows);
 }
@@ -96,13 +107,16 @@ Json memory_panel(const Simulation& simulation, ReportData& data) {
   constexpr std::size_t most = 16;
   constexpr int bins = 400;
   // What is held throughout at the bottom.
-  constexpr std::array stacked{MemoryKind::overhead, MemoryKind::weights, MemoryKind::optimizer, MemoryKind::gradients, MemoryKind::activations, MemoryKind::gathered, MemoryKind::buffers, MemoryKind::workspace};
+  constexpr std::array stacked{MemoryKind::overhead,  MemoryKind::weights,     MemoryKind::optimizer,
+                               MemoryKind::gradients, MemoryKind::activations, MemoryKind::gathered,
+                               MemoryKind::buffers,   MemoryKind::workspace};
   const auto& metrics = simulation.metrics;
   Json rows = Json::array();
   const auto count = std::min(metrics.stages.size(), most);
   for (std::size_t i = 0; i < count; ++i) {
     const auto& stage = metrics.stages[i];
-    const auto curve = memory_curve(simulation.preparation.step, simulation.program, simulation.run.timeline, stage.rank);
+    const auto curve =
+        memory_curve(simulation.preparation.step, simulation.program, simulation.run.timeline, stage.rank);
     const auto points = highest_points(curve, metrics.step_time, bins);
     const auto column = [&](auto value_of) {
       std::vector<std::uint64_t> values;
@@ -110,12 +124,24 @@ Json memory_panel(const Simulation& simulation, ReportData& data) {
       return data.whole(values);
     };
     Json kinds;
-    for (const auto kind : stacked) kinds[std::string(lockstep::name(kind))] = column([kind](const MemoryPoint& point) { return point.of(kind).value(); });
-    rows.push_back({{"name", row_name(simulation, stage)}, {"peak", stage.memory.peak.value()}, {"time", column([](const MemoryPoint& point) { return nanoseconds(point.time); })}, {"kinds", std::move(kinds)}});
+    for (const auto kind : stacked)
+      kinds[std::string(lockstep::name(kind))] =
+          column([kind](const MemoryPoint& point) { return point.of(kind).value(); });
+    rows.push_back({{"name", row_name(simulation, stage)},
+                    {"peak", stage.memory.peak.value()},
+                    {"time", column([](const MemoryPoint& point) { return nanoseconds(point.time); })},
+                    {"kinds", std::move(kinds)}});
   }
-  return {{"panel", "strips"}, {"title", "Memory of one chip over the step"}, {"wide", true},
-          {"note", "Gathered: weights for a pass; buffers: copies that collectives send from; workspace: of an operation while it runs." + std::string(count < metrics.stages.size() ? " The first " + std::to_string(count) + " stages." : "")},
-          {"end_ns", nanoseconds(metrics.step_time)}, {"capacity", metrics.memory.capacity.value()}, {"rows", std::move(rows)}};
+  return {{"panel", "strips"},
+          {"title", "Memory of one chip over the step"},
+          {"wide", true},
+          {"note",
+           "Gathered: weights for a pass; buffers: copies that collectives send from; workspace: of an operation while "
+           "it runs." +
+               std::string(count < metrics.stages.size() ? " The first " + std::to_string(count) + " stages." : "")},
+          {"end_ns", nanoseconds(metrics.step_time)},
+          {"capacity", metrics.memory.capacity.value()},
+          {"rows", std::move(rows)}};
 }
 
 Json critical_path_panel(const Simulation& simulation) {
@@ -127,13 +153,16 @@ Json critical_path_panel(const Simulation& simulation) {
     if (part.time <= Seconds(0)) continue;
     const auto kind = std::string(lockstep::name(part.kind));
     if (rows.size() < most) {
-      rows.push_back({kind + ": " + part.what + " × " + with_separators(static_cast<double>(part.spans)), {{kind, part.time.value(), kind}}});
+      rows.push_back({kind + ": " + part.what + " × " + with_separators(static_cast<double>(part.spans)),
+                      {{kind, part.time.value(), kind}}});
     } else {
       rest += part.time;
     }
   }
   if (rest > Seconds(0)) rows.push_back({"all others", {{"others", rest.value(), "idle"}}});
-  auto panel = bars_panel("Critical path", "The chain of operations that sets the step time; each started when the one before it ended.", "s", rows);
+  auto panel = bars_panel("Critical path",
+                          "The chain of operations that sets the step time; each started when the one before it ended.",
+                          "s", rows);
   panel["wide"] = true;  // its names are long
   return panel;
 }
@@ -141,9 +170,12 @@ Json critical_path_panel(const Simulation& simulation) {
 Json sensitivity_panel(const Simulation& simulation) {
   std::vector<BarRow> rows;
   for (const auto& one : simulation.elasticity) {
-    rows.push_back({(one.is_rate ? "more " : "less ") + one.parameter, {{"shorter", std::max(one.gain(), 0.0), "computing"}}});
+    rows.push_back(
+        {(one.is_rate ? "more " : "less ") + one.parameter, {{"shorter", std::max(one.gain(), 0.0), "computing"}}});
   }
-  return bars_panel("What would help", "Percent by which the step gets shorter for a percent of improvement, by simulating it again.", "%", rows);
+  return bars_panel("What would help",
+                    "Percent by which the step gets shorter for a percent of improvement, by simulating it again.", "%",
+                    rows);
 }
 
 }  // namespace lockstep

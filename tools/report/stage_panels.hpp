@@ -9,7 +9,8 @@ namespace lockstep {
 
 /// A bar for each stage: computing, exposed communication by mesh axis, idle.
 [[nodiscard]] ReportData::Json breakdown_panel(const Simulation& simulation);
-/// A bar for each axis and kind: how much of its time hides behind compute. Precondition: the critical rank communicates.
+/// A bar for each axis and kind: how much of its time hides behind compute. Precondition: the critical rank
+/// communicates.
 [[nodiscard]] ReportData::Json communication_panel(const Simulation& simulation);
 /// A bar for each stage: why it does not compute. Precondition: a pipeline.
 [[nodiscard]] ReportData::Json bubbles_panel(const Scenario& scenario, const Simulation& simulation);

@@ -23,7 +23,9 @@ std::string settings_of(const SweepTable& table, std::size_t point) {
   return text;
 }
 
-std::size_t column(std::string_view name) { return static_cast<std::size_t>(&output_named(name, "sweep") - sweep_outputs().data()); }
+std::size_t column(std::string_view name) {
+  return static_cast<std::size_t>(&output_named(name, "sweep") - sweep_outputs().data());
+}
 
 /// Those that fit first, then by tokens a second of a chip, which compare batches and clusters too.
 std::vector<std::size_t> best_first(const SweepTable& table) {
@@ -31,7 +33,9 @@ std::vector<std::size_t> best_first(const SweepTable& table) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto& fits = table.outputs[column("fits")];
   const auto& speed = table.outputs[column("tokens_per_s_per_chip")];
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return fits[a] != fits[b] ? fits[a] > fits[b] : speed[a] > speed[b]; });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return fits[a] != fits[b] ? fits[a] > fits[b] : speed[a] > speed[b];
+  });
   return order;
 }
 
@@ -39,15 +43,20 @@ Json known(double value) { return std::isnan(value) ? Json() : Json(value); }
 
 Json headline(Database& database, const SweepTable& table, const std::vector<std::size_t>& order) {
   const auto counts = count_points(database);
-  std::vector<Figure> figures = {{"points", static_cast<double>(counts.all()), "count", "", ""}, {"simulated", static_cast<double>(counts.done), "count", "", ""}};
-  if (counts.refused > 0) figures.push_back({"refused", static_cast<double>(counts.refused), "count", "no such scenario", ""});
-  if (counts.failed + counts.crashed > 0) figures.push_back({"failed", static_cast<double>(counts.failed + counts.crashed), "count", "", "bad"});
+  std::vector<Figure> figures = {{"points", static_cast<double>(counts.all()), "count", "", ""},
+                                 {"simulated", static_cast<double>(counts.done), "count", "", ""}};
+  if (counts.refused > 0)
+    figures.push_back({"refused", static_cast<double>(counts.refused), "count", "no such scenario", ""});
+  if (counts.failed + counts.crashed > 0)
+    figures.push_back({"failed", static_cast<double>(counts.failed + counts.crashed), "count", "", "bad"});
   std::string verdict = "No point has a result";
   if (!order.empty()) {
     const auto best = order.front();
     const bool fits = table.outputs[column("fits")][best] > 0;
-    verdict = "Most tokens/s a chip" + std::string(fits ? "" : " (none fits in memory)") + ": " + settings_of(table, best);
-    figures.push_back({"tokens/s a chip", table.outputs[column("tokens_per_s_per_chip")][best], "count", fits ? "fits in memory" : "does not fit", fits ? "good" : "bad"});
+    verdict =
+        "Most tokens/s a chip" + std::string(fits ? "" : " (none fits in memory)") + ": " + settings_of(table, best);
+    figures.push_back({"tokens/s a chip", table.outputs[column("tokens_per_s_per_chip")][best], "count",
+                       fits ? "fits in memory" : "does not fit", fits ? "good" : "bad"});
     figures.push_back({"its step time", table.outputs[column("step_time_s")][best], "s", "", ""});
     const double mfu = table.outputs[column("mfu")][best];
     if (!std::isnan(mfu)) figures.push_back({"its MFU", mfu, "share", "", ""});
@@ -58,22 +67,30 @@ Json headline(Database& database, const SweepTable& table, const std::vector<std
 /// Cells as places among the key's values.
 Json chart(const SweepTable& table, const SweepAxes& axes, ReportData& data) {
   const std::size_t every = 1 + table.points() / most_points_on_a_page;
-  Json panel = {{"panel", "sweep"}, {"title", "Over the swept keys"}, {"note", "Lines join the best points where other keys vary too; every point is a pale dot."}, {"wide", true}};
-  if (every > 1) panel["note"] = "One of every " + std::to_string(every) + " points. " + panel["note"].get<std::string>();
+  Json panel = {{"panel", "sweep"},
+                {"title", "Over the swept keys"},
+                {"note", "Lines join the best points where other keys vary too; every point is a pale dot."},
+                {"wide", true}};
+  if (every > 1)
+    panel["note"] = "One of every " + std::to_string(every) + " points. " + panel["note"].get<std::string>();
   panel["keys"] = Json::array();
   for (const auto& key : table.keys) {
     std::map<std::string, std::uint64_t> places;
     for (const auto& value : key.values) places.emplace(value, places.size());
     std::vector<std::uint64_t> cells;
     for (std::size_t i = 0; i < key.cells.size(); i += every) cells.push_back(places.at(key.cells[i]));
-    panel["keys"].push_back({{"name", key.name}, {"numbers", key.numbers}, {"values", key.values}, {"cells", data.whole(cells)}});
+    panel["keys"].push_back(
+        {{"name", key.name}, {"numbers", key.numbers}, {"values", key.values}, {"cells", data.whole(cells)}});
   }
   panel["outputs"] = Json::array();
   for (std::size_t k = 0; k < table.outputs.size(); ++k) {
     const auto& output = sweep_outputs()[k];
     std::vector<double> values;
     for (std::size_t i = 0; i < table.points(); i += every) values.push_back(table.outputs[k][i]);
-    panel["outputs"].push_back({{"name", output.name}, {"unit", output.unit}, {"less", less_is_better(output)}, {"values", data.real(values)}});
+    panel["outputs"].push_back({{"name", output.name},
+                                {"unit", output.unit},
+                                {"less", less_is_better(output)},
+                                {"values", data.real(values)}});
   }
   panel["y"] = axes.y;
   panel["x"] = axes.x;
@@ -84,33 +101,44 @@ Json chart(const SweepTable& table, const SweepAxes& axes, ReportData& data) {
 Json best(const SweepTable& table, const std::vector<std::size_t>& order) {
   std::vector<TableColumn> columns;
   for (const auto& key : table.keys) columns.push_back({key.name, ""});
-  for (const auto* name : {"step_time_s", "mfu", "tokens_per_s_per_chip", "exposed_comm_s", "bubble_s", "peak_bytes"}) columns.push_back({name, std::string(sweep_outputs()[column(name)].unit)});
+  for (const auto* name : {"step_time_s", "mfu", "tokens_per_s_per_chip", "exposed_comm_s", "bubble_s", "peak_bytes"})
+    columns.push_back({name, std::string(sweep_outputs()[column(name)].unit)});
   columns.push_back({"fits", ""});
   Json rows = Json::array();
   for (std::size_t i = 0; i < std::min(order.size(), most_rows); ++i) {
     Json row = Json::array();
     for (const auto& key : table.keys) row.push_back(key.cells[order[i]].empty() ? "–" : key.cells[order[i]]);
-    for (std::size_t k = table.keys.size(); k + 1 < columns.size(); ++k) row.push_back(known(table.outputs[column(columns[k].name)][order[i]]));
+    for (std::size_t k = table.keys.size(); k + 1 < columns.size(); ++k)
+      row.push_back(known(table.outputs[column(columns[k].name)][order[i]]));
     row.push_back(table.outputs[column("fits")][order[i]] > 0 ? "yes" : "NO");
     rows.push_back(std::move(row));
   }
-  auto panel = table_panel("Best points", order.size() > most_rows ? "The first " + std::to_string(most_rows) + " of " + with_separators(static_cast<double>(order.size())) + "; those that fit first." : "", columns, std::move(rows));
+  auto panel = table_panel("Best points",
+                           order.size() > most_rows
+                               ? "The first " + std::to_string(most_rows) + " of " +
+                                     with_separators(static_cast<double>(order.size())) + "; those that fit first."
+                               : "",
+                           columns, std::move(rows));
   panel["wide"] = true;
   return panel;
 }
 
 Json reasons(Database& database) {
   Json rows = Json::array();
-  Statement row(database, "SELECT count(*) AS n, status, error FROM point WHERE status <> 'done' GROUP BY status, error ORDER BY n DESC, error LIMIT 25");
+  Statement row(database,
+                "SELECT count(*) AS n, status, error FROM point WHERE status <> 'done' GROUP BY status, error ORDER BY "
+                "n DESC, error LIMIT 25");
   while (row.step()) rows.push_back({row.whole(0), row.text(1), row.text(2)});
-  auto panel = table_panel("Why points have no result", "", {{"points", "count"}, {"", ""}, {"reason", ""}}, std::move(rows));
+  auto panel =
+      table_panel("Why points have no result", "", {{"points", "count"}, {"", ""}, {"reason", ""}}, std::move(rows));
   panel["wide"] = true;
   return panel;
 }
 
 }  // namespace
 
-std::optional<std::string> sweep_report(Database& database, const SweepTable& table, const SweepAxes& axes, const std::string& title) {
+std::optional<std::string> sweep_report(Database& database, const SweepTable& table, const SweepAxes& axes,
+                                        const std::string& title) {
   std::string keys;
   for (const auto& key : table.keys) keys += (keys.empty() ? "" : " · ") + key.name;
   ReportPage page("Sweep " + title, keys);

@@ -28,8 +28,11 @@ std::string axes_of(const StepOp& vertex) {
 class TimelineData {
  public:
   TimelineData(const Simulation& simulation, ReportData& data)
-      : simulation_(simulation), data_(data), writer_(data), blockers_(simulation.program, simulation.run.timeline),
-        collectives_(*simulation.preparation.collectives) {}
+      : simulation_(simulation),
+        data_(data),
+        writer_(data),
+        blockers_(simulation.program, simulation.run.timeline),
+        collectives_(*simulation.preparation.machine.collectives) {}
 
   Json run(const std::string& name, std::size_t most_ranks) {
     auto ranks = distinct_ranks(simulation_);
@@ -48,8 +51,19 @@ class TimelineData {
     const auto& vertex = step.op(op.vertex);
     const bool collective = vertex->kind == StepOp::Kind::collective;
     const auto kind = !collective ? "compute" : vertex->given_time ? "measured" : lockstep::name(vertex->collective);
-    writer_.add({step.block_names[at(vertex.block)], vertex->name, vertex->detail, std::string(kind), std::string(lockstep::name(vertex.pass)), axes_of(vertex), vertex->reason,
-                 algorithm(op, vertex), vertex.microbatch, (collective ? vertex->full_size : vertex->traffic).value(), vertex.pair, vertex->flops.value(), {op.predecessors.begin(), op.predecessors.end()}});
+    writer_.add({step.block_names[at(vertex.block)],
+                 vertex->name,
+                 vertex->detail,
+                 std::string(kind),
+                 std::string(lockstep::name(vertex.pass)),
+                 axes_of(vertex),
+                 vertex->reason,
+                 algorithm(op, vertex),
+                 vertex.microbatch,
+                 (collective ? vertex->full_size : vertex->traffic).value(),
+                 vertex.pair,
+                 vertex->flops.value(),
+                 {op.predecessors.begin(), op.predecessors.end()}});
   }
 
   std::string algorithm(const ProgramOp& op, const StepOp& vertex) {
@@ -60,7 +74,8 @@ class TimelineData {
   }
 
   Json group(const ShownRank& shown) {
-    std::string name = "rank " + std::to_string(shown.number), note = shown.alike > 1 ? "× " + with_separators(shown.alike) : "";
+    std::string name = "rank " + std::to_string(shown.number),
+                note = shown.alike > 1 ? "× " + with_separators(shown.alike) : "";
     if (simulation_.metrics.stages.size() > 1) {
       note = name + " " + note;
       name = "stage " + std::to_string(simulation_.program.stage_of_rank[at(shown.rank)]);
@@ -70,7 +85,8 @@ class TimelineData {
     for (std::size_t stream = 0; stream < by_stream.size(); ++stream) {
       if (by_stream[stream].empty()) continue;
       const bool computes = simulation_.program.ops[at(by_stream[stream].front().op)].kind == ProgramOp::Kind::compute;
-      lanes.push_back(writer_.lane(simulation_.program.streams[stream], computes, spans_of(by_stream[stream], shown.rank)));
+      lanes.push_back(
+          writer_.lane(simulation_.program.streams[stream], computes, spans_of(by_stream[stream], shown.rank)));
     }
     return {{"name", name}, {"note", note}, {"lanes", std::move(lanes)}};
   }
@@ -81,7 +97,8 @@ class TimelineData {
       const auto blocker = blockers_.of(span.op, rank);
       spans.push_back({span.start_ns, span.end_ns, span.op});
       if (blocker.op < 0) continue;
-      spans.back().because = blocker.why == Blocker::Why::stream ? TimelineSpan::Because::lane : TimelineSpan::Because::needs;
+      spans.back().because =
+          blocker.why == Blocker::Why::stream ? TimelineSpan::Because::lane : TimelineSpan::Because::needs;
       spans.back().because_op = blocker.op;
       if (blocker.rank != rank) spans.back().because_rank = simulation_.ranks.representative[at(blocker.rank)];
     }
@@ -95,7 +112,9 @@ class TimelineData {
     for (const auto& critical : simulation_.metrics.critical_path.spans) {
       if (nanoseconds(critical.span.end) <= nanoseconds(critical.span.start)) continue;
       const auto here = [&](const ShownRank& rank) { return rank.rank == critical.rank; };
-      const auto alike = [&](const ShownRank& rank) { return timeline.took_part(critical.op, rank.rank) && timeline.span(critical.op, rank.rank) == critical.span; };
+      const auto alike = [&](const ShownRank& rank) {
+        return timeline.took_part(critical.op, rank.rank) && timeline.span(critical.op, rank.rank) == critical.span;
+      };
       auto found = std::find_if(shown.begin(), shown.end(), here);
       if (found == shown.end()) found = std::find_if(shown.begin(), shown.end(), alike);
       if (found == shown.end()) continue;

@@ -7,7 +7,9 @@
 
 namespace lockstep {
 
-/// Ranks with identical lanes are shown once; at most `most_ranks` of them, but every stage. Times are whole nanoseconds.
-[[nodiscard]] ReportData::Json timeline_data(const std::string& name, const Simulation& simulation, ReportData& data, std::size_t most_ranks = 16);
+/// Ranks with identical lanes are shown once; at most `most_ranks` of them, but every stage. Times are whole
+/// nanoseconds.
+[[nodiscard]] ReportData::Json timeline_data(const std::string& name, const Simulation& simulation, ReportData& data,
+                                             std::size_t most_ranks = 16);
 
 }  // namespace lockstep

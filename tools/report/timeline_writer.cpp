@@ -19,10 +19,20 @@ std::uint64_t TimelineWriter::word(const std::string& text) {
 
 void TimelineWriter::add(const TimelineOp& op) {
   const auto id = static_cast<std::int64_t>(flops_.size());
-  for (const auto& [column, text] : {std::pair{"block", &op.block}, {"name", &op.name}, {"detail", &op.detail}, {"kind", &op.kind}, {"pass", &op.pass}, {"axes", &op.axes}, {"reason", &op.reason}, {"algorithm", &op.algorithm}}) {
+  for (const auto& [column, text] : {std::pair{"block", &op.block},
+                                     {"name", &op.name},
+                                     {"detail", &op.detail},
+                                     {"kind", &op.kind},
+                                     {"pass", &op.pass},
+                                     {"axes", &op.axes},
+                                     {"reason", &op.reason},
+                                     {"algorithm", &op.algorithm}}) {
     columns_[column].push_back(word(*text));
   }
-  for (const auto& [column, value] : {std::pair{"microbatch", op.microbatch}, {"bytes", op.bytes}, {"pair", op.pair}, {"befores", static_cast<std::int64_t>(op.before.size())}}) {
+  for (const auto& [column, value] : {std::pair{"microbatch", op.microbatch},
+                                      {"bytes", op.bytes},
+                                      {"pair", op.pair},
+                                      {"befores", static_cast<std::int64_t>(op.before.size())}}) {
     columns_[column].push_back(number(value));
   }
   for (const auto before : op.before) columns_["before"].push_back(number(id - before));
@@ -43,14 +53,21 @@ Json TimelineWriter::lane(const std::string& name, bool computes, std::span<cons
     time = span.end;
     last = span.op;
   }
-  return {{"name", name}, {"computes", computes}, {"gap", data_.whole(gap)}, {"length", data_.whole(length)}, {"op", data_.whole(op)},
-          {"because", data_.whole(because)}, {"because_op", data_.whole(because_op)}, {"because_rank", data_.whole(because_rank)}};
+  return {{"name", name},
+          {"computes", computes},
+          {"gap", data_.whole(gap)},
+          {"length", data_.whole(length)},
+          {"op", data_.whole(op)},
+          {"because", data_.whole(because)},
+          {"because_op", data_.whole(because_op)},
+          {"because_rank", data_.whole(because_rank)}};
 }
 
 Json TimelineWriter::run(const std::string& name, std::int64_t end, Json groups) {
   Json ops = {{"flops", data_.real(flops_)}};
   for (const auto& [column, values] : columns_) ops[column] = data_.whole(values);
-  return {{"name", name}, {"end_ns", end}, {"groups", std::move(groups)}, {"ops", std::move(ops)}, {"words", word_list_}};
+  return {
+      {"name", name}, {"end_ns", end}, {"groups", std::move(groups)}, {"ops", std::move(ops)}, {"words", word_list_}};
 }
 
 }  // namespace lockstep

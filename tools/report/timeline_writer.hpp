@@ -24,7 +24,11 @@ struct TimelineOp {
 struct TimelineSpan {
   std::int64_t start, end;
   std::int32_t op;
-  enum class Because { nothing, needs, lane } because = Because::nothing;  ///< it needed because_op, or because_op held a lane of it
+  enum class Because {
+    nothing,
+    needs,
+    lane
+  } because = Because::nothing;  ///< it needed because_op, or because_op held a lane of it
   std::int32_t because_op = -1;
   std::int64_t because_rank = -1;  ///< -1: on this rank
 };

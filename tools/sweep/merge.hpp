@@ -10,7 +10,8 @@ struct MergeCounts {
   std::int64_t replaced = 0;   ///< failures of the first for which there is a result now
 };
 
-/// Rows of `from` that `into` lacks. Merging the same again adds nothing. Throws ConfigError for another sweep's database.
+/// Rows of `from` that `into` lacks. Merging the same again adds nothing. Throws ConfigError for another sweep's
+/// database.
 [[nodiscard]] MergeCounts merge(SweepStore& into, const std::filesystem::path& from);
 /// Header of a database that is there; throws ConfigError.
 [[nodiscard]] StoreHeader header_in(const std::filesystem::path& file);

@@ -6,7 +6,9 @@
 namespace lockstep {
 namespace {
 
-double of_a_model(const Scenario& scenario, double value) { return scenario.replay ? std::numeric_limits<double>::quiet_NaN() : value; }
+double of_a_model(const Scenario& scenario, double value) {
+  return scenario.replay ? std::numeric_limits<double>::quiet_NaN() : value;
+}
 
 using S = const Scenario&;
 using R = const Simulation&;
@@ -15,19 +17,23 @@ constexpr std::array outputs = {
     SweepOutput{"step_time_s", "s", false, [](S, R r) { return r.metrics.step_time.value(); }},
     SweepOutput{"tokens_per_step", "count", true, [](S, R r) { return static_cast<double>(r.metrics.tokens); }},
     SweepOutput{"tokens_per_s", "count", false, [](S, R r) { return r.metrics.tokens_per_second(); }},
-    SweepOutput{"tokens_per_s_per_chip", "count", false, [](S, R r) { return r.metrics.tokens_per_second() / static_cast<double>(r.metrics.chips); }},
+    SweepOutput{"tokens_per_s_per_chip", "count", false,
+                [](S, R r) { return r.metrics.tokens_per_second() / static_cast<double>(r.metrics.chips); }},
     SweepOutput{"mfu", "share", false, [](S s, R r) { return of_a_model(s, r.metrics.mfu()); }},
     SweepOutput{"hfu", "share", false, [](S s, R r) { return of_a_model(s, r.metrics.hfu()); }},
     SweepOutput{"chips", "count", true, [](S, R r) { return static_cast<double>(r.metrics.chips); }},
-    SweepOutput{"params", "count", true, [](S s, R r) { return of_a_model(s, static_cast<double>(r.metrics.parameters)); }},
-    SweepOutput{"model_flops_per_step", "FLOP", false, [](S s, R r) { return of_a_model(s, r.metrics.model_flops.value()); }},
+    SweepOutput{"params", "count", true,
+                [](S s, R r) { return of_a_model(s, static_cast<double>(r.metrics.parameters)); }},
+    SweepOutput{"model_flops_per_step", "FLOP", false,
+                [](S s, R r) { return of_a_model(s, r.metrics.model_flops.value()); }},
     SweepOutput{"compute_s", "s", false, [](S, R r) { return r.metrics.breakdown.compute.value(); }},
     SweepOutput{"exposed_comm_s", "s", false, [](S, R r) { return r.metrics.breakdown.exposed_comm.value(); }},
     SweepOutput{"bubble_s", "s", false, [](S, R r) { return r.metrics.breakdown.bubble.value(); }},
     SweepOutput{"bubble_fraction_step", "share", false, [](S, R r) { return r.metrics.bubble_fraction_step(); }},
     SweepOutput{"bubble_fraction_span", "share", false, [](S, R r) { return r.metrics.bubble_fraction_span(); }},
     SweepOutput{"peak_bytes", "B", true, [](S, R r) { return static_cast<double>(r.metrics.memory.peak.value()); }},
-    SweepOutput{"capacity_bytes", "B", true, [](S, R r) { return static_cast<double>(r.metrics.memory.capacity.value()); }},
+    SweepOutput{"capacity_bytes", "B", true,
+                [](S, R r) { return static_cast<double>(r.metrics.memory.capacity.value()); }},
     SweepOutput{"fits", "count", true, [](S, R r) { return r.metrics.memory.fits ? 1.0 : 0.0; }},
 };
 
@@ -44,7 +50,10 @@ const SweepOutput& output_named(std::string_view name, const std::string& option
     list += (list.empty() ? "" : ", ") + names.back();
   }
   const auto near = did_you_mean(name, names);
-  throw ConfigError({{{option, 0, 0}, "", "'" + std::string(name) + "' is no output of a sweep", near.empty() ? "one of " + list : near}});
+  throw ConfigError({{{option, 0, 0},
+                      "",
+                      "'" + std::string(name) + "' is no output of a sweep",
+                      near.empty() ? "one of " + list : near}});
 }
 
 std::vector<double> outputs_of(const Scenario& scenario, const Simulation& simulation) {

@@ -10,9 +10,9 @@
 namespace lockstep {
 
 struct SweepOutput {
-  std::string_view name;  ///< as in result.json, those of inner maps by their own name
-  std::string_view unit;  ///< s, B, share, count or number
-  bool whole;             ///< kept as a whole number
+  std::string_view name;                             ///< as in result.json, those of inner maps by their own name
+  std::string_view unit;                             ///< s, B, share, count or number
+  bool whole;                                        ///< kept as a whole number
   double (*of)(const Scenario&, const Simulation&);  ///< NaN where there is no such number
 };
 

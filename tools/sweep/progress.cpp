@@ -36,9 +36,12 @@ std::string duration(double seconds) {
 }  // namespace
 
 std::string SweepProgressLine::text(std::size_t done, std::size_t all) const {
-  std::string text = with_separators(static_cast<double>(done)) + " of " + with_separators(static_cast<double>(all)) + " points (" + percent(static_cast<double>(done) / static_cast<double>(all)) + ")";
+  std::string text = with_separators(static_cast<double>(done)) + " of " + with_separators(static_cast<double>(all)) +
+                     " points (" + percent(static_cast<double>(done) / static_cast<double>(all)) + ")";
   if (not_done_ > 0) text += ", " + with_separators(static_cast<double>(not_done_)) + " without result";
-  if (rate_ > 0) text += ", " + fixed(rate_, rate_ < 10 ? 1 : 0) + "/s, " + duration(static_cast<double>(all - done) / rate_) + " left";
+  if (rate_ > 0)
+    text +=
+        ", " + fixed(rate_, rate_ < 10 ? 1 : 0) + "/s, " + duration(static_cast<double>(all - done) / rate_) + " left";
   return text;
 }
 

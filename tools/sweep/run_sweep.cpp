@@ -3,7 +3,7 @@
 #include <cstring>
 #include <unordered_set>
 
-#include "sim/isolated.hpp"
+#include "sim/studies/isolated.hpp"
 #include "tools/output/result_json.hpp"
 #include "tools/sweep/outputs.hpp"
 
@@ -75,13 +75,15 @@ std::vector<std::int64_t> points_to_do(const Sweep& sweep, const SweepStore& sto
   return points;
 }
 
-void simulate_points(const Sweep& sweep, const std::vector<std::int64_t>& points, const SweepOptions& options, spdlog::logger& log,
-                     const std::function<void(std::int64_t, PointResult)>& take) {
+void simulate_points(const Sweep& sweep, const std::vector<std::int64_t>& points, const SweepOptions& options,
+                     spdlog::logger& log, const std::function<void(std::int64_t, PointResult)>& take) {
   const auto work = [&](std::size_t index) { return to_text(simulated(sweep, points[index], options, log)); };
-  in_children(points.size(), options.jobs, work, [&](std::size_t index, Child& child) { take(points[index], answer_of(child)); });
+  in_children(points.size(), options.jobs, work,
+              [&](std::size_t index, Child& child) { take(points[index], answer_of(child)); });
 }
 
-void run_sweep(const Sweep& sweep, SweepStore& store, const SweepOptions& options, const SweepProgress& progress, spdlog::logger& log) {
+void run_sweep(const Sweep& sweep, SweepStore& store, const SweepOptions& options, const SweepProgress& progress,
+               spdlog::logger& log) {
   const auto points = points_to_do(sweep, store, options);
   std::size_t done = 0;
   simulate_points(sweep, points, options, log, [&](std::int64_t point, const PointResult& result) {

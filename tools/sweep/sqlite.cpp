@@ -18,21 +18,28 @@ void Database::check(int code, const std::string& doing) const {
   if (kind == SQLITE_OK || kind == SQLITE_ROW || kind == SQLITE_DONE) return;
   const std::string message = handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
   if (kind == SQLITE_FULL || kind == SQLITE_IOERR) throw OutOfRoom(message);
-  if (kind == SQLITE_BUSY || kind == SQLITE_LOCKED || kind == SQLITE_PROTOCOL) refuse(file_, "is in use by another program", "a database that nothing else writes to");
-  if (kind == SQLITE_NOTADB || kind == SQLITE_CORRUPT) refuse(file_, "is not a sound database: " + message, "a database of lockstep sweep, or a new file");
-  if (kind == SQLITE_CANTOPEN || kind == SQLITE_READONLY || kind == SQLITE_PERM || kind == SQLITE_AUTH) refuse(file_, "cannot be opened: " + message, "a file in a folder that may be written");
+  if (kind == SQLITE_BUSY || kind == SQLITE_LOCKED || kind == SQLITE_PROTOCOL)
+    refuse(file_, "is in use by another program", "a database that nothing else writes to");
+  if (kind == SQLITE_NOTADB || kind == SQLITE_CORRUPT)
+    refuse(file_, "is not a sound database: " + message, "a database of lockstep sweep, or a new file");
+  if (kind == SQLITE_CANTOPEN || kind == SQLITE_READONLY || kind == SQLITE_PERM || kind == SQLITE_AUTH)
+    refuse(file_, "cannot be opened: " + message, "a file in a folder that may be written");
   throw InternalError("SQLite, " + doing + ": " + message + " (" + std::to_string(code) + ")");
 }
 
 Database::Database(const std::filesystem::path& file, Mode mode) : file_(file) {
-  const int flags = mode == Mode::create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI : SQLITE_OPEN_READONLY;
+  const int flags =
+      mode == Mode::create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI : SQLITE_OPEN_READONLY;
   try {
     check(sqlite3_open_v2(file.c_str(), &handle_, flags, nullptr), "opening");
     sqlite3_extended_result_codes(handle_, 1);
     sqlite3_busy_timeout(handle_, 10'000);
     // Opening alone reads nothing, and tables that make no sense are an error of the first query that names one.
-    const int read = sqlite3_exec(handle_, "PRAGMA schema_version; SELECT count(*) FROM sqlite_master", nullptr, nullptr, nullptr);
-    if ((read & 0xff) == SQLITE_ERROR) refuse(file_, "is not a sound database: " + std::string(sqlite3_errmsg(handle_)), "a database of lockstep sweep, or a new file");
+    const int read =
+        sqlite3_exec(handle_, "PRAGMA schema_version; SELECT count(*) FROM sqlite_master", nullptr, nullptr, nullptr);
+    if ((read & 0xff) == SQLITE_ERROR)
+      refuse(file_, "is not a sound database: " + std::string(sqlite3_errmsg(handle_)),
+             "a database of lockstep sweep, or a new file");
     check(read, "opening");
   } catch (...) {
     sqlite3_close_v2(handle_);
@@ -42,7 +49,9 @@ Database::Database(const std::filesystem::path& file, Mode mode) : file_(file) {
 
 Database::~Database() { sqlite3_close_v2(handle_); }
 
-void Database::execute(const std::string& sql) { check(sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr), sql); }
+void Database::execute(const std::string& sql) {
+  check(sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr), sql);
+}
 
 std::int64_t Database::number(const std::string& sql) {
   Statement statement(*this, sql);
@@ -62,8 +71,12 @@ Statement::~Statement() { sqlite3_finalize(handle_); }
 
 void Statement::bind(int at, std::int64_t value) { database_.check(sqlite3_bind_int64(handle_, at, value), "binding"); }
 void Statement::bind(int at, double value) { database_.check(sqlite3_bind_double(handle_, at, value), "binding"); }
-void Statement::bind(int at, std::string_view text) { database_.check(sqlite3_bind_text(handle_, at, text.data(), static_cast<int>(text.size()), nullptr), "binding"); }
-void Statement::bind(int at, std::span<const std::uint8_t> blob) { database_.check(sqlite3_bind_blob(handle_, at, blob.data(), static_cast<int>(blob.size()), nullptr), "binding"); }
+void Statement::bind(int at, std::string_view text) {
+  database_.check(sqlite3_bind_text(handle_, at, text.data(), static_cast<int>(text.size()), nullptr), "binding");
+}
+void Statement::bind(int at, std::span<const std::uint8_t> blob) {
+  database_.check(sqlite3_bind_blob(handle_, at, blob.data(), static_cast<int>(blob.size()), nullptr), "binding");
+}
 void Statement::bind_null(int at) { database_.check(sqlite3_bind_null(handle_, at), "binding"); }
 
 bool Statement::step() {

@@ -24,7 +24,8 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 
 /// A write-ahead log needs memory shared by all who open the file: not over a network.
 bool on_a_network(const std::filesystem::path& file) {
-  constexpr std::array networks = {0x6969L, 0x0BD00BD0L, 0x47504653L, 0xFF534D42L, 0xFE534D42L, 0x65735546L};  // NFS, Lustre, GPFS, CIFS, SMB2, FUSE
+  constexpr std::array networks = {0x6969L,     0x0BD00BD0L, 0x47504653L,
+                                   0xFF534D42L, 0xFE534D42L, 0x65735546L};  // NFS, Lustre, GPFS, CIFS, SMB2, FUSE
   struct ::statfs about {};
   const auto folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
   if (::statfs(folder.c_str(), &about) != 0) return true;
@@ -53,14 +54,20 @@ const std::string header_table = "CREATE TABLE sweep (k TEXT PRIMARY KEY, v TEXT
 std::string point_table(const std::vector<std::string>& keys) {
   std::string inputs, outputs;
   for (const auto& key : keys) inputs += quoted_name(key) + ", ";  // no type: numbers stay numbers, words words
-  for (const auto& output : sweep_outputs()) outputs += std::string(output.name) + (output.whole ? " INTEGER, " : " REAL, ");
-  return "CREATE TABLE point (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE CHECK (length(key) = 16), status TEXT NOT NULL, error TEXT, " + inputs + outputs + "result TEXT)";
+  for (const auto& output : sweep_outputs())
+    outputs += std::string(output.name) + (output.whole ? " INTEGER, " : " REAL, ");
+  return "CREATE TABLE point (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE CHECK (length(key) = 16), status TEXT "
+         "NOT NULL, error TEXT, " +
+         inputs + outputs + "result TEXT)";
 }
 
-/// What a database says of itself is believed only if its tables are those that `make` makes, and nothing beside them acts.
-void check_table(Database& database, const std::filesystem::path& file, const std::string& name, const std::string& made) {
+/// What a database says of itself is believed only if its tables are those that `make` makes, and nothing beside them
+/// acts.
+void check_table(Database& database, const std::filesystem::path& file, const std::string& name,
+                 const std::string& made) {
   if (database.text("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = '" + name + "'") != made) {
-    refuse(file, "has no table `" + name + "` as lockstep " + version() + " makes it", "a database of this version, undamaged, or a new file");
+    refuse(file, "has no table `" + name + "` as lockstep " + version() + " makes it",
+           "a database of this version, undamaged, or a new file");
   }
 }
 
@@ -68,9 +75,12 @@ void check_table(Database& database, const std::filesystem::path& file, const st
 void bind_input(Statement& statement, int at, const std::string& text) {
   const char* end = text.data() + text.size();
   std::int64_t whole = 0;
-  if (const auto read = std::from_chars(text.data(), end, whole); read.ec == std::errc() && read.ptr == end) return statement.bind(at, whole);
+  if (const auto read = std::from_chars(text.data(), end, whole); read.ec == std::errc() && read.ptr == end)
+    return statement.bind(at, whole);
   double real = 0;
-  if (const auto read = std::from_chars(text.data(), end, real); read.ec == std::errc() && read.ptr == end && std::isfinite(real)) return statement.bind(at, real);
+  if (const auto read = std::from_chars(text.data(), end, real);
+      read.ec == std::errc() && read.ptr == end && std::isfinite(real))
+    return statement.bind(at, real);
   statement.bind(at, std::string_view(text));
 }
 
@@ -89,21 +99,29 @@ std::string name(PointResult::Status status) {
 StoreHeader header_of(const Sweep& sweep) { return {version(), sweep.scenario_digest.hex(), sweep.keys}; }
 
 StoreHeader read_header(Database& database, const std::filesystem::path& file) {
-  if (database.number("PRAGMA application_id") != our_files) refuse(file, "is no database of lockstep sweep", "one, or a new file");
+  if (database.number("PRAGMA application_id") != our_files)
+    refuse(file, "is no database of lockstep sweep", "one, or a new file");
   if (const auto found = database.number("PRAGMA user_version"); found != schema) {
-    refuse(file, "has schema " + std::to_string(found), "schema " + std::to_string(schema) + ", which this version of lockstep reads and writes");
+    refuse(file, "has schema " + std::to_string(found),
+           "schema " + std::to_string(schema) + ", which this version of lockstep reads and writes");
   }
   check_table(database, file, "sweep", header_table);
-  if (database.number("SELECT count(*) FROM sqlite_master WHERE type IN ('trigger', 'view')") > 0) refuse(file, "has triggers or views", "a database of lockstep sweep, as it was made");
-  const auto value = [&](const std::string& key) { return database.text("SELECT v FROM sweep WHERE k = '" + key + "'"); };
+  if (database.number("SELECT count(*) FROM sqlite_master WHERE type IN ('trigger', 'view')") > 0)
+    refuse(file, "has triggers or views", "a database of lockstep sweep, as it was made");
+  const auto value = [&](const std::string& key) {
+    return database.text("SELECT v FROM sweep WHERE k = '" + key + "'");
+  };
   StoreHeader header{value("program"), value("scenario"), lines_of(value("keys"))};
   check_table(database, file, "point", point_table(header.keys));
   return header;
 }
 
 PointCounts count_points(Database& database) {
-  const auto of = [&](PointResult::Status status) { return database.number("SELECT count(*) FROM point WHERE status = '" + name(status) + "'"); };
-  return {of(PointResult::Status::done), of(PointResult::Status::refused), of(PointResult::Status::failed), of(PointResult::Status::crashed)};
+  const auto of = [&](PointResult::Status status) {
+    return database.number("SELECT count(*) FROM point WHERE status = '" + name(status) + "'");
+  };
+  return {of(PointResult::Status::done), of(PointResult::Status::refused), of(PointResult::Status::failed),
+          of(PointResult::Status::crashed)};
 }
 
 SweepStore::SweepStore(const std::filesystem::path& file, const StoreHeader& header)
@@ -112,31 +130,41 @@ SweepStore::SweepStore(const std::filesystem::path& file, const StoreHeader& hea
     make(header);
   } else {
     const auto found = read_header(database_, file);
-    if (found.program != header.program) refuse(file, "was written by lockstep " + found.program, "a database of lockstep " + header.program + ", or a new file");
-    if (found.keys != header.keys) refuse(file, "is of a sweep over other keys", "the same keys in the same order, or a new file");
-    if (found.scenario != header.scenario) refuse(file, "is of another scenario, or the scenario, its files or the catalog have changed since", "the same scenario, or a new file");
+    if (found.program != header.program)
+      refuse(file, "was written by lockstep " + found.program,
+             "a database of lockstep " + header.program + ", or a new file");
+    if (found.keys != header.keys)
+      refuse(file, "is of a sweep over other keys", "the same keys in the same order, or a new file");
+    if (found.scenario != header.scenario)
+      refuse(file, "is of another scenario, or the scenario, its files or the catalog have changed since",
+             "the same scenario, or a new file");
   }
   // After a look at it: pragmas write into the file.
   const bool wal = !on_a_network(file) && database_.text("PRAGMA journal_mode=WAL") == "wal";
   if (!wal) (void)database_.text("PRAGMA journal_mode=DELETE");
-  database_.execute(wal ? "PRAGMA synchronous=NORMAL" : "PRAGMA synchronous=FULL");  // a log loses at most the last commits with the power
+  database_.execute(wal ? "PRAGMA synchronous=NORMAL"
+                        : "PRAGMA synchronous=FULL");  // a log loses at most the last commits with the power
   read_known();
   std::string columns = "key, status, error", marks = "?, ?, ?";
   for (const auto& key : keys_) columns += ", " + quoted_name(key), marks += ", ?";
   for (const auto& output : sweep_outputs()) columns += ", " + std::string(output.name), marks += ", ?";
-  insert_ = std::make_unique<Statement>(database_, "INSERT INTO point (" + columns + ", result) VALUES (" + marks + ", ?) ON CONFLICT(key) DO NOTHING");
+  insert_ = std::make_unique<Statement>(
+      database_, "INSERT INTO point (" + columns + ", result) VALUES (" + marks + ", ?) ON CONFLICT(key) DO NOTHING");
 }
 
 void SweepStore::make(const StoreHeader& header) {
   database_.execute("BEGIN IMMEDIATE; " + header_table + "; " + point_table(header.keys));
   Statement insert(database_, "INSERT INTO sweep VALUES (?, ?)");
   const auto keys = joined(header.keys);
-  for (const auto& [key, value] : {std::pair<std::string_view, std::string_view>{"program", header.program}, {"scenario", header.scenario}, {"keys", keys}}) {
+  for (const auto& [key, value] : {std::pair<std::string_view, std::string_view>{"program", header.program},
+                                   {"scenario", header.scenario},
+                                   {"keys", keys}}) {
     insert.bind(1, key);
     insert.bind(2, value);
     (void)insert.step();
   }
-  database_.execute("PRAGMA application_id = " + std::to_string(our_files) + "; PRAGMA user_version = " + std::to_string(schema) + "; COMMIT");
+  database_.execute("PRAGMA application_id = " + std::to_string(our_files) +
+                    "; PRAGMA user_version = " + std::to_string(schema) + "; COMMIT");
 }
 
 void SweepStore::read_known() {

@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "sim/sweep/sweep.hpp"
+#include "sim/studies/sweep/sweep.hpp"
 #include "tools/sweep/file_lock.hpp"
 #include "tools/sweep/sqlite.hpp"
 
@@ -52,7 +52,9 @@ class SweepStore {
   [[nodiscard]] Database& database() { return database_; }
 
  private:
-  static std::string key_of(const Digest::Bytes16& bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+  static std::string key_of(const Digest::Bytes16& bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
   void make(const StoreHeader& header);
   void read_known();
 
@@ -63,7 +65,7 @@ class SweepStore {
   std::unordered_set<std::string> known_;
   std::unique_ptr<Statement> insert_;
   std::int64_t stored_ = 0, pending_ = 0;
-  bool open_ = false;      ///< in a transaction
+  bool open_ = false;  ///< in a transaction
   double opened_at_ = 0;
 };
 

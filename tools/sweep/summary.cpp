@@ -6,7 +6,9 @@
 namespace lockstep {
 namespace {
 
-std::string count(std::int64_t number, const std::string& what) { return with_separators(static_cast<double>(number)) + " " + what; }
+std::string count(std::int64_t number, const std::string& what) {
+  return with_separators(static_cast<double>(number)) + " " + what;
+}
 
 /// "parallel.tensor 4, batch.sequences 64" of the row's columns from `at` on.
 std::string settings_of(const Statement& row, const std::vector<std::string>& keys, int at) {
@@ -22,9 +24,12 @@ std::string settings_of(const Statement& row, const std::vector<std::string>& ke
 std::string best(Database& database, const StoreHeader& header) {
   std::string keys;
   for (const auto& key : header.keys) keys += ", " + quoted_name(key);
-  Statement row(database, "SELECT tokens_per_s_per_chip, step_time_s, mfu, fits" + keys + " FROM point WHERE status = 'done' ORDER BY fits DESC, tokens_per_s_per_chip DESC, key LIMIT 1");
+  Statement row(database,
+                "SELECT tokens_per_s_per_chip, step_time_s, mfu, fits" + keys +
+                    " FROM point WHERE status = 'done' ORDER BY fits DESC, tokens_per_s_per_chip DESC, key LIMIT 1");
   if (!row.step()) return "";
-  return "most tokens/s a chip: " + with_separators(row.real(0)) + " (step " + format(Seconds(row.real(1))) + (row.type(2) == Statement::Type::null ? "" : ", MFU " + percent(row.real(2))) +
+  return "most tokens/s a chip: " + with_separators(row.real(0)) + " (step " + format(Seconds(row.real(1))) +
+         (row.type(2) == Statement::Type::null ? "" : ", MFU " + percent(row.real(2))) +
          (row.whole(3) == 0 ? ", none fits in memory" : "") + ") with " + settings_of(row, header.keys, 4) + "\n";
 }
 
@@ -32,12 +37,15 @@ std::string best(Database& database, const StoreHeader& header) {
 
 std::string sweep_summary(Database& database, const StoreHeader& header, const std::string& file) {
   const auto counts = count_points(database);
-  std::string text = file + ": " + count(counts.all(), counts.all() == 1 ? "point" : "points") + ", " + count(counts.done, "done");
+  std::string text =
+      file + ": " + count(counts.all(), counts.all() == 1 ? "point" : "points") + ", " + count(counts.done, "done");
   if (counts.refused > 0) text += ", " + count(counts.refused, "refused");
   if (counts.failed > 0) text += ", " + count(counts.failed, "failed");
   if (counts.crashed > 0) text += ", " + count(counts.crashed, "crashed");
   text += "\n" + best(database, header);
-  Statement reasons(database, "SELECT status, error, count(*) AS n FROM point WHERE status <> 'done' GROUP BY status, error ORDER BY n DESC, error LIMIT 3");
+  Statement reasons(database,
+                    "SELECT status, error, count(*) AS n FROM point WHERE status <> 'done' GROUP BY status, error "
+                    "ORDER BY n DESC, error LIMIT 3");
   while (reasons.step()) {
     const auto error = reasons.text(1);
     text += count(reasons.whole(2), reasons.text(0)) + ": " + error.substr(0, error.find('\n')) + "\n";

@@ -54,7 +54,8 @@ std::vector<Line> lines_of(const SweepTable& table, const SweepAxes& axes) {
     for (const auto& value : values) places.emplace(value, places.size());
     return places;
   };
-  const auto place_of_x = places_of(x.values), place_of_line = places_of(axes.by ? table.keys[*axes.by].values : std::vector<std::string>{});
+  const auto place_of_x = places_of(x.values),
+             place_of_line = places_of(axes.by ? table.keys[*axes.by].values : std::vector<std::string>{});
   for (std::size_t i = 0; i < table.points(); ++i) {
     const double value = table.outputs[axes.y][i];
     if (std::isnan(value)) continue;
@@ -68,14 +69,19 @@ std::vector<Line> lines_of(const SweepTable& table, const SweepAxes& axes) {
 
 class Frame {
  public:
-  Frame(const SweepTable::Key& x, double largest) : x_(x), named_(!x.numbers || x.values.size() <= most_named_values), step_(step_of(largest)), most_(std::ceil(largest / step_ * 0.999) * step_) {
+  Frame(const SweepTable::Key& x, double largest)
+      : x_(x),
+        named_(!x.numbers || x.values.size() <= most_named_values),
+        step_(step_of(largest)),
+        most_(std::ceil(largest / step_ * 0.999) * step_) {
     if (!named_) {
       low_ = std::atof(x.values.front().c_str());
       high_ = std::atof(x.values.back().c_str());
     }
   }
   [[nodiscard]] double x(std::size_t place) const {
-    const double share = named_ ? (static_cast<double>(place) + 0.5) / static_cast<double>(x_.values.size()) : (std::atof(x_.values[place].c_str()) - low_) / (high_ - low_);
+    const double share = named_ ? (static_cast<double>(place) + 0.5) / static_cast<double>(x_.values.size())
+                                : (std::atof(x_.values[place].c_str()) - low_) / (high_ - low_);
     return left + share * (width - left - right);
   }
   [[nodiscard]] double y(double value) const { return height - bottom - value / most_ * (height - bottom - top); }
@@ -83,12 +89,14 @@ class Frame {
   [[nodiscard]] std::string drawn(const SweepOutput& output) const {
     std::string out;
     for (double value = 0; value <= most_ * 1.0001; value += step_) {
-      out += "<path d=\"M" + fixed(left, 1) + " " + fixed(y(value), 1) + "H" + fixed(width - right, 1) + "\" stroke=\"#8884\"/>\n";
+      out += "<path d=\"M" + fixed(left, 1) + " " + fixed(y(value), 1) + "H" + fixed(width - right, 1) +
+             "\" stroke=\"#8884\"/>\n";
       out += svg::text_at(left - 8, y(value) + 4, "end", value_text(value, output));
     }
     if (named_) {
       const std::size_t every = 1 + x_.values.size() / 12;
-      for (std::size_t i = 0; i < x_.values.size(); i += every) out += svg::text_at(x(i), height - bottom + 18, "middle", x_.values[i].substr(0, 18));
+      for (std::size_t i = 0; i < x_.values.size(); i += every)
+        out += svg::text_at(x(i), height - bottom + 18, "middle", x_.values[i].substr(0, 18));
     } else {
       const double step = step_of(high_ - low_);
       for (double value = std::ceil(low_ / step) * step; value <= high_ * 1.0001; value += step) {
@@ -110,8 +118,10 @@ class Frame {
 std::string sweep_picture(const SweepTable& table, const SweepAxes& axes, const std::string& title) {
   const auto& output = sweep_outputs()[axes.y];
   const auto lines = lines_of(table, axes);
-  std::string out = svg::open(width, height) + svg::text_at((left + width - right) / 2, 22, "middle", title, " font-size=\"15\"");
-  if (lines.empty()) return out + svg::text_at(width / 2, height / 2, "middle", "no point has this number") + "</svg>\n";
+  std::string out =
+      svg::open(width, height) + svg::text_at((left + width - right) / 2, 22, "middle", title, " font-size=\"15\"");
+  if (lines.empty())
+    return out + svg::text_at(width / 2, height / 2, "middle", "no point has this number") + "</svg>\n";
   double largest = 0;
   for (const auto& line : lines) {
     for (const auto& [place, value] : line.best) largest = std::max(largest, value);
@@ -119,7 +129,8 @@ std::string sweep_picture(const SweepTable& table, const SweepAxes& axes, const 
   const Frame frame(table.keys[axes.x], largest);
   out += frame.drawn(output);
   out += svg::text_at((left + width - right) / 2, height - 16, "middle", table.keys[axes.x].name);
-  out += svg::text_at(0, 0, "middle", std::string(output.name), " transform=\"translate(16 " + fixed((top + height - bottom) / 2, 1) + ") rotate(-90)\"");
+  out += svg::text_at(0, 0, "middle", std::string(output.name),
+                      " transform=\"translate(16 " + fixed((top + height - bottom) / 2, 1) + ") rotate(-90)\"");
   if (axes.by) out += svg::text_at(width - right + 12, top - 4, "start", table.keys[*axes.by].name.substr(0, 26));
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string colour = colours[i % colours.size()];
@@ -130,11 +141,14 @@ std::string sweep_picture(const SweepTable& table, const SweepAxes& axes, const 
       path += (path.empty() ? "M" : "L") + px + " " + py;
       dots += "<circle cx=\"" + px + "\" cy=\"" + py + "\" r=\"3\" fill=\"" + colour + "\"/>\n";
     }
-    out += "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"2\"" + dashes + "/>\n" + dots;
+    out +=
+        "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"2\"" + dashes + "/>\n" + dots;
     if (!axes.by) continue;
     const double ly = top + 16 + 22 * static_cast<double>(i);
-    out += "<path d=\"M" + fixed(width - right + 12, 1) + " " + fixed(ly - 4, 1) + "h24\" stroke=\"" + colour + "\" stroke-width=\"2\"" + dashes + "/>\n";
-    out += svg::text_at(width - right + 42, ly, "start", lines[i].name.empty() ? "not set" : lines[i].name.substr(0, 20));
+    out += "<path d=\"M" + fixed(width - right + 12, 1) + " " + fixed(ly - 4, 1) + "h24\" stroke=\"" + colour +
+           "\" stroke-width=\"2\"" + dashes + "/>\n";
+    out +=
+        svg::text_at(width - right + 42, ly, "start", lines[i].name.empty() ? "not set" : lines[i].name.substr(0, 20));
   }
   return out + "</svg>\n";
 }

@@ -49,11 +49,14 @@ SweepTable read_table(Database& database, const StoreHeader& header) {
       ++at;
     }
     for (auto& output : table.outputs) {
-      output.push_back(rows.type(at) == Statement::Type::null ? std::numeric_limits<double>::quiet_NaN() : rows.real(at));
+      output.push_back(rows.type(at) == Statement::Type::null ? std::numeric_limits<double>::quiet_NaN()
+                                                              : rows.real(at));
       ++at;
     }
   }
-  const auto less = [](const std::string& a, const std::string& b) { return std::atof(a.c_str()) < std::atof(b.c_str()); };
+  const auto less = [](const std::string& a, const std::string& b) {
+    return std::atof(a.c_str()) < std::atof(b.c_str());
+  };
   for (auto& key : table.keys) {
     if (key.numbers) std::stable_sort(key.values.begin(), key.values.end(), less);
   }
@@ -80,6 +83,8 @@ SweepAxes axes_named(const SweepTable& table, const std::string& y, const std::s
   return axes;
 }
 
-bool less_is_better(const SweepOutput& output) { return output.unit == "s" || output.unit == "B" || output.name.starts_with("bubble"); }
+bool less_is_better(const SweepOutput& output) {
+  return output.unit == "s" || output.unit == "B" || output.name.starts_with("bubble");
+}
 
 }  // namespace lockstep

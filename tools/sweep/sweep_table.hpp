@@ -25,13 +25,14 @@ struct SweepTable {
 
 /// What a plot shows: an output over a key, a line for each value of another key.
 struct SweepAxes {
-  std::size_t y = 0;                ///< in sweep_outputs()
-  std::size_t x = 0;                ///< in SweepTable::keys
-  std::optional<std::size_t> by;    ///< in SweepTable::keys
+  std::size_t y = 0;              ///< in sweep_outputs()
+  std::size_t x = 0;              ///< in SweepTable::keys
+  std::optional<std::size_t> by;  ///< in SweepTable::keys
 };
 
 /// "" for a name: the first output; the first keys with several values. Throws ConfigError for unknown names.
-[[nodiscard]] SweepAxes axes_named(const SweepTable& table, const std::string& y, const std::string& x, const std::string& by);
+[[nodiscard]] SweepAxes axes_named(const SweepTable& table, const std::string& y, const std::string& x,
+                                   const std::string& by);
 
 /// Whether less of it is better: times and bytes.
 [[nodiscard]] bool less_is_better(const SweepOutput& output);

@@ -18,13 +18,18 @@ constexpr std::size_t enough_to_write = 1u << 16;
 class ChromeTrace {
  public:
   ChromeTrace(NewFile& file, const Simulation& simulation, const TraceOptions& options)
-      : file_(file), content_(simulation, options), step_time_(simulation.metrics.step_time), text_(simulation), arrows_(simulation), flows_(options.flows) {}
+      : file_(file),
+        content_(simulation, options),
+        step_time_(simulation.metrics.step_time),
+        text_(simulation),
+        arrows_(simulation),
+        flows_(options.flows) {}
 
   void write(const Scenario& scenario) {
     out_ = "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"scenario\":";
     append_json(out_, scenario.name);
-    out_ += ",\"distinct_ranks\":" + std::to_string(content_.distinct_ranks()) + ",\"shown_ranks\":" + std::to_string(content_.processes()) +
-            "},\n\"traceEvents\":[";
+    out_ += ",\"distinct_ranks\":" + std::to_string(content_.distinct_ranks()) +
+            ",\"shown_ranks\":" + std::to_string(content_.processes()) + "},\n\"traceEvents\":[";
     for (std::size_t index = 0; index < content_.processes(); ++index) write_process(content_.process(index));
     write_links();
     out_ += "\n]}\n";
@@ -179,7 +184,8 @@ class ChromeTrace {
     place("process_sort_index", 0, process_);
     for (const auto& link : links) {
       for (std::size_t part = 0; part < link.share.size(); ++part) {
-        begin_event('C', 0, nanoseconds(step_time_ * (static_cast<double>(part) / static_cast<double>(link.share.size()))));
+        begin_event('C', 0,
+                    nanoseconds(step_time_ * (static_cast<double>(part) / static_cast<double>(link.share.size()))));
         out_ += ",\"name\":";
         append_json(out_, link.name);
         out_ += ",\"args\":{\"share\":";
@@ -203,8 +209,8 @@ class ChromeTrace {
 
 }  // namespace
 
-void write_chrome_trace(NewFiles& files, const std::filesystem::path& place, const Scenario& scenario, const Simulation& simulation,
-                        const TraceOptions& options) {
+void write_chrome_trace(NewFiles& files, const std::filesystem::path& place, const Scenario& scenario,
+                        const Simulation& simulation, const TraceOptions& options) {
   auto& file = files.open(place);
   ChromeTrace(file, simulation, options).write(scenario);
   file.close();

@@ -1,8 +1,8 @@
 #pragma once
-/// The timeline as a trace for Chrome's viewer, which many other programs read too: gzip-compressed JSON, a process per shown
-/// rank, a thread per stream. Times are microseconds with the nanoseconds as fraction, printed exactly; a
-/// span is a begin and an end, because viewers add start and duration in floating point and then take
-/// spans that touch for nested ones. What takes no time at this resolution is an instant.
+/// The timeline as a trace for Chrome's viewer, which many other programs read too: gzip-compressed JSON, a process per
+/// shown rank, a thread per stream. Times are microseconds with the nanoseconds as fraction, printed exactly; a span is
+/// a begin and an end, because viewers add start and duration in floating point and then take spans that touch for
+/// nested ones. What takes no time at this resolution is an instant.
 #include <filesystem>
 
 #include "sim/simulate.hpp"
@@ -12,7 +12,7 @@
 namespace lockstep {
 
 /// Equal simulations give equal bytes. Throws as NewFiles does.
-void write_chrome_trace(NewFiles& files, const std::filesystem::path& place, const Scenario& scenario, const Simulation& simulation,
-                        const TraceOptions& options = {});
+void write_chrome_trace(NewFiles& files, const std::filesystem::path& place, const Scenario& scenario,
+                        const Simulation& simulation, const TraceOptions& options = {});
 
 }  // namespace lockstep

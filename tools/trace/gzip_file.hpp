@@ -1,5 +1,6 @@
 #pragma once
-/// A compressed file, written as a stream. Equal content gives equal bytes, since the header carries neither a name nor a time.
+/// A compressed file, written as a stream. Equal content gives equal bytes, since the header carries neither a name nor
+/// a time.
 #include <string_view>
 
 #include "tools/output/new_file.hpp"

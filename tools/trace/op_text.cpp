@@ -35,12 +35,16 @@ auto told(const ProgramOp& op, const StepOp& vertex) {
 }  // namespace
 
 OpText::OpText(const Simulation& simulation)
-    : program_(simulation.program), step_(simulation.preparation.step), collectives_(*simulation.preparation.collectives), phrases_(0, Hash{this}, Equal{this}) {}
+    : program_(simulation.program),
+      step_(simulation.preparation.step),
+      collectives_(*simulation.preparation.machine.collectives),
+      phrases_(0, Hash{this}, Equal{this}) {}
 
 std::size_t OpText::Hash::operator()(std::int32_t op) const {
   const auto& vertex = text->vertex(op);
   const auto place = static_cast<std::size_t>(vertex.block) * 3 + static_cast<std::size_t>(vertex.pass);
-  return std::hash<const StepWork*>{}(vertex.what) + place * 0x9e3779b97f4a7c15U;  // odd: every place moves the hash elsewhere
+  return std::hash<const StepWork*>{}(vertex.what) +
+         place * 0x9e3779b97f4a7c15U;  // odd: every place moves the hash elsewhere
 }
 
 bool OpText::Equal::operator()(std::int32_t a, std::int32_t b) const {
@@ -64,7 +68,8 @@ OpWords OpText::words(std::int32_t op) {
   const std::string_view kind = !collective ? "compute" : measured ? "measured" : name(vertex->collective);
   OpWords words{block + " | " + vertex->name, {collective ? "comm" : "compute"}, colour(lowered, vertex.pass), {}};
   if (collective && measured) words.categories.push_back(vertex->stream);
-  if (collective && !measured) words.categories.insert(words.categories.end(), vertex->axes.begin(), vertex->axes.end());
+  if (collective && !measured)
+    words.categories.insert(words.categories.end(), vertex->axes.begin(), vertex->axes.end());
   auto& arguments = words.arguments;
   arguments = {{"kind", kind, true}, {"pass", name(vertex.pass)}, {"layer", block, true}, {"detail", vertex->detail}};
   if (collective && !measured) {

@@ -16,9 +16,9 @@ namespace lockstep {
 /// that made them.
 struct OpWords {
   using Value = std::variant<std::int64_t, double, std::string_view>;
-  std::string name;                      ///< "layer 12 | query projection"
-  std::vector<std::string> categories;   ///< "compute"; or "comm" and its mesh axes
-  std::string_view colour;               ///< of those that Chrome's viewer has names for
+  std::string name;                     ///< "layer 12 | query projection"
+  std::vector<std::string> categories;  ///< "compute"; or "comm" and its mesh axes
+  std::string_view colour;              ///< of those that Chrome's viewer has names for
   struct Argument {
     std::string_view key;
     Value value;
@@ -53,8 +53,10 @@ class OpText {
   const Program& program_;
   const StepGraph& step_;
   CollectiveModel& collectives_;
-  std::unordered_map<std::int32_t, std::size_t, Hash, Equal> phrases_;  ///< by an operation of each; looked up, never walked through
-  std::map<std::tuple<std::int32_t, CollectiveKind, Bytes>, std::string> algorithms_;  ///< by communicator, kind and size
+  std::unordered_map<std::int32_t, std::size_t, Hash, Equal>
+      phrases_;  ///< by an operation of each; looked up, never walked through
+  std::map<std::tuple<std::int32_t, CollectiveKind, Bytes>, std::string>
+      algorithms_;  ///< by communicator, kind and size
   std::map<AxisNames, std::string> joined_;
 };
 

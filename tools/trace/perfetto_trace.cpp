@@ -28,24 +28,52 @@ constexpr std::size_t enough_to_write = 1u << 16;
 // Field numbers and constants of Perfetto's format; tests/data/perfetto_subset.proto says what they are.
 enum TraceField : std::uint64_t { packet = 1 };
 enum PacketField : std::uint64_t {
-  clock_snapshot = 6, timestamp = 8, sequence_id = 10, track_event = 11, interned_data = 12, sequence_flags = 13, packet_defaults = 59, track_descriptor = 60
+  clock_snapshot = 6,
+  timestamp = 8,
+  sequence_id = 10,
+  track_event = 11,
+  interned_data = 12,
+  sequence_flags = 13,
+  packet_defaults = 59,
+  track_descriptor = 60
 };
 enum ClockField : std::uint64_t { snapshot_clocks = 1, clock_id = 1, clock_timestamp = 2, clock_is_incremental = 3 };
 enum DefaultsField : std::uint64_t { default_event = 11, default_clock = 58 };
 enum EventField : std::uint64_t {
-  category_iids = 3, debug_annotations = 4, event_type = 9, name_iid = 10, track_uuid = 11, counter_value = 30, double_counter_value = 44, flow_ids = 47, terminating_flow_ids = 48
+  category_iids = 3,
+  debug_annotations = 4,
+  event_type = 9,
+  name_iid = 10,
+  track_uuid = 11,
+  counter_value = 30,
+  double_counter_value = 44,
+  flow_ids = 47,
+  terminating_flow_ids = 48
 };
-enum AnnotationField : std::uint64_t { annotation_name_iid = 1, int_value = 4, double_value = 5, string_value_iid = 17 };
+enum AnnotationField : std::uint64_t {
+  annotation_name_iid = 1,
+  int_value = 4,
+  double_value = 5,
+  string_value_iid = 17
+};
 enum TrackField : std::uint64_t {
-  uuid = 1, track_name = 2, track_process = 3, parent_uuid = 5, track_counter = 8, child_ordering = 11, sibling_order_rank = 12, description = 14, process_ordering = 19
+  uuid = 1,
+  track_name = 2,
+  track_process = 3,
+  parent_uuid = 5,
+  track_counter = 8,
+  child_ordering = 11,
+  sibling_order_rank = 12,
+  description = 14,
+  process_ordering = 19
 };
 enum ProcessField : std::uint64_t { pid = 1, process_name = 6, process_labels = 8 };
 enum CounterField : std::uint64_t { unit = 3, unit_name = 6 };
 enum InternedField : std::uint64_t { interned_iid = 1, interned_text = 2 };
 
 enum EventType : std::uint64_t { begin = 1, end = 2, instant = 3, counter = 4 };
-constexpr std::uint64_t state_cleared = 1, needs_state = 2;            // sequence_flags
-constexpr std::uint64_t boot_clock = 6, own_clock = 64;                // the trace's clock; the first that a sequence may define
+constexpr std::uint64_t state_cleared = 1, needs_state = 2;  // sequence_flags
+constexpr std::uint64_t boot_clock = 6, own_clock = 64;      // the trace's clock; the first that a sequence may define
 constexpr std::uint64_t in_given_order = 3, processes_in_given_order = 1, unit_bytes = 3;
 
 struct TextHash {
@@ -79,22 +107,28 @@ class Strings {
 
  private:
   std::uint64_t field_;  ///< of InternedData
-  std::unordered_map<std::string, std::uint64_t, TextHash, std::equal_to<>> numbers_;  ///< looked up, never walked through
+  std::unordered_map<std::string, std::uint64_t, TextHash, std::equal_to<>>
+      numbers_;  ///< looked up, never walked through
   std::vector<const std::string*> texts_;
   std::vector<bool> defined_;
 };
 
 /// What is said of many operations, encoded once.
 struct Phrase {
-  std::string event;  ///< fields of TrackEvent
+  std::string event;                                           ///< fields of TrackEvent
   std::vector<std::pair<std::size_t, std::uint64_t>> strings;  ///< kind and number
-  std::uint64_t sequence = 0;  ///< the last that knows the strings
+  std::uint64_t sequence = 0;                                  ///< the last that knows the strings
 };
 
 class PerfettoTrace {
  public:
   PerfettoTrace(NewFile& file, const Simulation& simulation, const TraceOptions& options)
-      : file_(file), content_(simulation, options), step_time_(simulation.metrics.step_time), text_(simulation), arrows_(simulation), flows_(options.flows) {}
+      : file_(file),
+        content_(simulation, options),
+        step_time_(simulation.metrics.step_time),
+        text_(simulation),
+        arrows_(simulation),
+        flows_(options.flows) {}
 
   void write(const Scenario& scenario) {
     describe_root(scenario);
@@ -110,7 +144,9 @@ class PerfettoTrace {
   void describe_root(const Scenario& scenario) {
     std::string track;
     append_number(track, uuid, 0);
-    append_bytes(track, description, scenario.name + ": " + std::to_string(content_.processes()) + " of " + std::to_string(content_.distinct_ranks()) + " distinct ranks shown");
+    append_bytes(track, description,
+                 scenario.name + ": " + std::to_string(content_.processes()) + " of " +
+                     std::to_string(content_.distinct_ranks()) + " distinct ranks shown");
     append_number(track, process_ordering, processes_in_given_order);
     add_descriptor(track);
   }
@@ -223,7 +259,8 @@ class PerfettoTrace {
       event_ += phrase.event;
       if (flows_ && takes_time && arrows_.on_lane(span.op, lane.stream)) {
         for (const auto id : arrows_.leaving(span.op)) append_fixed64(event_, flow_ids, static_cast<std::uint64_t>(id));
-        for (const auto id : arrows_.arriving(span.op)) append_fixed64(event_, terminating_flow_ids, static_cast<std::uint64_t>(id));
+        for (const auto id : arrows_.arriving(span.op))
+          append_fixed64(event_, terminating_flow_ids, static_cast<std::uint64_t>(id));
       }
       definitions_.clear();
       if (std::exchange(phrase.sequence, sequence_) != sequence_) {
@@ -254,9 +291,11 @@ class PerfettoTrace {
       if (told) continue;  // a third of the file
       annotation_.clear();
       append_number(annotation_, annotation_name_iid, use(keys, key));
-      if (const auto* whole = std::get_if<std::int64_t>(&value)) append_number(annotation_, int_value, static_cast<std::uint64_t>(*whole));
+      if (const auto* whole = std::get_if<std::int64_t>(&value))
+        append_number(annotation_, int_value, static_cast<std::uint64_t>(*whole));
       if (const auto* real = std::get_if<double>(&value)) append_double(annotation_, double_value, *real);
-      if (const auto* text = std::get_if<std::string_view>(&value)) append_number(annotation_, string_value_iid, use(values, *text));
+      if (const auto* text = std::get_if<std::string_view>(&value))
+        append_number(annotation_, string_value_iid, use(values, *text));
       append_bytes(phrase.event, debug_annotations, annotation_);
     }
     return phrase;
@@ -283,8 +322,11 @@ class PerfettoTrace {
     };
     write("memory", [](const MemoryPoint& point) { return point.total(); });
     for (const auto kind : all_memory_kinds) {
-      const bool empty = std::all_of(points.begin(), points.end(), [&](const auto& point) { return point.second.of(kind).value() == 0; });
-      if (!empty) write("memory: " + std::string(lockstep::name(kind)), [kind](const MemoryPoint& point) { return point.of(kind); });
+      const bool empty = std::all_of(points.begin(), points.end(),
+                                     [&](const auto& point) { return point.second.of(kind).value() == 0; });
+      if (!empty)
+        write("memory: " + std::string(lockstep::name(kind)),
+              [kind](const MemoryPoint& point) { return point.of(kind); });
     }
   }
 
@@ -301,7 +343,8 @@ class PerfettoTrace {
         event_.clear();
         append_number(event_, event_type, counter);
         append_double(event_, double_counter_value, 100 * link.share[part]);
-        add_event(nanoseconds(step_time_ * (static_cast<double>(part) / static_cast<double>(link.share.size()))), event_);
+        add_event(nanoseconds(step_time_ * (static_cast<double>(part) / static_cast<double>(link.share.size()))),
+                  event_);
       }
     }
   }
@@ -315,17 +358,20 @@ class PerfettoTrace {
   OpText text_;
   TraceArrows arrows_;
   bool flows_;
-  std::array<Strings, 4> strings_{Strings(1), Strings(2), Strings(3), Strings(29)};  ///< by StringKind; fields of InternedData
-  const std::uint64_t op_key_ = strings_[keys].number_of("op"), microbatch_key_ = strings_[keys].number_of("microbatch");
+  std::array<Strings, 4> strings_{Strings(1), Strings(2), Strings(3),
+                                  Strings(29)};  ///< by StringKind; fields of InternedData
+  const std::uint64_t op_key_ = strings_[keys].number_of("op"),
+                      microbatch_key_ = strings_[keys].number_of("microbatch");
   std::vector<Phrase> phrases_;  ///< by number
   std::uint64_t processes_ = 0, tracks_ = 0, order_ = 0, sequence_ = descriptors;
-  std::int64_t time_ = 0;  ///< of the last event of the sequence
+  std::int64_t time_ = 0;                                        ///< of the last event of the sequence
   std::string out_, packet_, event_, annotation_, definitions_;  ///< kept only to save allocations
 };
 
 }  // namespace
 
-void write_perfetto_trace(NewFiles& files, const std::filesystem::path& place, const Scenario& scenario, const Simulation& simulation, const TraceOptions& options) {
+void write_perfetto_trace(NewFiles& files, const std::filesystem::path& place, const Scenario& scenario,
+                          const Simulation& simulation, const TraceOptions& options) {
   auto& file = files.open(place);
   PerfettoTrace(file, simulation, options).write(scenario);
   file.close();

@@ -11,6 +11,7 @@
 namespace lockstep {
 
 /// Equal simulations give equal bytes. Throws as NewFiles does.
-void write_perfetto_trace(NewFiles& files, const std::filesystem::path& place, const Scenario& scenario, const Simulation& simulation, const TraceOptions& options = {});
+void write_perfetto_trace(NewFiles& files, const std::filesystem::path& place, const Scenario& scenario,
+                          const Simulation& simulation, const TraceOptions& options = {});
 
 }  // namespace lockstep

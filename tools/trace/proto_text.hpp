@@ -18,7 +18,9 @@ inline void append_varint(std::string& out, std::uint64_t value) {
 }
 
 enum class WireType : std::uint64_t { varint = 0, fixed64 = 1, bytes = 2 };
-inline void append_key(std::string& out, std::uint64_t field, WireType type) { append_varint(out, field << 3 | static_cast<std::uint64_t>(type)); }
+inline void append_key(std::string& out, std::uint64_t field, WireType type) {
+  append_varint(out, field << 3 | static_cast<std::uint64_t>(type));
+}
 
 /// Numbers, enumerations and booleans.
 inline void append_number(std::string& out, std::uint64_t field, std::uint64_t value) {
@@ -31,7 +33,9 @@ inline void append_fixed64(std::string& out, std::uint64_t field, std::uint64_t 
   for (int byte = 0; byte < 8; ++byte) out += static_cast<char>(value >> (8 * byte));
 }
 
-inline void append_double(std::string& out, std::uint64_t field, double value) { append_fixed64(out, field, std::bit_cast<std::uint64_t>(value)); }
+inline void append_double(std::string& out, std::uint64_t field, double value) {
+  append_fixed64(out, field, std::bit_cast<std::uint64_t>(value));
+}
 
 /// Strings, and messages that are complete.
 inline void append_bytes(std::string& out, std::uint64_t field, std::string_view value) {

@@ -7,17 +7,25 @@
 
 namespace lockstep {
 
-TraceContent::TraceContent(const Simulation& simulation, const TraceOptions& options) : simulation_(simulation), ranks_(lockstep::distinct_ranks(simulation)) {
+TraceContent::TraceContent(const Simulation& simulation, const TraceOptions& options)
+    : simulation_(simulation), ranks_(lockstep::distinct_ranks(simulation)) {
   distinct_ = ranks_.size();
-  const auto most = std::max(static_cast<std::size_t>(std::max(options.max_ranks, 1)), simulation.metrics.stages.size());
+  const auto most =
+      std::max(static_cast<std::size_t>(std::max(options.max_ranks, 1)), simulation.metrics.stages.size());
   ranks_.resize(std::min(distinct_, most));
 }
 
 TraceProcess TraceContent::process(std::size_t index) const {
   const auto& shown = ranks_[index];
   const auto& program = simulation_.program;
-  TraceProcess process{shown.rank, "rank " + std::to_string(shown.number), shown.alike == 1 ? "1 rank" : std::to_string(shown.alike) + " ranks alike", {}, index == 0 || pipelined()};
-  if (pipelined()) process.name = "stage " + std::to_string(program.stage_of_rank[static_cast<std::size_t>(shown.rank)]) + ", " + process.name;
+  TraceProcess process{shown.rank,
+                       "rank " + std::to_string(shown.number),
+                       shown.alike == 1 ? "1 rank" : std::to_string(shown.alike) + " ranks alike",
+                       {},
+                       index == 0 || pipelined()};
+  if (pipelined())
+    process.name =
+        "stage " + std::to_string(program.stage_of_rank[static_cast<std::size_t>(shown.rank)]) + ", " + process.name;
   if (shown.alike > 1) process.name += " (x " + std::to_string(shown.alike) + ")";
   auto lanes = lanes_of(program, simulation_.run.timeline, shown.rank);
   for (std::size_t stream = 0; stream < lanes.size(); ++stream) {
@@ -29,7 +37,8 @@ TraceProcess TraceContent::process(std::size_t index) const {
 
 std::vector<std::pair<std::int64_t, MemoryPoint>> TraceContent::memory(std::int32_t rank) const {
   std::vector<std::pair<std::int64_t, MemoryPoint>> points;
-  for (const auto& point : memory_curve(simulation_.preparation.step, simulation_.program, simulation_.run.timeline, rank)) {
+  for (const auto& point :
+       memory_curve(simulation_.preparation.step, simulation_.program, simulation_.run.timeline, rank)) {
     const auto time = nanoseconds(point.time);
     if (!points.empty() && points.back().first == time) points.pop_back();
     points.emplace_back(time, point);
@@ -44,10 +53,13 @@ std::vector<TraceLink> TraceContent::links() const {
   if (simulation_.run.phases.empty()) return links;
   const Interval step{Seconds(0), simulation_.metrics.step_time};
   const auto loads = link_loads(simulation_.program, simulation_.run.phases, simulation_.link_members, step);
-  auto over_time = link_use_over_time(simulation_.program, simulation_.run.phases, simulation_.link_members, step, parts);
+  auto over_time =
+      link_use_over_time(simulation_.program, simulation_.run.phases, simulation_.link_members, step, parts);
   for (std::size_t i = 0; i < std::min(loads.size(), most); ++i) {
     const auto& load = loads[i];
-    links.push_back({simulation_.preparation.cluster->link_name(load.link) + (load.alike > 1 ? " (x " + std::to_string(load.alike) + ")" : ""), std::move(over_time.at(load.link))});
+    links.push_back({simulation_.preparation.machine.cluster->link_name(load.link) +
+                         (load.alike > 1 ? " (x " + std::to_string(load.alike) + ")" : ""),
+                     std::move(over_time.at(load.link))});
   }
   return links;
 }

@@ -21,10 +21,10 @@ struct TraceProcess {
     std::string name;
     TraceLane spans;
   };
-  std::int32_t rank;         ///< of the program as run
-  std::string name;          ///< "stage 1, rank 256 (x 64)"
-  std::string alike;         ///< "64 ranks alike"
-  std::vector<Lane> lanes;   ///< in the order of streams; of a pipeline without those that this stage does not use
+  std::int32_t rank;        ///< of the program as run
+  std::string name;         ///< "stage 1, rank 256 (x 64)"
+  std::string alike;        ///< "64 ranks alike"
+  std::vector<Lane> lanes;  ///< in the order of streams; of a pipeline without those that this stage does not use
   bool shows_memory;
 };
 
@@ -66,7 +66,9 @@ class TraceArrows {
   [[nodiscard]] const Ids& arriving(std::int32_t op) const { return arriving_[static_cast<std::size_t>(op)]; }
   [[nodiscard]] const Ids& leaving(std::int32_t op) const { return leaving_[static_cast<std::size_t>(op)]; }
   /// Of the lanes that an operation occupies, its arrows are on the first.
-  [[nodiscard]] bool on_lane(std::int32_t op, std::int32_t stream) const { return simulation_.program.ops[static_cast<std::size_t>(op)].streams.front() == stream; }
+  [[nodiscard]] bool on_lane(std::int32_t op, std::int32_t stream) const {
+    return simulation_.program.ops[static_cast<std::size_t>(op)].streams.front() == stream;
+  }
 
  private:
   [[nodiscard]] bool has_span(std::int32_t op, std::int32_t rank) const;

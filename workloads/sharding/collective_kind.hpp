@@ -8,19 +8,20 @@ namespace lockstep {
 
 enum class CollectiveKind { all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, reduce, point_to_point };
 
-inline constexpr std::array all_collective_kinds = {
-    CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce, CollectiveKind::all_to_all,
-    CollectiveKind::broadcast,  CollectiveKind::reduce,         CollectiveKind::point_to_point};
+inline constexpr std::array all_collective_kinds = {CollectiveKind::all_gather,    CollectiveKind::reduce_scatter,
+                                                    CollectiveKind::all_reduce,    CollectiveKind::all_to_all,
+                                                    CollectiveKind::broadcast,     CollectiveKind::reduce,
+                                                    CollectiveKind::point_to_point};
 
-/// What an all-to-all carries when it takes tokens to experts: copies of each token, which may cross between units (nodes)
-/// as one where several of its experts stand in one unit.
+/// What an all-to-all carries when it takes tokens to experts: copies of each token, which may cross between units
+/// (nodes) as one where several of its experts stand in one unit.
 struct TokenCopies {
-  std::int64_t each = 1;              ///< k, experts of a token
-  std::int64_t groups = 1;            ///< node-limited routing: experts lie in groups, which follow one another over the units,
+  std::int64_t each = 1;    ///< k, experts of a token
+  std::int64_t groups = 1;  ///< node-limited routing: experts lie in groups, which follow one another over the units,
   std::int64_t groups_per_token = 1;  ///< and those of a token in so many of them
 
-  /// Share of the copies that crosses if each of `units` gets a token once, experts chosen at random in the n units that hold
-  /// the token's groups: n (1 - (1 - 1/n)^k) / k.
+  /// Share of the copies that crosses if each of `units` gets a token once, experts chosen at random in the n units
+  /// that hold the token's groups: n (1 - (1 - 1/n)^k) / k.
   [[nodiscard]] double share_across(int units) const;
   friend bool operator==(const TokenCopies&, const TokenCopies&) = default;
 };

@@ -15,7 +15,9 @@ void refuse_bad_tensor(const ShardedTensor& tensor, const Sizes& sizes) {
   };
   const auto once = [&](const AxisNames& axes) {
     for (const auto& axis : axes) {
-      if (count(axis) > 1) throw ShardingError(axis, "mesh axis " + axis + " is used twice in " + tensor.to_string(), "an axis at most once per tensor");
+      if (count(axis) > 1)
+        throw ShardingError(axis, "mesh axis " + axis + " is used twice in " + tensor.to_string(),
+                            "an axis at most once per tensor");
     }
     (void)sizes.product(axes);  // all of them exist
   };
@@ -41,7 +43,8 @@ struct Operand {
   }
   [[nodiscard]] bool uses(const std::string& axis) const { return tensor.sharded_by(axis) != nullptr; }
   [[nodiscard]] double bytes_to_gather(const std::string& axis, const Sizes& sizes) const {
-    return static_cast<double>(bounded_elements(sizes.local_elements(tensor), sizes.axes.at(axis), tensor.name) * element.value());
+    return static_cast<double>(bounded_elements(sizes.local_elements(tensor), sizes.axes.at(axis), tensor.name) *
+                               element.value());
   }
 };
 

@@ -44,7 +44,8 @@ struct DeriveOptions {
   Bytes right_element{2};
   Bytes result_element{2};
   OneSided one_sided = OneSided::fewer_bytes;
-  AxisNames also_partial{};  ///< the result is a share of a sum over these too, whatever the operands say: gradients of copies
+  AxisNames also_partial{};  ///< the result is a share of a sum over these too, whatever the operands say: gradients of
+                             ///< copies
 };
 
 /// Throws ShardingError naming the axis for an invalid sharding (an axis twice in one tensor, a wanted
@@ -52,8 +53,8 @@ struct DeriveOptions {
 [[nodiscard]] Derivation derive(const Einsum& einsum, const Sizes& sizes, const DeriveOptions& options = {});
 
 /// Rule 4 by itself: the collectives that turn one sharding of an array into another.
-[[nodiscard]] std::vector<DerivedCollective> settle(const ShardedTensor& from, const ShardedTensor& to, const Sizes& sizes,
-                                                    Bytes element);
+[[nodiscard]] std::vector<DerivedCollective> settle(const ShardedTensor& from, const ShardedTensor& to,
+                                                    const Sizes& sizes, Bytes element);
 
 /// The tensor with the given axes removed from its dimensions.
 [[nodiscard]] ShardedTensor gathered(ShardedTensor tensor, const AxisNames& axes);

@@ -152,7 +152,9 @@ class Parser {
 
 }  // namespace
 
-bool contains(const AxisNames& axes, std::string_view axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
+bool contains(const AxisNames& axes, std::string_view axis) {
+  return std::find(axes.begin(), axes.end(), axis) != axes.end();
+}
 
 const ShardedDim* ShardedTensor::find(std::string_view dim) const {
   const auto found = std::find_if(dims.begin(), dims.end(), [&](const auto& d) { return d.name == dim; });

@@ -88,7 +88,8 @@ class Settling {
       }
     }
     if (axes.empty()) return;
-    step(CollectiveKind::all_to_all, axes, after, times(bounded_elements(sizes_.local_elements(now_), sizes_.product(axes), now_.name), element_),
+    step(CollectiveKind::all_to_all, axes, after,
+         times(bounded_elements(sizes_.local_elements(now_), sizes_.product(axes), now_.name), element_),
          subscript(axes) + (moves ? " moves to another dimension" : " stands in another order"));
   }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "topologies/mesh.hpp"
+#include "topologies/placement/mesh.hpp"
 #include "workloads/sharding/bounded_elements.hpp"
 
 namespace lockstep {
@@ -12,13 +12,15 @@ namespace {
 std::int64_t size_of_axis(const Sizes& sizes, const std::string& axis) {
   const auto part = axis_part(axis);
   const auto found = sizes.axes.find(part.axis);
-  if (found == sizes.axes.end()) throw ShardingError(axis, "mesh axis " + axis + " does not exist", "an axis of the mesh");
+  if (found == sizes.axes.end())
+    throw ShardingError(axis, "mesh axis " + axis + " does not exist", "an axis of the mesh");
   return part.size > 0 ? part.size : found->second;
 }
 
 const DimSize& dim_of(const Sizes& sizes, const std::string& name) {
   const auto found = sizes.dims.find(name);
-  if (found == sizes.dims.end()) throw ShardingError("", "dimension " + name + " has no size", "a dimension of the model");
+  if (found == sizes.dims.end())
+    throw ShardingError("", "dimension " + name + " has no size", "a dimension of the model");
   return found->second;
 }
 
@@ -108,12 +110,13 @@ void Sizes::check_divides(const ShardedTensor& tensor) const {
     if (found == dims.end() || !found->second.must_divide) continue;
     const auto parts = product(sharded.axes);
     if (dim(sharded.name) % parts == 0) continue;
-    throw ShardingError(sharded.axes.front(),
-                        "mesh " + std::string(sharded.axes.size() == 1 ? "axis " : "axes ") + subscript(sharded.axes) +
-                            " of size " + std::to_string(parts) + " does not divide " + sharded.name + " = " +
-                            std::to_string(found->second.size) + " of " + tensor.to_string(),
-                        "a size that divides " + std::to_string(found->second.size) +
-                            (found->second.may_copy ? ", or a multiple of it by which all keys and values are split" : ""));
+    throw ShardingError(
+        sharded.axes.front(),
+        "mesh " + std::string(sharded.axes.size() == 1 ? "axis " : "axes ") + subscript(sharded.axes) + " of size " +
+            std::to_string(parts) + " does not divide " + sharded.name + " = " + std::to_string(found->second.size) +
+            " of " + tensor.to_string(),
+        "a size that divides " + std::to_string(found->second.size) +
+            (found->second.may_copy ? ", or a multiple of it by which all keys and values are split" : ""));
   }
 }
 

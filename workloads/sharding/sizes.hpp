@@ -29,10 +29,11 @@ struct Sizes {
   [[nodiscard]] std::int64_t dim(const std::string& name) const;
   /// Elements of an array without copies.
   [[nodiscard]] std::int64_t own_elements(const std::vector<std::string>& names) const;
-  /// Gives every rank along `axes`, outermost first, a part of a dimension to itself: copies where it may copy and the ranks
-  /// are a multiple of its size; else nothing changes.
+  /// Gives every rank along `axes`, outermost first, a part of a dimension to itself: copies where it may copy and the
+  /// ranks are a multiple of its size; else nothing changes.
   void copy_over(const std::string& name, const AxisNames& axes);
-  /// Parts of axes whose ranks have copies of the same parts of an array. A gradient that each computes is a partial sum over them.
+  /// Parts of axes whose ranks have copies of the same parts of an array. A gradient that each computes is a partial
+  /// sum over them.
   [[nodiscard]] AxisNames copied_over(const ShardedTensor& tensor) const;
   /// Of axes and of parts of axes.
   [[nodiscard]] std::int64_t product(const AxisNames& axes) const;

@@ -66,7 +66,8 @@ void start_simgrid() {
 
 FlowRoutes::FlowRoutes(const Program& program, const std::vector<std::vector<std::size_t>>& first_flow) {
   for (std::size_t communicator = 0; communicator < first_flow.size(); ++communicator) {
-    for (std::size_t group = 0; group < first_flow[communicator].size(); ++group) flows_ += program.communicators[communicator].groups[group].flows.size();
+    for (std::size_t group = 0; group < first_flow[communicator].size(); ++group)
+      flows_ += program.communicators[communicator].groups[group].flows.size();
   }
   start_simgrid();
   create_zones();

@@ -9,7 +9,7 @@
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u/Comm.hpp>
 
-#include "sim/engine/phased_network.hpp"
+#include "sim/engine/runtime/phased_network.hpp"
 #include "sim/engine/simgrid/flow_routes.hpp"
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"

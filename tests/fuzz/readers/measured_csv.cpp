@@ -1,11 +1,11 @@
-// A table of measurements, read by every rule that a table may fall under: kernels, collectives, products, steps in this
-// program's own columns and in those of each published table.
+// A table of measurements, read by every rule that a table may fall under: kernels, collectives, products, steps in
+// this program's own columns and in those of each published table.
 #include <spdlog/sinks/null_sink.h>
 
-#include "sim/calibration/measured_kernels.hpp"
-#include "sim/calibration/nccl_log.hpp"
-#include "sim/calibration/validate_products.hpp"
-#include "sim/validation/published_tables.hpp"
+#include "sim/studies/calibration/measured_kernels.hpp"
+#include "sim/studies/calibration/nccl_log.hpp"
+#include "sim/studies/calibration/validate_products.hpp"
+#include "sim/studies/validation/published_tables.hpp"
 #include "tests/fuzz/readers/target.hpp"
 
 namespace {
@@ -32,7 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (has_product_columns(table)) (void)test::answered([&] { (void)validate_products(table, "fuzzed", ""); });
   if (has_measured_columns(table)) (void)test::answered([&] { read_scenarios(read_measured_runs(table, "fuzzed")); });
   for (const auto& published : published_tables()) {
-    if (std::all_of(published.columns.begin(), published.columns.end(), [&](const auto& column) { return table.has(column); })) {
+    if (std::all_of(published.columns.begin(), published.columns.end(),
+                    [&](const auto& column) { return table.has(column); })) {
       (void)test::answered([&] { read_scenarios(read_published_runs(published, table)); });
     }
   }

@@ -1,6 +1,6 @@
 // A Hugging Face config.json. What reads is a model with parameters and FLOPs to count.
 #include "tests/fuzz/readers/target.hpp"
-#include "workloads/import_hf.hpp"
+#include "workloads/model/huggingface/import_hf.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lockstep;

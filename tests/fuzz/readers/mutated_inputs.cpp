@@ -1,5 +1,5 @@
-// READER SEED COUNT SEEDS...: a deterministic stand-in for libFuzzer with any compiler. Every seed (a file, or those of a
-// folder) as it is, then COUNT inputs made of them by random changes.
+// READER SEED COUNT SEEDS...: a deterministic stand-in for libFuzzer with any compiler. Every seed (a file, or those of
+// a folder) as it is, then COUNT inputs made of them by random changes.
 #include <cstdio>
 #include <exception>
 #include <fstream>

@@ -1,5 +1,5 @@
 // The output of nccl-tests.
-#include "sim/calibration/nccl_log.hpp"
+#include "sim/studies/calibration/nccl_log.hpp"
 #include "tests/fuzz/readers/target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -11,7 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto timed = read_nccl_log(written, {kind, 0}, problems);
     if (timed.empty()) test::check(problems.list());
     for (const auto& one : timed) {
-      if (one.ranks < 2 || one.nodes < 1 || one.size.value() < 1 || !(one.time.value() > 0)) throw test::Defect("a collective of nothing");
+      if (one.ranks < 2 || one.nodes < 1 || one.size.value() < 1 || !(one.time.value() > 0))
+        throw test::Defect("a collective of nothing");
     }
   }
   return 0;

@@ -1,7 +1,7 @@
 // A pipeline's order as PyTorch writes it. How the stages stand follows from the length. What reads comes back the same
 // from what is written of it.
 #include "tests/fuzz/readers/target.hpp"
-#include "workloads/schedules/pytorch_csv.hpp"
+#include "workloads/pipeline/csv/pytorch_csv.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lockstep;
@@ -11,7 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const bool communication : {false, true}) {
     const auto again = import_pytorch_csv(export_pytorch_csv(read.order, {communication, false}), placement);
     if (!again.problems.empty()) throw test::Defect("what was written is refused: " + again.problems.front().what);
-    if (export_pytorch_csv(again.order) != export_pytorch_csv(read.order)) throw test::Defect("what was written reads differently");
+    if (export_pytorch_csv(again.order) != export_pytorch_csv(read.order))
+      throw test::Defect("what was written reads differently");
   }
   return 0;
 }

@@ -1,5 +1,5 @@
 // A sweep file, and the scenarios of its first and last points.
-#include "sim/sweep/sweep.hpp"
+#include "sim/studies/sweep/sweep.hpp"
 #include "tests/fuzz/readers/target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -18,7 +18,8 @@ std::filesystem::path scratch() {
 
 }  // namespace
 
-InputFile::InputFile(const std::string& name) : file_(scratch() / ("lockstep_fuzz_" + std::to_string(::getpid())) / name) {
+InputFile::InputFile(const std::string& name)
+    : file_(scratch() / ("lockstep_fuzz_" + std::to_string(::getpid())) / name) {
   std::filesystem::create_directories(file_.parent_path());
 }
 
@@ -28,7 +29,8 @@ InputFile::~InputFile() {
 }
 
 const std::filesystem::path& InputFile::with(std::string_view content) const {
-  std::ofstream(file_, std::ios::binary | std::ios::trunc).write(content.data(), static_cast<std::streamsize>(content.size()));
+  std::ofstream(file_, std::ios::binary | std::ios::trunc)
+      .write(content.data(), static_cast<std::streamsize>(content.size()));
   return file_;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-/// What the fuzz targets share. A target takes any bytes as one file and reads it: an answer is a value or a ConfigError
-/// with problems; any other exception, a signal or a sanitizer's report is a defect.
+/// What the fuzz targets share. A target takes any bytes as one file and reads it: an answer is a value or a
+/// ConfigError with problems; any other exception, a signal or a sanitizer's report is a defect.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -20,13 +20,16 @@ class Defect : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-[[nodiscard]] inline std::string_view text_of(const std::uint8_t* data, std::size_t size) { return {reinterpret_cast<const char*>(data), size}; }
+[[nodiscard]] inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
 
 /// Refusals have something to say, and a place to say it of.
 inline void check(const std::vector<Problem>& problems) {
   if (problems.empty()) throw Defect("refused without a problem");
   for (const auto& problem : problems) {
-    if (problem.what.empty() || problem.where.file.empty()) throw Defect("a problem that says nothing: " + problem.to_string());
+    if (problem.what.empty() || problem.where.file.empty())
+      throw Defect("a problem that says nothing: " + problem.to_string());
   }
 }
 

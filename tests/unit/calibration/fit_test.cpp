@@ -1,5 +1,5 @@
 // fit: least squares of log(predicted / measured) over bounded parameters.
-#include "sim/calibration/fit.hpp"
+#include "sim/studies/calibration/fit.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,8 @@ TEST(Fit, FindsTheStartAndTheRateOfALine) {
 
 // Nothing depends on the second parameter: it stays, and the answer says so.
 TEST(Fit, KeepsWhatNothingDependsOn) {
-  const auto made = fit({{"used", 1, 0.1, 10}, {"unused", 3, 0.1, 10}}, [](const std::vector<double>& values) { return std::vector{std::log(values[0] / 2)}; });
+  const auto made = fit({{"used", 1, 0.1, 10}, {"unused", 3, 0.1, 10}},
+                        [](const std::vector<double>& values) { return std::vector{std::log(values[0] / 2)}; });
   EXPECT_NEAR(made.parameters[0].after, 2, 1e-4);
   EXPECT_FALSE(made.parameters[0].kept);
   EXPECT_TRUE(made.parameters[1].kept);
@@ -34,14 +35,17 @@ TEST(Fit, KeepsWhatNothingDependsOn) {
 
 // The best share is 1.5, and shares end at 1.
 TEST(Fit, SaysWhereAParameterWantsToLeaveItsRange) {
-  const auto made = fit({{"share", 0.5, 0.01, 1}}, [](const std::vector<double>& values) { return std::vector{std::log(values[0] / 1.5)}; });
+  const auto made = fit({{"share", 0.5, 0.01, 1}},
+                        [](const std::vector<double>& values) { return std::vector{std::log(values[0] / 1.5)}; });
   EXPECT_NEAR(made.parameters[0].after, 1, 1e-4);
   EXPECT_TRUE(made.parameters[0].at_limit);
 }
 
 // Two rows that contradict each other by a factor of four: the best is between, and the error that is left is log 2.
 TEST(Fit, LeavesWhatCannotBeFitted) {
-  const auto made = fit({{"a", 3, 0.1, 10}}, [](const std::vector<double>& values) { return std::vector{std::log(values[0] / 1), std::log(values[0] / 4)}; });
+  const auto made = fit({{"a", 3, 0.1, 10}}, [](const std::vector<double>& values) {
+    return std::vector{std::log(values[0] / 1), std::log(values[0] / 4)};
+  });
   EXPECT_NEAR(made.parameters[0].after, 2, 1e-4);
   EXPECT_NEAR(made.after, std::log(2), 1e-6);
 }

@@ -2,7 +2,7 @@
 // must give those parameters back.
 #include <gmock/gmock.h>
 
-#include "sim/calibration/calibrate_chip.hpp"
+#include "sim/studies/calibration/calibrate_chip.hpp"
 #include "tests/source_dir.hpp"
 
 namespace lockstep::test {
@@ -39,22 +39,27 @@ TEST(MeasuredKernels, CountFlopsAndBytesAsTheStepDoes) {
   EXPECT_EQ(rows[0].kernel.traffic, Bytes(2 * (128 * 512 + 512 * 256 + 128 * 256)));
   EXPECT_EQ(rows[1].kernel.flops, rows[0].kernel.flops * 4.0);
   EXPECT_EQ(rows[1].kernel.traffic, Bytes(4 * (128 * 512 + 512 * 256 + 2 * 128 * 256)));  // the result is wider
-  EXPECT_EQ(rows[2].kernel.flops, Flops(2.0 * 64 * 1024 * 1024 * 128));                   // 4 b T^2 h, half under the mask
-  EXPECT_EQ(rows[3].kernel.flops, rows[2].kernel.flops * 4.0);                            // all pairs, and twice backward
-  EXPECT_EQ(rows[2].kernel.traffic, Bytes(2 * 64 * 128 * 4 * 1024));                      // queries, keys, values, output
+  EXPECT_EQ(rows[2].kernel.flops, Flops(2.0 * 64 * 1024 * 1024 * 128));  // 4 b T^2 h, half under the mask
+  EXPECT_EQ(rows[3].kernel.flops, rows[2].kernel.flops * 4.0);           // all pairs, and twice backward
+  EXPECT_EQ(rows[2].kernel.traffic, Bytes(2 * 64 * 128 * 4 * 1024));     // queries, keys, values, output
   EXPECT_EQ(rows[4].kernel.traffic, Bytes(1000000));
 }
 
 TEST(MeasuredKernels, MistakesAreLocatedAllAtOnce) {
   try {
-    (void)rows_of(header + "produkt,bf16,1,1,1,1,,,,1\nproduct,bf17,1,0,1,1,,,,1\nproduct,bf16,1,1,1,1,,,,\nattention,bf16,1,1,1,1,maybe,,,1\n");
+    (void)rows_of(header +
+                  "produkt,bf16,1,1,1,1,,,,1\nproduct,bf17,1,0,1,1,,,,1\nproduct,bf16,1,1,1,1,,,,\nattention,bf16,1,1,"
+                  "1,1,maybe,,,1\n");
     FAIL();
   } catch (const ConfigError& error) {
     std::vector<std::string> lines;
     for (const auto& problem : error.problems()) lines.push_back(problem.to_string());
-    EXPECT_THAT(lines, testing::UnorderedElementsAre(testing::StartsWith("kernels.csv:2:1: kernel: unknown kernel 'produkt'"),
-                                                     testing::StartsWith("kernels.csv:3:9: precision: unknown precision 'bf17'"), testing::StartsWith("kernels.csv:3:16: m: "),
-                                                     testing::StartsWith("kernels.csv:4:25: seconds: is missing"), testing::StartsWith("kernels.csv:5:24: causal: 'maybe'")));
+    EXPECT_THAT(lines, testing::UnorderedElementsAre(
+                           testing::StartsWith("kernels.csv:2:1: kernel: unknown kernel 'produkt'"),
+                           testing::StartsWith("kernels.csv:3:9: precision: unknown precision 'bf17'"),
+                           testing::StartsWith("kernels.csv:3:16: m: "),
+                           testing::StartsWith("kernels.csv:4:25: seconds: is missing"),
+                           testing::StartsWith("kernels.csv:5:24: causal: 'maybe'")));
   }
 }
 
@@ -64,14 +69,16 @@ std::vector<MeasuredKernel> timed_on(const Chip& chip) {
   const auto add = [&](const std::string& row) { text += row + ",1\n"; };
   for (const int m : {256, 1024, 4096, 16384}) {
     for (const int n : {1024, 5120, 12288}) {
-      for (const int k : {128, 1024, 8192}) add("product,bf16,1," + std::to_string(m) + "," + std::to_string(n) + "," + std::to_string(k) + ",,,");
+      for (const int k : {128, 1024, 8192})
+        add("product,bf16,1," + std::to_string(m) + "," + std::to_string(n) + "," + std::to_string(k) + ",,,");
     }
   }
   for (const int head : {64, 128, 256}) {
     for (const int length : {1024, 4096, 16384}) {
       for (const char* mask : {"true", "false"}) {
         for (const char* backward : {"true", "false"}) {
-          add("attention,bf16,64," + std::to_string(length) + "," + std::to_string(head) + "," + std::to_string(length) + "," + mask + "," + backward + ",");
+          add("attention,bf16,64," + std::to_string(length) + "," + std::to_string(head) + "," +
+              std::to_string(length) + "," + mask + "," + backward + ",");
         }
       }
     }
@@ -110,19 +117,22 @@ TEST_P(RoundTrip, KnownParametersComeBack) {
   EXPECT_EQ(found.sustained, truth.kernels->sustained) << "is of whole steps";
 }
 
-INSTANTIATE_TEST_SUITE_P(Chips, RoundTrip, testing::Values("h100", "tpu-v5p"), [](const auto& chip) { return std::string(chip.param).substr(0, 3); });
+INSTANTIATE_TEST_SUITE_P(Chips, RoundTrip, testing::Values("h100", "tpu-v5p"),
+                         [](const auto& chip) { return std::string(chip.param).substr(0, 3); });
 
 // Of copies alone nothing is learnt on products.
 TEST(CalibrateChip, KeepsWhatWasNotMeasured) {
   const auto chip = chip_of("h100");
-  const auto made = calibrate_chip(chip, rows_of(header + "memory,,,,,,,,1000000000,0.5e-3\nmemory,,,,,,,,4000000000,2e-3\n"));
+  const auto made =
+      calibrate_chip(chip, rows_of(header + "memory,,,,,,,,1000000000,0.5e-3\nmemory,,,,,,,,4000000000,2e-3\n"));
   EXPECT_EQ(made.chip.kernels->matrix, chip.kernels->matrix);
   EXPECT_EQ(made.chip.kernels->attention_forward, chip.kernels->attention_forward);
   EXPECT_NEAR(made.chip.kernels->memory, 2e12 / 3.35e12, 0.005);  // 2 TB/s of 3.35
 }
 
 TEST(CalibrateChip, RefusesAPrecisionThatTheChipLacks) {
-  EXPECT_THROW((void)calibrate_chip(chip_of("a100"), rows_of(header + "product,fp8,1,1024,1024,1024,,,,1e-3\n")), ConfigError);
+  EXPECT_THROW((void)calibrate_chip(chip_of("a100"), rows_of(header + "product,fp8,1,1024,1024,1024,,,,1e-3\n")),
+               ConfigError);
 }
 
 // What is written is read back as it was, to the four digits that are written.

@@ -2,7 +2,7 @@
 // must come back.
 #include <gmock/gmock.h>
 
-#include "sim/calibration/calibrate_network.hpp"
+#include "sim/studies/calibration/calibrate_network.hpp"
 #include "tests/source_dir.hpp"
 
 namespace lockstep::test {
@@ -30,7 +30,8 @@ std::vector<TimedCollective> sweep(const std::vector<int>& node_counts) {
   std::vector<TimedCollective> asked;
   for (const int nodes : node_counts) {
     for (const auto kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather}) {
-      for (std::int64_t size = 1 << 14; size <= std::int64_t{1} << 32; size *= 8) asked.push_back({kind, 8 * nodes, nodes, Bytes(size), Seconds(0), {}});
+      for (std::int64_t size = 1 << 14; size <= std::int64_t{1} << 32; size *= 8)
+        asked.push_back({kind, 8 * nodes, nodes, Bytes(size), Seconds(0), {}});
     }
   }
   return asked;
@@ -74,7 +75,9 @@ TEST(CalibrateNetwork, WritesABlockThatIsReadBack) {
 }
 
 TEST(CalibrateNetwork, RefusesMoreRanksThanANodeHas) {
-  EXPECT_THROW((void)calibrate_network(network_of("dgx-h100"), {{CollectiveKind::all_reduce, 16, 1, Bytes(1 << 20), Seconds(1), {}}}), ConfigError);
+  EXPECT_THROW((void)calibrate_network(network_of("dgx-h100"),
+                                       {{CollectiveKind::all_reduce, 16, 1, Bytes(1 << 20), Seconds(1), {}}}),
+               ConfigError);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Idle closed forms of every algorithm: launch + steps x (links + step of the protocol) + bytes / (efficiency x bandwidth).
-// Each holds for GroupNetwork's cost, for the flows on SimGrid and for the reference engine.
+// Idle closed forms of every algorithm: launch + steps x (links + step of the protocol) + bytes / (efficiency x
+// bandwidth). Each holds for GroupNetwork's cost, for the flows on SimGrid and for the reference engine.
 #include <gtest/gtest.h>
 
 #include "tests/unit/collectives/network_case.hpp"
@@ -18,7 +18,8 @@ void expect_time(const NetworkCase& groups, Kind kind, const std::string& algori
   const auto choice = groups.network().choose(kind, size, algorithm);
   EXPECT_NEAR(choice.cost.value(), expected, 1e-9 * expected) << algorithm << ' ' << name(kind);
   EXPECT_NEAR(groups.simulated(choice), expected, 1e-9 * expected) << algorithm << ' ' << name(kind) << " on SimGrid";
-  EXPECT_NEAR(groups.referenced(choice), expected, 1e-9 * expected) << algorithm << ' ' << name(kind) << " by reference";
+  EXPECT_NEAR(groups.referenced(choice), expected, 1e-9 * expected)
+      << algorithm << ' ' << name(kind) << " by reference";
 }
 
 bool serves(const NetworkCase& groups, Kind kind, const std::string& algorithm) {
@@ -50,15 +51,15 @@ TEST(RingOnSwitches, RailsOverNodes) {
   }
 }
 
-// On full meshes the 8 rings pass each node on different links, V/8 (N-1)/N on each (60 GB/s), so NICs decide (50 GB/s).
-// Through neighbours only, 7 of the 8 rings would share a link.
+// On full meshes the 8 rings pass each node on different links, V/8 (N-1)/N on each (60 GB/s), so NICs decide (50
+// GB/s). Through neighbours only, 7 of the 8 rings would share a link.
 TEST(RingOnSwitches, RailsOverMeshes) {
   const NetworkCase groups(nodes(2, mesh_node()), "all");
   expect_time(groups, Kind::all_gather, "ring", v * 15 / 16 / 8 / nic + 13 * local + 2 * remote);
 }
 
-// On a rail-optimised fabric and an even number of nodes no ring leaves its rail: with an uplink of a quarter of the leaf's
-// bandwidth rings are as fast as without limit, but the direct exchange is not.
+// On a rail-optimised fabric and an even number of nodes no ring leaves its rail: with an uplink of a quarter of the
+// leaf's bandwidth rings are as fast as without limit, but the direct exchange is not.
 TEST(RingOnSwitches, CrossingsStayOnTheirRail) {
   auto fabric = fat_tree(4, 4);
   fabric.kind = FabricKind::rail_optimised;
@@ -95,8 +96,8 @@ TEST(RingOnSwitches, FullMesh) {
 
 // Double binary tree on 8 nodes: every NIC receives 2 x V/2g up the one tree in which its node is inner, and V/2g down
 // each: 2V/g; log2 8 = 3 steps up and down, and chains of 7 steps inside. Broadcast is
-// V/g a NIC and one step more to the other root, but the first chip's port sends 7/8 of V to the other chips on NICs and
-// 7/8 along chains: 2 x 7/8 / 450 is more than 1/8 / 50.
+// V/g a NIC and one step more to the other root, but the first chip's port sends 7/8 of V to the other chips on NICs
+// and 7/8 along chains: 2 x 7/8 / 450 is more than 1/8 / 50.
 TEST(TreeOnSwitches, EightNodes) {
   const NetworkCase groups(nodes(8, node()), "all");
   expect_time(groups, Kind::all_reduce, "tree", 2 * v / 8 / nic + 2 * (3 * remote + 7 * local));
@@ -104,8 +105,9 @@ TEST(TreeOnSwitches, EightNodes) {
   expect_time(groups, Kind::reduce, "tree", 2 * v * 7 / 8 / port + 4 * remote + 7 * local);
 }
 
-// The same for one chip of each of n nodes, n odd or even: from 4 on, an inner node has a parent and two children in one
-// tree and a parent in the other, each with V/2 either way: 2V. Of 3, none has more than three neighbours; of 2, two.
+// The same for one chip of each of n nodes, n odd or even: from 4 on, an inner node has a parent and two children in
+// one tree and a parent in the other, each with V/2 either way: 2V. Of 3, none has more than three neighbours; of 2,
+// two.
 TEST(TreeOnSwitches, AnyNumberOfNodes) {
   const std::vector<double> levels{0, 0, 1, 2, 2, 3, 3, 3, 3, 4};
   for (std::size_t n = 2; n < levels.size(); ++n) {
@@ -118,7 +120,8 @@ TEST(TreeOnSwitches, AnyNumberOfNodes) {
 // N = 64 on 8 nodes: V/2, V/4, V/8 with partners in the node, then V/16, V/32, V/64 over NICs; back again to gather.
 TEST(RecursiveHalving, PartnersOfEachStep) {
   const NetworkCase groups(nodes(8, node()), "all");
-  const double scatter = v * (1.0 / 2 + 1.0 / 4 + 1.0 / 8) / port + v * (1.0 / 16 + 1.0 / 32 + 1.0 / 64) / nic + 3 * local + 3 * remote;
+  const double scatter =
+      v * (1.0 / 2 + 1.0 / 4 + 1.0 / 8) / port + v * (1.0 / 16 + 1.0 / 32 + 1.0 / 64) / nic + 3 * local + 3 * remote;
   expect_time(groups, Kind::reduce_scatter, "recursive halving", scatter);
   expect_time(groups, Kind::all_gather, "recursive halving", scatter);
   expect_time(groups, Kind::all_reduce, "recursive halving", 2 * scatter);
@@ -141,8 +144,9 @@ TEST(DirectOnSwitches, Shift) {
   expect_time(NetworkCase(nodes(4, node()), "local"), Kind::point_to_point, "shift", v / port + local);
 }
 
-// The node's switch adds up: each port V of addends up and V of results down, and V/N of sums that its chip takes out and
-// puts back, at the 75 % that the reduction reaches; broadcast V, all-gather and reduce-scatter V (N-1)/N one way. Nodes without it have no such algorithm.
+// The node's switch adds up: each port V of addends up and V of results down, and V/N of sums that its chip takes out
+// and puts back, at the 75 % that the reduction reaches; broadcast V, all-gather and reduce-scatter V (N-1)/N one way.
+// Nodes without it have no such algorithm.
 TEST(InNetwork, OneNode) {
   auto adding = node();
   adding.in_network_reduction = true;
@@ -161,17 +165,19 @@ TEST(InNetwork, TreeOverNodes) {
   auto adding = node();
   adding.in_network_reduction = true;
   adding.in_network_efficiency = 0.75;
-  expect_time(NetworkCase(nodes(4, adding), "all"), Kind::all_reduce, "in-network tree", 2 * v / 8 / nic + 4 * remote + 2 * local);
+  expect_time(NetworkCase(nodes(4, adding), "all"), Kind::all_reduce, "in-network tree",
+              2 * v / 8 / nic + 4 * remote + 2 * local);
   adding.nic = BytesPerSecond(4 * nic);
   adding.pcie = BytesPerSecond(4 * nic);
-  expect_time(NetworkCase(nodes(4, adding), "all"), Kind::all_reduce, "in-network tree", v * 9 / 8 / 0.75 / port + 4 * remote + 2 * local);
+  expect_time(NetworkCase(nodes(4, adding), "all"), Kind::all_reduce, "in-network tree",
+              v * 9 / 8 / 0.75 / port + 4 * remote + 2 * local);
   EXPECT_FALSE(serves(NetworkCase(nodes(4, adding), "all"), Kind::all_gather, "in-network tree"));
   EXPECT_FALSE(serves(NetworkCase(nodes(4, node()), "all"), Kind::all_reduce, "in-network tree"));
 }
 
-// The fabric adds up: each NIC sends V/g and receives V/g, at once: half of the rings' time for many nodes. Inside nodes
-// parts are scattered and gathered meanwhile, 2V 7/8 a port, which takes longer here (1.75 / 450 > 1 / 8 / 50); with NICs of
-// 25 GB/s the NICs decide.
+// The fabric adds up: each NIC sends V/g and receives V/g, at once: half of the rings' time for many nodes. Inside
+// nodes parts are scattered and gathered meanwhile, 2V 7/8 a port, which takes longer here (1.75 / 450 > 1 / 8 / 50);
+// with NICs of 25 GB/s the NICs decide.
 TEST(InNetwork, Fabric) {
   auto fabric = crossbar();
   fabric.in_network_reduction = true;
@@ -199,11 +205,13 @@ TEST(HierarchicalOnSwitches, NodesThenRails) {
 // V/N (n-1)/n a NIC to the chip with the same place in each node, then V/N (g-1)/g a port.
 TEST(HierarchicalOnSwitches, AllToAll) {
   const NetworkCase groups(nodes(4, node()), "all");
-  expect_time(groups, Kind::all_to_all, "hierarchical all-to-all", v / 32 * 3 / 4 / nic + remote + v / 32 * 7 / 8 / port + local);
+  expect_time(groups, Kind::all_to_all, "hierarchical all-to-all",
+              v / 32 * 3 / 4 / nic + remote + v / 32 * 7 / 8 / port + local);
 }
 
-// Two pods of 4x4 chips: reduce-scatter over two rings of two directions of 100 GB/s, 2 + 2 hops; V/16 of each chip through
-// its host's 25 GB/s, which four chips share, out V/16 (n-1)/n twice; gather. 4 us between hosts and 1 us of PCIe each.
+// Two pods of 4x4 chips: reduce-scatter over two rings of two directions of 100 GB/s, 2 + 2 hops; V/16 of each chip
+// through its host's 25 GB/s, which four chips share, out V/16 (n-1)/n twice; gather. 4 us between hosts and 1 us of
+// PCIe each.
 TEST(HierarchicalOnSwitches, MultiSlice) {
   const NetworkCase groups(pods(2, 4, 4), "all");
   const double inside = v * 15 / 16 / 400e9 + 4 * us;
@@ -212,26 +220,29 @@ TEST(HierarchicalOnSwitches, MultiSlice) {
   expect_time(groups, Kind::all_gather, "hierarchical ring", inside + across);
 }
 
-// Every pod exchanges V/N/2 for each chip with the other (its host sends four times that), then all-to-all in the pod on
-// V/2: rings of 4 carry 2 chunks of V/2 / 16 / 4 in either direction.
+// Every pod exchanges V/N/2 for each chip with the other (its host sends four times that), then all-to-all in the pod
+// on V/2: rings of 4 carry 2 chunks of V/2 / 16 / 4 in either direction.
 TEST(HierarchicalOnSwitches, AllToAllOverPods) {
   const NetworkCase groups(pods(2, 4, 4), "all");
   const double across = v / 32 / 2 / (25e9 / 4) + 6 * us;
   expect_time(groups, Kind::all_to_all, "hierarchical all-to-all", across + v / 2 / 16 / 4 * 2 / 100e9 + 4 * us);
 }
 
-// launch once, protocol's step on each hop, bytes at 80 %: T = 5 + 2 x (27 x 1.5 + 4 x 6) us + 2V 31/32 / 8 / (0.8 nic).
+// launch once, protocol's step on each hop, bytes at 80 %: T = 5 + 2 x (27 x 1.5 + 4 x 6) us + 2V 31/32 / 8 / (0.8
+// nic).
 TEST(Protocols, AddToEveryAlgorithm) {
   auto with = node();
   with.protocols = {{"slow", 0.8, Seconds(5 * us), Seconds(0.5 * us), Seconds(2 * us)}};
   const NetworkCase groups(nodes(4, with), "all");
-  expect_time(groups, Kind::all_reduce, "ring", 5 * us + 2 * (27 * 1.5 * us + 4 * 6 * us) + 2 * v * 31 / 32 / 8 / (0.8 * nic));
+  expect_time(groups, Kind::all_reduce, "ring",
+              5 * us + 2 * (27 * 1.5 * us + 4 * 6 * us) + 2 * v * 31 / 32 / 8 / (0.8 * nic));
   const double inside = v * 7 / 8 / port / 0.8 + 1.5 * us;
   const double across = v / 8 * 3 / 4 / nic / 0.8 + 3 * 6 * us;
   expect_time(groups, Kind::all_reduce, "hierarchical ring", 5 * us + 2 * inside + 2 * across);
 }
 
-// What the network takes to get going comes once for each pass between nodes, of which an all-reduce has two, and not inside.
+// What the network takes to get going comes once for each pass between nodes, of which an all-reduce has two, and not
+// inside.
 TEST(Protocols, StartOnTheNetwork) {
   auto with = node();
   with.protocols = {{"slow", 1, Seconds(5 * us), Seconds(0), Seconds(0), Seconds(100 * us)}};
@@ -242,31 +253,33 @@ TEST(Protocols, StartOnTheNetwork) {
   expect_time(NetworkCase(nodes(1, with), "local"), Kind::all_gather, "ring", 5 * us + v * 7 / 8 / port + 7 * local);
 }
 
-// A library without the cheapest algorithm takes its own cheapest (the ring's 14 steps against 2), unless it has none for
-// the kind; a user may still ask for any.
+// A library without the cheapest algorithm takes its own cheapest (the ring's 14 steps against 2), unless it has none
+// for the kind; a user may still ask for any.
 TEST(Choice, IsTheLibrarys) {
   auto with = node();
   with.algorithms = {"tree", "ring"};
   const NetworkCase groups(nodes(1, with), "local");
-  EXPECT_EQ(groups.network().choose(Kind::all_reduce, Bytes(1024)).name(), "ring");
-  EXPECT_EQ(groups.network().choose(Kind::all_to_all, Bytes(1024)).name(), "direct");
-  EXPECT_EQ(groups.network().choose(Kind::all_reduce, Bytes(1024), "direct").name(), "direct");
+  EXPECT_EQ(groups.network().choose(Kind::all_reduce, Bytes(1024)).label, "ring");
+  EXPECT_EQ(groups.network().choose(Kind::all_to_all, Bytes(1024)).label, "direct");
+  EXPECT_EQ(groups.network().choose(Kind::all_reduce, Bytes(1024), "direct").label, "direct");
   // NCCL's direct exchange is one of all-to-alls: it gathers in rings, however few the bytes.
   with.algorithms = {"ring", "direct all-to-all"};
   const NetworkCase nccl(nodes(1, with), "local");
-  EXPECT_EQ(nccl.network().choose(Kind::all_to_all, Bytes(1024)).name(), "direct all-to-all");
-  for (const auto kind : {Kind::all_gather, Kind::reduce_scatter, Kind::all_reduce}) EXPECT_EQ(nccl.network().choose(kind, Bytes(1024)).name(), "ring");
+  EXPECT_EQ(nccl.network().choose(Kind::all_to_all, Bytes(1024)).label, "direct all-to-all");
+  for (const auto kind : {Kind::all_gather, Kind::reduce_scatter, Kind::all_reduce})
+    EXPECT_EQ(nccl.network().choose(kind, Bytes(1024)).label, "ring");
 }
 
 // Small messages take the algorithm and protocol with the least latency, large ones the most bandwidth; equal costs the
 // first. 1 KiB on a node: direct has 2 steps of 1 us, ring 14. 1 GiB: both V 14/8 / port and the ring's steps.
 TEST(Choice, DependsOnTheSize) {
   auto with = node();
-  with.protocols = {{"far", 0.5, Seconds(1 * us), Seconds(0), Seconds(0)}, {"wide", 1, Seconds(10 * us), Seconds(0), Seconds(0)}};
+  with.protocols = {{"far", 0.5, Seconds(1 * us), Seconds(0), Seconds(0)},
+                    {"wide", 1, Seconds(10 * us), Seconds(0), Seconds(0)}};
   const NetworkCase groups(nodes(1, with), "local");
-  EXPECT_EQ(groups.network().choose(Kind::all_reduce, Bytes(1024)).name(), "direct (far)");
-  EXPECT_EQ(groups.network().choose(Kind::all_reduce, Bytes(1 << 30)).name(), "direct (wide)");
-  EXPECT_EQ(groups.network().choose(Kind::broadcast, Bytes(1 << 30)).name(), "ring (wide)");
+  EXPECT_EQ(groups.network().choose(Kind::all_reduce, Bytes(1024)).label, "direct (far)");
+  EXPECT_EQ(groups.network().choose(Kind::all_reduce, Bytes(1 << 30)).label, "direct (wide)");
+  EXPECT_EQ(groups.network().choose(Kind::broadcast, Bytes(1 << 30)).label, "ring (wide)");
 }
 
 // The link of the phase that takes longest: a NIC's for the ring over nodes, none where latency is more than all bytes.
@@ -284,7 +297,7 @@ TEST(Choice, GroupOfOne) {
   const auto choice = NetworkCase(nodes(4, node(1)), "local").network().choose(Kind::all_reduce, size);
   EXPECT_EQ(choice.cost, Seconds(0));
   EXPECT_TRUE(choice.phases.empty());
-  EXPECT_EQ(choice.name(), "none");
+  EXPECT_EQ(choice.label, "none");
 }
 
 }  // namespace

@@ -15,7 +15,10 @@ using Kind = CollectiveKind;
 
 /// Groups of chips 0, 2 and of chips 1, 3: each has one chip under either leaf.
 NetworkCase across_leaves(const FabricSpec& fabric, std::vector<Perturbation> faults = {}) {
-  return {nodes(4, node(1), fabric), {{"group", {{0, 2, 2}}}, {"sibling", {{0, 2, 1}, {1, 1, 1}}}}, {"group"}, std::move(faults)};
+  return {nodes(4, node(1), fabric),
+          {{"group", {{0, 2, 2}}}, {"sibling", {{0, 2, 1}, {1, 1, 1}}}},
+          {"group"},
+          std::move(faults)};
 }
 
 /// The communicator of one group alone.
@@ -33,7 +36,8 @@ TEST(SharedUplink, TwoRingsOfOneCollective) {
   EXPECT_NEAR(groups.simulated(choice), expected, 1e-9 * expected);
   // Without oversubscription each has its own NIC's rate.
   const auto full = across_leaves(fat_tree(2, 1));
-  EXPECT_NEAR(full.network().choose(Kind::all_gather, Bytes(1'000'000'000), "ring").cost.value(), 0.5e9 / 50e9 + 5 * us, 1e-12);
+  EXPECT_NEAR(full.network().choose(Kind::all_gather, Bytes(1'000'000'000), "ring").cost.value(), 0.5e9 / 50e9 + 5 * us,
+              1e-12);
 }
 
 // Max-min over time: rings of V = 1 GB and 2 GB, hops of 0.5 and 1 GB. Both at 25 GB/s until 20 ms, when the second has
@@ -52,8 +56,8 @@ TEST(SharedUplink, TwoRingsOfDifferentSizes) {
   EXPECT_NEAR(end_of(spans, 1, all.groups[1].members.front()), 30e-3 + 5 * us, 1e-11);
 }
 
-// Two stages of one NIC: a ring of V = 1 GB (hops of 0.5 GB) and an all-to-all of the same two chips (V/4 = 0.25 GB each
-// way) share the NICs evenly: the all-to-all ends after 0.25 / 25e9 = 10 ms, the ring's last 0.25 GB take 5 ms.
+// Two stages of one NIC: a ring of V = 1 GB (hops of 0.5 GB) and an all-to-all of the same two chips (V/4 = 0.25 GB
+// each way) share the NICs evenly: the all-to-all ends after 0.25 / 25e9 = 10 ms, the ring's last 0.25 GB take 5 ms.
 TEST(SharedUplink, RingAndAllToAll) {
   const NetworkCase groups(nodes(2, node(1)), "unit");
   const auto& network = groups.network();
@@ -67,8 +71,8 @@ TEST(SharedUplink, RingAndAllToAll) {
   EXPECT_NEAR(spans.end(0), 15e-3 + 4 * us, 1e-11);
 }
 
-// All-to-all of 4 over uplinks of 50 GB/s: of the 12 pairs 2 x 2 cross each uplink, V/16 each, so V/4 / 50e9; a NIC sends
-// 3 V/16. Without oversubscription the NIC decides. Three times the members below the spine with 3:1: 9 of V/36.
+// All-to-all of 4 over uplinks of 50 GB/s: of the 12 pairs 2 x 2 cross each uplink, V/16 each, so V/4 / 50e9; a NIC
+// sends 3 V/16. Without oversubscription the NIC decides. Three times the members below the spine with 3:1: 9 of V/36.
 TEST(AllToAllThroughASpine, UplinkOfALeaf) {
   const Bytes size(1'600'000'000);
   const auto direct_time = [&](const ClusterSpec& spec) {
@@ -82,9 +86,9 @@ TEST(AllToAllThroughASpine, UplinkOfALeaf) {
   EXPECT_NEAR(direct_time(nodes(6, node(1), fat_tree(3, 3))), 1.6e9 * 9 / 36 / 50e9 + 5 * us, 1e-11);
 }
 
-// A ring of 4 in the order of its ranks, two NICs to a leaf, uplinks of 2 x 50 / 2 = 50 GB/s. Ranks as nodes are numbered
-// leave each leaf once, 3/4 V over an uplink; ranks on nodes 0 2 1 3 do at every hop, twice as much. Whoever knows the
-// network goes round as in the first case. A hop that crosses has 5 us of latency, one that stays has 4.
+// A ring of 4 in the order of its ranks, two NICs to a leaf, uplinks of 2 x 50 / 2 = 50 GB/s. Ranks as nodes are
+// numbered leave each leaf once, 3/4 V over an uplink; ranks on nodes 0 2 1 3 do at every hop, twice as much. Whoever
+// knows the network goes round as in the first case. A hop that crosses has 5 us of latency, one that stays has 4.
 TEST(RankOrder, RingsFollowTheRanks) {
   const auto ring = [](const std::vector<DeviceId>& devices, UnitOrder order) {
     auto spec = nodes(4, node(1), fat_tree(2, 2));
@@ -106,14 +110,17 @@ TEST(RankOrder, RingsFollowTheRanks) {
   EXPECT_NEAR(ring({0, 2, 1, 3}, UnitOrder::topology_aware), once + latency, 1e-12);
 }
 
-// Packed ranks are in the cluster's order, whichever axis of the mesh is the outer one: a group of both has the same rings.
+// Packed ranks are in the cluster's order, whichever axis of the mesh is the outer one: a group of both has the same
+// rings.
 TEST(RankOrder, PackedRanksAreInTheOrderOfTheNetwork) {
   const Cluster cluster = build_cluster(nodes(8, node(4), fat_tree(8, 2)));
   const std::vector<Factor> near{{0, 2, 1}}, far{{0, 4, 2}}, chips{{1, 4, 1}};
-  for (const auto& axes : {std::vector<MeshAxis>{{"a", near}, {"b", far}, {"c", chips}}, std::vector<MeshAxis>{{"b", far}, {"a", near}, {"c", chips}},
+  for (const auto& axes : {std::vector<MeshAxis>{{"a", near}, {"b", far}, {"c", chips}},
+                           std::vector<MeshAxis>{{"b", far}, {"a", near}, {"c", chips}},
                            std::vector<MeshAxis>{{"c", chips}, {"a", near}, {"b", far}}}) {
     const Mesh mesh(cluster, axes, "");
-    for (const auto& along : {std::vector<std::string>{"a", "b"}, std::vector<std::string>{"b"}, std::vector<std::string>{"a", "b", "c"}}) {
+    for (const auto& along :
+         {std::vector<std::string>{"a", "b"}, std::vector<std::string>{"b"}, std::vector<std::string>{"a", "b", "c"}}) {
       const GroupNetwork ranks(cluster, mesh, along), aware(cluster, mesh, along, UnitOrder::topology_aware);
       const auto& algorithm = *ranks.choose(Kind::all_gather, Bytes(1'000'000), "ring").algorithm;
       const auto& one = ranks.communicator(algorithm).groups;
@@ -121,23 +128,25 @@ TEST(RankOrder, PackedRanksAreInTheOrderOfTheNetwork) {
       ASSERT_EQ(one.size(), other.size());
       for (std::size_t group = 0; group < one.size(); ++group) {
         ASSERT_EQ(one[group].flows.size(), other[group].flows.size());
-        for (std::size_t flow = 0; flow < one[group].flows.size(); ++flow) EXPECT_EQ(one[group].flows[flow].links, other[group].flows[flow].links);
+        for (std::size_t flow = 0; flow < one[group].flows.size(); ++flow)
+          EXPECT_EQ(one[group].flows[flow].links, other[group].flows[flow].links);
       }
     }
   }
 }
 
-// Two groups run the same two phases, of which the first takes both over one link and the second over another, t for each
-// alone. Started together, at t, they take 2 t a phase, until 5 t. If one starts t late, each always has a link to itself,
-// and both have ended at 4 t: a delay makes the whole faster, by no more than what sharing with siblings had cost. If it is
-// t/2 late, they share for half of each phase.
+// Two groups run the same two phases, of which the first takes both over one link and the second over another, t for
+// each alone. Started together, at t, they take 2 t a phase, until 5 t. If one starts t late, each always has a link to
+// itself, and both have ended at 4 t: a delay makes the whole faster, by no more than what sharing with siblings had
+// cost. If it is t/2 late, they share for half of each phase.
 TEST(SharedLinks, ALateGroupMayEndAllSooner) {
   constexpr double t = 1e-3;
   const auto groups = across_leaves(fat_tree(2, 2));
   const auto end = [&](double late) {
     auto program = empty_program(groups.cluster());
     const double bytes = t * program.links[0].value();
-    program.communicators.push_back({"two phases", 2, {{{0, 2}, {{0, {0}}, {1, {2}}}}, {{1, 3}, {{0, {0}}, {1, {2}}}}}});
+    program.communicators.push_back(
+        {"two phases", 2, {{{0, 2}, {{0, {0}}, {1, {2}}}}, {{1, 3}, {{0, {0}}, {1, {2}}}}}});
     program.streams = {"compute", "communication"};
     ProgramOp wait;
     wait.kind = ProgramOp::Kind::compute;
@@ -148,7 +157,8 @@ TEST(SharedLinks, ALateGroupMayEndAllSooner) {
     both.kind = ProgramOp::Kind::collective;
     both.streams = {1};
     both.communicator = 0;
-    both.phases = {{Seconds(0), {bytes, 0}}, {Seconds(0), {0, bytes * program.links[2].value() / program.links[0].value()}}};
+    both.phases = {{Seconds(0), {bytes, 0}},
+                   {Seconds(0), {0, bytes * program.links[2].value() / program.links[0].value()}}};
     both.closed_form = Seconds(4 * t);
     both.predecessors = {0};
     program.ops = {wait, both};
@@ -160,15 +170,16 @@ TEST(SharedLinks, ALateGroupMayEndAllSooner) {
   EXPECT_NEAR(end(0.5), 4.5 * t, 1e-9 * t);
 }
 
-// ECMP on two spines: a seed sends 0>2 and 1>3 over one spine, and each gets half the bandwidth; another keeps all pairs
-// apart, and they get all of it. T = V / (25 or 50 GB/s) + 5 us.
+// ECMP on two spines: a seed sends 0>2 and 1>3 over one spine, and each gets half the bandwidth; another keeps all
+// pairs apart, and they get all of it. T = V / (25 or 50 GB/s) + 5 us.
 TEST(Ecmp, CollisionsHalveTheBandwidth) {
   bool collided = false, apart = false;
   for (std::uint64_t seed = 1; seed < 100 && !(collided && apart); ++seed) {
     const auto groups = across_leaves(fat_tree(2, 1, FabricRouting::ecmp, seed));
     const auto shared = [&](DeviceId a, DeviceId b, DeviceId c, DeviceId d) {
       const auto one = groups.cluster().route(a, b), other = groups.cluster().route(c, d);
-      return std::any_of(one.begin(), one.end(), [&](LinkId link) { return std::find(other.begin(), other.end(), link) != other.end(); });
+      return std::any_of(one.begin(), one.end(),
+                         [&](LinkId link) { return std::find(other.begin(), other.end(), link) != other.end(); });
     };
     const bool there = shared(0, 2, 1, 3), back = shared(2, 0, 3, 1);
     if (there != back) continue;
@@ -195,16 +206,18 @@ TEST(Faults, AMissingSpineLeavesTheOther) {
   }
 }
 
-// Three pairs 0>3, 1>4, 2>5 over three spines, of which one goes down: two spines carry three flows of V each way, so one
-// of them two at least. Of the two (or three) on one spine each gets 50 / 2 (or 50 / 3) GB/s.
+// Three pairs 0>3, 1>4, 2>5 over three spines, of which one goes down: two spines carry three flows of V each way, so
+// one of them two at least. Of the two (or three) on one spine each gets 50 / 2 (or 50 / 3) GB/s.
 TEST(Faults, ThreeFlowsOverTwoSpines) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     for (const char* gone : {"spine(0,0)", "spine(0,1)", "spine(0,2)"}) {
-      const NetworkCase groups(nodes(6, node(1), fat_tree(3, 1, FabricRouting::ecmp, seed)), {{"group", {{0, 2, 3}}}, {"sibling", {{0, 3, 1}, {1, 1, 1}}}},
-                               {"group"}, {DegradedNode{gone, 0}});
+      const NetworkCase groups(nodes(6, node(1), fat_tree(3, 1, FabricRouting::ecmp, seed)),
+                               {{"group", {{0, 2, 3}}}, {"sibling", {{0, 3, 1}, {1, 1, 1}}}}, {"group"},
+                               {DegradedNode{gone, 0}});
       int most = 0;
       std::map<LinkId, int> flows;
-      for (DeviceId device = 0; device < 6; ++device) most = std::max(most, ++flows[groups.cluster().route(device, (device + 3) % 6)[2]]);
+      for (DeviceId device = 0; device < 6; ++device)
+        most = std::max(most, ++flows[groups.cluster().route(device, (device + 3) % 6)[2]]);
       EXPECT_LE(flows.size(), 4U);  // two up from each leaf
       ASSERT_GE(most, 2);
       const auto choice = groups.network().choose(Kind::point_to_point, Bytes(1'000'000'000), "shift");
@@ -213,8 +226,8 @@ TEST(Faults, ThreeFlowsOverTwoSpines) {
   }
 }
 
-// A sprayed uplink of 2 x 50 GB/s that has lost one of its two cables: two rings with hops of V/2 get 25 GB/s each on the
-// way up, and go round at that rate; without faults each has its own NIC's 50.
+// A sprayed uplink of 2 x 50 GB/s that has lost one of its two cables: two rings with hops of V/2 get 25 GB/s each on
+// the way up, and go round at that rate; without faults each has its own NIC's 50.
 TEST(Faults, ASprayedUplinkThatLostACable) {
   const auto groups = across_leaves(fat_tree(2, 1), {DegradedLink{"leaf(0)", "spine(0)", 0.5}});
   const auto choice = groups.network().choose(Kind::all_gather, Bytes(1'000'000'000), "ring");

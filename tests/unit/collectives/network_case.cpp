@@ -6,6 +6,7 @@
 
 #include "tests/unit/engine/child_run.hpp"
 #include "tests/unit/topologies/small_torus.hpp"
+#include "topologies/cluster/cluster_spec.hpp"
 
 namespace lockstep::test {
 
@@ -66,7 +67,8 @@ ClusterSpec pods(int count, int x, int y) {
 
 std::vector<MeshAxis> all_as_one(const Cluster& cluster) {
   MeshAxis all{"all", {}};
-  for (std::size_t i = 0; i < cluster.axes().size(); ++i) all.factors.push_back({static_cast<int>(i), cluster.axes()[i].size, 1});
+  for (std::size_t i = 0; i < cluster.axes().size(); ++i)
+    all.factors.push_back({static_cast<int>(i), cluster.axes()[i].size, 1});
   return {all};
 }
 
@@ -92,11 +94,13 @@ std::unique_ptr<Cluster> with_faults(const ClusterSpec& spec, const std::vector<
 
 NetworkCase::NetworkCase(const ClusterSpec& spec, const std::string& group, std::vector<Perturbation> faults)
     : cluster_(with_faults(spec, faults)),
-      mesh_(std::make_unique<Mesh>(*cluster_, group == "all" ? all_as_one(*cluster_) : by_unit_and_local(*cluster_), "")),
+      mesh_(
+          std::make_unique<Mesh>(*cluster_, group == "all" ? all_as_one(*cluster_) : by_unit_and_local(*cluster_), "")),
       network_(std::make_unique<GroupNetwork>(*cluster_, *mesh_, std::vector{group})),
       faults_(std::move(faults)) {}
 
-NetworkCase::NetworkCase(const ClusterSpec& spec, std::vector<MeshAxis> axes, const std::vector<std::string>& group, std::vector<Perturbation> faults)
+NetworkCase::NetworkCase(const ClusterSpec& spec, std::vector<MeshAxis> axes, const std::vector<std::string>& group,
+                         std::vector<Perturbation> faults)
     : cluster_(with_faults(spec, faults)),
       mesh_(std::make_unique<Mesh>(*cluster_, std::move(axes), "")),
       network_(std::make_unique<GroupNetwork>(*cluster_, *mesh_, group)),

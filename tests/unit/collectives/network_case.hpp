@@ -7,7 +7,7 @@
 #include "sim/collectives/group_network.hpp"
 #include "sim/program/perturb.hpp"
 #include "sim/program/program.hpp"
-#include "topologies/fabric.hpp"
+#include "topologies/fabrics/fabric.hpp"
 
 namespace lockstep::test {
 
@@ -20,7 +20,8 @@ NodeSpec mesh_node(int chips = 8);
 /// One switch; 4 us from chip to chip.
 FabricSpec crossbar();
 /// Leaves of `nics_down` NICs, and 0.5 us for each further switch.
-FabricSpec fat_tree(int nics_down, double oversubscription, FabricRouting routing = FabricRouting::spray, std::uint64_t seed = 1);
+FabricSpec fat_tree(int nics_down, double oversubscription, FabricRouting routing = FabricRouting::spray,
+                    std::uint64_t seed = 1);
 ClusterSpec nodes(int count, NodeSpec node, FabricSpec fabric = crossbar());
 /// Tori of x by y chips, links of 100 GB/s, four chips to a host, hosts with 25 GB/s into a crossbar.
 ClusterSpec pods(int count, int x, int y);
@@ -33,7 +34,8 @@ class NetworkCase {
  public:
   /// Groups along `group`; axes as by_unit_and_local if it names one of those, else as all_as_one.
   NetworkCase(const ClusterSpec& spec, const std::string& group, std::vector<Perturbation> faults = {});
-  NetworkCase(const ClusterSpec& spec, std::vector<MeshAxis> axes, const std::vector<std::string>& group, std::vector<Perturbation> faults = {});
+  NetworkCase(const ClusterSpec& spec, std::vector<MeshAxis> axes, const std::vector<std::string>& group,
+              std::vector<Perturbation> faults = {});
 
   [[nodiscard]] const Cluster& cluster() const { return *cluster_; }
   [[nodiscard]] const Mesh& mesh() const { return *mesh_; }

@@ -94,8 +94,9 @@ TEST(PlanAndCost, BandwidthOfSeveralAxesAddsUp) {
   EXPECT_DOUBLE_EQ(book_cost(CollectiveKind::all_gather, {ring(4), ring(4), ring(4)}, v).value(), bytes / 600e9);
 }
 
-// A line of 2 (100 GB/s) beside a ring of 2 whose links 8 rings share (2 x 100 / 8 = 25 GB/s). Half of the members lack half
-// of V and get it over the rings alone: V/2 over 2 x 25 GB/s, not V 3/4 / 125 GB/s. A broadcast brings them V over these.
+// A line of 2 (100 GB/s) beside a ring of 2 whose links 8 rings share (2 x 100 / 8 = 25 GB/s). Half of the members lack
+// half of V and get it over the rings alone: V/2 over 2 x 25 GB/s, not V 3/4 / 125 GB/s. A broadcast brings them V over
+// these.
 TEST(PlanAndCost, ASlowDimensionHoldsTheOthersUp) {
   const double bytes = static_cast<double>(v.value());
   const Dimensions dimensions{line(2), ring(2, 8)};
@@ -141,7 +142,8 @@ TEST(PlanAndCost, BusFactors) {
 
 // nccl-tests print the larger of what a rank sends and receives: all of V, but V / N of an all-to-all.
 TEST(BusBandwidth, SizesAreThoseOfNcclTests) {
-  for (const auto kind : all_collective_kinds) EXPECT_EQ(full_size_of(kind, Bytes(100), 8), Bytes(kind == CollectiveKind::all_to_all ? 800 : 100)) << name(kind);
+  for (const auto kind : all_collective_kinds)
+    EXPECT_EQ(full_size_of(kind, Bytes(100), 8), Bytes(kind == CollectiveKind::all_to_all ? 800 : 100)) << name(kind);
 }
 
 }  // namespace

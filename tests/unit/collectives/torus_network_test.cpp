@@ -4,6 +4,7 @@
 #include "sim/collectives/communicator.hpp"
 #include "tests/unit/collectives/network_case.hpp"
 #include "tests/unit/topologies/small_torus.hpp"
+#include "topologies/cluster/cluster_spec.hpp"
 
 namespace lockstep::test {
 namespace {
@@ -26,12 +27,13 @@ TEST(TorusNetwork, SameFlowsPhasesAndTimes) {
   const auto cluster = torus({4, 6, 5}, multiple_of_four);  // a ring and two lines
   const auto mesh = placed(cluster, {on("a", {"x/2", "y/2"}), on("b", {"x"}), on("c", {"y", "z"})});
   const Bytes size(123'456'789);
-  for (const std::vector<std::string>& axes : {std::vector<std::string>{"a"}, {"b"}, {"c"}, {"a", "b"}, {"a", "b", "c"}}) {
+  for (const std::vector<std::string>& axes :
+       {std::vector<std::string>{"a"}, {"b"}, {"c"}, {"a", "b"}, {"a", "b", "c"}}) {
     const GroupNetwork network(cluster, mesh, axes);
     const auto dimensions = mesh.dimensions(axes);
     for (const auto kind : all_collective_kinds) {
       const auto choice = network.choose(kind, size);
-      EXPECT_EQ(choice.name(), "torus");
+      EXPECT_EQ(choice.algorithm->name(), "torus");
       EXPECT_EQ(choice.cost, cost(kind, dimensions, size));
       const auto phases = plan(kind, dimensions, size);
       ASSERT_EQ(choice.phases.size(), phases.size());
@@ -53,7 +55,8 @@ ClusterSpec cube() {
   return spec;
 }
 
-// Six links bring 2V (N-1)/N to each chip, so nothing beats 2V (N-1)/N / 300e9; 1 GiB must take no more than 1.15 of it.
+// Six links bring 2V (N-1)/N to each chip, so nothing beats 2V (N-1)/N / 300e9; 1 GiB must take no more than 1.15 of
+// it.
 TEST(TorusNetwork, AllReduceOnACubeIsNearItsSixLinkBound) {
   const NetworkCase groups(cube(), "all");
   const double v = 1 << 30;

@@ -117,8 +117,10 @@ TEST(CollectiveTraffic, BroadcastBringsTheWholeArray) {
     const auto reduce = plan(CollectiveKind::reduce, dimensions, v)[0];
     for_all_members(dimensions, [&](const auto& at) {
       if (std::all_of(at.begin(), at.end(), [](int place) { return place == 0; })) return;
-      ASSERT_NEAR(all_links(arriving, broadcast, dimensions, at), static_cast<double>(v.value()), 1e-3) << describe(dimensions);
-      ASSERT_NEAR(all_links(leaving, reduce, dimensions, at), static_cast<double>(v.value()), 1e-3) << describe(dimensions);
+      ASSERT_NEAR(all_links(arriving, broadcast, dimensions, at), static_cast<double>(v.value()), 1e-3)
+          << describe(dimensions);
+      ASSERT_NEAR(all_links(leaving, reduce, dimensions, at), static_cast<double>(v.value()), 1e-3)
+          << describe(dimensions);
     });
   }
 }

@@ -38,11 +38,13 @@ TEST(CsvTable, EveryProblemHasItsPlace) {
   (void)table.rows()[1].integer("b");
   (void)table.rows()[1].number("b");
   (void)table.rows()[1].number("a");
-  EXPECT_THAT(texts(problems), ElementsAre("t.csv:1:5: a: the column stands twice; expected each column once", "t.csv:3:1: has 2 cells; expected 3, as the header",
-                                           "t.csv:1:1: d: the column is missing; expected a column of this name",
-                                           "t.csv:4:4: b: '1e3x' is no number of things; expected an integer of at least 1",
-                                           "t.csv:4:4: b: '1e3x' is no number above 0; expected a plain number without a unit",
-                                           "t.csv:4:1: a: '-1' is no number above 0; expected a plain number without a unit"));
+  EXPECT_THAT(texts(problems),
+              ElementsAre("t.csv:1:5: a: the column stands twice; expected each column once",
+                          "t.csv:3:1: has 2 cells; expected 3, as the header",
+                          "t.csv:1:1: d: the column is missing; expected a column of this name",
+                          "t.csv:4:4: b: '1e3x' is no number of things; expected an integer of at least 1",
+                          "t.csv:4:4: b: '1e3x' is no number above 0; expected a plain number without a unit",
+                          "t.csv:4:1: a: '-1' is no number above 0; expected a plain number without a unit"));
 }
 
 TEST(CsvTable, NothingAndOpenQuotes) {
@@ -50,7 +52,8 @@ TEST(CsvTable, NothingAndOpenQuotes) {
   const CsvTable empty("", "e.csv", problems);
   const CsvTable open("a\n\"x\n", "o.csv", problems);
   const CsvTable missing(std::filesystem::path("no such file.csv"), problems);
-  EXPECT_THAT(texts(problems), ElementsAre("e.csv: is empty; expected a header with the names of the columns", "o.csv:2:1: a quote is open; expected a closing quote",
+  EXPECT_THAT(texts(problems), ElementsAre("e.csv: is empty; expected a header with the names of the columns",
+                                           "o.csv:2:1: a quote is open; expected a closing quote",
                                            "no such file.csv: no such file; expected a CSV file"));
 }
 

@@ -10,7 +10,11 @@ namespace {
 /// What a text becomes as a value, and that it reads back, by itself and in a list and a map.
 std::string written(const std::string& text) {
   std::string quoted;
-  for (const char c : text) quoted += c == '"' || c == '\\' ? std::string("\\") + c : c == '\n' ? std::string("\\n") : c == '\t' ? std::string("\\t") : std::string(1, c);
+  for (const char c : text)
+    quoted += c == '"' || c == '\\' ? std::string("\\") + c
+              : c == '\n'           ? std::string("\\n")
+              : c == '\t'           ? std::string("\\t")
+                                    : std::string(1, c);
   const Reading reading("a: \"" + quoted + "\"\n");
   const auto line = in_one_line(reading.root["a"]);
   EXPECT_EQ(Reading(line + "\n").root.text(), text) << line;
@@ -21,15 +25,19 @@ std::string written(const std::string& text) {
 }
 
 TEST(YamlText, WhatReadsBackStaysPlain) {
-  for (const std::string text : {"llama-3-8b", "tpu-v5p:2x2", "80 GiB", "-1.5", "1e-3", "a/b.json", "x y", "a-b", "infiniband, not"}) {
+  for (const std::string text :
+       {"llama-3-8b", "tpu-v5p:2x2", "80 GiB", "-1.5", "1e-3", "a/b.json", "x y", "a-b", "infiniband, not"}) {
     const auto line = written(text);
-    if (text.find(',') == std::string::npos) EXPECT_EQ(line, text);
+    if (text.find(',') == std::string::npos) {
+      EXPECT_EQ(line, text);
+    }
   }
 }
 
 TEST(YamlText, WhatDoesNotIsQuoted) {
-  for (const std::string text : {"@x/m.json", "`a`", "%a", "*a", "&a", "!a", "|", ">", "? a", "- a", ": a", "a: b", "a:", "a #b", "#a", "[a", "{a", "a]", "a, b", "'a", "\"a", " a", "a ",
-                                 "null", "~", "", "a\nb", "---", "\t"}) {
+  for (const std::string text :
+       {"@x/m.json", "`a`", "%a", "*a",   "&a", "!a",  "|",  ">",  "? a",  "- a", ": a", "a: b", "a:",  "a #b", "#a",
+        "[a",        "{a",  "a]", "a, b", "'a", "\"a", " a", "a ", "null", "~",   "",    "a\nb", "---", "\t"}) {
     const auto line = written(text);
     EXPECT_TRUE(line.starts_with('"')) << line;
   }

@@ -97,7 +97,9 @@ TEST(YamlTree, RefusesBytesThatAreNoText) {
 // Escapes in quotes make characters that the file itself may not hold.
 TEST(YamlTree, RefusesCharactersThatSteer) {
   const std::string raw = "; expected a text file in UTF-8", made = "; expected text that shows what it holds";
-  EXPECT_EQ(refusal("a: \xe2\x80\xae" "b"), "f.yaml:1:4: has the control character U+202E" + raw);
+  EXPECT_EQ(refusal("a: \xe2\x80\xae"
+                    "b"),
+            "f.yaml:1:4: has the control character U+202E" + raw);
   EXPECT_EQ(refusal("# \xe2\x80\x8b"), "f.yaml:1:3: has the control character U+200B" + raw);
   EXPECT_EQ(refusal(R"(a: {b: [x, "\e[2J"]})"), "f.yaml:1:12: a.b[1]: has the control character U+001B" + made);
   EXPECT_EQ(refusal(R"("\u202E": 1)"), "f.yaml:1:1: has the control character U+202E" + made);
@@ -105,7 +107,11 @@ TEST(YamlTree, RefusesCharactersThatSteer) {
     EXPECT_NE(refusal("a: \"\\" + escape + "\"").find("has the control character U+"), std::string::npos) << escape;
   }
   EXPECT_EQ(Reading(R"(a: "x\ty\nz\u20ac")").root["a"].text(), "x\ty\nz\xe2\x82\xac");
-  EXPECT_EQ(Reading("\xef\xbb\xbf" "a: 1\n").root["a"].integer(), 1);  // a byte order mark
+  EXPECT_EQ(Reading("\xef\xbb\xbf"
+                    "a: 1\n")
+                .root["a"]
+                .integer(),
+            1);  // a byte order mark
   EXPECT_TRUE(Reading("a: |\r\n  x\r\n  y\r\nb: 1\r\n").problems.empty());
 }
 

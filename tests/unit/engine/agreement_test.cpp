@@ -144,7 +144,8 @@ Program entangled(unsigned seed) {
   for (Communicator& communicator : program.communicators) {
     for (ProgramGroup& group : communicator.groups) {
       for (Flow& flow : group.flows) {
-        for (int more = 0; more < 3; ++more) flow.links.push_back(static_cast<std::int32_t>(random() % program.links.size()));
+        for (int more = 0; more < 3; ++more)
+          flow.links.push_back(static_cast<std::int32_t>(random() % program.links.size()));
       }
     }
   }
@@ -160,7 +161,9 @@ TEST(EnginesAgree, MaxMinSharingIsThatOfSimGrid) {
     const Spans max_min = run_in_child(program, EngineKind::max_min);
     const double makespan = *std::max_element(simgrid.values().begin(), simgrid.values().end());
     for (std::size_t i = 0; i < simgrid.values().size(); ++i) {
-      ASSERT_NEAR(max_min.values()[i], simgrid.values()[i], 1e-9 * makespan) << "seed " << seed << " op " << i / 2 / rank_count << "\n" << program.to_string();
+      ASSERT_NEAR(max_min.values()[i], simgrid.values()[i], 1e-9 * makespan)
+          << "seed " << seed << " op " << i / 2 / rank_count << "\n"
+          << program.to_string();
     }
     const Spans alone = run_in_child(RandomProgram(seed).build(), EngineKind::max_min);
     slower += *std::max_element(alone.values().begin(), alone.values().end()) < makespan * 0.99 ? 1 : 0;

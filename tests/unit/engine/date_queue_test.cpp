@@ -1,4 +1,4 @@
-#include "sim/engine/date_queue.hpp"
+#include "sim/engine/runtime/date_queue.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <spdlog/logger.h>
 
 #include "sim/core/errors.hpp"
-#include "sim/engine/runtime.hpp"
+#include "sim/engine/runtime/runtime.hpp"
 #include "tests/unit/engine/child_run.hpp"
 #include "tests/unit/engine/small_program.hpp"
 
@@ -164,8 +164,8 @@ TEST(RuntimeRules, PrefetchOverlapsWithCompute) {
   EXPECT_DOUBLE_EQ(prefetched(4, 3, 3), 4 + 2 * 4 + 3);
 }
 
-// Beside a collective for h of its time, compute of c s goes at 1/s: h + (c - h / s) = c + h (1 - 1/s), 4 + 3/2 with s = 2. The
-// kernel before and the one after are not slowed down.
+// Beside a collective for h of its time, compute of c s goes at 1/s: h + (c - h / s) = c + h (1 - 1/s), 4 + 3/2 with s
+// = 2. The kernel before and the one after are not slowed down.
 TEST(RuntimeRules, ComputeSlowsDownBesideACollectiveOnItsChip) {
   Program program = ranks(1);
   const std::int32_t alone = add_communicator(program, 0, {{{0}, {}}});
@@ -191,7 +191,8 @@ TEST(RuntimeRules, ComputeSlowsDownNoFurtherThanTheSlowdown) {
   expect_span(run_reference(program), beside, 0, 5);
 }
 
-// 4 s from 0 on; collectives from 1 to 2 and from 3 to 5 of the clock: 1 + 1/2 + 1 + 2/2 are done by 5, and 1/2 is left.
+// 4 s from 0 on; collectives from 1 to 2 and from 3 to 5 of the clock: 1 + 1/2 + 1 + 2/2 are done by 5, and 1/2 is
+// left.
 TEST(RuntimeRules, ComputeSpeedsUpAgainAfterTheCollective) {
   Program program = ranks(1);
   const std::int32_t alone = add_communicator(program, 0, {{{0}, {}}});
@@ -220,8 +221,8 @@ TEST(RuntimeRules, ComputeSlowsDownWhereTheCollectiveRuns) {
   expect_span(run_reference(program), compute, 0, 3, 1);
 }
 
-// The host launches kernels of 1 s at 3 s and at 3.5 s: the first waits for it, the second for the first. Until then they slow
-// nothing down and are not slowed down: the collective is gone at 3 s.
+// The host launches kernels of 1 s at 3 s and at 3.5 s: the first waits for it, the second for the first. Until then
+// they slow nothing down and are not slowed down: the collective is gone at 3 s.
 TEST(RuntimeRules, KernelsWaitForTheirLaunch) {
   Program program = ranks(1);
   const std::int32_t alone = add_communicator(program, 0, {{{0}, {}}});

@@ -1,9 +1,9 @@
-// LLaMA-3 405B over 54 days (arXiv 2407.21783, section 3.3.4): 466 interruptions, 419 of them unexpected, more than 90 %
-// effective training time.
+// LLaMA-3 405B over 54 days (arXiv 2407.21783, section 3.3.4): 466 interruptions, 419 of them unexpected, more than 90
+// % effective training time.
 #include <gtest/gtest.h>
 
-#include "sim/goodput/renewal.hpp"
-#include "sim/goodput/run_model.hpp"
+#include "sim/studies/goodput/renewal.hpp"
+#include "sim/studies/goodput/run_model.hpp"
 #include "tests/source_dir.hpp"
 
 namespace lockstep {
@@ -11,9 +11,13 @@ namespace {
 
 constexpr double days = 54 * 86400.0;
 
-/// 405.85e9 parameters, a replica of 8 x 16 GPUs, a step as published: 16.8e6 tokens at 400 TFLOP/s a GPU take about 6.5 s.
+/// 405.85e9 parameters, a replica of 8 x 16 GPUs, a step as published: 16.8e6 tokens at 400 TFLOP/s a GPU take
+/// about 6.5 s.
 RunModel published(const std::vector<KeyOverride>& overrides = {}) {
-  return run_model(load_scenario(std::filesystem::path(source_dir) / "scenarios" / "published" / "llama3-405b-54-days.yaml", overrides), {405'853'388'800, 128, Seconds(6.5)});
+  return run_model(
+      load_scenario(std::filesystem::path(source_dir) / "scenarios" / "published" / "llama3-405b-54-days.yaml",
+                    overrides),
+      {405'853'388'800, 128, Seconds(6.5)});
 }
 
 TEST(PublishedRun, HasItsInterruptions) {

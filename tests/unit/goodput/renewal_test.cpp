@@ -1,10 +1,11 @@
-// The renewal formula: useful = lambda tau q e^(-lambda W) / (e^(lambda (tau + C)) - 1) of the time in which failures strike.
+// The renewal formula: useful = lambda tau q e^(-lambda W) / (e^(lambda (tau + C)) - 1) of the time in which failures
+// strike.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numbers>
 
-#include "sim/goodput/renewal.hpp"
+#include "sim/studies/goodput/renewal.hpp"
 #include "tests/unit/goodput/small_run.hpp"
 
 namespace lockstep {
@@ -23,8 +24,8 @@ TEST(Renewal, WorkIsLostAtFailures) {
   EXPECT_NEAR(shares.causes[0].lost_work, 1 - ln2, 1e-12);
 }
 
-// lambda C = ln 2 too: ln 2 / (4 - 1). Half of the intervals come to their checkpoint, an up time stands still there for
-// 1/2 x 1/2 / (1 - 1/4) = 1/3 of the time.
+// lambda C = ln 2 too: ln 2 / (4 - 1). Half of the intervals come to their checkpoint, an up time stands still there
+// for 1/2 x 1/2 / (1 - 1/4) = 1/3 of the time.
 TEST(Renewal, CheckpointsCostTimeAndAreLostToo) {
   const auto shares = expected_shares(run_of({cause(1)}, ln2, ln2));
   EXPECT_NEAR(shares.useful, ln2 / 3, 1e-12);
@@ -107,7 +108,8 @@ TEST(Renewal, AnElasticRunGoesOnWithFewerChips) {
 }
 
 TEST(Renewal, SharesAddUp) {
-  auto model = run_of({cause(1e-4, 300), cause(2e-5, 100, 900), spared(5e-5, 400, 7200), planned(1e-5, 600)}, 700, 9, 80);
+  auto model =
+      run_of({cause(1e-4, 300), cause(2e-5, 100, 900), spared(5e-5, 400, 7200), planned(1e-5, 600)}, 700, 9, 80);
   for (const bool elastic : {false, true}) {
     for (const int spares : {0, 1, 5}) {
       model.elastic = elastic;
@@ -124,7 +126,8 @@ TEST(BestInterval, IsTheLargestOfTheFormula) {
     const auto model = run_of({cause(1e-4, 600)}, 1, stall);
     const auto best = best_interval(model);
     const double useful = expected_shares(model, best).useful;
-    for (const double factor : {0.5, 0.9, 0.99, 1.01, 1.1, 2.0}) EXPECT_GT(useful, expected_shares(model, factor * best).useful) << stall << " x " << factor;
+    for (const double factor : {0.5, 0.9, 0.99, 1.01, 1.1, 2.0})
+      EXPECT_GT(useful, expected_shares(model, factor * best).useful) << stall << " x " << factor;
   }
 }
 

@@ -1,25 +1,32 @@
 // Rates and times of a run from the scenario's `reliability` and the parts of its cluster.
 #include <gtest/gtest.h>
 
-#include "sim/goodput/renewal.hpp"
-#include "sim/goodput/run_model.hpp"
+#include "sim/studies/goodput/renewal.hpp"
+#include "sim/studies/goodput/run_model.hpp"
 
 namespace lockstep {
 namespace {
 
 /// Two nodes of eight on a fat tree of one leaf; `more` is YAML under `reliability`.
 Scenario scenario_with(const std::string& more, const std::string& cluster = "{node: dgx-h100, nodes: 2}") {
-  return scenario_of_text("format: 1\nmodel: llama-2-7b\ncluster: " + cluster + "\nbatch: {sequences: 16, sequence_length: 128}\nreliability:\n" + more, "test.yaml", ".");
+  return scenario_of_text("format: 1\nmodel: llama-2-7b\ncluster: " + cluster +
+                              "\nbatch: {sequences: 16, sequence_length: 128}\nreliability:\n" + more,
+                          "test.yaml", ".");
 }
 
-const std::string basics = "  restart: 100 s\n  detection: 20 s\n  checkpoint: {size: 1 TB, write_bandwidth: 10 GB/s, read_bandwidth: 20 GB/s}\n";
+const std::string basics =
+    "  restart: 100 s\n  detection: 20 s\n  checkpoint: {size: 1 TB, write_bandwidth: 10 GB/s, read_bandwidth: 20 "
+    "GB/s}\n";
 const RunFacts facts{0, 8, Seconds(1)};
 
 // 16 GPUs of 1,600 h: one failure in 100 h. 2 hosts of which 2 of 4 failed in 100 h: one in 100 h.
 TEST(RunModel, RatesAreThoseOfAllComponents) {
-  const auto model = run_model(scenario_with(basics + "  failures:\n    gpu: {of: chip, mtbf: 1600 h}\n    host: {of: host, observed: {failures: 2, over: 100 h, among: 4}}\n"
-                                                      "    bug: {of: job, mtbf: 50 h}\n    nic: {of: nic, count: 10, mtbf: 1000 h}\n    any: {of: host, observed: {failures: 3, over: 300 h}}\n"),
-                               facts);
+  const auto model =
+      run_model(scenario_with(basics + "  failures:\n    gpu: {of: chip, mtbf: 1600 h}\n    host: {of: host, observed: "
+                                       "{failures: 2, over: 100 h, among: 4}}\n"
+                                       "    bug: {of: job, mtbf: 50 h}\n    nic: {of: nic, count: 10, mtbf: 1000 h}\n  "
+                                       "  any: {of: host, observed: {failures: 3, over: 300 h}}\n"),
+                facts);
   EXPECT_EQ(model.causes[0].count, 16);
   EXPECT_DOUBLE_EQ(model.causes[0].rate, 1 / 360e3);
   EXPECT_DOUBLE_EQ(model.causes[1].rate, 1 / 360e3);
@@ -29,12 +36,16 @@ TEST(RunModel, RatesAreThoseOfAllComponents) {
   EXPECT_DOUBLE_EQ(model.failure_rate(), 6 / 360e3);
 }
 
-// 1 TB at 10 GB/s: written in 100 s, read in 50. 20 + 100 + 50 s to recover; a class has its own detection; a planned stop
-// needs none.
+// 1 TB at 10 GB/s: written in 100 s, read in 50. 20 + 100 + 50 s to recover; a class has its own detection; a planned
+// stop needs none.
 TEST(RunModel, TimesAreThoseOfTheCheckpointAndTheClass) {
-  const auto model = run_model(scenario_with(basics + "  repair: 1 h\n  failures:\n    gpu: {of: chip, mtbf: 1600 h}\n    bug: {of: job, mtbf: 50 h, detection: 30 min}\n"
-                                                      "    stop: {of: job, mtbf: 50 h, planned: true}\n    cable: {of: link, mtbf: 9 years, repair: 2 h}\n"),
-                               facts);
+  const auto model = run_model(
+      scenario_with(
+          basics +
+          "  repair: 1 h\n  failures:\n    gpu: {of: chip, mtbf: 1600 h}\n    bug: {of: job, mtbf: 50 h, detection: 30 "
+          "min}\n"
+          "    stop: {of: job, mtbf: 50 h, planned: true}\n    cable: {of: link, mtbf: 9 years, repair: 2 h}\n"),
+      facts);
   EXPECT_EQ(model.stall, Seconds(100));
   EXPECT_EQ(model.until_durable, Seconds(0));
   EXPECT_EQ(model.causes[0].recovery, Seconds(170));
@@ -49,7 +60,10 @@ TEST(RunModel, TimesAreThoseOfTheCheckpointAndTheClass) {
 }
 
 TEST(RunModel, AnAsynchronousCheckpointIsWrittenBesideTraining) {
-  const auto model = run_model(scenario_with("  restart: 0 s\n  checkpoint: {size: 1 TB, write_bandwidth: 10 GB/s, mode: asynchronous, stall: 3 s}\n  failures: {bug: {of: job, mtbf: 50 h}}\n"), facts);
+  const auto model =
+      run_model(scenario_with("  restart: 0 s\n  checkpoint: {size: 1 TB, write_bandwidth: 10 GB/s, mode: "
+                              "asynchronous, stall: 3 s}\n  failures: {bug: {of: job, mtbf: 50 h}}\n"),
+                facts);
   EXPECT_EQ(model.stall, Seconds(3));
   EXPECT_EQ(model.until_durable, Seconds(100));
   EXPECT_EQ(model.least_interval(), Seconds(100));
@@ -58,13 +72,15 @@ TEST(RunModel, AnAsynchronousCheckpointIsWrittenBesideTraining) {
 
 // Weights in 16 bits and Adam's two moments in 32: 10 bytes a parameter.
 TEST(RunModel, ACheckpointIsWeightsAndOptimizerState) {
-  const auto scenario = scenario_with("  restart: 0 s\n  checkpoint: {write_bandwidth: 10 GB/s}\n  failures: {bug: {of: job, mtbf: 50 h}}\n");
+  const auto scenario = scenario_with(
+      "  restart: 0 s\n  checkpoint: {write_bandwidth: 10 GB/s}\n  failures: {bug: {of: job, mtbf: 50 h}}\n");
   EXPECT_EQ(run_model(scenario, {1000, 1, Seconds(1)}).checkpoint, Bytes(10'000));
 }
 
 // A missing host of 8 takes its 8 chips' replicas, or all of a replica of 16 of the 32.
 TEST(RunModel, AnElasticRunLosesWholeReplicas) {
-  const auto scenario = scenario_with(basics + "  elastic: true\n  failures: {gpu: {of: chip, mtbf: 1600 h}}\n", "{node: dgx-h100, nodes: 4}");
+  const auto scenario = scenario_with(basics + "  elastic: true\n  failures: {gpu: {of: chip, mtbf: 1600 h}}\n",
+                                      "{node: dgx-h100, nodes: 4}");
   EXPECT_EQ(run_model(scenario, {0, 1, Seconds(1)}).share_of_host, 0.25);
   EXPECT_EQ(run_model(scenario, {0, 16, Seconds(1)}).share_of_host, 0.5);
 }
@@ -82,13 +98,19 @@ TEST(RunModel, RefusesWhatCannotBe) {
   const std::string bug = "  failures: {bug: {of: job, mtbf: 50 h}}\n";
   const std::string two = "{node: dgx-h100, nodes: 2}";
   EXPECT_EQ(problem_of(basics + "  failures:\n    cable: {of: link, mtbf: 1 h}\n", "{node: dgx-h100, nodes: 1}", facts),
-            "test.yaml:10:12: reliability.failures.cable: the cluster has no link; expected count: how many there are, or another component");
+            "test.yaml:10:12: reliability.failures.cable: the cluster has no link; expected count: how many there are, "
+            "or another component");
   EXPECT_EQ(problem_of("  restart: 1 s\n  checkpoint: {write_bandwidth: 1 GB/s}\n" + bug, two, facts),
-            "test.yaml:7:15: reliability.checkpoint: has no size, and without a model there are no weights to derive it from; expected size: such as 5 TB");
-  EXPECT_EQ(problem_of("  restart: 1 s\n  checkpoint: {size: 1 GB, write_bandwidth: 1 GB/s, interval: 1 s}\n" + bug, two, {0, 8, Seconds(2)}),
+            "test.yaml:7:15: reliability.checkpoint: has no size, and without a model there are no weights to derive "
+            "it from; expected size: such as 5 TB");
+  EXPECT_EQ(problem_of("  restart: 1 s\n  checkpoint: {size: 1 GB, write_bandwidth: 1 GB/s, interval: 1 s}\n" + bug,
+                       two, {0, 8, Seconds(2)}),
             "test.yaml:7:63: reliability.checkpoint.interval: is shorter than a step; expected at least 2.00 s");
-  EXPECT_EQ(problem_of("  restart: 1 h\n  checkpoint: {size: 1 GB, write_bandwidth: 1 GB/s}\n  failures: {bug: {of: job, mtbf: 2 min}}\n", two, facts),
-            "test.yaml:6:3: reliability: the run does not get on: it is interrupted every 120.00 s on average; expected longer times between failures, shorter ones to recover");
+  EXPECT_EQ(problem_of("  restart: 1 h\n  checkpoint: {size: 1 GB, write_bandwidth: 1 GB/s}\n  failures: {bug: {of: "
+                       "job, mtbf: 2 min}}\n",
+                       two, facts),
+            "test.yaml:6:3: reliability: the run does not get on: it is interrupted every 120.00 s on average; "
+            "expected longer times between failures, shorter ones to recover");
 }
 
 }  // namespace

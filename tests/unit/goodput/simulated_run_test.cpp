@@ -1,8 +1,8 @@
 // Simulated runs against the renewal formula where it is exact, and near it where it is not.
 #include <gtest/gtest.h>
 
-#include "sim/goodput/study.hpp"
-#include "sim/goodput/simulated_run.hpp"
+#include "sim/studies/goodput/simulated_run.hpp"
+#include "sim/studies/goodput/study.hpp"
 #include "tests/unit/goodput/small_run.hpp"
 
 namespace lockstep {
@@ -33,19 +33,26 @@ void expect_agreement(const RunModel& model) {
 
 TEST(SimulatedRun, AgreesWhereCheckpointsBlock) { expect_agreement(run_of({cause(1e-4, 600)}, 900, 60)); }
 
-TEST(SimulatedRun, AgreesWhereRecoveriesAreOftenInterrupted) { expect_agreement(run_of({cause(1e-4, 9000), cause(2e-4, 100)}, 2000, 500)); }
+TEST(SimulatedRun, AgreesWhereRecoveriesAreOftenInterrupted) {
+  expect_agreement(run_of({cause(1e-4, 9000), cause(2e-4, 100)}, 2000, 500));
+}
 
-TEST(SimulatedRun, AgreesWhereCheckpointsAreAsynchronous) { expect_agreement(run_of({cause(1e-4, 600)}, 3000, 20, 2500)); }
+TEST(SimulatedRun, AgreesWhereCheckpointsAreAsynchronous) {
+  expect_agreement(run_of({cause(1e-4, 600)}, 3000, 20, 2500));
+}
 
 TEST(SimulatedRun, AgreesWhereNoSpareIsLeft) {
   for (const int spares : {0, 1, 3}) {
-    auto model = run_of({spared(1e-4, 600, 12000), spared(5e-5, 300, 30000)}, 900, 60);  // 2.7 in repair without waiting
+    auto model =
+        run_of({spared(1e-4, 600, 12000), spared(5e-5, 300, 30000)}, 900, 60);  // 2.7 in repair without waiting
     model.spares = spares;
     expect_agreement(model);
   }
 }
 
-TEST(SimulatedRun, AgreesWithPlannedStops) { expect_agreement(run_of({cause(1e-4, 600), planned(5e-5, 2000)}, 900, 60)); }
+TEST(SimulatedRun, AgreesWithPlannedStops) {
+  expect_agreement(run_of({cause(1e-4, 600), planned(5e-5, 2000)}, 900, 60));
+}
 
 /// Right after a failure of a host it is slower and recovering at once, which the formula takes to be independent.
 TEST(SimulatedRun, ElasticRunsAreNearTheFormula) {
@@ -73,7 +80,9 @@ TEST(SimulatedRun, TheSeedDecides) {
   EXPECT_NE(simulate_run(model, Seconds(1e6), 3).useful, simulate_run(model, Seconds(1e6), 4).useful);
 }
 
-TEST(Study, RefusesWhatWouldTakeTooLong) { EXPECT_THROW((void)study_goodput(run_of({cause(1e-4)}, 1e-3, 0), 200, 1, Seconds(1e7)), ConfigError); }
+TEST(Study, RefusesWhatWouldTakeTooLong) {
+  EXPECT_THROW((void)study_goodput(run_of({cause(1e-4)}, 1e-3, 0), 200, 1, Seconds(1e7)), ConfigError);
+}
 
 }  // namespace
 }  // namespace lockstep

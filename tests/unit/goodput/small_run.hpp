@@ -1,6 +1,6 @@
 #pragma once
 /// Runs with round numbers.
-#include "sim/goodput/renewal.hpp"
+#include "sim/studies/goodput/renewal.hpp"
 
 namespace lockstep::test {
 

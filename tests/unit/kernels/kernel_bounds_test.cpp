@@ -1,8 +1,8 @@
-// For every kernel, on every chip of the catalog that has kernels: ideal <= roofline <= calibrated, and more of m, n or k
-// never takes less time.
+// For every kernel, on every chip of the catalog that has kernels: ideal <= roofline <= calibrated, and more of m, n or
+// k never takes less time.
 #include <gtest/gtest.h>
 
-#include "sim/program/time_model.hpp"
+#include "sim/cost/time_model.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep {
@@ -22,18 +22,21 @@ std::vector<Chip> calibrated_chips() {
 ComputeRates rates(const Chip& chip, TimeModel model) {
   const auto peak = *chip.peak_for(Precision::bf16);
   const double share = chip.kernels->matrix.at(Precision::bf16) * chip.kernels->sustained;
-  return {model, peak, peak, chip.memory_bandwidth, KernelRates{peak * share, peak * share, chip.memory_bandwidth * chip.kernels->memory, *chip.kernels}};
+  return {model, peak, peak, chip.memory_bandwidth,
+          KernelRates{peak * share, peak * share, chip.memory_bandwidth * chip.kernels->memory, *chip.kernels}};
 }
 
 Kernel product(const KernelShape& shape) {
   const auto& [batch, m, n, k, causal, backward, fused, counted] = shape;
-  return {ComputeWork::product, Flops(2.0 * static_cast<double>(batch * m * n * k)), Bytes(2 * batch * (m * n + m * k + k * n)), shape};
+  return {ComputeWork::product, Flops(2.0 * static_cast<double>(batch * m * n * k)),
+          Bytes(2 * batch * (m * n + m * k + k * n)), shape};
 }
 
 Kernel attention(const KernelShape& shape) {
   const auto& [batch, m, n, k, causal, backward, fused, counted] = shape;
   const double all = 4.0 * static_cast<double>(batch * m * n * k) * (backward ? 2 : 1);
-  return {ComputeWork::attention, Flops(causal ? all / 2 : all), Bytes(2 * batch * (m * n + k * n) * 2 + (fused ? 0 : 10 * batch * m * k)), shape};
+  return {ComputeWork::attention, Flops(causal ? all / 2 : all),
+          Bytes(2 * batch * (m * n + k * n) * 2 + (fused ? 0 : 10 * batch * m * k)), shape};
 }
 
 class KernelBoundsTest : public ::testing::TestWithParam<std::int64_t> {
@@ -41,7 +44,8 @@ class KernelBoundsTest : public ::testing::TestWithParam<std::int64_t> {
   static void expect_bounds(const Chip& chip, const Kernel& kernel) {
     const auto time = [&](TimeModel model) { return compute_time(rates(chip, model), kernel).value(); };
     EXPECT_LE(time(TimeModel::ideal), time(TimeModel::roofline));
-    EXPECT_LE(time(TimeModel::roofline), time(TimeModel::calibrated)) << chip.name << " m " << kernel.shape.m << " n " << kernel.shape.n;
+    EXPECT_LE(time(TimeModel::roofline), time(TimeModel::calibrated))
+        << chip.name << " m " << kernel.shape.m << " n " << kernel.shape.n;
   }
 };
 
@@ -55,15 +59,18 @@ TEST_P(KernelBoundsTest, OfProductsAndAttention) {
         const KernelShape shape{3, GetParam(), n, k};
         expect_bounds(chip, product(shape));
         const auto time = compute_time(calibrated, product(shape));
-        for (auto wider : {KernelShape{3, GetParam() + 37, n, k}, KernelShape{3, GetParam(), n + 37, k}, KernelShape{3, GetParam(), n, k + 37}, KernelShape{4, GetParam(), n, k}}) {
-          EXPECT_LE(time.value(), compute_time(calibrated, product(wider)).value() * (1 + 1e-12)) << chip.name << " " << GetParam() << " x " << n << " x " << k;
+        for (auto wider : {KernelShape{3, GetParam() + 37, n, k}, KernelShape{3, GetParam(), n + 37, k},
+                           KernelShape{3, GetParam(), n, k + 37}, KernelShape{4, GetParam(), n, k}}) {
+          EXPECT_LE(time.value(), compute_time(calibrated, product(wider)).value() * (1 + 1e-12))
+              << chip.name << " " << GetParam() << " x " << n << " x " << k;
         }
       }
     }
     for (const bool backward : {false, true}) {
       for (const bool causal : {false, true}) {
         for (const std::int64_t head : {64, 128, 192}) {
-          for (const bool fused : {false, true}) expect_bounds(chip, attention({32, GetParam(), head, GetParam(), causal, backward, fused}));
+          for (const bool fused : {false, true})
+            expect_bounds(chip, attention({32, GetParam(), head, GetParam(), causal, backward, fused}));
         }
       }
     }

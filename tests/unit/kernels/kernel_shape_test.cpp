@@ -10,7 +10,8 @@ namespace lockstep {
 namespace {
 
 const AxisNames axes{"X", "Y"};
-const Sizes sizes{{{"B", {8}}, {"T", {32}}, {"D", {256}}, {"F", {1024}}, {"E", {16}}, {"C", {64}}}, {{"X", 2}, {"Y", 4}}};
+const Sizes sizes{{{"B", {8}}, {"T", {32}}, {"D", {256}}, {"F", {1024}}, {"E", {16}}, {"C", {64}}},
+                  {{"X", 2}, {"Y", 4}}};
 
 KernelShape shape_of(const std::string& einsum) { return product_shape(parse_einsum(einsum, axes), sizes); }
 
@@ -29,14 +30,18 @@ using test::OneRank;
 /// Every FLOP of a step belongs to a shape: 2 b m n k; attention 4 b m n k, half of it masked, twice that backward.
 TEST(KernelShapeTest, ShapesHoldTheFlopsOfEveryStep) {
   for (const std::string file : {"llama-2-13b", "deepseek-v3", "gpt3-175b"}) {
-    const OneRank rank("small.yaml", {{"model", file}, {"cluster", "h100:32"}, {"mesh", "{}"}, {"parallel", "{tensor: 8, fsdp: 32}"},
-                                        {"batch", "{sequences: 32, sequence_length: 2048}"}});
+    const OneRank rank("small.yaml", {{"model", file},
+                                      {"cluster", "h100:32"},
+                                      {"mesh", "{}"},
+                                      {"parallel", "{tensor: 8, fsdp: 32}"},
+                                      {"batch", "{sequences: 32, sequence_length: 2048}"}});
     int seen = 0;
     for (OpId id = 0; id < rank.step().size(); ++id) {
       const auto& op = rank.step().op(id);
       if (op->kind != StepOp::Kind::compute || op->flops.value() == 0) continue;
       const auto& [batch, m, n, k, causal, backward, fused, counted] = op->shape;
-      const double all = 2.0 * static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+      const double all =
+          2.0 * static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
       const double expected = op->work == ComputeWork::attention ? all * (backward ? 2 : 1) : all;
       ASSERT_NEAR(op->flops.value() / expected, 1, 1e-9) << file << ": " << op->name << ", " << op->detail;
       ++seen;

@@ -1,5 +1,5 @@
 // Each term of docs/models/compute.md on a chip of round numbers: 1e12 FLOP/s and 1e9 B/s that kernels reach.
-#include "sim/program/kernel_time.hpp"
+#include "sim/cost/kernel_time.hpp"
 
 #include <gtest/gtest.h>
 
@@ -63,8 +63,8 @@ TEST(KernelTimeTest, SystolicUnitsPad) {
   EXPECT_DOUBLE_EQ(product_overhead(with_systolic(128), {4, 8, 128, 256}), 1);
 }
 
-// Tokens of experts in tiles of 512 rows: each expert's 1024 begin somewhere in a tile and run in 1024/512 + 1 on the average.
-// In a weight's gradient they are the depth. Equal slots of a capacity are no grouped product.
+// Tokens of experts in tiles of 512 rows: each expert's 1024 begin somewhere in a tile and run in 1024/512 + 1 on the
+// average. In a weight's gradient they are the depth. Equal slots of a capacity are no grouped product.
 TEST(KernelTimeTest, TilesThatTwoExpertsShareRunTwice) {
   auto chip = with_systolic(128);
   chip.grouped_tile = 512;

@@ -5,14 +5,14 @@
 #include <fstream>
 #include <sstream>
 
-#include "sim/program/time_model.hpp"
+#include "sim/cost/time_model.hpp"
 #include "tests/unit/memory/memory_over_time.hpp"
 
 namespace lockstep {
 namespace {
 
-/// Error of the predicted rate of one row of tests/validation/data/gemm_achievable.csv. `parts`: the chip was measured as so many
-/// devices, one of which ran the product. Not `sustained`: benchmarks are short.
+/// Error of the predicted rate of one row of tests/validation/data/gemm_achievable.csv. `parts`: the chip was measured
+/// as so many devices, one of which ran the product. Not `sustained`: benchmarks are short.
 double error_of(const std::string& line) {
   std::istringstream cells(line);
   std::string chip_name, precision, cell;
@@ -62,15 +62,25 @@ struct MeasuredLayer {
 // Two layers less one. Korthikanti et al., arXiv 2205.05198, table 4: 64 heads, D 6144, 4 sequences of 2048, tensor
 // parallel over 8 A100 in fp16, dropout, scores in memory.
 TEST(MeasuredKernelsTest, LayersOf22BillionParameters) {
-  const std::vector<MeasuredLayer> layers{{"false", "none", 7.7e-3, 11.9e-3}, {"true", "none", 7.2e-3, 11.8e-3}, {"false", "full", 7.7e-3, 19.5e-3},
-                                          {"false", "selective", 7.7e-3, 13.2e-3}, {"true", "selective", 7.2e-3, 13.1e-3}};
+  const std::vector<MeasuredLayer> layers{{"false", "none", 7.7e-3, 11.9e-3},
+                                          {"true", "none", 7.2e-3, 11.8e-3},
+                                          {"false", "full", 7.7e-3, 19.5e-3},
+                                          {"false", "selective", 7.7e-3, 13.2e-3},
+                                          {"true", "selective", 7.2e-3, 13.1e-3}};
   double sum = 0;
   for (const auto& [sequence_parallel, recompute, forward, backward] : layers) {
     const auto ends = [&, sp = sequence_parallel, again = recompute](const std::string& count) {
-      const test::OneRank rank("small.yaml", {{"model", "{layers: " + count + ", d_model: 6144, d_ff: 24576, heads: 64, vocabulary: 0, mlp: plain, norm: layer_norm}"},
-                                              {"cluster", "a100:1"}, {"mesh", "{}"}, {"parallel", "{tensor: 8, sequence_parallel: " + sp + "}"},
-                                              {"batch", "{sequences: 4, sequence_length: 2048}"}, {"model_of_time", "calibrated"},
-                                              {"training", "{precision: fp16, master_weights: true, attention: unfused, dropout: true, recompute: " + again + "}"}});
+      const test::OneRank rank(
+          "small.yaml",
+          {{"model", "{layers: " + count +
+                         ", d_model: 6144, d_ff: 24576, heads: 64, vocabulary: 0, mlp: plain, norm: layer_norm}"},
+           {"cluster", "a100:1"},
+           {"mesh", "{}"},
+           {"parallel", "{tensor: 8, sequence_parallel: " + sp + "}"},
+           {"batch", "{sequences: 4, sequence_length: 2048}"},
+           {"model_of_time", "calibrated"},
+           {"training",
+            "{precision: fp16, master_weights: true, attention: unfused, dropout: true, recompute: " + again + "}"}});
       return std::pair{rank.ends_of(StepPass::forward).back().value(), rank.ends_of(StepPass::backward).back().value()};
     };
     const auto one = ends("1"), two = ends("2");

@@ -38,7 +38,8 @@ class SharedChipTest : public ::testing::Test {
   Program program_;
 };
 
-// Kernels keep the time that they take alone: what runs beside them is the engine's to see. 100 units less 50: twice as long.
+// Kernels keep the time that they take alone: what runs beside them is the engine's to see. 100 units less 50: twice as
+// long.
 TEST_F(SharedChipTest, KernelsAndCollectivesShareWhatTheyRunOn) {
   add(compute, Seconds(6));
   add(collective, Seconds(4));

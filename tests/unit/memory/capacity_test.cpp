@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <spdlog/logger.h>
 
-#include "sim/roofline/study.hpp"
+#include "sim/studies/roofline/study.hpp"
 #include "tests/source_dir.hpp"
 #include "tests/unit/memory/memory_over_time.hpp"
 
@@ -14,7 +14,8 @@ using test::OneRank;
 // bf16 weights and fp32 Adam moments are 2 + 8 = 10 B a parameter; 96e9 / 10 = 9.6e9 parameters on a v5p.
 TEST(CapacityTest, AV5pHolds9600MillionParametersWithAdam) {
   const OneRank rank("validation_zero.yaml", {{"training.master_weights", "false"}});
-  const double per_parameter = static_cast<double>((rank.step().held[0].weights + rank.step().held[0].optimizer).value()) / 7.5e9;
+  const double per_parameter =
+      static_cast<double>((rank.step().held[0].weights + rank.step().held[0].optimizer).value()) / 7.5e9;
   EXPECT_DOUBLE_EQ(per_parameter, 10);
   EXPECT_DOUBLE_EQ(static_cast<double>(rank.memory.capacity.value()) / per_parameter, 9.6e9);
 }
@@ -25,7 +26,9 @@ TEST(CapacityTest, EightTimes80GBHoldSixOrFiftyBillionParameters) {
     const OneRank rank("validation_zero.yaml", {{"training.master_weights", "false"},
                                                 {"cluster", "tpu-v5p:8"},
                                                 {"parallel", std::string("{data: 8, zero: ") + zero + "}"}});
-    return static_cast<double>((rank.step().held[0].weights + rank.step().held[0].optimizer + rank.accumulated_gradients()).value()) / 7.5e9;
+    return static_cast<double>(
+               (rank.step().held[0].weights + rank.step().held[0].optimizer + rank.accumulated_gradients()).value()) /
+           7.5e9;
   };
   EXPECT_NEAR(80e9 / per_parameter("0"), 6e9, 1e9);
   EXPECT_NEAR(80e9 / per_parameter("3"), 50e9, 4e9);

@@ -1,13 +1,13 @@
-// Memory of Megatron's models as Korthikanti et al. count it (arXiv 2205.05198), from simulated steps: a sequence s = 2048,
-// microbatch b, hidden h, heads a, tensor ranks t = 8, L layers, p pipeline ranks of v parts.
+// Memory of Megatron's models as Korthikanti et al. count it (arXiv 2205.05198), from simulated steps: a sequence s =
+// 2048, microbatch b, hidden h, heads a, tensor ranks t = 8, L layers, p pipeline ranks of v parts.
 //
 //     activations of a layer:   none s b h (10 + 24/t + 5 a s/(h t));  sequence parallel s b h/t (34 + 5 a s/h);
 //                               selective: the same without 5 a s/h;  full 2 s b h
 //     of the first rank:        L (1 + (p-1)/(p v)) layers where the schedule is interleaved, else L
 //     weights and optimizer:    18 bytes x 12 L h^2/(t p): weights 2, gradients 4, fp32 weights and Adam's moments 12
 //
-// The paper's figures count layers alone: no embedding, whose dropout keeps another mask of s b h for each microbatch in flight,
-// and no head. The tests take what layers read again, and weights of layers.
+// The paper's figures count layers alone: no embedding, whose dropout keeps another mask of s b h for each microbatch
+// in flight, and no head. The tests take what layers read again, and weights of layers.
 //
 // tests/data/korthikanti2022_memory.csv has the paper's numbers, in GiB or in percent of "none", with their figure.
 #include <gtest/gtest.h>
@@ -48,10 +48,12 @@ double published(const std::string& model, const std::string& quantity) {
   return 0;
 }
 
-OneRank simulated(const Shape& shape, bool sequence_parallel, const std::string& recompute, std::int64_t vocabulary = 51200) {
+OneRank simulated(const Shape& shape, bool sequence_parallel, const std::string& recompute,
+                  std::int64_t vocabulary = 51200) {
   const auto number = [](std::int64_t value) { return std::to_string(value); };
   std::vector<KeyOverride> overrides{
-      {"model", "{layers: " + number(shape.layers) + ", d_model: " + number(shape.hidden) + ", d_ff: " + number(4 * shape.hidden) + ", heads: " + number(shape.heads) +
+      {"model", "{layers: " + number(shape.layers) + ", d_model: " + number(shape.hidden) +
+                    ", d_ff: " + number(4 * shape.hidden) + ", heads: " + number(shape.heads) +
                     ", vocabulary: " + number(vocabulary) + ", mlp: plain, norm: none, learned_positions: 2048}"},
       {"cluster.nodes", number(shape.pipeline)},
       {"parallel.pipeline", number(shape.pipeline)},
@@ -59,22 +61,30 @@ OneRank simulated(const Shape& shape, bool sequence_parallel, const std::string&
       {"batch.sequences", number(shape.microbatch * shape.microbatches)},
       {"batch.microbatches", number(shape.microbatches)},
       {"training.recompute", recompute}};
-  if (shape.chunks > 1) overrides.push_back({"pipeline", "{schedule: interleaved, chunks: " + number(shape.chunks) + "}"});
+  if (shape.chunks > 1)
+    overrides.push_back({"pipeline", "{schedule: interleaved, chunks: " + number(shape.chunks) + "}"});
   return OneRank("korthikanti_memory.yaml", overrides);
 }
 
-/// The most that layers of the first rank ever keep of their forwards for their backwards. What takes no time is in the order
-/// of operations.
+/// The most that layers of the first rank ever keep of their forwards for their backwards. What takes no time is in the
+/// order of operations.
 double kept(const OneRank& rank) {
   const auto& step = rank.step();
-  const auto is_layer = [&](const StepOp& op) { return rank.preparation.blocks[static_cast<std::size_t>(rank.preparation.order[static_cast<std::size_t>(op.block)])].is_layer; };
+  const auto is_layer = [&](const StepOp& op) {
+    return rank.preparation.model
+        .layers[static_cast<std::size_t>(rank.preparation.pipeline.kinds[static_cast<std::size_t>(op.block)])]
+        .is_layer;
+  };
   std::vector<std::tuple<Seconds, OpId, std::int64_t>> changes;
   for (const auto& buffer : step.buffers) {
-    if (buffer.stage != 0 || buffer.kind != MemoryKind::activations || buffer.producer < 0 || step.op(buffer.producer).pass != StepPass::forward) continue;
+    if (buffer.stage != 0 || buffer.kind != MemoryKind::activations || buffer.producer < 0 ||
+        step.op(buffer.producer).pass != StepPass::forward)
+      continue;
     std::pair<Seconds, OpId> last{Seconds(0), -1};
     for (const auto reader : buffer.readers) {
       const auto& op = step.op(reader);
-      if (op.pass == StepPass::backward && is_layer(op)) last = std::max(last, {rank.timeline.span(reader, 0).end, reader});
+      if (op.pass == StepPass::backward && is_layer(op))
+        last = std::max(last, {rank.timeline.span(reader, 0).end, reader});
     }
     if (last.second < 0) continue;
     changes.emplace_back(rank.timeline.span(buffer.producer, 0).end, buffer.producer, buffer.size.value());
@@ -90,8 +100,10 @@ class Korthikanti : public testing::TestWithParam<Shape> {};
 
 TEST_P(Korthikanti, FigureOneToTheByte) {
   const auto& shape = GetParam();
-  EXPECT_EQ(kept(simulated(shape, false, "none")) / gib, published(shape.name, "activation GiB/GPU, TP only, no recompute"));
-  EXPECT_EQ(kept(simulated(shape, true, "selective")) / gib, published(shape.name, "activation GiB/GPU, SP + selective recompute"));
+  EXPECT_EQ(kept(simulated(shape, false, "none")) / gib,
+            published(shape.name, "activation GiB/GPU, TP only, no recompute"));
+  EXPECT_EQ(kept(simulated(shape, true, "selective")) / gib,
+            published(shape.name, "activation GiB/GPU, SP + selective recompute"));
 }
 
 // Figure 7, read off a plot: up to 0.14 too high throughout.
@@ -117,7 +129,8 @@ TEST_P(Korthikanti, WeightsAndOptimizer) {
   EXPECT_EQ(static_cast<double>(held.value()) / gib, published(shape.name, "param+opt GiB/GPU"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Korthikanti, testing::ValuesIn(shapes), [](const auto& row) { return "Of" + row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Models, Korthikanti, testing::ValuesIn(shapes),
+                         [](const auto& row) { return "Of" + row.param.name; });
 
 }  // namespace
 }  // namespace lockstep::test

@@ -51,12 +51,14 @@ TEST_F(MemoryCurve, ActivationsFallThroughTheBackward) {
 // One chip reduces nothing, so every layer's gradients stay from its backward to the update: equal steps, until the
 // embedding's come too, at the instant at which layer 0 ends.
 TEST(MemoryCurveOfOneChip, GradientsGrowThroughTheBackward) {
-  const OneRank alone("validation_memory_curve.yaml", {{"mesh", "{}"}, {"parallel", "{}"}, {"cluster", "tpu-v5p:1"}, {"batch.sequences", "4"}});
+  const OneRank alone("validation_memory_curve.yaml",
+                      {{"mesh", "{}"}, {"parallel", "{}"}, {"cluster", "tpu-v5p:1"}, {"batch.sequences", "4"}});
   const auto forward = at_ends_of_layers(alone, StepPass::forward, MemoryKind::gradients);
   EXPECT_EQ(*std::max_element(forward.begin(), forward.end()), 0);
   const auto backward = at_ends_of_layers(alone, StepPass::backward, MemoryKind::gradients);
   ASSERT_EQ(backward.size(), 8u);
-  const std::int64_t layer = 2 * (4 * 1024 * 1024 + 3 * 1024 * 4096 + 2 * 1024);  // bf16; four projections, gated MLP, two norms
+  const std::int64_t layer =
+      2 * (4 * 1024 * 1024 + 3 * 1024 * 4096 + 2 * 1024);  // bf16; four projections, gated MLP, two norms
   for (std::size_t i = 2; i < 6; ++i) EXPECT_EQ(backward[i] - backward[i - 1], layer) << i;
   EXPECT_EQ(backward.back(), 2 * alone.step().parameters);
 }
@@ -96,7 +98,9 @@ TEST_F(MemoryCurve, ThePeakIsTheCurvesMaximum) {
 // Twice the microbatches at the same batch: half the activations at the peak of a model of layers alone.
 TEST_F(MemoryCurve, MicrobatchesDivideActivations) {
   const OneRank halves("validation_memory_curve.yaml", {{"batch.microbatches", "2"}});
-  EXPECT_NEAR(static_cast<double>(rank.memory.activations.value()) / static_cast<double>(halves.memory.activations.value()), 2, 0.1);
+  EXPECT_NEAR(
+      static_cast<double>(rank.memory.activations.value()) / static_cast<double>(halves.memory.activations.value()), 2,
+      0.1);
 }
 
 }  // namespace

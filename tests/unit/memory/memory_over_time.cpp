@@ -1,5 +1,5 @@
-#include "tests/source_dir.hpp"
 #include "tests/unit/memory/memory_over_time.hpp"
+#include "tests/source_dir.hpp"
 
 #include <spdlog/logger.h>
 
@@ -11,7 +11,7 @@ namespace lockstep::test {
 namespace {
 
 Program alone(const Scenario& scenario, const Preparation& preparation) {
-  return lower_one_rank_per_stage(preparation.step, *preparation.collectives, rates_of(scenario));
+  return lower_one_rank_per_stage(preparation.step, *preparation.machine.collectives, rates_of(scenario));
 }
 
 Timeline run_alone(const Program& program) {
@@ -30,7 +30,7 @@ OneRank::OneRank(const std::string& file, const std::vector<KeyOverride>& overri
       preparation(prepare(scenario)),
       program(alone(scenario, preparation)),
       timeline(run_alone(program)),
-      memory(memory_of(preparation.step, program, timeline, 0, preparation.cluster->chip().memory)) {}
+      memory(memory_of(preparation.step, program, timeline, 0, preparation.machine.cluster->chip().memory)) {}
 
 Bytes OneRank::held(MemoryKind kind, Seconds time) const {
   Bytes sum(0);

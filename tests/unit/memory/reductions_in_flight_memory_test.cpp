@@ -1,5 +1,5 @@
-// Whole gradients under ZeRO-2 and 3. A layer of two matrices has 2 D F elements; with n reductions in flight at most n + 1 layers are
-// whole, however slow the network:
+// Whole gradients under ZeRO-2 and 3. A layer of two matrices has 2 D F elements; with n reductions in flight at most n
+// + 1 layers are whole, however slow the network:
 //   gradients(t) <= (n + 1) 2 D F e_r + L 2 D F e_g / N
 #include <gtest/gtest.h>
 
@@ -25,7 +25,8 @@ OneRank on_links_of(int gigabytes, const char* parallel, int in_flight) {
 
 std::int64_t most_gradients(const OneRank& rank) {
   std::int64_t most = 0;
-  for (const auto& point : memory_curve(rank.step(), rank.program, rank.timeline, 0)) most = std::max(most, point.gradients.value());
+  for (const auto& point : memory_curve(rank.step(), rank.program, rank.timeline, 0))
+    most = std::max(most, point.gradients.value());
   return most;
 }
 
@@ -33,23 +34,32 @@ TEST(ReductionsInFlightMemoryTest, BoundHoldsHoweverSlowTheNetwork) {
   for (const auto* parallel : {zero_2, zero_3}) {
     for (const int in_flight : {0, 1, 3}) {
       for (const int gigabytes : {1, 10, 1000}) {
-        EXPECT_LE(most_gradients(on_links_of(gigabytes, parallel, in_flight)), (in_flight + 1) * layer + layers * layer / ranks) << in_flight << " at " << gigabytes << " GB/s";
+        EXPECT_LE(most_gradients(on_links_of(gigabytes, parallel, in_flight)),
+                  (in_flight + 1) * layer + layers * layer / ranks)
+            << in_flight << " at " << gigabytes << " GB/s";
       }
     }
   }
 }
 
-// Under ZeRO-2, where no gather holds compute back, a slow network reaches the bound: the last layer computes while n wait.
+// Under ZeRO-2, where no gather holds compute back, a slow network reaches the bound: the last layer computes while n
+// wait.
 TEST(ReductionsInFlightMemoryTest, BoundIsReached) {
-  for (const int in_flight : {0, 1, 3}) EXPECT_GE(most_gradients(on_links_of(1, zero_2, in_flight)), (in_flight + 1) * layer) << in_flight;
-  EXPECT_GE(most_gradients(on_links_of(1, zero_2, 1000)), layers * layer) << "without a limit that matters all layers pile up";
+  for (const int in_flight : {0, 1, 3})
+    EXPECT_GE(most_gradients(on_links_of(1, zero_2, in_flight)), (in_flight + 1) * layer) << in_flight;
+  EXPECT_GE(most_gradients(on_links_of(1, zero_2, 1000)), layers * layer)
+      << "without a limit that matters all layers pile up";
 }
 
 // More microbatches of the same size reuse what the ones before have left: the same peak.
 TEST(ReductionsInFlightMemoryTest, PeakDoesNotGrowWithTheNumberOfMicrobatches) {
   for (const int gigabytes : {1, 10}) {
-    const auto two = OneRank("zero_on_slow_links.yaml", {{"cluster.chip.torus.link", std::to_string(gigabytes) + " GB/s"}, {"batch", "{sequences: 16, sequence_length: 128, microbatches: 2}"}});
-    const auto eight = OneRank("zero_on_slow_links.yaml", {{"cluster.chip.torus.link", std::to_string(gigabytes) + " GB/s"}, {"batch", "{sequences: 64, sequence_length: 128, microbatches: 8}"}});
+    const auto two =
+        OneRank("zero_on_slow_links.yaml", {{"cluster.chip.torus.link", std::to_string(gigabytes) + " GB/s"},
+                                            {"batch", "{sequences: 16, sequence_length: 128, microbatches: 2}"}});
+    const auto eight =
+        OneRank("zero_on_slow_links.yaml", {{"cluster.chip.torus.link", std::to_string(gigabytes) + " GB/s"},
+                                            {"batch", "{sequences: 64, sequence_length: 128, microbatches: 8}"}});
     EXPECT_EQ(two.memory.peak, eight.memory.peak) << gigabytes;
   }
 }
@@ -59,7 +69,9 @@ TEST(ReductionsInFlightMemoryTest, PeakDoesNotFallWithTheSizeOfMicrobatches) {
   for (const int gigabytes : {1, 10, 100}) {
     Bytes before(0);
     for (const char* tokens : {"64", "128", "256", "512", "1024", "2048"}) {
-      const auto rank = OneRank("zero_on_slow_links.yaml", {{"cluster.chip.torus.link", std::to_string(gigabytes) + " GB/s"}, {"batch.sequence_length", tokens}});
+      const auto rank = OneRank(
+          "zero_on_slow_links.yaml",
+          {{"cluster.chip.torus.link", std::to_string(gigabytes) + " GB/s"}, {"batch.sequence_length", tokens}});
       EXPECT_GE(rank.memory.peak, before) << tokens << " tokens at " << gigabytes << " GB/s";
       before = rank.memory.peak;
     }

@@ -24,7 +24,8 @@ struct Held {
 Held at_stage(int zero) {
   const OneRank rank("validation_zero.yaml", {{"parallel.zero", std::to_string(zero)}});
   EXPECT_EQ(rank.step().parameters, static_cast<std::int64_t>(parameters));
-  return {static_cast<double>(rank.step().held[0].weights.value()), static_cast<double>(rank.accumulated_gradients().value()),
+  return {static_cast<double>(rank.step().held[0].weights.value()),
+          static_cast<double>(rank.accumulated_gradients().value()),
           static_cast<double>(rank.step().held[0].optimizer.value())};
 }
 
@@ -73,7 +74,9 @@ TEST(ZeroTest, FsdpIsStage3) {
 TEST(ZeroTest, ThePeakHoldsAllThree) {
   for (const char* zero : {"0", "1", "2", "3"}) {
     const OneRank rank("validation_zero.yaml", {{"parallel.zero", zero}});
-    EXPECT_GE(rank.memory.peak, rank.step().held[0].weights + rank.step().held[0].optimizer + rank.accumulated_gradients()) << zero;
+    EXPECT_GE(rank.memory.peak,
+              rank.step().held[0].weights + rank.step().held[0].optimizer + rank.accumulated_gradients())
+        << zero;
   }
 }
 

@@ -15,12 +15,11 @@ using Kind = CriticalPart::Kind;
 /// Two ranks; collectives join them. Compute runs on stream 0, collectives on 1 ("x").
 class Chain {
  public:
-  Chain() : drawn_(2) {
-    drawn_.program.communicators = {{"x", 0, {{{0, 1}, {}}}}};
-  }
+  Chain() : drawn_(2) { drawn_.program.communicators = {{"x", 0, {{{0, 1}, {}}}}}; }
 
   /// `after` is needed; `behind` only comes first on the stream.
-  OpId compute(const std::string& name, const test::DrawnStep::Drawn& spans, const std::vector<OpId>& after = {}, std::optional<OpId> behind = {}, StepPass pass = StepPass::forward) {
+  OpId compute(const std::string& name, const test::DrawnStep::Drawn& spans, const std::vector<OpId>& after = {},
+               std::optional<OpId> behind = {}, StepPass pass = StepPass::forward) {
     StepWork work;
     work.name = name;
     StepOp op;
@@ -59,7 +58,9 @@ struct Link {
   std::int32_t rank;
   Why why;
   friend bool operator==(const Link&, const Link&) = default;
-  friend void PrintTo(const Link& link, std::ostream* out) { *out << "op " << link.op << " on rank " << link.rank << ": " << name(link.why); }
+  friend void PrintTo(const Link& link, std::ostream* out) {
+    *out << "op " << link.op << " on rank " << link.rank << ": " << name(link.why);
+  }
 };
 
 std::vector<Link> links(const CriticalPath& path) {
@@ -92,7 +93,8 @@ TEST(CriticalPathTest, CrossesToTheMemberThatTheGroupWaitedFor) {
   EXPECT_EQ(path.parts.size(), 4U);
 }
 
-// Both gathers are ready when a ends at 1, but stream x takes one at a time: the second is held up by the first, not by a.
+// Both gathers are ready when a ends at 1, but stream x takes one at a time: the second is held up by the first, not by
+// a.
 //   compute  a 0-1              b 5-6
 //   x             x1 1-3 x2 3-5
 TEST(CriticalPathTest, AStreamThatIsTaken) {
@@ -101,7 +103,9 @@ TEST(CriticalPathTest, AStreamThatIsTaken) {
   const auto first = chain.gather(1, 3, {a});
   const auto second = chain.gather(3, 5, {a});
   const auto b = chain.compute("b", {{5, 6}, {5, 6}}, {second});
-  EXPECT_EQ(links(chain.path()), (std::vector<Link>{{a, 0, Why::start}, {first, 0, Why::input}, {second, 0, Why::stream}, {b, 0, Why::input}}));
+  EXPECT_EQ(
+      links(chain.path()),
+      (std::vector<Link>{{a, 0, Why::start}, {first, 0, Why::input}, {second, 0, Why::stream}, {b, 0, Why::input}}));
 }
 
 // b needs only the gather, which ended long before; what it followed was a, on the compute stream.
@@ -133,7 +137,8 @@ TEST(CriticalPathTest, OperationsThatTakeNoTime) {
   const auto act = chain.compute("act", {{2, 2}, {2, 2}}, {norm});
   const auto b = chain.compute("b", {{2, 3}, {2, 3}}, {act});
   const auto path = chain.path();
-  EXPECT_EQ(links(path), (std::vector<Link>{{a, 0, Why::start}, {norm, 0, Why::input}, {act, 0, Why::input}, {b, 0, Why::input}}));
+  EXPECT_EQ(links(path),
+            (std::vector<Link>{{a, 0, Why::start}, {norm, 0, Why::input}, {act, 0, Why::input}, {b, 0, Why::input}}));
   EXPECT_EQ(path.parts.size(), 2U);
 }
 

@@ -12,7 +12,7 @@ class DrawnStep {
  public:
   using Drawn = std::vector<std::pair<double, double>>;  ///< start and end in s by rank
 
-  explicit DrawnStep(std::int32_t ranks) : ranks_(ranks) { 
+  explicit DrawnStep(std::int32_t ranks) : ranks_(ranks) {
     program.streams = {"compute", "x", "y"};
     program.stage_of_rank.assign(static_cast<std::size_t>(ranks), 0);
   }
@@ -49,7 +49,8 @@ class DrawnStep {
     for (std::size_t op = 0; op < spans_.size(); ++op) {
       for (std::size_t rank = 0; rank < spans_[op].size(); ++rank) {
         const auto [start, end] = spans_[op][rank];
-        if (start >= 0) result.record(static_cast<std::int32_t>(op), static_cast<std::int32_t>(rank), {Seconds(start), Seconds(end)});
+        if (start >= 0)
+          result.record(static_cast<std::int32_t>(op), static_cast<std::int32_t>(rank), {Seconds(start), Seconds(end)});
       }
     }
     return result;

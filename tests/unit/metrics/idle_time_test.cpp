@@ -1,9 +1,9 @@
-// Why a rank of a pipeline waits: two stages of one rank each, two microbatches, 1F1B, drawn by hand. F takes 1 s, B 2 s
-// where nothing else is said. All causes and the computing together are the makespan.
+// Why a rank of a pipeline waits: two stages of one rank each, two microbatches, 1F1B, drawn by hand. F takes 1 s, B 2
+// s where nothing else is said. All causes and the computing together are the makespan.
 #include <gtest/gtest.h>
 
 #include "tests/unit/metrics/drawn_step.hpp"
-#include "workloads/schedules/schedules.hpp"
+#include "workloads/pipeline/schedules/schedules.hpp"
 
 namespace lockstep {
 namespace {
@@ -14,7 +14,8 @@ class DrawnPipeline {
  public:
   DrawnPipeline() : drawn_(2) {
     drawn_.program.stage_of_rank = {0, 1};
-    drawn_.program.communicators = {{"pipeline 0-1", 2, {{{0, 1}, {}}}}, {"x of stage 0", 0, {{{0}, {}}}}, {"x of stage 1", 0, {{{1}, {}}}}};
+    drawn_.program.communicators = {
+        {"pipeline 0-1", 2, {{{0, 1}, {}}}}, {"x of stage 0", 0, {{{0}, {}}}}, {"x of stage 1", 0, {{{1}, {}}}}};
     drawn_.step.held.resize(2);
     ScheduleRequest request;
     request.name = "1f1b";
@@ -27,7 +28,9 @@ class DrawnPipeline {
     StepOp op;
     op.stage = stage;
     op.pass = pass;
-    return drawn_.add({}, stage == 0 ? test::DrawnStep::Drawn{{start, end}, absent} : test::DrawnStep::Drawn{absent, {start, end}}, after, op);
+    return drawn_.add(
+        {}, stage == 0 ? test::DrawnStep::Drawn{{start, end}, absent} : test::DrawnStep::Drawn{absent, {start, end}},
+        after, op);
   }
 
   OpId send(double start, double end, OpId what) {
@@ -37,7 +40,9 @@ class DrawnPipeline {
   }
 
   OpId collective(std::int32_t stage, double start, double end, OpId what) {
-    const auto id = communication("x", stage == 0 ? test::DrawnStep::Drawn{{start, end}, absent} : test::DrawnStep::Drawn{absent, {start, end}}, what);
+    const auto id = communication(
+        "x", stage == 0 ? test::DrawnStep::Drawn{{start, end}, absent} : test::DrawnStep::Drawn{absent, {start, end}},
+        what);
     drawn_.program.ops.back().communicator = stage + 1;
     return id;
   }
@@ -46,9 +51,12 @@ class DrawnPipeline {
   void expect_idle(std::int32_t rank, const std::vector<double>& causes) {
     const auto timeline = drawn_.timeline();
     const auto idle = idle_of(drawn_.step, pipeline_, drawn_.program, timeline, {rank}).front();
-    const std::vector<Seconds> got{idle.fill, idle.drain, idle.dependency, idle.imbalance, idle.transfer, idle.collective};
-    for (std::size_t cause = 0; cause < got.size(); ++cause) EXPECT_NEAR(got[cause].value(), causes[cause], 1e-12) << "cause " << cause << " of rank " << rank;
-    EXPECT_NEAR((idle.total() + breakdown_of(drawn_.program, timeline, rank).compute).value(), timeline.makespan().value(), 1e-12);
+    const std::vector<Seconds> got{idle.fill,      idle.drain,    idle.dependency,
+                                   idle.imbalance, idle.transfer, idle.collective};
+    for (std::size_t cause = 0; cause < got.size(); ++cause)
+      EXPECT_NEAR(got[cause].value(), causes[cause], 1e-12) << "cause " << cause << " of rank " << rank;
+    EXPECT_NEAR((idle.total() + breakdown_of(drawn_.program, timeline, rank).compute).value(),
+                timeline.makespan().value(), 1e-12);
   }
 
  private:
@@ -92,8 +100,8 @@ TEST(IdleTimeTest, FillDrainDependencyAndTransfer) {
 // Stage 1 takes twice as long, sends nothing:
 //   rank 0  F0 0-1  F1 1-2              B0 7-9            B1 13-15
 //   rank 1          F0 1-3   B0 3-7     F1 7-9   B1 9-13
-// Rank 0 waits 5 + 4 = 9 s. Two stages of the mean, F 1.5 and B 3, would make it wait for a B and then for an F, 4.5 s: the
-// other 4.5 s are imbalance.
+// Rank 0 waits 5 + 4 = 9 s. Two stages of the mean, F 1.5 and B 3, would make it wait for a B and then for an F, 4.5 s:
+// the other 4.5 s are imbalance.
 TEST(IdleTimeTest, ImbalanceIsWhatEvenStagesWouldNotWait) {
   DrawnPipeline drawn;
   const auto f00 = drawn.compute(0, forward, 0, 1);

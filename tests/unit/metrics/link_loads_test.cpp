@@ -19,7 +19,9 @@ class LinkLoads : public testing::Test {
     program_.communicators.push_back({"", 1, {{{0}, {{0, std::move(links)}}}}});
     program_.ops.push_back(std::move(op));
   }
-  void ran(std::int32_t op, std::int32_t phase, double from, double to) { phases_.push_back({op, 0, phase, {Seconds(from), Seconds(to)}}); }
+  void ran(std::int32_t op, std::int32_t phase, double from, double to) {
+    phases_.push_back({op, 0, phase, {Seconds(from), Seconds(to)}});
+  }
 
   /// Over the first 4 s of three links.
   [[nodiscard]] std::vector<LinkLoad> loads() {

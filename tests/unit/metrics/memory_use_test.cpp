@@ -63,7 +63,9 @@ TEST(MemoryUseTest, SaysWhoMakesThePeakAndWhoHoldsIt) {
     return drawn.add({}, {{start, end}}, {}, op);
   };
   const auto a = in(0, 0, 0, 1), b = in(1, 0, 1, 2), c = in(1, 1, 2, 3), end = in(1, 1, 3, 4);
-  drawn.step.buffers = {{MemoryKind::activations, Bytes(5), a, {end}}, {MemoryKind::activations, Bytes(10), b, {end}}, {MemoryKind::activations, Bytes(30), c, {}}};
+  drawn.step.buffers = {{MemoryKind::activations, Bytes(5), a, {end}},
+                        {MemoryKind::activations, Bytes(10), b, {end}},
+                        {MemoryKind::activations, Bytes(30), c, {}}};
   const auto use = memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty);
   EXPECT_EQ(use.peak.value(), 45);
   EXPECT_EQ(use.peak_op, c);

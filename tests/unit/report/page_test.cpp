@@ -26,7 +26,8 @@ TEST(ReportPage, LoadsNothingAndIsTheSameEachTime) {
   if (!page) GTEST_SKIP() << "built without Node.js: there is no page";
   EXPECT_EQ(page, hostile_page().html());
   EXPECT_NE(page->find("default-src 'none'"), std::string::npos);
-  for (const char* outside : {" src=\"http", " href=\"http", "@import", "url(http"}) EXPECT_EQ(page->find(outside), std::string::npos) << outside;
+  for (const char* outside : {" src=\"http", " href=\"http", "@import", "url(http"})
+    EXPECT_EQ(page->find(outside), std::string::npos) << outside;
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ TEST(ReportData, WholeNumbersTakeSevenBitsAByte) {
   EXPECT_EQ(data.whole(std::vector<std::uint64_t>{0, 127, 300}), Json::parse(R"({"whole": [0, 3]})"));
   EXPECT_EQ(data.real(std::vector<double>{1.0}), Json::parse(R"({"real": [4, 1]})"));
   using namespace std::string_literals;
-  EXPECT_EQ(data.packed({{"a", 1}}), "\x07\0\0\0{\"a\":1}"s + "\0\x7f\xac\x02"s + "\0\0\0\0\0\0\xf0\x3f"s);  // 1.0 is 0x3ff0...
+  EXPECT_EQ(data.packed({{"a", 1}}),
+            "\x07\0\0\0{\"a\":1}"s + "\0\x7f\xac\x02"s + "\0\0\0\0\0\0\xf0\x3f"s);  // 1.0 is 0x3ff0...
 }
 
 TEST(ReportData, OneObjectFitsIntoAnother) {

@@ -1,7 +1,7 @@
 #pragma once
 /// The chip and the models that the book's worked numbers are about.
-#include "sim/roofline/closed_forms.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/studies/roofline/closed_forms.hpp"
 
 namespace lockstep::test {
 

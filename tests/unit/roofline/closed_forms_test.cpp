@@ -114,9 +114,9 @@ TEST(DcnThresholdTest, TheCatalogGivesTheSameShareOfAHost) {
 TEST(NearestPlanTest, StaysInsideTheChips) {
   EXPECT_EQ(nearest_plan(1e9, 64).tensor, 1);
   EXPECT_EQ(nearest_plan(1e-9, 64).tensor, 64);
-  EXPECT_EQ(nearest_plan(3, 12).tensor, 4);    // 12 / 3
-  EXPECT_EQ(nearest_plan(1, 12).tensor, 4);    // 8 does not divide 12
-  EXPECT_EQ(nearest_plan(1, 7).tensor, 1);     // odd: no TP at all
+  EXPECT_EQ(nearest_plan(3, 12).tensor, 4);  // 12 / 3
+  EXPECT_EQ(nearest_plan(1, 12).tensor, 4);  // 8 does not divide 12
+  EXPECT_EQ(nearest_plan(1, 7).tensor, 1);   // odd: no TP at all
 }
 
 }  // namespace

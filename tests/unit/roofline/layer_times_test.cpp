@@ -42,7 +42,9 @@ TEST(LayerTimes, MeetAtTheTensorLimit) {
 // At X_opt both communications take the same time, and any other X makes the longer of them longer.
 TEST(LayerTimes, XOptBalancesBothCommunications) {
   const LayerShape layer{5e5, 8192, wide};
-  auto longer = [&](double fsdp) { return std::max(fsdp_time(v5p(), layer, chips / fsdp, 2), tensor_time(v5p(), layer, fsdp, 1)); };
+  auto longer = [&](double fsdp) {
+    return std::max(fsdp_time(v5p(), layer, chips / fsdp, 2), tensor_time(v5p(), layer, fsdp, 1));
+  };
   const double best = best_fsdp_size(layer, chips, 2, 1);
   EXPECT_NEAR(fsdp_time(v5p(), layer, chips / best, 2) / tensor_time(v5p(), layer, best, 1), 1, 1e-12);
   for (const double factor : {0.5, 0.9, 1.1, 2.0}) EXPECT_GT(longer(best * factor), longer(best) * 1.05);

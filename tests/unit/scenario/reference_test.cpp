@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "sim/limits.hpp"
+#include "sim/scenario/limits.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "tests/source_dir.hpp"
 #include "workloads/sharding/bounded_elements.hpp"
@@ -140,7 +140,8 @@ const std::map<std::string, std::string>& values() {
       {"search.recompute", "[none, selective]"},
       {"search.memory", "64 GB"},
       {"perturbations", "[{chip: [0], slowdown: 1.5}, {jitter: 0.02, seed: 7, distribution: exponential}]"},
-      {"reliability", "{failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, checkpoint: {write_bandwidth: 1 TB/s}}"},
+      {"reliability",
+       "{failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, checkpoint: {write_bandwidth: 1 TB/s}}"},
       {"reliability.failures", "{bug: {of: job, observed: {failures: 54, over: 54 days}}}"},
       {"reliability.restart", "0 s"},
       {"reliability.detection", "2 min"},
@@ -160,7 +161,19 @@ const std::map<std::string, std::string>& values() {
 }
 
 /// The maps of a scenario whose keys are fixed; "" is the file itself. (`mesh` takes any axis name.)
-const std::vector<std::string> sections = {"", "cluster", "parallel", "pipeline", "plan", "batch", "routing", "training", "training.offload", "communication", "search", "reliability", "reliability.checkpoint"};
+const std::vector<std::string> sections = {"",
+                                           "cluster",
+                                           "parallel",
+                                           "pipeline",
+                                           "plan",
+                                           "batch",
+                                           "routing",
+                                           "training",
+                                           "training.offload",
+                                           "communication",
+                                           "search",
+                                           "reliability",
+                                           "reliability.checkpoint"};
 
 class Reference : public testing::Test {
  protected:
@@ -181,20 +194,25 @@ class Reference : public testing::Test {
   [[nodiscard]] std::vector<Problem> problems(const std::string& key, const std::string& value) const {
     std::vector<KeyOverride> overrides;
     // Only in a cluster of nodes.
-    for (const auto* of_nodes : {"cluster.node", "cluster.nodes", "cluster.fabric", "cluster.halls", "cluster.between_halls", "cluster.order"}) {
+    for (const auto* of_nodes : {"cluster.node", "cluster.nodes", "cluster.fabric", "cluster.halls",
+                                 "cluster.between_halls", "cluster.order"}) {
       if (key == of_nodes) overrides.push_back({"cluster", "{node: dgx-h100, nodes: 2}"});
     }
     // Only beside experts, and in a recomputation with a mode.
     if (key.starts_with("routing")) overrides.push_back({"model", "mixtral-8x7b"});
     if (key.starts_with("training.recompute.")) overrides.push_back({"training.recompute", "{mode: selective}"});
-    if (key.starts_with("training.kept_activations.")) overrides.push_back({"training.kept_activations", "{format: 8-bit}"});
+    if (key.starts_with("training.kept_activations."))
+      overrides.push_back({"training.kept_activations", "{format: 8-bit}"});
     // What of it is required.
     if (key.starts_with("reliability.")) {
-      overrides.push_back({"reliability", "{failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, checkpoint: {write_bandwidth: 1 TB/s, mode: asynchronous, stall: 1 s}}"});
+      overrides.push_back({"reliability",
+                           "{failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, checkpoint: {write_bandwidth: "
+                           "1 TB/s, mode: asynchronous, stall: 1 s}}"});
     }
     overrides.push_back({key, value});
     // Only beside a CSV file, which does not say where its stages stand.
-    if (key == "pipeline.placement") overrides.push_back({"pipeline.schedule", source_root / "scenarios" / "deepseek-v3-pair.csv"});
+    if (key == "pipeline.placement")
+      overrides.push_back({"pipeline.schedule", source_root / "scenarios" / "deepseek-v3-pair.csv"});
     try {
       (void)load(overrides);
     } catch (const ConfigError& error) {
@@ -300,7 +318,8 @@ TEST_F(Reference, ThePageNamesEveryKeyOfInlineBlocks) {
       "[{chip: [0], slowdown: 2, qqqqqqqqqqqq: 1}, {random_links: 1, seed: 1, bandwidth: 1, qqqqqqqqqqqq: 1}, "
       "{jitter: 0.1, seed: 1, qqqqqqqqqqqq: 1}]";
   const std::string reliability =
-      "{failures: {gpu: {of: chip, qqqqqqqqqqqq: 1, observed: {failures: 1, over: 1 h, qqqqqqqqqqqq: 1}}}, restart: 5 min, "
+      "{failures: {gpu: {of: chip, qqqqqqqqqqqq: 1, observed: {failures: 1, over: 1 h, qqqqqqqqqqqq: 1}}}, restart: 5 "
+      "min, "
       "checkpoint: {write_bandwidth: 1 TB/s}}";
   const std::string transformer = "{layers: 2, d_model: 64, d_ff: 128, heads: 4, vocabulary: 256, qqqqqqqqqqqq: 1}";
   const std::string replay =
@@ -342,8 +361,10 @@ TEST_F(Reference, NamesTheLimitsOfAStep) {
   auto page = std::regex_replace(text.str(), std::regex("\\s+"), " ");
   std::smatch found;
   ASSERT_TRUE(std::regex_search(page, found,
-                                std::regex("A step of more than (\\S+) operations, or (\\S+) over all ranks, of more than (\\S+) weight tensors, that computes for more "
-                                           "than (\\S+) s, or whose arrays have more than (\\S+) bytes on one chip is refused; so is an array of more than (\\S+) elements")));
+                                std::regex("A step of more than (\\S+) operations, or (\\S+) over all ranks, of more "
+                                           "than (\\S+) weight tensors, that computes for more "
+                                           "than (\\S+) s, or whose arrays have more than (\\S+) bytes on one chip is "
+                                           "refused; so is an array of more than (\\S+) elements")));
   EXPECT_EQ(std::stod(found[1]), most_step_operations);
   EXPECT_EQ(std::stod(found[2]), most_rank_operations);
   EXPECT_EQ(std::stod(found[3]), most_weight_tensors);

@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "tests/unit/schedules/golden_orders.hpp"
-#include "workloads/schedules/pipeline_timing.hpp"
-#include "workloads/schedules/schedules.hpp"
+#include "workloads/pipeline/pipeline_timing.hpp"
+#include "workloads/pipeline/schedules/schedules.hpp"
 
 namespace lockstep {
 namespace {

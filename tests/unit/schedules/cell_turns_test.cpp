@@ -1,5 +1,5 @@
 // Cells in turn (cell_turns.hpp): ranks' programs of sends and receives without times, and without circles.
-#include "workloads/schedules/cell_turns.hpp"
+#include "workloads/pipeline/cell_turns.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "workloads/schedules/schedules.hpp"
+#include "workloads/pipeline/schedules/schedules.hpp"
 
 namespace lockstep {
 namespace {
@@ -17,25 +17,31 @@ using Made = std::tuple<bool, std::int32_t, std::int32_t>;  ///< forward or back
 /// What an action makes for the stage after it or before it; none if there is no such stage.
 std::optional<Made> made_by(const PipelineShape& shape, const PipelineAction& action) {
   const bool forward = action.work == PipelineWork::forward;
-  if (action.work == PipelineWork::weight_gradient || (forward ? action.stage + 1 == shape.stages() : action.stage == 0)) return {};
+  if (action.work == PipelineWork::weight_gradient ||
+      (forward ? action.stage + 1 == shape.stages() : action.stage == 0))
+    return {};
   return Made{forward, action.stage, action.microbatch};
 }
 std::optional<Made> needed_by(const PipelineShape& shape, const PipelineAction& action) {
   const bool forward = action.work == PipelineWork::forward;
-  if (action.work == PipelineWork::weight_gradient || (forward ? action.stage == 0 : action.stage + 1 == shape.stages())) return {};
+  if (action.work == PipelineWork::weight_gradient ||
+      (forward ? action.stage == 0 : action.stage + 1 == shape.stages()))
+    return {};
   return Made{forward, action.stage + (forward ? -1 : 1), action.microbatch};
 }
 std::int32_t receiver_of(const PipelineShape& shape, const Made& made) {
   const auto [forward, stage, microbatch] = made;
   return shape.rank_of(stage + (forward ? 1 : -1), microbatch);
 }
-std::int32_t sender_of(const PipelineShape& shape, const Made& made) { return shape.rank_of(std::get<1>(made), std::get<2>(made)); }
+std::int32_t sender_of(const PipelineShape& shape, const Made& made) {
+  return shape.rank_of(std::get<1>(made), std::get<2>(made));
+}
 
 /// Every schedule on sizes with a remainder, fewer microbatches than ranks, several chunks and groups.
 template <class Visit>
 int for_each_order(Visit visit) {
   int orders = 0;
-  for (const auto& schedule : schedules()) {
+  for (const Schedule& schedule : schedules()) {
     for (std::int32_t ranks = 1; ranks <= 8; ++ranks) {
       for (const std::int32_t microbatches : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 17, 20, 24}) {
         for (std::int32_t chunks = 1; chunks <= 4; ++chunks) {
@@ -47,7 +53,8 @@ int for_each_order(Visit visit) {
             request.chunks = chunks;
             if (group > 0) request.group = ranks + group * group;
             if (schedule.why_not(request)) continue;
-            SCOPED_TRACE(request.name + " P" + std::to_string(ranks) + " M" + std::to_string(microbatches) + " V" + std::to_string(chunks) + " N" + std::to_string(group));
+            SCOPED_TRACE(request.name + " P" + std::to_string(ranks) + " M" + std::to_string(microbatches) + " V" +
+                         std::to_string(chunks) + " N" + std::to_string(group));
             visit(make_order(request));
             ++orders;
           }
@@ -118,7 +125,8 @@ TEST(CellsInTurn, OfGpipeOnThreeRanks) {
 TEST(CellsInTurn, AnOrderThatNeverEndsIsRefused) {
   PipelineOrder order;
   order.shape = {StagePlacement::linear, 2, 1, 1};
-  order.ranks = {{{{PipelineWork::backward, 0, 0}, {}}, {{PipelineWork::forward, 0, 0}, {}}}, {{{PipelineWork::forward, 1, 0}, {}}, {{PipelineWork::backward, 1, 0}, {}}}};
+  order.ranks = {{{{PipelineWork::backward, 0, 0}, {}}, {{PipelineWork::forward, 0, 0}, {}}},
+                 {{{PipelineWork::forward, 1, 0}, {}}, {{PipelineWork::backward, 1, 0}, {}}}};
   EXPECT_THROW((void)cells_in_turn(order), ScheduleError);
 }
 
@@ -152,20 +160,22 @@ Programs programs_of_needs(const PipelineOrder& order) {
     for (const auto& cell : order.ranks[rank]) {
       for_each_action(cell, [&](const PipelineAction& action) {
         const auto need = needed_by(order.shape, action);
-        if (need && sender_of(order.shape, *need) != static_cast<std::int32_t>(rank)) programs[rank].push_back({nullptr, *need});
+        if (need && sender_of(order.shape, *need) != static_cast<std::int32_t>(rank))
+          programs[rank].push_back({nullptr, *need});
       });
       programs[rank].push_back({&cell, {}});
       for_each_action(cell, [&](const PipelineAction& action) {
         const auto made = made_by(order.shape, action);
-        if (made && receiver_of(order.shape, *made) != static_cast<std::int32_t>(rank)) programs[rank].push_back({nullptr, *made});
+        if (made && receiver_of(order.shape, *made) != static_cast<std::int32_t>(rank))
+          programs[rank].push_back({nullptr, *made});
       });
     }
   }
   return programs;
 }
 
-/// Whether ranks come to their ends that go through their programs strictly in order, a transfer only when both have come to it:
-/// sends and receives that block. Adds failures for cells without their inputs.
+/// Whether ranks come to their ends that go through their programs strictly in order, a transfer only when both have
+/// come to it: sends and receives that block. Adds failures for cells without their inputs.
 bool ends(const PipelineOrder& order, const Programs& programs) {
   std::vector<std::size_t> next(programs.size(), 0);
   std::set<Made> made, received;
@@ -180,13 +190,15 @@ bool ends(const PipelineOrder& order, const Programs& programs) {
         if (item->cell != nullptr) {
           for_each_action(*item->cell, [&](const PipelineAction& action) {
             if (const auto need = needed_by(order.shape, action)) {
-              EXPECT_TRUE(sender_of(order.shape, *need) == rank ? made.contains(*need) : received.contains(*need)) << action.to_string();
+              EXPECT_TRUE(sender_of(order.shape, *need) == rank ? made.contains(*need) : received.contains(*need))
+                  << action.to_string();
             }
             if (const auto makes = made_by(order.shape, action)) made.insert(*makes);
           });
           ++next[static_cast<std::size_t>(rank)];
         } else {
-          const auto sender = sender_of(order.shape, item->transfer), receiver = receiver_of(order.shape, item->transfer);
+          const auto sender = sender_of(order.shape, item->transfer),
+                     receiver = receiver_of(order.shape, item->transfer);
           const auto* other = head(rank == sender ? receiver : sender);
           if (other == nullptr || other->cell != nullptr || other->transfer != item->transfer) break;
           received.insert(item->transfer);
@@ -204,12 +216,14 @@ bool ends(const PipelineOrder& order, const Programs& programs) {
 }
 
 TEST(ProgramsInTurn, NeverWaitInACircle) {
-  const int orders = for_each_order([](const PipelineOrder& order) { EXPECT_TRUE(ends(order, programs_in_turn(order))); });
+  const int orders =
+      for_each_order([](const PipelineOrder& order) { EXPECT_TRUE(ends(order, programs_in_turn(order))); });
   EXPECT_GT(orders, 1500);
 }
 
-// Why receives do not stand just before the cells that need them. 1F1B: one rank sends an activation while the next sends a
-// gradient. Looped stages and M > P: the last rank sends to the first what that takes only after it has sent all M.
+// Why receives do not stand just before the cells that need them. 1F1B: one rank sends an activation while the next
+// sends a gradient. Looped stages and M > P: the last rank sends to the first what that takes only after it has sent
+// all M.
 TEST(ProgramsInTurn, ReceivesAtTheLastMomentWouldWaitInACircle) {
   for (const std::string name : {"gpipe", "1f1b", "bfs"}) {
     ScheduleRequest request;

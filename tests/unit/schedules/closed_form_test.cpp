@@ -1,5 +1,5 @@
 // Closed forms against the simulated orders: max over ranks of the bubble, and of the activations held.
-#include "workloads/schedules/closed_form.hpp"
+#include "workloads/pipeline/schedules/closed_form.hpp"
 
 #include <gtest/gtest.h>
 
@@ -218,7 +218,7 @@ TEST(ClosedFormConditions, LatencyWithoutAFormBreaksIt) {
 }
 
 TEST(ClosedForm, SaysWhatBMeansAndIsAbsentWhereTheLiteratureHasNone) {
-  for (const auto& schedule : schedules()) {
+  for (const Schedule& schedule : schedules()) {
     const auto form = closed_form(request_of(std::string(schedule.name), 4, 8));
     if (form) {
       EXPECT_NE(form->symbols.find("B = I + W"), std::string::npos) << schedule.name;

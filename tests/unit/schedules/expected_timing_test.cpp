@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/schedules/golden_orders.hpp"
-#include "workloads/schedules/pipeline_timing.hpp"
+#include "workloads/pipeline/pipeline_timing.hpp"
 
 namespace lockstep {
 namespace {

@@ -1,5 +1,5 @@
-#include "tests/source_dir.hpp"
 #include "tests/unit/schedules/golden_csv.hpp"
+#include "tests/source_dir.hpp"
 
 #include <algorithm>
 #include <filesystem>

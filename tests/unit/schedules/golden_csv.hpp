@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/schedules/pytorch_csv.hpp"
+#include "workloads/pipeline/csv/pytorch_csv.hpp"
 
 namespace lockstep {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "workloads/schedules/pipeline_order.hpp"
+#include "workloads/pipeline/pipeline_order.hpp"
 
 namespace lockstep {
 

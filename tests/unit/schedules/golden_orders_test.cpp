@@ -1,11 +1,12 @@
 // Generated orders against the published reference implementations (tests/data/pipeline/index.json says which), cell
-// by cell: no number here is Lockstep's own. Where P does not divide M (P 4; M 3, 6 and 10) the orders follow from the rule of
-// torch.distributed.pipelining's ScheduleInterleaved1F1B and ScheduleInterleavedZeroBubble: rounds = max(1, M div P) of M / rounds
-// microbatches each, warm-up (V - 1) M / rounds + 2 (P - 1 - r) (zero bubble: + (P - 1 - r)), at most M V.
+// by cell: no number here is Lockstep's own. Where P does not divide M (P 4; M 3, 6 and 10) the orders follow from the
+// rule of torch.distributed.pipelining's ScheduleInterleaved1F1B and ScheduleInterleavedZeroBubble: rounds = max(1, M
+// div P) of M / rounds microbatches each, warm-up (V - 1) M / rounds + 2 (P - 1 - r) (zero bubble: + (P - 1 - r)), at
+// most M V.
 #include <gtest/gtest.h>
 
 #include "tests/unit/schedules/golden_orders.hpp"
-#include "workloads/schedules/schedules.hpp"
+#include "workloads/pipeline/schedules/schedules.hpp"
 
 namespace lockstep {
 namespace {

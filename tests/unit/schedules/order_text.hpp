@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/schedules/pipeline_order.hpp"
+#include "workloads/pipeline/pipeline_order.hpp"
 
 namespace lockstep {
 

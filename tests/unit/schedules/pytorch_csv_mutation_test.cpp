@@ -6,8 +6,8 @@
 #include <random>
 
 #include "tests/unit/schedules/golden_csv.hpp"
-#include "workloads/schedules/pipeline_timing.hpp"
-#include "workloads/schedules/verify_order.hpp"
+#include "workloads/pipeline/pipeline_timing.hpp"
+#include "workloads/pipeline/verify_order.hpp"
 
 namespace lockstep {
 namespace {

@@ -1,11 +1,11 @@
 // Golden orders by other implementations come in without a problem and go out as the same text, with and without
 // communication; both dialects and everything cosmetic mean the same order.
-#include "workloads/schedules/pytorch_csv.hpp"
+#include "workloads/pipeline/csv/pytorch_csv.hpp"
 
 #include <gtest/gtest.h>
 
 #include "tests/unit/schedules/golden_csv.hpp"
-#include "workloads/schedules/pipeline_timing.hpp"
+#include "workloads/pipeline/pipeline_timing.hpp"
 
 namespace lockstep {
 namespace {

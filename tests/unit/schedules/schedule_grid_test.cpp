@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "workloads/schedules/schedules.hpp"
-#include "workloads/schedules/verify_order.hpp"
+#include "workloads/pipeline/schedules/schedules.hpp"
+#include "workloads/pipeline/verify_order.hpp"
 
 namespace lockstep {
 namespace {
@@ -25,13 +25,15 @@ bool takes_group(const ScheduleRequest& request) {
   return request.name == "interleaved" || request.name == "overlap-1f1b";
 }
 
-// Megatron takes P <= N <= M with M mod N = 0 or M mod N >= P; where no N is named PyTorch's interleaved schedules take M in
-// max(1, floor(M / P)) equal rounds, and Megatron's overlap takes groups of P only. Overlap needs a second chunk, unless P = 1.
+// Megatron takes P <= N <= M with M mod N = 0 or M mod N >= P; where no N is named PyTorch's interleaved schedules take
+// M in max(1, floor(M / P)) equal rounds, and Megatron's overlap takes groups of P only. Overlap needs a second chunk,
+// unless P = 1.
 bool legal(const ScheduleRequest& request) {
   const auto p = request.ranks;
   const auto m = request.microbatches;
   if (request.name == "overlap-1f1b" && p > 1 && *request.chunks == 1) return false;
-  const bool in_rounds = request.name == "zb-1p" || request.name == "interleaved-zb" || (request.name == "interleaved" && !request.group);
+  const bool in_rounds =
+      request.name == "zb-1p" || request.name == "interleaved-zb" || (request.name == "interleaved" && !request.group);
   if (in_rounds) return m % std::max(1, m / p) == 0;
   if (!takes_group(request)) return true;
   if (!request.group) return m % p == 0;
@@ -181,11 +183,11 @@ TEST(ScheduleBubbles, FillAndDrainOnce) {
   }
 }
 
-// Whoever asks a schedule for why_not knows what make_order does: of every schedule, in sizes and options legal or not, one says
-// nothing just where the other makes a sound order, and the same otherwise.
+// Whoever asks a schedule for why_not knows what make_order does: of every schedule, in sizes and options legal or not,
+// one says nothing just where the other makes a sound order, and the same otherwise.
 TEST(EverySchedule, SaysBeforehandWhatCannotBeMade) {
   int made = 0, refused = 0;
-  for (const auto& schedule : schedules()) {
+  for (const Schedule& schedule : schedules()) {
     for (const std::int32_t ranks : {0, 1, 2, 3, 4, 5, 257}) {
       for (const std::int32_t microbatches : {0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 12}) {
         for (std::int32_t chunks = 0; chunks <= 4; ++chunks) {

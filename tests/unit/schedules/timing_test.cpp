@@ -1,6 +1,6 @@
 // Timing rule: a cell starts when its rank is free and its inputs have arrived (pipeline_timing.hpp). Cases small
 // enough to draw by hand.
-#include "workloads/schedules/pipeline_timing.hpp"
+#include "workloads/pipeline/pipeline_timing.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "tests/unit/schedules/golden_orders.hpp"
-#include "workloads/schedules/schedules.hpp"
+#include "workloads/pipeline/schedules/schedules.hpp"
 
 namespace lockstep {
 namespace {

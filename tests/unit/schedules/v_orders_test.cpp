@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "tests/unit/schedules/golden_orders.hpp"
-#include "workloads/schedules/schedules.hpp"
+#include "workloads/pipeline/schedules/schedules.hpp"
 
 namespace lockstep {
 namespace {

@@ -1,12 +1,12 @@
 // An order is sound if every microbatch has, on every stage, one forward and one whole backward (or one input and
 // one weight gradient), on the rank that holds the stage, after what they need; and if no ranks wait for each other
 // in a circle. Each case breaks one of these rules in an order that is sound but for it.
-#include "workloads/schedules/verify_order.hpp"
+#include "workloads/pipeline/verify_order.hpp"
 
 #include <gtest/gtest.h>
 
 #include "tests/unit/schedules/order_text.hpp"
-#include "workloads/schedules/pipeline_timing.hpp"
+#include "workloads/pipeline/pipeline_timing.hpp"
 
 namespace lockstep {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "sim/isolated.hpp"
+#include "sim/studies/isolated.hpp"
 #include "tools/sweep/export_csv.hpp"
 #include "tools/sweep/merge.hpp"
 #include "tools/sweep/outputs.hpp"
@@ -19,11 +19,15 @@ using testing::HasSubstr;
 
 class Store : public testing::Test {
  protected:
-  Store() : folder_(std::filesystem::temp_directory_path() / (std::string("lockstep_store_") + testing::UnitTest::GetInstance()->current_test_info()->name())) {
+  Store()
+      : folder_(std::filesystem::temp_directory_path() /
+                (std::string("lockstep_store_") + testing::UnitTest::GetInstance()->current_test_info()->name())) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
-    std::ofstream(folder_ / "sweep.yaml") << "format: 1\nmodel: {type: two-matmul, layers: 2, d_model: 64, d_ff: 128}\ncluster: tpu-v5p:4x4\n"
-                                             "batch: {sequences: 16, sequence_length: 8}\nsweep: {grid: {parallel.fsdp: [4, 16], training.optimizer: [sgd, 'adam', \"a,b\"]}}\n";
+    std::ofstream(folder_ / "sweep.yaml")
+        << "format: 1\nmodel: {type: two-matmul, layers: 2, d_model: 64, d_ff: 128}\ncluster: tpu-v5p:4x4\n"
+           "batch: {sequences: 16, sequence_length: 8}\nsweep: {grid: {parallel.fsdp: [4, 16], training.optimizer: "
+           "[sgd, 'adam', \"a,b\"]}}\n";
     sweep_ = load_sweep(folder_ / "sweep.yaml");
   }
   ~Store() override { std::filesystem::remove_all(folder_); }
@@ -32,7 +36,8 @@ class Store : public testing::Test {
   /// A result that the number stands for.
   [[nodiscard]] static PointResult result(double step_s) {
     PointResult made;
-    for (const auto& output : sweep_outputs()) made.outputs.push_back(output.name == "step_time_s" ? step_s : output.name == "mfu" ? std::nan("") : 7);
+    for (const auto& output : sweep_outputs())
+      made.outputs.push_back(output.name == "step_time_s" ? step_s : output.name == "mfu" ? std::nan("") : 7);
     return made;
   }
   void make(const std::string& name, const std::vector<std::pair<std::int64_t, PointResult>>& rows) const {
@@ -111,8 +116,10 @@ TEST_F(Store, ShardsPartThePoints) {
 
 // 600 points over 4 shards: 150 each, +- 5 standard deviations sqrt(600 / 4 x 3 / 4) = 10.6.
 TEST_F(Store, ShardsAreAlikeInSize) {
-  std::ofstream(file("large.yaml")) << "format: 1\nmodel: {type: two-matmul, layers: 2, d_model: 64, d_ff: 128}\ncluster: tpu-v5p:4x4\nbatch: {sequences: 16, sequence_length: 8}\n"
-                                       "sweep: {grid: {batch.sequences: {from: 2, to: 200, step: 2}, model.layers: [1, 2, 3, 4, 5, 6]}}\n";
+  std::ofstream(file("large.yaml"))
+      << "format: 1\nmodel: {type: two-matmul, layers: 2, d_model: 64, d_ff: 128}\ncluster: tpu-v5p:4x4\nbatch: "
+         "{sequences: 16, sequence_length: 8}\n"
+         "sweep: {grid: {batch.sequences: {from: 2, to: 200, step: 2}, model.layers: [1, 2, 3, 4, 5, 6]}}\n";
   const auto large = load_sweep(file("large.yaml"));
   SweepStore empty(file("a.db"), header_of(large));
   for (std::int64_t shard = 0; shard < 4; ++shard) {
@@ -144,21 +151,32 @@ TEST_F(Store, MergingIsIdempotent) {
 
 TEST_F(Store, OtherFilesAreRefused) {
   make("a.db", {{0, result(1)}});
-  std::ofstream(file("text.db")) << "a text of some length that is no database at all, with more words to fill it up .................";
-  EXPECT_THAT(refusal([&] { SweepStore store(file("text.db"), header_of(sweep_)); }), HasSubstr("is not a sound database"));
-  { Database foreign(file("foreign.db"), Database::Mode::create); foreign.execute("CREATE TABLE t (x)"); }
-  EXPECT_THAT(refusal([&] { SweepStore store(file("foreign.db"), header_of(sweep_)); }), HasSubstr("is no database of lockstep sweep"));
+  std::ofstream(file("text.db"))
+      << "a text of some length that is no database at all, with more words to fill it up .................";
+  EXPECT_THAT(refusal([&] { SweepStore store(file("text.db"), header_of(sweep_)); }),
+              HasSubstr("is not a sound database"));
+  {
+    Database foreign(file("foreign.db"), Database::Mode::create);
+    foreign.execute("CREATE TABLE t (x)");
+  }
+  EXPECT_THAT(refusal([&] { SweepStore store(file("foreign.db"), header_of(sweep_)); }),
+              HasSubstr("is no database of lockstep sweep"));
   auto header = header_of(sweep_);
   header.program = "9.9.9";
-  EXPECT_THAT(refusal([&] { SweepStore store(file("a.db"), header); }), HasSubstr("was written by lockstep " + header_of(sweep_).program));
+  EXPECT_THAT(refusal([&] { SweepStore store(file("a.db"), header); }),
+              HasSubstr("was written by lockstep " + header_of(sweep_).program));
   header = header_of(sweep_);
   header.scenario = "other";
   EXPECT_THAT(refusal([&] { SweepStore store(file("a.db"), header); }), HasSubstr("is of another scenario"));
   header = header_of(sweep_);
   header.keys.pop_back();
   EXPECT_THAT(refusal([&] { SweepStore store(file("a.db"), header); }), HasSubstr("is of a sweep over other keys"));
-  { Database newer(file("a.db"), Database::Mode::create); newer.execute("PRAGMA user_version = 2"); }
-  EXPECT_THAT(refusal([&] { SweepStore store(file("a.db"), header_of(sweep_)); }), HasSubstr("has schema 2; expected schema 1"));
+  {
+    Database newer(file("a.db"), Database::Mode::create);
+    newer.execute("PRAGMA user_version = 2");
+  }
+  EXPECT_THAT(refusal([&] { SweepStore store(file("a.db"), header_of(sweep_)); }),
+              HasSubstr("has schema 2; expected schema 1"));
   EXPECT_THAT(refusal([&] { SweepStore store(file("none/a.db"), header_of(sweep_)); }), HasSubstr("cannot be written"));
 }
 
@@ -174,7 +192,8 @@ TEST_F(Store, OtherTablesAreRefused) {
   EXPECT_THAT(changed("DROP TABLE point"), HasSubstr("has no table `point`"));
   EXPECT_THAT(changed("ALTER TABLE point DROP COLUMN step_time_s"), HasSubstr("has no table `point`"));
   EXPECT_THAT(changed("UPDATE sweep SET v = 'other.key' WHERE k = 'keys'"), HasSubstr("has no table `point`"));
-  EXPECT_THAT(changed("CREATE TRIGGER t AFTER INSERT ON point BEGIN DELETE FROM sweep; END"), HasSubstr("has triggers or views"));
+  EXPECT_THAT(changed("CREATE TRIGGER t AFTER INSERT ON point BEGIN DELETE FROM sweep; END"),
+              HasSubstr("has triggers or views"));
 }
 
 TEST_F(Store, IsWrittenByOneAtATime) {
@@ -192,7 +211,12 @@ TEST_F(Store, AFullDiskKeepsWhatWasCommitted) {
     store.database().execute("PRAGMA max_page_count = 1");  // SQLite takes the present size
     auto large = result(2);
     large.json.assign(1'000'000, 'x');
-    EXPECT_THROW({ store.add(sweep_, 1, large); store.commit(); }, OutOfRoom);
+    EXPECT_THROW(
+        {
+          store.add(sweep_, 1, large);
+          store.commit();
+        },
+        OutOfRoom);
     EXPECT_EQ(store.stored(), 1);
   }
   SweepStore again(file("a.db"), header_of(sweep_));

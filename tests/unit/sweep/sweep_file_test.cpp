@@ -5,7 +5,7 @@
 #include <fstream>
 #include <set>
 
-#include "sim/sweep/sweep.hpp"
+#include "sim/studies/sweep/sweep.hpp"
 
 namespace lockstep {
 namespace {
@@ -22,7 +22,9 @@ const std::string base =
 
 class SweepFile : public testing::Test {
  protected:
-  SweepFile() : folder_(std::filesystem::temp_directory_path() / (std::string("lockstep_sweep_") + testing::UnitTest::GetInstance()->current_test_info()->name())) {
+  SweepFile()
+      : folder_(std::filesystem::temp_directory_path() /
+                (std::string("lockstep_sweep_") + testing::UnitTest::GetInstance()->current_test_info()->name())) {
     std::filesystem::create_directories(folder_);
   }
   ~SweepFile() override { std::filesystem::remove_all(folder_); }
@@ -38,7 +40,8 @@ class SweepFile : public testing::Test {
     Words texts;
     for (std::int64_t point = 0; point < loaded.points(); ++point) {
       std::string text;
-      for (const auto* setting : loaded.settings(point)) text += (text.empty() ? "" : " ") + setting->key.substr(setting->key.rfind('.') + 1) + "=" + setting->value;
+      for (const auto* setting : loaded.settings(point))
+        text += (text.empty() ? "" : " ") + setting->key.substr(setting->key.rfind('.') + 1) + "=" + setting->value;
       texts.push_back(text);
     }
     return texts;
@@ -59,16 +62,19 @@ class SweepFile : public testing::Test {
 
 // |grid| = 2 x 2: every combination, the last key fastest.
 TEST_F(SweepFile, AGridIsEveryCombination) {
-  EXPECT_THAT(points("{grid: {parallel.fsdp: [4, 16], batch.sequences: [16, 32]}}"),
-              ElementsAre("fsdp=4 sequences=16", "fsdp=4 sequences=32", "fsdp=16 sequences=16", "fsdp=16 sequences=32"));
+  EXPECT_THAT(
+      points("{grid: {parallel.fsdp: [4, 16], batch.sequences: [16, 32]}}"),
+      ElementsAre("fsdp=4 sequences=16", "fsdp=4 sequences=32", "fsdp=16 sequences=16", "fsdp=16 sequences=32"));
 }
 
 // Zipped keys vary together: 2 points of them, times the 2 of the grid.
 TEST_F(SweepFile, ZippedKeysVaryTogether) {
-  EXPECT_THAT(points("{grid: {batch.sequences: [16, 32]}, zip: {cluster: ['tpu-v5p:4x4', 'tpu-v5p:4x8'], parallel.fsdp: [16, 32]}}"),
+  EXPECT_THAT(points("{grid: {batch.sequences: [16, 32]}, zip: {cluster: ['tpu-v5p:4x4', 'tpu-v5p:4x8'], "
+                     "parallel.fsdp: [16, 32]}}"),
               ElementsAre("sequences=16 cluster=tpu-v5p:4x4 fsdp=16", "sequences=16 cluster=tpu-v5p:4x8 fsdp=32",
                           "sequences=32 cluster=tpu-v5p:4x4 fsdp=16", "sequences=32 cluster=tpu-v5p:4x8 fsdp=32"));
-  EXPECT_THAT(points("{zip: [{parallel.fsdp: [4, 16]}, {batch.sequences: [16, 32]}]}"), testing::SizeIs(4)) << "two zips combine";
+  EXPECT_THAT(points("{zip: [{parallel.fsdp: [4, 16]}, {batch.sequences: [16, 32]}]}"), testing::SizeIs(4))
+      << "two zips combine";
 }
 
 TEST_F(SweepFile, AListHasItsPointsAsWritten) {
@@ -80,9 +86,12 @@ TEST_F(SweepFile, AListHasItsPointsAsWritten) {
 
 // from, from + step, ... up to the end; from, from x times, ...: 1, 4, 7, 10 and 2, 4, 8, 16.
 TEST_F(SweepFile, RangesCountUp) {
-  EXPECT_THAT(points("{grid: {parallel.fsdp: {from: 1, to: 12, step: 3}}}"), ElementsAre("fsdp=1", "fsdp=4", "fsdp=7", "fsdp=10"));
-  EXPECT_THAT(points("{grid: {parallel.fsdp: {from: 2, to: 16, times: 2}}}"), ElementsAre("fsdp=2", "fsdp=4", "fsdp=8", "fsdp=16"));
-  EXPECT_THAT(points("{grid: {routing.variation: {from: 0, to: 0.3, step: 0.1}}}"), testing::SizeIs(4)) << "0.1 x 3 is a little more than 0.3";
+  EXPECT_THAT(points("{grid: {parallel.fsdp: {from: 1, to: 12, step: 3}}}"),
+              ElementsAre("fsdp=1", "fsdp=4", "fsdp=7", "fsdp=10"));
+  EXPECT_THAT(points("{grid: {parallel.fsdp: {from: 2, to: 16, times: 2}}}"),
+              ElementsAre("fsdp=2", "fsdp=4", "fsdp=8", "fsdp=16"));
+  EXPECT_THAT(points("{grid: {routing.variation: {from: 0, to: 0.3, step: 0.1}}}"), testing::SizeIs(4))
+      << "0.1 x 3 is a little more than 0.3";
 }
 
 // Draws lie in their range, reach both ends, and are those of the seed.
@@ -99,7 +108,8 @@ TEST_F(SweepFile, RandomPointsAreThoseOfTheSeed) {
 // Evenly over the logarithm: as many below sqrt(1 x 10000) = 100 as above, +- 5 standard deviations of 1000 draws.
 TEST_F(SweepFile, ALogarithmicScaleDrawsEveryDecadeAlike) {
   int below = 0;
-  for (const auto& point : points("{random: {seed: 3, count: 1000, over: {batch.sequence_length: {from: 1, to: 10000, scale: log}}}}")) {
+  for (const auto& point :
+       points("{random: {seed: 3, count: 1000, over: {batch.sequence_length: {from: 1, to: 10000, scale: log}}}}")) {
     below += std::stod(point.substr(point.find('=') + 1)) < 100 ? 1 : 0;
   }
   EXPECT_NEAR(below, 500, 5 * 16);
@@ -138,17 +148,21 @@ TEST_F(SweepFile, APointsProblemsStandAtItsValue) {
     EXPECT_THAT(error.what(), HasSubstr("sweep.yaml:5:38: batch.sequences: `none` is not a whole number"));
   }
   EXPECT_EQ(sweep.scenario_at(0).batch.sequences, 16) << "and are forgotten";
-  EXPECT_EQ(sweep.scenario_at(0).where("batch.sequences").to_string(), (folder_ / "sweep.yaml").string() + ":5:34") << "for problems that show up later";
+  EXPECT_EQ(sweep.scenario_at(0).where("batch.sequences").to_string(), (folder_ / "sweep.yaml").string() + ":5:34")
+      << "for problems that show up later";
 }
 
 TEST_F(SweepFile, MistakesAreLocated) {
-  EXPECT_THAT(refusal("{grid: {batch.sequencs: [1]}}"), HasSubstr("sweep.yaml:5:33: batch.sequencs: unknown key; did you mean `sequences`"));
+  EXPECT_THAT(refusal("{grid: {batch.sequencs: [1]}}"),
+              HasSubstr("sweep.yaml:5:33: batch.sequencs: unknown key; did you mean `sequences`"));
   EXPECT_THAT(refusal("{grid: {cluster.nodes: [1]}}"), HasSubstr("is a single value and holds no key `nodes`"));
   EXPECT_THAT(refusal("{gird: {batch.sequences: [1]}}"), HasSubstr("did you mean `grid`"));
   EXPECT_THAT(refusal("{grid: {parallel.fsdp: [1], parallel.fsdp: [2]}}"), HasSubstr("duplicate key"));
   EXPECT_THAT(refusal("{grid: {parallel.fsdp: [1]}, list: [{parallel.fsdp: 2}]}"), HasSubstr("is swept twice"));
-  EXPECT_THAT(refusal("{zip: {parallel.fsdp: [1, 2], batch.sequences: [16]}}"), HasSubstr("has 1 values; expected as many as the keys before it, 2"));
-  EXPECT_THAT(refusal("{grid: {parallel.fsdp: {from: 1, to: 1e9, step: 1}}}"), HasSubstr("the range has 1000000000 values; expected at most 1000000"));
+  EXPECT_THAT(refusal("{zip: {parallel.fsdp: [1, 2], batch.sequences: [16]}}"),
+              HasSubstr("has 1 values; expected as many as the keys before it, 2"));
+  EXPECT_THAT(refusal("{grid: {parallel.fsdp: {from: 1, to: 1e9, step: 1}}}"),
+              HasSubstr("the range has 1000000000 values; expected at most 1000000"));
   EXPECT_THAT(refusal("{grid: {parallel.fsdp: {from: 4, to: 1, step: 1}}}"), HasSubstr("ends before it starts"));
   EXPECT_THAT(refusal("{grid: {parallel.fsdp: {from: 1, to: 4}}}"), HasSubstr("the range has no step"));
   EXPECT_THAT(refusal("{grid: {parallel.fsdp: {from: 1, to: 4, step: 0}}}"), HasSubstr("never reaches the end"));
@@ -157,7 +171,9 @@ TEST_F(SweepFile, MistakesAreLocated) {
   EXPECT_THAT(refusal("{grid: {parallel.fsdp: []}}"), HasSubstr("has no values"));
   EXPECT_THAT(refusal("{}"), HasSubstr("sweeps nothing"));
   EXPECT_THAT(refusal("{random: {seed: 1, count: 2000000, over: {parallel.fsdp: [1]}}}"), HasSubstr("2000000"));
-  EXPECT_THAT(refusal("{grid: {parallel.fsdp: {from: 1, to: 10000, step: 1}, batch.sequences: {from: 1, to: 10000, step: 1}}}"), HasSubstr("the sweep has 100000000 points; expected at most 10000000"));
+  EXPECT_THAT(
+      refusal("{grid: {parallel.fsdp: {from: 1, to: 10000, step: 1}, batch.sequences: {from: 1, to: 10000, step: 1}}}"),
+      HasSubstr("the sweep has 100000000 points; expected at most 10000000"));
 }
 
 }  // namespace

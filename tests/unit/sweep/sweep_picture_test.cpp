@@ -17,17 +17,22 @@ using testing::Not;
 
 class SweepPicture : public testing::Test {
  protected:
-  SweepPicture() : folder_(std::filesystem::temp_directory_path() / (std::string("lockstep_picture_") + testing::UnitTest::GetInstance()->current_test_info()->name())) {
+  SweepPicture()
+      : folder_(std::filesystem::temp_directory_path() /
+                (std::string("lockstep_picture_") + testing::UnitTest::GetInstance()->current_test_info()->name())) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
-    std::ofstream(folder_ / "sweep.yaml") << "format: 1\nmodel: {type: two-matmul, layers: 2, d_model: 64, d_ff: 128}\ncluster: tpu-v5p:4x4\nbatch: {sequences: 16, sequence_length: 8}\n"
-                                             "sweep: {grid: {batch.sequences: [16, 128], training.optimizer: [sgd, adam], model.layers: [2, 3]}}\n";
+    std::ofstream(folder_ / "sweep.yaml")
+        << "format: 1\nmodel: {type: two-matmul, layers: 2, d_model: 64, d_ff: 128}\ncluster: tpu-v5p:4x4\nbatch: "
+           "{sequences: 16, sequence_length: 8}\n"
+           "sweep: {grid: {batch.sequences: [16, 128], training.optimizer: [sgd, adam], model.layers: [2, 3]}}\n";
     const auto sweep = load_sweep(folder_ / "sweep.yaml");
     SweepStore store(folder_ / "a.db", header_of(sweep));
     // 10 s or 5 s by layers, whatever the rest; the last point is not known.
     for (std::int64_t point = 0; point < 7; ++point) {
       PointResult result;
-      for (const auto& output : sweep_outputs()) result.outputs.push_back(output.name == "step_time_s" || output.name == "mfu" ? (point % 2 == 0 ? 10 : 5) : 1);
+      for (const auto& output : sweep_outputs())
+        result.outputs.push_back(output.name == "step_time_s" || output.name == "mfu" ? (point % 2 == 0 ? 10 : 5) : 1);
       store.add(sweep, point, result);
     }
     store.add(sweep, 7, {PointResult::Status::refused, "no", {}, ""});
@@ -63,8 +68,10 @@ TEST_F(SweepPicture, TheFirstVariedKeysAreShownUnlessOthersAreNamed) {
 // Of 2 and 3 layers the better one is drawn: 5 s of the step time, 10 of the utilisation. The axis ends at 10, a whole
 // number of steps of 2; it reaches from y = 398 up to 44, so 5 lies in the middle, at 221.
 TEST_F(SweepPicture, OfOtherKeysTheBestIsShown) {
-  const auto times = sweep_picture(table_, axes_named(table_, "step_time_s", "batch.sequences", "training.optimizer"), "t");
-  EXPECT_THAT(times, AllOf(HasSubstr("cy=\"221.00\""), HasSubstr(">sgd<"), HasSubstr(">adam<"), HasSubstr(">128<"), HasSubstr(">10.00 s<")));
+  const auto times =
+      sweep_picture(table_, axes_named(table_, "step_time_s", "batch.sequences", "training.optimizer"), "t");
+  EXPECT_THAT(times, AllOf(HasSubstr("cy=\"221.00\""), HasSubstr(">sgd<"), HasSubstr(">adam<"), HasSubstr(">128<"),
+                           HasSubstr(">10.00 s<")));
   const auto shares = sweep_picture(table_, axes_named(table_, "mfu", "batch.sequences", "training.optimizer"), "t");
   EXPECT_THAT(shares, AllOf(HasSubstr("cy=\"44.00\""), Not(HasSubstr("cy=\"221.00\""))));
 }

@@ -33,7 +33,8 @@ TEST(ChipCatalog, EveryChipReadsWithoutProblemsAndNamesItsSources) {
   }
 }
 
-// One die with other memory: same kernels at the same peaks, 40 GB at 1555 GB/s, and the errors of the other's measured steps.
+// One die with other memory: same kernels at the same peaks, 40 GB at 1555 GB/s, and the errors of the other's measured
+// steps.
 TEST(ChipCatalog, TheSmallerA100IsLikeTheLarger) {
   const Chip small = test::catalog_chip("a100-40gb"), large = test::catalog_chip("a100");
   ASSERT_TRUE(small.kernels && large.kernels);
@@ -50,7 +51,8 @@ TEST(ChipCatalog, TheSmallerA100IsLikeTheLarger) {
 TEST(ChipCatalog, AChipIsLikeOneThatStandsForItself) {
   const auto root = std::filesystem::temp_directory_path() / "lockstep_chips_like_others";
   std::filesystem::create_directories(root / "chips");
-  std::ofstream(root / "chips/first.yaml") << "title: first\nmemory: 8 GB\nmemory_bandwidth: 1 TB/s\npeak: {bf16: 1 TFLOP/s}\nscale_up: {bandwidth: 1 GB/s, domain: 2}\n";
+  std::ofstream(root / "chips/first.yaml") << "title: first\nmemory: 8 GB\nmemory_bandwidth: 1 TB/s\npeak: {bf16: 1 "
+                                              "TFLOP/s}\nscale_up: {bandwidth: 1 GB/s, domain: 2}\n";
   std::ofstream(root / "chips/second.yaml") << "like: first\nmemory: 9 GB\n";
   std::ofstream(root / "chips/third.yaml") << "like: second\n";
   std::ofstream(root / "chips/fourth.yaml") << "like: fifth\n";
@@ -60,7 +62,9 @@ TEST(ChipCatalog, AChipIsLikeOneThatStandsForItself) {
     return problems.empty() ? std::string() : problems.list().front().to_string();
   };
   EXPECT_EQ(problems_of("second"), "");
-  EXPECT_THAT(problems_of("third"), testing::HasSubstr("third.yaml:1:7: like: is like another chip itself; expected a chip that stands for itself"));
+  EXPECT_THAT(
+      problems_of("third"),
+      testing::HasSubstr("third.yaml:1:7: like: is like another chip itself; expected a chip that stands for itself"));
   EXPECT_THAT(problems_of("fourth"), testing::HasSubstr("fourth.yaml:1:7: like: there is no chip `fifth`"));
   std::filesystem::remove_all(root);
 }

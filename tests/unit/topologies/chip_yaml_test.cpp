@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/source_dir.hpp"
-#include "topologies/chip.hpp"
+#include "topologies/chips/chip.hpp"
 
 namespace lockstep {
 namespace {
@@ -58,7 +58,8 @@ TEST(ChipYaml, AGpuHasADomainInsteadOfATorus) {
 TEST(ChipYaml, ABlockLikeAnotherChipSaysWhatDiffers) {
   Problems problems;
   const auto chip = [&](const std::string& yaml) {
-    return read_chip_block(YamlView::from_text(yaml, "chip.yaml", problems), std::filesystem::path(source_dir) / "topologies/catalog");
+    return read_chip_block(YamlView::from_text(yaml, "chip.yaml", problems),
+                           std::filesystem::path(source_dir) / "topologies/catalog");
   };
   const Chip smaller = chip("like: a100\nmemory: 40 GB\nmemory_bandwidth: 1555 GB/s\n");
   EXPECT_TRUE(problems.empty());
@@ -75,11 +76,10 @@ TEST(ChipYaml, AllProblemsAreFoundAtOnce) {
   const Reading reading = read(
       "title: Mine\nmemory: 16\npeak: {bf61: 1 TFLOP/s}\nmemori: 3\n"
       "torus: {pod: [8, 8], host: [2], link: 50 GB/s, hop_latency: 2 us, wrap: {}}\n");
-  EXPECT_THAT(reading.problems,
-              testing::UnorderedElementsAre(HasSubstr("chip.yaml:2:9: memory:"), HasSubstr("memory_bandwidth: missing"),
-                                            HasSubstr("peak.bf61: unknown precision"), HasSubstr("memori: unknown key"),
-                                            HasSubstr("torus.host: has 1 axes"),
-                                            HasSubstr("torus.wrap: not one rule")));
+  EXPECT_THAT(reading.problems, testing::UnorderedElementsAre(
+                                    HasSubstr("chip.yaml:2:9: memory:"), HasSubstr("memory_bandwidth: missing"),
+                                    HasSubstr("peak.bf61: unknown precision"), HasSubstr("memori: unknown key"),
+                                    HasSubstr("torus.host: has 1 axes"), HasSubstr("torus.wrap: not one rule")));
 }
 
 TEST(ChipYaml, NoPeakAtAllIsAProblem) {
@@ -155,7 +155,9 @@ TEST(ChipYaml, KernelsOfABlockStandOverThoseOfTheCatalog) {
   Problems problems;
   const auto catalog = std::filesystem::path(source_dir) / "topologies/catalog";
   const auto base = load_chip(catalog, "h100", problems);
-  const auto view = YamlView::from_text("like: h100\nkernels: {sustained: 0.5, matrix: {fp8: 0.4}, attention: {backward: 0.25}}\n", "chip.yaml", problems);
+  const auto view =
+      YamlView::from_text("like: h100\nkernels: {sustained: 0.5, matrix: {fp8: 0.4}, attention: {backward: 0.25}}\n",
+                          "chip.yaml", problems);
   const auto made = read_chip_block(view, catalog).kernels.value();
   EXPECT_TRUE(problems.empty());
   EXPECT_EQ(made.sustained, 0.5);

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/topologies/small_fabric.hpp"
-#include "topologies/component_counts.hpp"
+#include "topologies/fabrics/component_counts.hpp"
 
 namespace lockstep {
 namespace {
@@ -17,7 +17,9 @@ void expect_counts(const ClusterSpec& spec, ComponentCounts expected) {
 }
 
 // Three nodes of 4 chips and 2 NICs, each NIC with a cable to the one switch; what is inside a node is the host's.
-TEST(ComponentCounts, OfNodesOnACrossbar) { expect_counts(test::nodes(3, test::fabric(FabricKind::crossbar)), {12, 3, 6, 1, 6}); }
+TEST(ComponentCounts, OfNodesOnACrossbar) {
+  expect_counts(test::nodes(3, test::fabric(FabricKind::crossbar)), {12, 3, 6, 1, 6});
+}
 
 // 16 NICs on switches of 8 ports: 4 leaves of 4 NICs with 4 uplinks each to 4 spines. 16 + 16 cables.
 TEST(ComponentCounts, CablesThatPacketsAreSprayedOverAreSeveral) {

@@ -21,7 +21,8 @@ MissingLinks without(const Cluster& cluster, const std::vector<std::string>& nam
 }
 
 /// 4096 pairs by hash over 4 uplinks, of which one goes down. The pairs on the others stay; its own, about 1024, spread
-/// over the three that are left: 341 each, and none off by more than 5 standard deviations, sqrt(1024 x 1/3 x 2/3) = 15.
+/// over the three that are left: 341 each, and none off by more than 5 standard deviations, sqrt(1024 x 1/3 x 2/3)
+/// = 15.
 TEST(FabricDetour, OnlyFlowsOfTheMissingUplinkMoveAndTheySpreadEvenly) {
   Cluster cluster = build_cluster(
       test::nodes(128, test::fabric(FabricKind::fat_tree, 68, {16}, FabricRouting::ecmp), test::node(1, 1)));
@@ -51,12 +52,14 @@ TEST(FabricDetour, OnlyFlowsOfTheMissingUplinkMoveAndTheySpreadEvenly) {
 
 /// A link down from a spine counts as one up to it: the leaf does not send there what could not arrive.
 TEST(FabricDetour, AWayIsLeftOnlyIfItArrives) {
-  Cluster cluster = build_cluster(
-      test::nodes(4, test::fabric(FabricKind::fat_tree, 4, {}, FabricRouting::ecmp), test::node(1, 1)));
+  Cluster cluster =
+      build_cluster(test::nodes(4, test::fabric(FabricKind::fat_tree, 4, {}, FabricRouting::ecmp), test::node(1, 1)));
   cluster.avoid(without(cluster, {"leaf(0)>spine(0,0)"}));
-  EXPECT_THAT(test::names(cluster, cluster.route(0, 2)), testing::IsSupersetOf({"leaf(0)>spine(0,1)", "spine(0,1)>leaf(1)"}));
+  EXPECT_THAT(test::names(cluster, cluster.route(0, 2)),
+              testing::IsSupersetOf({"leaf(0)>spine(0,1)", "spine(0,1)>leaf(1)"}));
   cluster.avoid(without(cluster, {"spine(0,1)>leaf(1)"}));
-  EXPECT_THAT(test::names(cluster, cluster.route(0, 2)), testing::IsSupersetOf({"leaf(0)>spine(0,0)", "spine(0,0)>leaf(1)"}));
+  EXPECT_THAT(test::names(cluster, cluster.route(0, 2)),
+              testing::IsSupersetOf({"leaf(0)>spine(0,0)", "spine(0,0)>leaf(1)"}));
   cluster.avoid(without(cluster, {"leaf(0)>spine(0,0)", "spine(0,1)>leaf(1)"}));
   EXPECT_THROW((void)cluster.route(0, 2), NoRoute);
   EXPECT_EQ(cluster.route(2, 0).size(), 6u);
@@ -71,7 +74,8 @@ TEST(FabricDetour, OneMissingCableLeavesEqualWays) {
   for (const ClusterSpec& spec :
        {test::nodes(4, test::fabric(FabricKind::fat_tree, 4, {}, FabricRouting::ecmp), test::node(1, 1)),
         test::nodes(12, test::fabric(FabricKind::fat_tree, 4, {}, FabricRouting::ecmp), test::node(1, 1)),
-        test::nodes(6, test::fabric(FabricKind::rail_optimised, 4, {}, FabricRouting::ecmp), test::node(2, 2)), halls}) {
+        test::nodes(6, test::fabric(FabricKind::rail_optimised, 4, {}, FabricRouting::ecmp), test::node(2, 2)),
+        halls}) {
     Cluster cluster = build_cluster(spec);
     std::map<std::pair<DeviceId, DeviceId>, std::size_t> length;
     for (DeviceId from = 0; from < cluster.devices(); ++from) {
@@ -79,7 +83,9 @@ TEST(FabricDetour, OneMissingCableLeavesEqualWays) {
     }
     for (LinkId gone = 0; gone < cluster.links(); ++gone) {
       const Link& link = cluster.link(gone);
-      if (cluster.node(link.from).kind != NodeKind::network_switch || cluster.node(link.to).kind != NodeKind::network_switch) continue;
+      if (cluster.node(link.from).kind != NodeKind::network_switch ||
+          cluster.node(link.to).kind != NodeKind::network_switch)
+        continue;
       cluster.avoid(without(cluster, {cluster.link_name(gone)}));
       for (const auto& [pair, links] : length) {
         const std::vector<LinkId> route = cluster.route(pair.first, pair.second);
@@ -124,9 +130,11 @@ TEST(FabricDetour, DragonflyTakesALongerMinimalWay) {
   }
   ASSERT_EQ(global.size(), 3u);
   const auto used = test::names(cluster, whole);
-  std::erase_if(global, [&](const std::string& name) { return std::find(used.begin(), used.end(), name) != used.end(); });
+  std::erase_if(global,
+                [&](const std::string& name) { return std::find(used.begin(), used.end(), name) != used.end(); });
   ASSERT_EQ(global.size(), 2u);
-  const auto taken = std::find_if(used.begin(), used.end(), [](const std::string& name) { return name.find(">router(1,") != std::string::npos; });
+  const auto taken = std::find_if(used.begin(), used.end(),
+                                  [](const std::string& name) { return name.find(">router(1,") != std::string::npos; });
   cluster.avoid(without(cluster, {*taken}));
   EXPECT_GT(cluster.route(0, to).size(), 5u);
   EXPECT_LE(cluster.route(0, to).size(), 7u);  // chip, NIC, local, global, local, NIC, chip

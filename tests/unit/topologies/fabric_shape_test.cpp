@@ -229,8 +229,9 @@ TEST(Dragonfly, GlobalLinksAreSpreadEvenly) {
   EXPECT_EQ(global_links_of.size(), 9u);
 }
 
-/// Sprayed, the three links of a pair of groups are one of 3 x 50 GB/s between hubs, and each of 9 routers has two ways to
-/// its hub, of all its ports but those of NICs: 2 local and 2 global ones. Groups joined by one link have nothing to spray.
+/// Sprayed, the three links of a pair of groups are one of 3 x 50 GB/s between hubs, and each of 9 routers has two ways
+/// to its hub, of all its ports but those of NICs: 2 local and 2 global ones. Groups joined by one link have nothing to
+/// spray.
 TEST(Dragonfly, SprayedOverAllGlobalLinksOfAPair) {
   const Cluster cluster = build_cluster(test::nodes(9, test::dragonfly()));
   EXPECT_EQ(count_links(cluster)[LinkKind::network], 2 * (18 + 9 + 2 * 9 + 3));
@@ -258,8 +259,8 @@ TEST(Halls, TopSwitchesLeadOut) {
   EXPECT_DOUBLE_EQ(link_named(cluster, "spine(1,0,1)>crossbar").bandwidth.value(), 70e9);
 }
 
-/// Packets that are sprayed over all spines of a hall leave by the links of all: 6 NICs on leaves of 2 with 2 uplinks make
-/// 2 spines, so 2 x 70 GB/s, on two ports of the network between halls. If that hashes, it has every link.
+/// Packets that are sprayed over all spines of a hall leave by the links of all: 6 NICs on leaves of 2 with 2 uplinks
+/// make 2 spines, so 2 x 70 GB/s, on two ports of the network between halls. If that hashes, it has every link.
 TEST(Halls, ASprayedTopHasTheLinksOfAllItsSwitches) {
   ClusterSpec spec = test::nodes(3, test::fabric(FabricKind::fat_tree, 4));
   spec.halls = 3;
@@ -279,8 +280,8 @@ TEST(Halls, ASprayedTopHasTheLinksOfAllItsSwitches) {
   EXPECT_EQ(ports, 2);
 }
 
-/// A hall that a leaf between halls has no room for takes leaves of its own: 3 spines on leaves of 2 ports down and 2 up
-/// take two of these, which are one where packets are sprayed over them, with 2 x 2 x 70 GB/s up.
+/// A hall that a leaf between halls has no room for takes leaves of its own: 3 spines on leaves of 2 ports down and 2
+/// up take two of these, which are one where packets are sprayed over them, with 2 x 2 x 70 GB/s up.
 TEST(Halls, OneOnSeveralLeaves) {
   ClusterSpec spec = test::nodes(6, test::fabric(FabricKind::fat_tree, 6), test::node(1, 1));
   spec.halls = 2;

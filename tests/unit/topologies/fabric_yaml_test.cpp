@@ -79,12 +79,14 @@ TEST(NodeYaml, ABlockLikeAnotherNodeSaysWhatDiffers) {
   EXPECT_EQ(part.node.scale_up_link, BytesPerSecond(300e9));
   EXPECT_EQ(node_from("like: gb200-nvl72\nchips: 64\n").node.nics, 64);
   EXPECT_EQ(node_from("like: a3-high-h100\nchips: 1\n").node.nics, 1);
-  const NodeReading changed = node_from("like: dgx-a100\nchip: {like: a100, memory: 40 GB}\nnics: {count: 4, rate: 200 Gbps, pcie: 31.5 GB/s}\n");
+  const NodeReading changed = node_from(
+      "like: dgx-a100\nchip: {like: a100, memory: 40 GB}\nnics: {count: 4, rate: 200 Gbps, pcie: 31.5 GB/s}\n");
   EXPECT_THAT(changed.problems, testing::IsEmpty());
   EXPECT_EQ(changed.node.chip.memory, Bytes(40'000'000'000));
   EXPECT_EQ(changed.node.nics, 4);
   EXPECT_EQ(changed.node.chips, 8);
-  EXPECT_THAT(node_from("like: dgx-a1000\n").problems, testing::ElementsAre(HasSubstr("node.yaml:1:7: like: there is no node `dgx-a1000`")));
+  EXPECT_THAT(node_from("like: dgx-a1000\n").problems,
+              testing::ElementsAre(HasSubstr("node.yaml:1:7: like: there is no node `dgx-a1000`")));
 }
 
 // What a library has, and what starting on the network takes it, are optional; unknown algorithms are refused by name.
@@ -92,14 +94,16 @@ TEST(NodeYaml, LibraryOfANode) {
   const std::string node =
       "chip: h100\nchips: 8\nscale_up: {kind: switch, link: 450 GB/s, latency: 2 us}\n"
       "nics: {count: 8, rate: 400 Gbps, pcie: 63 GB/s}\n"
-      "protocols: [{name: LL, efficiency: 0.25, launch: 5 us, local_step: 1 us, remote_step: 3 us, remote_launch: 9 us}]\n";
+      "protocols: [{name: LL, efficiency: 0.25, launch: 5 us, local_step: 1 us, remote_step: 3 us, remote_launch: 9 "
+      "us}]\n";
   const NodeReading reading = node_from(node + "algorithms: [ring, in-network tree]\n");
   EXPECT_THAT(reading.problems, testing::IsEmpty());
   EXPECT_THAT(reading.node.algorithms, testing::ElementsAre("ring", "in-network tree"));
   ASSERT_EQ(reading.node.protocols.size(), 1u);
   EXPECT_EQ(reading.node.protocols[0].remote_launch, Seconds(9e-6));
   EXPECT_THAT(node_from(node).node.algorithms, testing::IsEmpty());
-  EXPECT_THAT(node_from(node + "algorithms: [rong]\n").problems, testing::ElementsAre(HasSubstr("algorithms[0]: `rong`")));
+  EXPECT_THAT(node_from(node + "algorithms: [rong]\n").problems,
+              testing::ElementsAre(HasSubstr("algorithms[0]: `rong`")));
 }
 
 TEST(NodeYaml, AllProblemsAreFoundAtOnceWithTheirPlaces) {

@@ -2,6 +2,7 @@
 
 #include "sim/core/errors.hpp"
 #include "tests/unit/topologies/small_torus.hpp"
+#include "topologies/torus/torus.hpp"
 
 namespace lockstep {
 namespace {
@@ -35,8 +36,8 @@ TEST(Mesh, KnowsItsAxes) {
   EXPECT_THROW(static_cast<void>(mesh.axis("c")), InternalError);
 }
 
-/// 8 on x and 2 on y: the nearest are those along y, then along x. Groups of 4 of all 16 are two on x by two on y; a part and what
-/// it leaves of the axis take every position once.
+/// 8 on x and 2 on y: the nearest are those along y, then along x. Groups of 4 of all 16 are two on x by two on y; a
+/// part and what it leaves of the axis take every position once.
 TEST(Mesh, APartOfAnAxisIsItsNeighbours) {
   const Cluster cluster = test::torus({8, 2}, test::always);
   const Mesh mesh = test::placed(cluster, {on("a", {"x", "y"})});

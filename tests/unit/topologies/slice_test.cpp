@@ -3,6 +3,7 @@
 
 #include "sim/core/errors.hpp"
 #include "tests/unit/topologies/small_torus.hpp"
+#include "topologies/torus/torus.hpp"
 
 namespace lockstep {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/unit/topologies/small_torus.hpp"
-#include "topologies/fabric.hpp"
+#include "topologies/fabrics/fabric.hpp"
 
 namespace lockstep::test {
 

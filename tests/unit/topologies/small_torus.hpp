@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "tests/source_dir.hpp"
-#include "topologies/mesh.hpp"
+#include "topologies/placement/mesh.hpp"
+#include "topologies/torus/torus.hpp"
 
 namespace lockstep::test {
 

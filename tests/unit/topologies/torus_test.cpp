@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tests/unit/topologies/small_torus.hpp"
+#include "topologies/torus/torus.hpp"
 
 namespace lockstep {
 namespace {

@@ -167,9 +167,10 @@ TEST(ChromeTrace, ArgumentsSayWhatAnOperationIs) {
         EXPECT_EQ(args.at("axes"), op->axes.front());
         EXPECT_EQ(args.at("full_size_bytes"), op->full_size.value());
         EXPECT_EQ(args.at("reason"), op->reason);
-        const auto label = run.simulation.preparation.mesh->dimensions(op->axes).front().label;
+        const auto label = run.simulation.preparation.machine.mesh->dimensions(op->axes).front().label;
         EXPECT_THAT(args.at("algorithm").get<std::string>(), StartsWith(label));
-        (op->axes.front() == "tensor" ? tensor_colours : fsdp_colours).insert(span.begin.at("cname").get<std::string>());
+        (op->axes.front() == "tensor" ? tensor_colours : fsdp_colours)
+            .insert(span.begin.at("cname").get<std::string>());
       }
     }
   }

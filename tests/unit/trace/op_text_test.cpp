@@ -21,8 +21,11 @@ auto all_of(const OpWords& words) {
 }
 
 class Phrases : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Trace, Phrases, testing::Values("trace_two_axes.yaml", "trace_transformer.yaml", "pipeline_alike.yaml"),
-                         [](const auto& file) { return std::string(file.param).substr(0, std::string(file.param).size() - 5); });
+INSTANTIATE_TEST_SUITE_P(Trace, Phrases,
+                         testing::Values("trace_two_axes.yaml", "trace_transformer.yaml", "pipeline_alike.yaml"),
+                         [](const auto& file) {
+                           return std::string(file.param).substr(0, std::string(file.param).size() - 5);
+                         });
 
 // Formats write what the first operation of a phrase says for all of them.
 TEST_P(Phrases, SayOfEveryOperationWhatItsOwnWordsSay) {
@@ -43,7 +46,8 @@ TEST(PhrasesOfMicrobatches, AreShared) {
   const Simulated run("trace_two_axes.yaml");
   OpText text(run.simulation);
   std::map<std::int64_t, std::set<std::size_t>> of_microbatch;
-  for (std::int32_t op = 0; op < run.simulation.run.timeline.ops(); ++op) of_microbatch[text.microbatch(op)].insert(text.phrase(op));
+  for (std::int32_t op = 0; op < run.simulation.run.timeline.ops(); ++op)
+    of_microbatch[text.microbatch(op)].insert(text.phrase(op));
   ASSERT_EQ(of_microbatch.size(), 2U);
   std::size_t shared = 0;
   for (const auto phrase : of_microbatch[0]) shared += of_microbatch[1].count(phrase);

@@ -27,7 +27,8 @@ class Message {
       switch (key & 7) {
         case 0: field.number = varint(text); break;
         case 1:
-          for (std::size_t byte = 0; byte < 8; ++byte) field.number |= std::uint64_t{static_cast<unsigned char>(text.at(byte))} << (8 * byte);
+          for (std::size_t byte = 0; byte < 8; ++byte)
+            field.number |= std::uint64_t{static_cast<unsigned char>(text.at(byte))} << (8 * byte);
           text.remove_prefix(8);
           break;
         case 2: {
@@ -51,8 +52,12 @@ class Message {
   }
   [[nodiscard]] std::uint64_t number(std::uint64_t field) const { return has(field) ? all(field).front().number : 0; }
   [[nodiscard]] double real(std::uint64_t field) const { return std::bit_cast<double>(number(field)); }
-  [[nodiscard]] std::string text(std::uint64_t field) const { return has(field) ? std::string(all(field).front().bytes) : ""; }
-  [[nodiscard]] Message message(std::uint64_t field) const { return Message(has(field) ? all(field).front().bytes : std::string_view()); }
+  [[nodiscard]] std::string text(std::uint64_t field) const {
+    return has(field) ? std::string(all(field).front().bytes) : "";
+  }
+  [[nodiscard]] Message message(std::uint64_t field) const {
+    return Message(has(field) ? all(field).front().bytes : std::string_view());
+  }
 
  private:
   static std::uint64_t varint(std::string_view& text) {
@@ -94,7 +99,8 @@ class Replay {
     if (packet.has(60)) describe(packet.message(60));
     auto& sequence = sequences_[packet.number(10)];
     if (packet.number(13) & 1) start(sequence, packet);
-    if ((packet.number(13) & 2) && !sequence.is_incremental) fault("a packet needs a state that its sequence does not have");
+    if ((packet.number(13) & 2) && !sequence.is_incremental)
+      fault("a packet needs a state that its sequence does not have");
     const auto definitions = packet.message(12);
     for (const std::uint64_t field : {1U, 2U, 3U, 29U}) {
       for (const auto& entry : definitions.all(field)) {
@@ -130,7 +136,14 @@ class Replay {
     }
     const auto process = track.message(3);
     const bool is_process = track.has(3);
-    PerfettoTrack made{is_process ? process.text(6) : track.text(2), track.number(5), static_cast<std::int64_t>(track.number(12)), is_process, track.has(8), track.number(11) == 3, {}, {}};
+    PerfettoTrack made{is_process ? process.text(6) : track.text(2),
+                       track.number(5),
+                       static_cast<std::int64_t>(track.number(12)),
+                       is_process,
+                       track.has(8),
+                       track.number(11) == 3,
+                       {},
+                       {}};
     if (!is_process && !read_.tracks.contains(made.parent)) fault("a track below one that is not known");
     if (!read_.tracks.emplace(uuid, std::move(made)).second) fault("a track is described twice");
   }
@@ -212,7 +225,8 @@ std::vector<const PerfettoTrack*> PerfettoRead::processes() const {
 std::vector<const PerfettoTrack*> PerfettoRead::below(std::int64_t process, bool counters) const {
   std::vector<const PerfettoTrack*> result;
   for (const auto& [uuid, track] : tracks) {
-    if (!track.is_process && track.is_counter == counters && tracks.at(track.parent).order == process) result.push_back(&track);
+    if (!track.is_process && track.is_counter == counters && tracks.at(track.parent).order == process)
+      result.push_back(&track);
   }
   return in_order(std::move(result));
 }

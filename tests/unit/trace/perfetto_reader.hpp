@@ -1,6 +1,6 @@
 #pragma once
-/// Reads a Perfetto trace as a viewer does: packet by packet, with each sequence's clock, defaults and definitions, and a
-/// stack of open spans per track.
+/// Reads a Perfetto trace as a viewer does: packet by packet, with each sequence's clock, defaults and definitions, and
+/// a stack of open spans per track.
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -33,7 +33,8 @@ struct PerfettoRead {
   bool orders_processes = false;
   std::vector<std::string> faults;  ///< what a viewer would stumble over
 
-  /// Tracks of spans, or counters, below the process that comes at this place, from 1 on, in the order in which they are shown.
+  /// Tracks of spans, or counters, below the process that comes at this place, from 1 on, in the order in which they
+  /// are shown.
   [[nodiscard]] std::vector<const PerfettoTrack*> below(std::int64_t process, bool counters = false) const;
   [[nodiscard]] std::vector<const PerfettoTrack*> processes() const;
 };

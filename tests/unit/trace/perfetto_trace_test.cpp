@@ -23,8 +23,12 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 class Perfetto : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Trace, Perfetto, testing::Values("trace_fsdp.yaml", "trace_two_axes.yaml", "trace_transformer.yaml", "pipeline_alike.yaml"),
-                         [](const auto& file) { return std::string(file.param).substr(0, std::string(file.param).size() - 5); });
+INSTANTIATE_TEST_SUITE_P(Trace, Perfetto,
+                         testing::Values("trace_fsdp.yaml", "trace_two_axes.yaml", "trace_transformer.yaml",
+                                         "pipeline_alike.yaml"),
+                         [](const auto& file) {
+                           return std::string(file.param).substr(0, std::string(file.param).size() - 5);
+                         });
 
 // Process by process and lane by lane: the same names in the same order, and the same spans with the same words.
 TEST_P(Perfetto, IsTheChromeTraceInAnotherForm) {
@@ -60,7 +64,8 @@ TEST_P(Perfetto, IsTheChromeTraceInAnotherForm) {
         for (const auto& category : span.categories) categories += (categories.empty() ? "" : ",") + category;
         EXPECT_EQ(categories, expected[at].begin.at("cat"));
         auto words = nlohmann::json::object();
-        for (const auto& [key, value] : span.arguments) std::visit([&, name = key](const auto& it) { words[name] = it; }, value);
+        for (const auto& [key, value] : span.arguments)
+          std::visit([&, name = key](const auto& it) { words[name] = it; }, value);
         auto args = expected[at].begin.at("args");
         for (const char* told : {"kind", "layer", "axes"}) args.erase(told);  // name and categories say it
         EXPECT_EQ(words, args);
@@ -98,7 +103,8 @@ TEST_P(Perfetto, FlowsArePairedAndAreTheDependencies) {
     EXPECT_LE(span->end_ns, to.at(flow)->start_ns);
     edges.emplace(span->op(), to.at(flow)->op());
   }
-  for (const auto& [flow, ends] : chrome.departures) expected.emplace(ends.front().op, chrome.arrivals.at(flow).front().op);
+  for (const auto& [flow, ends] : chrome.departures)
+    expected.emplace(ends.front().op, chrome.arrivals.at(flow).front().op);
   EXPECT_EQ(edges, expected);
 }
 
@@ -134,12 +140,14 @@ TEST_P(Perfetto, HoldsNoFieldThatTheFormatDoesNotHave) {
   const auto raw = scratch("raw.pftrace");
   std::ofstream(raw, std::ios::binary) << gunzip(run.perfetto_trace({16, true}));
   const auto folder = std::filesystem::path(source_dir) / "tests/data";
-  const auto command = std::string(LOCKSTEP_PROTOC) + " -I'" + folder.string() + "' --decode=lockstep_trace.Trace perfetto_subset.proto <'" + raw.string() + "'";
+  const auto command = std::string(LOCKSTEP_PROTOC) + " -I'" + folder.string() +
+                       "' --decode=lockstep_trace.Trace perfetto_subset.proto <'" + raw.string() + "'";
   auto* pipe = ::popen(command.c_str(), "r");
   ASSERT_NE(pipe, nullptr);
   std::string text;
   std::array<char, 65536> piece;
-  for (std::size_t got = 0; (got = std::fread(piece.data(), 1, piece.size(), pipe)) > 0;) text.append(piece.data(), got);
+  for (std::size_t got = 0; (got = std::fread(piece.data(), 1, piece.size(), pipe)) > 0;)
+    text.append(piece.data(), got);
   EXPECT_EQ(::pclose(pipe), 0);
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -173,7 +181,9 @@ TEST(PerfettoLinks, AreCountedIfPhasesWereRecorded) {
   EXPECT_EQ(perfetto.processes()[1]->name, "links");
   const auto links = perfetto.below(2, true);
   ASSERT_FALSE(links.empty());
-  const auto load = link_loads(program, run.simulation.run.phases, run.simulation.link_members, {Seconds(0), run.simulation.metrics.step_time}).front();
+  const auto load = link_loads(program, run.simulation.run.phases, run.simulation.link_members,
+                               {Seconds(0), run.simulation.metrics.step_time})
+                        .front();
   EXPECT_NEAR(links.front()->counts.front().second, 100 * load.bytes / half.value() / load.bandwidth.value(), 1e-9);
   EXPECT_EQ(links.front()->counts.back().second, 0);
   EXPECT_NEAR(static_cast<double>(links.front()->counts.back().first), half.value() * 1e9, half.value() * 1e9 / 400);

@@ -1,5 +1,5 @@
-#include "tests/source_dir.hpp"
 #include "tests/unit/trace/simulated.hpp"
+#include "tests/source_dir.hpp"
 #include "tools/trace/perfetto_trace.hpp"
 
 #include <gtest/gtest.h>

@@ -20,7 +20,8 @@ StepGraph step_of(const Parallel& parallel, const StepOptions& options, const De
   const auto blocks = blocks_of(model);
   const auto plan = plan_for(blocks, parallel);
   auto made = derived(model, plan, parallel, policy);
-  for (std::size_t i = 0; i < made.kinds.size(); ++i) complete_updates(made.kinds[i], blocks.kinds[i], plan, sizes_on(model, parallel, 16, 8));
+  for (std::size_t i = 0; i < made.kinds.size(); ++i)
+    complete_updates(made.kinds[i], blocks.kinds[i], plan, sizes_on(model, parallel, 16, 8));
   return made.step(options);
 }
 
@@ -28,7 +29,8 @@ std::int64_t bytes_of(const StepGraph& graph, CollectiveKind kind, const AxisNam
   std::int64_t sum = 0;
   for (OpId id = 0; id < graph.size(); ++id) {
     const auto& op = graph.op(id);
-    if (op->kind == StepOp::Kind::collective && op->collective == kind && op->axes == axes) sum += op->full_size.value();
+    if (op->kind == StepOp::Kind::collective && op->collective == kind && op->axes == axes)
+      sum += op->full_size.value();
   }
   return sum;
 }
@@ -36,7 +38,8 @@ std::int64_t bytes_of(const StepGraph& graph, CollectiveKind kind, const AxisNam
 std::int64_t accumulated(const StepGraph& graph) {
   std::int64_t sum = 0;
   for (const auto& buffer : graph.buffers) {
-    const bool updated = std::any_of(buffer.readers.begin(), buffer.readers.end(), [&](OpId id) { return graph.op(id).pass == StepPass::update; });
+    const bool updated = std::any_of(buffer.readers.begin(), buffer.readers.end(),
+                                     [&](OpId id) { return graph.op(id).pass == StepPass::update; });
     if (buffer.kind == MemoryKind::gradients && updated) sum += buffer.size.value();
   }
   return sum;
@@ -54,7 +57,9 @@ TEST(GradientTest, InFp32TakeTwiceTheMemoryAndTheWay) {
   EXPECT_EQ(accumulated(wide), 4 * parameters);
   EXPECT_EQ(bytes_of(narrow, CollectiveKind::all_reduce, {"data"}), 2 * parameters);
   EXPECT_EQ(bytes_of(wide, CollectiveKind::all_reduce, {"data"}), 4 * parameters);
-  EXPECT_EQ(std::count_if(wide.buffers.begin(), wide.buffers.end(), [](const auto& buffer) { return buffer.kind == MemoryKind::buffers; }), 0);
+  EXPECT_EQ(std::count_if(wide.buffers.begin(), wide.buffers.end(),
+                          [](const auto& buffer) { return buffer.kind == MemoryKind::buffers; }),
+            0);
 }
 
 // Kept in fp32 and sent in bf16: each bucket sends a copy of 2 bytes an element, gone with its collective.
@@ -82,13 +87,17 @@ TEST(GradientTest, TheNormIsSummedOverTheAxesThatSplitGradients) {
     AxisNames axes;
     std::int64_t shards;
   };
-  for (const auto& [parallel, axes, shards] : {Case{{.data = 4}, {}, 1}, Case{{.data = 4, .zero = 1}, {"data"}, 4}, Case{{.data = 2, .fsdp = 4}, {"fsdp"}, 4},
-                                                Case{{.fsdp = 2, .tensor = 2}, {"fsdp", "tensor"}, 4}, Case{{.data = 2, .fsdp = 2, .zero = 1}, {"data", "fsdp"}, 4}}) {
+  for (const auto& [parallel, axes, shards] :
+       {Case{{.data = 4}, {}, 1}, Case{{.data = 4, .zero = 1}, {"data"}, 4}, Case{{.data = 2, .fsdp = 4}, {"fsdp"}, 4},
+        Case{{.fsdp = 2, .tensor = 2}, {"fsdp", "tensor"}, 4},
+        Case{{.data = 2, .fsdp = 2, .zero = 1}, {"data", "fsdp"}, 4}}) {
     const auto graph = step_of(parallel, {.gradient_clipping = true});
     const auto norms = all_of(graph, [](const auto& op) { return op->name == "gradient norm"; });
     ASSERT_EQ(norms.size(), 1U);
     EXPECT_EQ(graph.op(norms.front())->traffic.value(), 2 * parameters / shards);
-    const auto sums = all_of(graph, [](const auto& op) { return op->kind == StepOp::Kind::collective && op.pass == StepPass::update && op->name.ends_with("gradient norm"); });
+    const auto sums = all_of(graph, [](const auto& op) {
+      return op->kind == StepOp::Kind::collective && op.pass == StepPass::update && op->name.ends_with("gradient norm");
+    });
     if (axes.empty()) {
       EXPECT_TRUE(sums.empty());
     } else {
@@ -108,8 +117,8 @@ TEST(GradientTest, WithoutClippingNothingIsRead) {
   EXPECT_TRUE(all_of(graph, [](const auto& op) { return op->name.ends_with("gradient norm"); }).empty());
 }
 
-// Hybrid sharding, data outside and fsdp inside; P parameters, 2 bytes: weights are gathered over fsdp twice (4 P), gradients
-// scattered over fsdp (2 P) and the shards summed over data (2 P / Y). Optimizer state: P / Y.
+// Hybrid sharding, data outside and fsdp inside; P parameters, 2 bytes: weights are gathered over fsdp twice (4 P),
+// gradients scattered over fsdp (2 P) and the shards summed over data (2 P / Y). Optimizer state: P / Y.
 TEST(HybridShardingTest, MovesShardsAcrossAndWholeWeightsInside) {
   const auto graph = step_of({.data = 4, .fsdp = 2}, {});
   EXPECT_EQ(bytes_of(graph, CollectiveKind::all_gather, {"fsdp"}), 4 * parameters);
@@ -119,8 +128,8 @@ TEST(HybridShardingTest, MovesShardsAcrossAndWholeWeightsInside) {
   EXPECT_EQ(graph.held[0].optimizer.value(), 8 * parameters / 2);
 }
 
-// With zero 1 on data the optimizer state is split over both, P / (X Y); the shards are scattered over data and the updated
-// ones gathered: 2 P / Y each, as much as the all-reduce's two halves.
+// With zero 1 on data the optimizer state is split over both, P / (X Y); the shards are scattered over data and the
+// updated ones gathered: 2 P / Y each, as much as the all-reduce's two halves.
 TEST(HybridShardingTest, ZeroOneSplitsTheStateOverBoth) {
   const auto graph = step_of({.data = 4, .fsdp = 2, .zero = 1}, {});
   EXPECT_EQ(bytes_of(graph, CollectiveKind::all_gather, {"fsdp"}), 4 * parameters);

@@ -1,5 +1,6 @@
 // Optimizer state and activations in the host's memory. One v5p: C = 4.59e14 FLOP/s, 15e9 B/s to and from its host;
-// L = 3 layers In[B, D] Win[D, F] Wout[F, D], B = 65536, D = 1024, F = 4096. One product takes t = 2 B D F / C = 1.198 ms.
+// L = 3 layers In[B, D] Win[D, F] Wout[F, D], B = 65536, D = 1024, F = 4096. One product takes t = 2 B D F / C = 1.198
+// ms.
 #include <gtest/gtest.h>
 
 #include "tests/unit/memory/memory_over_time.hpp"
@@ -29,8 +30,8 @@ TEST(OffloadTest, WithoutItTheStepIsItsProducts) {
 }
 
 // A layer's gradients (2 B) go down in 1.1 ms behind the next layer's backward of 4.8 ms. When the last are reduced the
-// host updates layer by layer, (2 + 2 x 8 + 4) B a parameter at 50e9 B/s = 3.7 ms each, the first layer's last, while the
-// weights (2 B) of the one before come up; the last ones have nothing to hide behind.
+// host updates layer by layer, (2 + 2 x 8 + 4) B a parameter at 50e9 B/s = 3.7 ms each, the first layer's last, while
+// the weights (2 B) of the one before come up; the last ones have nothing to hide behind.
 TEST(OffloadTest, TheOptimizersTimeShowsAfterTheBackward) {
   const auto rank = with("{optimizer: true}");
   const double update = 22 * layer_parameters / 50e9, up = 2 * layer_parameters / link;
@@ -45,7 +46,8 @@ TEST(OffloadTest, TheHostsMemoryBandwidthIsThatOfItsUpdate) {
   EXPECT_NEAR(rank.timeline.makespan().value() / (layers * 6 * t + layers * update + up), 1, 1e-12);
 }
 
-// 8 B a parameter leave the chip for good; gradients leave it with their transfer, so no more than two layers' are there.
+// 8 B a parameter leave the chip for good; gradients leave it with their transfer, so no more than two layers' are
+// there.
 TEST(OffloadTest, TheOptimizersStateIsOnTheHost) {
   const auto here = with("{}");
   const auto there = with("{optimizer: true}");
@@ -58,14 +60,15 @@ TEST(OffloadTest, TheOptimizersStateIsOnTheHost) {
   const auto end = memory_curve(there.step(), there.program, there.timeline, 0).back();
   EXPECT_EQ(static_cast<double>(end.total().value()), 2 * parameters);
   double most = 0;
-  for (const auto& point : memory_curve(there.step(), there.program, there.timeline, 0)) most = std::max(most, static_cast<double>(point.gradients.value()));
+  for (const auto& point : memory_curve(there.step(), there.program, there.timeline, 0))
+    most = std::max(most, static_cast<double>(point.gradients.value()));
   EXPECT_LE(most, 2 * 2 * layer_parameters);
   EXPECT_GE(here.memory.peak - there.memory.peak, here.step().held[0].optimizer);
 }
 
-// The first layer keeps its hidden array, s = 2 B F bytes, for its backward (its input comes from outside). It goes down
-// when it is there, at t, for s / 15e9 = 36 ms, comes up for as long, and the second backward product of the layer, of
-// four, is the first to wait for it: t + 2 s / 15e9 + 3 t, long after 14.4 ms of everything else.
+// The first layer keeps its hidden array, s = 2 B F bytes, for its backward (its input comes from outside). It goes
+// down when it is there, at t, for s / 15e9 = 36 ms, comes up for as long, and the second backward product of the
+// layer, of four, is the first to wait for it: t + 2 s / 15e9 + 3 t, long after 14.4 ms of everything else.
 TEST(OffloadTest, ActivationsThatTakeLongerThanTheStepShow) {
   const double way = 2 * B * F / link;
   EXPECT_NEAR(with("{activation_layers: 1}").timeline.makespan().value() / (t + 2 * way + 3 * t), 1, 1e-12);
@@ -83,11 +86,12 @@ TEST(OffloadTest, ActivationsAreOnTheHostInBetween) {
   EXPECT_EQ(curve.back().activations.value(), 0);
 }
 
-// Layers that are computed after others hide the transfers of those: on a way as fast as memory the step takes as long as
-// without, and holds less.
+// Layers that are computed after others hide the transfers of those: on a way as fast as memory the step takes as long
+// as without, and holds less.
 TEST(OffloadTest, AFastWayCostsNothing) {
-  const std::string chip = "{title: T, memory: 96 GB, memory_bandwidth: 2 TB/s, peak: {bf16: 459 TFLOP/s}, pcie: 10 TB/s, "
-                           "torus: {pod: [4], host: [1], link: 90 GB/s, hop_latency: 1 us, wrap: {multiple_of: 4}}, sources: [made up]}";
+  const std::string chip =
+      "{title: T, memory: 96 GB, memory_bandwidth: 2 TB/s, peak: {bf16: 459 TFLOP/s}, pcie: 10 TB/s, "
+      "torus: {pod: [4], host: [1], link: 90 GB/s, hop_latency: 1 us, wrap: {multiple_of: 4}}, sources: [made up]}";
   const auto on_chip = [&](const std::string& offload) {
     return OneRank("small_two_matmul.yaml", {{"model", "{type: two-matmul, layers: 8, d_model: 1024, d_ff: 4096}"},
                                              {"cluster", "{chip: " + chip + ", shape: [1]}"},

@@ -14,7 +14,10 @@ constexpr std::int64_t layers = 15, D = 8000, F = 31250;
 constexpr std::int64_t parameters = layers * 2 * D * F;
 
 std::int64_t state(const std::string& training, const std::string& parallel = "{data: 64}") {
-  return OneRank("validation_zero.yaml", {{"training", training}, {"parallel", parallel}, {"mesh", "{}"}}).step().held[0].optimizer.value();
+  return OneRank("validation_zero.yaml", {{"training", training}, {"parallel", parallel}, {"mesh", "{}"}})
+      .step()
+      .held[0]
+      .optimizer.value();
 }
 
 // Adam: two moments of 4 or 2 bytes. DeepSeek-V3 keeps them in bf16 beside fp32 master weights: 2 + 2 + 4 = 8.
@@ -41,12 +44,17 @@ TEST(OptimizerStateTest, AdafactorFollowsTheShards) {
   EXPECT_EQ(state("{optimizer: adafactor}", "{data: 32, tensor: 2}"), layers * 2 * 4 * (D + F / 2));
 }
 
-// A transformer: Wq is D x NH, Wk and Wv D x KH, Wo NH x D, the MLP's D x F twice (no gate: once) and F x D, embedding and
-// unembedding V x D; norms have no rows and columns and keep their D in full.
+// A transformer: Wq is D x NH, Wk and Wv D x KH, Wo NH x D, the MLP's D x F twice (no gate: once) and F x D, embedding
+// and unembedding V x D; norms have no rows and columns and keep their D in full.
 TEST(OptimizerStateTest, HeadsAreOneSideOfAMatrix) {
-  const OneRank rank("small.yaml", {{"training", "{optimizer: adafactor}"}, {"cluster", "tpu-v5p:1"}, {"mesh", "{}"}, {"parallel", "{}"}, {"batch.sequences", "1"}});
+  const OneRank rank("small.yaml", {{"training", "{optimizer: adafactor}"},
+                                    {"cluster", "tpu-v5p:1"},
+                                    {"mesh", "{}"},
+                                    {"parallel", "{}"},
+                                    {"batch.sequences", "1"}});
   const auto& model = rank.scenario.model;
-  const auto d = model.d_model, f = model.d_ff, heads = model.heads * model.head_size, kv = model.kv_heads * model.head_size;
+  const auto d = model.d_model, f = model.d_ff, heads = model.heads * model.head_size,
+             kv = model.kv_heads * model.head_size;
   const auto layer = 2 * (d + heads) + 2 * (d + kv) + (model.gated ? 3 : 2) * (d + f) + 2 * d;
   EXPECT_EQ(rank.step().held[0].optimizer.value(), 4 * (model.layers * layer + 2 * (model.vocabulary + d) + d));
 }
@@ -55,17 +63,37 @@ TEST(OptimizerStateTest, HeadsAreOneSideOfAMatrix) {
 // 16e6 tokens and 7.86 TB at 3e6.
 TEST(ActivationsTest, OfLlama2AfterTheBigProducts) {
   for (const auto& [length, published] : {std::pair<std::int64_t, double>{3906, 42e12}, {732, 7.86e12}}) {
-    const auto scenario = load_scenario(std::filesystem::path(source_dir) / "scenarios/llama2-13b-fsdp.yaml", {{"batch.sequence_length", std::to_string(length)}});
+    const auto scenario = load_scenario(std::filesystem::path(source_dir) / "scenarios/llama2-13b-fsdp.yaml",
+                                        {{"batch.sequence_length", std::to_string(length)}});
     const auto preparation = prepare(scenario);
     const auto& model = scenario.model;
     std::int64_t of_a_rank = 0;
-    for (const auto& step : preparation.blocks[1].forward) {
-      if (step.name == "gate projection" || step.name == "up projection" || step.name == "down projection") of_a_rank += step.output.value();
+    for (const auto& step : preparation.model.layers[1].forward) {
+      if (step.name == "gate projection" || step.name == "up projection" || step.name == "down projection")
+        of_a_rank += step.output.value();
     }
     const auto all = model.layers * of_a_rank * scenario.chips();
     EXPECT_EQ(all, 2 * model.layers * scenario.batch.sequences * length * (model.d_model + 2 * model.d_ff));
     EXPECT_NEAR(static_cast<double>(all) / published, 1, 0.003);
   }
+}
+
+// An update reads gradient g and state s and writes s, reads and writes the weight in 16 bits: n (g + 4) + 2 s bytes.
+TEST(UpdateTraffic, IsGradientStateTwiceAndWeightTwice) {
+  WeightUpdate update;
+  update.optimizer_elements = 1000;
+  update.factored_elements = 70;
+  OptimizerSpec adam;
+  EXPECT_EQ(update_traffic(adam, Bytes(4), update), Bytes(1000 * (4 + 4) + 2 * 8 * 1000));
+  EXPECT_EQ(update_traffic(adam, Bytes(2), update), Bytes(1000 * (2 + 4) + 2 * 8 * 1000));
+  adam.master_weights = true;
+  EXPECT_EQ(update_traffic(adam, Bytes(4), update), Bytes(1000 * (4 + 4) + 2 * 12 * 1000));
+  OptimizerSpec sgd;
+  sgd.kind = OptimizerKind::sgd;
+  EXPECT_EQ(update_traffic(sgd, Bytes(4), update), Bytes(1000 * 8));
+  OptimizerSpec factored;
+  factored.kind = OptimizerKind::adafactor;
+  EXPECT_EQ(update_traffic(factored, Bytes(4), update), Bytes(1000 * 8 + 2 * 4 * 70));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "sim/program/time_model.hpp"
+#include "sim/cost/time_model.hpp"
 #include "tests/unit/memory/memory_over_time.hpp"
 
 namespace lockstep {
@@ -18,11 +18,13 @@ OneRank trained(const std::string& file, const std::string& training, const std:
   return OneRank(file, {{"cluster", "h100:1"}, {"mesh", "{}"}, {"parallel", parallel}, {"training", training}});
 }
 
-Seconds compute_of(const OneRank& rank, const std::function<bool(const StepOp&)>& choice = [](const StepOp&) { return true; }) {
+Seconds compute_of(
+    const OneRank& rank, const std::function<bool(const StepOp&)>& choice = [](const StepOp&) { return true; }) {
   Seconds sum(0);
   for (OpId id = 0; id < rank.step().size(); ++id) {
     const auto& op = rank.step().op(id);
-    if (op->kind == StepOp::Kind::compute && choice(op)) sum += rank.timeline.span(id, 0).end - rank.timeline.span(id, 0).start;
+    if (op->kind == StepOp::Kind::compute && choice(op))
+      sum += rank.timeline.span(id, 0).end - rank.timeline.span(id, 0).start;
   }
   return sum;
 }
@@ -71,20 +73,24 @@ std::int64_t gathered(const OneRank& rank, const std::string& weight) {
   std::int64_t sum = 0;
   for (OpId id = 0; id < rank.step().size(); ++id) {
     const auto& op = rank.step().op(id);
-    if (op->kind == StepOp::Kind::collective && op->role == CollectiveRole::weight && op->name.find(weight) != std::string::npos) sum += op->full_size.value();
+    if (op->kind == StepOp::Kind::collective && op->role == CollectiveRole::weight &&
+        op->name.find(weight) != std::string::npos)
+      sum += op->full_size.value();
   }
   return sum;
 }
 
-// Weights are gathered for the forward and again for the backward: 2 x 2 bytes a parameter, 2 x 1 in fp8; the norms' scales,
-// which no product reads, and the unembedding stay at 2.
+// Weights are gathered for the forward and again for the backward: 2 x 2 bytes a parameter, 2 x 1 in fp8; the norms'
+// scales, which no product reads, and the unembedding stay at 2.
 TEST(PrecisionTest, OnlyWeightsOfProductsAreGatheredInOneByte) {
   const auto wide = trained("small.yaml", "{precision: fp8}");
   const auto narrow = trained("small.yaml", "{precision: fp8, low_precision_gather: true}");
   const auto& model = wide.scenario.model;
   std::int64_t matrices = 0, others = 0;
-  for (const auto& block : wide.preparation.blocks) {
-    for (const auto& update : block.weights) (block.name == "layer" && update.parameters > model.d_model ? matrices : others) += update.parameters * (block.name == "layer" ? model.layers : 1);
+  for (const auto& block : wide.preparation.model.layers) {
+    for (const auto& update : block.weights)
+      (block.name == "layer" && update.parameters > model.d_model ? matrices : others) +=
+          update.parameters * (block.name == "layer" ? model.layers : 1);
   }
   const auto embedding = model.vocabulary * model.d_model;  // needed in the forward alone
   EXPECT_EQ(gathered(wide, ""), 4 * (matrices + others) - 2 * embedding);
@@ -97,7 +103,7 @@ TEST(PrecisionTest, UpdatedWeightsAreGatheredInOneByte) {
   const auto published = [](const char* training, bool of_layers) {
     const auto rank = trained("small.yaml", training, "{data: 8, zero: 1}");
     std::int64_t sum = 0;
-    for (const auto& block : rank.preparation.blocks) {
+    for (const auto& block : rank.preparation.model.layers) {
       for (const auto& update : block.weights) {
         if (block.is_layer != of_layers || update.parameters <= rank.scenario.model.d_model) continue;
         for (const auto& gather : update.publish) sum += gather.full_size.value();
@@ -111,14 +117,16 @@ TEST(PrecisionTest, UpdatedWeightsAreGatheredInOneByte) {
   EXPECT_EQ(published(narrow, false), published(wide, false));
 }
 
-// Weights of products take 2 bytes a parameter, 3 with a copy in 8 bits beside them and 4 with a transposed one; norms, embedding
-// and unembedding stay at 2.
+// Weights of products take 2 bytes a parameter, 3 with a copy in 8 bits beside them and 4 with a transposed one; norms,
+// embedding and unembedding stay at 2.
 TEST(PrecisionTest, WeightsInOneByteLieBesideTheStoredOnes) {
-  const auto held = [](const char* training) { return trained("small.yaml", training, "{data: 8}").step().held[0].weights.value(); };
+  const auto held = [](const char* training) {
+    return trained("small.yaml", training, "{data: 8}").step().held[0].weights.value();
+  };
   const auto rank = trained("small.yaml", "{precision: fp8}", "{data: 8}");
   const auto& model = rank.scenario.model;
   std::int64_t matrices = 0, all = 0;
-  for (const auto& block : rank.preparation.blocks) {
+  for (const auto& block : rank.preparation.model.layers) {
     for (const auto& update : block.weights) {
       const auto parameters = update.parameters * (block.is_layer ? model.layers : 1);
       all += parameters;
@@ -130,9 +138,10 @@ TEST(PrecisionTest, WeightsInOneByteLieBesideTheStoredOnes) {
   EXPECT_EQ(held("{precision: fp8, low_precision_weights: kept twice}"), 2 * all + 2 * matrices);
 }
 
-// Casts move 2 + 1 + 1 bytes an element, of what a product reads in the forward unless a norm made it (8 bits already), and of
-// the gradient of its result in the backward. small.yaml has a gated MLP: in the forward the output projection (N H wide) and
-// the down projection (F), in the backward query (N H), key and value (K H each), output (D), gate and up (F each), down (D).
+// Casts move 2 + 1 + 1 bytes an element, of what a product reads in the forward unless a norm made it (8 bits already),
+// and of the gradient of its result in the backward. small.yaml has a gated MLP: in the forward the output projection
+// (N H wide) and the down projection (F), in the backward query (N H), key and value (K H each), output (D), gate and
+// up (F each), down (D).
 TEST(PrecisionTest, CastsOfALayer) {
   const auto casts = [](const char* training) {
     const auto rank = trained("small.yaml", training);
@@ -140,7 +149,8 @@ TEST(PrecisionTest, CastsOfALayer) {
     const auto tokens = static_cast<double>(rank.scenario.batch.sequences * rank.scenario.batch.sequence_length) / 8;
     double sum = 0;
     for (OpId id = 0; id < rank.step().size(); ++id) sum += static_cast<double>(rank.step().op(id)->casts.value());
-    const double queries = static_cast<double>(model.heads * model.head_size), keys = static_cast<double>(model.kv_heads * model.head_size);
+    const double queries = static_cast<double>(model.heads * model.head_size),
+                 keys = static_cast<double>(model.kv_heads * model.head_size);
     const double forward = queries + static_cast<double>(model.d_ff);
     const double backward = queries + 2 * keys + 2 * static_cast<double>(model.d_ff + model.d_model);
     return sum / (4 * tokens * (forward + backward) * static_cast<double>(model.layers));
@@ -149,7 +159,8 @@ TEST(PrecisionTest, CastsOfALayer) {
   EXPECT_EQ(casts("{precision: bf16}"), 0);
 }
 
-// Eager frameworks: all that norms, activation functions, rotary positions and residual adds move, but not the loss, the embedding or the update.
+// Eager frameworks: all that norms, activation functions, rotary positions and residual adds move, but not the loss,
+// the embedding or the update.
 TEST(PrecisionTest, ElementwiseTrafficOfEagerFrameworks) {
   const auto traffic = [](const char* training) {
     const auto rank = trained("small.yaml", training);
@@ -158,7 +169,8 @@ TEST(PrecisionTest, ElementwiseTrafficOfEagerFrameworks) {
       const auto& op = rank.step().op(id);
       const auto is = [&](const char* word) { return op->name.find(word) != std::string::npos; };
       const bool elementwise = is("norm") || is("activation") || is("rotary") || is("residual");
-      (elementwise && op->kind == StepOp::Kind::compute && op.pass != StepPass::update ? sums.first : sums.second) += static_cast<double>(op->traffic.value());
+      (elementwise && op->kind == StepOp::Kind::compute && op.pass != StepPass::update ? sums.first : sums.second) +=
+          static_cast<double>(op->traffic.value());
     }
     return sums;
   };

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "sim/validation/validate.hpp"
+#include "sim/studies/validation/validate.hpp"
 
 namespace lockstep {
 namespace {
@@ -44,7 +44,8 @@ ValidatedRun row(const std::string& family, double measured, double predicted) {
 TEST(Families, RanksWithinAModel) {
   auto skipped = row("a", 0, 0);
   skipped.run.skipped_because = "because";
-  const auto families = families_of({row("a", 1, 10), row("a", 2, 20), row("b", 4, 4), row("a", 3, 30), row("b", 5, 5), row("b", 6, 6), skipped});
+  const auto families = families_of(
+      {row("a", 1, 10), row("a", 2, 20), row("b", 4, 4), row("a", 3, 30), row("b", 5, 5), row("b", 6, 6), skipped});
   ASSERT_EQ(families.size(), 3U);
   EXPECT_EQ(families[0].name, "");
   EXPECT_EQ(families[0].time.rows, 6U);

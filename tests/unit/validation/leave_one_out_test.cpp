@@ -1,11 +1,12 @@
-// Leave one table out: e + c x + m y of rows with log errors e and responses c, m; x, y least squares over the other tables.
-#include "sim/validation/leave_one_out.hpp"
+// Leave one table out: e + c x + m y of rows with log errors e and responses c, m; x, y least squares over the other
+// tables.
+#include "sim/studies/validation/leave_one_out.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "sim/validation/expected_error.hpp"
+#include "sim/studies/validation/expected_error.hpp"
 
 namespace lockstep {
 namespace {
@@ -20,8 +21,9 @@ ValidatedRun row(const std::string& table, double log_error, Response response, 
   return run;
 }
 
-// Tables a and b want matrix units 10 % and 20 % faster (response -1), so without b the scale is 1.1 and b keeps 0.1 of its
-// log error; with both, the mean 0.15 leaves 0.05 to each. The little that holds scales in place moves this by a thousandth.
+// Tables a and b want matrix units 10 % and 20 % faster (response -1), so without b the scale is 1.1 and b keeps 0.1 of
+// its log error; with both, the mean 0.15 leaves 0.05 to each. The little that holds scales in place moves this by a
+// thousandth.
 TEST(LeaveOneOut, TheOthersDecide) {
   const auto made = leave_one_out({row("a", 0.1, {-1, 0}), row("b", 0.2, {-1, 0}), row("b", 0.2, {-1, 0})});
   ASSERT_EQ(made.size(), 2U);
@@ -44,13 +46,19 @@ TEST(LeaveOneOut, AChipWithOneTableHasNothingToLeaveOut) {
   EXPECT_TRUE(leave_one_out({row("a", 0.1, {-1, 0}), row("b", 0.1, {-1, 0}, "other")}).empty());
 }
 
-ValidatedFamily family(const std::string& name, Precision precision, bool experts, std::int64_t chips, double parameters) { return {{"c", precision, experts, chips, parameters}, name, 1, 0.05}; }
+ValidatedFamily family(const std::string& name, Precision precision, bool experts, std::int64_t chips,
+                       double parameters) {
+  return {{"c", precision, experts, chips, parameters}, name, 1, 0.05};
+}
 
 // 8 to 64 chips are three doublings, as far as another precision; experts count six.
 TEST(ExpectedError, TheNearestFamily) {
-  const std::vector<ValidatedFamily> families{family("small", Precision::bf16, false, 8, 8e9), family("large", Precision::bf16, false, 1024, 8e9), family("8 bits", Precision::fp8, false, 64, 8e9),
-                                              family("experts", Precision::bf16, true, 64, 8e9)};
-  const auto nearest = [&](Precision precision, bool experts, std::int64_t chips) { return nearest_family(families, {"c", precision, experts, chips, 8e9})->name; };
+  const std::vector<ValidatedFamily> families{
+      family("small", Precision::bf16, false, 8, 8e9), family("large", Precision::bf16, false, 1024, 8e9),
+      family("8 bits", Precision::fp8, false, 64, 8e9), family("experts", Precision::bf16, true, 64, 8e9)};
+  const auto nearest = [&](Precision precision, bool experts, std::int64_t chips) {
+    return nearest_family(families, {"c", precision, experts, chips, 8e9})->name;
+  };
   EXPECT_EQ(nearest(Precision::bf16, false, 32), "small");
   EXPECT_EQ(nearest(Precision::bf16, false, 512), "large");
   EXPECT_EQ(nearest(Precision::fp8, false, 64), "8 bits");

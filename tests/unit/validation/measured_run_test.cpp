@@ -1,10 +1,10 @@
-#include "sim/validation/measured_run.hpp"
+#include "sim/studies/validation/measured_run.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spdlog/logger.h>
 
-#include "sim/validation/validate.hpp"
+#include "sim/studies/validation/validate.hpp"
 
 namespace lockstep {
 namespace {
@@ -13,7 +13,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const std::string header = "model,layers,d_model,d_ff,heads,vocabulary,cluster,tensor,fsdp,sequences,sequence_length,micro_batch,recompute,training.attention,measured_step_s,measured_mfu,time_of\n";
+const std::string header =
+    "model,layers,d_model,d_ff,heads,vocabulary,cluster,tensor,fsdp,sequences,sequence_length,micro_batch,recompute,"
+    "training.attention,measured_step_s,measured_mfu,time_of\n";
 const std::string good = "mine,2,64,128,4,256,tpu-v5p:2x2x1,2,2,8,16,1,full,unfused,0.5,,\n";
 
 struct Read {
@@ -44,11 +46,16 @@ TEST(MeasuredRun, ARowIsAScenario) {
 }
 
 TEST(MeasuredRun, MistakesStandAtTheirCells) {
-  EXPECT_THAT(read("cluster,sequences,sequence_length,modle\n").problems, ElementsAre("mine.csv:1:35: modle: is no column of measured runs; did you mean `model`"));
-  EXPECT_THAT(read("model,sequences\n").problems, ElementsAre(HasSubstr("cluster: the column is missing"), HasSubstr("sequence_length: the column is missing")));
-  EXPECT_THAT(read(header + "mine,2,64,128,4,256,tpu-v5p:2x2x1,2,2,8,16,3,full,unfused,0.5,,\n").problems, ElementsAre(HasSubstr("mine.csv:2:44: micro_batch: 6 sequences")));
-  EXPECT_THAT(read(header + "mine,2,64,128,4,256,tpu-v5p:2x2x1,2,2,8,16,1,full,unfused,0.5,0.4,\n").problems, ElementsAre(HasSubstr("measured_mfu: is a second measure")));
-  EXPECT_THAT(read(header + "mine,2,64,128,4,256,tpu-v5p:2x2x1,2,2,8,16,1,full,unfused,,,\n").problems, ElementsAre(HasSubstr("measured_step_s: nothing was measured")));
+  EXPECT_THAT(read("cluster,sequences,sequence_length,modle\n").problems,
+              ElementsAre("mine.csv:1:35: modle: is no column of measured runs; did you mean `model`"));
+  EXPECT_THAT(read("model,sequences\n").problems, ElementsAre(HasSubstr("cluster: the column is missing"),
+                                                              HasSubstr("sequence_length: the column is missing")));
+  EXPECT_THAT(read(header + "mine,2,64,128,4,256,tpu-v5p:2x2x1,2,2,8,16,3,full,unfused,0.5,,\n").problems,
+              ElementsAre(HasSubstr("mine.csv:2:44: micro_batch: 6 sequences")));
+  EXPECT_THAT(read(header + "mine,2,64,128,4,256,tpu-v5p:2x2x1,2,2,8,16,1,full,unfused,0.5,0.4,\n").problems,
+              ElementsAre(HasSubstr("measured_mfu: is a second measure")));
+  EXPECT_THAT(read(header + "mine,2,64,128,4,256,tpu-v5p:2x2x1,2,2,8,16,1,full,unfused,,,\n").problems,
+              ElementsAre(HasSubstr("measured_step_s: nothing was measured")));
 }
 
 // A word that only the scenario's reader knows to be wrong: its message, at the cell.
@@ -63,15 +70,16 @@ TEST(MeasuredRun, ProblemsOfTheScenarioStandAtTheirCells) {
   }
 }
 
-// step = tokens / (tokens/s/chip x chips) = 8 x 16 / (10 x 4); of MFU = model FLOPs / (MFU x chips x peak), where all pairs
-// of tokens add the other half of attention: 3 x 2 T N H L a token more.
+// step = tokens / (tokens/s/chip x chips) = 8 x 16 / (10 x 4); of MFU = model FLOPs / (MFU x chips x peak), where all
+// pairs of tokens add the other half of attention: 3 x 2 T N H L a token more.
 TEST(MeasuredRun, UnitsOfTime) {
   const auto scenario = scenario_of(read(header + good).runs.front(), ".");
   EXPECT_DOUBLE_EQ(measured_time({10, Measurement::Unit::tokens_per_second_per_chip}, scenario).value(), 8.0 * 16 / 40);
   const double tokens = 8 * 16, causal = 3 * forward_flops_per_token(scenario.model, 16, true) * tokens;
   const double more = 3 * 2 * 16.0 * 64 * 2 * tokens;
   EXPECT_DOUBLE_EQ(measured_time({0.5, Measurement::Unit::mfu}, scenario).value(), causal / (0.5 * 459e12 * 4));
-  EXPECT_DOUBLE_EQ(measured_time({100, Measurement::Unit::tflops_per_chip, true}, scenario).value(), (causal + more) / (100e12 * 4));
+  EXPECT_DOUBLE_EQ(measured_time({100, Measurement::Unit::tflops_per_chip, true}, scenario).value(),
+                   (causal + more) / (100e12 * 4));
 }
 
 // A microbatch more is a forward and a backward more, whatever an update costs: with one chip at peak rate

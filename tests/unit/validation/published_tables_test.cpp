@@ -1,5 +1,5 @@
 // Rules from published rows to scenarios. The rows are those of tests/validation/data, which name their sources.
-#include "sim/validation/published_tables.hpp"
+#include "sim/studies/validation/published_tables.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -70,11 +70,13 @@ TEST(PublishedTables, ShapesHaveThePublishedParameters) {
   const auto runs = read_published_runs(*find_published_table("mosaicml_llm_foundry"), table);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (runs[i].value_of("training.precision") != "bf16") continue;
-    EXPECT_EQ(count_parameters(scenario_of(runs[i], ".").model).total(), table.rows()[i].integer("n_params")) << runs[i].name;
+    EXPECT_EQ(count_parameters(scenario_of(runs[i], ".").model).total(), table.rows()[i].integer("n_params"))
+        << runs[i].name;
   }
 }
 
-// 64 chips of v4 are a cube of 4; 256 of v5e the whole pod of 16 x 16; slices are replicas over the data-centre network.
+// 64 chips of v4 are a cube of 4; 256 of v5e the whole pod of 16 x 16; slices are replicas over the data-centre
+// network.
 TEST(PublishedTables, TpuSlices) {
   const auto runs = runs_of("maxtext_tpu");
   EXPECT_EQ(runs[0].value_of("cluster"), "{chip: tpu-v4, shape: [4, 4, 4]}");
@@ -90,7 +92,8 @@ TEST(PublishedTables, TpuSlices) {
 TEST(PublishedTables, PartsOfNodes) {
   for (const auto& run : runs_of("vtrain_single")) {
     const auto scenario = scenario_of(run, ".");
-    EXPECT_EQ(scenario.chips(), axis(scenario, "tensor") * axis(scenario, "data") * axis(scenario, "pipeline")) << run.name;
+    EXPECT_EQ(scenario.chips(), axis(scenario, "tensor") * axis(scenario, "data") * axis(scenario, "pipeline"))
+        << run.name;
   }
 }
 
@@ -104,7 +107,8 @@ TEST(PublishedTables, WhatCannotBeExpressedSaysWhy) {
   EXPECT_GT(impossible, 0);
 }
 
-// Qwen3 235B on 256 H100 with TP 2, PP 8, EP 32 (Megatron Bridge): 16 replicas, experts over 16 of them x 2 tensor ranks.
+// Qwen3 235B on 256 H100 with TP 2, PP 8, EP 32 (Megatron Bridge): 16 replicas, experts over 16 of them x 2 tensor
+// ranks.
 TEST(PublishedTables, ExpertsLieOnTensorAndDataRanks) {
   for (const auto& run : runs_of("megatron_bridge_perf")) {
     if (!run.family.starts_with("Qwen3_235B_a22B, DGX-H100")) continue;
@@ -116,8 +120,8 @@ TEST(PublishedTables, ExpertsLieOnTensorAndDataRanks) {
   FAIL();
 }
 
-// Recipes say more than rows: collectives run beside products, fp8 operands are gathered in 8 bits; iterations of Qwen3 30B
-// with dropped tokens on B200 are one graph, LLaMA 405B on H100 is launched kernel by kernel.
+// Recipes say more than rows: collectives run beside products, fp8 operands are gathered in 8 bits; iterations of Qwen3
+// 30B with dropped tokens on B200 are one graph, LLaMA 405B on H100 is launched kernel by kernel.
 TEST(PublishedTables, RecipesBesideTheRows) {
   const auto runs = runs_of("megatron_bridge_perf");
   const auto of = [&](const char* family) { return first(runs, family); };
@@ -131,15 +135,19 @@ TEST(PublishedTables, RecipesBesideTheRows) {
   EXPECT_TRUE(of("DeepSeekV3 (w/o MTP), DGX-GB200").derive.recompute.parts.contains(OpPart::latent_projection));
 }
 
-// All-to-alls of experts: DeepSeek-V3's recipe on H100 has DeepEP and overlaps them, that of Qwen3 235B has NCCL's, beside other
-// compute in release 25.11 and not in 25.09.
+// All-to-alls of experts: DeepSeek-V3's recipe on H100 has DeepEP and overlaps them, that of Qwen3 235B has NCCL's,
+// beside other compute in release 25.11 and not in 25.09.
 TEST(PublishedTables, AllToAllsOfTheRecipes) {
   const auto runs = runs_of("megatron_bridge_perf");
   const auto run = [&](const std::string& family) {
-    return *std::find_if(runs.begin(), runs.end(), [&](const auto& each) { return each.family.starts_with(family + ", DGX-H100"); });
+    return *std::find_if(runs.begin(), runs.end(),
+                         [&](const auto& each) { return each.family.starts_with(family + ", DGX-H100"); });
   };
-  const auto once_a_node = [](const MeasuredRun& each) { return each.value_of("cluster").find("algorithms") == std::string::npos; };
-  const auto deepseek = run("DeepSeekV3 (dropless)"), qwen = run("Qwen3_235B_a22B"), dropped = run("Qwen3_235B_a22B (tokendrop)");
+  const auto once_a_node = [](const MeasuredRun& each) {
+    return each.value_of("cluster").find("algorithms") == std::string::npos;
+  };
+  const auto deepseek = run("DeepSeekV3 (dropless)"), qwen = run("Qwen3_235B_a22B"),
+             dropped = run("Qwen3_235B_a22B (tokendrop)");
   EXPECT_EQ(deepseek.value_of("pipeline.schedule"), "overlap-1f1b");
   EXPECT_TRUE(once_a_node(deepseek));
   EXPECT_EQ(qwen.value_of("pipeline.schedule"), "overlap-1f1b");
@@ -149,8 +157,8 @@ TEST(PublishedTables, AllToAllsOfTheRecipes) {
   EXPECT_EQ(scenario_of(dropped, ".").chips(), 256);
 }
 
-// Updated weights: beside the next forward with Megatron Core, in 8 bits in MLPerf's round 4.0; Megatron-LM of 2021 splits no
-// optimizer state, and sends activations in parts where tensor ranks have copies of them.
+// Updated weights: beside the next forward with Megatron Core, in 8 bits in MLPerf's round 4.0; Megatron-LM of 2021
+// splits no optimizer state, and sends activations in parts where tensor ranks have copies of them.
 TEST(PublishedTables, GathersAndSendsOfMegatron) {
   const auto mlperf = runs_of("mlperf_llm");
   EXPECT_TRUE(scenario_of(mlperf[0], ".").step.publish_ahead);
@@ -174,8 +182,8 @@ TEST(PublishedTables, MixturesOfTheTpuRecipes) {
   }
 }
 
-// Two devices a chip: 512 devices of 256 chips are 64 replicas of a sequence over 8 devices, 4 chips. What a policy keeps is not
-// computed again, nor what no backward reads.
+// Two devices a chip: 512 devices of 256 chips are 64 replicas of a sequence over 8 devices, 4 chips. What a policy
+// keeps is not computed again, nor what no backward reads.
 TEST(PublishedTables, RecipesOnIronwood) {
   std::map<std::string, std::string> kept;
   for (const auto& run : runs_of("tpu_recipes_ironwood")) {
@@ -183,11 +191,13 @@ TEST(PublishedTables, RecipesOnIronwood) {
     const auto scenario = scenario_of(run, ".");
     const bool long_context = scenario.batch.sequence_length == 131'072;
     EXPECT_EQ(axis(scenario, "context"), long_context ? 4 : 1) << run.name;
-    EXPECT_EQ(axis(scenario, "context") * axis(scenario, "fsdp") * axis(scenario, "data"), scenario.chips()) << run.name;
+    EXPECT_EQ(axis(scenario, "context") * axis(scenario, "fsdp") * axis(scenario, "data"), scenario.chips())
+        << run.name;
     EXPECT_EQ(axis(scenario, "data"), run.family.starts_with("gpt-oss") ? scenario.chips() / 32 : 1) << run.name;
     kept[run.family] = run.value_of("training.recompute.kept");
   }
-  EXPECT_EQ(kept.at("llama3.1-70b, v7x, bf16"), "[down projection, query projection, key projection, value projection, attention]");
+  EXPECT_EQ(kept.at("llama3.1-70b, v7x, bf16"),
+            "[down projection, query projection, key projection, value projection, attention]");
   EXPECT_EQ(kept.at("llama3.1-405b, v7x, fp8"), "[down projection]");
   EXPECT_EQ(kept.at("qwen3-235b-a22b, v7x, bf16"), "[expert down projection]");
 }

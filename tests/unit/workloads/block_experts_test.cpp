@@ -1,5 +1,5 @@
-// Experts: dispatch and combination are all-to-alls by the ordinary rules of sharding; expert weights replicate over other axes
-// than dense ones. 16 x 8 = 128 tokens, k = 2 of E = 8 experts each, D = 32, 2 bytes an element.
+// Experts: dispatch and combination are all-to-alls by the ordinary rules of sharding; expert weights replicate over
+// other axes than dense ones. 16 x 8 = 128 tokens, k = 2 of E = 8 experts each, D = 32, 2 bytes an element.
 #include <gmock/gmock.h>
 
 #include "tests/unit/workloads/small_models.hpp"
@@ -20,14 +20,17 @@ std::vector<std::string> of_kind(const std::vector<BlockStep>& steps, Collective
   return result;
 }
 
-const WeightUpdate& update(const DerivedBlock& block, const std::string& weight) {
-  return *std::find_if(block.weights.begin(), block.weights.end(), [&](const auto& other) { return other.weight == weight; });
+const WeightUpdate& update(const ShardedLayer& block, const std::string& weight) {
+  return *std::find_if(block.weights.begin(), block.weights.end(),
+                       [&](const auto& other) { return other.weight == weight; });
 }
 
-std::string axes_of(const std::vector<DerivedCollective>& chain) { return chain.empty() ? "" : subscript(chain.front().axes); }
+std::string axes_of(const std::vector<DerivedCollective>& chain) {
+  return chain.empty() ? "" : subscript(chain.front().axes);
+}
 
-// Every token's D numbers travel to k experts and back: a group of 4 along the expert axis holds 128 / 2 tokens, so that each
-// all-to-all moves k 64 D 2 B = 8192 B, twice forward and twice backward. Nothing else moves activations.
+// Every token's D numbers travel to k experts and back: a group of 4 along the expert axis holds 128 / 2 tokens, so
+// that each all-to-all moves k 64 D 2 B = 8192 B, twice forward and twice backward. Nothing else moves activations.
 TEST(ExpertBlock, TokensTravelToTheirExpertsAndBack) {
   const Parallel parallel{.data = 2, .expert = 4};
   const auto layer = derived(mixture(), parallel).layer();
@@ -37,7 +40,8 @@ TEST(ExpertBlock, TokensTravelToTheirExpertsAndBack) {
   EXPECT_THAT(collectives(layer.backward), ::testing::SizeIs(2));
 }
 
-// Dispatch in 8 bits: the tokens, and in the backward the gradients of what the experts gave; both ways back keep 2 bytes.
+// Dispatch in 8 bits: the tokens, and in the backward the gradients of what the experts gave; both ways back keep 2
+// bytes.
 TEST(ExpertBlock, TokensMayTravelInFewerBytes) {
   DerivePolicy policy;
   policy.dispatch_element = Bytes(1);
@@ -46,20 +50,24 @@ TEST(ExpertBlock, TokensMayTravelInFewerBytes) {
   EXPECT_THAT(of_kind(layer.backward, CollectiveKind::all_to_all), ElementsAre("expert 4096", "expert 8192"));
 }
 
-// A rank's 16 tokens of 2 x 32 bytes fill 32 slots. What it gets, 32 slots, is copied once more to stand by expert where it
-// has two of them (expert 4), not with one (expert 8, 8 tokens and 16 slots) nor where slots never travel (128 and 256).
+// A rank's 16 tokens of 2 x 32 bytes fill 32 slots. What it gets, 32 slots, is copied once more to stand by expert
+// where it has two of them (expert 4), not with one (expert 8, 8 tokens and 16 slots) nor where slots never travel (128
+// and 256).
 TEST(ExpertBlock, SlotsThatArriveAreCopiedToTheirExperts) {
   const auto moved = [](const Parallel& parallel, const char* name, const auto& pass) {
     const auto layer = derived(mixture(), parallel).layer();
     const auto& steps = layer.*pass;
-    return std::find_if(steps.begin(), steps.end(), [&](const auto& step) { return step.name == name; })->traffic.value();
+    return std::find_if(steps.begin(), steps.end(), [&](const auto& step) { return step.name == name; })
+        ->traffic.value();
   };
   const Parallel several{.data = 2, .expert = 4}, one{.data = 2, .expert = 8};
   for (const char* name : {"dispatch to experts", "combine experts"}) {
-    EXPECT_EQ(moved(several, name, &DerivedBlock::forward), (16 + 32 + 2 * 32) * 64) << name;
-    EXPECT_EQ(moved(several, (std::string(name) + " backward").c_str(), &DerivedBlock::backward), (16 + 32 + 2 * 32) * 64) << name;
-    EXPECT_EQ(moved(one, name, &DerivedBlock::forward), (8 + 16) * 64) << name;
-    EXPECT_EQ(moved({}, name, &DerivedBlock::forward), (128 + 256) * 64) << name;
+    EXPECT_EQ(moved(several, name, &ShardedLayer::forward), (16 + 32 + 2 * 32) * 64) << name;
+    EXPECT_EQ(moved(several, (std::string(name) + " backward").c_str(), &ShardedLayer::backward),
+              (16 + 32 + 2 * 32) * 64)
+        << name;
+    EXPECT_EQ(moved(one, name, &ShardedLayer::forward), (8 + 16) * 64) << name;
+    EXPECT_EQ(moved({}, name, &ShardedLayer::forward), (128 + 256) * 64) << name;
   }
 }
 
@@ -76,8 +84,8 @@ TEST(ExpertBlock, SlotsAreFilledByIndex) {
   }
 }
 
-// By mask: each of 16 sequences multiplies its 8 tokens by a mask of 8 tokens x 16 slots (k T): 2 x 16 x 16 x 8 x 32 FLOPs each
-// way. The combination's mask has the scores, so that its backward makes a gradient of it: two products.
+// By mask: each of 16 sequences multiplies its 8 tokens by a mask of 8 tokens x 16 slots (k T): 2 x 16 x 16 x 8 x 32
+// FLOPs each way. The combination's mask has the scores, so that its backward makes a gradient of it: two products.
 TEST(ExpertBlock, SlotsAreFilledByMasks) {
   DerivePolicy policy;
   policy.one_hot_slots = true;
@@ -103,8 +111,10 @@ TEST(ExpertBlock, SlotsAreFilledByMasks) {
 TEST(ExpertBlock, ProductsKnowWhichSideCountsTokens) {
   const auto layer = derived(mixture(), Parallel{.expert = 4}).layer();
   EXPECT_EQ(step_called(layer.forward, "expert up projection").shape.counted, KernelShape::Counted::rows);
-  EXPECT_EQ(step_called(layer.backward, "expert up projection input gradient").shape.counted, KernelShape::Counted::rows);
-  EXPECT_EQ(step_called(layer.backward, "expert up projection weight gradient").shape.counted, KernelShape::Counted::depth);
+  EXPECT_EQ(step_called(layer.backward, "expert up projection input gradient").shape.counted,
+            KernelShape::Counted::rows);
+  EXPECT_EQ(step_called(layer.backward, "expert up projection weight gradient").shape.counted,
+            KernelShape::Counted::depth);
   EXPECT_EQ(step_called(layer.forward, "shared expert up projection").shape.counted, KernelShape::Counted::none);
   EXPECT_EQ(step_called(layer.forward, "query projection").shape.counted, KernelShape::Counted::none);
 }
@@ -129,7 +139,8 @@ TEST(ExpertBlock, ExpertsAndTheRestReplicateOverOtherAxes) {
 TEST(ExpertBlock, FullyShardedExperts) {
   const auto layer = derived(mixture(), Parallel{.fsdp = 2, .expert = 4}).layer();
   EXPECT_EQ(update(layer, "Weup").stored.value(), 2 * 32 * 24 * 2 / 2);
-  EXPECT_THAT(collectives(layer.forward), ::testing::Contains("AllGather_fsdp Weup " + std::to_string(2 * 32 * 24 * 2)));
+  EXPECT_THAT(collectives(layer.forward),
+              ::testing::Contains("AllGather_fsdp Weup " + std::to_string(2 * 32 * 24 * 2)));
   EXPECT_EQ(axes_of(update(layer, "Weup").each_microbatch), "fsdp");
 }
 
@@ -141,15 +152,17 @@ TEST(ExpertBlock, TheTensorAxisSplitsExpertsOrSharesThemOut) {
   // All 128 tokens' 2 x 128 slots: each pair of tensor ranks exchanges its half along the expert axis.
   EXPECT_THAT(of_kind(split.forward, CollectiveKind::all_to_all), ElementsAre("expert 8192", "expert 8192"));
   EXPECT_EQ(update(split, "Weup").stored.value(), 2 * 32 * 24 / 2 * 2);
-  const auto gathered_slots = [](const DerivedBlock& block) {
+  const auto gathered_slots = [](const ShardedLayer& block) {
     return std::count_if(block.forward.begin(), block.forward.end(), [](const auto& step) {
       return step.kind == BlockStep::Kind::collective && step.collective == CollectiveKind::all_gather && step.routed;
     });
   };
   EXPECT_EQ(gathered_slots(split), 1);
 
-  const auto shared = derived(mixture(), Parallel{.tensor = 2, .expert = 4, .experts_over = {"expert", "tensor"}}).layer();
-  EXPECT_THAT(of_kind(shared.forward, CollectiveKind::all_to_all), ElementsAre("{tensor,expert} 16384", "{tensor,expert} 16384"));
+  const auto shared =
+      derived(mixture(), Parallel{.tensor = 2, .expert = 4, .experts_over = {"expert", "tensor"}}).layer();
+  EXPECT_THAT(of_kind(shared.forward, CollectiveKind::all_to_all),
+              ElementsAre("{tensor,expert} 16384", "{tensor,expert} 16384"));
   EXPECT_EQ(update(shared, "Weup").stored.value(), 32 * 24 * 2);
   EXPECT_EQ(gathered_slots(shared), 0);
 }
@@ -157,12 +170,13 @@ TEST(ExpertBlock, TheTensorAxisSplitsExpertsOrSharesThemOut) {
 // Also where every tensor rank has all tokens (no sequence parallelism): each sends only what its own experts... share.
 TEST(ExpertBlock, WithoutSequenceParallelism) {
   const Parallel parallel{.tensor = 2, .expert = 4, .sequence_parallel = false};
-  EXPECT_THAT(of_kind(derived(mixture(), parallel).layer().forward, CollectiveKind::all_to_all), ElementsAre("expert 16384", "expert 16384"));
+  EXPECT_THAT(of_kind(derived(mixture(), parallel).layer().forward, CollectiveKind::all_to_all),
+              ElementsAre("expert 16384", "expert 16384"));
 }
 
-// Each slot reads its expert's bias where an index says and is written anew: 32 slots of 24 (gate, up) and 32 (down) numbers, 2
-// bytes each, move three times forward, a third of it by index; backward the gradient is read, and rows of the biases' gradient
-// are added to.
+// Each slot reads its expert's bias where an index says and is written anew: 32 slots of 24 (gate, up) and 32 (down)
+// numbers, 2 bytes each, move three times forward, a third of it by index; backward the gradient is read, and rows of
+// the biases' gradient are added to.
 TEST(ExpertBlock, BiasesAreRowsByIndex) {
   auto model = mixture();
   model.experts->biases = true;
@@ -172,14 +186,16 @@ TEST(ExpertBlock, BiasesAreRowsByIndex) {
   };
   for (const auto& [product, width] : {std::pair{"expert gate", 24}, {"expert up", 24}, {"expert down", 32}}) {
     const std::int64_t rows = 32 * width * 2;
-    const auto forward = named(layer.forward, std::string(product) + " bias"), backward = named(layer.backward, std::string(product) + " bias backward");
+    const auto forward = named(layer.forward, std::string(product) + " bias"),
+               backward = named(layer.backward, std::string(product) + " bias backward");
     EXPECT_EQ(forward.traffic.value(), 3 * rows) << product;
     EXPECT_EQ(forward.indexed.value(), rows) << product;
     EXPECT_EQ(backward.traffic.value(), 2 * rows) << product;
     EXPECT_EQ(backward.indexed.value(), rows) << product;
     EXPECT_TRUE(forward.routed && backward.routed) << product;
   }
-  EXPECT_THAT(of_kind(layer.forward, CollectiveKind::all_to_all), ElementsAre("expert 8192", "expert 8192")) << "as without";
+  EXPECT_THAT(of_kind(layer.forward, CollectiveKind::all_to_all), ElementsAre("expert 8192", "expert 8192"))
+      << "as without";
 }
 
 // Routed work is marked, and only that.
@@ -187,9 +203,10 @@ TEST(ExpertBlock, RoutedWorkIsMarked) {
   const auto layer = derived(mixture(), Parallel{.data = 2, .expert = 4}).layer();
   for (const auto* pass : {&layer.forward, &layer.backward}) {
     for (const auto& step : *pass) {
-      const bool expected = step.name.find("expert") != std::string::npos || step.name.find("Routed") != std::string::npos ||
-                            step.name.find("RY") != std::string::npos;
-      const bool shared = step.name.find("shared") != std::string::npos || step.name.find("sum of") != std::string::npos;
+      const bool expected = step.name.find("expert") != std::string::npos ||
+                            step.name.find("Routed") != std::string::npos || step.name.find("RY") != std::string::npos;
+      const bool shared =
+          step.name.find("shared") != std::string::npos || step.name.find("sum of") != std::string::npos;
       EXPECT_EQ(step.routed, expected && !shared) << step.name;
     }
   }
@@ -205,12 +222,14 @@ TEST(ExpertBlock, ExpertsMustDivide) {
   }
 }
 
-// Latents belong to whole tokens: tensor ranks share out the sequence of both, and gather the small latents instead of D.
+// Latents belong to whole tokens: tensor ranks share out the sequence of both, and gather the small latents instead of
+// D.
 TEST(LatentBlock, TensorParallelRanksGatherLatents) {
   const auto layer = derived(latent(), Parallel{.tensor = 2}).layer();
   // 128 tokens x (Rq = 12, Rk = 10, Hr = 2) x 2 B.
   const auto all = collectives(layer.forward);
-  EXPECT_THAT(all, ::testing::IsSupersetOf({"AllGather_tensor Qn 3072", "AllGather_tensor KVn 2560", "AllGather_tensor Kr 512"}));
+  EXPECT_THAT(all, ::testing::IsSupersetOf(
+                       {"AllGather_tensor Qn 3072", "AllGather_tensor KVn 2560", "AllGather_tensor Kr 512"}));
   EXPECT_THAT(all, ::testing::Not(::testing::Contains(::testing::HasSubstr("AllGather_tensor A "))));
   EXPECT_EQ(update(layer, "Wkva").stored.value(), 32 * 10 * 2);
   EXPECT_EQ(update(layer, "Wkb").stored.value(), 10 * 8 / 2 * 4 * 2);

@@ -49,8 +49,8 @@ TEST_P(EveryModel, BackwardIsTwiceTheForward) {
   }
 }
 
-// Weights of the step are the model's parameters, but for biases, learned positions and the like, which cost a step nothing
-// that could be seen.
+// Weights of the step are the model's parameters, but for biases, learned positions and the like, which cost a step
+// nothing that could be seen.
 TEST_P(EveryModel, WeightsAreTheParameters) {
   const auto one = model();
   if (!why_not_expanded(one).what.empty()) GTEST_SKIP() << why_not_expanded(one).what;
@@ -61,8 +61,9 @@ TEST_P(EveryModel, WeightsAreTheParameters) {
   }
   const auto count = count_parameters(one);
   const auto expected = count.total() + count.mtp;
-  const bool plain = !one.qkv_bias && !one.attention_output_bias && !one.mlp_bias && one.norm != NormKind::layer_norm && one.learned_positions == 0 &&
-                     !one.attention_sinks && one.qk_norm != QkNorm::full_width && !(one.experts && (one.experts->biases || one.experts->shared_gate));
+  const bool plain = !one.qkv_bias && !one.attention_output_bias && !one.mlp_bias && one.norm != NormKind::layer_norm &&
+                     one.learned_positions == 0 && !one.attention_sinks && one.qk_norm != QkNorm::full_width &&
+                     !(one.experts && (one.experts->biases || one.experts->shared_gate));
   if (plain) {
     EXPECT_EQ(weights, expected);
   } else {

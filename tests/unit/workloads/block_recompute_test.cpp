@@ -1,5 +1,6 @@
 // What a layer keeps between its passes, and what recomputation makes of it. Korthikanti et al., arXiv 2205.05198, with
-// s tokens, b sequences, h = D, a heads, t tensor ranks, F = 4 h, plain MLP, dropout, 2 bytes an element, unfused attention:
+// s tokens, b sequences, h = D, a heads, t tensor ranks, F = 4 h, plain MLP, dropout, 2 bytes an element, unfused
+// attention:
 //   none: s b h (34 + 5 a s / h); tensor: s b h (10 + 24/t + 5 a s / (h t)); with sequence parallelism all over t;
 //   with attention's core recomputed 34 s b h / t; with everything recomputed 2 s b h (/ t).
 #include <gmock/gmock.h>
@@ -7,7 +8,7 @@
 #include <set>
 
 #include "tests/unit/workloads/small_models.hpp"
-#include "workloads/step_pipeline.hpp"
+#include "workloads/step/step_pipeline.hpp"
 
 namespace lockstep::test {
 namespace {
@@ -30,16 +31,20 @@ DerivePolicy policy_of(const Recompute& recompute) {
   return policy;
 }
 
-DerivedBlock layer_of(const Model& model, const Parallel& parallel, const Recompute& recompute, const BlockOptions& options = gpt) {
-  return derived(model, plan_for(blocks_of(model, options), parallel), parallel, policy_of(recompute), b, s, options).layer();
+ShardedLayer layer_of(const Model& model, const Parallel& parallel, const Recompute& recompute,
+                      const BlockOptions& options = gpt) {
+  return derived(model, plan_for(blocks_of(model, options), parallel), parallel, policy_of(recompute), b, s, options)
+      .layer();
 }
 
 /// Bytes of the forward that the backward reads.
-std::int64_t kept(const DerivedBlock& layer) {
+std::int64_t kept(const ShardedLayer& layer) {
   std::set<int> read;
   for (const auto& step : layer.backward) read.insert(step.saved.begin(), step.saved.end());
   std::int64_t sum = 0;
-  for (const int step : read) sum += (step == BlockStep::outside ? layer.input_bytes : layer.forward[static_cast<std::size_t>(step)].output).value();
+  for (const int step : read)
+    sum +=
+        (step == BlockStep::outside ? layer.input_bytes : layer.forward[static_cast<std::size_t>(step)].output).value();
   return sum;
 }
 
@@ -79,8 +84,8 @@ TEST(Recompute, RunsAgainWhatItDropped) {
   EXPECT_EQ(collectives(all.backward).size(), collectives(none.backward).size() + 4 - 2);
 }
 
-// Norms and activation functions dropped: their outputs A, M (2 sbh each) and Z (2 s b F) are made again from what is kept,
-// without a FLOP of a product.
+// Norms and activation functions dropped: their outputs A, M (2 sbh each) and Z (2 s b F) are made again from what is
+// kept, without a FLOP of a product.
 TEST(Recompute, PartsByName) {
   const auto none = layer_of(gpt_like(), {}, {});
   const auto some = layer_of(gpt_like(), {}, {.parts = {OpPart::norm, OpPart::mlp_activation}});
@@ -92,8 +97,8 @@ TEST(Recompute, PartsByName) {
   EXPECT_DOUBLE_EQ(flops(mlp.backward), flops(none.backward) + 2.0 * s * b * h * F);
 }
 
-// Latent attention: dropping what is projected up keeps the latents: N (H + H + Hv) numbers a token less, Rq + Rk were kept
-// anyway, and the two projections run again.
+// Latent attention: dropping what is projected up keeps the latents: N (H + H + Hv) numbers a token less, Rq + Rk were
+// kept anyway, and the two projections run again.
 TEST(Recompute, LatentProjections) {
   const auto none = layer_of(latent(), {}, {}, {});
   const auto up = layer_of(latent(), {}, {.parts = {OpPart::latent_projection}}, {});
@@ -106,30 +111,33 @@ TEST(Recompute, Experts) {
   const Parallel parallel{.expert = 4};
   const auto none = layer_of(mixture(), parallel, {}, {});
   const auto some = layer_of(mixture(), parallel, {.parts = {OpPart::experts, OpPart::expert_activation}}, {});
-  // Routed (D) and gate, up, activation (Fe = 24 each) of 2 x 128 / 4 slots a rank; the scores, E = 8 of 32 tokens, are kept
-  // to route by.
+  // Routed (D) and gate, up, activation (Fe = 24 each) of 2 x 128 / 4 slots a rank; the scores, E = 8 of 32 tokens, are
+  // kept to route by.
   EXPECT_EQ(kept(none) - kept(some), 2 * 64 * (32 + 3 * 24) - 2 * 32 * 8);
   EXPECT_EQ(collectives(some.backward).size(), collectives(none.backward).size() + 1);
 }
 
-// Kept by name: the layer's input, Q, V, attention's result (2 s b h each) and Up (8); the down projection's result nobody reads
-// again. K and the attention's projection, which the second norm's input needs, are 2 s b h^2 FLOPs each.
+// Kept by name: the layer's input, Q, V, attention's result (2 s b h each) and Up (8); the down projection's result
+// nobody reads again. K and the attention's projection, which the second norm's input needs, are 2 s b h^2 FLOPs each.
 TEST(Recompute, AllButNamedOperations) {
   const auto none = layer_of(gpt_like(), {}, {}, {});
-  const auto some = layer_of(gpt_like(), {}, {.kept = {"query projection", "value projection", "attention", "up projection", "down projection"}}, {});
+  const auto some =
+      layer_of(gpt_like(), {},
+               {.kept = {"query projection", "value projection", "attention", "up projection", "down projection"}}, {});
   EXPECT_EQ(kept(some), (2 + 3 * 2 + 8) * s * b * h);
   EXPECT_DOUBLE_EQ(flops(some.backward), flops(none.backward) + 2 * 2.0 * s * b * h * h);
 }
 
-DerivedBlock kept_in(const KeptFormat& format, const Recompute& recompute = {}, const std::optional<KeptFormat>& attention = {}) {
+ShardedLayer kept_in(const KeptFormat& format, const Recompute& recompute = {},
+                     const std::optional<KeptFormat>& attention = {}) {
   auto policy = policy_of(recompute);
   policy.kept = format;
   policy.kept_attention = attention;
   return derived(gpt_like(), plan_for(blocks_of(gpt_like(), {}), {}), {}, policy, b, s, BlockOptions{}).layer();
 }
 
-// Kept in 8 bits: what only weight gradients and activation functions read, here A, M, Up and Z (2 + 2 + 8 + 8 s b h before).
-// Attention's backward reads O as it is; O lies once, and its product's weight gradient reads that too.
+// Kept in 8 bits: what only weight gradients and activation functions read, here A, M, Up and Z (2 + 2 + 8 + 8 s b h
+// before). Attention's backward reads O as it is; O lies once, and its product's weight gradient reads that too.
 TEST(Recompute, KeptInFewerBytes) {
   const auto plain = layer_of(gpt_like(), {}, {}, {});
   const auto compact = kept_in({8});
@@ -150,8 +158,9 @@ TEST(Recompute, ScalesAreKeptBesideTheNumbers) {
   EXPECT_EQ((KeptFormat{12, 128}.size(1000).value()), 1500 + 8 * 4);
 }
 
-// What runs again starts from the copy in fewer bytes: with activation functions dropped Up stays in 8 bits (4 s b h) and
-// nothing of it in 16, Z not at all; with norms dropped too, A and M come again from X and R, which norms read as they are.
+// What runs again starts from the copy in fewer bytes: with activation functions dropped Up stays in 8 bits (4 s b h)
+// and nothing of it in 16, Z not at all; with norms dropped too, A and M come again from X and R, which norms read as
+// they are.
 TEST(Recompute, RunsAgainFromFewerBytes) {
   constexpr std::int64_t sbh = s * b * h;
   EXPECT_EQ(kept(kept_in({8}, {.parts = {OpPart::mlp_activation}})), (32 - 20 + 10 - 4) * sbh);
@@ -160,8 +169,8 @@ TEST(Recompute, RunsAgainFromFewerBytes) {
   EXPECT_EQ(kept(kept_in({8}, {.parts = {OpPart::mlp, OpPart::mlp_activation}})), (32 - 20 + 10 - 4 - 4) * sbh);
 }
 
-// A weight gradient that is put off reads what it needs of the input gradient's part in one byte an element: A copies of the
-// gradients of Q, K, V, of the attention's and of the MLP's output, and of Up, made with them.
+// A weight gradient that is put off reads what it needs of the input gradient's part in one byte an element: A copies
+// of the gradients of Q, K, V, of the attention's and of the MLP's output, and of Up, made with them.
 TEST(Recompute, GradientsOfAPutOffWeightGradientInFewerBytes) {
   const auto layer = kept_in({8});
   const auto of_input = steps_of_input_gradient(layer);
@@ -179,8 +188,8 @@ TEST(Recompute, GradientsOfAPutOffWeightGradientInFewerBytes) {
   EXPECT_EQ(copies, s * b * h * (1 + 1 + 1 + 1 + 4 + 1));
 }
 
-// What was computed again for the input gradient waits for the weight gradient in 8 bits too: here the latents after their norms,
-// from which queries, keys and values are projected again.
+// What was computed again for the input gradient waits for the weight gradient in 8 bits too: here the latents after
+// their norms, from which queries, keys and values are projected again.
 TEST(Recompute, WhatRanAgainWaitsForAPutOffWeightGradientInFewerBytes) {
   auto policy = policy_of({.all = false, .parts = {OpPart::norm, OpPart::latent_projection}});
   policy.kept = KeptFormat{8};
@@ -189,7 +198,8 @@ TEST(Recompute, WhatRanAgainWaitsForAPutOffWeightGradientInFewerBytes) {
   std::int64_t waiting = 0;
   for (std::size_t i = 0; i < layer.backward.size(); ++i) {
     const auto& name = layer.backward[i].name;
-    if (of_input[i] && (name == "Qn kept in 8 bits" || name == "KVn kept in 8 bits")) waiting += layer.backward[i].output.value();
+    if (of_input[i] && (name == "Qn kept in 8 bits" || name == "KVn kept in 8 bits"))
+      waiting += layer.backward[i].output.value();
   }
   const auto model = latent();
   EXPECT_EQ(waiting, s * b * (model.latent->q_rank + model.latent->kv_rank));
@@ -197,13 +207,16 @@ TEST(Recompute, WhatRanAgainWaitsForAPutOffWeightGradientInFewerBytes) {
 
 // Every step of a backward that runs again reads what exists: its own pass' earlier steps, or what the forward keeps.
 TEST(Recompute, StepsAreInOrder) {
-  for (const auto& recompute : {Recompute{.all = true}, Recompute{.all = false, .parts = {OpPart::norm, OpPart::mlp, OpPart::mlp_activation, OpPart::latent_projection}}}) {
+  for (const auto& recompute : {Recompute{.all = true}, Recompute{.all = false,
+                                                        .parts = {OpPart::norm, OpPart::mlp, OpPart::mlp_activation,
+                                                                  OpPart::latent_projection}}}) {
     int models = 0;
     for (const auto& model : {gpt_like(), latent(), mixture(), gpt_like(), latent(), mixture()}) {
       auto policy = policy_of(recompute);
       if (models++ >= 3) policy.kept = KeptFormat{8};
       const Parallel parallel{.data = 2, .tensor = 2};
-      const auto layer = derived(model, plan_for(blocks_of(model, {}), parallel), parallel, policy, b, s, BlockOptions{}).layer();
+      const auto layer =
+          derived(model, plan_for(blocks_of(model, {}), parallel), parallel, policy, b, s, BlockOptions{}).layer();
       for (std::size_t i = 0; i < layer.forward.size(); ++i) {
         for (const int before : layer.forward[i].after) EXPECT_LT(before, static_cast<int>(i));
       }

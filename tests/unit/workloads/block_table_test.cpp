@@ -14,7 +14,7 @@ using ::testing::IsEmpty;
 constexpr std::int64_t B = 128;
 
 /// "ReduceScatter_fsdp dWin 8192" for every gradient and published weight.
-std::vector<std::string> chains(const DerivedBlock& block, std::vector<DerivedCollective> WeightUpdate::*chain) {
+std::vector<std::string> chains(const ShardedLayer& block, std::vector<DerivedCollective> WeightUpdate::*chain) {
   std::vector<std::string> result;
   for (const auto& update : block.weights) {
     for (const auto& derived : update.*chain) {
@@ -24,11 +24,11 @@ std::vector<std::string> chains(const DerivedBlock& block, std::vector<DerivedCo
   }
   return result;
 }
-std::vector<std::string> each(const DerivedBlock& block) { return chains(block, &WeightUpdate::each_microbatch); }
-std::vector<std::string> last(const DerivedBlock& block) { return chains(block, &WeightUpdate::last_microbatch); }
-std::vector<std::string> publish(const DerivedBlock& block) { return chains(block, &WeightUpdate::publish); }
+std::vector<std::string> each(const ShardedLayer& block) { return chains(block, &WeightUpdate::each_microbatch); }
+std::vector<std::string> last(const ShardedLayer& block) { return chains(block, &WeightUpdate::last_microbatch); }
+std::vector<std::string> publish(const ShardedLayer& block) { return chains(block, &WeightUpdate::publish); }
 
-std::int64_t update_bytes(const DerivedBlock& block) {
+std::int64_t update_bytes(const ShardedLayer& block) {
   std::int64_t sum = 0;
   for (const auto& update : block.weights) {
     for (const auto* chain : {&update.each_microbatch, &update.last_microbatch, &update.publish}) {
@@ -167,7 +167,7 @@ TEST(BlockTable, CollectiveMatmulMovesTheSame) {
   EXPECT_EQ(collectives(plain.forward), collectives(overlapped.forward));
   EXPECT_EQ(collectives(plain.backward), collectives(overlapped.backward));
   // The product that reads In no longer waits for its gather.
-  const auto product = [](const DerivedBlock& block) {
+  const auto product = [](const ShardedLayer& block) {
     return *std::find_if(block.forward.begin(), block.forward.end(),
                          [](const auto& step) { return step.name == "in projection"; });
   };

@@ -47,23 +47,29 @@ TEST(TransformerBlock, SequenceParallelGatheringAgain) {
                            "AllGather_tensor dY 8192", "ReduceScatter_tensor dA 8192", "AllGather_tensor A 8192"));
 }
 
-// Operands that are cast before they are gathered travel in one byte an element, 8192 / 2; what products give keeps two.
+// Operands that are cast before they are gathered travel in one byte an element, 8192 / 2; what products give keeps
+// two.
 TEST(TransformerBlock, OperandsMayBeGatheredInOneByte) {
   const auto kinds = derived(transformer(), Parallel{.tensor = 4}, {.operand_element = Bytes(1)});
-  EXPECT_THAT(collectives(kinds.layer().forward), ElementsAre("AllGather_tensor A 4096", "ReduceScatter_tensor Y 8192",
-                                                              "AllGather_tensor M 4096", "ReduceScatter_tensor E 8192"));
-  EXPECT_THAT(collectives(kinds.layer().backward), ElementsAre("AllGather_tensor dE 4096", "ReduceScatter_tensor dM 8192",
-                                                               "AllGather_tensor dY 4096", "ReduceScatter_tensor dA 8192"));
+  EXPECT_THAT(collectives(kinds.layer().forward),
+              ElementsAre("AllGather_tensor A 4096", "ReduceScatter_tensor Y 8192", "AllGather_tensor M 4096",
+                          "ReduceScatter_tensor E 8192"));
+  EXPECT_THAT(collectives(kinds.layer().backward),
+              ElementsAre("AllGather_tensor dE 4096", "ReduceScatter_tensor dM 8192", "AllGather_tensor dY 4096",
+                          "ReduceScatter_tensor dA 8192"));
   const auto wide = derived(transformer(), Parallel{.tensor = 4});
-  EXPECT_EQ(collectives(kinds.kinds.back().forward), collectives(wide.kinds.back().forward));  // the unembedding stays in 16 bits
+  EXPECT_EQ(collectives(kinds.kinds.back().forward),
+            collectives(wide.kinds.back().forward));  // the unembedding stays in 16 bits
 }
 
-// A weight's gradient reads B T D and B T F activations and writes D F elements; of several microbatches it also reads what
-// those before left, unless each microbatch reduces its own (FSDP).
+// A weight's gradient reads B T D and B T F activations and writes D F elements; of several microbatches it also reads
+// what those before left, unless each microbatch reduces its own (FSDP).
 TEST(TransformerBlock, AccumulatedGradientsAreReadToo) {
   const auto moved = [](const Parallel& parallel, bool accumulates) {
-    const auto layer = derived(transformer(), parallel, {.gradient_element = Bytes(4), .accumulates = accumulates}).layer();
-    const auto step = std::find_if(layer.backward.begin(), layer.backward.end(), [](const auto& each) { return each.name == "down projection weight gradient"; });
+    const auto layer =
+        derived(transformer(), parallel, {.gradient_element = Bytes(4), .accumulates = accumulates}).layer();
+    const auto step = std::find_if(layer.backward.begin(), layer.backward.end(),
+                                   [](const auto& each) { return each.name == "down projection weight gradient"; });
     return step->traffic.value();
   };
   constexpr std::int64_t tokens = 16 * 8, operands = 2 * tokens * (D + F), gradient = 4 * D * F;
@@ -95,8 +101,9 @@ TEST(TransformerBlock, GroupedQueries) {
                           "AllGather_fsdp Wgate 8192", "AllGather_fsdp Wup 8192", "AllGather_fsdp Wdown 8192"));
 }
 
-const WeightUpdate& update_of(const DerivedBlock& block, const std::string& weight) {
-  return *std::find_if(block.weights.begin(), block.weights.end(), [&](const auto& update) { return update.weight == weight; });
+const WeightUpdate& update_of(const ShardedLayer& block, const std::string& weight) {
+  return *std::find_if(block.weights.begin(), block.weights.end(),
+                       [&](const auto& update) { return update.weight == weight; });
 }
 
 Model with_heads(std::int64_t heads, std::int64_t kv_heads) {
@@ -106,13 +113,15 @@ Model with_heads(std::int64_t heads, std::int64_t kv_heads) {
   return model;
 }
 
-// K = 2 heads on 4 tensor ranks, H = 4: each rank projects one head for its own queries, so that a step of a layer computes and
-// moves what it would with 4 heads of their own: 2 BT D H = 2 x 128 x 32 x 4 FLOPs for keys, BT H x 2 bytes left of them.
+// K = 2 heads on 4 tensor ranks, H = 4: each rank projects one head for its own queries, so that a step of a layer
+// computes and moves what it would with 4 heads of their own: 2 BT D H = 2 x 128 x 32 x 4 FLOPs for keys, BT H x 2
+// bytes left of them.
 TEST(TransformerBlock, EveryTensorRankHasAKeyValueHeadOfItsOwn) {
   const Parallel parallel{.tensor = 4};
   const auto layer = derived(with_heads(8, 2), parallel).layer();
   const auto of_four = derived(with_heads(8, 4), parallel).layer();
-  for (const auto& [pass, other] : {std::pair{&layer.forward, &of_four.forward}, {&layer.backward, &of_four.backward}}) {
+  for (const auto& [pass, other] :
+       {std::pair{&layer.forward, &of_four.forward}, {&layer.backward, &of_four.backward}}) {
     ASSERT_EQ(pass->size(), other->size());
     for (std::size_t i = 0; i < pass->size(); ++i) {
       const auto &step = (*pass)[i], &like = (*other)[i];
@@ -123,14 +132,15 @@ TEST(TransformerBlock, EveryTensorRankHasAKeyValueHeadOfItsOwn) {
       EXPECT_EQ(step.full_size.value(), like.full_size.value()) << step.name;
     }
   }
-  const auto keys = std::find_if(layer.forward.begin(), layer.forward.end(), [](const auto& step) { return step.name == "key projection"; });
+  const auto keys = std::find_if(layer.forward.begin(), layer.forward.end(),
+                                 [](const auto& step) { return step.name == "key projection"; });
   EXPECT_EQ(keys->flops.value(), 2.0 * 128 * D * 4);
   EXPECT_EQ(keys->output.value(), 128 * 4 * 2);
 }
 
-// Wk has D K H = 32 x 2 x 4 = 256 parameters, of which each rank keeps and updates D H = 128, 256 bytes. Ranks 2i and 2i + 1 have
-// the same head and add up their 256 bytes of gradient, once a step: after the shards of FSDP or ZeRO are reduced, 128 bytes over
-// each 2, or together with the data axis.
+// Wk has D K H = 32 x 2 x 4 = 256 parameters, of which each rank keeps and updates D H = 128, 256 bytes. Ranks 2i and
+// 2i + 1 have the same head and add up their 256 bytes of gradient, once a step: after the shards of FSDP or ZeRO are
+// reduced, 128 bytes over each 2, or together with the data axis.
 TEST(TransformerBlock, GradientsOfCopiedHeadsAreAddedUp) {
   const auto model = with_heads(8, 2);
   const auto texts = [](const std::vector<DerivedCollective>& chain) {
@@ -146,18 +156,28 @@ TEST(TransformerBlock, GradientsOfCopiedHeadsAreAddedUp) {
   EXPECT_EQ(keys.gradient_elements, 128);
   EXPECT_EQ(keys.optimizer_elements, 128);
   EXPECT_THAT(texts(keys.each_microbatch), ElementsAre());
-  EXPECT_THAT(texts(keys.last_microbatch), ElementsAre("AllReduce_tensor/2 dWk[D, K_tensor, H] {U_tensor/2} -> dWk[D, K_tensor, H] 256"));
+  EXPECT_THAT(texts(keys.last_microbatch),
+              ElementsAre("AllReduce_tensor/2 dWk[D, K_tensor, H] {U_tensor/2} -> dWk[D, K_tensor, H] 256"));
 
   keys = keys_of({.fsdp = 2, .tensor = 4});
   EXPECT_EQ(keys.stored.value(), 128);
-  EXPECT_THAT(texts(keys.each_microbatch), ElementsAre("ReduceScatter_fsdp dWk[D, K_tensor, H] {U_{fsdp,tensor/2}} -> dWk[D_fsdp, K_tensor, H] {U_tensor/2} 256"));
-  EXPECT_THAT(texts(keys.last_microbatch), ElementsAre("AllReduce_tensor/2 dWk[D_fsdp, K_tensor, H] {U_tensor/2} -> dWk[D_fsdp, K_tensor, H] 128"));
+  EXPECT_THAT(
+      texts(keys.each_microbatch),
+      ElementsAre(
+          "ReduceScatter_fsdp dWk[D, K_tensor, H] {U_{fsdp,tensor/2}} -> dWk[D_fsdp, K_tensor, H] {U_tensor/2} 256"));
+  EXPECT_THAT(texts(keys.last_microbatch),
+              ElementsAre("AllReduce_tensor/2 dWk[D_fsdp, K_tensor, H] {U_tensor/2} -> dWk[D_fsdp, K_tensor, H] 128"));
 
   keys = keys_of({.data = 2, .tensor = 4});
-  EXPECT_THAT(texts(keys.last_microbatch), ElementsAre("AllReduce_{data,tensor/2} dWk[D, K_tensor, H] {U_{data,tensor/2}} -> dWk[D, K_tensor, H] 256"));
+  EXPECT_THAT(
+      texts(keys.last_microbatch),
+      ElementsAre("AllReduce_{data,tensor/2} dWk[D, K_tensor, H] {U_{data,tensor/2}} -> dWk[D, K_tensor, H] 256"));
   keys = keys_of({.data = 2, .tensor = 4, .zero = 1});
-  EXPECT_THAT(texts(keys.last_microbatch), ElementsAre("ReduceScatter_data dWk[D, K_tensor, H] {U_{data,tensor/2}} -> dWk[D_data, K_tensor, H] {U_tensor/2} 256",
-                                                       "AllReduce_tensor/2 dWk[D_data, K_tensor, H] {U_tensor/2} -> dWk[D_data, K_tensor, H] 128"));
+  EXPECT_THAT(
+      texts(keys.last_microbatch),
+      ElementsAre(
+          "ReduceScatter_data dWk[D, K_tensor, H] {U_{data,tensor/2}} -> dWk[D_data, K_tensor, H] {U_tensor/2} 256",
+          "AllReduce_tensor/2 dWk[D_data, K_tensor, H] {U_tensor/2} -> dWk[D_data, K_tensor, H] 128"));
   EXPECT_THAT(texts(keys.publish), ElementsAre("AllGather_data Wk[D_data, K_tensor, H] -> Wk[D, K_tensor, H] 256"));
 
   const auto queries = update_of(derived(model, {.tensor = 4}).layer(), "Wq");
@@ -181,13 +201,14 @@ TEST(TransformerBlock, HeadsThatAreEnoughHaveNoCopies) {
     const auto layer = derived(model, Parallel{.tensor = 4}).layer();
     for (const auto& update : layer.weights) {
       for (const auto& one : update.last_microbatch) EXPECT_NE(one.axes, AxisNames{"tensor/2"}) << update.weight;
-      for (const auto& one : update.each_microbatch) EXPECT_EQ(one.axes, AxisNames{"tensor"}) << update.weight;  // norms
+      for (const auto& one : update.each_microbatch)
+        EXPECT_EQ(one.axes, AxisNames{"tensor"}) << update.weight;  // norms
     }
   }
 }
 
-// 24 query heads on 8 key-value heads over 12 ranks: two queries a rank, of which some would need two heads. Over 16 ranks the
-// queries do not divide.
+// 24 query heads on 8 key-value heads over 12 ranks: two queries a rank, of which some would need two heads. Over 16
+// ranks the queries do not divide.
 TEST(TransformerBlock, RanksMustBeAMultipleOfTheKeyValueHeads) {
   const auto refused = [](const Parallel& parallel) {
     try {
@@ -198,7 +219,9 @@ TEST(TransformerBlock, RanksMustBeAMultipleOfTheKeyValueHeads) {
     }
     return std::string("accepted");
   };
-  EXPECT_THAT(refused({.tensor = 12, .sequence_parallel = false}), ::testing::AllOf(::testing::HasSubstr("of size 12 does not divide K = 8 of "), ::testing::HasSubstr("; expected a size that divides 8, or a multiple of it")));
+  EXPECT_THAT(refused({.tensor = 12, .sequence_parallel = false}),
+              ::testing::AllOf(::testing::HasSubstr("of size 12 does not divide K = 8 of "),
+                               ::testing::HasSubstr("; expected a size that divides 8, or a multiple of it")));
   EXPECT_THAT(refused({.tensor = 16, .sequence_parallel = false}), ::testing::HasSubstr("does not divide N = 24"));
   EXPECT_EQ(refused({.tensor = 24, .sequence_parallel = false}), "accepted");
 }
@@ -301,8 +324,8 @@ TEST(TransformerBlock, KeysAndValuesAlongASplitSequence) {
               ::testing::IsSupersetOf({"AllReduce_data dK 4096", "AllReduce_data dV 4096"}));
 }
 
-// Multi-query: one key-value head on every tensor rank. Attention needs nothing of other ranks; the queries' heads on each
-// rank make a part of dK and dV, B T K H elements of 2 bytes = 128 x 4 x 2 to be summed.
+// Multi-query: one key-value head on every tensor rank. Attention needs nothing of other ranks; the queries' heads on
+// each rank make a part of dK and dV, B T K H elements of 2 bytes = 128 x 4 x 2 to be summed.
 TEST(TransformerBlock, OneKeyValueHeadOnEveryTensorRank) {
   auto model = transformer();
   model.kv_heads = 1;

@@ -1,4 +1,4 @@
-#include "workloads/expert_load.hpp"
+#include "workloads/step/expert_load.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,8 +20,9 @@ TEST(ExpertLoadTest, TheSameSeedGivesTheSameLoads) {
   EXPECT_NE(load.fullest(3, 2), (ExpertLoad{0.5, 8, 64, 8}.fullest(3, 2)));
 }
 
-// Ranks of e experts each vary by v / sqrt(e); the fullest of R ranks lies about v / sqrt(e) x m(R) above the mean, m(8) = 1.42
-// and m(32) = 2.07 the expected maxima of so many standard normal numbers (small v: the log-normal is nearly normal).
+// Ranks of e experts each vary by v / sqrt(e); the fullest of R ranks lies about v / sqrt(e) x m(R) above the mean,
+// m(8) = 1.42 and m(32) = 2.07 the expected maxima of so many standard normal numbers (small v: the log-normal is
+// nearly normal).
 TEST(ExpertLoadTest, TheFullestRankIsAnExtremeOfTheDistribution) {
   for (const auto& [ranks, maximum] : {std::pair<std::int64_t, double>{8, 1.4236}, {32, 2.0697}}) {
     const ExpertLoad load{0.02, 1, 4 * ranks, ranks};

@@ -10,7 +10,7 @@
 
 #include "tests/source_dir.hpp"
 #include "tests/unit/workloads/problem_lines.hpp"
-#include "workloads/import_hf.hpp"
+#include "workloads/model/huggingface/import_hf.hpp"
 
 namespace lockstep {
 namespace {

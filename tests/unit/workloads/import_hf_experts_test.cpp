@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "tests/unit/workloads/problem_lines.hpp"
-#include "workloads/import_hf.hpp"
+#include "workloads/model/huggingface/import_hf.hpp"
 
 namespace lockstep {
 namespace {

@@ -1,6 +1,6 @@
 // Hugging Face configs of dense models: class defaults, and everything that is refused.
+#include "workloads/model/huggingface/import_hf.hpp"
 #include "tests/source_dir.hpp"
-#include "workloads/import_hf.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -177,10 +177,10 @@ TEST_F(ImportHf, SizesThatDoNotFitTogether) {
 }
 
 TEST_F(ImportHf, UnsupportedTypesListTheSupportedOnes) {
-  EXPECT_THAT(complaints(small_config("mamba2_hybrid")),
-              ElementsAre(AllOf(HasSubstr("1:16: model_type: `mamba2_hybrid` is not supported"),
-                                HasSubstr(" gemma gemma2 "), HasSubstr(" mistral mixtral "),
-                                Not(HasSubstr("did you mean")))));
+  EXPECT_THAT(
+      complaints(small_config("mamba2_hybrid")),
+      ElementsAre(AllOf(HasSubstr("1:16: model_type: `mamba2_hybrid` is not supported"), HasSubstr(" gemma gemma2 "),
+                        HasSubstr(" mistral mixtral "), Not(HasSubstr("did you mean")))));
   EXPECT_THAT(complaints(small_config("lama")),
               ElementsAre(AllOf(HasSubstr("model_type: `lama` is not supported"), HasSubstr("did you mean `llama`"))));
   EXPECT_THAT(complaints(R"({"model_type": ["llama"]})"), ElementsAre(HasSubstr("model_type: is a list")));

@@ -1,5 +1,5 @@
 // Layers that differ: their sequence, and FLOPs with windows, chunks, experts and latents derived by hand.
-#include "workloads/layer_pattern.hpp"
+#include "workloads/model/layer_pattern.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,8 +8,8 @@
 
 #include "tests/source_dir.hpp"
 #include "tests/unit/workloads/problem_lines.hpp"
-#include "workloads/import_hf.hpp"
-#include "workloads/model.hpp"
+#include "workloads/model/huggingface/import_hf.hpp"
+#include "workloads/model/model.hpp"
 
 namespace lockstep {
 namespace {
@@ -238,7 +238,9 @@ TEST(Catalog, MissingFolderHasNoModels) { EXPECT_THAT(model_names(catalog / "now
 TEST(Catalog, CountsOfModelsWithoutAConfigHere) {
   EXPECT_EQ(count_parameters(load("llama-2-13b")).total(), 13'015'864'320);
   EXPECT_EQ(count_parameters(load("gpt3-175b")).total(), 174'604'836'864);
-  EXPECT_EQ(count_parameters(load("palm-540b")).total(), 118 * (3LL * 18432 * 73728 + 2LL * 18432 * 48 * 256 + 2LL * 18432 * 256 + 18432) + 256000LL * 18432 + 18432);
+  EXPECT_EQ(
+      count_parameters(load("palm-540b")).total(),
+      118 * (3LL * 18432 * 73728 + 2LL * 18432 * 48 * 256 + 2LL * 18432 * 256 + 18432) + 256000LL * 18432 + 18432);
 }
 
 TEST(Catalog, EqualsTheImportOfTheSameModel) {

@@ -1,5 +1,5 @@
 // Parameter counts and forward FLOPs against numbers derived by hand.
-#include "workloads/model.hpp"
+#include "workloads/model/model.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,6 +42,18 @@ Model odd_shape() {
   Model model = gated_decoder(3, 8, 5, 4, 2, 11);
   model.head_size = 7;
   return model;
+}
+
+// Two matrices D x F a layer: forward 2 x 2 D F FLOPs a token and layer; backward twice that; S sequences of T tokens:
+//   3 x 4 L D F S T
+TEST(ModelFlops, AreThreeForwardsOfAllTokens) {
+  const auto flops = model_flops(two_matmul(7, 16, 24), 5, 11, true);
+  EXPECT_DOUBLE_EQ(flops.value(), 3.0 * 4 * 7 * 16 * 24 * 5 * 11);
+  const auto model = odd_shape();
+  for (const bool causal : {true, false}) {
+    EXPECT_DOUBLE_EQ(model_flops(model, 4, 100, causal).value(), 3 * forward_flops_per_token(model, 100, causal) * 400);
+    EXPECT_EQ(model_flops(model, 8, 100, causal), 2.0 * model_flops(model, 4, 100, causal)) << "linear in sequences";
+  }
 }
 
 // P = L (D N H + 2 D K H + N H D + 3 D F) + norms + 2 V D, by part:

@@ -8,7 +8,8 @@ namespace lockstep::test {
 namespace {
 
 /// Embedding and layer 0 on one stage, layer 1 and head on another.
-StepGraph in_two_stages(const Parallel& parallel, std::vector<PipelineCell> first_stage, const StepOptions& options = {}) {
+StepGraph in_two_stages(const Parallel& parallel, std::vector<PipelineCell> first_stage,
+                        const StepOptions& options = {}) {
   const auto model = derived(transformer(2), parallel);
   auto pipeline = single_stage(static_cast<int>(model.order.size()), 2);
   pipeline.first_block = {0, 2, static_cast<int>(model.order.size())};
@@ -22,7 +23,10 @@ StepGraph in_two_stages(const Parallel& parallel, std::vector<PipelineCell> firs
 }
 
 std::vector<PipelineCell> one_forward_one_backward() {
-  return {{{PipelineWork::forward, 0, 0}, {}}, {{PipelineWork::forward, 0, 1}, {}}, {{PipelineWork::backward, 0, 0}, {}}, {{PipelineWork::backward, 0, 1}, {}}};
+  return {{{PipelineWork::forward, 0, 0}, {}},
+          {{PipelineWork::forward, 0, 1}, {}},
+          {{PipelineWork::backward, 0, 0}, {}},
+          {{PipelineWork::backward, 0, 1}, {}}};
 }
 
 /// Of a pass itself: it computes, or communicates activations within its stage.
@@ -32,7 +36,9 @@ bool belongs(const StepOp& op) {
 }
 
 std::vector<OpId> of_pass(const StepGraph& graph, std::int32_t stage, StepPass pass, std::int32_t microbatch) {
-  return all_of(graph, [&](const StepOp& op) { return belongs(op) && op.stage == stage && op.pass == pass && op.microbatch == microbatch; });
+  return all_of(graph, [&](const StepOp& op) {
+    return belongs(op) && op.stage == stage && op.pass == pass && op.microbatch == microbatch;
+  });
 }
 
 bool every_one_waits(const StepGraph& graph, const std::vector<OpId>& later, const std::vector<OpId>& earlier) {
@@ -46,8 +52,8 @@ bool every_one_waits(const StepGraph& graph, const std::vector<OpId>& later, con
   return true;
 }
 
-// F0 F1 B0 B1 on the first stage: each pass waits for all of the one before it, collectives of the tensor axis included,
-// though B0's own inputs, the gradient that was sent, may have been there since the middle of F1.
+// F0 F1 B0 B1 on the first stage: each pass waits for all of the one before it, collectives of the tensor axis
+// included, though B0's own inputs, the gradient that was sent, may have been there since the middle of F1.
 TEST(PassOrder, APassStartsWhenTheOneBeforeItHasEnded) {
   const auto graph = in_two_stages(Parallel{.tensor = 2}, one_forward_one_backward());
   const auto first = of_pass(graph, 0, StepPass::forward, 0), second = of_pass(graph, 0, StepPass::forward, 1);
@@ -57,12 +63,14 @@ TEST(PassOrder, APassStartsWhenTheOneBeforeItHasEnded) {
   EXPECT_TRUE(every_one_waits(graph, fourth, third));
 }
 
-// Gradients on their way to the optimizer and gathers of weights run beside: the next pass waits for no reduction (but for those
-// that exceed the limit in flight), and its weights come while the pass before it computes.
+// Gradients on their way to the optimizer and gathers of weights run beside: the next pass waits for no reduction (but
+// for those that exceed the limit in flight), and its weights come while the pass before it computes.
 TEST(PassOrder, WeightsAndGradientsRunBeside) {
-  const auto graph = in_two_stages(Parallel{.fsdp = 2, .tensor = 2}, one_forward_one_backward(), {.prefetch = 1, .reductions_in_flight = 100});
+  const auto graph = in_two_stages(Parallel{.fsdp = 2, .tensor = 2}, one_forward_one_backward(),
+                                   {.prefetch = 1, .reductions_in_flight = 100});
   const auto reduced = all_of(graph, [](const StepOp& op) {
-    return op.stage == 0 && op.microbatch == 0 && op->kind == StepOp::Kind::collective && op->role == CollectiveRole::gradient;
+    return op.stage == 0 && op.microbatch == 0 && op->kind == StepOp::Kind::collective &&
+           op->role == CollectiveRole::gradient;
   });
   ASSERT_FALSE(reduced.empty());
   for (const auto id : of_pass(graph, 0, StepPass::backward, 1)) {

@@ -4,18 +4,20 @@
 
 #include "sim/core/yaml_view.hpp"
 #include "tests/unit/workloads/step_reach.hpp"
-#include "workloads/build_step.hpp"
-#include "workloads/replay_model.hpp"
+#include "workloads/replay/replay_model.hpp"
+#include "workloads/step/build_step.hpp"
 
 namespace lockstep::test {
 namespace {
 
 ReplayModel two_layers(const std::string& pair) {
   Problems problems;
-  auto replay = read_replay(YamlView::from_text("layers: 2\n"
-                                                      "forward: [{name: attention, time: 1 ms}, {name: MLP, time: 1 ms}]\n"
-                                                      "backward: [{name: inputs, time: 1 ms}, {name: weights, time: 1 ms, gradient: weights}]\n" + pair,
-                                                      "replay.yaml", problems));
+  auto replay = read_replay(
+      YamlView::from_text("layers: 2\n"
+                          "forward: [{name: attention, time: 1 ms}, {name: MLP, time: 1 ms}]\n"
+                          "backward: [{name: inputs, time: 1 ms}, {name: weights, time: 1 ms, gradient: weights}]\n" +
+                              pair,
+                          "replay.yaml", problems));
   EXPECT_TRUE(problems.empty());
   return replay;
 }
@@ -34,7 +36,8 @@ std::vector<std::string> of_the_pair(const StepGraph& graph) {
   std::vector<std::string> names;
   for (OpId id = 0; id < graph.size(); ++id) {
     const auto& op = graph.op(id);
-    if (op.pass != StepPass::update && (op.microbatch == 1) == (op.pass == StepPass::forward)) names.push_back(op->name + " " + std::to_string(op.block));
+    if (op.pass != StepPass::update && (op.microbatch == 1) == (op.pass == StepPass::forward))
+      names.push_back(op->name + " " + std::to_string(op.block));
   }
   return names;
 }
@@ -42,18 +45,22 @@ std::vector<std::string> of_the_pair(const StepGraph& graph) {
 // The forward goes through layers 0, 1 and the backward through 1, 0: layer by layer side by side, in the pair's order.
 TEST(ReplayStep, APairRunsLayerBesideLayerInItsOrder) {
   const auto graph = paired("pair: [attention, inputs, weights, MLP]\n");
-  EXPECT_THAT(of_the_pair(graph), testing::ElementsAre("attention 0", "inputs 1", "weights 1", "MLP 0", "attention 1", "inputs 0", "weights 0", "MLP 1"));
+  EXPECT_THAT(of_the_pair(graph), testing::ElementsAre("attention 0", "inputs 1", "weights 1", "MLP 0", "attention 1",
+                                                       "inputs 0", "weights 0", "MLP 1"));
   for (OpId id = 0; id < graph.size(); ++id) EXPECT_EQ(graph.op(id).half, 0) << "one order, not two";
 }
 
-/// One layer on each of two stages. On the first, the forward of microbatch 1 is paired with the backward of microbatch 0,
-/// whose gradient comes from the second.
+/// One layer on each of two stages. On the first, the forward of microbatch 1 is paired with the backward of microbatch
+/// 0, whose gradient comes from the second.
 StepGraph paired_over_two_stages(const std::string& pair) {
   const auto replay = two_layers(pair);
   auto pipeline = single_stage(2, 2);
   pipeline.first_block = {0, 1, 2};
   pipeline.order.shape.ranks = 2;
-  pipeline.order.ranks = {{{{PipelineWork::forward, 0, 0}, {}}, {{PipelineWork::forward, 0, 1}, PipelineAction{PipelineWork::backward, 0, 0}}, {{PipelineWork::backward, 0, 1}, {}}}, {}};
+  pipeline.order.ranks = {{{{PipelineWork::forward, 0, 0}, {}},
+                           {{PipelineWork::forward, 0, 1}, PipelineAction{PipelineWork::backward, 0, 0}},
+                           {{PipelineWork::backward, 0, 1}, {}}},
+                          {}};
   for (std::int32_t m = 0; m < 2; ++m) {
     pipeline.order.ranks[1].push_back({{PipelineWork::forward, 1, m}, {}});
     pipeline.order.ranks[1].push_back({{PipelineWork::backward, 1, m}, {}});
@@ -64,7 +71,9 @@ StepGraph paired_over_two_stages(const std::string& pair) {
 // A pair is issued as one: its forward, whose own input is there from the start, waits for the backward's input too.
 TEST(ReplayStep, APairWaitsForTheInputsOfBothHalves) {
   const auto gradient = [](const StepOp& op) { return op.other_stage == 0 && op.microbatch == 0; };
-  const auto first_of_pair = [](const StepOp& op) { return op->name == "attention" && op.block == 0 && op.microbatch == 1; };
+  const auto first_of_pair = [](const StepOp& op) {
+    return op->name == "attention" && op.block == 0 && op.microbatch == 1;
+  };
   const auto ordered = paired_over_two_stages("pair: [attention, inputs, weights, MLP]\n");
   EXPECT_TRUE(waits_for(ordered, all_of(ordered, first_of_pair).at(0), all_of(ordered, gradient).at(0)));
   const auto free = paired_over_two_stages("");

@@ -151,9 +151,9 @@ TEST(ShardingNumeric, EveryRankComputesItsCopy) {
   }
 }
 
-// The gradient of a copied weight: the queries of each rank give its copy another gradient, 1 + X % 2 times b here, and every
-// copy of a head must end with the sum of both, (1 + 2) b. J, the tokens, are split over Y; the gradient is wanted whole along Y or
-// split, and reduced over copies with the tokens or after them.
+// The gradient of a copied weight: the queries of each rank give its copy another gradient, 1 + X % 2 times b here, and
+// every copy of a head must end with the sum of both, (1 + 2) b. J, the tokens, are split over Y; the gradient is
+// wanted whole along Y or split, and reduced over copies with the tokens or after them.
 TEST(ShardingNumeric, GradientsOfCopiesAreAddedUp) {
   Sizes sizes{{{"I", {6, true}}, {"J", {6, true}}, {"K", {2, true, true}}}, {{"X", 4}, {"Y", 3}}};
   sizes.copy_over("K", {"X"});
@@ -164,9 +164,11 @@ TEST(ShardingNumeric, GradientsOfCopiesAreAddedUp) {
       const auto updated = parse_tensor(wanted, {"X", "Y"});
       auto kept = updated;
       if (later) kept.partial = sizes.copied_over(updated);
-      const auto derived = derive({left, right, kept}, sizes, {Bytes(1), Bytes(1), Bytes(1), OneSided::fewer_bytes, sizes.copied_over(updated)});
+      const auto derived = derive({left, right, kept}, sizes,
+                                  {Bytes(1), Bytes(1), Bytes(1), OneSided::fewer_bytes, sizes.copied_over(updated)});
       const DistributedArray tokens(left, sizes, [](const auto&, const Index& at) { return a(at); });
-      const DistributedArray gradient(right, sizes, [](const Coordinates& rank, const Index& at) { return (1 + rank.at("X") % 2) * b(at); });
+      const DistributedArray gradient(
+          right, sizes, [](const Coordinates& rank, const Index& at) { return (1 + rank.at("X") % 2) * b(at); });
       auto result = multiply(derived.local, tokens, gradient, sizes);
       for (const auto& collective : derived.result) result.run(collective);
       EXPECT_TRUE(result.sharding().same_sharding(kept)) << result.sharding().to_string();

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "topologies/mesh.hpp"
+#include "topologies/placement/mesh.hpp"
 
 namespace lockstep::test {
 
@@ -61,7 +61,8 @@ std::vector<Coordinates> DistributedArray::group(const Coordinates& rank, const 
   for (const auto& [other, unused] : parts_) {
     const bool same = std::all_of(rank.begin(), rank.end(), [&, &peer = other](const auto& coordinate) {
       const auto& [axis, place] = coordinate;
-      const auto named = std::find_if(axes.begin(), axes.end(), [&](const auto& name) { return axis_part(name).axis == axis; });
+      const auto named =
+          std::find_if(axes.begin(), axes.end(), [&](const auto& name) { return axis_part(name).axis == axis; });
       if (named == axes.end()) return peer.at(axis) == place;
       const auto part = axis_part(*named).size;
       return part == 0 || peer.at(axis) / part == place / part;

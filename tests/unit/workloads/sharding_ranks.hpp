@@ -18,8 +18,8 @@ using Coordinates = std::map<std::string, std::int64_t>;  ///< of a rank on the 
 
 /// All ranks of the mesh that `sizes` describes.
 std::vector<Coordinates> all_ranks(const Sizes& sizes);
-/// Every index of the part that a rank holds under a sharding: on each dimension one block of size / axes. Copies have the
-/// index of what they are copies of.
+/// Every index of the part that a rank holds under a sharding: on each dimension one block of size / axes. Copies have
+/// the index of what they are copies of.
 std::vector<Index> block_of(const ShardedTensor& tensor, const Coordinates& rank, const Sizes& sizes);
 
 /// An array over all ranks, in some sharding; partial sums are what they are.

@@ -43,8 +43,8 @@ TEST(ShardingSizes, SixteenCopies) {
   EXPECT_EQ(of.local_elements(array) * ranks(of), 16 * 64 * 3 * 5);
 }
 
-// 2 heads on 4 ranks: 4 are held and computed with, one on each; ranks 0 and 1 have the first, 2 and 3 the second. An array of
-// 2 x 5 elements of its own is 4 x 5 with its copies, none of them padding.
+// 2 heads on 4 ranks: 4 are held and computed with, one on each; ranks 0 and 1 have the first, 2 and 3 the second. An
+// array of 2 x 5 elements of its own is 4 x 5 with its copies, none of them padding.
 TEST(ShardingSizes, EachRankGetsACopyOfItsOwn) {
   auto of = sizes({{"K", {2, true, true}}, {"J", {5}}}, {{"X", 4}});
   const auto array = parse_tensor("A[K_X, J]", {"X"});
@@ -61,8 +61,8 @@ TEST(ShardingSizes, EachRankGetsACopyOfItsOwn) {
   EXPECT_EQ(of.copied_over(parse_tensor("A[J]", {"X"})), AxisNames{});
 }
 
-// Copies stand on ranks that follow one another, so over the inner axes first: 1 head on 2 x 4 ranks is on all of both, 2 heads
-// are on each 4 of Y, 4 on each 2 of Y.
+// Copies stand on ranks that follow one another, so over the inner axes first: 1 head on 2 x 4 ranks is on all of both,
+// 2 heads are on each 4 of Y, 4 on each 2 of Y.
 TEST(ShardingSizes, CopiesAreOnNeighbours) {
   const auto copied = [](std::int64_t heads, const AxisNames& axes) {
     auto of = sizes({{"K", {heads, true, true}}}, {{"X", 2}, {"Y", 4}, {"Z", 6}});

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/build_step.hpp"
+#include "workloads/step/build_step.hpp"
 
 namespace lockstep::test {
 
@@ -31,18 +31,22 @@ inline Model transformer(std::int64_t layers = 2) {
 }
 
 struct Derived {
-  std::vector<DerivedBlock> kinds;
+  std::vector<ShardedLayer> kinds;
   std::vector<int> order;
   std::int64_t ranks;
   std::int64_t tokens;  ///< of one microbatch
 
-  [[nodiscard]] const DerivedBlock& layer() const { return kinds.size() == 1 ? kinds[0] : kinds[1]; }
+  [[nodiscard]] const ShardedLayer& layer() const { return kinds.size() == 1 ? kinds[0] : kinds[1]; }
   [[nodiscard]] StepGraph step(const StepOptions& options = {}) const { return build_step(kinds, order, options); }
 };
 
 inline Sizes sizes_on(const Model& model, const Parallel& parallel, std::int64_t sequences, std::int64_t length) {
   auto sizes = sizes_of(model, sequences, length);
-  sizes.axes = {{"data", parallel.data}, {"fsdp", parallel.fsdp}, {"tensor", parallel.tensor}, {"context", parallel.context}, {"expert", parallel.expert}};
+  sizes.axes = {{"data", parallel.data},
+                {"fsdp", parallel.fsdp},
+                {"tensor", parallel.tensor},
+                {"context", parallel.context},
+                {"expert", parallel.expert}};
   return sizes;
 }
 
@@ -51,12 +55,15 @@ inline Derived derived(const Model& model, Plan plan, const Parallel& parallel, 
   const auto blocks = blocks_of(model, options);
   auto sizes = sizes_on(model, parallel, sequences, length);
   copy_key_value_heads(plan, sizes);
-  Derived result{{}, blocks.order, parallel.data * parallel.fsdp * parallel.tensor * parallel.context * parallel.expert, sequences * length};
+  Derived result{{},
+                 blocks.order,
+                 parallel.data * parallel.fsdp * parallel.tensor * parallel.context * parallel.expert,
+                 sequences * length};
   const Block* before = nullptr;
   for (const auto& block : blocks.kinds) {
     const auto& arriving = before != nullptr ? before->output : block.input;
     result.kinds.push_back(
-        derive_block(block, plan, sizes, arriving.empty() ? ShardedTensor{} : plan.activations.at(arriving), policy));
+        derive_layer(block, plan, sizes, arriving.empty() ? ShardedTensor{} : plan.activations.at(arriving), policy));
     before = &block;
   }
   return result;
@@ -78,7 +85,8 @@ inline Model latent(std::int64_t layers = 2) {
   Model model = transformer(layers);
   model.kv_heads = model.heads;
   model.head_size = 6;
-  model.latent = LatentAttention{.q_rank = 12, .kv_rank = 10, .nope_head_size = 4, .rope_head_size = 2, .value_head_size = 4};
+  model.latent =
+      LatentAttention{.q_rank = 12, .kv_rank = 10, .nope_head_size = 4, .rope_head_size = 2, .value_head_size = 4};
   return model;
 }
 

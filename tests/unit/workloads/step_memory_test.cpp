@@ -11,11 +11,13 @@ namespace {
 constexpr int layers = 3;
 constexpr std::int64_t bd = 2 * 128 * D / 4, bf = 2 * 128 * F / 4, df = 2 * D * F;
 
-// Cross-entropy works on the logits in fp32, 4 B T V / (X Y) bytes for as long as it takes; nothing else needs a workspace.
+// Cross-entropy works on the logits in fp32, 4 B T V / (X Y) bytes for as long as it takes; nothing else needs a
+// workspace.
 TEST(StepMemoryTest, CrossEntropyWorksInFp32) {
   const auto graph = derived(transformer(layers), Parallel{.fsdp = 2, .tensor = 2}).step();
   for (OpId id = 0; id < graph.size(); ++id) {
-    EXPECT_EQ(held(graph, id, MemoryKind::workspace), graph.op(id)->name == "cross-entropy" ? 4 * 128 * 96 / 4 : 0) << graph.op(id)->name;
+    EXPECT_EQ(held(graph, id, MemoryKind::workspace), graph.op(id)->name == "cross-entropy" ? 4 * 128 * 96 / 4 : 0)
+        << graph.op(id)->name;
   }
 }
 
@@ -94,8 +96,9 @@ TEST(StepMemoryTest, GatheredWeightsAreFreedAfterUse) {
   }
   // Kept for the backward, all layers are there at its start.
   const auto kept = derived(two_matmuls(layers), Parallel{.fsdp = 4}, {.regather_weights = false}).step();
-  EXPECT_EQ(held(kept, named(kept, "out projection input gradient", layers - 1, StepPass::backward), MemoryKind::gathered),
-            layers * 2 * df);
+  EXPECT_EQ(
+      held(kept, named(kept, "out projection input gradient", layers - 1, StepPass::backward), MemoryKind::gathered),
+      layers * 2 * df);
 }
 
 // TP: the gathered input (4 shards) is kept beside the split one, unless it is gathered again.
@@ -116,7 +119,8 @@ TEST(StepMemoryTest, GradientOfTheLogits) {
   const auto until = [&](OpId id) {
     std::int64_t sum = 0;
     for (const auto& buffer : graph.buffers) {
-      if (buffer.producer == loss && buffer.kind == MemoryKind::activations && *std::max_element(buffer.readers.begin(), buffer.readers.end()) >= id)
+      if (buffer.producer == loss && buffer.kind == MemoryKind::activations &&
+          *std::max_element(buffer.readers.begin(), buffer.readers.end()) >= id)
         sum += buffer.size.value();
     }
     return sum;
@@ -134,8 +138,8 @@ TEST(StepMemoryTest, TiedGradientIsThereFromTheHeadOn) {
   EXPECT_EQ(held(graph, head, MemoryKind::gradients), 2 * 96 * D);
 }
 
-// Searches ask for times alone: the operations are the same, and nothing is said of memory. Transfers to the host carry what is
-// held, so with those it is.
+// Searches ask for times alone: the operations are the same, and nothing is said of memory. Transfers to the host carry
+// what is held, so with those it is.
 TEST(StepMemoryTest, CanBeLeftOut) {
   const auto model = derived(transformer(), Parallel{.data = 2, .fsdp = 2, .tensor = 2});
   StepOptions options{.microbatches = 3, .gradient_reduce_element = Bytes(4)};

@@ -17,8 +17,9 @@ std::vector<OpId> weight_gathers(const StepGraph& graph) {
                 [](const auto& op) { return is_collective(op, CollectiveKind::all_gather, CollectiveRole::weight); });
 }
 std::vector<OpId> gradient_collectives(const StepGraph& graph) {
-  return all_of(
-      graph, [](const auto& op) { return op->kind == StepOp::Kind::collective && op->role == CollectiveRole::gradient; });
+  return all_of(graph, [](const auto& op) {
+    return op->kind == StepOp::Kind::collective && op->role == CollectiveRole::gradient;
+  });
 }
 std::int64_t bytes_of(const StepGraph& graph, const std::vector<OpId>& ids) {
   std::int64_t sum = 0;
@@ -159,7 +160,8 @@ TEST(StepOptionsTest, PublishedAfterTheUpdate) {
   }
 }
 
-// Ahead: the same gathers begin the step, each before its block's first forward and no other; nothing follows the update.
+// Ahead: the same gathers begin the step, each before its block's first forward and no other; nothing follows the
+// update.
 TEST(StepOptionsTest, PublishedBeforeTheNextForward) {
   StepOptions options;
   options.publish_ahead = true;
@@ -175,7 +177,8 @@ TEST(StepOptionsTest, PublishedBeforeTheNextForward) {
       EXPECT_EQ(waits_for(graph, first, id), graph.op(id).block <= block) << block;
     }
   }
-  for (const auto id : all_of(graph, [](const auto& op) { return op.pass == StepPass::update; })) EXPECT_EQ(graph.op(id)->kind, StepOp::Kind::compute);
+  for (const auto id : all_of(graph, [](const auto& op) { return op.pass == StepPass::update; }))
+    EXPECT_EQ(graph.op(id)->kind, StepOp::Kind::compute);
 }
 
 // An update reads the gradient (2 B), reads and writes the state (8 B) and the weight (2 B): 22 B a parameter it owns.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/step_graph.hpp"
+#include "workloads/step/step_graph.hpp"
 
 namespace lockstep::test {
 

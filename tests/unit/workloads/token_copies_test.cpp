@@ -13,8 +13,8 @@ TEST(TokenCopiesTest, ATokenCrossesToEachUnitOnce) {
   EXPECT_DOUBLE_EQ((TokenCopies{8, 1, 1}.share_across(8)), 1 - 5764801.0 / 16777216.0);  // (7/8)^8
 }
 
-// DeepSeek-V3: 8 experts in 4 of 8 groups, a group a node: 4 nodes. Fewer nodes than are allowed are no limit; where a group
-// stands on 4 nodes, a token's 4 groups stand on 16 of the 32.
+// DeepSeek-V3: 8 experts in 4 of 8 groups, a group a node: 4 nodes. Fewer nodes than are allowed are no limit; where a
+// group stands on 4 nodes, a token's 4 groups stand on 16 of the 32.
 TEST(TokenCopiesTest, NodeLimitedRouting) {
   EXPECT_DOUBLE_EQ((TokenCopies{8, 8, 4}.share_across(8)), 4 * (1 - 0.1001129150390625) / 8);  // (3/4)^8
   EXPECT_DOUBLE_EQ((TokenCopies{8, 8, 4}.share_across(2)), (TokenCopies{8, 1, 1}.share_across(2)));

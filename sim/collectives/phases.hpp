@@ -1,0 +1,39 @@
+#pragma once
+/// How a collective runs: phases of flows over links, for all groups along some mesh axes at once.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/core/units.hpp"
+
+namespace lockstep {
+
+/// Bytes on a route, one way. Many flows share the phases of one collective: `slot` says which of the
+/// phase's byte counts it carries.
+struct Flow {
+  std::int32_t slot;
+  std::vector<std::int32_t> links;  ///< directed links it crosses, in order; a link may repeat
+};
+
+/// Ranks that act together, with the flows of one such group.
+struct ProgramGroup {
+  std::vector<std::int32_t> members;  ///< ranks
+  std::vector<Flow> flows;
+};
+
+/// All groups along one set of mesh axes: disjoint, together holding every rank that takes part.
+/// Every group has the same slots.
+struct Communicator {
+  std::string name;  ///< "fsdp", "fsdp+tensor"
+  std::int32_t slots = 0;
+  std::vector<ProgramGroup> groups;
+};
+
+/// A serial part of a collective: after `latency`, every flow of the group starts with its slot's
+/// bytes (zero bytes: no flow); the phase ends with the last of them.
+struct Phase {
+  Seconds latency;
+  std::vector<double> slot_bytes;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,37 @@
+#pragma once
+/// What the flows of a collective load links with. Everyone who asks for the busiest link of a collective asks here.
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "sim/collectives/phases.hpp"
+#include "sim/core/units.hpp"
+
+namespace lockstep {
+
+/// The load of a link, and of all links that the same slots cross as often and that are as fast.
+struct SlotLoad {
+  std::vector<std::pair<std::int32_t, std::int32_t>> crossings;  ///< slot, and how often its flows cross the link
+  BytesPerSecond bandwidth{0};
+  std::int32_t link = 0;  ///< the first such link
+  /// Seconds in which the link carries the bytes of a phase.
+  [[nodiscard]] double seconds(const Phase& phase) const;
+};
+
+/// The different loads of links, by first link.
+struct SlotLoads {
+  std::vector<SlotLoad> loads;
+  std::vector<std::vector<std::int32_t>> of_class;  ///< of each class of groups: which loads its links have, ascending
+
+  /// The load of any class that takes a phase's bytes longest; null without bytes.
+  [[nodiscard]] const SlotLoad* heaviest(const Phase& phase) const;
+};
+
+/// `bandwidth`: of a link, one way. `class_of_group`: groups of one class run at the same time and share links, groups
+/// of different classes do not; empty: all groups are of one class.
+[[nodiscard]] SlotLoads slot_loads(const Communicator& communicator,
+                                   const std::function<BytesPerSecond(std::int32_t link)>& bandwidth,
+                                   const std::vector<std::int32_t>& class_of_group = {});
+
+}  // namespace lockstep

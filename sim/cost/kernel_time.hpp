@@ -1,0 +1,29 @@
+#pragma once
+/// How long a kernel takes on a chip that falls short of its data sheet: `model_of_time: calibrated`. Pure functions of
+/// the chip's parameters and the kernel; equations in docs/models/compute.md.
+#include "topologies/chips/chip_kernels.hpp"
+#include "workloads/sharded_layers/kernel.hpp"
+
+namespace lockstep {
+
+/// What large kernels reach, and what keeps others from it.
+struct KernelRates {
+  FlopsPerSecond products{0};    ///< of the layers' products
+  FlopsPerSecond in_16_bits{0};  ///< of attention and the unembedding
+  BytesPerSecond memory{0};
+  ChipKernels chip{};
+};
+
+/// At least flops / rate and at least traffic / rate, for rates at most the chip's peaks; grows with m, n and k.
+[[nodiscard]] Seconds kernel_time(const KernelRates& rates, const Kernel& kernel);
+
+/// Time that padding to tiles, waves and the pipeline's depth costs a product, over that of its FLOPs; at least 1.
+[[nodiscard]] double product_overhead(const ChipKernels& chip, const KernelShape& shape);
+/// The same of fused attention: softmax, and blocks on the diagonal.
+[[nodiscard]] double attention_overhead(const ChipKernels& chip, const KernelShape& shape);
+
+/// Kernels that an operation is. GPUs' frameworks launch one for each expert of a rank; casts to 8 bits are further
+/// ones.
+[[nodiscard]] int launches(const ChipKernels& chip, const Kernel& kernel);
+
+}  // namespace lockstep

@@ -1,0 +1,25 @@
+#include "sim/cost/time_model.hpp"
+
+#include <algorithm>
+
+#include "sim/core/errors.hpp"
+
+namespace lockstep {
+
+std::string_view name(TimeModel model) {
+  switch (model) {
+    case TimeModel::ideal: return "ideal";
+    case TimeModel::roofline: return "roofline";
+    case TimeModel::calibrated: return "calibrated";
+  }
+  throw InternalError("a time model without a name");
+}
+
+Seconds compute_time(const ComputeRates& rates, const Kernel& kernel) {
+  if (rates.model == TimeModel::calibrated) return kernel_time(*rates.kernels, kernel);
+  const bool in_16_bits = kernel.work == ComputeWork::attention || kernel.work == ComputeWork::head_product;
+  const Seconds at_peak = kernel.flops / (in_16_bits ? rates.in_16_bits : rates.flops);
+  return rates.model == TimeModel::ideal ? at_peak : std::max(at_peak, kernel.traffic / rates.memory);
+}
+
+}  // namespace lockstep

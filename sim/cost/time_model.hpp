@@ -1,0 +1,28 @@
+#pragma once
+/// How long a compute operation takes on a chip.
+#include <optional>
+#include <string_view>
+
+#include "sim/core/units.hpp"
+#include "sim/cost/kernel_time.hpp"
+
+namespace lockstep {
+
+enum class TimeModel {
+  ideal,      ///< FLOPs at peak rate; memory traffic is free (the book's assumption)
+  roofline,   ///< the longer of FLOPs at peak rate and memory traffic at peak bandwidth
+  calibrated  ///< what the chip's kernels reach, see kernel_time.hpp
+};
+[[nodiscard]] std::string_view name(TimeModel model);
+
+struct ComputeRates {
+  TimeModel model = TimeModel::ideal;
+  FlopsPerSecond flops;       ///< of the layers' products: the peak at the training precision
+  FlopsPerSecond in_16_bits;  ///< of attention and the unembedding: at most that of bf16
+  BytesPerSecond memory;
+  std::optional<KernelRates> kernels;  ///< calibrated
+};
+
+[[nodiscard]] Seconds compute_time(const ComputeRates& rates, const Kernel& kernel);
+
+}  // namespace lockstep

@@ -1,0 +1,69 @@
+#pragma once
+/// Runs a Program's DAG on a Network: starts what is ready in (priority, position, rank or group)
+/// order as streams allow, and records when everything started and ended.
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "sim/engine/runtime/lanes.hpp"
+#include "sim/engine/runtime/network.hpp"
+#include "sim/engine/runtime/readiness.hpp"
+#include "sim/engine/runtime/shared_chips.hpp"
+#include "sim/program/program.hpp"
+#include "sim/timeline/timeline.hpp"
+
+namespace lockstep {
+
+class Runtime {
+ public:
+  /// `progress` may be empty. Both references must outlive the runtime.
+  Runtime(const Program& program, Network& network, std::function<void(double)> progress);
+
+  /// Runs to the end, once. Throws InternalError if operations remain.
+  [[nodiscard]] Timeline run();
+
+  [[nodiscard]] std::int64_t computes() const { return computes_; }  ///< compute operations started
+  [[nodiscard]] std::int64_t instants() const { return instants_; }  ///< distinct dates
+
+ private:
+  void take_in(std::span<const Work> completed);
+  /// Whether a kernel that shares its chip goes on: it has slowed down since it was dated.
+  [[nodiscard]] bool goes_on(Work work);
+  void complete(Work work);
+  void start_ready();
+  void start_or_wait(const Lanes::Offer& offer);
+  [[nodiscard]] std::int32_t blocking_lane(std::int32_t op, std::int32_t index) const;
+  void start(Work work, std::int32_t op);
+  void start_compute(Work work, const ProgramOp& op);
+  /// The ranks a collective's group or a compute operation's rank comes to.
+  [[nodiscard]] std::span<const std::int32_t> ranks_of(const ProgramOp& op, const std::int32_t& index) const;
+  [[nodiscard]] std::int32_t lane(std::int32_t rank, std::int32_t stream) const { return rank * streams_ + stream; }
+  void report_progress();
+  void throw_if_unfinished() const;
+
+  const Program& program_;
+  Network& network_;
+  std::function<void(double)> progress_;
+  std::int32_t streams_;
+  std::vector<std::int32_t> op_of_turn_;
+  std::vector<std::int32_t> turn_of_op_;
+  std::vector<std::int32_t> unfinished_;  // instances per op
+  std::int64_t total_ = 0;
+  std::int64_t finished_ = 0;
+  std::int64_t next_report_ = 0;
+  std::int64_t computes_ = 0;
+  std::int64_t instants_ = 0;
+  Readiness readiness_;
+  Lanes lanes_;
+  SharedChips chips_;
+  Timeline timeline_;
+  // Kept between instants only to save allocations.
+  std::vector<Instance> ready_;
+  std::vector<Lanes::Offer> offers_;
+  std::vector<Lanes::Offer> late_offers_;
+  std::vector<Work> instantly_done_;
+  std::vector<Work> taking_in_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,186 @@
+// The pipeline of a step: schedule, stages and about how long each takes, with every problem placed in the scenario
+// file.
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "sim/collectives/stage_pairs.hpp"
+#include "sim/preparation/preparing_private.hpp"
+#include "workloads/pipeline/csv/pytorch_csv.hpp"
+#include "workloads/pipeline/schedules/schedules.hpp"
+#include "workloads/pipeline/verify_order.hpp"
+
+namespace lockstep {
+namespace {
+
+/// The scenario's key for what a ScheduleError is about.
+std::string key_of(const std::string& about) {
+  static const std::map<std::string, std::string> keys = {{"stages", "parallel.pipeline"},
+                                                          {"microbatches", "batch.microbatches"},
+                                                          {"chunks", "pipeline.chunks"},
+                                                          {"group", "pipeline.group"},
+                                                          {"memory-limit", "pipeline.memory_limit"}};
+  const auto found = keys.find(about);
+  return found != keys.end() ? found->second : "pipeline.schedule";
+}
+
+/// What `make` makes; what it finds wrong, at the scenario's key.
+template <class Make>
+auto located(const Scenario& scenario, Make make) {
+  try {
+    return make();
+  } catch (const ScheduleError& error) {
+    refuse(scenario, key_of(error.about()), error.what_is_wrong(), error.expected());
+  }
+}
+
+/// One block in one microbatch: its compute and the communication that its next step waits for, one after the other.
+StageTimes time_of(const ShardedLayer& block, CollectiveModel& collectives, const ComputeRates& rates) {
+  const auto time = [&](const BlockStep& step) {
+    if (step.given_time)
+      return step.stream.empty() || step.kind == BlockStep::Kind::collective ? *step.given_time : Seconds(0);
+    if (step.kind == BlockStep::Kind::compute) return compute_time(rates, kernel_of(step));
+    return step.role == CollectiveRole::activation
+               ? collectives.cost(step.collective, step.axes, step.full_size, step.copies)
+               : Seconds(0);
+  };
+  Seconds forward(0), input(0), weight(0);
+  for (const auto& step : block.forward) forward += time(step);
+  const auto of_input = steps_of_input_gradient(block);
+  for (std::size_t i = 0; i < block.backward.size(); ++i) (of_input[i] ? input : weight) += time(block.backward[i]);
+  return {forward.value(), input.value(), weight.value()};
+}
+
+/// `kinds`: of each layer of the model, in forward order.
+std::vector<StageTimes> times_of_stages(const Scenario& scenario, CollectiveModel& collectives,
+                                        const std::vector<ShardedLayer>& layers, const std::vector<int>& kinds,
+                                        const std::vector<int>& first_block) {
+  const auto rates = rates_of(scenario);
+  std::vector<StageTimes> of_kinds;
+  for (const auto& layer : layers) of_kinds.push_back(time_of(layer, collectives, rates));
+  std::vector<StageTimes> stages;
+  for (std::size_t stage = 0; stage + 1 < first_block.size(); ++stage) {
+    StageTimes sum{0, 0, 0};
+    for (int block = first_block[stage]; block < first_block[stage + 1]; ++block) {
+      const auto& kind = of_kinds[static_cast<std::size_t>(kinds[static_cast<std::size_t>(block)])];
+      sum.forward += kind.forward;
+      sum.input_gradient += kind.input_gradient;
+      sum.weight_gradient += kind.weight_gradient;
+    }
+    stages.push_back(sum);
+  }
+  return stages;
+}
+
+double latency_between_stages(const Machine& machine, const std::vector<ShardedLayer>& layers) {
+  const auto pairs = connect_stages(*machine.cluster, *machine.mesh, pipeline_lines(*machine.mesh), 0, 1);
+  Bytes largest(0);
+  for (const auto& layer : layers) largest = std::max(largest, layer.input_bytes);
+  return pairs.routes.time(0, static_cast<double>(largest.value())).value();
+}
+
+PipelineOrder read_order(const Scenario& scenario, std::int32_t ranks) {
+  const auto& spec = scenario.pipeline;
+  std::ifstream file(spec.file, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  auto imported = import_pytorch_csv(text.str(), spec.placement);
+  Problems problems;
+  for (const auto& problem : imported.problems) {
+    problems.add({{spec.file.string(), problem.row + 1, problem.column + 1},
+                  problem.cell.empty() ? "" : "cell '" + problem.cell + "'",
+                  problem.what,
+                  problem.expected});
+  }
+  problems.throw_if_any();
+  const auto& shape = imported.order.shape;
+  if (shape.ranks != ranks) {
+    refuse(scenario, "pipeline.schedule",
+           "the file has " + std::to_string(shape.ranks) + " ranks, the pipeline axis " + std::to_string(ranks),
+           "as many lines as ranks on the pipeline axis");
+  }
+  if (shape.microbatches != scenario.batch.microbatches) {
+    refuse(scenario, "batch.microbatches",
+           "the file has " + std::to_string(shape.microbatches) + " microbatches, the batch " +
+               std::to_string(scenario.batch.microbatches),
+           std::to_string(shape.microbatches) + ", as in the file");
+  }
+  return std::move(imported.order);
+}
+
+std::vector<bool> are_layers(const ShardedModel& model) {
+  std::vector<bool> is_layer;
+  for (const int kind : model.order) is_layer.push_back(model.layers[static_cast<std::size_t>(kind)].is_layer);
+  return is_layer;
+}
+
+/// The kind of each layer of the model where each stage recomputes its first so many: these are of the kinds that do
+/// so, which stand in the second half of the model's.
+std::vector<int> kinds_of(const Scenario& scenario, const ShardedModel& model, const std::vector<int>& first_block) {
+  auto kinds = model.order;
+  const auto wanted = scenario.training.recompute_layers;
+  if (!wanted) return kinds;
+  const auto is_layer = are_layers(model);
+  const auto keeping = static_cast<int>(model.layers.size()) / 2;
+  for (std::size_t stage = 0; stage + 1 < first_block.size(); ++stage) {
+    auto left = *wanted;
+    for (int block = first_block[stage]; block < first_block[stage + 1] && left > 0; ++block) {
+      const auto at = static_cast<std::size_t>(block);
+      if (!is_layer[at]) continue;
+      kinds[at] += keeping;
+      --left;
+    }
+  }
+  return kinds;
+}
+
+}  // namespace
+
+StepPipeline place_pipeline(const Scenario& scenario, const Machine& machine, const ShardedModel& model) {
+  const auto& spec = scenario.pipeline;
+  const int ranks = machine.mesh->has_axis("pipeline") ? machine.mesh->axis("pipeline").size() : 1;
+  if (ranks == 1 && !scenario.places.contains("pipeline")) {
+    auto whole = single_stage(static_cast<int>(model.order.size()), scenario.batch.microbatches);
+    whole.kinds = kinds_of(scenario, model, whole.first_block);
+    return whole;
+  }
+
+  ScheduleRequest request;
+  request.name = spec.schedule;
+  request.ranks = ranks;
+  request.microbatches = static_cast<std::int32_t>(scenario.batch.microbatches);
+  request.chunks = spec.chunks;
+  request.group = spec.group;
+  request.memory_limit = spec.memory_limit;
+
+  StepPipeline pipeline;
+  if (!spec.file.empty()) {
+    pipeline.order = read_order(scenario, ranks);
+  } else {
+    request = located(scenario, [&] { return completed(request); });
+  }
+  const auto chunks = spec.file.empty() ? *request.chunks : pipeline.order.shape.chunks;
+  const auto split = split_layers(are_layers(model), ranks * chunks, spec.layers);
+  if (!split.what.empty()) {
+    refuse(scenario,
+           !spec.layers.empty() ? "pipeline.layers"
+           : spec.chunks        ? "pipeline.chunks"
+                                : "parallel.pipeline",
+           split.what, split.expected);
+  }
+  pipeline.first_block = split.first_block;
+  pipeline.kinds = kinds_of(scenario, model, pipeline.first_block);
+  pipeline.times.stages =
+      times_of_stages(scenario, *machine.collectives, model.layers, pipeline.kinds, pipeline.first_block);
+  if (ranks > 1) pipeline.times.latency = latency_between_stages(machine, model.layers);
+  if (!spec.file.empty()) return pipeline;
+
+  request.times = pipeline.times;
+  pipeline.order = located(scenario, [&] { return make_order(request); });
+  const auto problems = verify_order(pipeline.order);
+  if (!problems.empty()) throw InternalError("schedule " + spec.schedule + ": " + problems.front().what);
+  return pipeline;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,13 @@
+#pragma once
+/// What a candidate placement of the mesh costs a step, by closed forms: the measure by which placements are chosen.
+#include "sim/preparation/preparation.hpp"
+
+namespace lockstep {
+
+/// Every block's passes as if they ran alone: compute in its order, activation collectives where they are waited for,
+/// weight gathers and gradient reductions beside them; a tenth of all communication on top, since what is hidden still
+/// takes bandwidth from the rest. Once a step: what follows the last microbatch and the update.
+[[nodiscard]] Seconds placement_cost(const Scenario& scenario, const ShardedModel& model, const Cluster& cluster,
+                                     const Mesh& mesh);
+
+}  // namespace lockstep

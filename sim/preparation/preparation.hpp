@@ -1,0 +1,66 @@
+#pragma once
+/// Everything before the engine: Scenario -> Machine, ShardedModel, StepPipeline -> StepGraph -> Program of all ranks.
+/// Every problem that only shows up here is a ConfigError at its place in the scenario file.
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/collectives/collective_model.hpp"
+#include "sim/cost/time_model.hpp"
+#include "sim/program/program.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "topologies/cluster/cluster.hpp"
+#include "topologies/placement/mesh.hpp"
+#include "workloads/sharded_layers/plan.hpp"
+#include "workloads/sharded_layers/sharded_layer.hpp"
+#include "workloads/step/build_step.hpp"
+#include "workloads/step/step_graph.hpp"
+#include "workloads/step/step_pipeline.hpp"
+
+namespace lockstep {
+
+/// The chips with their links, the mesh of ranks on them, and what collectives between those ranks cost.
+struct Machine {
+  std::shared_ptr<const Cluster> cluster;
+  std::shared_ptr<const Mesh> mesh;
+  std::shared_ptr<CollectiveModel> collectives;  ///< of the mesh; it grows when asked, so one thread at a time
+};
+
+/// What every rank computes and holds. It depends on the sizes of the mesh's axes, not on where they lie.
+struct ShardedModel {
+  Plan plan;
+  std::vector<ShardedLayer>
+      layers;  ///< by kind. Where only some layers are recomputed: first all kinds that keep, then all that recompute
+  std::vector<int> order;         ///< kinds in forward order
+  std::int64_t expert_ranks = 1;  ///< that share out the experts of a layer
+};
+
+/// The parts of a step, each made from those above it. Each prints itself.
+struct Preparation {
+  Machine machine;
+  ShardedModel model;
+  StepPipeline pipeline;  ///< which stage runs which layers when
+  StepGraph step;
+};
+
+/// The scenario's cluster, whose networks avoid what is missing. Throws ConfigError for perturbations it cannot have.
+[[nodiscard]] Cluster cluster_of(const Scenario& scenario);
+/// The chip's rates under the scenario's time model; throws ConfigError if the chip lacks the precision.
+[[nodiscard]] ComputeRates rates_of(const Scenario& scenario);
+/// The model under the scenario's plan, for mesh axes whose sizes the scenario states. Throws ConfigError for shardings
+/// that do not divide.
+[[nodiscard]] ShardedModel sharded_model(const Scenario& scenario);
+/// The same with the weights of each layer alone: what they take, and which collectives gradients and updates need.
+[[nodiscard]] ShardedModel sharded_weights(const Scenario& scenario);
+/// Which stage of the mesh's pipeline axis runs which layers, and in what order. Where only some layers of a stage are
+/// recomputed, this is where they are chosen.
+[[nodiscard]] StepPipeline place_pipeline(const Scenario& scenario, const Machine& machine, const ShardedModel& model);
+/// With what depends on the chip and on the model: the way to the host, the load of experts.
+[[nodiscard]] StepOptions step_options(const Scenario& scenario, const ShardedModel& model);
+/// Scenario -> Machine, ShardedModel, StepPipeline -> StepGraph. Throws ConfigError also for axes that do not make up
+/// the cluster and placements that do not fit.
+[[nodiscard]] Preparation prepare(const Scenario& scenario);
+/// StepGraph -> Program of all ranks, with the scenario's perturbations.
+[[nodiscard]] Program lower_with_perturbations(const Scenario& scenario, const Preparation& preparation);
+
+}  // namespace lockstep

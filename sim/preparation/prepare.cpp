@@ -1,0 +1,138 @@
+// Scenario -> Machine, ShardedModel, StepPipeline -> StepGraph -> Program, with every problem placed in the scenario
+// file.
+#include <algorithm>
+
+#include "sim/preparation/placement_cost.hpp"
+#include "sim/preparation/preparing_private.hpp"
+#include "sim/program/lower.hpp"
+
+namespace lockstep {
+namespace {
+
+bool all_placed(const Scenario& scenario) {
+  return std::all_of(scenario.mesh.begin(), scenario.mesh.end(),
+                     [](const auto& request) { return request.place.has_value(); });
+}
+
+/// Sizes that are stated must multiply to the chips before anything is placed.
+void check_axis_sizes(const Scenario& scenario, const Cluster& cluster) {
+  std::int64_t product = 1;
+  std::string text;
+  for (const auto& request : scenario.mesh) {
+    if (request.size == 0 && all_placed(scenario)) return;  // the placement will tell
+    if (request.size == 0)
+      refuse(scenario, "mesh." + request.name,
+             "axis " + request.name + " has a place but no size, and other axes have no place",
+             "its size under parallel, or a place for every axis");
+    product *= request.size;
+    if (product > cluster.devices()) product = cluster.devices() + 1;
+    text += (text.empty() ? "" : " x ") + request.name + " " + std::to_string(request.size);
+  }
+  if (product == cluster.devices()) return;
+  if (scenario.mesh.empty() && !all_placed(scenario)) return;
+  refuse(scenario, "parallel",
+         "the mesh (" + (text.empty() ? "no axes" : text) + ") does not make up the cluster's " +
+             std::to_string(cluster.devices()) + " chips",
+         "axis sizes that multiply to " + std::to_string(cluster.devices()));
+}
+
+[[noreturn]] void refuse(const Scenario& scenario, const PlacementError& error) {
+  refuse(scenario, "mesh" + (error.axis.empty() ? std::string() : "." + error.axis), error.what, error.expected);
+}
+
+/// Places that the scenario gives: they tell the sizes of axes that it leaves out.
+Preparation placed_as_requested(const Scenario& scenario, std::shared_ptr<const Cluster> cluster) {
+  auto placed = place_as_requested(*cluster, scenario.mesh);
+  if (const auto* error = std::get_if<PlacementError>(&placed)) refuse(scenario, *error);
+  auto mesh = std::make_shared<const Mesh>(*cluster, std::get<0>(std::move(placed)), "as the scenario says");
+  auto requests = scenario.mesh;
+  for (auto& request : requests) request.size = mesh->axis(request.name).size();
+  auto model = sharded_model(scenario, requests);
+  return {{std::move(cluster), std::move(mesh), nullptr}, std::move(model), {}, {}};
+}
+
+/// The placement on which the model's collectives take the least time.
+Preparation placed_by_cost(const Scenario& scenario, std::shared_ptr<const Cluster> cluster) {
+  auto model = sharded_model(scenario);
+  int tried = 0;
+  auto placed = place_by_cost(
+      *cluster, scenario.mesh, [&](const Mesh& mesh) { return placement_cost(scenario, model, *cluster, mesh); },
+      tried);
+  if (const auto* error = std::get_if<PlacementError>(&placed)) refuse(scenario, *error);
+  auto mesh = std::make_shared<const Mesh>(*cluster, std::get<0>(std::move(placed)),
+                                           "least closed-form time of " + std::to_string(tried) + " candidates");
+  return {{std::move(cluster), std::move(mesh), nullptr}, std::move(model), {}, {}};
+}
+
+[[noreturn]] void refuse_missing_links(const Scenario& scenario, const std::string& why) {
+  refuse(scenario, "perturbations", why, "links that can be avoided");
+}
+
+void check_perturbations(const Scenario& scenario, const Cluster& cluster) {
+  Problems problems;
+  for (std::size_t i = 0; i < scenario.perturbations.size(); ++i) {
+    const auto key = "perturbations[" + std::to_string(i) + "]";
+    const auto why = why_not(scenario.perturbations[i], cluster);
+    if (!why.empty()) problems.add({scenario.where(key), key, why, "a chip or link of the cluster"});
+  }
+  problems.throw_if_any();
+}
+
+}  // namespace
+
+Cluster cluster_of(const Scenario& scenario) {
+  auto cluster = build_cluster(scenario.cluster);
+  check_perturbations(scenario, cluster);
+  cluster.avoid(missing_in_networks(scenario.perturbations, cluster));
+  return cluster;
+}
+
+StepOptions step_options(const Scenario& scenario, const ShardedModel& model) {
+  auto options = scenario.step;
+  if (scenario.model.experts && !scenario.routing.capacity_factor) {
+    options.expert_load = {scenario.routing.variation, scenario.routing.seed, scenario.model.experts->count,
+                           model.expert_ranks};
+  }
+  auto& offload = options.offload;
+  if (!offload.optimizer && offload.activation_layers == 0) return options;
+  const auto& chip = scenario.cluster.chip();
+  if (!chip.pcie)
+    refuse(scenario, "training.offload", "chip " + chip.name + " has no rate to its host", "a chip with pcie");
+  if (scenario.replay)
+    refuse(scenario, "training.offload", "replayed operations have no arrays to move",
+           "no offload beside model.replay");
+  offload.link = *chip.pcie;
+  return options;
+}
+
+Preparation prepare(const Scenario& scenario) {
+  (void)rates_of(scenario);
+  auto cluster = std::make_shared<const Cluster>(cluster_of(scenario));
+  check_axis_sizes(scenario, *cluster);
+  try {
+    auto [machine, model, pipeline, step] =
+        all_placed(scenario) ? placed_as_requested(scenario, cluster) : placed_by_cost(scenario, cluster);
+    machine.collectives = std::make_shared<CollectiveModel>(*machine.cluster, *machine.mesh, scenario.collectives);
+    check_size(scenario, machine, model);
+    pipeline = place_pipeline(scenario, machine, model);
+    step = build_step(model.layers, pipeline.kinds, pipeline, step_options(scenario, model));
+    return {std::move(machine), std::move(model), std::move(pipeline), std::move(step)};
+  } catch (const NoRoute& error) {
+    refuse_missing_links(scenario, error.what());
+  }
+}
+
+Program lower_with_perturbations(const Scenario& scenario, const Preparation& preparation) {
+  try {
+    auto program = lower(preparation.step, *preparation.machine.collectives, rates_of(scenario), scenario.lower);
+    const auto why = perturb(program, scenario.perturbations, *preparation.machine.cluster, *preparation.machine.mesh);
+    if (!why.empty()) refuse_missing_links(scenario, why);
+    check(program);
+    refuse_endless_step(scenario, program);
+    return program;
+  } catch (const NoRoute& error) {
+    refuse_missing_links(scenario, error.what());
+  }
+}
+
+}  // namespace lockstep

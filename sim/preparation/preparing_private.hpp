@@ -1,0 +1,25 @@
+#pragma once
+/// Parts of the way from a Scenario to a StepGraph and a Program that stand in files of their own.
+#include <string>
+#include <vector>
+
+#include "sim/preparation/preparation.hpp"
+
+namespace lockstep {
+
+/// Throws the ConfigError of one problem, at the place of `key` in the scenario's file.
+[[noreturn]] inline void refuse(const Scenario& scenario, const std::string& key, const std::string& what,
+                                const std::string& expected) {
+  throw ConfigError({{scenario.where(key), key, what, expected}});
+}
+
+/// The model under the scenario's plan, for axes of these sizes.
+[[nodiscard]] ShardedModel sharded_model(const Scenario& scenario, const std::vector<AxisRequest>& axes);
+
+/// Refuses a step with more operations, weights or bytes than sim/scenario/limits.hpp allows, before memory is spent on
+/// it.
+void check_size(const Scenario& scenario, const Machine& machine, const ShardedModel& model);
+/// Refuses a step that computes for longer than its shortest event could be told from rounding.
+void refuse_endless_step(const Scenario& scenario, const Program& program);
+
+}  // namespace lockstep

@@ -1,0 +1,196 @@
+// The plan of a scenario and the blocks derived under it, with the problem of each sharding at its place in the file.
+#include <algorithm>
+#include <set>
+
+#include "sim/preparation/preparing_private.hpp"
+#include "workloads/sharded_layers/derived_weights.hpp"
+#include "workloads/sharded_layers/low_precision.hpp"
+#include "workloads/sharding/bounded_elements.hpp"
+
+namespace lockstep {
+namespace {
+
+Parallel sizes_in(const std::vector<AxisRequest>& requests, Parallel parallel) {
+  for (const auto& request : requests) {
+    if (request.name == "data") parallel.data = request.size;
+    if (request.name == "fsdp") parallel.fsdp = request.size;
+    if (request.name == "tensor") parallel.tensor = request.size;
+    if (request.name == "context") parallel.context = request.size;
+    if (request.name == "expert") parallel.expert = request.size;
+  }
+  return parallel;
+}
+
+/// Puts the user's shardings over the plan; each problem stands at the tensor that has it. Only the whole plan tells
+/// which heads have copies, so sizes are checked after all are in place.
+void apply_overrides(const Scenario& scenario, Sizes& sizes, Plan& plan) {
+  Problems problems;
+  std::set<std::string> refused;
+  const auto each = [&](const auto& visit) {
+    const auto all_of = [&](const std::string& list, std::vector<ShardedTensor> PlanOverrides::*tensors) {
+      for (const auto& tensor : scenario.plan.*tensors) {
+        const auto key = "plan." + list + "." + tensor.name;
+        try {
+          if (!refused.contains(key)) visit(tensor, tensors);
+        } catch (const ShardingError& error) {
+          problems.add({scenario.where(key), key, error.what_is_wrong(), error.expected()});
+          refused.insert(key);
+        }
+      }
+    };
+    all_of("activations", &PlanOverrides::activations);
+    all_of("weights", &PlanOverrides::weights);
+    all_of("gradients", &PlanOverrides::gradients);
+    all_of("optimizer", &PlanOverrides::optimizer);
+  };
+  each([&](const ShardedTensor& tensor, auto tensors) {
+    PlanOverrides one;
+    (one.*tensors) = {tensor};
+    apply(one, plan);
+    (void)sizes.local_elements(tensor);  // its axes exist
+  });
+  copy_key_value_heads(plan, sizes);
+  each([&](const ShardedTensor& tensor, auto tensors) {
+    tensors == &PlanOverrides::activations ? sizes.check_divides(tensor) : sizes.check_weight_divides(tensor);
+  });
+  problems.throw_if_any();
+}
+
+/// A layer that follows its like takes over what that one leaves.
+void refuse_change_between_layers(const BlockSequence& blocks, const Plan& plan) {
+  for (std::size_t i = 1; i < blocks.order.size(); ++i) {
+    if (blocks.order[i] != blocks.order[i - 1]) continue;
+    const auto& block = blocks.kinds[static_cast<std::size_t>(blocks.order[i])];
+    auto left = plan.activations.at(block.output);
+    left.name = block.input;
+    const auto& taken = plan.activations.at(block.input);
+    if (left.same_sharding(taken)) continue;
+    throw ShardingError(
+        "",
+        "a layer leaves " + plan.activations.at(block.output).to_string() + " but the next takes " + taken.to_string(),
+        block.input + " and " + block.output + " sharded alike");
+  }
+}
+
+/// The sharding in which each kind of block first gets its input: as the block before it leaves it.
+ShardedTensor arriving(const BlockSequence& blocks, const Plan& plan, int kind) {
+  const auto first = std::find(blocks.order.begin(), blocks.order.end(), kind);
+  const auto& block = blocks.kinds[static_cast<std::size_t>(kind)];
+  const auto& name =
+      first == blocks.order.begin() ? block.input : blocks.kinds[static_cast<std::size_t>(*std::prev(first))].output;
+  return name.empty() ? ShardedTensor{} : plan.activations.at(name);
+}
+
+void check_parallel(const Scenario& scenario, const Parallel& parallel) {
+  const auto& model = scenario.model;
+  if (parallel.expert > 1 && !model.experts) {
+    refuse(scenario, "parallel.expert", "the model has no experts", "1, or a mixture of experts such as mixtral-8x7b");
+  }
+  if (parallel.context > 1 && !model.attention) {
+    refuse(scenario, "parallel.context", "the model has no sequence", "1, or a model with attention");
+  }
+  const bool pieces = scenario.derive.causal && scenario.derive.balanced_context &&
+                      scenario.derive.context_attention != ContextAttention::all_to_all;
+  if (parallel.context > 1 && pieces && scenario.batch.sequence_length % (2 * parallel.context) != 0) {
+    refuse(scenario, "parallel.context",
+           "balanced causal attention needs 2 x " + std::to_string(parallel.context) + " equal pieces of " +
+               std::to_string(scenario.batch.sequence_length) + " tokens",
+           "a size of which twice divides the sequence length, or context_order: contiguous");
+  }
+}
+
+/// Each result that is to be kept is one of a layer's operations.
+void check_kept_operations(const Scenario& scenario, const BlockSequence& blocks) {
+  std::set<std::string> known;
+  for (const auto& block : blocks.kinds) {
+    if (!block.is_layer) continue;
+    for (const auto& op : block.ops) known.insert(op.name);
+  }
+  for (const auto& name : scenario.derive.recompute.kept) {
+    if (known.contains(name)) continue;
+    std::string all;
+    for (const auto& each : known) all += (all.empty() ? "" : ", ") + each;
+    refuse(scenario, "training.recompute.kept", "no layer of the model has an operation '" + name + "'",
+           "some of " + all);
+  }
+}
+
+std::int64_t ranks_of_experts(const Parallel& parallel) {
+  std::int64_t ranks = 1;
+  for (const auto& axis : parallel.experts_over)
+    ranks *= axis == "tensor" ? parallel.tensor : axis == "context" ? parallel.context : parallel.expert;
+  return ranks;
+}
+
+enum class Derived { layers, weights };
+
+ShardedModel derive(const Scenario& scenario, const std::vector<AxisRequest>& requests, Derived what) {
+  ShardedModel model;
+  if (scenario.replay) {
+    model.layers = scenario.replay->kinds;
+    model.order = scenario.replay->order;
+    return model;
+  }
+  if (const auto why = why_not_expanded(scenario.model); !why.what.empty())
+    refuse(scenario, "model", why.what, why.expected);
+  const auto parallel = sizes_in(requests, scenario.parallel);
+  check_parallel(scenario, parallel);
+  const auto blocks = blocks_of(scenario.model, scenario.blocks);
+  auto sizes = sizes_of(scenario.model, scenario.batch.sequences / scenario.batch.microbatches,
+                        scenario.batch.sequence_length, scenario.routing.capacity_factor.value_or(1.0));
+  for (const auto& request : requests) {
+    if (request.name != "pipeline") sizes.axes[request.name] = request.size;
+  }
+  if (scenario.training.flat_zero_shards) sizes.flat_axes = {"data", "fsdp", "context", "expert"};
+  model.expert_ranks = ranks_of_experts(parallel);
+  check_kept_operations(scenario, blocks);
+  try {
+    model.plan = plan_for(blocks, parallel);
+    apply_overrides(scenario, sizes, model.plan);
+    model.order = blocks.order;
+    model.layers.clear();
+    refuse_change_between_layers(blocks, model.plan);
+    const auto derive_kinds = [&](DerivePolicy policy) {
+      policy.accumulates = scenario.batch.microbatches > 1;
+      if (const auto& experts = scenario.model.experts) {
+        policy.token_copies = {experts->per_token, experts->groups, experts->groups_per_token};
+      }
+      for (int kind = 0; kind < static_cast<int>(blocks.kinds.size()); ++kind) {
+        const auto& block = blocks.kinds[static_cast<std::size_t>(kind)];
+        auto derived = what == Derived::weights
+                           ? derive_weights(block, model.plan, sizes, policy)
+                           : derive_layer(block, model.plan, sizes, arriving(blocks, model.plan, kind), policy);
+        complete_updates(derived, block, model.plan, sizes);
+        keep_unembedding_in_16_bits(derived, block);
+        if (element_size(scenario.training.precision) == Bytes(1)) cast_operands_to_8_bits(derived, block);
+        if (scenario.training.low_precision_gather) gather_weights_in_8_bits(derived, block);
+        keep_weights_in_8_bits(derived, block, scenario.training.low_precision_copies);
+        model.layers.push_back(std::move(derived));
+      }
+    };
+    if (scenario.training.recompute_layers) {
+      auto kept = scenario.derive;
+      kept.recompute = {};
+      derive_kinds(kept);
+    }
+    derive_kinds(scenario.derive);
+  } catch (const ArrayTooLarge& error) {
+    refuse(scenario, "batch", error.what_is_wrong(), error.expected());
+  } catch (const ShardingError& error) {
+    const bool user_plan = scenario.places.contains("plan");
+    const std::string key =
+        user_plan ? "plan" : "parallel" + (error.axis().empty() ? std::string() : "." + error.axis());
+    refuse(scenario, key, error.what_is_wrong(), error.expected());
+  }
+  return model;
+}
+
+}  // namespace
+
+ShardedModel sharded_model(const Scenario& scenario, const std::vector<AxisRequest>& axes) {
+  return derive(scenario, axes, Derived::layers);
+}
+ShardedModel sharded_model(const Scenario& scenario) { return derive(scenario, scenario.mesh, Derived::layers); }
+ShardedModel sharded_weights(const Scenario& scenario) { return derive(scenario, scenario.mesh, Derived::weights); }
+
+}  // namespace lockstep

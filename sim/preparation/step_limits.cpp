@@ -1,0 +1,82 @@
+// Steps that are too large or too long to simulate.
+#include <algorithm>
+#include <cmath>
+
+#include "sim/preparation/preparing_private.hpp"
+#include "sim/scenario/limits.hpp"
+
+namespace lockstep {
+namespace {
+
+/// "5e6".
+std::string power_text(double number) {
+  const double exponent = std::floor(std::log10(number) + 1e-9);
+  return std::to_string(std::llround(number / std::pow(10, exponent))) + "e" + std::to_string(std::llround(exponent));
+}
+
+/// All that a rank writes in one microbatch, and what it keeps, if it ran the whole model.
+double bytes_of(const ShardedLayer& block) {
+  double bytes = 0;
+  for (const auto* pass : {&block.forward, &block.backward}) {
+    for (const auto& step : *pass)
+      bytes += static_cast<double>(step.output.value()) + static_cast<double>(step.workspace.value());
+  }
+  constexpr double state = 4 + 4 + 4 + 4;  // gradient, both moments and a master copy in fp32
+  for (const auto& update : block.weights)
+    bytes += static_cast<double>(update.stored.value()) +
+             state * static_cast<double>(std::max(update.gradient_elements, update.optimizer_elements));
+  return bytes;
+}
+
+}  // namespace
+
+void check_size(const Scenario& scenario, const Machine& machine, const ShardedModel& model) {
+  double operations = 0;
+  double weights = 0;
+  double bytes = 0;
+  for (const int kind : model.order) {
+    const auto& block = model.layers[static_cast<std::size_t>(kind)];
+    operations += static_cast<double>(block.forward.size() + block.backward.size() + block.weights.size());
+    weights += static_cast<double>(block.weights.size());
+    bytes += bytes_of(block);
+  }
+  const auto microbatches = static_cast<double>(scenario.batch.microbatches);
+  if (weights > most_weight_tensors)
+    refuse(scenario, "model", "the model has more than " + power_text(most_weight_tensors) + " weight tensors",
+           "fewer layers");
+  operations *= microbatches;
+  const int stages = machine.mesh->has_axis("pipeline") ? machine.mesh->axis("pipeline").size() : 1;
+  if (operations > most_step_operations) {
+    refuse(scenario, "batch.microbatches",
+           "the step would have more than " + power_text(most_step_operations) + " operations",
+           "fewer microbatches or layers");
+  }
+  if (operations * (machine.cluster->devices() / stages) > most_rank_operations) {
+    refuse(scenario, "batch.microbatches",
+           "the step would have more than " + power_text(most_rank_operations) + " operations over all ranks",
+           "fewer microbatches, layers or chips");
+  }
+  if (bytes * microbatches > most_step_bytes) {
+    refuse(scenario, "batch",
+           "the arrays of a step have more than " + power_text(most_step_bytes) + " bytes on one chip",
+           "fewer tokens, or a smaller model");
+  }
+}
+
+void refuse_endless_step(const Scenario& scenario, const Program& program) {
+  const auto last_stage = *std::max_element(program.stage_of_rank.begin(), program.stage_of_rank.end());
+  std::vector<Seconds> computing(static_cast<std::size_t>(last_stage) + 1);
+  for (const auto& op : program.ops) {
+    if (op.kind == ProgramOp::Kind::compute) computing[static_cast<std::size_t>(op.stage)] += op.duration;
+  }
+  for (const auto time : computing) {
+    if (time.value() <= longest_step_s) continue;
+    const auto days = [](double seconds) {
+      return std::to_string(static_cast<std::int64_t>(seconds / 86400)) + " days";
+    };
+    refuse(scenario, "batch", "a step of so many tokens computes for " + days(time.value()) + " on these chips",
+           "at most " + days(longest_step_s) + ": fewer tokens, or more or faster chips");
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,123 @@
+#include "sim/studies/calibration/calibrate_chip.hpp"
+
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "sim/cost/kernel_time.hpp"
+#include "sim/studies/calibration/yaml_number.hpp"
+
+namespace lockstep {
+namespace {
+
+/// A number among the chip's parameters, to read and to write.
+struct Place {
+  FitParameter limits;
+  std::function<double&(ChipKernels&)> in;
+};
+
+std::vector<Place> places_of(const Chip& chip, const std::vector<MeasuredKernel>& kernels) {
+  std::vector<Place> places;
+  const auto add = [&](const char* key, double low, double high, const std::function<double&(ChipKernels&)>& in) {
+    auto values = *chip.kernels;
+    places.push_back({{key, in(values), low, high}, in});
+  };
+  std::set<Precision> precisions;
+  for (const auto& kernel : kernels) {
+    if (kernel.kernel.work != ComputeWork::memory) precisions.insert(kernel.precision);
+  }
+  for (const auto precision : precisions) {
+    const std::string key = "matrix." + std::string(name(precision));
+    add(key.c_str(), 0.02, 1,
+        [precision](ChipKernels& k) -> double& { return k.matrix.try_emplace(precision, 0.8).first->second; });
+  }
+  add("memory", 0.02, 1, [](ChipKernels& k) -> double& { return k.memory; });
+  if (chip.kernels->units > 0) add("waves.tile_edge", 0, 128, [](ChipKernels& k) -> double& { return k.tile_edge; });
+  add("depth", 0, 2048, [](ChipKernels& k) -> double& { return k.depth; });
+  add("attention.forward", 0.02, 1, [](ChipKernels& k) -> double& { return k.attention_forward; });
+  add("attention.backward", 0.02, 1, [](ChipKernels& k) -> double& { return k.attention_backward; });
+  add("attention.softmax", 0, 512, [](ChipKernels& k) -> double& { return k.softmax; });
+  add("attention.block", 0, 4096, [](ChipKernels& k) -> double& { return k.attention_block; });
+  return places;
+}
+
+/// Quantities have types of their own: these two are varied in MB and microseconds.
+constexpr double most_staging = 64, most_gap = 50;
+
+void check_precisions(const Chip& chip, const std::vector<MeasuredKernel>& kernels) {
+  Problems problems;
+  for (const auto& kernel : kernels) {
+    if (kernel.kernel.work == ComputeWork::memory || chip.peak_for(kernel.precision)) continue;
+    problems.add({kernel.where, "precision",
+                  "chip " + chip.name + " has no " + std::string(name(kernel.precision)) + " rate",
+                  "a precision with a peak"});
+  }
+  problems.throw_if_any();
+}
+
+}  // namespace
+
+Seconds kernel_by_itself(const Chip& chip, const MeasuredKernel& measured) {
+  const auto& kernels = *chip.kernels;
+  KernelRates rates{{}, {}, chip.memory_bandwidth * kernels.memory, kernels};
+  if (measured.kernel.work != ComputeWork::memory)
+    rates.products = rates.in_16_bits = *chip.peak_for(measured.precision) * kernels.matrix.at(measured.precision);
+  return kernel_time(rates, measured.kernel);
+}
+
+ChipCalibration calibrate_chip(const Chip& chip, const std::vector<MeasuredKernel>& kernels) {
+  check_precisions(chip, kernels);
+  const auto places = places_of(chip, kernels);
+  std::vector<FitParameter> parameters;
+  for (const auto& place : places) parameters.push_back(place.limits);
+  parameters.push_back({"staging", static_cast<double>(chip.kernels->staging.value()) / 1e6, 0, most_staging});
+  parameters.push_back({"gap", chip.kernels->gap.value() * 1e6, 0, most_gap});
+
+  const auto chip_with = [&](const std::vector<double>& values) {
+    Chip fitted = chip;
+    auto& into = *fitted.kernels;
+    for (std::size_t i = 0; i < places.size(); ++i) places[i].in(into) = values[i];
+    into.staging = Bytes(std::llround(values[places.size()] * 1e6));
+    into.gap = Seconds(values[places.size() + 1] * 1e-6);
+    return fitted;
+  };
+  const auto errors = [&](const std::vector<double>& values) {
+    const auto fitted = chip_with(values);
+    std::vector<double> logs;
+    for (const auto& kernel : kernels) logs.push_back(std::log(kernel_by_itself(fitted, kernel) / kernel.time));
+    return logs;
+  };
+
+  ChipCalibration calibration{chip, fit(parameters, errors), {}};
+  std::vector<double> values;
+  for (const auto& parameter : calibration.fit.parameters) values.push_back(parameter.after);
+  calibration.chip = chip_with(values);
+  for (const auto& kernel : kernels)
+    calibration.residuals.push_back({kernel, kernel_by_itself(calibration.chip, kernel)});
+  return calibration;
+}
+
+std::string kernels_yaml(const ChipKernels& kernels, const std::string& source) {
+  std::string matrix;
+  for (const auto& [precision, share] : kernels.matrix)
+    matrix += (matrix.empty() ? "" : ", ") + std::string(name(precision)) + ": " + yaml_number(share);
+  std::string text = "kernels:\n  matrix: {" + matrix + "}\n  sustained: " + yaml_number(kernels.sustained) +
+                     "\n  memory: " + yaml_number(kernels.memory) + "\n";
+  text += kernels.units > 0 ? "  waves: {units: " + std::to_string(kernels.units) +
+                                  ", tile_edge: " + yaml_number(kernels.tile_edge) + "}\n"
+                            : "  systolic: " + std::to_string(kernels.systolic) + "\n";
+  text += "  depth: " + yaml_number(kernels.depth) +
+          "\n  staging: " + yaml_number(static_cast<double>(kernels.staging.value()) / 1e6) + " MB\n";
+  text += "  gap: " + yaml_number(kernels.gap.value() * 1e6) +
+          " us\n  host: " + yaml_number(kernels.host.value() * 1e6) + " us\n";
+  text += "  attention: {forward: " + yaml_number(kernels.attention_forward) +
+          ", backward: " + yaml_number(kernels.attention_backward) + ", softmax: " + yaml_number(kernels.softmax) +
+          ", block: " + yaml_number(kernels.attention_block) + "}\n";
+  if (kernels.communication_units > 0 || kernels.communication_memory > 0) {
+    text += "  communication: {units: " + std::to_string(kernels.communication_units) +
+            ", memory: " + yaml_number(kernels.communication_memory) + "}\n";
+  }
+  return text + "  sources: [" + yaml_quoted(source) + "]\n";
+}
+
+}  // namespace lockstep

@@ -1,0 +1,44 @@
+#pragma once
+/// What a node's links and its communication library reach, from collectives that were timed on such nodes.
+#include <string>
+#include <vector>
+
+#include "sim/studies/calibration/fit.hpp"
+#include "sim/studies/calibration/nccl_log.hpp"
+#include "topologies/fabrics/fabric.hpp"
+
+namespace lockstep {
+
+struct CollectiveResidual {
+  TimedCollective measured;
+  Seconds predicted{0};
+  std::string chosen;  ///< algorithm and protocol
+  [[nodiscard]] double error() const { return predicted / measured.time - 1; }
+};
+
+/// A node and the network between such nodes.
+struct NodeNetwork {
+  NodeSpec node;
+  FabricSpec fabric;
+};
+
+struct NetworkCalibration {
+  NodeNetwork network;  ///< with the fitted parameters
+  Fit fit;
+  std::vector<CollectiveResidual> residuals;
+};
+
+/// What the network as it is makes of them.
+[[nodiscard]] std::vector<CollectiveResidual> predicted_collectives(const NodeNetwork& network,
+                                                                    const std::vector<TimedCollective>& timed);
+
+/// Efficiencies of scale-up links, of in-network reduction and of the fabric, launches and efficiencies of the
+/// protocols. Steps and latencies stay: launches cannot be told from them. Throws ConfigError for runs that the node
+/// has too few chips for.
+[[nodiscard]] NetworkCalibration calibrate_network(const NodeNetwork& network,
+                                                   const std::vector<TimedCollective>& timed);
+
+/// The keys `node` and, if runs had more than one node, `fabric` of a scenario's cluster, as YAML.
+[[nodiscard]] std::string cluster_yaml(const NetworkCalibration& calibration, const std::string& source);
+
+}  // namespace lockstep

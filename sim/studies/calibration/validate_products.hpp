@@ -1,0 +1,18 @@
+#pragma once
+/// Published rates of single products against the kernel times of the catalog's chips.
+#include <vector>
+
+#include "sim/studies/validation/validate.hpp"
+
+namespace lockstep {
+
+/// Whether a table has such rows: chip, precision, m, n, k, tflops, and perhaps parts (the chip was measured as so many
+/// devices, one of which ran the product).
+[[nodiscard]] bool has_product_columns(const CsvTable& table);
+
+/// Errors of time by chip and precision; a chip whose file does not know them is skipped. `model_of_time` empty:
+/// roofline.
+[[nodiscard]] std::vector<ValidatedRun> validate_products(const CsvTable& table, const std::string& name,
+                                                          const std::string& model_of_time);
+
+}  // namespace lockstep

@@ -1,0 +1,44 @@
+#pragma once
+/// One collective by itself, over message sizes and algorithms, as a benchmark would time it.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/collectives/collective_model.hpp"
+#include "sim/metrics/link_loads.hpp"
+#include "sim/program/perturb.hpp"
+
+namespace spdlog {
+class logger;
+}
+
+namespace lockstep {
+
+struct MeasuredCollective {
+  Bytes size;  ///< as nccl-tests print it: the larger buffer of one rank
+  Seconds time, closed_form;
+  Seconds latency;              ///< the part of `time` in which no flow runs
+  std::optional<Seconds> book;  ///< on a torus
+  std::string algorithm;
+  std::vector<LinkLoad> loads;  ///< of its own time
+};
+
+struct CollectiveStudy {
+  std::vector<MeasuredCollective> chosen;  ///< by size
+  std::vector<MeasuredCollective> others;  ///< by size, then algorithm: what else could have served
+};
+
+/// All groups along `axis` run the collective at once, one size (as nccl-tests print it) after the other, on SimGrid.
+/// `wanted`: one of the model's algorithms for every size, or empty for the cheapest. `perturbations`: what why_not
+/// accepts, the cluster avoiding what is missing in its networks. Throws NoRoute where no way is left.
+[[nodiscard]] CollectiveStudy study_collective(const Cluster& cluster, const Mesh& mesh, const CollectiveRules& rules,
+                                               const std::string& axis, CollectiveKind kind,
+                                               const std::vector<Bytes>& sizes, const std::string& wanted,
+                                               bool with_others, const std::vector<Perturbation>& perturbations,
+                                               spdlog::logger& log);
+
+/// "gpu 0>nvswitch 0 and 511 alike": the link that is busy longest, how many others are as busy, or "latency" if on a
+/// network that takes longer than all bytes.
+[[nodiscard]] std::string bottleneck(const Cluster& cluster, const MeasuredCollective& measured);
+
+}  // namespace lockstep

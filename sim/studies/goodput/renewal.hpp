@@ -1,0 +1,48 @@
+#pragma once
+/// The share of a run's time that brings training forward, in closed form, and the interval between checkpoints that
+/// makes it largest. Derivation: docs/models/goodput.md.
+#include <vector>
+
+#include "sim/studies/goodput/run_model.hpp"
+
+namespace lockstep {
+
+/// Of wall time.
+struct CauseShares {
+  double lost_work = 0;      ///< training that is done again
+  double recovery = 0;       ///< detection, restart, reading
+  double waiting = 0;        ///< for repair
+  double interruptions = 0;  ///< a second
+};
+
+/// Of wall time; with those of the causes they add up to 1.
+struct TimeShares {
+  double useful = 0;                ///< goodput: training at full speed that is not done again
+  double checkpoints = 0;           ///< training stands still for them
+  double fewer_chips = 0;           ///< what missing chips would have trained
+  std::vector<CauseShares> causes;  ///< as in the model
+
+  [[nodiscard]] CauseShares all_causes() const;
+};
+
+[[nodiscard]] TimeShares expected_shares(const RunModel& model);
+/// As above, with another interval.
+[[nodiscard]] TimeShares expected_shares(RunModel model, Seconds interval);
+
+/// The interval with the largest useful share, at least the least one.
+[[nodiscard]] Seconds best_interval(const RunModel& model);
+/// Its limit for failures that are rare beside checkpoints, sqrt(2 C M).
+[[nodiscard]] Seconds first_order_interval(const RunModel& model);
+
+/// Mean wait for a host in repair, over the mean time between failures of hosts, when `load` hosts would be in repair
+/// on average: E(s) = B/(1 - B) with Erlang's B of s + 1 servers.
+[[nodiscard]] double wait_for_repair(std::int64_t spares, double load);
+/// Of Poisson-many hosts in repair, those beyond the spares: how many on average, and how likely a failure finds no
+/// spare.
+struct Shortage {
+  double missing = 0;
+  double probability = 0;
+};
+[[nodiscard]] Shortage shortage(std::int64_t spares, double load);
+
+}  // namespace lockstep

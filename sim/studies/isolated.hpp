@@ -1,0 +1,63 @@
+#pragma once
+/// Simulations in processes of their own: SimGrid allows one engine per process.
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sim/simulate.hpp"
+
+namespace lockstep {
+
+/// The machine has no memory, process or thread left for a simulation: neither the user's mistake nor ours.
+class OutOfResources : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A process ended without an answer: by a signal of the system or of its own.
+class ProcessDied : public InternalError {
+ public:
+  using InternalError::InternalError;
+};
+
+/// A forked process that does `work` and answers with its text; it does not outlive the process that made it.
+class Child {
+ public:
+  /// Throws OutOfResources if the system makes no process.
+  explicit Child(const std::function<std::string()>& work);
+  Child(Child&& other) noexcept;
+  Child& operator=(Child&& other) noexcept;
+  ~Child();  ///< waits
+
+  /// Of the children, the first that has answered or ended; waits for it.
+  [[nodiscard]] static std::size_t first_ready(const std::vector<Child>& children);
+  /// Waits for the answer; once. Throws what the child threw: ConfigError for the user's mistakes, OutOfResources where
+  /// memory ran out or the system killed it, InternalError for the rest (ProcessDied if it never answered).
+  [[nodiscard]] std::string answer();
+
+ private:
+  int end();
+
+  int process_;
+  int file_;
+};
+
+/// The answer of a child that nothing runs beside.
+[[nodiscard]] std::string in_child(const std::function<std::string()>& work);
+
+/// Answers of `count` children, at most `jobs` at a time: `work` is run in the children, `take` here as answers come
+/// in.
+void in_children(std::size_t count, int jobs, const std::function<std::string(std::size_t)>& work,
+                 const std::function<void(std::size_t, Child&)>& take);
+
+/// The figures of one simulation, small enough for a pipe.
+struct Outcome {
+  double step_s = 0, compute_s = 0, exposed_comm_s = 0, bubble_s = 0, mfu = 0;
+  std::int64_t peak_bytes = 0, capacity_bytes = 0;
+};
+
+/// simulate() in a child.
+[[nodiscard]] Outcome simulate_isolated(const Scenario& scenario, EngineKind engine, spdlog::logger& log);
+
+}  // namespace lockstep

@@ -1,0 +1,50 @@
+#pragma once
+/// Exact step times of plans, several at a time: each on a thread and on a simulator that stays, for it keeps what
+/// plans have in common. Which plan ends first is up to chance; how long its step takes is not.
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "sim/studies/planning/plan_simulator.hpp"
+#include "sim/studies/planning/plan_tree.hpp"
+
+namespace lockstep {
+
+/// For one thread, which starts plans and waits for them. Its destructor waits for those that still run.
+class ExactTimes {
+ public:
+  ExactTimes(const PlanSpace& space, int jobs, EngineKind engine, spdlog::logger& log);
+
+  [[nodiscard]] bool has_room() const;
+  [[nodiscard]] bool none_runs() const;
+  /// Where there is room.
+  void start(const PlanBranch& plan);
+
+  struct Timed {
+    PlanBranch plan;
+    double step_s = 0;
+  };
+  /// While some run: waits until one or more have ended. Throws what a simulation threw.
+  [[nodiscard]] std::vector<Timed> wait();
+
+ private:
+  struct Running {
+    PlanBranch plan;
+    std::future<double> step_s;
+    std::jthread thread;
+  };
+
+  EngineKind engine_;
+  spdlog::logger& log_;
+  std::deque<PlanSimulator> simulators_;
+  std::mutex mutex_;
+  std::condition_variable some_ended_;
+  std::vector<std::size_t> ended_;               ///< their simulators, for the next wait()
+  std::vector<std::optional<Running>> running_;  ///< by simulator; last, since its threads use the others
+};
+
+}  // namespace lockstep

@@ -1,0 +1,226 @@
+#include "sim/studies/planning/group_costs.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace lockstep {
+namespace {
+
+constexpr std::uint32_t pipeline_bit = 1U << pipeline_axis_number;
+constexpr std::size_t most_devices = 1'000'000;  // in all groups at a time, about 1 kB each
+
+/// Of the axes among `bits`; the placement lists axes larger than 1 only.
+std::vector<std::vector<Factor>> place_of(const PlanSpace::Placement& placement, std::uint32_t bits) {
+  std::vector<std::vector<Factor>> place;
+  for (const auto& axis : placement) {
+    if ((axis_bits({axis.name}) & bits) != 0) place.push_back(axis.factors);
+  }
+  return place;
+}
+
+AxisNames names_of(const PlanSpace::Placement& placement, std::uint32_t bits) {
+  AxisNames names;
+  for (const auto& axis : placement) {
+    if ((axis_bits({axis.name}) & bits) != 0) names.push_back(axis.name);
+  }
+  return names;
+}
+
+/// One more placement.
+template <class Value>
+void add(const Value& value, ByPlacement<Value>& to) {
+  const auto same = std::find(to.different.begin(), to.different.end(), value);
+  to.which.push_back(static_cast<std::int32_t>(same - to.different.begin()));
+  if (same == to.different.end()) to.different.push_back(value);
+}
+
+}  // namespace
+
+bool CostBook::Before::operator()(const Place& a, const Place& b) const {
+  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [](const auto& one, const auto& other) {
+    return std::lexicographical_compare(
+        one.begin(), one.end(), other.begin(), other.end(), [](const Factor& x, const Factor& y) {
+          return std::tie(x.axis, x.size, x.stride) < std::tie(y.axis, y.size, y.stride);
+        });
+  });
+}
+
+GroupsAlong::GroupsAlong(const PlanSpace& space, PlanSpace::Placement placement, std::uint32_t axes)
+    : space_(space), placement_(std::move(placement)), axes_(names_of(placement_, axes)) {}
+
+CollectiveModel& GroupsAlong::model() {
+  if (model_) return *model_;
+  mesh_ = std::make_unique<const Mesh>(space_.cluster(), placement_, "");
+  return model_.emplace(space_.cluster(), *mesh_, space_.base().collectives);
+}
+
+void GroupsAlong::forget() {
+  model_.reset();
+  mesh_.reset();
+}
+
+StagesAlong::StagesAlong(const PlanSpace& space, const PlanSpace::Placement& placement) {
+  const Mesh mesh(space.cluster(), placement, "");
+  const auto lines = pipeline_lines(mesh);
+  const auto stages = static_cast<std::int32_t>(lines.front().size());
+  stage_of_device_.resize(static_cast<std::size_t>(mesh.ranks()));
+  for (const auto& line : lines) {
+    for (std::int32_t stage = 0; stage < stages; ++stage)
+      stage_of_device_[static_cast<std::size_t>(mesh.device_of(line[static_cast<std::size_t>(stage)]))] = stage;
+  }
+  for (std::int32_t stage = 0; stage < stages; ++stage) {
+    const auto next = (stage + 1) % stages;
+    next_.push_back(connect_stages(space.cluster(), mesh, lines, std::min(stage, next), std::max(stage, next)).routes);
+  }
+}
+
+const StagesAlong::Times& StagesAlong::times(std::int64_t bytes) const {
+  const auto [known, is_new] = times_.try_emplace(bytes);
+  auto& made = known->second;
+  if (!is_new) return made;
+  for (const auto& routes : next_) {
+    made.upward.push_back(routes.transfer(StagePairRoutes::upward, static_cast<double>(bytes)).time.value());
+    made.downward.push_back(routes.transfer(StagePairRoutes::downward, static_cast<double>(bytes)).time.value());
+  }
+  return made;
+}
+
+double StagesAlong::Times::between(std::int32_t from, std::int32_t to) const {
+  if (from == to) return 0;
+  const auto [low, high] = std::minmax(from, to);
+  const auto pair = high - low == 1 ? static_cast<std::size_t>(low) : upward.size() - 1;
+  return (from < to ? upward : downward)[pair];
+}
+
+double GroupCosts::cost(std::int32_t number, const PlanCollective& collective) {
+  const auto [known, is_new] = known_.try_emplace(number);
+  if (is_new) known->second = stages_ == nullptr ? groups_.cost(collective).value() : cost_of_stage(collective);
+  return known->second;
+}
+
+double GroupCosts::cost_of_stage(const PlanCollective& collective) {
+  const auto lowered = groups_.lower(collective);
+  const auto& network = loads(lowered);
+  std::vector<double> times;  // of each load in a phase
+  std::vector<double> of_stage(network.of_class.size(), 0.0);
+  for (const auto& phase : lowered.phases) {
+    times.clear();
+    for (const auto& load : network.loads) times.push_back(load.seconds(phase));
+    auto time = of_stage.begin();
+    for (const auto& stage : network.of_class) {
+      double longest = 0;
+      for (const auto load : stage) longest = std::max(longest, times[static_cast<std::size_t>(load)]);
+      *time++ += phase.latency.value() + longest;
+    }
+  }
+  return of_stage.empty() ? 0 : *std::min_element(of_stage.begin(), of_stage.end());
+}
+
+const SlotLoads& GroupCosts::loads(const CollectiveModel::Lowered& lowered) {
+  const auto [known, is_new] = loads_.try_emplace(lowered.layout);
+  auto& made = known->second;
+  if (!is_new) return made;
+  const auto& communicator = groups_.communicator(lowered);
+  std::vector<std::int32_t> stage_of_group;
+  for (const auto& group : communicator.groups)
+    stage_of_group.push_back(stages_->stage_of(groups_.device_of(group.members.front())));
+  made = slot_loads(
+      communicator, [&](LinkId link) { return cluster_.link(link).bandwidth; }, stage_of_group);
+  // Stages that are alike once.
+  std::sort(made.of_class.begin(), made.of_class.end());
+  made.of_class.erase(std::unique(made.of_class.begin(), made.of_class.end()), made.of_class.end());
+  return made;
+}
+
+void PlacementSets::tell_apart(const std::vector<std::int32_t>& by, std::size_t most) {
+  if (most == 1) return;
+  std::vector<std::int32_t> sets(first.size() * most, -1);
+  first.clear();
+  for (std::size_t placement = 0; placement < which.size(); ++placement) {
+    auto& set = sets[static_cast<std::size_t>(which[placement]) * most + static_cast<std::size_t>(by[placement])];
+    if (set < 0) {
+      set = static_cast<std::int32_t>(first.size());
+      first.push_back(static_cast<std::int32_t>(placement));
+    }
+    which[placement] = set;
+  }
+}
+
+const ByPlacement<const StagesAlong*>& CostBook::stages(std::int32_t number) {
+  const auto& node = space_.nodes()[static_cast<std::size_t>(number)];
+  auto& made = nodes_[static_cast<std::size_t>(number)].stages;
+  if (!made.which.empty()) return made;
+  for (const auto& placement : node.placements) {
+    const StagesAlong* stages = nullptr;
+    if (node.degrees.pipeline > 1) {
+      auto& along = stages_[place_of(placement, pipeline_bit)];
+      if (!along) along = std::make_unique<StagesAlong>(space_, placement);
+      stages = along.get();
+    }
+    add(stages, made);
+  }
+  return made;
+}
+
+const ByPlacement<GroupCosts*>& CostBook::groups(std::int32_t number, std::uint32_t axes) {
+  auto& made = nodes_[static_cast<std::size_t>(number)].along[axes];
+  if (!made.which.empty()) return made;
+  const auto& placements = space_.nodes()[static_cast<std::size_t>(number)].placements;
+  for (std::size_t placement = 0; placement < placements.size(); ++placement) {
+    auto& groups = groups_[axes][place_of(placements[placement], axes)];
+    if (!groups) groups = std::make_unique<GroupsAlong>(space_, placements[placement], axes);
+    const auto* stages =
+        (axes & pipeline_bit) != 0 ? nullptr : this->stages(number).of(static_cast<std::int32_t>(placement));
+    auto& costs = costs_[{groups.get(), stages}];
+    if (!costs) costs = std::make_unique<GroupCosts>(space_.cluster(), *groups, stages);
+    add(costs.get(), made);
+  }
+  return made;
+}
+
+double CostBook::cost(GroupCosts& groups, const CollectiveList& list, std::size_t which) {
+  auto& along = groups.groups();
+  if (!along.made() && !groups.knows(list.numbers[which])) {
+    make_room();
+    made_.push_back(&along);
+  }
+  return groups.cost(list.numbers[which], list.collectives[which]);
+}
+
+void CostBook::make_room() {
+  if (made_.size() * static_cast<std::size_t>(space_.cluster().devices()) < most_devices) return;
+  for (auto* const along : made_) along->forget();
+  made_.clear();
+}
+
+ByPlacement<std::vector<double>> CostBook::costs(std::int32_t node, const CollectiveList& list) {
+  PlacementSets sets(space_.nodes()[static_cast<std::size_t>(node)].placements.size());
+  std::vector<ByPlacement<double>> cost_of(list.collectives.size());
+  for (std::size_t i = 0; i < list.collectives.size(); ++i) {
+    const auto& groups = this->groups(node, list.collectives[i].axes);
+    std::vector<double> costs;
+    for (auto* const group : groups.different) costs.push_back(cost(*group, list, i));
+    auto& own = cost_of[i];
+    for (const auto group : groups.which) add(costs[static_cast<std::size_t>(group)], own);
+    sets.tell_apart(own.which, own.different.size());
+  }
+  ByPlacement<std::vector<double>> result{{}, std::move(sets.which)};
+  for (const auto placement : sets.first) {
+    auto& costs = result.different.emplace_back();
+    for (const auto& one : cost_of) costs.push_back(one.of(placement));
+  }
+  return result;
+}
+
+std::vector<double> CostBook::least_costs(std::int32_t node, const CollectiveList& list) {
+  std::vector<double> result;
+  for (std::size_t i = 0; i < list.collectives.size(); ++i) {
+    double least = std::numeric_limits<double>::infinity();
+    for (auto* const each : groups(node, list.collectives[i].axes).different)
+      least = std::min(least, cost(*each, list, i));
+    result.push_back(least);
+  }
+  return result;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,91 @@
+#pragma once
+/// Lower bounds of a plan's step time and memory: nothing that a search may do below them is lost by pruning.
+///
+/// Time. A pass takes at least its longest path (pass_bound.hpp). A rank of the pipeline starts when the first
+/// microbatch can have come through the stages before it, runs all its passes one after the other on its compute
+/// stream, and after its last backward the stages before it still have theirs: fill + work + drain, on the worst rank.
+/// Gradients of the last microbatch are reduced one after the other; after the barrier updated weights are published
+/// likewise. Every communication stream is busy for the sum of what runs on it. Where that is not enough, the longest
+/// path through all actions of the schedule, each rank's one after the other. Memory. Weights and optimizer state, what
+/// is kept of the microbatches that the schedule has in flight, and the gradients accumulated by then.
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "sim/studies/planning/action_sequence.hpp"
+#include "sim/studies/planning/group_costs.hpp"
+#include "sim/studies/planning/plan_space.hpp"
+#include "sim/studies/planning/plan_summary.hpp"
+#include "sim/studies/planning/timed_blocks.hpp"
+
+namespace lockstep {
+
+struct LowerBound {
+  double seconds = 0;
+  std::int64_t bytes = 0;  ///< on the fullest rank
+};
+
+/// What the bounds of a plan are computed from. Plans with equal parts have equal bounds.
+struct PlanParts {
+  const PassesSummary& summary;
+  const TimedPasses& passes;  ///< of the summary
+  const TimedState& state;
+  double norm_over_stages = 0;          ///< seconds of the sum of gradient norms over the stages
+  const StagesAlong* stages = nullptr;  ///< null leaves transfers between stages without time
+};
+
+class PlanBounds {
+ public:
+  PlanBounds(const PlanSpace& space, const PlanParts& plan) : space_(space), plan_(plan) {}
+
+  /// Under one schedule, with one microbatch in flight; the same for all of its form.
+  [[nodiscard]] LowerBound of(std::int32_t pipeline, std::int64_t microbatches, const ScheduleChoice& choice);
+  /// Under any schedule.
+  [[nodiscard]] LowerBound of(std::int32_t pipeline, std::int64_t microbatches);
+  /// Along the longest path through the actions of the schedule, and by what these hold.
+  [[nodiscard]] LowerBound in_order(const ActionSequence& sequence, const ScheduleChoice& choice);
+
+ private:
+  /// Blocks that stand together.
+  struct Part {
+    PassPath forward, backward, input_gradient, weight_gradient;
+    double forward_compute = 0, backward_compute = 0;
+    BusyStreams each{}, once{}, published{};
+    double update = 0;
+    std::int64_t held = 0, kept = 0, gradients = 0, sent = 0;
+    std::int64_t kept_for_weights = 0;  ///< of what is kept, and what input gradients add to it
+    std::int64_t forward_most = 0, backward_most = 0, input_gradient_most = 0;  ///< over what is held when they begin
+    StageParts::Blocks blocks;
+  };
+  /// A model in so many parts, those that are alike once.
+  struct Parts {
+    const StageParts* places;
+    std::vector<Part> different;
+    [[nodiscard]] const Part& of(std::int32_t part) const {
+      return different[static_cast<std::size_t>(places->which[static_cast<std::size_t>(part)])];
+    }
+    [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(places->which.size()); }
+  };
+  [[nodiscard]] const Parts& parts(std::int32_t count);
+  [[nodiscard]] Part part_of(const StageParts::Blocks& blocks) const;
+  /// From the start of the step to the first microbatch's input on each part; from a part's last backward to the end.
+  void fill_and_drain(const Parts& parts, const Schedule& schedule, const PipelineShape& shape);
+  [[nodiscard]] double send(std::int32_t from, std::int32_t to, std::int64_t bytes);
+  /// When a rank whose passes end at `end` has reduced the gradients of its last microbatch.
+  [[nodiscard]] double reduced(const Part& part, double end, bool split) const;
+  /// From the barrier until a rank has updated its weights and published them.
+  [[nodiscard]] double published(const std::vector<std::int32_t>& own, const Parts& stages) const;
+  [[nodiscard]] std::size_t kind(int block) const {
+    return static_cast<std::size_t>(space_.kinds()[static_cast<std::size_t>(block)]);
+  }
+  class InOrder;
+
+  const PlanSpace& space_;
+  PlanParts plan_;
+  std::map<std::int32_t, Parts> parts_;        ///< by how many
+  const StagesAlong::Times* sends_ = nullptr;  ///< of as many bytes as were sent last
+  std::int64_t sent_bytes_ = -1;
+  std::vector<double> arrival_, drain_;  ///< by part, or by part and microbatch
+};
+
+}  // namespace lockstep

@@ -1,0 +1,221 @@
+// The longest path through a schedule's actions, each rank's one after the other, and what each rank holds meanwhile.
+#include <algorithm>
+
+#include "sim/studies/planning/plan_bound.hpp"
+
+namespace lockstep {
+namespace {
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+}  // namespace
+
+class PlanBounds::InOrder {
+ public:
+  InOrder(PlanBounds& bounds, const ActionSequence& sequence, const ScheduleChoice& choice)
+      : bounds_(bounds),
+        sequence_(sequence),
+        stages_(bounds.parts(sequence.shape.stages())),
+        prefetch_(at(bounds.space_.base().step.prefetch)),
+        inputs_(at(stages_.size()) * at(sequence.shape.microbatches), 0.0),
+        gradients_(inputs_),
+        ranks_(at(sequence.shape.ranks)) {
+    const auto& step = bounds.space_.base().step;
+    // Where arrays are gathered one by one, or a pair's blocks take turns, weights are not waited for.
+    gathers_ = !bounds.space_.schedule(choice).overlaps && step.weight_buckets.unit == Bucketing::Unit::layer &&
+               std::any_of(bounds.plan_.passes.kinds.begin(), bounds.plan_.passes.kinds.end(),
+                           [](const TimedPasses::Kind& kind) { return kind.forward.gather.first > 0; });
+    for (std::int32_t rank = 0; rank < sequence.shape.ranks; ++rank) {
+      auto& own = ranks_[at(rank)];
+      own.accumulated.resize(at(stages_.size()), false);
+      own.bytes = step.memory_overhead.value();
+      for (const auto part : sequence.shape.stages_of(rank)) own.bytes += stages_.of(part).held;
+      own.most_bytes = own.bytes;
+    }
+  }
+
+  LowerBound run() {
+    for (const auto& action : sequence_.actions) {
+      run(action);
+      hold(action);
+    }
+    const auto& step = bounds_.space_.base().step;
+    LowerBound bound;
+    double before_barrier = 0, after_barrier = 0;
+    for (std::int32_t rank = 0; rank < sequence_.shape.ranks; ++rank) {
+      auto& own = ranks_[at(rank)];
+      own.reduce_until(std::numeric_limits<double>::infinity());
+      bound.bytes = std::max(bound.bytes, own.most_bytes);
+      before_barrier = std::max({before_barrier, own.free, own.stream});
+      after_barrier = std::max(after_barrier, bounds_.published(sequence_.shape.stages_of(rank), stages_));
+    }
+    bound.seconds = before_barrier + step.step_overhead.value();
+    if (step.optimizer_barrier)
+      bound.seconds += (sequence_.shape.ranks > 1 ? bounds_.plan_.norm_over_stages : 0) + after_barrier;
+    return bound;
+  }
+
+ private:
+  /// A rank on its way through its actions.
+  struct Rank {
+    double free = 0;  ///< when its compute stream is
+    struct {
+      double free = 0, compute = 0;
+    } before;                   ///< the cell that runs: when the stream was free for it, and what it computes
+    double gathered = 0;        ///< when the weights asked for so far are there
+    double stream = 0;          ///< when the stream of the data axis has done all that was ready so far
+    std::vector<double> rooms;  ///< of each pass of a block, when nobody needs its weights any more
+    std::vector<std::pair<double, double>>
+        reductions;                 ///< of gradients: when ready and how long, those not on the stream yet
+    std::size_t reduced = 0;        ///< that are
+    std::vector<bool> accumulated;  ///< by part: gradients exist
+    std::int64_t bytes = 0, most_bytes = 0;
+
+    /// What is ready later never goes first, so that stream is a bound whatever the order.
+    void reduce_until(double ready) {
+      for (; reduced < reductions.size() && reductions[reduced].first <= ready; ++reduced) {
+        stream = std::max(stream, reductions[reduced].first) + reductions[reduced].second;
+      }
+    }
+  };
+
+  [[nodiscard]] std::size_t place(std::int32_t part, std::int32_t microbatch) const {
+    return at(part) * at(sequence_.shape.microbatches) + at(microbatch);
+  }
+
+  void run(const SequencedAction& action) {
+    const auto& part = stages_.of(action.part);
+    const auto here = place(action.part, action.microbatch);
+    switch (action.work) {
+      case PipelineWork::forward: {
+        const auto after = through(action, inputs_[here], &TimedPasses::Kind::forward, part.forward_compute);
+        if (action.part + 1 < stages_.size()) {
+          hand_on(action, action.part + 1, after.data, inputs_);
+        } else {
+          gradients_[here] = after.data;
+        }
+        break;
+      }
+      case PipelineWork::backward: {
+        const auto after = through(action, gradients_[here], &TimedPasses::Kind::backward, part.backward_compute);
+        if (action.part == 0) break;
+        const bool sends = sequence_.shape.rank_of(action.part - 1, action.microbatch) != action.rank;
+        hand_on(action, action.part - 1, sends ? std::max(after.data, after.free) : after.data,
+                gradients_);  // whole before anything is sent
+        break;
+      }
+      case PipelineWork::input_gradient: {
+        const auto after = through(action, gradients_[here], &TimedPasses::Kind::input_gradient, 0);
+        if (action.part > 0) hand_on(action, action.part - 1, after.data, gradients_);
+        break;
+      }
+      case PipelineWork::weight_gradient: (void)through(action, never, &TimedPasses::Kind::weight_gradient, 0); break;
+    }
+  }
+
+  void hand_on(const SequencedAction& action, std::int32_t next, double ready, std::vector<double>& arrivals) {
+    const auto to = sequence_.shape.rank_of(next, action.microbatch);
+    arrivals[place(next, action.microbatch)] =
+        ready + bounds_.send(action.rank, to, stages_.of(std::max(next, action.part)).sent);
+  }
+
+  /// An action through the blocks of its part. Both halves of a pair follow what was before it, each waits for its own
+  /// input, and both compute on one chip.
+  Front through(const SequencedAction& action, double input, TimedPasses::Pass TimedPasses::Kind::*pass,
+                double compute) {
+    auto& rank = ranks_[at(action.rank)];
+    const auto& blocks = stages_.of(action.part).blocks;
+    const bool forward = action.work == PipelineWork::forward;
+    const bool ends_gradients = action.work == PipelineWork::backward || action.work == PipelineWork::weight_gradient;
+    const bool uses_weights = gathers_ && action.work != PipelineWork::weight_gradient;
+    if (action.half != 2) rank.before = {rank.free, 0};
+    rank.before.compute += compute;
+    Front front{rank.before.free, input};
+    for (int i = 0; i < blocks.last - blocks.first; ++i) {
+      const auto kind = bounds_.kind(forward ? blocks.first + i : blocks.last - 1 - i);
+      const auto& own = bounds_.plan_.passes.kinds[kind].*pass;
+      const auto begin = front.free;
+      const double weights = uses_weights ? gather(rank, own.gather) : never;
+      const auto room = own.path.room_after(front, weights);
+      front = own.path.after(front, weights);
+      if (uses_weights) rank.rooms.push_back(room > never ? room : front.free);
+      if (ends_gradients) {
+        const auto& state = bounds_.plan_.state.kinds[kind];
+        rank.reductions.emplace_back(begin, action.last ? state.reduced : state.reduced_each);
+      }
+    }
+    if (!gathers_) rank.reduce_until(front.free);
+    rank.free =
+        action.half == 0 ? front.free : std::max({rank.free, front.free, rank.before.free + rank.before.compute});
+    return front;
+  }
+
+  /// When the first weights of the next block are there: gathered one block after the other, as soon as there is room.
+  double gather(Rank& rank, const TimedPasses::Gather& gather) {
+    const auto passes = rank.rooms.size();
+    const double room = passes > prefetch_ ? rank.rooms[passes - 1 - prefetch_] : 0;
+    rank.reduce_until(room);
+    rank.stream = std::max(rank.stream, room) + gather.along_data;
+    const double first = std::max(rank.gathered, room) + gather.first;
+    rank.gathered = std::max(rank.gathered, room) + gather.along_data;
+    return first;
+  }
+
+  /// What a rank holds while an action runs, and after it.
+  void hold(const SequencedAction& action) {
+    auto& rank = ranks_[at(action.rank)];
+    const auto& part = stages_.of(action.part);
+    std::int64_t most = 0;
+    switch (action.work) {
+      case PipelineWork::forward:
+        most = rank.bytes + part.forward_most;
+        rank.bytes += part.kept;
+        break;
+      case PipelineWork::backward:
+        most = rank.bytes + part.backward_most;
+        rank.bytes -= part.kept;
+        break;
+      case PipelineWork::input_gradient:
+        most = rank.bytes + part.input_gradient_most;
+        rank.bytes += part.kept_for_weights - part.kept;
+        break;
+      case PipelineWork::weight_gradient: rank.bytes -= part.kept_for_weights; break;
+    }
+    if ((action.work == PipelineWork::backward || action.work == PipelineWork::weight_gradient) &&
+        !rank.accumulated[at(action.part)]) {
+      rank.accumulated[at(action.part)] = true;
+      rank.bytes += part.gradients;
+    }
+    // Of a pair, the backward may let go before the forward has ended.
+    if (action.half == 0) rank.most_bytes = std::max(rank.most_bytes, most);
+    if (action.half != 1) rank.most_bytes = std::max(rank.most_bytes, rank.bytes);
+  }
+
+  PlanBounds& bounds_;
+  const ActionSequence& sequence_;
+  const Parts& stages_;
+  bool gathers_ = false;
+  std::size_t prefetch_;
+  std::vector<double> inputs_, gradients_;  ///< when they arrive, by part and microbatch
+  std::vector<Rank> ranks_;
+};
+
+LowerBound PlanBounds::in_order(const ActionSequence& sequence, const ScheduleChoice& choice) {
+  return InOrder(*this, sequence, choice).run();
+}
+
+/// Block by block the update, then its weights to where they are stored, unless the next step gathers them.
+double PlanBounds::published(const std::vector<std::int32_t>& own, const Parts& stages) const {
+  double free = 0, stream = 0;
+  for (const auto number : own) {
+    const auto& blocks = stages.of(number).blocks;
+    for (int block = blocks.first; block < blocks.last; ++block) {
+      const auto& state = plan_.state.kinds[kind(block)];
+      free += state.update;
+      if (!space_.base().step.publish_ahead) stream = std::max(stream, free) + state.published_along_data;
+    }
+  }
+  return std::max(free, stream);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,31 @@
+#pragma once
+/// The tree of a plan space, grown by several threads: each has a tree of its own, and what lies below one split of
+/// layers always grows on the same, which knows its summaries.
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sim/studies/planning/plan_tree.hpp"
+
+namespace lockstep {
+
+class PlanForest {
+ public:
+  PlanForest(const PlanSpace& space, int threads);
+
+  [[nodiscard]] std::vector<PlanBranch> roots();
+  /// Of each of the branches, in their order.
+  [[nodiscard]] std::vector<PlanTree::Branches> below(std::span<const PlanBranch> branches);
+  [[nodiscard]] std::int64_t bounds() const;
+  [[nodiscard]] int threads() const { return static_cast<int>(trees_.size()); }
+
+ private:
+  /// Visits numbers below `count`, those of one tree in order, trees beside each other.
+  template <class NodeOf, class Visit>
+  void grow(std::size_t count, NodeOf node_of, Visit visit);
+
+  std::vector<std::unique_ptr<PlanTree>> trees_;
+  std::vector<std::size_t> tree_of_node_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,318 @@
+#include "sim/studies/planning/plan_space.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "sim/scenario/limits.hpp"
+#include "sim/simulate.hpp"
+#include "workloads/pipeline/schedules/schedules.hpp"
+
+namespace lockstep {
+namespace {
+
+// A little under what `prepare` refuses, since steps of a block are counted on one plan of each kind.
+constexpr double share_of_limits = 0.75;
+
+void refuse_fixed_parts(const Scenario& scenario) {
+  Problems problems;
+  const auto refuse = [&](const std::string& key, const std::string& what, const std::string& expected) {
+    problems.add({scenario.where(key), key, what, expected});
+  };
+  if (scenario.replay) refuse("model", "replayed operations have one plan", "a model");
+  if (scenario.places.contains("plan"))
+    refuse("plan", "shardings tensor by tensor belong to one plan", "no plan beside a search");
+  if (!scenario.perturbations.empty())
+    refuse("perturbations", "a search looks at the machine without faults", "no perturbations");
+  if (!scenario.pipeline.file.empty())
+    refuse("pipeline.schedule", "an order from a file belongs to one plan", "schedules by name, under search");
+  if (!scenario.pipeline.layers.empty())
+    refuse("pipeline.layers", "layers of stages belong to one plan", "even stages");
+  if (scenario.training.recompute_layers)
+    refuse("training.recompute.layers", "a number of layers belongs to one plan", "recomputation of all layers");
+  problems.throw_if_any();
+}
+
+bool allows(const std::vector<std::int64_t>& allowed, std::int64_t size) {
+  return allowed.empty() || std::find(allowed.begin(), allowed.end(), size) != allowed.end();
+}
+
+/// One chunk of an interleaved schedule is 1F1B or a relative of it, which stands in a search by its own name.
+bool is_another(const Schedule& schedule, std::int32_t chunks) {
+  return schedule.placement == StagePlacement::loop && chunks == 1;
+}
+
+std::string recompute_text(const Recompute& recompute) {
+  return recompute.all ? "full" : recompute.any() ? "selective" : "none";
+}
+
+}  // namespace
+
+std::string plan_axis_name(int axis, int zero) {
+  return axis == data_axis && zero == 3 ? "fsdp" : std::string(plan_axes[static_cast<std::size_t>(axis)]);
+}
+
+std::int32_t size_of(const Degrees& degrees, int axis) {
+  return std::array{degrees.tensor, degrees.context, degrees.expert, degrees.data,
+                    degrees.pipeline}[static_cast<std::size_t>(axis)];
+}
+
+PlanSpace::PlanSpace(const Scenario& scenario)
+    : base_((refuse_fixed_parts(scenario), scenario)),
+      cluster_(build_cluster(scenario.cluster)),
+      memory_(scenario.search.memory.value_or(scenario.cluster.chip().memory)),
+      recomputations_(scenario.search.recompute),
+      recompute_is_searched_(!scenario.search.recompute.empty() || !scenario.places.contains("training.recompute")) {
+  if (recomputations_.empty() && recompute_is_searched_)
+    recomputations_ = {{}, {false, {OpPart::core_attention}}, {true, {}}};
+  if (recomputations_.empty()) recomputations_ = {base_.derive.recompute};
+  base_.mesh.clear();
+  for (const auto& name : base_.search.schedules) schedule_of_choice_.push_back(find_schedule(name));
+  const auto blocks = blocks_of(base_.model, base_.blocks);
+  kinds_ = blocks.order;
+  for (const int kind : kinds_) is_layer_.push_back(blocks.kinds[static_cast<std::size_t>(kind)].is_layer);
+  list_degrees();
+  if (size_ > 0) return;
+  throw ConfigError(
+      {{scenario.where("search"), "search",
+        "no plan splits " + std::to_string(scenario.batch.sequences) + " sequences over " +
+            std::to_string(scenario.chips()) + " chips" + (no_schedule_.empty() ? "" : " (" + no_schedule_ + ")"),
+        "sizes that multiply to the chips and divide the model and the batch"}});
+}
+
+void PlanSpace::list_degrees() {
+  const auto chips = static_cast<std::int32_t>(cluster_.devices());
+  const auto& search = base_.search;
+  const auto divisors = [](std::int32_t of, const std::vector<std::int64_t>& allowed, std::int64_t most,
+                           const auto& visit) {
+    for (std::int32_t size = 1; size <= of && size <= most; ++size) {
+      if (of % size == 0 && allows(allowed, size)) visit(size);
+    }
+  };
+  const auto& model = base_.model;
+  const std::int64_t experts = model.experts ? model.experts->count : 1;
+  divisors(chips, search.tensor, model.attention ? model.heads : model.d_ff, [&](std::int32_t tensor) {
+    divisors(chips / tensor, search.context, model.attention ? base_.batch.sequence_length : 1,
+             [&](std::int32_t context) {
+               divisors(chips / tensor / context, search.expert, experts, [&](std::int32_t expert) {
+                 divisors(chips / tensor / context / expert, search.pipeline, std::ssize(is_layer_),
+                          [&](std::int32_t pipeline) {
+                            add({tensor, context, expert, chips / tensor / context / expert / pipeline, pipeline});
+                          });
+               });
+             });
+  });
+}
+
+void PlanSpace::add(const Degrees& degrees) {
+  Node node{degrees, {}, microbatches_of(degrees), {}, 0};
+  if (node.microbatches.empty()) return;
+  const bool replicated = degrees.data > 1 || degrees.context > 1 || degrees.expert > 1;
+  node.zeros = base_.search.zero;
+  if (!replicated) node.zeros.resize(1);  // nothing to split
+  PlanChoice any;
+  any.degrees = degrees;
+  const auto placements = every_placement(cluster_, scenario(any, base_.batch.sequences).mesh);
+  if (const auto* error = std::get_if<PlacementError>(&placements)) {
+    throw ConfigError(
+        {{base_.where("search"), "search", error->what, "fewer sizes to choose from, or a smaller cluster"}});
+  }
+  node.placements = std::get<0>(placements);
+  std::int64_t orders = 0;
+  for (const auto microbatches : node.microbatches) orders += std::ssize(schedules(degrees.pipeline, microbatches));
+  node.plans = orders * std::ssize(node.zeros) * std::ssize(recomputations_) * std::ssize(node.placements);
+  if (node.plans == 0) {
+    tell_why_no_schedule(node);
+    return;
+  }
+  size_ += node.plans;
+  nodes_.push_back(std::move(node));
+}
+
+void PlanSpace::tell_why_no_schedule(const Node& node) {
+  if (!no_schedule_.empty() || schedule_of_choice_.empty()) return;
+  const auto& first = *schedule_of_choice_.front();
+  const auto chunks = first.takes_chunks() ? base_.search.chunks.front() : first.usual_chunks;
+  if (const auto why = first.why_not(node.degrees.pipeline, node.microbatches.front(), chunks))
+    no_schedule_ = why->what;
+}
+
+std::vector<std::int64_t> PlanSpace::microbatches_of(const Degrees& degrees) {
+  const auto& batch = base_.batch;
+  const auto [known, is_new] = operations_.try_emplace({degrees.tensor, degrees.context, degrees.expert}, 0.0);
+  if (is_new && batch.sequences % degrees.expert == 0) {
+    PlanChoice one{{degrees.tensor, degrees.context, degrees.expert, 1, 1},
+                   3,
+                   static_cast<std::int32_t>(recomputations_.size()) - 1,
+                   batch.sequences / degrees.expert,
+                   0,
+                   {}};
+    try {
+      const auto model = sharded_model(scenario(one, batch.sequences));
+      for (const int kind : model.order) {
+        const auto& block = model.layers[static_cast<std::size_t>(kind)];
+        known->second += static_cast<double>(block.forward.size() + block.backward.size() + 2 * block.weights.size());
+      }
+    } catch (const ConfigError&) {
+      known->second = 0;  // heads, tokens or experts cannot be split so
+    }
+  }
+  std::vector<std::int64_t> result;
+  if (known->second == 0) return result;
+  const std::int64_t ranks = std::int64_t{degrees.data} * degrees.expert;
+  if (batch.sequences % ranks != 0) return result;
+  for (std::int64_t count = 1; count <= std::min(batch.sequences / ranks, most_microbatches_of_a_step); ++count) {
+    if (batch.sequences / ranks % count != 0 || !allows(base_.search.microbatches, count)) continue;
+    const double operations = known->second * static_cast<double>(count);
+    if (operations > share_of_limits * most_step_operations ||
+        operations * (cluster_.devices() / degrees.pipeline) > share_of_limits * most_rank_operations)
+      break;
+    result.push_back(count);
+  }
+  return result;
+}
+
+const PlanSpace::ScheduleChoices& PlanSpace::choices(std::int32_t pipeline, std::int64_t microbatches) const {
+  const std::lock_guard lock(making_);
+  const auto [known, is_new] = choices_.try_emplace({pipeline, microbatches});
+  auto& made = known->second;
+  if (!is_new) return made;
+  if (pipeline == 1) {
+    made = {{{}}, {{{}}}};
+    return made;
+  }
+  const auto& search = base_.search;
+  std::map<std::tuple<StagePlacement, std::int32_t, bool, bool>, std::size_t> forms;
+  for (std::int32_t i = 0; i < std::ssize(search.schedules); ++i) {
+    const auto& schedule = *schedule_of_choice_[static_cast<std::size_t>(i)];
+    for (const auto chunks : schedule.takes_chunks() ? search.chunks : std::vector{schedule.usual_chunks}) {
+      if (is_another(schedule, chunks) || schedule.why_not(pipeline, microbatches, chunks) ||
+          !split_layers(is_layer_, pipeline * chunks, {}).what.empty())
+        continue;
+      made.all.push_back({i, chunks});
+      const auto form =
+          forms
+              .try_emplace({schedule.placement, chunks, schedule.splits_backward, schedule.overlaps}, made.forms.size())
+              .first->second;
+      if (form == made.forms.size()) made.forms.emplace_back();
+      made.forms[form].push_back({i, chunks});
+    }
+  }
+  return made;
+}
+
+std::int32_t PlanSpace::least_recomputation() const {
+  const auto more = [](const Recompute& recompute) { return std::pair(recompute.all, recompute.any()); };
+  const auto least = std::min_element(recomputations_.begin(), recomputations_.end(),
+                                      [&](const auto& a, const auto& b) { return more(a) < more(b); });
+  return static_cast<std::int32_t>(least - recomputations_.begin());
+}
+
+const Schedule& PlanSpace::schedule(const ScheduleChoice& choice) const {
+  static const Schedule& without_pipeline = *find_schedule("1f1b");
+  return choice.schedule < 0 ? without_pipeline : *schedule_of_choice_[static_cast<std::size_t>(choice.schedule)];
+}
+
+const StageParts& PlanSpace::parts(std::int32_t count) const {
+  const std::lock_guard lock(making_);
+  const auto [known, is_new] = parts_.try_emplace(count);
+  auto& made = known->second;
+  if (!is_new) return made;
+  const auto first_block = split_layers(is_layer_, count, {}).first_block;
+  const auto kind = [&](int block) { return kinds_.begin() + block; };
+  for (std::size_t part = 0; part + 1 < first_block.size(); ++part) {
+    const StageParts::Blocks blocks{first_block[part], first_block[part + 1]};
+    const auto alike = [&](const StageParts::Blocks& other) {
+      if ((blocks.first == 0) != (other.first == 0)) return false;
+      const int before = blocks.first == 0 ? 0 : 1;
+      return std::equal(kind(blocks.first - before), kind(blocks.last), kind(other.first - before), kind(other.last));
+    };
+    const auto found = std::find_if(made.different.begin(), made.different.end(), alike);
+    made.which.push_back(static_cast<std::int32_t>(found - made.different.begin()));
+    if (found == made.different.end()) made.different.push_back(blocks);
+  }
+  return made;
+}
+
+Scenario PlanSpace::scenario(const PlanChoice& choice, std::int64_t sequences) const {
+  Scenario made = base_;
+  for (int axis = 0; axis < std::ssize(plan_axes); ++axis) {
+    const auto size = size_of(choice.degrees, axis);
+    if (size > 1) made.mesh.push_back({plan_axis_name(axis, choice.zero), size, std::nullopt});
+  }
+  made.parallel.zero = choice.zero;
+  made.batch.sequences = sequences;
+  made.batch.microbatches = choice.microbatches;
+  made.step.microbatches = choice.microbatches;
+  made.derive.recompute = recomputations_[static_cast<std::size_t>(choice.recompute)];
+  return made;
+}
+
+Scenario PlanSpace::scenario(const Node& node, const PlanChoice& choice) const {
+  auto made = scenario(choice, base_.batch.sequences);
+  for (std::size_t axis = 0; axis < made.mesh.size(); ++axis) {
+    made.mesh[axis].place = place_text(cluster_, node.placements[static_cast<std::size_t>(choice.placement)][axis]);
+  }
+  made.places.erase("pipeline");
+  if (choice.schedule.schedule >= 0) {
+    made.pipeline.schedule = schedule(choice.schedule).name;
+    made.pipeline.chunks = choice.schedule.chunks;
+    made.pipeline.group.reset();
+    made.pipeline.memory_limit.clear();
+  }
+  return made;
+}
+
+std::vector<KeyOverride> PlanSpace::keys(const Node& node, const PlanChoice& choice) const {
+  const auto made = scenario(node, choice);
+  std::vector<KeyOverride> keys;
+  for (int axis = 0; axis < std::ssize(plan_axes); ++axis) {
+    const auto name = plan_axis_name(axis, choice.zero);
+    keys.push_back({"parallel." + name, std::to_string(size_of(choice.degrees, axis))});
+    if (axis == data_axis) keys.push_back({name == "data" ? "parallel.fsdp" : "parallel.data", "1"});
+  }
+  keys.push_back({"parallel.zero", std::to_string(choice.zero)});
+  std::string mesh;
+  for (const auto& request : made.mesh) {
+    std::string parts;
+    for (const auto& part : *request.place) parts += (parts.empty() ? "" : ", ") + part;
+    mesh += (mesh.empty() ? "" : ", ") + request.name + ": [" + parts + "]";
+  }
+  if (!mesh.empty()) keys.push_back({"mesh", "{" + mesh + "}"});
+  keys.push_back({"batch", "{sequences: " + std::to_string(base_.batch.sequences) +
+                               ", sequence_length: " + std::to_string(base_.batch.sequence_length) +
+                               ", microbatches: " + std::to_string(choice.microbatches) + "}"});
+  const std::string sends = base_.lower.sends_in_order ? ", sends: in_order" : "";
+  if (choice.schedule.schedule >= 0) {
+    keys.push_back({"pipeline", "{schedule: " + made.pipeline.schedule +
+                                    ", chunks: " + std::to_string(choice.schedule.chunks) + sends + "}"});
+  } else if (base_.places.contains("pipeline")) {
+    keys.push_back({"pipeline", "{schedule: 1f1b" + sends + "}"});
+  }
+  if (recompute_is_searched_) keys.push_back({"training.recompute", recompute_text(made.derive.recompute)});
+  return keys;
+}
+
+const PlanSpace::Node& PlanSpace::node_of(const PlanChoice& choice) const {
+  const auto found =
+      std::find_if(nodes_.begin(), nodes_.end(), [&](const Node& node) { return node.degrees == choice.degrees; });
+  if (found == nodes_.end()) throw InternalError("a plan that is not in the space");
+  return *found;
+}
+
+std::vector<PlanChoice> PlanSpace::plans_of(const Node& node) const {
+  std::vector<PlanChoice> plans;
+  for (const auto zero : node.zeros) {
+    for (std::int32_t recompute = 0; recompute < std::ssize(recomputations_); ++recompute) {
+      for (const auto microbatches : node.microbatches) {
+        for (std::int32_t placement = 0; placement < std::ssize(node.placements); ++placement) {
+          for (const auto& schedule : schedules(node.degrees.pipeline, microbatches)) {
+            plans.push_back({node.degrees, zero, recompute, microbatches, placement, schedule});
+          }
+        }
+      }
+    }
+  }
+  return plans;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,132 @@
+#pragma once
+/// The plans among which `lockstep plan` chooses: every combination that the loader takes, as values without a file.
+#include <array>
+#include <compare>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "sim/scenario/scenario.hpp"
+#include "topologies/cluster/cluster.hpp"
+#include "topologies/placement/mesh.hpp"
+#include "workloads/pipeline/schedules/schedules.hpp"
+
+namespace lockstep {
+
+/// Sizes of the mesh axes; they multiply to the chips. `data` is called fsdp where ZeRO splits weights too.
+struct Degrees {
+  std::int32_t tensor = 1, context = 1, expert = 1, data = 1, pipeline = 1;
+  friend auto operator<=>(const Degrees&, const Degrees&) = default;
+};
+
+/// A schedule by its place among SearchSpec::schedules; -1: no pipeline.
+struct ScheduleChoice {
+  std::int32_t schedule = -1;
+  std::int32_t chunks = 1;
+  friend auto operator<=>(const ScheduleChoice&, const ScheduleChoice&) = default;
+};
+
+/// One plan. Its order is the canonical one, by which ties are broken.
+struct PlanChoice {
+  Degrees degrees;
+  std::int32_t zero = 0;
+  std::int32_t recompute = 0;  ///< place among PlanSpace::recomputations
+  std::int64_t microbatches = 1;
+  std::int32_t placement = 0;  ///< place among the placements of its degrees
+  ScheduleChoice schedule;
+  friend auto operator<=>(const PlanChoice&, const PlanChoice&) = default;
+};
+
+/// Mesh axes in the order in which they are laid, innermost first.
+inline constexpr std::array<std::string_view, 5> plan_axes{"tensor", "context", "expert", "data", "pipeline"};
+inline constexpr int data_axis = 3, pipeline_axis_number = 4;
+/// "data" or "fsdp".
+[[nodiscard]] std::string plan_axis_name(int axis, int zero);
+[[nodiscard]] std::int32_t size_of(const Degrees& degrees, int axis);
+
+/// A model in so many parts, one after the other. Parts of the same blocks after the same block are alike.
+struct StageParts {
+  struct Blocks {
+    int first = 0, last = 0;  ///< one past
+  };
+  std::vector<Blocks> different;
+  std::vector<std::int32_t> which;  ///< of each part: among the different ones
+};
+
+class PlanSpace {
+ public:
+  using Placement = std::vector<MeshAxis>;  ///< of the axes larger than 1, in their order
+
+  /// Throws ConfigError for what a search cannot vary: replayed steps, perturbations, shardings tensor by tensor,
+  /// orders from a file, layers of stages; and for a space that holds no plan.
+  explicit PlanSpace(const Scenario& scenario);
+
+  [[nodiscard]] const Scenario& base() const { return base_; }
+  [[nodiscard]] const Cluster& cluster() const { return cluster_; }
+  [[nodiscard]] Bytes memory() const { return memory_; }
+  [[nodiscard]] const std::vector<Recompute>& recomputations() const { return recomputations_; }
+  [[nodiscard]] std::int32_t least_recomputation() const;  ///< the one that computes least again
+
+  struct Node {
+    Degrees degrees;
+    std::vector<std::int32_t> zeros;
+    std::vector<std::int64_t> microbatches;
+    std::vector<Placement> placements;
+    std::int64_t plans = 0;
+  };
+  [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
+  [[nodiscard]] std::int64_t size() const { return size_; }
+  [[nodiscard]] const std::vector<ScheduleChoice>& schedules(std::int32_t pipeline, std::int64_t microbatches) const {
+    return choices(pipeline, microbatches).all;
+  }
+  /// The same in sets with one placement, as many chunks and the same kind of backwards: a closed form knows no more.
+  [[nodiscard]] const std::vector<std::vector<ScheduleChoice>>& schedule_forms(std::int32_t pipeline,
+                                                                               std::int64_t microbatches) const {
+    return choices(pipeline, microbatches).forms;
+  }
+  [[nodiscard]] const Schedule& schedule(const ScheduleChoice& choice) const;
+  [[nodiscard]] const std::vector<int>& kinds() const { return kinds_; }  ///< of the model's blocks, in forward order
+  [[nodiscard]] const StageParts& parts(std::int32_t count) const;
+
+  /// The scenario that `lockstep run` would load, without places in a file.
+  [[nodiscard]] Scenario scenario(const Node& node, const PlanChoice& choice) const;
+  /// The same without the plan's mesh, and with so many sequences: as much as deriving blocks needs.
+  [[nodiscard]] Scenario scenario(const PlanChoice& choice, std::int64_t sequences) const;
+  /// The same as keys of a scenario file: parallel, mesh, pipeline, batch.microbatches, training.recompute.
+  [[nodiscard]] std::vector<KeyOverride> keys(const Node& node, const PlanChoice& choice) const;
+  [[nodiscard]] const Node& node_of(const PlanChoice& choice) const;
+  /// Every plan of a node, in canonical order.
+  [[nodiscard]] std::vector<PlanChoice> plans_of(const Node& node) const;
+
+ private:
+  void list_degrees();
+  void add(const Degrees& degrees);
+  /// Microbatches that the axes and the size of the step's graph allow; none if the arrays cannot be split so at all.
+  [[nodiscard]] std::vector<std::int64_t> microbatches_of(const Degrees& degrees);
+  void tell_why_no_schedule(const Node& node);
+
+  Scenario base_;
+  Cluster cluster_;
+  Bytes memory_;
+  std::vector<Recompute> recomputations_;
+  bool recompute_is_searched_;
+  std::vector<const Schedule*> schedule_of_choice_;
+  std::vector<int> kinds_;
+  std::vector<bool> is_layer_;  ///< of the model's blocks
+  mutable std::mutex making_;   ///< of what is made when first asked for
+  mutable std::map<std::int32_t, StageParts> parts_;
+  std::map<std::array<std::int32_t, 3>, double>
+      operations_;  ///< of one microbatch, by tensor, context, expert; 0: impossible
+  struct ScheduleChoices {
+    std::vector<ScheduleChoice> all;
+    std::vector<std::vector<ScheduleChoice>> forms;
+  };
+  [[nodiscard]] const ScheduleChoices& choices(std::int32_t pipeline, std::int64_t microbatches) const;
+  mutable std::map<std::pair<std::int32_t, std::int64_t>, ScheduleChoices> choices_;
+  std::vector<Node> nodes_;
+  std::int64_t size_ = 0;
+  std::string no_schedule_;  ///< why the first schedule searched cannot be had where none can
+};
+
+}  // namespace lockstep

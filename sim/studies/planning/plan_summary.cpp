@@ -1,0 +1,178 @@
+#include "sim/studies/planning/plan_summary.hpp"
+
+#include "sim/core/errors.hpp"
+#include "sim/studies/planning/plan_space.hpp"
+#include "sim/studies/planning/summary_memory_private.hpp"
+#include "workloads/sharded_layers/optimizer.hpp"
+
+namespace lockstep {
+namespace {
+
+/// The place of a collective among those of a summary.
+std::int32_t listed(const PlanCollective& wanted, std::vector<PlanCollective>& collectives) {
+  const auto found = std::find(collectives.begin(), collectives.end(), wanted);
+  const auto place = static_cast<std::int32_t>(found - collectives.begin());
+  if (found == collectives.end()) collectives.push_back(wanted);
+  return place;
+}
+
+/// Copies of weights are added up in groups of neighbours along an axis, for which there are no costs: left out.
+bool along_whole_axes(const AxisNames& names) {
+  return std::all_of(names.begin(), names.end(), [](const auto& name) { return axis_part(name).size == 0; });
+}
+
+/// Collectives on one array after the other become one on all of them.
+class Together {
+ public:
+  void add(const PlanCollective& more) {
+    const auto same = std::find_if(open_.begin(), open_.end(),
+                                   [&](const auto& one) { return one.kind == more.kind && one.axes == more.axes; });
+    if (same != open_.end()) {
+      same->size += more.size;
+    } else {
+      open_.push_back(more);
+    }
+  }
+  std::vector<std::int32_t> listed_in(std::vector<PlanCollective>& collectives) const {
+    std::vector<std::int32_t> places;
+    for (const auto& collective : open_) places.push_back(listed(collective, collectives));
+    return places;
+  }
+
+ private:
+  std::vector<PlanCollective> open_;
+};
+
+class PassesSummarizer {
+ public:
+  PassesSummarizer(const Scenario& scenario, WeightGathers gathers)
+      : step_(scenario.step), rates_(rates_of(scenario)), gathers_(gathers) {}
+
+  void add(const ShardedLayer& block) {
+    BlockPasses made;
+    const auto of_input = steps_of_input_gradient(block);
+    auto of_weights = of_input;
+    of_weights.flip();
+    const SummarizedSteps steps{counted(block.forward, std::vector<bool>(block.forward.size(), true)),
+                                counted(block.backward, std::vector<bool>(block.backward.size(), true)),
+                                counted(block.backward, of_input), gathers_ == WeightGathers::counted};
+    made.forward = pass(block.forward, steps.forward, block.output_steps);
+    made.backward = pass(block.backward, steps.backward, block.input_gradient_steps);
+    made.input_gradient = pass(block.backward, steps.input_gradient, block.input_gradient_steps);
+    made.weight_gradient = pass(block.backward, counted(block.backward, of_weights), {});
+    if (step_.offload.activation_layers == 0) summary_memory(block, steps, step_, rates_, made);
+    made.input = block.input_bytes.value();
+    made.sent = step_.scatter_sends ? made.input / block.input_copies : made.input;
+    summary.kinds.push_back(std::move(made));
+  }
+
+  PassesSummary summary;
+
+ private:
+  [[nodiscard]] std::vector<bool> counted(const std::vector<BlockStep>& steps, std::vector<bool> chosen) const {
+    if (gathers_ == WeightGathers::counted) return chosen;
+    for (std::size_t i = 0; i < steps.size(); ++i) chosen[i] = chosen[i] && !is_gather(steps[i]);
+    return chosen;
+  }
+
+  PassSummary pass(const std::vector<BlockStep>& steps, const std::vector<bool>& chosen,
+                   const std::vector<int>& output) {
+    PassSummary made;
+    Together gathers;
+    std::vector<std::int32_t> place(steps.size(), -2);
+    const auto known = [&](int step) {
+      return step == BlockStep::outside ? -1 : place[static_cast<std::size_t>(step)];
+    };
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const auto& step = steps[i];
+      if (!chosen[i]) continue;
+      const PlanCollective collective{step.collective, axis_bits(step.axes), step.full_size, step.copies};
+      if (is_gather(step)) {
+        gathers.add(collective);
+        continue;
+      }
+      PassSummary::Step summarized;
+      for (const int before : step.after) {
+        if (known(before) >= -1) summarized.after.push_back(known(before));
+        // Arrays gathered one by one are waited for one by one: left out.
+        if (before >= 0 && gathers_ == WeightGathers::counted && is_gather(steps[static_cast<std::size_t>(before)]) &&
+            step_.weight_buckets.unit == Bucketing::Unit::layer)
+          summarized.weights = true;
+      }
+      if (step.kind == BlockStep::Kind::compute) {
+        summarized.beside = !step.stream.empty();
+        summarized.compute = step.given_time ? step.given_time->value() : compute_time(rates_, kernel_of(step)).value();
+        if (!summarized.beside) made.compute += summarized.compute;
+      } else {
+        summarized.collective = listed(collective, summary.collectives);
+      }
+      place[i] = static_cast<std::int32_t>(made.steps.size());
+      made.steps.push_back(std::move(summarized));
+    }
+    for (const int step : output) {
+      if (known(step) >= -1) made.output.push_back(known(step));
+    }
+    made.gathers = gathers.listed_in(summary.collectives);
+    return made;
+  }
+
+  const StepOptions& step_;
+  ComputeRates rates_;
+  WeightGathers gathers_;
+};
+
+}  // namespace
+
+std::uint32_t axis_bits(const AxisNames& names) {
+  std::uint32_t bits = 0;
+  for (const auto& name : names) {
+    const auto found = std::find(plan_axes.begin(), plan_axes.end(), name == "fsdp" ? "data" : name);
+    if (found == plan_axes.end()) throw InternalError("planning: a collective along axis " + name);
+    bits |= 1U << (found - plan_axes.begin());
+  }
+  return bits;
+}
+
+PassesSummary summarize_passes(const Scenario& scenario, const ShardedModel& model, WeightGathers gathers) {
+  PassesSummarizer summarizer(scenario, gathers);
+  for (const auto& block : model.layers) summarizer.add(block);
+  return std::move(summarizer.summary);
+}
+
+StateSummary summarize_state(const Scenario& scenario, const ShardedModel& model) {
+  const auto& step = scenario.step;
+  const auto rates = rates_of(scenario);
+  // Buckets by size reach over blocks: left out. Arrays one by one cost no less than a block's together.
+  const bool by_block = step.gradient_buckets.unit != Bucketing::Unit::size;
+  StateSummary summary;
+  for (const auto& block : model.layers) {
+    BlockState made;
+    const auto together = [&](std::vector<DerivedCollective> WeightUpdate::*chain) {
+      Together all;
+      for (const auto& update : block.weights) {
+        for (const auto& one : update.*chain) {
+          if (along_whole_axes(one.axes)) all.add({one.kind, axis_bits(one.axes), one.full_size, {}});
+        }
+      }
+      return all.listed_in(summary.collectives);
+    };
+    Bytes traffic(0);
+    for (const auto& update : block.weights) {
+      const auto state = state_of(step.optimizer, update);
+      made.held += update.stored.value() + (step.offload.optimizer ? 0 : state.value());
+      made.gradients += (step.gradient_element * update.gradient_elements).value();
+      traffic += update_traffic(step.optimizer, step.gradient_element, update);
+    }
+    if (by_block) {
+      made.each_microbatch = together(&WeightUpdate::each_microbatch);
+      made.last_microbatch = together(&WeightUpdate::last_microbatch);
+    }
+    made.publish = together(&WeightUpdate::publish);
+    if (!step.offload.optimizer && !block.weights.empty())
+      made.update = compute_time(rates, {ComputeWork::memory, Flops(0), traffic, {}}).value();
+    summary.kinds.push_back(std::move(made));
+  }
+  return summary;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,238 @@
+#include "sim/studies/planning/plan_tree.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace lockstep {
+namespace {
+
+constexpr double rounding = 1 - 1e-9;  // sums in another order than the engine's
+constexpr std::size_t most_known = 20'000;
+
+template <class Known>
+void make_room(Known& known) {
+  if (known.size() > most_known) known.clear();
+}
+
+}  // namespace
+
+bool goes_first(const PlanBranch& a, const PlanBranch& b) {
+  return std::tie(a.bound_s, a.choice, a.level) < std::tie(b.bound_s, b.choice, b.level);
+}
+
+/// The passes of the largest microbatches, with the least recomputation, shared out evenly: more and smaller
+/// microbatches take no less, since k times the time of a k-th is never below the time of the whole.
+PlanBranch PlanTree::root(std::int32_t number) {
+  const auto& node = node_at(number);
+  PlanBranch branch{0, PlanBranch::Level::degrees, {}, number, node.plans};
+  branch.choice.degrees = node.degrees;
+  const auto most = static_cast<double>(node.microbatches.front());
+  auto largest = branch.choice;
+  largest.microbatches = node.microbatches.front();
+  largest.recompute = space_.least_recomputation();
+  const auto& summary = lightest_passes(node, largest);
+  const auto& passes = at_least(least_passes_, number, summary);
+  const auto& schedules = space_.base().search.schedules;
+  const bool overlaps =
+      node.degrees.pipeline > 1 &&
+      std::any_of(schedules.begin(), schedules.end(), [](const auto& name) { return find_schedule(name)->overlaps; });
+  double work = 0;
+  for (const int kind : space_.kinds()) {
+    const auto& timed = passes.kinds[static_cast<std::size_t>(kind)];
+    const auto& block = summary.kinds[static_cast<std::size_t>(kind)];
+    const auto backward = std::min(timed.backward.path.free_free,
+                                   timed.input_gradient.path.free_free + timed.weight_gradient.path.free_free);
+    work += overlaps ? block.forward.compute + block.backward.compute : timed.forward.path.free_free + backward;
+  }
+  branch.bound_s = work * most / node.degrees.pipeline * rounding;
+  ++bounds_;
+  return branch;
+}
+
+PlanTree::Branches PlanTree::below(const PlanBranch& branch) {
+  make_room();
+  Branches result;
+  switch (branch.level) {
+    case PlanBranch::Level::degrees: tokens_of(branch, result); break;
+    case PlanBranch::Level::tokens: steps_of(branch, result); break;
+    case PlanBranch::Level::step: cost_classes_of(branch, result); break;
+    case PlanBranch::Level::cost_class: plans_of(branch, result); break;
+    case PlanBranch::Level::plan: break;
+  }
+  return result;
+}
+
+void PlanTree::take(PlanBranch branch, const LowerBound& bound, double above, Branches& result) {
+  ++bounds_;
+  if (bound.bytes > space_.memory().value()) {
+    result.too_large += branch.plans;
+    return;
+  }
+  branch.bound_s = std::max(above, bound.seconds * rounding);
+  result.branches.push_back(branch);
+}
+
+void PlanTree::tokens_of(const PlanBranch& above, Branches& result) {
+  const auto& node = node_at(above.node);
+  for (std::int32_t recompute = 0; recompute < std::ssize(space_.recomputations()); ++recompute) {
+    for (const auto microbatches : node.microbatches) {
+      PlanBranch branch = above;
+      branch.level = PlanBranch::Level::tokens;
+      branch.choice.recompute = recompute;
+      branch.choice.microbatches = microbatches;
+      branch.plans = std::ssize(space_.schedules(node.degrees.pipeline, microbatches)) * std::ssize(node.placements) *
+                     std::ssize(node.zeros);
+      if (branch.plans > 0) take(branch, bound_of_tokens(above.node, branch.choice), above.bound_s, result);
+    }
+  }
+}
+
+void PlanTree::steps_of(const PlanBranch& above, Branches& result) {
+  const auto& node = node_at(above.node);
+  for (const auto zero : node.zeros) {
+    PlanBranch branch = above;
+    branch.level = PlanBranch::Level::step;
+    branch.choice.zero = zero;
+    branch.plans = above.plans / std::ssize(node.zeros);
+    take(branch, bound_of_step(above.node, branch.choice), above.bound_s, result);
+  }
+}
+
+void PlanTree::cost_classes_of(const PlanBranch& above, Branches& result) {
+  const auto pipeline = above.choice.degrees.pipeline;
+  const auto placed = this->placed(above.node, above.choice);
+  std::vector<std::int64_t> alike(placed.alike.first.size(), 0);
+  for (const auto set : placed.alike.which) ++alike[static_cast<std::size_t>(set)];
+  for (std::size_t set = 0; set < alike.size(); ++set) {
+    PlanBounds bounds(space_, placed.on(placed.alike.first[set]));
+    for (const auto& form : space_.schedule_forms(pipeline, above.choice.microbatches)) {
+      PlanBranch branch = above;
+      branch.level = PlanBranch::Level::cost_class;
+      branch.choice.placement = placed.alike.first[set];
+      branch.choice.schedule = form.front();
+      branch.plans = alike[set] * std::ssize(form);
+      take(branch, bounds.of(pipeline, above.choice.microbatches, form.front()), above.bound_s, result);
+    }
+  }
+}
+
+void PlanTree::plans_of(const PlanBranch& above, Branches& result) {
+  const auto pipeline = above.choice.degrees.pipeline;
+  const auto microbatches = above.choice.microbatches;
+  const auto placed = this->placed(above.node, above.choice);
+  const auto& which = placed.alike.which;
+  PlanBounds bounds(space_, placed.on(above.choice.placement));
+  const auto& forms = space_.schedule_forms(pipeline, microbatches);
+  const auto form =
+      std::find_if(forms.begin(), forms.end(), [&](const auto& one) { return one.front() == above.choice.schedule; });
+  for (const auto& schedule : *form) {
+    const auto bound = bounds.in_order(sequences_.sequence(pipeline, microbatches, schedule), schedule);
+    for (auto placement = above.choice.placement; placement < std::ssize(which); ++placement) {
+      if (which[static_cast<std::size_t>(placement)] != which[static_cast<std::size_t>(above.choice.placement)])
+        continue;
+      PlanBranch branch = above;
+      branch.level = PlanBranch::Level::plan;
+      branch.choice.placement = placement;
+      branch.choice.schedule = schedule;
+      branch.plans = 1;
+      take(branch, bound, above.bound_s, result);
+    }
+  }
+}
+
+template <class Timed, class Summary>
+const ByPlacement<Timed>& PlanTree::by_placement(Known<ByPlacement<Timed>>& known, std::int32_t node,
+                                                 const Summary& summary) {
+  const auto [found, is_new] = known.try_emplace({node, &summary});
+  auto& made = found->second;
+  if (!is_new) return made;
+  auto costs = book_.costs(node, summary);
+  made.which = std::move(costs.which);
+  for (const auto& different : costs.different) made.different.push_back(timed(summary, different));
+  return made;
+}
+
+template <class Timed, class Summary>
+const Timed& PlanTree::at_least(Known<Timed>& known, std::int32_t node, const Summary& summary) {
+  const auto [found, is_new] = known.try_emplace({node, &summary});
+  if (is_new) found->second = timed(summary, book_.least_costs(node, summary));
+  return found->second;
+}
+
+void PlanTree::make_room() {
+  lockstep::make_room(least_passes_);
+  lockstep::make_room(least_states_);
+  lockstep::make_room(passes_);
+  lockstep::make_room(states_);
+}
+
+PlanTree::Placed PlanTree::placed(std::int32_t number, const PlanChoice& choice) {
+  const auto& node = node_at(number);
+  const auto& summary = summaries_.passes(choice);
+  Placed made{summary,
+              by_placement(passes_, number, summary),
+              by_placement(states_, number, summaries_.state(choice)),
+              {},
+              book_.stages(number),
+              PlacementSets(node.placements.size())};
+  if (node.degrees.pipeline > 1) {
+    const auto norms = book_.costs(number, summaries_.norm_over_stages());
+    for (const auto which : norms.which) made.norms.push_back(norms.different[static_cast<std::size_t>(which)].front());
+    made.alike.tell_apart(norms.which, norms.different.size());
+  } else {
+    made.norms.assign(node.placements.size(), 0);
+  }
+  made.alike.tell_apart(made.passes.which, made.passes.different.size());
+  made.alike.tell_apart(made.states.which, made.states.different.size());
+  made.alike.tell_apart(made.stages.which, made.stages.different.size());
+  return made;
+}
+
+/// Passes of ZeRO-2 neither wait for weights nor add up gradients, so they take and hold no more than any others.
+const PassesSummary& PlanTree::lightest_passes(const Node& node, PlanChoice choice) {
+  choice.zero = node.zeros.front();
+  const auto& first = summaries_.passes(choice);
+  for (const auto zero : node.zeros) {
+    choice.zero = zero;
+    if (&summaries_.passes(choice) == &first) continue;
+    choice.zero = 2;
+    return summaries_.passes(choice);
+  }
+  return first;
+}
+
+/// Of everything that the ZeRO stage decides, the least.
+LowerBound PlanTree::bound_of_tokens(std::int32_t number, const PlanChoice& choice) {
+  const auto& node = node_at(number);
+  auto any = choice;
+  any.zero = node.zeros.front();
+  auto state = at_least(least_states_, number, summaries_.state(any));
+  for (const auto zero : node.zeros) {
+    any.zero = zero;
+    state = least(state, at_least(least_states_, number, summaries_.state(any)));
+  }
+  const auto& summary = lightest_passes(node, choice);
+  return PlanBounds(space_, {summary, at_least(least_passes_, number, summary), state, least_norm(number), nullptr})
+      .of(node.degrees.pipeline, choice.microbatches);
+}
+
+LowerBound PlanTree::bound_of_step(std::int32_t number, const PlanChoice& choice) {
+  const auto& summary = summaries_.passes(choice);
+  const PlanParts parts{summary, at_least(least_passes_, number, summary),
+                        at_least(least_states_, number, summaries_.state(choice)), least_norm(number), nullptr};
+  return PlanBounds(space_, parts).of(choice.degrees.pipeline, choice.microbatches);
+}
+
+std::vector<LowerBound> PlanTree::bounds_of(const PlanChoice& choice) {
+  const auto pipeline = choice.degrees.pipeline;
+  const auto number = static_cast<std::int32_t>(&space_.node_of(choice) - space_.nodes().data());
+  const auto placed = this->placed(number, choice);
+  PlanBounds bounds(space_, placed.on(choice.placement));
+  return {{root(number).bound_s, 0},
+          bound_of_tokens(number, choice),
+          bound_of_step(number, choice),
+          bounds.of(pipeline, choice.microbatches, choice.schedule),
+          bounds.in_order(sequences_.sequence(pipeline, choice.microbatches, choice.schedule), choice.schedule)};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,93 @@
+#include "sim/studies/planning/summary_book.hpp"
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+std::int32_t smallest_factor(std::int32_t number) {
+  for (std::int32_t factor = 2; factor * factor <= number; ++factor) {
+    if (number % factor == 0) return factor;
+  }
+  return number;
+}
+
+}  // namespace
+
+const PassesSummary& SummaryBook::passes(const PlanChoice& choice) {
+  const auto& degrees = choice.degrees;
+  const auto sequences = this->sequences(choice);
+  PlanChoice like = choice;
+  like.degrees.data = smallest_factor(degrees.data);
+  like.degrees.pipeline = 1;
+  like.zero = choice.zero == 3 ? 3 : 0;  // gathers weights or not
+  like.microbatches =
+      choice.microbatches > 1 && choice.zero < 2 ? 2 : 1;  // adds up gradients of weights, or reduces them every time
+  const auto summary_of = [&](std::int32_t zero) -> PassesSummary& {
+    return passes_[{like.degrees, zero, like.recompute, sequences, like.microbatches}];
+  };
+  auto& known = summary_of(like.zero);
+  if (!known.kinds.empty()) return known;
+  // Passes that gather weights and those that do not, from one derivation where both are allowed.
+  const auto& zeros = space_.base().search.zero;
+  const bool replicated = like.degrees.data * like.degrees.context * like.degrees.expert > 1;
+  const bool both = like.microbatches == 1 && replicated && std::find(zeros.begin(), zeros.end(), 3) != zeros.end();
+  if (both) like.zero = 3;
+  const auto scenario = space_.scenario(like, sequences * like.degrees.data * like.degrees.expert * like.microbatches);
+  const auto model = sharded_model(scenario);
+  const auto fill = [&](std::int32_t zero, WeightGathers gathers) {
+    auto& summary = summary_of(zero);
+    summary = summarize_passes(scenario, model, gathers);
+    number(summary);
+  };
+  fill(like.zero, WeightGathers::counted);
+  if (both) fill(0, WeightGathers::left_out);
+  return known;
+}
+
+StateSummary SummaryBook::state(const PlanChoice& choice, std::int64_t sequences) const {
+  PlanChoice like{choice.degrees, choice.zero, space_.least_recomputation(), 1, 0, {}};
+  like.degrees.pipeline = 1;
+  const auto scenario = space_.scenario(like, sequences * choice.degrees.data * choice.degrees.expert);
+  return summarize_state(scenario, sharded_weights(scenario));
+}
+
+const StateSummary& SummaryBook::state(const PlanChoice& choice) {
+  auto axes = choice.degrees;
+  axes.pipeline = 1;
+  const auto [known, is_new] = states_.try_emplace({axes, choice.zero});
+  auto& states = known->second;
+  if (is_new) {
+    PlanChoice most = choice;
+    most.microbatches = 1;
+    states.most = state(choice, sequences(most));
+    states.alike = state(choice, 1) == states.most;
+    number(states.most);
+  }
+  if (states.alike) return states.most;
+  const auto own = sequences(choice);
+  const auto [other, is_other] = states.others.try_emplace(own);
+  if (is_other) {
+    other->second = state(choice, own);
+    number(other->second);
+  }
+  return other->second;
+}
+
+void SummaryBook::number(CollectiveList& list) {
+  for (const auto& one : list.collectives) {
+    const auto& copies = one.copies;
+    list.numbers.push_back(
+        numbers_
+            .try_emplace({one.kind, one.axes, one.size.value(), copies.each, copies.groups, copies.groups_per_token},
+                         static_cast<std::int32_t>(numbers_.size()))
+            .first->second);
+  }
+}
+
+std::int64_t SummaryBook::sequences(const PlanChoice& choice) const {
+  return space_.base().batch.sequences / (std::int64_t{choice.degrees.data} * choice.degrees.expert) /
+         choice.microbatches;
+}
+
+}  // namespace lockstep

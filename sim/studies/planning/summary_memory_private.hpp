@@ -1,0 +1,21 @@
+#pragma once
+/// What the passes of a block hold in memory at least.
+#include "sim/studies/planning/plan_summary.hpp"
+
+namespace lockstep {
+
+[[nodiscard]] inline bool is_gather(const BlockStep& step) {
+  return step.kind == BlockStep::Kind::collective && step.role == CollectiveRole::weight;
+}
+
+/// Which steps of a block's passes count.
+struct SummarizedSteps {
+  std::vector<bool> forward, backward, input_gradient;
+  bool whole_gradients = true;  ///< of weights, before they are reduced
+};
+
+/// Fills in what is kept, what lies between and the most of each pass.
+void summary_memory(const ShardedLayer& block, const SummarizedSteps& steps, const StepOptions& options,
+                    const ComputeRates& rates, BlockPasses& passes);
+
+}  // namespace lockstep

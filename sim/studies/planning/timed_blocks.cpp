@@ -1,0 +1,102 @@
+#include "sim/studies/planning/timed_blocks.hpp"
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+/// The collectives of a summary with their costs.
+struct Costed {
+  const std::vector<PlanCollective>& collectives;
+  std::span<const double> costs;
+
+  void occupy(BusyStreams& streams, std::int32_t collective) const {
+    for (std::size_t axis = 0; axis < streams.size(); ++axis) {
+      if ((collectives[at(collective)].axes >> axis & 1U) != 0) streams[axis] += costs[at(collective)];
+    }
+  }
+  void occupy(BusyStreams& streams, const std::vector<std::int32_t>& chain) const {
+    for (const auto collective : chain) occupy(streams, collective);
+  }
+  [[nodiscard]] double along_data(const std::vector<std::int32_t>& chain) const {
+    double time = 0;
+    for (const auto collective : chain) {
+      if ((collectives[at(collective)].axes >> data_axis & 1U) != 0) time += costs[at(collective)];
+    }
+    return time;
+  }
+};
+
+BusyStreams least(const BusyStreams& one, const BusyStreams& other) {
+  BusyStreams result;
+  std::transform(one.begin(), one.end(), other.begin(), result.begin(),
+                 [](double a, double b) { return std::min(a, b); });
+  return result;
+}
+
+}  // namespace
+
+TimedPasses timed(const PassesSummary& summary, std::span<const double> costs) {
+  const Costed cost_class{summary.collectives, costs};
+  const auto timed = [&](const PassSummary& pass) {
+    TimedPasses::Pass made{path_of(pass, costs), {0, cost_class.along_data(pass.gathers)}};
+    for (const auto gather : pass.gathers)
+      made.gather.first =
+          &gather == &pass.gathers.front() ? costs[at(gather)] : std::min(made.gather.first, costs[at(gather)]);
+    return made;
+  };
+  TimedPasses result;
+  for (const auto& block : summary.kinds) {
+    TimedPasses::Kind made{
+        timed(block.forward), timed(block.backward), timed(block.input_gradient), timed(block.weight_gradient), {}};
+    for (const auto* pass : {&block.forward, &block.backward}) {
+      for (const auto& step : pass->steps) {
+        if (step.collective >= 0) cost_class.occupy(made.each, step.collective);
+      }
+      cost_class.occupy(made.each, pass->gathers);
+    }
+    result.kinds.push_back(made);
+  }
+  return result;
+}
+
+TimedState timed(const StateSummary& summary, std::span<const double> costs) {
+  const Costed cost_class{summary.collectives, costs};
+  TimedState result;
+  for (const auto& block : summary.kinds) {
+    TimedState::Kind made;
+    cost_class.occupy(made.each, block.each_microbatch);
+    cost_class.occupy(made.once, block.last_microbatch);
+    cost_class.occupy(made.published, block.publish);
+    made.reduced_each = cost_class.along_data(block.each_microbatch);
+    made.reduced = made.reduced_each + cost_class.along_data(block.last_microbatch);
+    made.published_along_data = cost_class.along_data(block.publish);
+    made.update = block.update;
+    made.held = block.held;
+    made.gradients = block.gradients;
+    result.kinds.push_back(made);
+  }
+  return result;
+}
+
+TimedState least(const TimedState& one, const TimedState& other) {
+  TimedState result = one;
+  for (std::size_t kind = 0; kind < result.kinds.size(); ++kind) {
+    auto& made = result.kinds[kind];
+    const auto& more = other.kinds[kind];
+    made.each = least(made.each, more.each);
+    made.once = least(made.once, more.once);
+    made.published = least(made.published, more.published);
+    made.reduced_each = std::min(made.reduced_each, more.reduced_each);
+    made.reduced = std::min(made.reduced, more.reduced);
+    made.published_along_data = std::min(made.published_along_data, more.published_along_data);
+    made.update = std::min(made.update, more.update);
+    made.held = std::min(made.held, more.held);
+    made.gradients = std::min(made.gradients, more.gradients);
+  }
+  return result;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,51 @@
+#pragma once
+/// The blocks of a plan at what its collectives cost: what lower bounds are made of. Passes and states are timed apart,
+/// since many plans share the one and differ in the other.
+#include <array>
+#include <span>
+#include <vector>
+
+#include "sim/studies/planning/plan_space.hpp"
+#include "sim/studies/planning/plan_summary.hpp"
+
+namespace lockstep {
+
+/// Seconds for which the communication streams are busy, by axis.
+using BusyStreams = std::array<double, plan_axes.size()>;
+
+/// By kind of block.
+struct TimedPasses {
+  /// The weights of one pass of a block.
+  struct Gather {
+    double first = 0;       ///< until some of them are there
+    double along_data = 0;  ///< on the stream of the data axis
+  };
+  struct Pass {
+    BlockPath path;
+    Gather gather;
+  };
+  struct Kind {
+    Pass forward, backward, input_gradient, weight_gradient;
+    BusyStreams each{};  ///< of every microbatch
+  };
+  std::vector<Kind> kinds;
+};
+
+/// By kind of block.
+struct TimedState {
+  struct Kind {
+    BusyStreams each{}, once{}, published{};      ///< every microbatch, after the last, after the barrier
+    double reduced_each = 0, reduced = 0;         ///< gradients, along data: each microbatch, and after the last
+    double published_along_data = 0, update = 0;  ///< of the optimizer
+    std::int64_t held = 0, gradients = 0;         ///< bytes, as in BlockState
+  };
+  std::vector<Kind> kinds;
+};
+
+/// `costs`: of the summary's collectives.
+[[nodiscard]] TimedPasses timed(const PassesSummary& summary, std::span<const double> costs);
+[[nodiscard]] TimedState timed(const StateSummary& summary, std::span<const double> costs);
+/// Of everything the less.
+[[nodiscard]] TimedState least(const TimedState& one, const TimedState& other);
+
+}  // namespace lockstep

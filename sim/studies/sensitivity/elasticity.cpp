@@ -1,0 +1,84 @@
+#include "sim/studies/sensitivity/elasticity.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <thread>
+#include <utility>
+
+#include "sim/simulate.hpp"
+#include "sim/studies/isolated.hpp"
+
+namespace lockstep {
+namespace {
+
+/// A parameter is made better by this factor. One-sided: at a kink, where another chain becomes the critical one, the
+/// question is what an improvement brings, and that is the derivative on its side. Small, so that few kinks lie on the
+/// way; not smaller, since near events may change places without end.
+constexpr double better = 1.001;
+
+double makespan_of(const Program& program, EngineKind engine, spdlog::logger& log) {
+  return run(program, {engine, {}, false}, log).timeline.makespan().value();
+}
+
+std::string bytes_of(double value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
+
+}  // namespace
+
+struct Elasticities::Running {
+  Running(std::vector<MachineParameter> list, Child started) : parameters(std::move(list)), child(std::move(started)) {}
+  std::vector<MachineParameter> parameters;
+  Child child;
+};
+
+Elasticities::Elasticities(const Scenario& scenario, const Preparation& preparation, const FoldedProgram& folded,
+                           EngineKind engine, spdlog::logger& log) {
+  const MachineParameters parameters(scenario, preparation, folded, engine);
+  Child child([&] {
+    std::string makespans;
+    std::deque<Child> running;  // as many at a time as there are processors
+    for (const auto& parameter : parameters.list()) {
+      if (running.size() >= std::max(std::thread::hardware_concurrency(), 1U)) {
+        makespans += running.front().answer();
+        running.pop_front();
+      }
+      running.emplace_back([&] {
+        auto machine = parameters.as_it_is();
+        parameter.improve(machine, better);
+        return bytes_of(makespan_of(parameters.program_on(machine), engine, log));
+      });
+    }
+    for (auto& last : running) makespans += last.answer();
+    return makespans;
+  });
+  running_ = std::make_unique<Running>(parameters.list(), std::move(child));
+}
+
+Elasticities::~Elasticities() = default;
+
+std::vector<Elasticity> Elasticities::of(Seconds step_time) {
+  const auto makespans = running_->child.answer();
+  std::vector<Elasticity> result;
+  for (std::size_t i = 0; i < running_->parameters.size(); ++i) {
+    double makespan = 0;
+    std::memcpy(&makespan, makespans.data() + i * sizeof makespan, sizeof makespan);
+    const auto& parameter = running_->parameters[i];
+    // A step that is a sum of times, of which a share s follows from the parameter, has s.
+    const double change = (makespan / step_time.value() - 1) / (1 - 1 / better);
+    result.push_back({parameter.name, parameter.is_rate ? change : -change, parameter.is_rate});
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const Elasticity& a, const Elasticity& b) { return a.gain() > b.gain(); });
+  return result;
+}
+
+Simulation simulate_with_elasticity(const Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
+  if (options.progress) options.progress("preparing", 0);
+  auto step = folded_step(scenario, options.fold);
+  Elasticities elasticities(scenario, step.preparation, step.folded, options.engine, log);
+  auto simulation = simulate(scenario, std::move(step), options, log);
+  simulation.elasticity = elasticities.of(simulation.metrics.step_time);
+  return simulation;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,81 @@
+#pragma once
+/// How the step time answers to the machine: each rate is raised a little, each latency and fixed time lowered, and the
+/// step simulated again. Definitions: docs/models/critical_path.md.
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/cost/time_model.hpp"
+#include "sim/engine/engine.hpp"
+#include "sim/program/fold.hpp"
+#include "sim/simulate.hpp"
+#include "workloads/sharded_layers/sharded_layer.hpp"
+
+namespace lockstep {
+
+/// A machine beside the one that a program was made for: what every time of the program follows from.
+struct TunedMachine {
+  ComputeRates rates;                   ///< with the gap between kernels and what the host takes to launch one
+  std::map<std::string, double> links;  ///< by level: times their bandwidth
+  double latency = 1;                   ///< times all latencies
+  std::map<GivenTime, double> given;    ///< times that kind of given times
+};
+
+/// A rate, or a latency or another fixed time: less of it is better.
+struct MachineParameter {
+  std::string name;  ///< "compute rate", "memory bandwidth", "ici bandwidth", "latency", "launch overhead", ...
+  bool is_rate;
+  std::function<void(TunedMachine&, double)> improve;  ///< rates times the factor, times over it
+};
+
+/// The parameters that have a part in a program's times, and programs of machines on which they are others. Together
+/// they are all: with every one better by k, every duration is 1/k. Keeps references.
+class MachineParameters {
+ public:
+  MachineParameters(const Scenario& scenario, const Preparation& preparation, const FoldedProgram& folded,
+                    EngineKind engine);
+  [[nodiscard]] const std::vector<MachineParameter>& list() const { return list_; }
+  [[nodiscard]] const TunedMachine& as_it_is() const { return machine_; }
+  /// Algorithms, placement and schedule stay.
+  [[nodiscard]] Program program_on(const TunedMachine& machine) const;
+
+ private:
+  void list_compute(const Scenario& scenario);
+  void list_networks(const Preparation& preparation, const FoldedProgram& folded);
+  void list_given();
+  void set_compute(const TunedMachine& machine, Program& program) const;
+  void set_collectives(const TunedMachine& machine, Program& program) const;
+
+  const StepGraph& step_;
+  const Program& program_;
+  bool closed_forms_;  ///< what the engine looks at
+  TunedMachine machine_;
+  std::map<std::string, std::vector<bool>> links_of_;  ///< by level: those that something crosses
+  std::vector<MachineParameter> list_;
+};
+
+/// Simulations of a program on machines that are a little better, in processes of their own: they run beside the
+/// simulation of the program itself, and must be started before it, since a process can run SimGrid once.
+class Elasticities {
+ public:
+  Elasticities(const Scenario& scenario, const Preparation& preparation, const FoldedProgram& folded, EngineKind engine,
+               spdlog::logger& log);
+  ~Elasticities();
+  Elasticities(const Elasticities&) = delete;
+  Elasticities& operator=(const Elasticities&) = delete;
+
+  /// Waits for them. What helps most first, equals in the order of parameters; once.
+  [[nodiscard]] std::vector<Elasticity> of(Seconds step_time);
+
+ private:
+  struct Running;
+  std::unique_ptr<Running> running_;
+};
+
+/// `simulate` with the elasticity of the step time for every parameter of the machine.
+[[nodiscard]] Simulation simulate_with_elasticity(const Scenario& scenario, const SimulateOptions& options,
+                                                  spdlog::logger& log);
+
+}  // namespace lockstep

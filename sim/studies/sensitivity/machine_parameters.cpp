@@ -1,0 +1,188 @@
+// What of the machine a program's times follow from, and the program of another machine.
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "sim/collectives/slot_loads.hpp"
+#include "sim/simulate.hpp"
+#include "sim/studies/sensitivity/elasticity.hpp"
+#include "topologies/cluster/link_level.hpp"
+
+namespace lockstep {
+namespace {
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+/// Latencies, and on its busiest link the bytes of every phase, of the slowest group: what the closed forms count.
+Seconds time_alone(const Program& program, const ProgramOp& op) {
+  const auto& communicator = program.communicators[at(op.communicator)];
+  std::vector<std::int32_t> each(communicator.groups.size());
+  std::iota(each.begin(), each.end(), 0);
+  const auto network = slot_loads(
+      communicator, [&](std::int32_t link) { return program.links[at(link)]; }, each);
+  Seconds slowest(0);
+  for (const auto& loads : network.of_class) {
+    Seconds time(0);
+    for (const auto& phase : op.phases) {
+      double longest = 0;
+      for (const auto load : loads) longest = std::max(longest, network.loads[at(load)].seconds(phase));
+      time += phase.latency + Seconds(longest);
+    }
+    slowest = std::max(slowest, time);
+  }
+  return slowest;
+}
+
+const std::string host_link = "pcie";  // also a level of links: a chip's way to its NIC
+
+template <class Value>
+double factor_of(const std::map<Value, double>& factors, const Value& which) {
+  const auto found = factors.find(which);
+  return found == factors.end() ? 1 : found->second;
+}
+
+}  // namespace
+
+MachineParameters::MachineParameters(const Scenario& scenario, const Preparation& preparation,
+                                     const FoldedProgram& folded, EngineKind engine)
+    : step_(preparation.step),
+      program_(folded.program),
+      closed_forms_(engine == EngineKind::reference),
+      machine_{rates_of(scenario), {}, 1, {}} {
+  if (!scenario.replay) list_compute(scenario);
+  list_networks(preparation, folded);
+  list_given();
+}
+
+void MachineParameters::list_compute(const Scenario& scenario) {
+  list_.push_back({"compute rate", true, [](TunedMachine& machine, double factor) {
+                     auto& rates = machine.rates;
+                     rates.flops = rates.flops * factor;
+                     rates.in_16_bits = rates.in_16_bits * factor;
+                     if (!rates.kernels) return;
+                     rates.kernels->products = rates.kernels->products * factor;
+                     rates.kernels->in_16_bits = rates.kernels->in_16_bits * factor;
+                   }});
+  if (scenario.time_model != TimeModel::ideal) {
+    list_.push_back({"memory bandwidth", true, [](TunedMachine& machine, double factor) {
+                       machine.rates.memory = machine.rates.memory * factor;
+                       if (machine.rates.kernels)
+                         machine.rates.kernels->memory = machine.rates.kernels->memory * factor;
+                     }});
+  }
+  if (!machine_.rates.kernels) return;
+  if (machine_.rates.kernels->chip.gap > Seconds(0)) {
+    list_.push_back({"gap between kernels", false, [](TunedMachine& machine, double factor) {
+                       machine.rates.kernels->chip.gap = machine.rates.kernels->chip.gap / factor;
+                     }});
+  }
+  if (machine_.rates.kernels->chip.host > Seconds(0)) {
+    list_.push_back({"launch overhead", false, [](TunedMachine& machine, double factor) {
+                       machine.rates.kernels->chip.host = machine.rates.kernels->chip.host / factor;
+                     }});
+  }
+}
+
+void MachineParameters::list_networks(const Preparation& preparation, const FoldedProgram& folded) {
+  for (const auto& communicator : program_.communicators) {
+    for (const auto& group : communicator.groups) {
+      for (const auto& flow : group.flows) {
+        for (const auto link : flow.links) {
+          auto& links = links_of_[std::string(
+              link_level(*preparation.machine.cluster, folded.link_members.representative[at(link)]))];
+          links.resize(program_.links.size(), false);
+          links[at(link)] = true;
+        }
+      }
+    }
+  }
+  for (const auto& level : links_of_) {
+    if (level.first == host_link) continue;  // with what else goes that way
+    list_.push_back({level.first + " bandwidth", true, [name = level.first](TunedMachine& machine, double factor) {
+                       machine.links.try_emplace(name, 1).first->second *= factor;
+                     }});
+  }
+  const bool communicates = std::any_of(program_.ops.begin(), program_.ops.end(), [&](const ProgramOp& op) {
+    return op.kind == ProgramOp::Kind::collective && !step_.op(op.vertex)->given_time;
+  });
+  if (communicates) {
+    list_.push_back({"latency", false, [](TunedMachine& machine, double factor) { machine.latency /= factor; }});
+  }
+}
+
+void MachineParameters::list_given() {
+  std::set<GivenTime> found;
+  for (const auto& op : program_.ops) {
+    if (step_.op(op.vertex)->given_time) found.insert(step_.op(op.vertex)->given);
+  }
+  const auto shorten = [](GivenTime which) {
+    return
+        [which](TunedMachine& machine, double factor) { machine.given.try_emplace(which, 1).first->second /= factor; };
+  };
+  if (found.contains(GivenTime::host_link) || links_of_.contains(host_link)) {
+    list_.push_back({host_link + " bandwidth", true,
+                     [transfers = shorten(GivenTime::host_link)](TunedMachine& machine, double factor) {
+                       machine.links.try_emplace(host_link, 1).first->second *= factor;
+                       transfers(machine, factor);
+                     }});
+  }
+  if (found.contains(GivenTime::host_memory))
+    list_.push_back({"host memory bandwidth", true, shorten(GivenTime::host_memory)});
+  if (found.contains(GivenTime::overhead)) list_.push_back({"step overhead", false, shorten(GivenTime::overhead)});
+  if (found.contains(GivenTime::measured)) list_.push_back({"measured time", false, shorten(GivenTime::measured)});
+}
+
+Program MachineParameters::program_on(const TunedMachine& machine) const {
+  auto program = program_;
+  for (const auto& [level, links] : links_of_) {
+    const double factor = factor_of(machine.links, level);
+    for (std::size_t link = 0; link < links.size(); ++link) {
+      if (links[link]) program.links[link] = program.links[link] * factor;
+    }
+  }
+  set_compute(machine, program);
+  set_collectives(machine, program);
+  return program;
+}
+
+void MachineParameters::set_compute(const TunedMachine& machine, Program& program) const {
+  const bool launched = machine_.rates.kernels && machine_.rates.kernels->chip.host > Seconds(0);
+  for (auto& op : program.ops) {
+    if (op.kind != ProgramOp::Kind::compute) continue;
+    const auto& work = *step_.op(op.vertex).what;
+    if (work.given_time) {
+      op.duration = op.duration * factor_of(machine.given, work.given);
+      continue;
+    }
+    op.duration = compute_time(machine.rates, kernel_of(work));
+    if (launched) op.launched = op.launched * (machine.rates.kernels->chip.host / machine_.rates.kernels->chip.host);
+  }
+}
+
+void MachineParameters::set_collectives(const TunedMachine& machine, Program& program) const {
+  std::map<std::pair<const Phase*, double>, SharedList<Phase>> scaled;  // operations that share phases still do
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    auto& op = program.ops[i];
+    if (op.kind != ProgramOp::Kind::collective) continue;
+    const auto& work = *step_.op(op.vertex).what;
+    const double factor = work.given_time ? factor_of(machine.given, work.given) : machine.latency;
+    if (!op.phases.empty()) {
+      auto& phases = scaled[{op.phases.begin(), factor}];
+      if (phases.empty()) {
+        auto made = op.phases.items();
+        for (auto& phase : made) phase.latency = phase.latency * factor;
+        phases = std::move(made);
+      }
+      op.phases = phases;
+    }
+    if (work.given_time) {
+      op.closed_form = op.closed_form * factor;
+    } else if (closed_forms_) {  // they follow what a collective takes alone
+      const auto was = time_alone(program_, program_.ops[i]);
+      if (was > Seconds(0)) op.closed_form = op.closed_form * (time_alone(program, op) / was);
+    }
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,58 @@
+#pragma once
+/// A sweep file: a scenario and values for some of its keys; the sweep is every combination of its axes. Reference:
+/// docs/howto/sweep.md.
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/core/digest.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep {
+
+/// A key with one of its values.
+struct SweptSetting {
+  std::string key;     ///< dotted
+  std::string value;   ///< YAML in one line
+  Location where;      ///< of the value, in the sweep file
+  std::string digest;  ///< of a file's content where the value names one, else ""
+};
+
+/// What varies together: one swept key, keys that are zipped, a list of settings, or random draws.
+struct SweepAxis {
+  std::vector<std::vector<SweptSetting>> choices;
+};
+
+class Sweep {
+ public:
+  std::string name;               ///< the file's stem
+  std::vector<std::string> keys;  ///< swept, in reading order
+  std::vector<SweepAxis> axes;    ///< the last one varies fastest
+  Digest scenario_digest;         ///< of the scenario, the files that it names and the catalogs
+  std::filesystem::path folder;   ///< from which the scenario's files are seen
+  std::shared_ptr<Problems> problems = std::make_shared<Problems>();  ///< sink of `scenario`
+  YamlView scenario;                                                  ///< that the settings are put over
+
+  /// Combinations, equal ones counted each; at most `very_many`.
+  [[nodiscard]] std::int64_t points() const;
+  /// Of a point, in the order of the keys; not every key is set by every point.
+  [[nodiscard]] std::vector<const SweptSetting*> settings(std::int64_t point) const;
+  /// Equal for points of equal scenarios with equal settings, in any sweep.
+  [[nodiscard]] Digest::Bytes16 identity(std::int64_t point) const;
+  /// Throws ConfigError with the problems of the point's scenario, located in the sweep file where it has them. For one
+  /// thread at a time.
+  [[nodiscard]] Scenario scenario_at(std::int64_t point) const;
+  [[nodiscard]] Scenario scenario_with(std::vector<const SweptSetting*> settings) const;
+};
+
+/// Throws ConfigError; an unknown swept key is a problem of the file, a value that a scenario cannot have is not.
+[[nodiscard]] Sweep load_sweep(const std::filesystem::path& file);
+
+/// Of points in a sweep and of values on one of its axes.
+inline constexpr std::int64_t most_points = 10'000'000, most_choices = 1'000'000;
+/// What Sweep::points() says of that many and more.
+inline constexpr std::int64_t very_many = 1'000'000'000'000;
+
+}  // namespace lockstep

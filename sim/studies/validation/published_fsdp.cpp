@@ -1,0 +1,132 @@
+// PyTorch's FSDP: MosaicML's LLM Foundry and torchtitan.
+#include "sim/studies/validation/published_private.hpp"
+
+namespace lockstep {
+namespace {
+
+// HBM2 of 1555 GB/s: NVIDIA A100 data sheet, 40GB SXM.
+constexpr GpuNode a100_40gb{"dgx-a100", 8, ", chip: {like: a100, memory: 40 GB, memory_bandwidth: 1555 GB/s}",
+                            "{like: roce-400g, link: 200 Gbps}"};
+constexpr GpuNode a100_80gb{"dgx-a100", 8, "", "{like: roce-400g, link: 200 Gbps}"};
+// MosaicML's kernels of attention were written for the A100: its matrix instructions reach 0.62 of an H100's peak
+// (arXiv 2402.13499). The A100's shares of its peak (0.6 and 0.32 of 0.966) times 0.62, as shares of the H100's 0.93;
+// exponentials as fast as the H100's multiprocessors are over the A100's, 10 elements become 13.
+constexpr GpuNode h100_with_a100_attention{
+    "dgx-h100", 8,
+    ", chip: {like: h100, kernels: {attention: {forward: 0.39, backward: 0.21, softmax: 13, block: 128}}}"};
+// A limit of 500 W instead of 700: 600 W cost 10 to 15 % (factryze.ai/scale-atlas/power/power-capping), so dynamic
+// power, 550 W of 700, goes with the clock to the 1.57th, and 500 W leave 0.636^(1/1.57) = 0.75 of the H100's 0.81.
+// PyTorch's attention of that time is FlashAttention-2: 0.35 of the peak (arXiv 2407.08608), as shares of 0.93 and
+// before softmax.
+constexpr GpuNode h100_500w{"dgx-h100", 8,
+                            ", chip: {like: h100, memory: 96 GB, memory_bandwidth: 2400 GB/s, kernels: {sustained: "
+                            "0.608, attention: {forward: 0.54, backward: 0.5}}}"};
+
+void mosaicml(const CsvRow& row, MeasuredRun& run) {
+  // The table's 64 layers make 52.0e9 parameters of a 70B model; 80 make the number that it prints.
+  constexpr std::int64_t layers_of_70b = 80;
+  run.set("model", row.text("model") != "MPT-70b"
+                       ? gpt_shape(row)
+                       : gpt_shape(layers_of_70b, row.integer("d_model"), row.integer("d_ff"), row.integer("heads"),
+                                   row.integer("vocab"), row.integer("seq")));
+  const auto chips = row.integer("n_chips");
+  const auto chip = row.text("chip");
+  set_cluster(run, chip == "a100_40gb" ? a100_40gb : chip == "a100_80gb" ? a100_80gb : h100_with_a100_attention, chips);
+  if (row.text("fsdp") != "FULL_SHARD") skip(run, "another FSDP mode: " + row.text("fsdp"));
+  if (row.text("act_cpu_offload") == "True") skip(run, "activations kept by the host");
+  RunDegrees degrees;
+  degrees.fsdp = chips;
+  set_degrees(run, degrees);
+  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs"), degrees);
+  run.set("training.precision", precision_called(row.text("precision")));
+  run.set("training.master_weights", "true");
+  if (row.text("precision").starts_with("amp"))
+    run.set("training.gradient_reduce", "fp32");   // Composer's mixed precision DEFAULT; else PURE
+  run.set("training.elementwise_traffic", "2.3");  // eager PyTorch, docs/models/kernels.md
+  if (row.text("recompute") == "full") set_needed_recompute(run);
+  if (const auto rate = row.number("tokens_per_s_per_gpu"))
+    run.time = Measurement{*rate, Measurement::Unit::tokens_per_second_per_chip};
+  set_family(run, row.text("model"), chip, precision_called(row.text("precision")));
+}
+
+void torchtitan(const CsvRow& row, MeasuredRun& run) {
+  run.set("model", model_called(row.text("model")));
+  if (run.value_of("model").empty()) skip(run, "no shape of '" + row.text("model") + "'");
+  const auto chips = row.integer("n_chips");
+  set_cluster(run, h100_500w, chips);
+  RunDegrees degrees;
+  degrees.fsdp = row.integer("fsdp", 1);
+  degrees.tensor = row.integer("tp", 1);
+  degrees.pipeline = row.integer("pp", 1);
+  degrees.context = row.integer("cp", 1);
+  if (row.text("technique").find("Interleaved") != std::string::npos) degrees.chunks = 2;
+  if (degrees.fsdp * degrees.tensor * degrees.pipeline * degrees.context != chips)
+    skip(run, "the degrees do not make up the chips");
+  set_degrees(run, degrees);
+  // A pipeline splits the local batch into as many microbatches as it has ranks, where nothing else is said (torchtitan
+  // at 9dec370, parallelisms/pipelining_utils.py: n_microbatches = pipeline_parallel_degree); the tables say nothing.
+  // Its interleaved schedule has two stages a rank (num_stages_per_rank).
+  const auto local = row.integer("local_batch");
+  if (local % degrees.pipeline != 0)
+    skip(run,
+         std::to_string(degrees.pipeline) + " microbatches do not divide the local batch of " + std::to_string(local));
+  set_batch(run, row.integer("gbs", local * degrees.fsdp), row.integer("seq"),
+            std::max<std::int64_t>(1, local / degrees.pipeline), degrees);
+  if (degrees.context > 1) {
+    run.set("parallel.zero", 3);  // weights are split over the context ranks too
+    run.set("parallel.context_attention", "all_gather");
+  }
+  run.set("training.precision", precision_called(row.text("precision")));
+  run.set("training.master_weights", "true");
+  const auto recompute = row.text("recompute");
+  if (recompute == "selective") {  // every other product in the order in which they run, and attention
+    run.set("training.recompute.mode", "selective");
+    run.set("training.recompute.kept",
+            "[query projection, value projection, attention, gate projection, down projection]");
+  } else {
+    run.set("training.recompute", recompute);
+  }
+  run.set("training.cross_entropy", "unfused");
+  if (const auto gib = row.number("mem_gib")) run.peak_bytes = *gib * (1 << 30);
+  if (row.text("technique") == "FSDP")
+    run.set("training.elementwise_traffic", "3");  // eager PyTorch, docs/models/kernels.md
+  if (row.text("technique").find("AsyncTP") != std::string::npos) run.set("communication.collective_matmul", "true");
+  if (const auto rate = row.number("tokens_per_s_per_gpu"))
+    run.time = Measurement{*rate, Measurement::Unit::tokens_per_second_per_chip};
+  set_family(run, row.text("model"), "H100", precision_called(row.text("precision")));
+}
+
+}  // namespace
+
+std::vector<PublishedTable> fsdp_tables() {
+  return {
+      {"mosaicml_llm_foundry",
+       "MPT of 125M to 70B with FSDP on A100 and H100 (mosaicml/llm-foundry)",
+       {"Fused causal attention, master weights.",
+        "A100: DGX nodes on 8 x 200 Gbps RoCE; 40 GB parts with 1555 GB/s. H100: DGX nodes on NDR InfiniBand, "
+        "attention with kernels written for the A100.",
+        "Gradients are reduced in every microbatch (in fp32 where the precision is called amp), weights gathered in "
+        "each.",
+        "Recomputation ends before a layer's last product (`activation_checkpointing_reentrant: false`, which stops "
+        "early).",
+        "Eager PyTorch: elementwise operations of layers move 2.3 times the bytes of fused kernels."},
+       {"model", "layers", "d_model", "d_ff", "heads", "vocab", "seq", "gbs", "mbs", "precision", "chip", "n_chips",
+        "fsdp", "recompute", "act_cpu_offload", "tokens_per_s_per_gpu"},
+       mosaicml},
+      {"torchtitan",
+       "LLaMA 3.1 with FSDP2, tensor and context parallelism on H100 (pytorch/torchtitan)",
+       {"DGX nodes whose chips have 96 GB, 2400 GB/s and a limit of 500 W: three quarters of the clock at 700 W; "
+        "attention at FlashAttention-2's 35 % of peak.",
+        "`selective` keeps every other product (query, value, gate, down) and attention. Cross-entropy is unfused, in "
+        "fp32.",
+        "Rows without torch.compile: elementwise operations move 3 times the bytes of fused kernels.",
+        "Context parallelism gathers keys and values; weights are split over context ranks too. AsyncTP is collective "
+        "matmul.",
+        "A pipeline runs as many microbatches as it has ranks, torchtitan's default."},
+       {"model", "seq", "local_batch", "gbs", "precision", "n_chips", "fsdp", "tp", "pp", "cp", "technique",
+        "recompute", "tokens_per_s_per_gpu", "mem_gib"},
+       torchtitan},
+  };
+}
+
+}  // namespace lockstep

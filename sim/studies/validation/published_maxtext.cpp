@@ -1,0 +1,195 @@
+// MaxText on TPUs and on A3 virtual machines, and Google's TPU recipes.
+#include "sim/studies/validation/published_private.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::string_view cheap_parts = "[norms, activations]";  // every product is kept
+constexpr std::string_view all_but_projections =
+    "[core_attention, norms, activations, mlp]";  // projections of attention are kept
+
+/// What a `remat_policy` computes again.
+void set_remat(MeasuredRun& run, std::string_view policy, std::string_view kept) {
+  const auto selective = [&](std::string_view parts) {
+    run.set("training.recompute.mode", "selective");
+    run.set("training.recompute.parts", std::string(parts));
+  };
+  if (policy.find("minimal") != std::string_view::npos || policy.starts_with("save_dot")) {
+    selective(cheap_parts);
+  } else if (policy.find("qkv_proj_offloaded") != std::string_view::npos ||
+             kept.find("query_proj") != std::string_view::npos) {
+    selective(all_but_projections);
+  } else {
+    set_needed_recompute(run);
+  }
+}
+
+void set_maxtext(MeasuredRun& run, const std::string& precision) {
+  run.set("training.precision", precision);
+  run.set("training.master_weights", "true");
+  run.set("parallel.sequence_parallel", "false");
+}
+
+std::string tpu_named(const std::string& chip) { return chip == "trillium" ? "tpu-v6e" : "tpu-" + chip; }
+
+void maxtext_tpu(const CsvRow& row, MeasuredRun& run) {
+  run.set("model", "{layers: " + row.text("layers") + ", d_model: " + row.text("d_model") + ", d_ff: " +
+                       row.text("d_ff") + ", heads: " + row.text("heads") + ", kv_heads: " + row.text("kv_heads") +
+                       ", head_size: " + row.text("head_dim") + ", vocabulary: " + row.text("vocab") +
+                       ", mlp: " + (row.text("mlp").starts_with("non-gated") ? "plain" : "gated") + "}");
+  const auto slices = row.integer("slices");
+  const auto chips = row.integer("chips_per_slice");
+  set_tpus(run, tpu_named(row.text("chip")), chips, slices);
+  RunDegrees degrees;
+  degrees.tensor = leading_integer(row.text("ici_tp"), 1);
+  degrees.fsdp = chips / degrees.tensor;
+  degrees.data = slices;
+  set_degrees(run, degrees);
+  const auto sequences = row.integer("gbs");
+  set_batch(run, sequences, row.integer("seq"), sequences / degrees.replicas(), degrees);
+  set_remat(run, row.text("remat"), "");
+  set_maxtext(run, precision_called(row.text("precision")));
+  if (const auto seconds = row.number("step_time_s_derived")) run.time = Measurement{*seconds};
+  set_family(run, row.text("model"), row.text("chip"), precision_called(row.text("precision")));
+}
+
+void maxtext_gpu(const CsvRow& row, MeasuredRun& run) {
+  run.set("model", model_called(row.text("model")));
+  if (run.value_of("model").empty()) skip(run, "no shape of '" + row.text("model") + "'");
+  const auto chips = row.integer("n_chips");
+  set_cluster(run, GpuNode{"a3-high-h100"}, chips);
+  RunDegrees degrees;
+  degrees.fsdp = row.integer("ici_fsdp", 1) * row.integer("dcn_fsdp", 1);
+  degrees.data = row.integer("dcn_data", 1);
+  if (degrees.replicas() != chips) skip(run, "the degrees do not make up the chips");
+  set_degrees(run, degrees);
+  const auto local = row.integer("per_device_batch");
+  set_batch(run, local * chips, row.integer("seq"), local, degrees);
+  set_remat(run, row.text("remat"), "");
+  set_maxtext(run, "bf16");
+  if (const auto rate = row.number("tflops_per_chip"))
+    run.time = Measurement{*rate, Measurement::Unit::tflops_per_chip, true};
+  set_family(run, row.text("model"), "H100", "bf16");
+}
+
+/// What mixtral_8x7b_dropped and mixtral_8x22b_dropped say beside the table
+/// (benchmarks/maxtext_trillium_model_configs.py at tpu-recipes-v0.1.2): dense products over 1.25 slots of a fair
+/// share, tokens moved by masks of a sequence, and the projections of attention kept.
+void set_dropped(MeasuredRun& run) {
+  run.set("routing.capacity_factor", "1.25");
+  run.set("routing.slots", "by mask");
+  run.set("training.recompute.mode", "selective");
+  run.set("training.recompute.parts", std::string(all_but_projections));
+}
+
+void tpu_recipes(const CsvRow& row, MeasuredRun& run) {
+  const auto name = row.text("model");
+  run.set("model", model_called(name));
+  if (run.value_of("model").empty()) skip(run, "no shape of '" + name + "'");
+  const auto slices = row.integer("slices", 1);
+  const auto chips = row.integer("n_chips");
+  if (chips % slices != 0) return skip(run, "the chips do not fill the slices");
+  set_tpus(run, tpu_named(row.text("chip")), chips / slices, slices);
+  RunDegrees degrees;
+  degrees.tensor = leading_integer(row.text("ici_tp"), 1);
+  const auto left = chips / slices / degrees.tensor;
+  degrees.fsdp = name.starts_with("Mixtral") ? leading_integer(row.text("ici_fsdp"), left) : left;
+  degrees.expert = left / degrees.fsdp;
+  (leading_integer(row.text("dcn_fsdp"), 1) > 1 ? degrees.fsdp : degrees.data) *= slices;
+  if (degrees.tensor * degrees.replicas() != chips) return skip(run, "the degrees do not make up the chips");
+  set_degrees(run, degrees);
+  const auto sequences = row.integer("gbs");
+  set_batch(run, sequences, row.integer("seq"), sequences / degrees.replicas(), degrees);
+  if (name.starts_with("Mixtral")) {
+    set_dropped(run);
+  } else {
+    set_remat(run, row.text("remat"), row.text("offload"));
+  }
+  const auto quantization = row.text("quantization");
+  set_maxtext(run, quantization.find("int8") != std::string::npos ? "int8" : precision_called(quantization));
+  if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
+  set_family(run, name, row.text("chip"), run.value_of("training.precision"));
+}
+
+/// The results that a `custom` policy keeps, on the chip or on its host, as operations.
+void set_kept(MeasuredRun& run, const std::string& kept) {
+  constexpr std::pair<std::string_view, std::string_view> operations[] = {{"query_proj", "query projection"},
+                                                                          {"key_proj", "key projection"},
+                                                                          {"value_proj", "value projection"},
+                                                                          {"context", "attention"}};
+  std::string names;
+  for (const auto& [tensor, operation] : operations) {
+    if (kept.find(tensor) != std::string::npos) names += (names.empty() ? "" : ", ") + std::string(operation);
+  }
+  set_needed_recompute(run, names);
+}
+
+/// A chip is two devices to JAX and one here, so that axes of devices shrink by half, the innermost that can.
+void tpu_ironwood(const CsvRow& row, MeasuredRun& run) {
+  const auto name = row.text("model"), precision = precision_called(row.text("precision"));
+  set_family(run, name, "v7x", precision);
+  run.set("model", model_called(name));
+  if (run.value_of("model").empty()) return skip(run, "no shape of '" + name + "'");
+  const auto chips = row.integer("n_chips");
+  set_tpus(run, "tpu-v7x", chips, 1);
+  RunDegrees degrees;
+  degrees.context = row.integer("ici_context_devices");
+  degrees.data = row.integer("ici_data_devices");
+  degrees.fsdp = row.integer("ici_fsdp_devices");
+  (degrees.context > 1 ? degrees.context : degrees.fsdp) /= 2;
+  if (degrees.context * degrees.replicas() != chips) return skip(run, "the degrees do not make up the chips");
+  set_degrees(run, degrees);
+  if (degrees.context > 1) run.set("parallel.context_attention", "all_gather");
+  const auto sequences = row.integer("gbs");
+  set_batch(run, sequences, row.integer("seq"), sequences / degrees.replicas(), degrees);
+  set_kept(run, row.text("kept"));
+  set_maxtext(run, precision);
+  if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
+}
+
+constexpr std::string_view slice_rule =
+    "Slices are as near to a cube or square as their chips allow; FSDP over a slice, replicas over the data-centre "
+    "network.";
+constexpr std::string_view remat_rule =
+    "`minimal` and `save_dot` policies keep every product; `qkv_proj_offloaded` and recipes that keep the query "
+    "projection compute MLPs and attention's core "
+    "again; every other policy is full recomputation. What they offload costs no time.";
+
+}  // namespace
+
+std::vector<PublishedTable> maxtext_tables() {
+  return {
+      {"maxtext_tpu",
+       "MaxText on TPU v4, v5e and others (AI-Hypercomputer/maxtext)",
+       {slice_rule, remat_rule,
+        "The model's shapes are reconstructed by the table, and its step times derived from TFLOP/s that count all "
+        "pairs of tokens."},
+       {"model", "chip", "slices", "chips_per_slice", "seq", "layers", "d_model", "d_ff", "heads", "kv_heads",
+        "head_dim", "ici_tp", "remat", "gbs", "precision", "mlp", "vocab", "step_time_s_derived"},
+       maxtext_tpu},
+      {"maxtext_gpu_a3",
+       "MaxText with LLaMA-2 7B on A3 High virtual machines (AI-Hypercomputer/maxtext)",
+       {remat_rule, "TFLOP/s count all pairs of tokens, as MaxText did.",
+        "FSDP inside a machine, replicas between machines."},
+       {"model", "n_chips", "per_device_batch", "seq", "ici_fsdp", "dcn_data", "dcn_fsdp", "remat", "tflops_per_chip"},
+       maxtext_gpu},
+      {"tpu_recipes_v5p_v6e",
+       "Google's training recipes on TPU v5p and v6e (AI-Hypercomputer/tpu-recipes)",
+       {slice_rule, remat_rule,
+        "Experts: dropless, even loads; Mixtral with 1.25 slots of a fair share, moved by masks. What the recipe's "
+        "directory calls fp8/int8 runs in int8."},
+       {"model", "chip", "n_chips", "slices", "seq", "gbs", "ici_fsdp", "ici_tp", "dcn_fsdp", "remat", "quantization",
+        "step_time_s", "offload"},
+       tpu_recipes},
+      {"tpu_recipes_ironwood",
+       "Google's training recipes on TPU7x (AI-Hypercomputer/tpu-recipes)",
+       {slice_rule, "A chip is one rank, though JAX sees two devices.",
+        "What a recipe's policy keeps on the chip or its host is kept, at no cost of time; all else is computed again.",
+        "Experts: dropless, even loads, split like other weights."},
+       {"model", "n_chips", "seq", "gbs", "precision", "step_time_s", "kept", "ici_fsdp_devices", "ici_context_devices",
+        "ici_data_devices"},
+       tpu_ironwood},
+  };
+}
+
+}  // namespace lockstep

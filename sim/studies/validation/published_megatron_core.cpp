@@ -1,0 +1,172 @@
+// NeMo, Megatron Bridge and Megatron-LM of today: DGX Cloud's recipes, performance summaries, FP8 examples.
+#include <algorithm>
+#include <iterator>
+
+#include "sim/studies/validation/published_private.hpp"
+
+namespace lockstep {
+namespace {
+
+void set_model(MeasuredRun& run, const std::string& name) {
+  const auto model = model_called(name);
+  if (model.empty()) return skip(run, "no shape of '" + name + "'");
+  run.set("model", model);
+}
+
+/// MaxText's rows of DGX Cloud: FSDP over `fsdp` chips, replicas of that beside each other.
+void maxtext_step(const CsvRow& row, std::int64_t chips, MeasuredRun& run) {
+  RunDegrees degrees;
+  degrees.fsdp = row.integer("fsdp", chips);
+  if (chips % degrees.fsdp != 0) return skip(run, "FSDP groups do not divide the chips");
+  degrees.data = chips / degrees.fsdp;
+  set_degrees(run, degrees);
+  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
+  run.set("training.precision", precision_called(row.text("precision")));
+  run.set("training.master_weights", "true");
+  set_needed_recompute(run);
+}
+
+// The label of older releases has the model; columns that they lack are empty.
+void dgxc(const CsvRow& row, MeasuredRun& run) {
+  const auto label = row.text("label");
+  if (row.text("usable") != "yes") skip(run, "the table marks the row as not usable");
+  if (label.find("LORA") != std::string::npos || label.find("LoRA") != std::string::npos)
+    skip(run, "low-rank adapters: most weights have no gradient");
+  set_model(run, label);
+  const auto chips = row.integer("n_gpus");
+  set_cluster(run, row.text("chip"), chips);
+  set_family(run, run.value_of("model").starts_with("{") ? label.substr(0, label.find(" (")) : run.value_of("model"),
+             row.text("chip"), lower_case(row.text("precision")));
+  if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
+  if (label.starts_with("Maxtext")) return maxtext_step(row, chips, run);
+  auto degrees = megatron_degrees(run, chips, leading_integer(row.text("tp"), 1), leading_integer(row.text("pp"), 1),
+                                  leading_integer(row.text("cp"), 1), leading_integer(row.text("ep"), 1));
+  // Release 25.04 prints no chunks for 340B; 25.05 prints 12 for the same run.
+  const bool unsaid = label.find("340b") != std::string::npos && row.text("vp") == "NA";
+  degrees.chunks = unsaid ? 12 : leading_integer(row.text("vp"), 1);
+  set_degrees(run, degrees);
+  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
+  set_megatron_core(run, precision_called(row.text("precision")));
+}
+
+/// What a recipe says beside the row: scripts/performance/configs of NVIDIA-NeMo/Megatron-Bridge, for 25.09 at 4054233,
+/// 27dfb3d and 0813a3f, for 25.11 at d19cb73, 6b296ac and 767255d. The first that fits.
+struct Recipe {
+  std::string_view release, model, chip;  ///< what the row's texts contain
+  bool graph;                             ///< the whole iteration is one CUDA graph
+  std::string_view again;                 ///< recompute_modules, as training.recompute.parts
+  bool overlap = false;  ///< moe_a2a_overlap: all-to-alls of a forward beside a backward's compute, and the reverse
+  bool deep_ep = false;  ///< enable_deepep; else tokens go to their experts by NCCL's all-to-all
+};
+constexpr Recipe recipes[] = {
+    {"25.09", "LLAMA3_8B", "B200", true, ""},
+    {"25.09", "Qwen3_30B", "B200", true, ""},
+    {"25.09", "Qwen3_235B", "GB200", true, ""},
+    {"25.09", "DeepSeek", "H100", false, "[latent_projections, mlp]", true, true},
+    {"25.09", "DeepSeek", "B200", false, "[latent_projections]"},
+    {"25.11", "LLAMA3_8B", "GB300", true, ""},
+    {"25.11", "LLAMA3_8B", "DGX-B200", true, ""},
+    {"25.11", "DeepSeek", "B200", false, "[latent_projections]"},
+    {"25.11", "Qwen3_235B", "DGX-B200", false, "", true},
+    {"25.11", "Qwen3_235B", "H100", false, "", true},
+    {"25.11", "Qwen3_30B", "H100", false, "", true},
+    {"25.11", "GPT OSS", "B200", false, "[norms, activations]"},
+    {"25.11", "GPT OSS", "H100", false, "[norms, activations]"},
+};
+
+const Recipe* recipe_of(const CsvRow& row) {
+  const auto has = [&](std::string_view column, std::string_view word) {
+    return row.text(column).find(word) != std::string::npos;
+  };
+  const auto* found = std::find_if(std::begin(recipes), std::end(recipes), [&](const auto& each) {
+    return has("release", each.release) && has("model", each.model) && has("chip", each.chip);
+  });
+  return found == std::end(recipes) ? nullptr : found;
+}
+
+void megatron_bridge(const CsvRow& row, MeasuredRun& run) {
+  const auto model = row.text("model");
+  if (row.text("task").find("Pre-Training") == std::string::npos) skip(run, "no pre-training: " + row.text("task"));
+  set_model(run, model);
+  const auto chips = row.integer("n_chips");
+  const auto* recipe = recipe_of(row);
+  set_cluster(run, row.text("chip"), chips,
+              {.launched_as_graph = recipe != nullptr && recipe->graph,
+               .tokens_once_a_node = recipe != nullptr && recipe->deep_ep});
+  const auto of = [&](std::string_view column) { return leading_integer(row.text(column), 1); };
+  auto degrees = megatron_degrees(run, chips, of("tp"), of("pp"), of("cp"), of("ep"));
+  degrees.chunks = of("vp");
+  const bool fsdp = leading_integer(row.text("fsdp"), 0) > 0;
+  if (fsdp) std::swap(degrees.fsdp, degrees.data);
+  set_degrees(run, degrees);
+  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs"), degrees);
+  set_megatron_core(run, precision_called(row.text("precision")));
+  if (recipe != nullptr && recipe->overlap && degrees.chunks > 1) run.set("pipeline.schedule", "overlap-1f1b");
+  if (recipe != nullptr && !recipe->again.empty()) {
+    run.set("training.recompute.mode", "selective");
+    run.set("training.recompute.parts", std::string(recipe->again));
+  }
+  if (const auto rate = row.number("tokens_per_s_per_gpu"))
+    run.time = Measurement{*rate, Measurement::Unit::tokens_per_second_per_chip};
+  set_family(run, model, row.text("chip"), row.text("precision").substr(0, row.text("precision").find(" (")));
+}
+
+void megatron_llama3(const CsvRow& row, MeasuredRun& run) {
+  set_model(run, row.text("model"));
+  const auto chips = row.integer("n_chips");
+  set_cluster(run, row.text("chip"), chips);
+  auto degrees = megatron_degrees(run, chips, row.integer("tp"), row.integer("pp"), row.integer("cp"), 1);
+  degrees.chunks = leading_integer(row.text("vp"), 1);
+  set_degrees(run, degrees);
+  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs"), degrees);
+  set_megatron_core(run, precision_called(row.text("precision")));
+  if (const auto rate = row.number("tokens_per_s_per_gpu"))
+    run.time = Measurement{*rate, Measurement::Unit::tokens_per_second_per_chip};
+  set_family(run, row.text("model"), "H100", "fp8");
+}
+
+constexpr std::string_view core =
+    "Megatron Core: fused causal attention, sequence parallelism beside tensor parallelism, nothing computed again, "
+    "optimizer state split over the replicas (ZeRO-1). "
+    "Tensor-parallel collectives run beside the products they belong to, and what fp8 products read is gathered in 8 "
+    "bits, as the recipes' userbuffers settings say. "
+    "Updated weights are gathered beside the next forward (overlap_param_gather).";
+constexpr std::string_view experts =
+    "Expert ranks lie on the tensor and data axes (no tensor parallelism inside an expert); loads are even; nothing is "
+    "dropped.";
+constexpr std::string_view racks =
+    "Jobs on 72-chip racks take 64 chips of each; fewer chips than a node has are a part of one.";
+
+}  // namespace
+
+std::vector<PublishedTable> megatron_core_tables() {
+  return {
+      {"dgxc_benchmarking",
+       "NVIDIA's DGX Cloud recipes in releases 24.11 to 25.05 (NVIDIA/dgxc-benchmarking)",
+       {core, "DGX nodes with NDR InfiniBand.",
+        "Rows named Maxtext: FSDP, full recomputation, since the activations of that batch do not fit without.",
+        "A microbatch that is not printed has one sequence.",
+        "340B rows of 25.04 print no chunks: 12, as 25.05 does for the same run.",
+        "Rows of 8B finetuning in 25.02 print 41 pipeline stages on 8 chips; the same runs stand in 25.04 with one."},
+       {"label", "chip", "n_gpus", "precision", "seq", "tp", "pp", "cp", "ep", "fsdp", "vp", "mbs", "gbs",
+        "step_time_s", "usable"},
+       dgxc},
+      {"megatron_bridge_perf",
+       "Megatron Bridge's performance summaries (NVIDIA-NeMo/Megatron-Bridge)",
+       {core, experts, racks,
+        "Of two settings in one row the first counts. Where FSDP is on, weights are split over all replicas.",
+        "What the recipes of a release say beside the row: modules computed again, iterations launched as one CUDA "
+        "graph, all-to-alls of experts beside another microbatch's "
+        "compute, and DeepEP; without it tokens go to each expert by NCCL's all-to-all."},
+       {"release", "task", "model", "chip", "n_chips", "precision", "gbs", "mbs", "seq", "fsdp", "tp", "pp", "cp", "vp",
+        "ep", "tokens_per_s_per_gpu"},
+       megatron_bridge},
+      {"megatron_llama3_fp8_h100",
+       "LLaMA-3 in FP8 on H100 (NVIDIA/Megatron-LM, examples/llama)",
+       {core},
+       {"model", "seq", "gbs", "mbs", "precision", "chip", "n_chips", "tp", "pp", "cp", "vp", "tokens_per_s_per_gpu"},
+       megatron_llama3},
+  };
+}
+
+}  // namespace lockstep

@@ -1,0 +1,85 @@
+// MLPerf Training's GPT-3 benchmark: steps from the raw logs.
+#include "sim/studies/validation/published_private.hpp"
+
+namespace lockstep {
+namespace {
+
+void nvidia(const CsvRow& row, std::int64_t chips, MeasuredRun& run) {
+  const auto set = [&](std::string_view flag) { return row.text("nvls_sharp").find(flag) != std::string::npos; };
+  set_cluster(run, row.text("accelerator"), chips, {.launched_as_graph = set("LAYER_CUDA_GRAPH=1")});
+  auto degrees = megatron_degrees(run, chips, row.integer("tp", 1), row.integer("pp", 1), row.integer("cp", 1), 1);
+  degrees.chunks = leading_integer(row.text("vp"), 1);
+  set_degrees(run, degrees);
+  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
+  set_megatron_core(run, row.text("fp8") == "True" ? "fp8" : precision_called(row.text("precision")));
+  if (!set("TP_COMM_OVERLAP=True")) run.set("communication.collective_matmul", "false");
+  // config_common.sh of the 4.0 submission: FP8_PARAMS=True.
+  if (row.text("round") == "v4.0" && row.text("fp8") == "True") run.set("training.low_precision_gather", "true");
+}
+
+/// The number behind "name=" in a list of flags.
+std::int64_t flag(const std::string& flags, std::string_view name) {
+  const auto at = flags.find(name);
+  return at == std::string::npos ? 1 : leading_integer(flags.substr(at + name.size()), 1);
+}
+
+void google(const CsvRow& row, const std::string& accelerator, std::int64_t chips, MeasuredRun& run) {
+  set_tpus(run, "tpu-" + lower_case(accelerator.substr(accelerator.find("v"))), chips, 1);
+  const auto flags = row.text("tpu_parallel");
+  RunDegrees degrees;
+  degrees.tensor = flag(flags, "ici_tensor_parallelism=");
+  degrees.fsdp = flag(flags, "ici_fsdp_parallelism=");
+  degrees.data = flag(flags, "ici_data_parallelism=");
+  if (degrees.tensor * degrees.replicas() != chips) return skip(run, "the degrees do not make up the chips");
+  set_degrees(run, degrees);
+  const auto sequences = row.integer("gbs");
+  set_batch(run, sequences, row.integer("seq"), sequences / degrees.replicas(), degrees);
+  run.set("parallel.sequence_parallel", "false");
+  run.set("training.precision", flags.find("int8") != std::string::npos ? "int8" : "bf16");
+  run.set("training.master_weights", "true");
+  if (flags.find("remat_policy=full") != std::string::npos) return set_needed_recompute(run);
+  const bool without_first =
+      flags.find("except_mlpwi") != std::string::npos || flags.find("except_logits_ffn1") != std::string::npos;
+  run.set("training.recompute.mode", "selective");
+  run.set("training.recompute.parts", without_first ? "[norms, activations, mlp]" : "[norms, activations]");
+}
+
+void mlperf(const CsvRow& row, MeasuredRun& run) {
+  const auto accelerator = row.text("accelerator");
+  const auto benchmark = row.text("benchmark");
+  if (benchmark == "gpt3") {
+    run.set("model", "gpt3-175b");
+  } else if (const auto model = model_called(benchmark);
+             benchmark.find("lora") == std::string::npos && !model.empty()) {
+    run.set("model", model);
+  } else {
+    skip(run, "benchmark " + benchmark + " is not expressed");
+  }
+  const auto chips = row.integer("n_accel");
+  if (accelerator.starts_with("TPU")) {
+    google(row, accelerator, chips, run);
+  } else {
+    nvidia(row, chips, run);
+  }
+  for (const std::string_view column : {"step_time_s_median_logged", "step_time_s_median_from_blocks"}) {
+    if (const auto seconds = row.number(column); seconds && !run.time) run.time = Measurement{*seconds};
+  }
+  set_family(run, benchmark, accelerator, run.value_of("training.precision"));
+}
+
+}  // namespace
+
+std::vector<PublishedTable> mlperf_tables() {
+  return {{"mlperf_llm",
+           "GPT-3 175B in MLPerf Training 3.1 to 4.1, median step of the raw logs (mlcommons)",
+           {"NVIDIA: Megatron Core as above, collectives beside products where TP_COMM_OVERLAP is set, layers launched "
+            "as graphs where LAYER_CUDA_GRAPH is, updated weights gathered in 8 bits in round 4.0 (FP8_PARAMS); "
+            "communication runs as the node's library does it by default.",
+            "Google: int8 products; `save_dot` and `minimal` policies keep every product but those that they name "
+            "(`ffn1`, `mlpwi`: the MLP's first)."},
+           {"benchmark", "accelerator", "n_accel", "gbs", "seq", "tp", "pp", "vp", "cp", "mbs", "fp8", "tpu_parallel",
+            "step_time_s_median_from_blocks"},
+           mlperf}};
+}
+
+}  // namespace lockstep

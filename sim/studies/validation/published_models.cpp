@@ -1,0 +1,123 @@
+// Models by the names that tables give them.
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "sim/studies/validation/published_private.hpp"
+
+namespace lockstep {
+namespace {
+
+struct NamedModel {
+  std::array<std::string_view, 3> words;  ///< all of them stand in the name
+  std::string_view model;
+};
+
+// Without its prediction module.
+constexpr std::string_view deepseek_v3_alone =
+    "{layers: 61, d_model: 7168, d_ff: 18432, heads: 128, vocabulary: 129280, "
+    "latent_attention: {q_rank: 1536, kv_rank: 512, nope_head_size: 128, rope_head_size: 64, value_head_size: 128}, "
+    "moe: {experts: 256, experts_per_token: 8, d_ff: 2048, shared_experts: 1, dense_first: 3, groups: 8, "
+    "groups_per_token: 4, score_bias: true}}";
+
+// The first that fits. Blocks are models that the catalog does not have.
+constexpr NamedModel models[] = {
+    {{"llama2", "70b", ""}, "llama-2-70b"},
+    {{"llama2", "13b", ""}, "llama-2-13b"},
+    {{"llama2", "7b", ""}, "llama-2-7b"},
+    {{"llama4", "maverick", ""}, "llama-4-maverick"},
+    {{"llama4", "scout", ""}, "llama-4-scout"},
+    {{"llama3", "405b", ""}, "llama-3-405b"},
+    {{"llama3", "70b", ""}, "llama-3-70b"},
+    {{"llama3", "8b", ""}, "llama-3-8b"},
+    // Nemotron-4: arXiv 2402.16819 table 1, arXiv 2406.11704 table 1; squared ReLU, no biases
+    {{"nemotron4", "15b", ""},
+     "{layers: 32, d_model: 6144, d_ff: 24576, heads: 48, kv_heads: 8, vocabulary: 256000, mlp: plain, norm: "
+     "layer_norm}"},
+    {{"nemotron4", "340b", ""},
+     "{layers: 96, d_model: 18432, d_ff: 73728, heads: 96, kv_heads: 8, vocabulary: 256000, mlp: plain, norm: "
+     "layer_norm}"},
+    {{"gpt3", "", ""}, "gpt3-175b"},
+    {{"nemomegatron", "", ""}, "gpt3-175b"},
+    {{"gptoss", "120b", ""}, "gpt-oss-120b"},
+    {{"qwen3", "30b", ""}, "qwen3-30b-a3b"},
+    {{"qwen3", "235b", ""}, "qwen3-235b-a22b"},
+    {{"qwen3", "32b", ""}, "qwen3-32b"},
+    {{"deepseek", "v3", "womtp"}, deepseek_v3_alone},
+    {{"deepseek", "v3", ""}, "deepseek-v3"},
+    {{"deepseek3", "671b", ""}, deepseek_v3_alone},  // MaxText's deepseek3-671b.yml: mtp_num_layers stays 0
+    // mistralai/Mixtral-8x22B-v0.1; vocabulary as in MaxText's mixtral-8x22b.yml
+    {{"mixtral", "8x22b", ""},
+     "{layers: 56, d_model: 6144, heads: 48, kv_heads: 8, vocabulary: 32768, moe: {experts: 8, experts_per_token: 2, "
+     "d_ff: 16384}}"},
+    {{"mixtral", "8x7b", ""}, "mixtral-8x7b"},
+    {{"mistral", "7b", ""}, "mistral-7b"},
+    // google/gemma-3-12b-pt, as MaxText's gemma3-12b.yml
+    {{"gemma3", "12b", ""},
+     "{layers: 48, d_model: 3840, d_ff: 15360, heads: 16, kv_heads: 8, head_size: 256, vocabulary: 262144, "
+     "norms_per_layer: 4, qk_norm: true, tied_embeddings: true, window: {tokens: 1024, full_every: 6}}"},
+    {{"gemma3", "27b", ""}, "gemma-3-27b"},
+    {{"gemma2", "27b", ""}, "gemma-2-27b"},
+    {{"gemma2", "2b", ""}, "gemma-2-2b"},
+};
+
+/// Letters and digits alone, in lower case; "3.1" and "3.3" as 3, since LLaMA 3.1 has the shape of 3.
+std::string plain(std::string_view name) {
+  std::string text;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '.' && i > 0 && name[i - 1] == '3') {
+      ++i;
+    } else if (std::isalnum(static_cast<unsigned char>(name[i])) != 0) {
+      text += static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+std::int64_t leading_integer(const std::string& text, std::int64_t fallback) {
+  const auto end = std::min(text.find_first_not_of("0123456789"), text.size());
+  return end == 0 || end > 12 ? fallback : std::stoll(text.substr(0, end));
+}
+
+std::string model_called(std::string_view name) {
+  const auto text = plain(name);
+  for (const auto& model : models) {
+    const bool fits = std::all_of(model.words.begin(), model.words.end(),
+                                  [&](auto word) { return text.find(word) != std::string::npos; });
+    if (fits) return std::string(model.model);
+  }
+  return "";
+}
+
+std::string gpt_shape(std::int64_t layers, std::int64_t d_model, std::int64_t d_ff, std::int64_t heads,
+                      std::int64_t vocabulary, std::int64_t positions) {
+  std::string text = "{";
+  const auto add = [&](std::string_view key, std::int64_t value) {
+    text += std::string(key) + ": " + std::to_string(value) + ", ";
+  };
+  add("layers", layers);
+  add("d_model", d_model);
+  add("d_ff", d_ff);
+  add("heads", heads);
+  add("vocabulary", vocabulary);
+  add("learned_positions", positions);
+  return text +
+         "mlp: plain, norm: layer_norm, tied_embeddings: true, qkv_bias: true, attention_output_bias: true, mlp_bias: "
+         "true}";
+}
+
+std::string gpt_shape(const CsvRow& row) {
+  return gpt_shape(row.integer("layers"), row.integer("d_model"), row.integer("d_ff"), row.integer("heads"),
+                   row.integer("vocab"), row.integer("seq"));
+}
+
+}  // namespace lockstep

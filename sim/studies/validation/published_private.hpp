@@ -1,0 +1,80 @@
+#pragma once
+/// What the rules of the published tables share.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "sim/studies/validation/published_tables.hpp"
+
+namespace lockstep {
+
+[[nodiscard]] std::string lower_case(std::string_view text);
+/// The integer at the start of a cell such as "12 (default)"; `fallback` where there is none ("n/a", "").
+[[nodiscard]] std::int64_t leading_integer(const std::string& text, std::int64_t fallback);
+
+/// The `model` of a scenario by the name that people write ("Llama 3.1 70b", "LLAMA3_70B"): a catalog name or a block;
+/// "" if it is not known.
+[[nodiscard]] std::string model_called(std::string_view name);
+/// The shape of GPT-2's kind (plain MLP, layer norms, biases, tied embeddings, learned positions) from the columns
+/// layers, d_model, d_ff, heads, vocab and seq.
+[[nodiscard]] std::string gpt_shape(const CsvRow& row);
+[[nodiscard]] std::string gpt_shape(std::int64_t layers, std::int64_t d_model, std::int64_t d_ff, std::int64_t heads,
+                                    std::int64_t vocabulary, std::int64_t positions);
+
+/// A machine of GPUs: a node of the catalog, `more` keys of its block, and how many chips of a node a job takes.
+struct GpuNode {
+  std::string_view like;
+  int chips = 8;
+  std::string_view more = "";    ///< ", chip: {...}"
+  std::string_view fabric = "";  ///< "" for the node's usual
+};
+/// So many chips, fewer than a node's as a part of one; skips the run where they do not fill nodes.
+void set_cluster(MeasuredRun& run, const GpuNode& node, std::int64_t chips);
+/// What a run's software makes of its nodes.
+struct NodeUse {
+  bool launched_as_graph = false;  ///< kernels do not wait for the host
+  bool tokens_once_a_node =
+      true;  ///< all-to-alls of experts as DeepEP's; else NCCL's, which sends a token to each expert anew
+};
+/// The usual machine of a chip that is called "DGX-H100" or "NVIDIA A100-SXM4-80GB"; skips the run if it is not known.
+/// 72-chip racks are used 64 chips at a time, since jobs are sized in powers of two.
+void set_cluster(MeasuredRun& run, std::string_view chip, std::int64_t chips, const NodeUse& use = {});
+/// Slices of TPUs, as near to a cube (a square) as their number allows, with axes that wrap if possible.
+void set_tpus(MeasuredRun& run, std::string_view chip, std::int64_t chips_of_a_slice, std::int64_t slices);
+
+struct RunDegrees {
+  std::int64_t tensor = 1, context = 1, expert = 1, fsdp = 1, data = 1, pipeline = 1, chunks = 1;
+  [[nodiscard]] std::int64_t replicas() const { return expert * fsdp * data; }
+};
+/// Megatron's degrees: what is left of the chips replicates; experts are shared out over expert and tensor ranks.
+[[nodiscard]] RunDegrees megatron_degrees(MeasuredRun& run, std::int64_t chips, std::int64_t tensor,
+                                          std::int64_t pipeline, std::int64_t context, std::int64_t experts);
+void set_degrees(MeasuredRun& run, const RunDegrees& degrees);
+/// Full recomputation that ends where the backward has what it needs, before a layer's last product: what JAX drops as
+/// dead code and PyTorch's checkpoints without re-entrance stop early at. `kept`: more operations whose results are
+/// kept. After the model.
+void set_needed_recompute(MeasuredRun& run, const std::string& kept = "");
+/// Microbatches from the sequences that one replica runs at once; skips the run if they do not divide.
+void set_batch(MeasuredRun& run, std::int64_t sequences, std::int64_t length, std::int64_t micro_batch,
+               const RunDegrees& degrees);
+/// Megatron-LM of 2021: attention in single steps that computes all pairs, dropout, fp16 with fp32 copies of the
+/// weights, gradients reduced after the last backward.
+void set_megatron_2021(MeasuredRun& run);
+/// Megatron Core as NVIDIA runs it: fused causal attention, sequence parallelism, optimizer state split over the
+/// replicas; tensor-parallel collectives beside their products, gathers of what fp8 products read in 8 bits. After the
+/// degrees.
+void set_megatron_core(MeasuredRun& run, const std::string& precision);
+/// "BF16", "FP8-CS", "amp_fp8", "int8" as a scenario's precision.
+[[nodiscard]] std::string precision_called(std::string_view text);
+/// `model, chip, precision`: what a table's rows are told apart by.
+void set_family(MeasuredRun& run, std::string_view model, std::string_view chip, std::string_view precision);
+
+void skip(MeasuredRun& run, std::string why);  ///< the first reason stays
+
+[[nodiscard]] std::vector<PublishedTable> megatron_tables();
+[[nodiscard]] std::vector<PublishedTable> megatron_core_tables();
+[[nodiscard]] std::vector<PublishedTable> fsdp_tables();
+[[nodiscard]] std::vector<PublishedTable> maxtext_tables();
+[[nodiscard]] std::vector<PublishedTable> mlperf_tables();
+
+}  // namespace lockstep

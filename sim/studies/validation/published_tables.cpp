@@ -1,0 +1,44 @@
+#include "sim/studies/validation/published_tables.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "sim/studies/validation/published_private.hpp"
+
+namespace lockstep {
+
+const std::vector<PublishedTable>& published_tables() {
+  static const auto all = [] {
+    std::vector<PublishedTable> tables;
+    for (auto group : {megatron_tables(), megatron_core_tables(), mlperf_tables(), fsdp_tables(), maxtext_tables()}) {
+      std::move(group.begin(), group.end(), std::back_inserter(tables));
+    }
+    return tables;
+  }();
+  return all;
+}
+
+const PublishedTable* find_published_table(std::string_view name) {
+  const auto& all = published_tables();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& table) { return table.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::vector<MeasuredRun> read_published_runs(const PublishedTable& published, const CsvTable& table) {
+  std::vector<MeasuredRun> runs;
+  if (!table.require(published.columns)) return runs;
+  for (const auto& row : table.rows()) {
+    MeasuredRun run;
+    run.table = published.name;
+    run.row = static_cast<int>(runs.size()) + 1;
+    run.name = "line " + std::to_string(row.line());
+    run.where = row.where();
+    run.source = row.text("source");
+    run.note = row.text("notes");
+    published.convert(row, run);
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,194 @@
+#include "sim/studies/validation/validate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "sim/studies/isolated.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Seconds as they are, with a slower matrix unit, and with slower memory.
+enum Variant : std::size_t { as_is, slower_compute, slower_memory, variants };
+constexpr double slower = 0.95;
+
+struct Prediction {
+  double step_s[variants] = {};
+  double peak_bytes = 0;
+};
+
+/// The same step with one microbatch fewer.
+MeasuredRun one_microbatch_fewer(const MeasuredRun& run) {
+  const auto count = std::stoll(run.value_of("batch.microbatches"));
+  const auto sequences = std::stoll(run.value_of("batch.sequences"));
+  auto fewer = run;
+  fewer.set("batch.sequences", sequences / count * (count - 1));
+  fewer.set("batch.microbatches", count - 1);
+  return fewer;
+}
+
+/// One simulation of the list: scenarios of equal text are simulated once.
+struct Job {
+  const MeasuredRun* run = nullptr;
+  const RunTable* table = nullptr;
+  std::vector<std::size_t> of;  ///< indices of the runs that it is for
+  std::optional<MeasuredRun> fewer;
+  Prediction prediction;
+  std::vector<Problem> refused;
+};
+
+struct Simulated {
+  double step_s = 0, peak_bytes = 0;
+};
+
+Simulated simulated(const MeasuredRun& run, const RunTable& table, Variant variant, const ValidateOptions& options,
+                    spdlog::logger& log) {
+  auto scenario = scenario_of(run, table.folder);
+  if (options.adjust) options.adjust(scenario);
+  if (auto& kernels = scenario.cluster.chip().kernels) {
+    if (variant == slower_compute) kernels->sustained *= slower;
+    if (variant == slower_memory) kernels->memory *= slower;
+  }
+  const auto metrics = simulate(scenario, {options.engine, true, {}}, log).metrics;
+  return {metrics.step_time.value(), static_cast<double>(metrics.memory.peak.value())};
+}
+
+std::string answer_of(const Simulated& prediction) {
+  return {reinterpret_cast<const char*>(&prediction), sizeof prediction};
+}
+
+Simulated simulated_in(const std::string& text) {
+  Simulated prediction;
+  std::memcpy(&prediction, text.data(), std::min(text.size(), sizeof prediction));
+  return prediction;
+}
+
+/// One process for each: the step, for a run of one microbatch the step with one fewer, and both on slower chips.
+struct Task {
+  Job* job;
+  bool fewer;
+  Variant variant;
+};
+
+std::vector<Task> tasks_of(std::vector<Job>& jobs, const ValidateOptions& options) {
+  std::vector<Task> tasks;
+  for (auto& job : jobs) {
+    for (std::size_t variant = as_is; variant < (options.responses ? variants : slower_compute); ++variant) {
+      tasks.push_back({&job, false, static_cast<Variant>(variant)});
+      if (job.fewer) tasks.push_back({&job, true, static_cast<Variant>(variant)});
+    }
+  }
+  return tasks;
+}
+
+void simulate_all(std::vector<Job>& jobs, const ValidateOptions& options, spdlog::logger& log) {
+  const auto steps = tasks_of(jobs, options);
+  std::size_t done = 0;
+  const auto work = [&](std::size_t index) {
+    const auto& [job, fewer, variant] = steps[index];
+    return answer_of(simulated(fewer ? *job->fewer : *job->run, *job->table, variant, options, log));
+  };
+  const auto take = [&](std::size_t index, Child& child) {
+    const auto& [job, fewer, variant] = steps[index];
+    try {
+      const auto made = simulated_in(child.answer());
+      job->prediction.step_s[variant] += fewer ? -made.step_s : made.step_s;
+      if (!fewer) job->prediction.peak_bytes = made.peak_bytes;
+    } catch (const ConfigError& error) {
+      job->refused = at_their_cells(*job->run, error.problems());
+    } catch (const OutOfResources& error) {
+      throw OutOfResources(job->run->table + " " + job->run->name + ": " + error.what());
+    } catch (const InternalError& error) {
+      throw InternalError(job->run->table + " " + job->run->name + ": " + error.what());
+    }
+    if (options.progress)
+      options.progress("simulating " + job->run->table,
+                       static_cast<double>(++done) / static_cast<double>(steps.size()));
+  };
+  in_children(steps.size(), options.jobs, work, take);
+}
+
+Response response_of(const Prediction& prediction) {
+  const auto to = [&](Variant variant) {
+    return std::log(prediction.step_s[variant] / prediction.step_s[as_is]) / std::log(slower);
+  };
+  return {to(slower_compute), to(slower_memory)};
+}
+
+std::string reason(const std::vector<Problem>& problems) {
+  const auto& first = problems.front();
+  return (first.key.empty() ? "" : first.key + ": ") + first.what;
+}
+
+}  // namespace
+
+StepTraits traits_of(const Scenario& scenario) {
+  return {scenario.cluster.chip().measured_as, scenario.training.precision, scenario.model.experts.has_value(),
+          scenario.chips(), static_cast<double>(count_parameters(scenario.model).total())};
+}
+
+std::vector<ValidatedRun> validate(const std::vector<RunTable>& tables, const ValidateOptions& options,
+                                   spdlog::logger& log) {
+  std::vector<ValidatedRun> validated;
+  std::vector<std::size_t> table_of;
+  Problems mistakes;
+  const auto refuse = [&](std::size_t index, const std::vector<Problem>& problems) {
+    if (tables[table_of[index]].published) {
+      validated[index].run.skipped_because = reason(problems);
+    } else {
+      for (const auto& problem : problems) mistakes.add(problem);
+    }
+  };
+  for (std::size_t table = 0; table < tables.size(); ++table) {
+    for (const auto& run : tables[table].runs) {
+      validated.push_back({run});
+      table_of.push_back(table);
+      if (!options.model_of_time.empty())
+        validated.back().run.set("model_of_time", options.model_of_time, {"--model-of-time", 0, 0});
+    }
+  }
+  std::vector<Job> jobs;
+  std::map<std::pair<std::string, std::string>, std::size_t> known;  // by folder and text
+  for (std::size_t i = 0; i < validated.size(); ++i) {
+    auto& entry = validated[i];
+    if (!entry.run.skipped_because.empty()) continue;
+    const auto& table = tables[table_of[i]];
+    try {
+      const auto scenario = scenario_of(entry.run, table.folder);
+      entry.traits = traits_of(scenario);
+      if (entry.run.time) entry.measured_s = measured_time(*entry.run.time, scenario).value();
+      const bool marginal = entry.run.time_of == MeasuredRun::TimeOf::microbatch;
+      if (marginal && scenario.batch.microbatches < 2)
+        throw ConfigError(
+            {{entry.run.where, "time_of", "there is only one microbatch", "two or more, to see what one more costs"}});
+      const auto key = std::pair{table.folder.string(), scenario_text(entry.run) + (marginal ? "one more" : "")};
+      const auto [at, is_new] = known.emplace(key, jobs.size());
+      if (is_new)
+        jobs.push_back(
+            {&entry.run, &table, {}, marginal ? std::optional(one_microbatch_fewer(entry.run)) : std::nullopt, {}, {}});
+      jobs[at->second].of.push_back(i);
+    } catch (const ConfigError& error) {
+      refuse(i, error.problems());
+    }
+  }
+  mistakes.throw_if_any();
+  simulate_all(jobs, options, log);
+  for (const auto& job : jobs) {
+    for (const auto index : job.of) {
+      auto& entry = validated[index];
+      if (!job.refused.empty()) {
+        refuse(index, job.refused);
+        continue;
+      }
+      entry.predicted_s = entry.run.time ? job.prediction.step_s[as_is] : 0;
+      if (options.responses) entry.response = response_of(job.prediction);
+      if (entry.run.peak_bytes) entry.predicted_peak_bytes = job.prediction.peak_bytes;
+    }
+  }
+  mistakes.throw_if_any();
+  return validated;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,83 @@
+#pragma once
+/// Predicted against measured steps: every run simulated, errors by family. Error = predicted / measured - 1, of times.
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/simulate.hpp"
+#include "sim/studies/validation/measured_run.hpp"
+
+namespace lockstep {
+
+/// The runs of one table and where they come from.
+struct RunTable {
+  std::string name;
+  std::vector<MeasuredRun> runs;
+  std::filesystem::path folder;  ///< from which the runs' files are seen
+  bool published = false;  ///< what this version cannot simulate is skipped; in a user's own table it is a mistake
+};
+
+struct ValidateOptions {
+  std::string model_of_time;  ///< put over that of every run, as a scenario writes it
+  int jobs = 1;               ///< simulations at a time, each in a process
+  EngineKind engine = EngineKind::simgrid;
+  std::function<void(std::string_view what, double fraction)> progress;  ///< may be empty
+  std::function<void(Scenario&)> adjust{};  ///< changes every scenario before it is simulated; may be empty
+  bool responses = false;                   ///< calibrated: simulate every step twice more, for `response`
+};
+
+/// What decides how far a validated step tells about another.
+struct StepTraits {
+  std::string chip;
+  Precision precision = Precision::bf16;
+  bool experts = false;
+  std::int64_t chips = 0;
+  double parameters = 0;
+};
+[[nodiscard]] StepTraits traits_of(const Scenario& scenario);
+
+/// d log(time) / d log of what kernels reach of the matrix rate and of memory.
+struct Response {
+  double compute = 0, memory = 0;
+};
+
+struct ValidatedRun {
+  MeasuredRun run;
+  StepTraits traits{};
+  Response response{};
+  double measured_s = 0, predicted_s = 0;  ///< 0: not measured, or skipped
+  double predicted_peak_bytes = 0;         ///< 0: not measured, or skipped
+  [[nodiscard]] bool counts() const { return measured_s > 0 && predicted_s > 0; }
+  [[nodiscard]] double error() const { return predicted_s / measured_s - 1; }
+  [[nodiscard]] bool memory_counts() const { return predicted_peak_bytes > 0; }
+  [[nodiscard]] double memory_error() const { return predicted_peak_bytes / *run.peak_bytes - 1; }
+};
+
+/// Simulates all runs, equal scenarios once. Throws ConfigError for mistakes in users' tables, all of them at once.
+[[nodiscard]] std::vector<ValidatedRun> validate(const std::vector<RunTable>& tables, const ValidateOptions& options,
+                                                 spdlog::logger& log);
+
+struct ErrorStatistics {
+  std::size_t rows = 0;                                        ///< that count
+  double mean_abs = 0, median_abs = 0, max_abs = 0, bias = 0;  ///< fractions; bias: mean with its sign
+};
+[[nodiscard]] ErrorStatistics statistics_of(std::vector<double> errors);
+
+/// Rank correlation of two lists of equal length, ties at their mean rank; none below three pairs or without spread.
+[[nodiscard]] std::optional<double> spearman(const std::vector<double>& a, const std::vector<double>& b);
+
+struct Family {
+  std::string table;
+  std::string name;  ///< "" for the whole table
+  std::size_t skipped = 0;
+  ErrorStatistics time, memory;
+  std::optional<double>
+      spearman;  ///< within the family; of a whole table the mean over its families, weighted by their rows
+};
+
+/// Every table, then its families, in the order of the rows.
+[[nodiscard]] std::vector<Family> families_of(const std::vector<ValidatedRun>& runs);
+
+}  // namespace lockstep

@@ -1,0 +1,152 @@
+#include "sim/timing/joined_steps.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "workloads/step/step_pipeline.hpp"
+
+namespace lockstep {
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+bool on_compute_stream(const BlockStep& step) { return step.kind == BlockStep::Kind::compute && step.stream.empty(); }
+
+/// One pass while it is rewritten.
+class Joining {
+ public:
+  Joining(const std::vector<BlockStep>& steps, const ComputeRates& rates)
+      : steps_(steps), rates_(rates), ends_(steps.size(), false), place_(steps.size(), -1) {
+    for (const auto& step : steps) {
+      if (on_compute_stream(step)) continue;
+      for (const int before : step.after) end_after(before);
+    }
+    end_after_weights();
+  }
+
+  /// Somebody waits for this step: nothing that comes later may be part of it.
+  void end_after(int step) {
+    if (step != BlockStep::outside) ends_[at(step)] = true;
+  }
+
+  std::vector<BlockStep> run(bool load_varies) {
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const auto& step = steps_[i];
+      const bool computes = on_compute_stream(step);
+      const bool alone = load_varies && step.routed;  // its time is another in every layer and microbatch
+      if (computes && open_ >= 0 && !alone && waits_for_nothing_new(step)) {
+        join(step);
+      } else {
+        add(step, alone);
+        open_ = computes && !alone ? static_cast<int>(made_.size()) - 1 : computes ? -1 : open_;
+      }
+      place_[i] = computes && open_ >= 0 ? open_ : static_cast<int>(made_.size()) - 1;
+      if (ends_[i]) open_ = computes ? -1 : open_;
+    }
+    return std::move(made_);
+  }
+
+  [[nodiscard]] int place(int step) const { return step == BlockStep::outside ? step : place_[at(step)]; }
+  [[nodiscard]] std::vector<int> places(const std::vector<int>& steps) const {
+    std::vector<int> result;
+    for (const int step : steps) result = with(std::move(result), place(step));
+    return result;
+  }
+
+ private:
+  /// When the last of a block's products has read gathered weights, others are gathered into their room.
+  void end_after_weights() {
+    int last = BlockStep::outside;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const auto& after = steps_[i].after;
+      if (std::any_of(after.begin(), after.end(), [&](int before) { return is_weight_gather(before); }))
+        last = static_cast<int>(i);
+    }
+    end_after(last);
+  }
+  [[nodiscard]] bool is_weight_gather(int step) const {
+    return step != BlockStep::outside && steps_[at(step)].kind == BlockStep::Kind::collective &&
+           steps_[at(step)].role == CollectiveRole::weight;
+  }
+
+  /// What the compute stream has waited for before, it need not wait for again.
+  [[nodiscard]] bool waits_for_nothing_new(const BlockStep& step) const {
+    return std::all_of(step.after.begin(), step.after.end(), [&](int before) {
+      return awaited_.contains(before) || (before != BlockStep::outside && on_compute_stream(steps_[at(before)]));
+    });
+  }
+
+  void add(const BlockStep& step, bool alone) {
+    auto& added = made_.emplace_back(step);
+    added.after = places(step.after);
+    added.saved.clear();
+    added.output = added.workspace = Bytes(0);
+    if (!on_compute_stream(step)) return;
+    if (!alone) added.given_time = time_of(step);
+    awaited_.insert(step.after.begin(), step.after.end());
+  }
+
+  void join(const BlockStep& step) {
+    auto& joined = made_[at(open_)];
+    *joined.given_time += time_of(step);
+    for (const int before : step.after) {
+      if (is_weight_gather(before)) joined.after = with(std::move(joined.after), place(before));
+    }
+  }
+
+  static std::vector<int> with(std::vector<int> list, int one) {
+    if (std::find(list.begin(), list.end(), one) == list.end()) list.push_back(one);
+    return list;
+  }
+
+  [[nodiscard]] Seconds time_of(const BlockStep& step) const {
+    return step.given_time ? *step.given_time : compute_time(rates_, kernel_of(step));
+  }
+
+  const std::vector<BlockStep>& steps_;
+  const ComputeRates& rates_;
+  std::vector<bool> ends_;
+  std::vector<int> place_;  ///< where each step is now
+  std::vector<BlockStep> made_;
+  int open_ = -1;          ///< which of them may take in more
+  std::set<int> awaited_;  ///< by the compute stream so far
+};
+
+/// A bucket of gradients waits for the last of them.
+void end_after_gradients(const ShardedLayer& block, const StepOptions& options, Joining& backward) {
+  std::vector<std::pair<std::vector<DerivedCollective>, int>> last;  // by chain
+  for (const auto& update : block.weights) {
+    auto chain = update.each_microbatch;
+    chain.insert(chain.end(), update.last_microbatch.begin(), update.last_microbatch.end());
+    auto same = std::find_if(last.begin(), last.end(), [&](const auto& one) {
+      return std::equal(one.first.begin(), one.first.end(), chain.begin(), chain.end(),
+                        [](const auto& a, const auto& b) { return a.kind == b.kind && a.axes == b.axes; });
+    });
+    if (options.gradient_buckets.unit != Bucketing::Unit::layer || same == last.end())
+      same = last.insert(last.end(), {chain, BlockStep::outside});
+    for (const int step : update.gradient_steps) same->second = std::max(same->second, step);
+  }
+  for (const auto& [chain, step] : last) backward.end_after(step);
+  for (const auto& tied : block.tied_gradients) backward.end_after(tied.step);
+}
+
+}  // namespace
+
+ShardedLayer with_joined_steps(const ShardedLayer& block, const ComputeRates& rates, const StepOptions& options) {
+  if (!block.pair_turns.empty() || options.offload.activation_layers > 0) return block;
+  auto made = block;
+  const bool load_varies = options.expert_load.variation > 0;
+  Joining forward(block.forward, rates), backward(block.backward, rates);
+  for (const int step : block.output_steps) forward.end_after(step);
+  for (const int step : block.input_gradient_steps) backward.end_after(step);
+  end_after_gradients(block, options, backward);
+  made.forward = forward.run(load_varies);
+  made.backward = backward.run(load_varies);
+  made.output_steps = forward.places(block.output_steps);
+  made.input_gradient_steps = backward.places(block.input_gradient_steps);
+  for (auto& update : made.weights) update.gradient_steps = backward.places(update.gradient_steps);
+  for (auto& tied : made.tied_gradients) tied.step = backward.place(tied.step);
+  return made;
+}
+
+}  // namespace lockstep

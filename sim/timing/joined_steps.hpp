@@ -1,0 +1,16 @@
+#pragma once
+/// A block in fewer steps that take the same time: computing steps that follow each other on a rank's compute stream,
+/// with nobody waiting for any of them but the last, become one. A step's graph of such blocks has the same times with
+/// a third of the operations and less, but neither memory nor names.
+#include "sim/cost/time_model.hpp"
+#include "workloads/sharded_layers/sharded_layer.hpp"
+#include "workloads/step/build_step.hpp"
+
+namespace lockstep {
+
+/// For schedules that neither split backwards nor overlap passes, which decide between steps; and not for calibrated
+/// kernels, which collectives beside them slow down.
+[[nodiscard]] ShardedLayer with_joined_steps(const ShardedLayer& block, const ComputeRates& rates,
+                                             const StepOptions& options);
+
+}  // namespace lockstep

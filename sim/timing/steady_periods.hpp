@@ -1,0 +1,40 @@
+#pragma once
+/// Folding in time. In the middle of a pipeline's order every rank repeats the same cells for microbatch after
+/// microbatch. Once the machine's state repeats too, one period later and for one microbatch more, so does all that
+/// follows, since what happens next depends on the state alone: a step of M microbatches then takes as long as one of
+/// fewer, and a period more for each that is missing. That the state repeats is checked on the timeline, operation by
+/// operation; where it does not, the whole step is simulated.
+#include <optional>
+#include <vector>
+
+#include "sim/program/program.hpp"
+#include "sim/timeline/timeline.hpp"
+#include "workloads/step/step_graph.hpp"
+#include "workloads/step/step_pipeline.hpp"
+
+namespace lockstep {
+
+/// Where each rank of an order repeats: its cells `first` to `last` (one past) are those `cells` before, for
+/// microbatches `microbatches` later.
+struct SteadyPeriods {
+  struct Rank {
+    std::size_t first = 0, last = 0, cells = 0;
+    [[nodiscard]] std::size_t periods() const { return (last - first) / cells; }
+  };
+  std::int32_t microbatches = 1;  ///< of a period
+  std::vector<Rank> ranks;
+  [[nodiscard]] std::size_t periods() const;  ///< that every rank has
+};
+
+/// Nothing if some rank does not repeat, or if a microbatch's place on the ranks depends on its number.
+[[nodiscard]] std::optional<SteadyPeriods> steady_periods(const PipelineOrder& order);
+
+/// The order with so many periods fewer on every rank. Changes `periods` into those of the new order.
+[[nodiscard]] PipelineOrder without_periods(const PipelineOrder& order, std::size_t fewer, SteadyPeriods& periods);
+
+/// How long a period takes, if the state of the machine repeats after it. `program` is that of `step`, folded or not.
+[[nodiscard]] std::optional<Seconds> repeated_period(const StepGraph& step, const StepPipeline& pipeline,
+                                                     const SteadyPeriods& periods, const Program& program,
+                                                     const Timeline& timeline);
+
+}  // namespace lockstep

@@ -1,0 +1,67 @@
+#include "sim/timing/step_time.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/program/fold.hpp"
+#include "sim/timing/joined_steps.hpp"
+#include "sim/timing/steady_periods.hpp"
+#include "workloads/pipeline/verify_order.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Whether joined steps take the same time. Where two halves run beside each other, their steps take turns on the
+/// compute stream; where backwards are split, what waits for what depends on which part comes first; and which
+/// collectives slow down the kernels beside them is told step by step.
+bool can_be_joined(const Scenario& scenario, const PipelineOrder& order) {
+  const auto whole = [](const PipelineCell& cell) {
+    const bool split =
+        cell.first.work == PipelineWork::input_gradient || cell.first.work == PipelineWork::weight_gradient;
+    return !split && !cell.second;
+  };
+  return scenario.time_model != TimeModel::calibrated &&
+         std::all_of(order.ranks.begin(), order.ranks.end(),
+                     [&](const auto& cells) { return std::all_of(cells.begin(), cells.end(), whole); });
+}
+
+}  // namespace
+
+std::vector<ShardedLayer> joined_layers(const Scenario& scenario, const ShardedModel& model) {
+  const auto rates = rates_of(scenario);
+  const auto options = step_options(scenario, model);
+  std::vector<ShardedLayer> joined;
+  for (const auto& layer : model.layers) joined.push_back(with_joined_steps(layer, rates, options));
+  return joined;
+}
+
+Seconds step_time(const Scenario& scenario, const Machine& machine, const ShardedModel& model,
+                  const std::vector<ShardedLayer>& joined, EngineKind engine, spdlog::logger& log) {
+  Preparation preparation{machine, model, place_pipeline(scenario, machine, model), {}};
+  const auto whole = preparation.pipeline;
+  const auto& layers = can_be_joined(scenario, whole.order) ? joined : model.layers;
+  auto options = step_options(scenario, model);
+  options.memory = false;
+  const EngineKind used = engine == EngineKind::reference ? engine : EngineKind::max_min;
+  const auto simulated = [&] {
+    preparation.step = build_step(layers, preparation.pipeline.kinds, preparation.pipeline, options);
+    auto folded = fold(lower_with_perturbations(scenario, preparation));
+    auto timeline = run(folded.program, {used, {}, false}, log).timeline;
+    return std::pair{std::move(folded.program), std::move(timeline)};
+  };
+
+  const auto steady = options.expert_load.variation > 0 ? std::nullopt : steady_periods(whole.order);
+  for (std::size_t kept = 6; steady && kept < steady->periods(); kept *= 2) {
+    auto periods = *steady;
+    const auto fewer = steady->periods() - kept;
+    preparation.pipeline.order = without_periods(whole.order, fewer, periods);
+    if (!verify_order(preparation.pipeline.order).empty()) break;  // work put off for many microbatches is missing then
+    const auto [program, timeline] = simulated();
+    const auto period = repeated_period(preparation.step, preparation.pipeline, periods, program, timeline);
+    if (period) return timeline.makespan() + *period * static_cast<double>(fewer);
+  }
+  preparation.pipeline = whole;
+  return simulated().second.makespan();
+}
+
+}  // namespace lockstep

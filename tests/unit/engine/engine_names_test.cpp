@@ -1,0 +1,29 @@
+// Engines have the names that --engine takes: each name leads to its engine and back.
+#include <gmock/gmock.h>
+#include <spdlog/logger.h>
+
+#include "sim/core/errors.hpp"
+#include "sim/engine/engine.hpp"
+#include "tests/unit/engine/small_program.hpp"
+
+namespace lockstep::test {
+namespace {
+
+TEST(EngineNames, LeadThereAndBack) {
+  EXPECT_THAT(engine_names(), testing::ElementsAre("simgrid", "max_min", "reference"));
+  for (const auto& word : engine_names()) EXPECT_EQ(name(engine_named(word)), word);
+  EXPECT_THROW((void)engine_named("fast"), InternalError);
+}
+
+TEST(EngineNames, StandInTheResult) {
+  spdlog::logger silent("test");
+  Program program;
+  program.streams = {"compute"};
+  program.stage_of_rank = {0};
+  program.slowdown_of_rank = {1};
+  for (const auto kind : {EngineKind::max_min, EngineKind::reference})
+    EXPECT_EQ(run(program, {kind, {}, false}, silent).kind, kind);
+}
+
+}  // namespace
+}  // namespace lockstep::test

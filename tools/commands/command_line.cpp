@@ -1,0 +1,143 @@
+#include "tools/commands/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <utility>
+
+#include "sim/core/errors.hpp"
+#include "sim/core/visible_text.hpp"
+#include "tools/output/exit_code.hpp"
+
+namespace lockstep {
+
+Option& Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option& Option::between(int least, int most) {
+  option_->check(CLI::Range(least, most));
+  return *this;
+}
+
+Option& Option::between(double least, double most) {
+  option_->check(CLI::Range(least, most));
+  return *this;
+}
+
+Option& Option::not_negative() {
+  option_->check(CLI::NonNegativeNumber);
+  return *this;
+}
+
+Option& Option::one_of(const std::vector<std::string>& words) {
+  option_->check(CLI::IsMember(words));
+  return *this;
+}
+
+Option& Option::shows_default() {
+  option_->capture_default_str();
+  return *this;
+}
+
+Option& Option::repeatable() {
+  option_->allow_extra_args(false);
+  return *this;
+}
+
+Option& Option::needs(const std::string& other) {
+  option_->needs(other);
+  return *this;
+}
+
+Option& Option::excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+template <class Value>
+Option Command::option(const std::string& name, Value& value, const std::string& text) {
+  return Option(app_->add_option(name, value, text));
+}
+template Option Command::option(const std::string&, std::string&, const std::string&);
+template Option Command::option(const std::string&, std::vector<std::string>&, const std::string&);
+template Option Command::option(const std::string&, double&, const std::string&);
+template Option Command::option(const std::string&, std::int32_t&, const std::string&);
+template Option Command::option(const std::string&, std::int64_t&, const std::string&);
+template Option Command::option(const std::string&, std::uint64_t&, const std::string&);
+template Option Command::option(const std::string&, std::optional<std::int32_t>&, const std::string&);
+template Option Command::option(const std::string&, std::optional<double>&, const std::string&);
+
+Option Command::flag(const std::string& name, bool& value, const std::string& text) {
+  return Option(app_->add_flag(name, value, text));
+}
+void Command::footer(const std::string& text) { app_->footer(text); }
+void Command::callback(std::function<void()> work) { app_->callback(std::move(work)); }
+
+CommandLine::CommandLine(const std::string& text, const std::string& program)
+    : app_(std::make_unique<CLI::App>(text, program)), program_(program) {}
+CommandLine::~CommandLine() = default;
+
+Command CommandLine::program() { return Command(app_.get()); }
+
+Command CommandLine::command(const std::string& name, const std::string& text) {
+  app_->require_subcommand(1);
+  return Command(app_->add_subcommand(name, text));
+}
+
+void CommandLine::flag(const std::string& name, std::function<void()> given, const std::string& text) {
+  app_->add_flag_callback(name, std::move(given), text);
+}
+void CommandLine::version(const std::string& text) { app_->set_version_flag("--version", text); }
+
+/// CLI11 calls a mistyped command a missing one.
+void CommandLine::refuse_unknown_command(const std::string& word) const {
+  if (word.starts_with('-')) return;
+  std::vector<std::string> names;
+  std::string list;
+  for (const auto* command : app_->get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == word) return;
+    names.push_back(command->get_name());
+    list += (list.empty() ? "" : ", ") + names.back();
+  }
+  if (names.empty()) return;
+  const auto hint = did_you_mean(word, names);
+  throw ConfigError({{{program_, 0, 0},
+                      "",
+                      "'" + word + "' is not a command",
+                      hint.empty() ? "one of " + list : "a command; " + hint}});
+}
+
+/// An empty value is most often a variable of the shell that is not set; NaN passes CLI11's ranges.
+void CommandLine::refuse_empty_values() {
+  for (auto* command : app_->get_subcommands([](const CLI::App*) { return true; })) {
+    for (auto* option : command->get_options()) {
+      if (option->get_positional() || option->get_expected_max() == 0) continue;
+      const bool number = option->get_type_name().starts_with("FLOAT");
+      option->check([number](const std::string& value) -> std::string {
+        if (value.empty()) return "the value is empty";
+        return number && std::isnan(std::strtod(value.c_str(), nullptr)) ? "'" + value + "' is not a number" : "";
+      });
+    }
+  }
+}
+
+std::optional<int> CommandLine::run(int argc, const char* const* argv) {
+  refuse_empty_values();
+  try {
+    if (argc > 1) refuse_unknown_command(argv[1]);
+    app_->parse(argc, argv);
+    return {};
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream out, err;
+    const int code = app_->exit(error, out, err) == 0 ? 0 : 2;
+    tell(err.str());
+    std::fputs(visible(out.str(), LineFeeds::kept).c_str(), stdout);
+    return code;
+  }
+}
+
+}  // namespace lockstep

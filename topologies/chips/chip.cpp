@@ -1,0 +1,83 @@
+#include "topologies/chips/chip.hpp"
+
+#include <array>
+#include <utility>
+
+#include "sim/core/quantity_text.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::array precision_names{
+    std::pair{Precision::fp32, std::string_view("fp32")}, std::pair{Precision::bf16, std::string_view("bf16")},
+    std::pair{Precision::fp16, std::string_view("fp16")}, std::pair{Precision::fp8, std::string_view("fp8")},
+    std::pair{Precision::int8, std::string_view("int8")}, std::pair{Precision::fp4, std::string_view("fp4")}};
+
+}  // namespace
+
+std::string_view name(Precision precision) {
+  for (const auto& [known, word] : precision_names) {
+    if (known == precision) return word;
+  }
+  throw InternalError("a precision without a name");
+}
+
+std::optional<Precision> precision_named(std::string_view word) {
+  for (const auto& [known, its_name] : precision_names) {
+    if (its_name == word) return known;
+  }
+  return std::nullopt;
+}
+
+Bytes element_size(Precision precision) {
+  switch (precision) {
+    case Precision::fp32: return Bytes(4);
+    case Precision::bf16: return Bytes(2);
+    case Precision::fp16: return Bytes(2);
+    case Precision::fp8: return Bytes(1);
+    case Precision::int8: return Bytes(1);
+    case Precision::fp4: break;
+  }
+  throw InternalError("fp4 elements are half a byte and are not stored one by one");
+}
+
+bool WrapRule::wraps(int size) const {
+  if (size < 3) return false;  // the wrap would double the link that is there already
+  return (multiple_of > 0 && size % multiple_of == 0) || (exactly > 0 && size == exactly);
+}
+
+std::string WrapRule::to_string() const {
+  if (multiple_of > 0) return "an axis wraps if its size is a multiple of " + std::to_string(multiple_of);
+  if (exactly > 0) return "only an axis of " + std::to_string(exactly) + " wraps";
+  return "no axis wraps";
+}
+
+std::optional<FlopsPerSecond> Chip::peak_for(Precision precision) const {
+  const auto found = peak.find(precision);
+  return found == peak.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string by_axis(const std::vector<int>& sizes) {
+  std::string text;
+  for (const int size : sizes) text += (text.empty() ? "" : "x") + std::to_string(size);
+  return text;
+}
+
+std::string to_string(const Chip& chip) {
+  std::string text =
+      chip.name + " (" + chip.title + "): " + format(chip.memory) + " at " + format(chip.memory_bandwidth);
+  for (const auto& [precision, rate] : chip.peak) text += ", " + std::string(name(precision)) + ' ' + format(rate);
+  if (chip.torus) {
+    const TorusFabric& torus = *chip.torus;
+    text += "\n  torus: pod " + by_axis(torus.pod) + ", host " + by_axis(torus.host) + ", link " + format(torus.link) +
+            " one way, hop " + format(torus.hop_latency) + ", " + torus.wrap.to_string();
+  }
+  if (chip.scale_up) {
+    text += "\n  scale-up: " + format(*chip.scale_up) + " one way, domain of " + std::to_string(chip.scale_up_domain);
+  }
+  if (chip.pcie) text += "\n  PCIe: " + format(*chip.pcie) + " one way";
+  if (chip.dcn_per_host) text += "\n  DCN: " + format(*chip.dcn_per_host) + " per host";
+  return text + '\n';
+}
+
+}  // namespace lockstep

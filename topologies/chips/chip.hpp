@@ -1,0 +1,66 @@
+#pragma once
+/// An accelerator as its data sheet gives it. The catalog is YAML: topologies/catalog/chips/*.yaml,
+/// one file per chip, every value with its source.
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/core/units.hpp"
+#include "sim/core/yaml_view.hpp"
+#include "topologies/chips/chip_kernels.hpp"
+
+namespace lockstep {
+
+/// When a slice's axis closes into a ring: only when its size is a multiple of `multiple_of`
+/// (v4, v5p: 4, the optical cubes) or exactly `exactly` (v5e, v6e: 16). One of the two is set.
+struct WrapRule {
+  int multiple_of = 0;
+  int exactly = 0;
+  [[nodiscard]] bool wraps(int size) const;
+  [[nodiscard]] std::string to_string() const;
+};
+
+/// The inter-chip interconnect of a torus machine.
+struct TorusFabric {
+  std::vector<int> pod;   ///< largest slice, e.g. 16 20 28; its length is the number of axes
+  std::vector<int> host;  ///< chips of one host, e.g. 2 2 1
+  BytesPerSecond link;    ///< one way, one link
+  Seconds hop_latency;    ///< one link
+  WrapRule wrap;
+};
+
+struct Chip {
+  std::string name;         ///< catalog name, e.g. tpu-v5p
+  std::string title;        ///< as the vendor writes it
+  std::string measured_as;  ///< the chip whose steps were measured: its own name, or that of the one it is like
+  std::map<Precision, FlopsPerSecond> peak;  ///< dense matrix peak
+  Bytes memory;
+  BytesPerSecond memory_bandwidth;
+  std::optional<TorusFabric> torus;            ///< TPUs
+  std::optional<BytesPerSecond> pcie;          ///< TPUs: one way between a chip and its host
+  std::optional<BytesPerSecond> dcn_per_host;  ///< egress of one host's NIC, full duplex
+  std::optional<BytesPerSecond> scale_up;      ///< GPUs: one way per device into the node's switch
+  int scale_up_domain = 0;                     ///< GPUs: devices behind one switch (8, 72)
+  std::optional<ChipKernels> kernels;          ///< where its kernels have been measured
+  std::vector<std::string> sources;
+
+  /// The chip's peak for a precision; empty when the data sheet has none.
+  [[nodiscard]] std::optional<FlopsPerSecond> peak_for(Precision precision) const;
+};
+
+[[nodiscard]] std::string by_axis(const std::vector<int>& sizes);  ///< "16x20x28"
+
+/// Reads one chip from its YAML form; problems go to the view's sink. `base` says what holds where the view is silent.
+[[nodiscard]] Chip read_chip(const YamlView& view, std::string_view name, const Chip* base = nullptr);
+/// A block in a scenario: a chip of its own, or `like` one of the catalog with what differs.
+[[nodiscard]] Chip read_chip_block(const YamlView& view, const std::filesystem::path& catalog);
+[[nodiscard]] std::string to_string(const Chip& chip);
+
+/// Names of all catalog chips, sorted. `catalog` is the data root's topologies/catalog folder.
+[[nodiscard]] std::vector<std::string> chip_names(const std::filesystem::path& catalog);
+[[nodiscard]] Chip load_chip(const std::filesystem::path& catalog, std::string_view name, Problems& problems);
+
+}  // namespace lockstep

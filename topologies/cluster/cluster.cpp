@@ -1,0 +1,126 @@
+#include "topologies/cluster/cluster.hpp"
+
+#include <array>
+#include <utility>
+
+#include "sim/core/quantity_text.hpp"
+#include "topologies/cluster/cluster_graph_private.hpp"
+#include "topologies/cluster/cluster_spec.hpp"
+
+namespace lockstep {
+
+Cluster::Cluster(std::string name, Chip chip, std::vector<PhysicalAxis> axes, std::unique_ptr<Graph> graph)
+    : name_(std::move(name)), chip_(std::move(chip)), axes_(std::move(axes)), graph_(std::move(graph)) {}
+Cluster::Cluster(std::string name, Chip chip, std::vector<PhysicalAxis> axes, std::unique_ptr<Graph> graph,
+                 std::unique_ptr<const Routing> routing, std::vector<DeviceId> order,
+                 std::unique_ptr<const NodeSpec> node, std::unique_ptr<const FabricSpec> fabric)
+    : name_(std::move(name)),
+      chip_(std::move(chip)),
+      axes_(std::move(axes)),
+      graph_(std::move(graph)),
+      routing_(std::move(routing)),
+      order_(std::move(order)),
+      node_(std::move(node)),
+      fabric_(std::move(fabric)) {}
+Cluster::Cluster(Cluster&&) noexcept = default;
+Cluster& Cluster::operator=(Cluster&&) noexcept = default;
+Cluster::~Cluster() = default;
+
+int Cluster::devices() const {
+  int count = 1;
+  for (const PhysicalAxis& axis : axes_) count *= axis.size;
+  return count;
+}
+
+int Cluster::nodes() const { return static_cast<int>(boost::num_vertices(graph_->connections)); }
+int Cluster::links() const { return static_cast<int>(graph_->links.size()); }
+const Node& Cluster::node(NodeId id) const { return graph_->connections[static_cast<std::size_t>(id)]; }
+const Link& Cluster::link(LinkId id) const { return graph_->links[static_cast<std::size_t>(id)]; }
+
+std::string Cluster::link_name(LinkId id) const { return node(link(id).from).name + '>' + node(link(id).to).name; }
+
+std::vector<int> Cluster::coordinates(DeviceId device) const {
+  std::vector<int> coordinates(axes_.size());
+  for (std::size_t axis = axes_.size(); axis-- > 0; device /= axes_[axis].size) {
+    coordinates[axis] = device % axes_[axis].size;
+  }
+  return coordinates;
+}
+
+DeviceId Cluster::device_at(const std::vector<int>& coordinates) const {
+  DeviceId device = 0;
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis) device = device * axes_[axis].size + coordinates[axis];
+  return device;
+}
+
+int Cluster::unit_size() const {
+  int size = 1;
+  for (const PhysicalAxis& axis : axes_) {
+    if (axis.kind != PhysicalAxis::Kind::scale_out) size *= axis.size;
+  }
+  return size;
+}
+
+bool Cluster::unit_is_torus() const { return axes_.back().kind == PhysicalAxis::Kind::torus; }
+
+DeviceId Cluster::device_at_position(DeviceId position) const {
+  return order_.empty() ? position : order_[static_cast<std::size_t>(position)];
+}
+
+LinkId Cluster::neighbour_link(DeviceId device, int axis, int direction) const {
+  return graph_->neighbours[graph_->slot(device, axis, direction)];
+}
+
+std::vector<LinkId> Cluster::route(DeviceId from, DeviceId to) const {
+  if (from == to) return {};
+  if (!unit_is_torus() || unit_of(from) != unit_of(to)) {
+    std::vector<LinkId> way = routing_->route(from, to, missing_);
+    if (way.empty()) throw NoRoute("missing links leave no way from " + node(from).name + " to " + node(to).name);
+    return way;
+  }
+  const std::vector<int> start = coordinates(from);
+  const std::vector<int> end = coordinates(to);
+  std::vector<LinkId> route;
+  DeviceId device = from;
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+    if (axes_[axis].kind != PhysicalAxis::Kind::torus) continue;  // the same unit
+    int steps = end[axis] - start[axis];
+    if (axes_[axis].wraps) {
+      const int forward = (steps + axes_[axis].size) % axes_[axis].size;
+      steps = 2 * forward <= axes_[axis].size ? forward : forward - axes_[axis].size;
+    }
+    const int direction = steps >= 0 ? 1 : -1;
+    for (; steps != 0; steps -= direction) {
+      route.push_back(neighbour_link(device, static_cast<int>(axis), direction));
+      device = link(route.back()).to;
+    }
+  }
+  return route;
+}
+
+std::string Cluster::to_string() const {
+  std::string text = "cluster " + name_ + ": " + std::to_string(devices()) + " chips\n";
+  for (const PhysicalAxis& axis : axes_) {
+    const bool torus = axis.kind == PhysicalAxis::Kind::torus;
+    const std::string shape = axis.kind == PhysicalAxis::Kind::scale_up    ? ", scale-up"
+                              : axis.kind == PhysicalAxis::Kind::scale_out ? ", scale-out"
+                              : axis.wraps                                 ? ", a ring"
+                                                                           : ", a line";
+    text += "  axis " + axis.name + ' ' + std::to_string(axis.size) + shape + ", " + format(axis.link) +
+            (torus ? " one way, hop " : " one way, latency ") + format(axis.hop_latency) + '\n';
+  }
+  std::array<int, 4> nodes_of{};
+  for (NodeId id = 0; id < nodes(); ++id) ++nodes_of[static_cast<std::size_t>(node(id).kind)];
+  std::array<int, 5> links_of{};
+  for (const Link& link : graph_->links) ++links_of[static_cast<std::size_t>(link.kind)];
+  text += "  nodes: chips " + std::to_string(nodes_of[0]) + ", hosts " + std::to_string(nodes_of[1]) + ", switches " +
+          std::to_string(nodes_of[2]) + (nodes_of[3] > 0 ? ", NICs " + std::to_string(nodes_of[3]) : "") + '\n';
+  text += "  one-way links: ICI " + std::to_string(links_of[0]) + ", PCIe " + std::to_string(links_of[1]) + ", DCN " +
+          std::to_string(links_of[2]);
+  if (links_of[3] + links_of[4] > 0)
+    text += ", scale-up " + std::to_string(links_of[3]) + ", network " + std::to_string(links_of[4]);
+  text += '\n';
+  return text + lockstep::to_string(chip_);
+}
+
+}  // namespace lockstep

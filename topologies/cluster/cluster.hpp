@@ -1,0 +1,138 @@
+#pragma once
+/// A cluster is a directed graph of devices, hosts and switches joined by one-way links, with named
+/// physical axes along which devices are numbered. Built from a ClusterSpec (topologies/torus, topologies/fabrics).
+/// Boost.Graph holds it inside; nothing outside topologies/ sees that.
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/core/units.hpp"
+#include "topologies/chips/chip.hpp"
+
+namespace lockstep {
+
+using DeviceId = std::int32_t;  ///< 0 .. devices-1, row-major over the physical axes (last axis fastest)
+using NodeId = std::int32_t;    ///< devices come first, then hosts, then switches
+using LinkId = std::int32_t;
+
+enum class NodeKind { device, host, network_switch, nic };
+/// ici: between chips of a torus; scale_up: NVLink, xGMI; network: NICs and switches of a fabric; dcn: hosts of TPUs.
+enum class LinkKind { ici, pcie, dcn, scale_up, network };
+
+struct Node {
+  NodeKind kind;
+  std::string name;  ///< "chip(3,0,7)", "host(1,0,7)"
+};
+
+struct Link {
+  NodeId from;
+  NodeId to;
+  LinkKind kind;
+  BytesPerSecond bandwidth;  ///< one way
+  Seconds latency;
+  int axis = -1;      ///< physical axis of an ici link, else -1
+  int direction = 0;  ///< +1 or -1 along the axis
+};
+
+/// A direction along which devices are numbered.
+struct PhysicalAxis {
+  std::string name;  ///< x, y, z of a torus; gpu, node, pod, hall
+  int size;
+  bool wraps;  ///< the last device is linked to the first
+  BytesPerSecond link;
+  Seconds hop_latency;
+  enum class Kind { torus, scale_up, scale_out };
+  Kind kind = Kind::torus;  ///< neighbours linked; or all positions behind switches, inside a unit or between units
+};
+
+/// By LinkId; empty: all links are there.
+using MissingLinks = std::vector<bool>;
+
+/// Missing links leave no way between two devices.
+class NoRoute : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Ways between devices that are not neighbours on a torus; a builder's own knowledge of its network.
+class Routing {
+ public:
+  virtual ~Routing() = default;
+  /// Links from one device to another, in order; none if every way has a missing link. Never between devices of one
+  /// torus.
+  [[nodiscard]] virtual std::vector<LinkId> route(DeviceId from, DeviceId to, const MissingLinks& missing) const = 0;
+};
+
+struct NodeSpec;
+struct FabricSpec;
+
+class Cluster {
+ public:
+  struct Graph;  // Boost.Graph inside
+  Cluster(std::string name, Chip chip, std::vector<PhysicalAxis> axes, std::unique_ptr<Graph> graph);
+  /// With a network between units (fabric.hpp). `order`: device of each logical position; empty: as they are numbered.
+  Cluster(std::string name, Chip chip, std::vector<PhysicalAxis> axes, std::unique_ptr<Graph> graph,
+          std::unique_ptr<const Routing> routing, std::vector<DeviceId> order, std::unique_ptr<const NodeSpec> node,
+          std::unique_ptr<const FabricSpec> fabric);
+  Cluster(Cluster&&) noexcept;
+  Cluster& operator=(Cluster&&) noexcept;
+  ~Cluster();
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const Chip& chip() const { return chip_; }
+  [[nodiscard]] const std::vector<PhysicalAxis>& axes() const { return axes_; }
+  [[nodiscard]] int devices() const;
+  [[nodiscard]] int nodes() const;
+  [[nodiscard]] int links() const;
+  [[nodiscard]] const Node& node(NodeId id) const;
+  [[nodiscard]] const Link& link(LinkId id) const;
+  [[nodiscard]] std::string link_name(LinkId id) const;  ///< "chip(0,0,0)>chip(1,0,0)"
+
+  /// Coordinates of a device on the physical axes, and back.
+  [[nodiscard]] std::vector<int> coordinates(DeviceId device) const;
+  [[nodiscard]] DeviceId device_at(const std::vector<int>& coordinates) const;
+
+  /// Devices of one unit (a pod's slice, a node); units follow one another in device order.
+  [[nodiscard]] int unit_size() const;
+  [[nodiscard]] int unit_of(DeviceId device) const { return device / unit_size(); }
+  /// Whether devices of a unit are joined by a torus.
+  [[nodiscard]] bool unit_is_torus() const;
+  /// The device on which the mesh puts a logical position; RankOrder says which.
+  [[nodiscard]] DeviceId device_at_position(DeviceId position) const;
+  /// The node that units are; null for a torus.
+  [[nodiscard]] const NodeSpec* node_spec() const { return node_.get(); }
+  /// The network between units; null for a single unit.
+  [[nodiscard]] const FabricSpec* fabric_spec() const { return fabric_.get(); }
+
+  /// The link one hop from `device` along `axis` in `direction` (+1 or -1), or -1 at a line's end.
+  [[nodiscard]] LinkId neighbour_link(DeviceId device, int axis, int direction) const;
+  /// Shortest route between two devices of a torus, dimension by dimension, the shorter way round each ring;
+  /// an exact half-way tie goes in the + direction. Between other devices, the network's; throws NoRoute if it has
+  /// none.
+  [[nodiscard]] std::vector<LinkId> route(DeviceId from, DeviceId to) const;
+  /// Fewest-hops route between any two nodes of the graph (hosts and switches included).
+  [[nodiscard]] std::vector<LinkId> route_nodes(NodeId from, NodeId to) const;
+
+  /// From now on routes through networks take, of the ways that the network has for two devices, those without such
+  /// links.
+  void avoid(MissingLinks missing) { missing_ = std::move(missing); }
+
+  [[nodiscard]] std::string to_string() const;  ///< for --dump=cluster
+
+ private:
+  std::string name_;
+  Chip chip_;
+  std::vector<PhysicalAxis> axes_;
+  std::unique_ptr<Graph> graph_;
+  std::unique_ptr<const Routing> routing_;
+  std::vector<DeviceId> order_;
+  std::unique_ptr<const NodeSpec> node_;
+  std::unique_ptr<const FabricSpec> fabric_;
+  MissingLinks missing_;
+};
+
+}  // namespace lockstep

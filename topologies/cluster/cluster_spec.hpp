@@ -1,0 +1,107 @@
+#pragma once
+/// What a cluster is built from, as values: pods of a torus, servers and racks, the networks that join them, and
+/// clusters composed of such units: pods over a data-centre network, nodes of GPUs on a fat tree, halls of those.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "sim/core/units.hpp"
+#include "topologies/chips/chip.hpp"
+#include "topologies/cluster/cluster.hpp"
+
+namespace lockstep {
+
+/// A slice of a pod. `pod` overrides the chip's largest shape for hypothetical machines.
+struct TorusSpec {
+  Chip chip;
+  std::vector<int> shape;
+  std::vector<int> pod;  ///< empty: the chip's
+};
+
+/// How a communication library moves a message over a link: what it takes to start, per step, and of the
+/// bandwidth. NCCL's LL, LL128 and Simple are three such curves; the fastest for a size is taken.
+struct Protocol {
+  std::string name;
+  double efficiency = 1;   ///< of the links' achievable bandwidth
+  Seconds launch{0};       ///< once per collective
+  Seconds local_step{0};   ///< per step of an algorithm inside a unit, on top of the links' latency
+  Seconds remote_step{0};  ///< per step between units
+  Seconds remote_launch{
+      0};  ///< once per pass of the data between units, of which an all-reduce has two: proxies, filling of buffers
+};
+
+/// A server or rack: chips joined by a scale-up network, and their NICs.
+struct NodeSpec {
+  enum class ScaleUp { network_switch, full_mesh };
+  std::string name;  ///< "dgx-h100"
+  Chip chip;
+  int chips = 8;
+  ScaleUp scale_up = ScaleUp::network_switch;
+  BytesPerSecond scale_up_link{0};      ///< one way: a chip's whole port into the switch, or one link of the mesh
+  double scale_up_efficiency = 1;       ///< of that, what large messages reach
+  Seconds scale_up_latency{0};          ///< from chip to chip
+  bool in_network_reduction = false;    ///< the switch adds up (NVLink SHARP)
+  double in_network_efficiency = 1;     ///< of the achievable bandwidth
+  int nics = 8;                         ///< chips / nics chips share one
+  BytesPerSecond nic{0};                ///< one way, each
+  BytesPerSecond pcie{0};               ///< one way, a chip and its NIC
+  std::vector<Protocol> protocols;      ///< of its communication library; empty: links as they are
+  std::vector<std::string> algorithms;  ///< that this library has, by name (collectives/algorithms.hpp); empty: all
+  std::string fabric;                   ///< the usual network between such nodes, by its catalog name
+  std::vector<std::string> sources;
+};
+
+enum class FabricKind { crossbar, fat_tree, rail_optimised, dragonfly };
+enum class FabricRouting { spray, ecmp };
+[[nodiscard]] std::string_view name(FabricKind kind);
+
+/// A network of switches between the NICs of units.
+/// crossbar: one switch without limits. fat_tree: NICs in order on leaves, leaves on spines, and cores above when the
+/// spines' ports do not reach all leaves. rail_optimised: as fat_tree, but NIC i of the nodes of a scalable unit all on
+/// one leaf. dragonfly: groups of routers, all routers of a group and all groups joined; minimal routing. spray:
+/// packets use all equal paths, so parallel links count as one. ecmp: every pair of NICs keeps to one path, chosen by a
+/// hash of the pair and the seed.
+struct FabricSpec {
+  std::string name;
+  FabricKind kind = FabricKind::crossbar;
+  FabricRouting routing = FabricRouting::spray;
+  std::uint64_t seed = 1;
+  BytesPerSecond link{0};     ///< one way, between switches; 0: as a NIC
+  double efficiency = 1;      ///< of NICs and links, what large messages reach
+  Seconds nic_latency{0};     ///< chip to first switch, and last switch to chip
+  Seconds switch_latency{0};  ///< each further switch
+  int radix = 64;             ///< ports of a switch
+  std::vector<double>
+      oversubscription;               ///< leaf to spine, spine to core: bandwidth below over bandwidth above; none: 1
+  int nodes_per_scalable_unit = 0;    ///< rail_optimised; 0: as many as a leaf has ports for
+  bool in_network_reduction = false;  ///< switches add up (SHARP)
+  int routers_per_group = 0, nics_per_router = 0, global_links_per_router = 0;  ///< dragonfly
+  std::vector<std::string> sources;
+};
+
+/// In which order ranks go over the devices.
+struct RankOrder {
+  enum class Kind { packed, round_robin, scattered, listed };
+  Kind kind = Kind::packed;
+  std::uint64_t seed = 1;         ///< scattered: units in random order
+  std::vector<DeviceId> devices;  ///< listed: device of every position
+};
+
+struct ClusterSpec {
+  std::variant<TorusSpec, NodeSpec> unit;
+  int units = 1;      ///< pods or nodes of one hall
+  FabricSpec fabric;  ///< between the units of a hall
+  int halls = 1;
+  FabricSpec between_halls;
+  RankOrder order;
+
+  [[nodiscard]] const Chip& chip() const;
+  [[nodiscard]] Chip& chip();
+  [[nodiscard]] std::int64_t devices() const;
+  [[nodiscard]] const TorusSpec* torus() const { return std::get_if<TorusSpec>(&unit); }  ///< null: nodes
+  [[nodiscard]] const NodeSpec* node() const { return std::get_if<NodeSpec>(&unit); }
+};
+
+}  // namespace lockstep

@@ -1,0 +1,151 @@
+#include <utility>
+
+#include "sim/core/errors.hpp"
+#include "topologies/fabrics/unit_network_private.hpp"
+#include "topologies/torus/torus.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Inside a node, else to the NIC, over the hall's network or out of it over the one between halls, and in again.
+class UnitsRouting : public Routing {
+ public:
+  UnitsRouting(UnitLinks units, int ends_per_hall) : units_(std::move(units)), ends_per_hall_(ends_per_hall) {}
+
+  [[nodiscard]] std::vector<LinkId> route(DeviceId from, DeviceId to, const MissingLinks& missing) const override {
+    std::vector<LinkId> links;
+    links.reserve(12);
+    if (from / units_.unit_size == to / units_.unit_size) {
+      units_.route_in_node(from, to, links);
+    } else {
+      links.push_back(units_.pcie + 2 * from);
+      if (!between_nics(units_.nic_of(from), units_.nic_of(to), missing, links)) return {};
+      links.push_back(units_.pcie + 2 * to + 1);
+    }
+    if (!all_there(links, 0, missing)) return {};
+    return links;
+  }
+
+  std::vector<NodeId> nics;
+  std::vector<std::unique_ptr<const SwitchNetwork>> halls;
+  std::unique_ptr<const SwitchNetwork> between_halls;
+
+ private:
+  bool between_nics(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const {
+    const int here = from / ends_per_hall_;
+    const int there = to / ends_per_hall_;
+    const int start = from % ends_per_hall_;
+    const int end = to % ends_per_hall_;
+    const SwitchNetwork& hall = *halls[static_cast<std::size_t>(here)];
+    if (here == there) return hall.route(start, end, missing, links);
+
+    // Leaves and enters by the top switch of the same number, as far as ends can choose, and by its port of the same
+    // number. Where a top stands for all that packets are sprayed over, the network between halls chooses the port.
+    const std::size_t tops = hall.tops().size();
+    const std::size_t ports = static_cast<std::size_t>(between_halls->ends()) / (tops * halls.size());
+    const std::uint64_t choice = (ports > 1 ? *between_halls : hall)
+                                     .choice(nics[static_cast<std::size_t>(from)], nics[static_cast<std::size_t>(to)]);
+    return take_way(tops * ports, choice, missing, links, [&](std::size_t way) {
+      const int exit = hall.top_of(start, way % tops);
+      const int entry = hall.top_of(end, way % tops);
+      const auto port = [&](int of_hall, int top) {
+        return static_cast<int>((static_cast<std::size_t>(of_hall) * tops + static_cast<std::size_t>(top)) * ports +
+                                way / tops);
+      };
+      hall.climb(start, exit, links);
+      if (!between_halls->route(port(here, exit), port(there, entry), missing, links)) return false;
+      halls[static_cast<std::size_t>(there)]->descend(entry, end, links);
+      return true;
+    });
+  }
+
+  UnitLinks units_;
+  int ends_per_hall_;
+};
+
+/// Every hall's own network over its NICs, then one over the halls' top switches.
+void add_networks(const ClusterSpec& spec, int per_unit, Cluster::Graph& graph, UnitsRouting& routing) {
+  const BytesPerSecond rate = nic_rate(spec);
+  const LinkKind kind = spec.node() != nullptr ? LinkKind::network : LinkKind::dcn;
+  const std::ptrdiff_t ends_per_hall = std::ptrdiff_t{spec.units} * per_unit;
+  std::vector<NodeId> tops;
+  for (int hall = 0; hall < spec.halls; ++hall) {
+    const auto first = routing.nics.begin() + hall * ends_per_hall;
+    const NetworkEnds ends{{first, first + ends_per_hall}, per_unit, rate, kind};
+    const std::vector<int> prefix = spec.halls > 1 ? std::vector{hall} : std::vector<int>{};
+    routing.halls.push_back(build_network(spec.fabric, ends, prefix, graph));
+    const auto& of_hall = routing.halls.back()->tops();
+    tops.insert(tops.end(), of_hall.begin(), of_hall.end());
+  }
+  if (spec.halls == 1) return;
+  const int ports = routing.halls.front()->switches_of_a_top();
+  const int per_hall = static_cast<int>(tops.size()) / spec.halls * ports;
+  const BytesPerSecond exit = hall_exit_rate(spec, per_hall);
+  routing.between_halls =
+      build_network(spec.between_halls, {std::move(tops), per_hall, exit, LinkKind::network, ports}, {}, graph);
+}
+
+std::vector<PhysicalAxis> axes_of(const ClusterSpec& spec) {
+  using Kind = PhysicalAxis::Kind;
+  std::vector<PhysicalAxis> axes;
+  const FabricSpec& fabric = spec.fabric;
+  if (spec.halls > 1) {
+    const FabricSpec& outer = spec.between_halls;
+    const Seconds latency = 2 * (fabric.nic_latency + outer.nic_latency);
+    axes.push_back({"hall", spec.halls, false, fabric.efficiency * nic_rate(spec), latency, Kind::scale_out});
+  }
+  if (spec.units > 1) {
+    const char* name = spec.node() != nullptr ? "node" : "pod";
+    axes.push_back(
+        {name, spec.units, false, fabric.efficiency * nic_rate(spec), 2 * fabric.nic_latency, Kind::scale_out});
+  }
+  if (const NodeSpec* node = spec.node()) {
+    axes.push_back({"gpu", node->chips, false, node->scale_up_efficiency * node->scale_up_link, node->scale_up_latency,
+                    Kind::scale_up});
+  } else {
+    for (PhysicalAxis& axis : torus_axes(*spec.torus())) axes.push_back(std::move(axis));
+  }
+  return axes;
+}
+
+std::string name_of(const ClusterSpec& spec) {
+  const TorusSpec* torus = spec.torus();
+  std::string name = torus != nullptr ? torus->chip.name + ' ' + by_axis(torus->shape) : spec.node()->name;
+  if (spec.units > 1) name = std::to_string(spec.units) + " x " + name;
+  if (spec.units * spec.halls > 1) name += " on " + spec.fabric.name;
+  if (spec.halls > 1)
+    name = std::to_string(spec.halls) + " halls of " + name + ", joined by " + spec.between_halls.name;
+  return name;
+}
+
+}  // namespace
+
+Cluster build_cluster(const ClusterSpec& spec) {
+  if (const auto problems = why_not_a_cluster(spec); !problems.empty())
+    throw InternalError("not a cluster: " + problems.front().what);
+  const bool alone = spec.units * spec.halls == 1;
+  if (alone && spec.torus() != nullptr) return build_torus(*spec.torus());
+
+  std::vector<PhysicalAxis> axes = axes_of(spec);
+  auto graph = std::make_unique<Cluster::Graph>(static_cast<int>(spec.devices()), static_cast<int>(axes.size()));
+  UnitLinks units = add_units(spec, *graph);
+  std::unique_ptr<const NodeSpec> node =
+      spec.node() != nullptr ? std::make_unique<const NodeSpec>(*spec.node()) : nullptr;
+  units.node = node.get();
+  std::unique_ptr<const FabricSpec> fabric;
+  std::unique_ptr<UnitsRouting> routing;
+  if (alone) {
+    routing = std::make_unique<UnitsRouting>(std::move(units), 0);
+  } else {
+    std::vector<NodeId> nics = add_nics(spec, units, *graph);
+    const int per_unit = units.nics;
+    routing = std::make_unique<UnitsRouting>(std::move(units), spec.units * per_unit);
+    routing->nics = std::move(nics);
+    add_networks(spec, per_unit, *graph, *routing);
+    fabric = std::make_unique<const FabricSpec>(spec.fabric);
+  }
+  return {name_of(spec),          spec.chip(),     std::move(axes),  std::move(graph), std::move(routing),
+          devices_in_order(spec), std::move(node), std::move(fabric)};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,22 @@
+#pragma once
+/// How many parts of each kind a cluster is made of: what can fail.
+#include <cstdint>
+
+#include "topologies/fabrics/fabric.hpp"
+
+namespace lockstep {
+
+/// Switches and links of the networks between hosts, and of a torus; what joins the chips of a node belongs to its
+/// host.
+struct ComponentCounts {
+  std::int64_t chips = 0;
+  std::int64_t hosts = 0;  ///< nodes, or hosts of the chips of a torus
+  std::int64_t nics = 0;   ///< one a host for the chips of a torus
+  std::int64_t switches = 0;
+  std::int64_t links = 0;  ///< cables: both directions are one, parallel ones are several
+};
+
+/// Where packets are sprayed over equal cables, and the cluster models them as one, each is counted.
+[[nodiscard]] ComponentCounts count_components(ClusterSpec spec);
+
+}  // namespace lockstep

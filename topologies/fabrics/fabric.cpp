@@ -1,0 +1,161 @@
+#include "topologies/fabrics/fabric.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sim/core/errors.hpp"
+#include "sim/core/quantity_text.hpp"
+#include "topologies/fabrics/unit_network_private.hpp"
+#include "topologies/torus/torus.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr int most_devices = 1'000'000;  // refused before memory is spent on them
+constexpr int most_ports = 4096;
+constexpr Seconds most_latency(1);  // once round the Earth takes an eighth of it
+
+/// Collects what is wrong with a cluster, part by part; a part is looked at only when those that it rests on are sound.
+class ClusterCheck {
+ public:
+  explicit ClusterCheck(const ClusterSpec& spec) : spec_(spec) {}
+
+  std::vector<ClusterProblem> problems() {
+    counts();
+    if (const NodeSpec* node = spec_.node()) {
+      check(*node);
+    } else if (const std::string why = why_not_a_slice(*spec_.torus()); !why.empty()) {
+      add("shape", why,
+          spec_.chip().torus ? "a slice that the pod holds" : "a chip whose links form a torus, such as tpu-v5p");
+    }
+    if (!problems_.empty()) return problems_;
+    if (spec_.devices() > most_devices) {
+      add("", std::to_string(spec_.devices()) + " chips", "at most " + std::to_string(most_devices));
+      return problems_;
+    }
+    if (spec_.units * spec_.halls > 1) networks();
+    if (problems_.empty()) problems_ = why_not_an_order(spec_);
+    return problems_;
+  }
+
+ private:
+  void add(std::string key, std::string what, std::string expected) {
+    problems_.push_back({std::move(key), std::move(what), std::move(expected)});
+  }
+
+  void count(const std::string& key, int value, const std::string& of, int most) {
+    if (value < 1 || value > most) add(key, std::to_string(value) + ' ' + of, "1 to " + std::to_string(most));
+  }
+  void rate(const std::string& key, BytesPerSecond value, const std::string& of) {
+    if (!(value.value() > 0) || !std::isfinite(value.value()))
+      add(key, "the bandwidth of " + of + " is " + format_number(value.value()), "a rate, as 50 GB/s");
+  }
+  void efficiency(const std::string& key, double value) {
+    if (!(value > 0 && value <= 1)) add(key, "an efficiency of " + format_number(value), "more than 0, at most 1");
+  }
+  void latency(const std::string& key, Seconds value) {
+    if (!(value.value() >= 0) || !std::isfinite(value.value()))
+      add(key, "a latency of " + format_number(value.value()) + " s", "a time, as 1 us");
+    if (value > most_latency) add(key, "the latency is too long", "at most " + format(most_latency));
+  }
+  static std::string format_number(double value) {
+    std::string text = std::to_string(value);
+    while (text.find('.') != std::string::npos && (text.back() == '0' || text.back() == '.')) {
+      const bool point = text.back() == '.';
+      text.pop_back();
+      if (point) break;
+    }
+    return text;
+  }
+
+  void counts() {
+    count("units", spec_.units, "units", most_devices);
+    count("halls", spec_.halls, "halls", most_devices);
+  }
+
+  void check(const NodeSpec& node) {
+    count("node.chips", node.chips, "chips in a node", most_devices);
+    efficiency("node.scale_up.efficiency", node.scale_up_efficiency);
+    latency("node.scale_up.latency", node.scale_up_latency);
+    if (node.chips > 1) rate("node.scale_up.link", node.scale_up_link, "links inside a node");
+    if (spec_.units * spec_.halls == 1 || node.chips < 1) return;
+    if (node.nics < 1 || node.nics > node.chips || node.chips % node.nics != 0) {
+      add("node.nics.count", std::to_string(node.nics) + " NICs do not divide " + std::to_string(node.chips) + " chips",
+          "a divisor of " + std::to_string(node.chips));
+    }
+    rate("node.nics.rate", node.nic, "a NIC");
+    rate("node.nics.pcie", node.pcie, "the way from a chip to its NIC");
+  }
+
+  /// The keys of one network are below `name`.
+  void check(const FabricSpec& fabric, const std::string& name) {
+    efficiency(name + ".efficiency", fabric.efficiency);
+    latency(name + ".nic_latency", fabric.nic_latency);
+    latency(name + ".switch_latency", fabric.switch_latency);
+    if (!(fabric.link.value() >= 0) || !std::isfinite(fabric.link.value()))
+      rate(name + ".link", fabric.link, "a link between switches");
+    for (std::size_t tier = 0; tier < fabric.oversubscription.size(); ++tier) {
+      const double ratio = fabric.oversubscription[tier];
+      if (!(ratio >= 1) || !std::isfinite(ratio)) {
+        add(name + ".oversubscription[" + std::to_string(tier) + ']',
+            format_number(ratio) + " would be more bandwidth above than below", "1 or more");
+      }
+    }
+    const bool tree = fabric.kind == FabricKind::fat_tree || fabric.kind == FabricKind::rail_optimised;
+    if (!tree && !fabric.oversubscription.empty())
+      add(name + ".oversubscription", "a " + std::string(lockstep::name(fabric.kind)) + " has no tiers",
+          "none, or a fat tree");
+    if (fabric.oversubscription.size() > 2)
+      add(name + ".oversubscription", "more than two tiers of uplinks", "leaf to spine, spine to core");
+    if (fabric.kind != FabricKind::crossbar) count(name + ".radix", fabric.radix, "ports of a switch", most_ports);
+    if (fabric.nodes_per_scalable_unit < 0)
+      count(name + ".nodes_per_scalable_unit", fabric.nodes_per_scalable_unit, "nodes", most_ports);
+    if (fabric.global_links_per_router < 0)
+      count(name + ".global_links_per_router", fabric.global_links_per_router, "links", most_ports);
+  }
+
+  template <class Shape>
+  const Shape* possible(const std::variant<Shape, ClusterProblem>& shape, const std::string& name) {
+    if (const auto* problem = std::get_if<ClusterProblem>(&shape))
+      add(name + '.' + problem->key, problem->what, problem->expected);
+    return std::get_if<Shape>(&shape);
+  }
+
+  /// The top switches of a network over `ends` ends; 0: it cannot be built.
+  int tops(const FabricSpec& fabric, const std::string& name, int ends, int per_unit, BytesPerSecond end_rate) {
+    if (fabric.kind == FabricKind::crossbar) return 1;
+    if (fabric.kind == FabricKind::dragonfly) {
+      const auto shape = dragonfly_shape(fabric, ends);
+      const DragonflyShape* dragonfly = possible(shape, name);
+      return dragonfly != nullptr ? dragonfly->groups * fabric.routers_per_group : 0;
+    }
+    const auto shape = tree_shape(fabric, ends, per_unit, end_rate);
+    const TreeShape* tree = possible(shape, name);
+    return tree != nullptr ? tree->tops() : 0;
+  }
+
+  void networks() {
+    const Chip& chip = spec_.chip();
+    if (spec_.torus() != nullptr && (!chip.pcie || !chip.dcn_per_host)) {
+      add("chip", chip.name + " has no way out of its pod", "a chip with pcie and dcn_per_host");
+    }
+    check(spec_.fabric, "fabric");
+    if (spec_.halls > 1) check(spec_.between_halls, "between_halls");
+    if (!problems_.empty()) return;
+    const int per_unit = nics_of_unit(spec_);
+    const int of_hall = tops(spec_.fabric, "fabric", spec_.units * per_unit, per_unit, nic_rate(spec_));
+    if (spec_.halls == 1 || of_hall == 0) return;
+    static_cast<void>(
+        tops(spec_.between_halls, "between_halls", spec_.halls * of_hall, of_hall, hall_exit_rate(spec_, of_hall)));
+  }
+
+  const ClusterSpec& spec_;
+  std::vector<ClusterProblem> problems_;
+};
+
+}  // namespace
+
+std::vector<ClusterProblem> why_not_a_cluster(const ClusterSpec& spec) { return ClusterCheck(spec).problems(); }
+
+}  // namespace lockstep

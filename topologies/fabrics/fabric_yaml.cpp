@@ -1,0 +1,87 @@
+#include <array>
+
+#include "topologies/chips/catalog_folder_private.hpp"
+#include "topologies/fabrics/fabric.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr int most_ports = 4096;
+constexpr double most_oversubscription = 1e6;
+
+constexpr std::array kinds{FabricKind::crossbar, FabricKind::fat_tree, FabricKind::rail_optimised,
+                           FabricKind::dragonfly};
+
+FabricKind read_kind(const YamlView& view) {
+  std::vector<std::string> words;
+  for (const FabricKind kind : kinds) words.emplace_back(name(kind));
+  return kinds[view.choice(words)];
+}
+
+/// One number for the leaves' uplinks, or a list that goes on with the spines'.
+std::vector<double> read_oversubscription(const YamlView& view) {
+  if (!view.is_list()) return {view.number(1, most_oversubscription)};
+  std::vector<double> tiers;
+  for (const YamlView& item : view.items()) tiers.push_back(item.number(1, most_oversubscription));
+  if (tiers.size() > 2)
+    view.problem("has " + std::to_string(tiers.size()) + " tiers", "at most two: leaf to spine, spine to core");
+  return tiers;
+}
+
+/// Reads a key that may be absent.
+template <class Value, class Read>
+void read_if(const YamlView& view, Value& value, Read read) {
+  if (view.exists()) value = read(view);
+}
+
+}  // namespace
+
+FabricSpec read_fabric(const YamlView& view, std::string_view name, const FabricSpec* base) {
+  FabricSpec fabric = base != nullptr ? *base : FabricSpec{};
+  fabric.name = name;
+  if (!view.expect_map("a fabric")) return fabric;
+  const auto ports = [](int least) {
+    return [least](const YamlView& key) { return static_cast<int>(key.integer(least, most_ports)); };
+  };
+  const auto latency = [](const YamlView& key) { return key.seconds(true); };
+
+  const YamlView kind =
+      base != nullptr ? view["kind"] : view.require("kind", "one of crossbar, fat_tree, rail_optimised, dragonfly");
+  read_if(kind, fabric.kind, read_kind);
+  read_if(view["routing"], fabric.routing, [](const YamlView& key) {
+    return key.choice({"spray", "ecmp"}) == 0 ? FabricRouting::spray : FabricRouting::ecmp;
+  });
+  read_if(view["seed"], fabric.seed, [](const YamlView& key) { return static_cast<std::uint64_t>(key.integer(0)); });
+  read_if(view["link"], fabric.link, [](const YamlView& key) { return key.bytes_per_second(); });
+  read_if(view["efficiency"], fabric.efficiency, [](const YamlView& key) { return key.number(1e-6, 1); });
+  read_if(view["nic_latency"], fabric.nic_latency, latency);
+  read_if(view["switch_latency"], fabric.switch_latency, latency);
+  read_if(view["radix"], fabric.radix, ports(2));
+  read_if(view["oversubscription"], fabric.oversubscription, read_oversubscription);
+  read_if(view["nodes_per_scalable_unit"], fabric.nodes_per_scalable_unit, ports(1));
+  read_if(view["in_network_reduction"], fabric.in_network_reduction, [](const YamlView& key) { return key.boolean(); });
+  read_if(view["routers_per_group"], fabric.routers_per_group, ports(1));
+  read_if(view["nics_per_router"], fabric.nics_per_router, ports(1));
+  read_if(view["global_links_per_router"], fabric.global_links_per_router, ports(0));
+  if (const YamlView sources = view["sources"]; sources.exists()) {
+    fabric.sources.clear();
+    for (const YamlView& source : sources.items()) fabric.sources.push_back(source.text());
+  }
+  view.refuse_unknown_keys();
+  return fabric;
+}
+
+std::vector<std::string> fabric_names(const std::filesystem::path& catalog) {
+  return catalog_entries(catalog / "fabrics");
+}
+
+FabricSpec load_fabric(const std::filesystem::path& catalog, std::string_view name, Problems& problems) {
+  const std::filesystem::path folder = catalog / "fabrics";
+  if (is_catalog_entry(folder, "fabric", name, problems))
+    return read_fabric(YamlView::from_file(catalog_file(folder, name), problems), name);
+  FabricSpec unknown;
+  unknown.name = name;
+  return unknown;
+}
+
+}  // namespace lockstep

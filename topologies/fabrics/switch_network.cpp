@@ -1,0 +1,111 @@
+#include <algorithm>
+#include <utility>
+
+#include "sim/core/errors.hpp"
+#include "topologies/fabrics/switch_network_private.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Spreads a number over all 64 bits: two rounds of multiplying and folding the high half into the low one.
+std::uint64_t mixed(std::uint64_t value) {
+  constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
+  for (int round = 0; round < 2; ++round) {
+    value ^= value >> 32;
+    value *= odd;
+  }
+  return value ^ (value >> 32);
+}
+
+/// One switch without limits of its own.
+class Crossbar : public SwitchNetwork {
+ public:
+  Crossbar(const FabricSpec& spec, const NetworkEnds& ends, NodeId node, LinkId end_links)
+      : SwitchNetwork(spec, ends), tops_{node}, end_links_(end_links) {}
+
+  bool route(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const override {
+    const std::size_t first = links.size();
+    climb(from, 0, links);
+    descend(0, to, links);
+    return all_there(links, first, missing);
+  }
+  [[nodiscard]] const std::vector<NodeId>& tops() const override { return tops_; }
+  [[nodiscard]] int top_of(int, std::uint64_t) const override { return 0; }
+  void climb(int from, int, std::vector<LinkId>& links) const override { links.push_back(end_links_ + 2 * from); }
+  void descend(int, int to, std::vector<LinkId>& links) const override { links.push_back(end_links_ + 2 * to + 1); }
+
+ private:
+  std::vector<NodeId> tops_;
+  LinkId end_links_;
+};
+
+/// Every port an end of its own.
+NetworkEnds port_by_port(NetworkEnds ends) {
+  std::vector<NodeId> nodes;
+  for (const NodeId node : ends.nodes) nodes.insert(nodes.end(), static_cast<std::size_t>(ends.ports), node);
+  ends.nodes = std::move(nodes);
+  ends.ports = 1;
+  return ends;
+}
+
+}  // namespace
+
+SwitchNetwork::SwitchNetwork(const FabricSpec& spec, const NetworkEnds& ends)
+    : routing_(spec.routing), seed_(spec.seed), number_of_end_(ends.nodes) {
+  for (std::size_t end = 1; end < ends.nodes.size(); ++end) {
+    if (ends.nodes[end] == ends.nodes[end - 1]) number_of_end_[end] = number_of_end_[end - 1] + 1;
+  }
+}
+
+std::uint64_t SwitchNetwork::choice(NodeId from, NodeId to) const {
+  const auto a = static_cast<std::uint64_t>(from);
+  const auto b = static_cast<std::uint64_t>(to);
+  return routing_ == FabricRouting::ecmp ? mixed(mixed(mixed(seed_) + a) + b) : a + b;
+}
+
+bool all_there(const std::vector<LinkId>& links, std::size_t first, const MissingLinks& missing) {
+  if (missing.empty()) return true;
+  return std::none_of(links.begin() + static_cast<std::ptrdiff_t>(first), links.end(),
+                      [&](LinkId link) { return missing[static_cast<std::size_t>(link)]; });
+}
+
+BytesPerSecond switch_link(const FabricSpec& spec, BytesPerSecond end_rate) {
+  return spec.efficiency * (spec.link.value() > 0 ? spec.link : end_rate);
+}
+
+std::string switch_name(std::string_view what, std::vector<int> prefix, const std::vector<int>& numbers) {
+  prefix.insert(prefix.end(), numbers.begin(), numbers.end());
+  return prefix.empty() ? std::string(what) : place_name(what, prefix);
+}
+
+LinkId add_end_links(const FabricSpec& spec, const NetworkEnds& ends, const std::vector<NodeId>& first_switch,
+                     Cluster::Graph& graph) {
+  const auto first = static_cast<LinkId>(graph.links.size());
+  for (std::size_t end = 0; end < ends.nodes.size(); ++end) {
+    add_both_ways(graph, ends.nodes[end], first_switch[end], ends.kind, spec.efficiency * ends.rate * ends.ports,
+                  spec.nic_latency);
+  }
+  return first;
+}
+
+std::unique_ptr<const SwitchNetwork> build_crossbar(const FabricSpec& spec, const NetworkEnds& ends,
+                                                    const std::vector<int>& prefix, Cluster::Graph& graph) {
+  const NodeId node = graph.add_node(NodeKind::network_switch, switch_name("crossbar", prefix, {}));
+  const LinkId end_links = add_end_links(spec, ends, std::vector<NodeId>(ends.nodes.size(), node), graph);
+  return std::make_unique<Crossbar>(spec, ends, node, end_links);
+}
+
+std::unique_ptr<const SwitchNetwork> build_network(const FabricSpec& spec, const NetworkEnds& ends,
+                                                   const std::vector<int>& prefix, Cluster::Graph& graph) {
+  const bool sprays_over_ports = spec.routing == FabricRouting::spray && spec.kind != FabricKind::dragonfly;
+  if (ends.ports > 1 && !sprays_over_ports) return build_network(spec, port_by_port(ends), prefix, graph);
+  switch (spec.kind) {
+    case FabricKind::crossbar: return build_crossbar(spec, ends, prefix, graph);
+    case FabricKind::fat_tree:
+    case FabricKind::rail_optimised: return build_fat_tree(spec, ends, prefix, graph);
+    case FabricKind::dragonfly: return build_dragonfly(spec, ends, prefix, graph);
+  }
+  throw InternalError("a fabric of unknown kind");
+}
+
+}  // namespace lockstep

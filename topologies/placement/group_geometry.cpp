@@ -1,0 +1,156 @@
+#include "topologies/placement/group_geometry_private.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace lockstep {
+namespace {
+
+const PhysicalAxis& axis_of(const Cluster& cluster, const Factor& factor) {
+  return cluster.axes()[static_cast<std::size_t>(factor.axis)];
+}
+
+bool is_torus(const Cluster& cluster, const Factor& factor) {
+  return axis_of(cluster, factor).kind == PhysicalAxis::Kind::torus;
+}
+
+/// Factors of one axis that continue each other (stride = size x stride of the one before) become one.
+std::vector<Factor> merged(std::vector<Factor> factors) {
+  std::erase_if(factors, [](const Factor& factor) { return factor.size == 1; });
+  std::sort(factors.begin(), factors.end(),
+            [](const Factor& a, const Factor& b) { return std::tie(a.axis, a.stride) < std::tie(b.axis, b.stride); });
+  std::vector<Factor> merged;
+  for (const Factor& next : factors) {
+    if (!merged.empty() && merged.back().axis == next.axis &&
+        merged.back().size * merged.back().stride == next.stride) {
+      merged.back().size *= next.size;
+    } else {
+      merged.push_back(next);
+    }
+  }
+  return merged;
+}
+
+/// One factor: a ring if it reaches round a wrapped axis (whole, or strided to the end), else a line.
+/// With stride s, s interleaved siblings cross each link.
+DimensionGeometry along_one_axis(const Cluster& cluster, const Factor& factor) {
+  const PhysicalAxis& axis = axis_of(cluster, factor);
+  const bool ring = axis.wraps && factor.size * factor.stride == axis.size;
+  const std::string label = (ring ? "ring of " : "line of ") + std::to_string(factor.size) + " on " + axis.name;
+  const GroupDimension shape{ring ? GroupDimension::Shape::ring : GroupDimension::Shape::line,
+                             factor.size,
+                             factor.stride,
+                             factor.stride,
+                             axis.link,
+                             factor.stride * axis.hop_latency,
+                             label};
+  const int hops = ring ? factor.size : factor.size - 1;
+  return {shape, {factor}, std::vector<Step>(static_cast<std::size_t>(hops), {factor.axis, 1, factor.stride})};
+}
+
+/// The closed way through all even x across chips of a block: out along the near edge of the even
+/// side, back in a zigzag that keeps off that edge until it is home.
+std::vector<Step> cycle_through_block(const Factor& even, const Factor& across) {
+  std::vector<Step> steps;
+  const auto go = [&steps](int axis, int direction, int count) {
+    steps.insert(steps.end(), static_cast<std::size_t>(count), {axis, direction, 1});
+  };
+  go(even.axis, 1, even.size - 1);
+  go(across.axis, 1, across.size - 1);
+  for (int row = even.size - 2; row > 0; --row) {
+    go(even.axis, -1, 1);
+    go(across.axis, row % 2 == 0 ? -1 : 1, across.size - 2);
+  }
+  go(even.axis, -1, 1);
+  go(across.axis, -1, across.size - 1);
+  return steps;
+}
+
+DimensionGeometry through_block(const Cluster& cluster, const Factor& a, const Factor& b) {
+  const PhysicalAxis& axis_a = axis_of(cluster, a);
+  const PhysicalAxis& axis_b = axis_of(cluster, b);
+  const int members = a.size * b.size;
+  const std::string label = "ring of " + std::to_string(members) + " through the " + by_axis({a.size, b.size}) +
+                            " block " + axis_a.name + ',' + axis_b.name;
+  const GroupDimension shape{GroupDimension::Shape::ring,
+                             members,
+                             1,
+                             1,
+                             std::min(axis_a.link, axis_b.link),
+                             std::max(axis_a.hop_latency, axis_b.hop_latency),
+                             label};
+  return {shape, {a, b}, a.size % 2 == 0 ? cycle_through_block(a, b) : cycle_through_block(b, a)};
+}
+
+bool is_adjacent_line(const DimensionGeometry& geometry) {
+  return geometry.shape.shape == GroupDimension::Shape::line && geometry.shape.links_per_hop == 1;
+}
+
+}  // namespace
+
+std::vector<DimensionGeometry> group_geometry(const Cluster& cluster, const std::vector<Factor>& factors) {
+  std::vector<DimensionGeometry> dimensions;
+  for (const Factor& factor : merged(factors)) {
+    if (is_torus(cluster, factor)) dimensions.push_back(along_one_axis(cluster, factor));
+  }
+  if (std::count_if(dimensions.begin(), dimensions.end(), is_adjacent_line) != 2) return dimensions;
+
+  const auto first = std::find_if(dimensions.begin(), dimensions.end(), is_adjacent_line);
+  const auto second = std::find_if(std::next(first), dimensions.end(), is_adjacent_line);
+  if (first->shape.members * second->shape.members % 2 != 0) return dimensions;
+  *first = through_block(cluster, first->factors.front(), second->factors.front());
+  dimensions.erase(second);
+  return dimensions;
+}
+
+std::vector<Factor> switched_factors(const Cluster& cluster, const std::vector<Factor>& factors) {
+  std::vector<Factor> switched = merged(factors);
+  std::erase_if(switched, [&](const Factor& factor) { return is_torus(cluster, factor); });
+  return switched;
+}
+
+std::vector<DeviceId> device_offsets(const Cluster& cluster, const std::vector<Factor>& factors) {
+  const std::vector<PhysicalAxis>& axes = cluster.axes();
+  std::vector<int> devices_per_step(axes.size(), 1);
+  for (std::size_t axis = axes.size(); axis-- > 1;)
+    devices_per_step[axis - 1] = devices_per_step[axis] * axes[axis].size;
+
+  std::vector<DeviceId> offsets{0};
+  for (const Factor& factor : factors) {
+    const int step = factor.stride * devices_per_step[static_cast<std::size_t>(factor.axis)];
+    std::vector<DeviceId> finer;
+    finer.reserve(offsets.size() * static_cast<std::size_t>(factor.size));
+    for (const DeviceId offset : offsets) {
+      for (int i = 0; i < factor.size; ++i) finer.push_back(offset + i * step);
+    }
+    offsets = std::move(finer);
+  }
+  return offsets;
+}
+
+void add_lanes(const Cluster& cluster, const DimensionGeometry& geometry, int dimension, DeviceId origin,
+               std::vector<Lane>& lanes) {
+  Lane forward{dimension, 1, {}};
+  Lane backward{dimension, -1, {}};
+  forward.hops.reserve(geometry.steps.size());
+  backward.hops.reserve(geometry.steps.size());
+  DeviceId device = origin;
+  for (const Step& step : geometry.steps) {
+    std::vector<LinkId> there, back;
+    there.reserve(static_cast<std::size_t>(step.links));
+    back.reserve(static_cast<std::size_t>(step.links));
+    for (int i = 0; i < step.links; ++i) {
+      there.push_back(cluster.neighbour_link(device, step.axis, step.direction));
+      device = cluster.link(there.back()).to;
+      back.push_back(cluster.neighbour_link(device, step.axis, -step.direction));
+    }
+    std::reverse(back.begin(), back.end());
+    forward.hops.push_back(std::move(there));
+    backward.hops.push_back(std::move(back));
+  }
+  lanes.push_back(std::move(forward));
+  lanes.push_back(std::move(backward));
+}
+
+}  // namespace lockstep

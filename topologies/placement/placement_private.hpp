@@ -1,0 +1,40 @@
+#pragma once
+/// What the two ways of placing axes share: which positions are still free, and the checks on requests.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "topologies/placement/mesh.hpp"
+
+namespace lockstep {
+
+/// The positions of each physical axis that no logical axis has taken yet.
+class FreePositions {
+ public:
+  explicit FreePositions(const Cluster& cluster);
+  [[nodiscard]] int left(std::size_t axis) const { return left_[axis]; }
+  [[nodiscard]] std::size_t axes() const { return left_.size(); }
+  [[nodiscard]] int left_in_all() const;
+  /// The next `size` positions of an axis, striding over what is taken; `size` divides left(axis).
+  Factor take(std::size_t axis, int size);
+  /// All that is left of every axis.
+  [[nodiscard]] std::vector<Factor> take_all();
+
+ private:
+  std::vector<int> taken_;
+  std::vector<int> left_;
+};
+
+/// What is wrong with the requests whatever the cluster.
+[[nodiscard]] std::optional<PlacementError> problem_of_requests(const std::vector<AxisRequest>& requests);
+/// Whether the request takes what all others leave.
+[[nodiscard]] bool takes_rest(const AxisRequest& request);
+/// Lays one request that says where it lies and does not take the rest.
+[[nodiscard]] std::variant<MeshAxis, PlacementError> place_parts(const Cluster& cluster, const AxisRequest& request,
+                                                                 FreePositions& free);
+/// An error unless the axis has the size that was asked for.
+[[nodiscard]] std::optional<PlacementError> problem_of_size(const AxisRequest& request, const MeshAxis& axis);
+/// An error if some position is left over.
+[[nodiscard]] std::optional<PlacementError> problem_of_leftover(const Cluster& cluster, const FreePositions& free);
+
+}  // namespace lockstep

@@ -1,0 +1,18 @@
+#pragma once
+/// A slice of a pod whose chips form a torus.
+#include <string>
+
+#include "topologies/cluster/cluster.hpp"
+#include "topologies/cluster/cluster_spec.hpp"
+
+namespace lockstep {
+
+/// Why a slice is impossible: empty when it is fine. Checks axis count, sizes and fit into the pod
+/// (axes may be taken in any order).
+[[nodiscard]] std::string why_not_a_slice(const TorusSpec& spec);
+/// Chips joined by ICI links along each axis; each host block of chips joined to its host by PCIe
+/// (1 us); each host joined to one switch of the data-centre network (10 us a link). A block at the
+/// edge of the slice is clipped. Chips without a PCIe or DCN rate have no such nodes and links.
+[[nodiscard]] Cluster build_torus(const TorusSpec& spec);
+
+}  // namespace lockstep

@@ -1,0 +1,191 @@
+#include "workloads/layers/block.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/core/errors.hpp"
+#include "workloads/layers/block_writer_private.hpp"
+
+namespace lockstep {
+namespace {
+
+using Kind = BlockOp::Kind;
+using Dims = std::vector<std::string>;
+const Dims stream{"B", "T", "D"};
+
+const BlockTensor& named(const std::vector<BlockTensor>& list, const std::string& name) {
+  const auto found = std::find_if(list.begin(), list.end(), [&](const auto& tensor) { return tensor.name == name; });
+  if (found == list.end()) throw InternalError("block has no tensor " + name);
+  return *found;
+}
+
+/// In[B,D] Win[D,F] -> Tmp[B,F] Wout[F,D] -> Out[B,D]: the book's layer (equations.md, One layer).
+Block two_matmul_layer(const Model& model, const BlockOptions& options) {
+  BlockWriter writer(model, options, "layer", "In", "Out");
+  writer.activation("In", {"B", "D"});
+  writer.product("in projection", "In", "Win", {"D", "F"}, "Tmp", {"B", "F"}, OpPart::mlp);
+  writer.product("out projection", "Tmp", "Wout", {"F", "D"}, "Out", {"B", "D"}, OpPart::mlp);
+  return writer.take();
+}
+
+Block decoder_layer(const Model& model, const BlockOptions& options, const LayerKind& kind, const std::string& name) {
+  BlockWriter writer(model, options, name, "X", "Xnext");
+  writer.activation("X", stream);
+  writer.layer(kind, "X", "Xnext");
+  return writer.take();
+}
+
+Block embedding(const Model& model, const BlockOptions& options) {
+  BlockWriter writer(model, options, "embedding", "", "X");
+  writer.activation("Tokens", {"B", "T", "V"});
+  writer.activation("X", stream);
+  writer.weight("Wembed", {"V", "D"});
+  writer.op({.kind = Kind::lookup, .name = "embedding", .inputs = {"Tokens"}, .weight = "Wembed", .output = "X"});
+  return writer.take();
+}
+
+/// `owned`: an earlier block has the matrix already.
+void unembedding(BlockWriter& writer, const Model& model, const std::string& in, const std::string& logits,
+                 bool owned) {
+  const std::string weight = model.tied_embeddings ? "Wembed" : "Whead";
+  writer.weight(weight, model.tied_embeddings ? Dims{"V", "D"} : Dims{"D", "V"}, model.tied_embeddings || owned);
+  writer.activation(logits, {"B", "T", "V"});
+  writer.op({.kind = Kind::matmul, .name = "unembedding", .inputs = {in}, .weight = weight, .output = logits});
+  writer.op({.kind = Kind::loss,
+             .name = "cross-entropy",
+             .inputs = {logits},
+             .weight = "",
+             .output = "",
+             .reduced_dim = "V",
+             .statistics = 3});
+}
+
+Block head(const Model& model, const BlockOptions& options, bool owned) {
+  BlockWriter writer(model, options, "head", "X", "");
+  writer.activation("X", stream);
+  if (model.final_norm) {
+    writer.norm("final norm", "X", "Xf", stream, "Wnormf");
+  } else {
+    writer.add("final hidden state", {"X"}, "Xf", stream);
+  }
+  unembedding(writer, model, "Xf", "Logits", owned);
+  return writer.take();
+}
+
+/// arXiv 2412.19437, section 2.2: the hidden state and the next token's embedding, each normed, joined and projected,
+/// pass one more layer and the model's own head. The main stream passes through unchanged.
+Block prediction(const Model& model, const BlockOptions& options, bool owned) {
+  BlockWriter writer(model, options, "prediction", "X", "Xnext");
+  writer.activation("X", stream);
+  writer.activation("Tokens", {"B", "T", "V"});
+  writer.weight("Wembed", {"V", "D"}, true);
+  writer.activation("Pe", stream);
+  writer.op({.kind = Kind::lookup,
+             .name = "embedding of the next token",
+             .inputs = {"Tokens"},
+             .weight = "Wembed",
+             .output = "Pe"});
+  writer.norm("hidden state norm", "X", "Ph", stream, "Wpnorm1");
+  writer.norm("embedding norm", "Pe", "Pn", stream, "Wpnorm2");
+  writer.linear("hidden state and embedding", {"Ph", "Pn"}, "Pc", {"B", "T", "Dc"});
+  writer.product("prediction projection", "Pc", "Wproj", {"Dc", "D"}, "Px", stream);
+  writer.layer(model.layer(model.layers - 1), "Px", "Pxnext");
+  writer.norm("final norm", "Pxnext", "Pf", stream, "Wnormf");
+  unembedding(writer, model, "Pf", "PLogits", owned);
+  writer.add("main stream", {"X"}, "Xnext", stream);
+  return writer.take();
+}
+
+std::string layer_name(const LayerSequence& layers, std::size_t kind) {
+  if (layers.kinds.size() == 1) return "layer";
+  const auto& own = layers.kinds[kind];
+  std::string name;
+  for (const auto& other : layers.kinds) {
+    if (other.experts != own.experts) name = own.experts ? "expert " : "dense ";
+  }
+  for (const auto& other : layers.kinds) {
+    if (other.reach == own.reach) continue;
+    name += own.reach == AttentionReach::full      ? "global "
+            : own.reach == AttentionReach::sliding ? "sliding "
+                                                   : "chunked ";
+    break;
+  }
+  return name + "layer";
+}
+
+}  // namespace
+
+const BlockTensor& Block::activation(const std::string& wanted) const { return named(activations, wanted); }
+const BlockTensor& Block::weight(const std::string& wanted) const { return named(weights, wanted); }
+
+NotExpanded why_not_expanded(const Model& model) {
+  if (model.indexer)
+    return {"attention to tokens that an indexer chooses is not simulated", "a model without one, such as deepseek-v3"};
+  return {};
+}
+
+BlockSequence blocks_of(const Model& model, const BlockOptions& options) {
+  BlockSequence sequence;
+  if (!model.attention) {
+    sequence.kinds = {two_matmul_layer(model, options)};
+    sequence.kinds.front().is_layer = true;
+    sequence.order.assign(static_cast<std::size_t>(model.layers), 0);
+    return sequence;
+  }
+  const auto add = [&](Block block) {
+    sequence.kinds.push_back(std::move(block));
+    return static_cast<int>(sequence.kinds.size()) - 1;
+  };
+  const bool vocabulary = model.vocabulary > 0;
+  if (vocabulary) sequence.order.push_back(add(embedding(model, options)));
+  const auto layers = layer_sequence(model);
+  const int first = static_cast<int>(sequence.kinds.size());
+  for (std::size_t i = 0; i < layers.kinds.size(); ++i) {
+    sequence.kinds[static_cast<std::size_t>(add(decoder_layer(model, options, layers.kinds[i], layer_name(layers, i))))]
+        .is_layer = true;
+  }
+  for (const int kind : layers.order) sequence.order.push_back(first + kind);
+  if (!vocabulary) return sequence;
+  for (std::int64_t module = 0; module < model.mtp_modules; ++module) {
+    sequence.order.push_back(add(prediction(model, options, module > 0)));
+  }
+  sequence.order.push_back(add(head(model, options, model.mtp_modules > 0)));
+  return sequence;
+}
+
+Sizes sizes_of(const Model& model, std::int64_t sequences, std::int64_t sequence_length, double capacity_factor) {
+  Sizes sizes;
+  sizes.dims = {{"D", {model.d_model, false}}, {"F", {model.d_ff, false}}};
+  if (!model.attention) {
+    sizes.dims["B"] = {sequences * sequence_length, true};
+    return sizes;
+  }
+  sizes.dims["B"] = {sequences, true};
+  sizes.dims["T"] = {sequence_length, true};
+  sizes.dims["N"] = {model.heads, true};
+  sizes.dims["K"] = {model.kv_heads, true, true};
+  sizes.dims["H"] = {model.head_size, true};
+  sizes.dims["V"] = {model.vocabulary, false};
+  if (model.latent) {
+    const auto& latent = *model.latent;
+    sizes.dims["Rq"] = {latent.q_rank, false};
+    sizes.dims["Rk"] = {latent.kv_rank, false};
+    sizes.dims["Hn"] = {latent.nope_head_size, true};
+    sizes.dims["Hr"] = {latent.rope_head_size, true};
+    sizes.dims["Hv"] = {latent.value_head_size, true};
+  }
+  if (model.experts) {
+    const auto& experts = *model.experts;
+    const auto routed =
+        static_cast<double>(experts.per_token) * static_cast<double>(sequences) * static_cast<double>(sequence_length);
+    sizes.dims["E"] = {experts.count, true};
+    sizes.dims["C"] = {
+        static_cast<std::int64_t>(std::ceil(capacity_factor * routed / static_cast<double>(experts.count))), false};
+    sizes.dims["Fe"] = {experts.width, false};
+    sizes.dims["Fs"] = {experts.shared * experts.shared_width, false};
+  }
+  if (model.mtp_modules > 0) sizes.dims["Dc"] = {2 * model.d_model, false};
+  return sizes;
+}
+
+}  // namespace lockstep

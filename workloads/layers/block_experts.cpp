@@ -1,0 +1,60 @@
+// Mixture of experts: the router scores every token, its slots travel to the experts and back, shared experts see all
+// tokens. The shared experts' products stand where slots travel: before those of the routed experts and after, so that
+// the same holds in the backward.
+#include "workloads/layers/block_writer_private.hpp"
+
+namespace lockstep {
+namespace {
+
+using Kind = BlockOp::Kind;
+
+}  // namespace
+
+void BlockWriter::experts(const std::string& in, const std::string& out) {
+  const bool shared = model_.experts->shared > 0;
+  const std::string routed = shared ? out + "r" : out;
+  const Dims slots{"E", "C", "D"};
+  const Dims hidden{"E", "C", "Fe"};
+  product("router", in, "Wrouter", {"D", "E"}, "Scores", {"B", "T", "E"});
+  // Each slot gets its expert's bias, a row of as many numbers as it has itself.
+  const auto biased = [&](const std::string& what, const std::string& name, const Dims& dims) {
+    if (!model_.experts->biases) return name;
+    activation(name + "b", dims);
+    op({.kind = Kind::elementwise,
+        .name = what + " bias",
+        .inputs = {name},
+        .weight = "",
+        .output = name + "b",
+        .part = OpPart::experts,
+        .linear = true,
+        .rows_by_index = true});
+    return name + "b";
+  };
+  activation("Routed", slots);
+  op({.kind = Kind::dispatch,
+      .name = "dispatch to experts",
+      .inputs = {in, "Scores"},
+      .weight = "",
+      .output = "Routed",
+      .part = OpPart::experts});
+  if (shared) mlp_hidden(in, "S", "Fs", "shared expert ");
+  if (model_.gated)
+    product("expert gate projection", "Routed", "Wegate", {"E", "D", "Fe"}, "RGate", hidden, OpPart::experts);
+  product("expert up projection", "Routed", "Weup", {"E", "D", "Fe"}, "RUp", hidden, OpPart::experts);
+  const auto gate = model_.gated ? biased("expert gate", "RGate", hidden) : std::string();
+  const auto up = biased("expert up", "RUp", hidden);
+  nonlinear("expert activation", model_.gated ? Dims{gate, up} : Dims{up}, "RZ", hidden, OpPart::expert_activation);
+  product("expert down projection", "RZ", "Wedown", {"E", "Fe", "D"}, "RY", slots, OpPart::experts);
+  const auto down = biased("expert down", "RY", slots);
+  if (shared) mlp_down("S", "Fs", out + "s", "shared expert ");
+  activation(routed, {"B", "T", "D"});
+  op({.kind = Kind::combine,
+      .name = "combine experts",
+      .inputs = {down},
+      .weight = "",
+      .output = routed,
+      .part = OpPart::experts});
+  if (shared) add("sum of experts", {routed, out + "s"}, out, {"B", "T", "D"});
+}
+
+}  // namespace lockstep

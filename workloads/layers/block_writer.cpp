@@ -1,0 +1,127 @@
+#include "workloads/layers/block_writer_private.hpp"
+
+namespace lockstep {
+namespace {
+
+using Kind = BlockOp::Kind;
+const BlockWriter::Dims stream{"B", "T", "D"};
+
+}  // namespace
+
+void BlockWriter::product(const std::string& what, const std::string& in, const std::string& weight_name,
+                          const Dims& weight_dims, const std::string& out, const Dims& out_dims, OpPart part) {
+  weight(weight_name, weight_dims);
+  activation(out, out_dims);
+  op({.kind = Kind::matmul, .name = what, .inputs = {in}, .weight = weight_name, .output = out, .part = part});
+}
+
+void BlockWriter::norm(const std::string& what, const std::string& in, const std::string& out, const Dims& dims,
+                       const std::string& weight_name) {
+  const bool has_weight = model_.norm != NormKind::none;
+  if (has_weight) weight(weight_name, {dims.back()});
+  activation(out, dims);
+  op({.kind = Kind::elementwise,
+      .name = what,
+      .inputs = {in},
+      .weight = has_weight ? weight_name : "",
+      .output = out,
+      .reduced_dim = dims.back(),
+      .statistics = 1,
+      .part = OpPart::norm});
+}
+
+void BlockWriter::linear(const std::string& what, const Dims& in, const std::string& out, const Dims& dims,
+                         OpPart part) {
+  activation(out, dims);
+  op({.kind = Kind::elementwise,
+      .name = what,
+      .inputs = in,
+      .weight = "",
+      .output = out,
+      .part = part,
+      .linear = true});
+}
+
+void BlockWriter::nonlinear(const std::string& what, const Dims& in, const std::string& out, const Dims& dims,
+                            OpPart part) {
+  activation(out, dims);
+  op({.kind = Kind::elementwise, .name = what, .inputs = in, .weight = "", .output = out, .part = part});
+}
+
+void BlockWriter::add(const std::string& what, const Dims& in, const std::string& out, const Dims& dims) {
+  activation(out, dims);
+  op({.kind = Kind::add, .name = what, .inputs = in, .weight = "", .output = out});
+}
+
+/// Pre-norm decoder layer: X + attention(norm X), then + MLP(norm of that); with a parallel residual both read X.
+void BlockWriter::layer(const LayerKind& kind, const std::string& in, const std::string& out) {
+  norm("attention norm", in, "A", stream, "Wnorm1");
+  const auto mlp = [&](const std::string& from) {
+    if (kind.experts && model_.experts) {
+      experts(from, "E");
+    } else {
+      dense_mlp(from, "E", model_.parallel_residual);
+    }
+  };
+  if (model_.parallel_residual) {
+    attention(kind, "A", "Y");
+    const bool own_norm = model_.norms_per_layer > 1;
+    if (own_norm) norm("mlp norm", in, "M", stream, "Wnorm2");
+    mlp(own_norm ? "M" : "A");
+    add("sum of attention and mlp", {"Y", "E"}, "S", stream);
+    add("residual add", {in, after_branch("block", "S")}, out, stream);
+    return;
+  }
+  attention(kind, "A", "Y");
+  add("residual add", {in, after_branch("attention", "Y")}, "R", stream);
+  norm("mlp norm", "R", "M", stream, "Wnorm2");
+  mlp("M");
+  add("residual add", {"R", after_branch("mlp", "E")}, out, stream);
+}
+
+std::string BlockWriter::after_branch(const std::string& what, const std::string& name) {
+  std::string last = name;
+  if (model_.norms_per_layer > 2) {
+    norm("norm after the " + what, last, last + "n", stream, "Wnorm" + name);
+    last += "n";
+  }
+  if (options_.dropout) {
+    activation(last + "d", stream);
+    op({.kind = Kind::dropout, .name = what + " dropout", .inputs = {last}, .weight = "", .output = last + "d"});
+    last += "d";
+  }
+  return last;
+}
+
+void BlockWriter::dense_mlp(const std::string& in, const std::string& out, bool branch_output) {
+  mlp_hidden(in, "", "F", "");
+  mlp_down("", "F", out, "");
+  if (branch_output) block_.activations.back().branch = true;
+}
+
+namespace {
+
+/// Weights of an MLP: "Wup" of the dense one, "Wsup" of that with the letter S.
+std::string weight_of(const std::string& letter, const std::string& name) {
+  return "W" + (letter.empty() ? "" : std::string(1, static_cast<char>(letter.front() - 'A' + 'a'))) + name;
+}
+
+}  // namespace
+
+/// Gate, up and activation: tensors "Gate", "Up", "Z" with a letter before them.
+void BlockWriter::mlp_hidden(const std::string& in, const std::string& letter, const std::string& width,
+                             const std::string& what) {
+  const Dims dims{"B", "T", width};
+  if (model_.gated)
+    product(what + "gate projection", in, weight_of(letter, "gate"), {"D", width}, letter + "Gate", dims, OpPart::mlp);
+  product(what + "up projection", in, weight_of(letter, "up"), {"D", width}, letter + "Up", dims, OpPart::mlp);
+  nonlinear(what + "activation", model_.gated ? Dims{letter + "Gate", letter + "Up"} : Dims{letter + "Up"},
+            letter + "Z", dims, OpPart::mlp_activation);
+}
+
+void BlockWriter::mlp_down(const std::string& letter, const std::string& width, const std::string& out,
+                           const std::string& what) {
+  product(what + "down projection", letter + "Z", weight_of(letter, "down"), {width, "D"}, out, stream, OpPart::mlp);
+}
+
+}  // namespace lockstep

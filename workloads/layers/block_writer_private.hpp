@@ -1,0 +1,58 @@
+#pragma once
+/// Writes blocks operation by operation. Each file of block_*.cpp writes one part of a layer.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workloads/layers/block.hpp"
+
+namespace lockstep {
+
+class BlockWriter {
+ public:
+  using Dims = std::vector<std::string>;
+
+  BlockWriter(const Model& model, const BlockOptions& options, std::string name, std::string input, std::string output)
+      : model_(model), options_(options), block_{std::move(name), std::move(input), std::move(output), {}, {}, {}} {}
+
+  Block take() { return std::move(block_); }
+
+  // One operation each; its output's dimensions beside it.
+  void activation(const std::string& name, const Dims& dims) { block_.activations.push_back({name, dims}); }
+  void branch(const std::string& name, const Dims& dims) { block_.activations.push_back({name, dims, false, true}); }
+  void weight(const std::string& name, const Dims& dims, bool tied = false) {
+    block_.weights.push_back({name, dims, tied});
+  }
+  void product(const std::string& what, const std::string& in, const std::string& weight_name, const Dims& weight_dims,
+               const std::string& out, const Dims& out_dims, OpPart part = OpPart::other);
+  /// Over the last dimension; a weightless norm (OLMo) has no weight tensor.
+  void norm(const std::string& what, const std::string& in, const std::string& out, const Dims& dims,
+            const std::string& weight_name);
+  void linear(const std::string& what, const Dims& in, const std::string& out, const Dims& dims,
+              OpPart part = OpPart::other);
+  void nonlinear(const std::string& what, const Dims& in, const std::string& out, const Dims& dims, OpPart part);
+  void add(const std::string& what, const Dims& in, const std::string& out, const Dims& dims);
+  void op(BlockOp added) { block_.ops.push_back(std::move(added)); }
+
+  /// Attention and MLP of one layer: reads `in`, leaves `out`, both [B, T, D] and already there or to be added by the
+  /// caller.
+  void layer(const LayerKind& kind, const std::string& in, const std::string& out);
+
+ private:
+  void attention(const LayerKind& kind, const std::string& in, const std::string& out);
+  void queries_keys_values(const std::string& in);
+  void latent_queries_keys_values(const std::string& in);
+  void dense_mlp(const std::string& in, const std::string& out, bool branch_output);
+  void mlp_hidden(const std::string& in, const std::string& letter, const std::string& width, const std::string& what);
+  void mlp_down(const std::string& letter, const std::string& width, const std::string& out, const std::string& what);
+  void experts(const std::string& in, const std::string& out);
+  /// What is added to the residual stream: `name` itself, or what a norm and a dropout make of it.
+  std::string after_branch(const std::string& what, const std::string& name);
+  [[nodiscard]] bool rotary() const { return model_.learned_positions == 0; }
+
+  const Model& model_;
+  const BlockOptions& options_;
+  Block block_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,131 @@
+/// Readers of DeepSeek and of the types that took over its experts.
+#include <array>
+
+#include "workloads/model/huggingface/import_hf_private.hpp"
+
+namespace lockstep {
+namespace {
+
+/// num_key_value_heads and head_dim stand in these files too, but say nothing of latent attention.
+void read_latent(const HfConfig& config, Model& model) {
+  LatentAttention latent;
+  // Absent: the class has 1536. Null: queries without a latent.
+  latent.q_rank = config.is_null("q_lora_rank") ? 0 : config.size_or("q_lora_rank", 1536);
+  latent.kv_rank = config.size_or("kv_lora_rank", 512);
+  latent.nope_head_size = config.size_or("qk_nope_head_dim", 128);
+  latent.rope_head_size = config.size_or("qk_rope_head_dim", 64);
+  latent.value_head_size = config.size_or("v_head_dim", 128);
+  model.latent = latent;
+  read_attention_bias(config, false, model);
+}
+
+/// Dense below first_k_dense_replace, then experts in every moe_layer_freq-th layer.
+void place_experts(const HfConfig& config, std::int64_t dense_first, Model& model) {
+  if (dense_first > model.layers && model.layers > 0) {
+    config.text()["first_k_dense_replace"].problem(
+        std::to_string(dense_first) + " dense layers of " + std::to_string(model.layers),
+        "at most as many as there are");
+  }
+  const std::int64_t step = config.size_or("moe_layer_freq", 1);
+  spread_experts([&](std::int64_t layer) { return layer >= dense_first && layer % step == 0; }, model);
+  if (has_dense_layer(model)) model.d_ff = config.size("intermediate_size");
+}
+
+/// Routed and shared experts, with the defaults of the type.
+struct ExpertDefaults {
+  std::int64_t count = 0;
+  std::int64_t per_token = 0;  ///< 0: the key is required
+  std::int64_t width = 0;      ///< 0: the key is required
+  std::int64_t shared = 0;
+};
+
+std::int64_t size_or_required(const HfConfig& config, std::string_view key, std::int64_t absent) {
+  return absent > 0 ? config.size_or(key, absent) : config.size(key);
+}
+
+Experts read_experts(const HfConfig& config, const ExpertDefaults& absent) {
+  Experts experts;
+  experts.count = config.size_or("n_routed_experts", absent.count);
+  experts.per_token = size_or_required(config, "num_experts_per_tok", absent.per_token);
+  experts.width = size_or_required(config, "moe_intermediate_size", absent.width);
+  experts.shared = config.is_null("n_shared_experts") ? 0 : config.size_or("n_shared_experts", absent.shared, 0);
+  experts.shared_width = experts.shared > 0 ? experts.width : 0;
+  return experts;
+}
+
+void read_groups(const HfConfig& config, std::int64_t groups, std::int64_t groups_per_token, Experts& experts) {
+  experts.groups = config.size_or("n_group", groups);
+  experts.groups_per_token = config.size_or("topk_group", experts.groups == 1 ? 1 : groups_per_token);
+}
+
+void take_experts(const HfConfig& config, const Experts& experts, Model& model) {
+  if (experts.per_token > 0) {
+    check_experts(experts, config.text()["num_experts_per_tok"], config.text()["n_group"], config.text()["topk_group"]);
+  }
+  model.experts = experts;
+}
+
+/// The class's own defaults fit no published model, so the sizes must be there.
+Model read_deepseek_v2(const HfConfig& config) {
+  Model model = read_shape(config, {});
+  read_latent(config, model);
+  if (config.is_null("n_routed_experts")) {
+    model.d_ff = config.size("intermediate_size");
+    return model;
+  }
+  Experts experts = read_experts(config, {.count = 64, .shared = 2});
+  const YamlView method = config.text()["topk_method"];
+  const bool grouped = method.exists() && !method.is_null() && method.text() != "greedy";
+  if (grouped) read_groups(config, 1, 1, experts);
+  const std::string_view dense_first = "first_k_dense_replace";
+  place_experts(config, config.given(dense_first) ? config.size_or(dense_first, 0, 0) : config.size(dense_first),
+                model);
+  take_experts(config, experts, model);
+  return model;
+}
+
+Model read_deepseek_v3(const HfConfig& config) {
+  Model model = read_shape(config, {});
+  read_latent(config, model);
+  Experts experts = read_experts(config, {.count = 256, .per_token = 8, .width = 2048, .shared = 1});
+  experts.score_bias = true;
+  read_groups(config, 8, 4, experts);
+  place_experts(config, config.size_or("first_k_dense_replace", 3, 0), model);
+  take_experts(config, experts, model);
+  model.mtp_modules = config.size_or("num_nextn_predict_layers", 0, 0);
+  return model;
+}
+
+Model read_deepseek_v32(const HfConfig& config) {
+  Model model = read_deepseek_v3(config);
+  model.indexer = SparseIndexer{.heads = config.size_or("index_n_heads", 64),
+                                .head_size = config.size_or("index_head_dim", 128),
+                                .top_k = config.size_or("index_topk", 2048)};
+  return model;
+}
+
+/// Grouped-query attention whose head size is not hidden_size / heads; attention_bias spares the output.
+Model read_glm4_moe(const HfConfig& config) {
+  Model model = read_shape(config, {.kv_heads = 8, .head_size = 128});
+  model.qkv_bias = config.flag_or("attention_bias", false);
+  if (config.flag_or("use_qk_norm", false)) model.qk_norm = QkNorm::per_head;
+  Experts experts = read_experts(config, {.count = 128, .per_token = 8, .width = 1408, .shared = 1});
+  experts.score_bias = true;
+  read_groups(config, 1, 1, experts);
+  place_experts(config, config.size_or("first_k_dense_replace", 1, 0), model);
+  take_experts(config, experts, model);
+  model.mtp_modules = config.size_or({"num_nextn_predict_layers", "num_mtp_layers"}, 0, 0);
+  return model;
+}
+
+constexpr std::array readers = {
+    ModelTypeReader{"deepseek_v2", read_deepseek_v2},   ModelTypeReader{"deepseek_v3", read_deepseek_v3},
+    ModelTypeReader{"deepseek_v32", read_deepseek_v32}, ModelTypeReader{"glm4_moe", read_glm4_moe},
+    ModelTypeReader{"kimi_k2", read_deepseek_v3},
+};
+
+}  // namespace
+
+std::span<const ModelTypeReader> latent_readers() { return readers; }
+
+}  // namespace lockstep

@@ -1,0 +1,104 @@
+#include "workloads/model/model_limits.hpp"
+
+#include <string>
+
+#include "workloads/model/layer_pattern.hpp"
+
+namespace lockstep {
+namespace {
+
+double number(std::int64_t value) { return static_cast<double>(value); }
+
+double roughly_attention(const Model& model) {
+  if (!model.latent) {
+    const double heads = number(model.heads) + number(model.kv_heads) + 1.0;
+    return 2.0 * number(model.d_model) * number(model.head_size) * heads;
+  }
+  const LatentAttention& latent = *model.latent;
+  const double sizes = number(latent.nope_head_size) + number(latent.rope_head_size) + number(latent.value_head_size);
+  const double inner = number(latent.q_rank) + number(latent.kv_rank) + number(model.d_model);
+  double weights = (inner + number(model.d_model)) * (number(model.heads) * sizes + inner);
+  if (model.indexer) weights += 2.0 * inner * (number(model.indexer->heads) + 1.0) * number(model.indexer->head_size);
+  return weights;
+}
+
+/// Within a small factor of the count, in floating point because the exact one might overflow.
+double roughly_count(const Model& model) {
+  double width = number(model.d_ff);
+  if (model.experts) {
+    const Experts& experts = *model.experts;
+    width += number(experts.count) * (number(experts.width) + 1.0);
+    width += number(experts.shared) * number(experts.shared_width);
+  }
+  const double layer = roughly_attention(model) + number(model.d_model) * (3.0 * width + 10.0);
+  const double rows = 2.0 * number(model.vocabulary) + number(model.learned_positions) + 2.0;
+  const double mtp = number(model.mtp_modules) * (layer + 2.0 * number(model.d_model) * number(model.d_model));
+  return number(model.layers) * layer + rows * number(model.d_model) + mtp;
+}
+
+/// A latent key has two parts, and there is one key of each query head.
+void complete_latent(Model& model) {
+  model.kv_heads = model.heads;
+  model.head_size = model.latent->nope_head_size + model.latent->rope_head_size;
+}
+
+void complete_heads(Model& model, const YamlView& place) {
+  const std::string heads = std::to_string(model.heads);
+  if (model.kv_heads == 0) model.kv_heads = model.heads;
+  if (model.kv_heads > 0 && model.heads % model.kv_heads != 0) {
+    place.problem(
+        heads + " query heads do not divide evenly over " + std::to_string(model.kv_heads) + " key-value heads",
+        "a number of key-value heads that divides the query heads");
+  }
+  if (model.head_size > 0 || model.heads == 0 || model.d_model == 0) return;
+  if (model.d_model % model.heads == 0) {
+    model.head_size = model.d_model / model.heads;
+  } else {
+    place.problem("no head size given, and d_model " + std::to_string(model.d_model) + " is not a multiple of " +
+                      heads + " heads",
+                  "a head size, or heads that divide d_model");
+  }
+}
+
+}  // namespace
+
+bool check_experts(const Experts& experts, const YamlView& per_token, const YamlView& groups,
+                   const YamlView& groups_per_token) {
+  const auto say = [](std::int64_t value) { return std::to_string(value); };
+  const auto refuse = [](const YamlView& place, const std::string& what, const std::string& expected) {
+    place.problem(what, expected);
+    return false;
+  };
+  if (experts.per_token > experts.count) {
+    return refuse(per_token, say(experts.per_token) + " experts per token of " + say(experts.count),
+                  "at most as many as there are");
+  }
+  if (experts.count % experts.groups != 0) {
+    return refuse(groups, say(experts.count) + " experts do not divide evenly over " + say(experts.groups) + " groups",
+                  "a divisor of the experts");
+  }
+  if (experts.groups_per_token > experts.groups) {
+    return refuse(groups_per_token, say(experts.groups_per_token) + " groups per token of " + say(experts.groups),
+                  "at most as many as there are");
+  }
+  if (experts.per_token > experts.groups_per_token * (experts.count / experts.groups)) {
+    return refuse(groups_per_token,
+                  say(experts.groups_per_token) + " groups hold fewer than " + say(experts.per_token) + " experts",
+                  "room for all experts of a token");
+  }
+  return true;
+}
+
+void complete_shape(Model& model, const YamlView& place) {
+  if (model.latent) {
+    complete_latent(model);
+  } else if (model.attention) {
+    complete_heads(model, place);
+  }
+  drop_plain_layer_kinds(model);
+  if (roughly_count(model) > most_parameters) {
+    place.problem("the model has more than 1e15 parameters", "sizes whose product is a model one could train");
+  }
+}
+
+}  // namespace lockstep

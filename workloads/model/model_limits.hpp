@@ -1,0 +1,23 @@
+#pragma once
+/// Limits that keep every later product inside 64 bits, and the checks shared by the readers of models.
+#include <cstdint>
+
+#include "sim/core/yaml_view.hpp"
+#include "workloads/model/model.hpp"
+
+namespace lockstep {
+
+inline constexpr std::int64_t most_layers = 100'000;
+inline constexpr std::int64_t most_size = std::int64_t{1} << 31;  ///< of any one dimension
+inline constexpr double most_parameters = 1e15;  ///< leaves a factor 9000 in 64 bits for bytes of state
+
+/// Fills head_size and kv_heads where they are 0 and records what does not fit together.
+/// Sizes that could not be read are 0 and checked no further. `place` is where the model was written.
+void complete_shape(Model& model, const YamlView& place);
+
+/// Problems at the given keys if the numbers of experts and groups contradict each other; returns whether they fit.
+/// Sizes that could not be read are 1 or more, so that nothing here divides by zero.
+bool check_experts(const Experts& experts, const YamlView& per_token, const YamlView& groups,
+                   const YamlView& groups_per_token);
+
+}  // namespace lockstep

@@ -1,0 +1,68 @@
+#pragma once
+/// Where the actions of an order stand, by stage and microbatch; private to the code that checks orders.
+#include <cstdint>
+#include <vector>
+
+#include "workloads/pipeline/pipeline_order.hpp"
+
+namespace lockstep {
+
+/// The three things that happen to a microbatch on a stage. A whole backward does both gradients.
+enum class PipelineStep : std::uint8_t { forward, input_gradient, weight_gradient };
+
+template <class Visit>
+void for_each_step(PipelineWork work, Visit visit) {
+  if (work == PipelineWork::forward) visit(PipelineStep::forward);
+  if (work == PipelineWork::backward || work == PipelineWork::input_gradient) visit(PipelineStep::input_gradient);
+  if (work == PipelineWork::backward || work == PipelineWork::weight_gradient) visit(PipelineStep::weight_gradient);
+}
+
+/// Index of the cell that does each step, on the rank that PipelineShape::rank_of names.
+class ActionPlaces {
+ public:
+  static constexpr std::int32_t absent = -1;
+  static constexpr std::int32_t on_wrong_rank = -2;
+
+  explicit ActionPlaces(const PipelineShape& shape)
+      : microbatches_(static_cast<std::size_t>(shape.microbatches)),
+        places_(3 * microbatches_ * static_cast<std::size_t>(shape.stages()), absent) {}
+
+  [[nodiscard]] std::int32_t& of(PipelineStep step, std::int32_t stage, std::int32_t microbatch) {
+    return places_[index(step, stage, microbatch)];
+  }
+  [[nodiscard]] std::int32_t of(PipelineStep step, std::int32_t stage, std::int32_t microbatch) const {
+    return places_[index(step, stage, microbatch)];
+  }
+
+ private:
+  [[nodiscard]] std::size_t index(PipelineStep step, std::int32_t stage, std::int32_t microbatch) const {
+    return 3 * (static_cast<std::size_t>(stage) * microbatches_ + static_cast<std::size_t>(microbatch)) +
+           static_cast<std::size_t>(step);
+  }
+
+  std::size_t microbatches_;
+  std::vector<std::int32_t> places_;
+};
+
+/// A step that an action waits for.
+struct PipelineNeed {
+  PipelineStep step;
+  std::int32_t stage;
+  std::int32_t microbatch;
+};
+
+/// What an action waits for, on its own stage first (the rule of pipeline_timing.hpp).
+template <class Visit>
+void for_each_need(const PipelineAction& action, std::int32_t stages, Visit visit) {
+  const auto need = [&](PipelineStep step, std::int32_t stage) { visit(PipelineNeed{step, stage, action.microbatch}); };
+  if (action.work == PipelineWork::forward) {
+    if (action.stage > 0) need(PipelineStep::forward, action.stage - 1);
+  } else if (action.work == PipelineWork::weight_gradient) {
+    need(PipelineStep::input_gradient, action.stage);
+  } else {
+    need(PipelineStep::forward, action.stage);
+    if (action.stage + 1 < stages) need(PipelineStep::input_gradient, action.stage + 1);
+  }
+}
+
+}  // namespace lockstep

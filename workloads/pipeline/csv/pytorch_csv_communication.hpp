@@ -1,0 +1,28 @@
+#pragma once
+/// Communication cells of a PyTorch schedule CSV; private to the importer.
+#include <cstdint>
+#include <vector>
+
+#include "workloads/pipeline/csv/pytorch_csv_cell.hpp"
+#include "workloads/pipeline/verify_order.hpp"
+
+namespace lockstep {
+
+struct CommunicationCell {
+  CsvOperation operation{};
+  std::int32_t stage = 0;
+  std::int32_t microbatch = 0;
+  std::int32_t next = 0;  ///< index of the computation that comes after it on its rank
+  std::int32_t column = 0;
+};
+
+struct PytorchRow {
+  std::vector<std::int32_t> columns;  ///< of the rank's computations
+  std::vector<CommunicationCell> communication;
+};
+
+/// For an order that verify_order found sound. The index of a problem is a column.
+[[nodiscard]] std::vector<OrderProblem> verify_communication(const PipelineOrder& order,
+                                                             const std::vector<PytorchRow>& rows);
+
+}  // namespace lockstep

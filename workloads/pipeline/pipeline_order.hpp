@@ -1,0 +1,86 @@
+#pragma once
+/// A pipeline schedule as a value: which rank does which work on which stage and microbatch, in what order.
+/// No times: those come from time_order (pipeline_timing.hpp).
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep {
+
+/// Backward is whole (`backward`), or split into the gradient of the stage's input, which the stage before
+/// waits for, and the gradient of its weights, which nobody but the optimizer waits for.
+enum class PipelineWork : std::uint8_t { forward, backward, input_gradient, weight_gradient };
+[[nodiscard]] std::string_view name(PipelineWork work);  ///< "F", "B", "I", "W"
+
+struct PipelineAction {
+  PipelineWork work{};
+  std::int32_t stage = 0;
+  std::int32_t microbatch = 0;
+  friend bool operator==(const PipelineAction&, const PipelineAction&) = default;
+  [[nodiscard]] std::string to_string() const;  ///< "3F7"
+};
+
+/// An entry of a rank's order: one action, or a forward and a backward that run overlapped.
+struct PipelineCell {
+  PipelineAction first;
+  std::optional<PipelineAction> second;
+  friend bool operator==(const PipelineCell&, const PipelineCell&) = default;
+  [[nodiscard]] std::string to_string() const;  ///< "3F7" or "(0F7;3B3)OVERLAP_F_B"
+};
+
+/// Where stages stand. With P ranks:
+/// linear         stage s on rank s;
+/// loop           stage s on rank s mod P;
+/// v, wave        every other run of P stages backwards: 0..P-1, P-1..0, 0..P-1, ... (v: two runs);
+/// bidirectional  microbatches of the first half run stage s on rank s, the others on rank P-1-s, so
+///                every stage stands twice.
+enum class StagePlacement : std::uint8_t { linear, loop, v, wave, bidirectional };
+[[nodiscard]] std::string_view name(StagePlacement placement);
+inline constexpr StagePlacement all_stage_placements[] = {StagePlacement::linear, StagePlacement::loop,
+                                                          StagePlacement::v, StagePlacement::wave,
+                                                          StagePlacement::bidirectional};
+
+struct PipelineShape {
+  StagePlacement placement = StagePlacement::linear;
+  std::int32_t ranks = 1;         ///< P
+  std::int32_t chunks = 1;        ///< V, stages of one rank and direction
+  std::int32_t microbatches = 1;  ///< M
+
+  [[nodiscard]] std::int32_t stages() const { return ranks * chunks; }
+  [[nodiscard]] std::int32_t rank_of(std::int32_t stage, std::int32_t microbatch) const;
+  /// Stages that stand on a rank, ascending; a bidirectional rank has both its own and its mirror's.
+  [[nodiscard]] std::vector<std::int32_t> stages_of(std::int32_t rank) const;
+};
+
+struct PipelineOrder {
+  std::string schedule;  ///< "1f1b"; "" for a user's own
+  PipelineShape shape;
+  std::vector<std::vector<PipelineCell>> ranks;
+  [[nodiscard]] std::string to_string() const;  ///< one line per rank, cells separated by commas
+  [[nodiscard]] std::int64_t cells() const;
+};
+
+/// Actions of a cell, one or two.
+template <class Visit>
+void for_each_action(const PipelineCell& cell, Visit visit) {
+  visit(cell.first);
+  if (cell.second) visit(*cell.second);
+}
+
+/// What a user asked for cannot be had: an illegal P, M, V or a limit that nothing fits under.
+class ScheduleError : public std::runtime_error {
+ public:
+  /// `about` names what is at fault: "stages", "microbatches", "chunks", "group", "memory-limit", "schedule".
+  ScheduleError(std::string about, std::string what, std::string expected);
+  [[nodiscard]] const std::string& about() const { return about_; }
+  [[nodiscard]] const std::string& what_is_wrong() const { return what_; }
+  [[nodiscard]] const std::string& expected() const { return expected_; }
+
+ private:
+  std::string about_, what_, expected_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,63 @@
+#pragma once
+/// When the cells of a pipeline order run, for given times per action and latency between ranks.
+///
+/// A cell starts when its rank is free and its inputs have arrived; what comes from another rank arrives
+/// `latency` after the cell that made it ended, and transfers do not hold anybody up.
+/// F(s) needs F(s-1); B and I(s) need F(s) and, below the last stage, B or I(s+1); W(s) needs I(s).
+/// A pair starts when the inputs of both halves are there and ends both.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/pipeline/pipeline_order.hpp"
+
+namespace lockstep {
+
+/// Of one microbatch on one stage, in any unit of time, the same for all. backward = input + weight gradient.
+struct StageTimes {
+  double forward = 1;
+  double input_gradient = 1;
+  double weight_gradient = 1;
+};
+
+struct PipelineTimes {
+  std::vector<StageTimes> stages{StageTimes{}};  ///< one for all stages, or one per stage
+  double latency = 0;                            ///< on every edge between two ranks
+  std::optional<double> pair;  ///< of an overlapped pair; none: what its halves take one after the other
+
+  [[nodiscard]] const StageTimes& of(std::int32_t stage) const {
+    return stages[stages.size() == 1 ? 0 : static_cast<std::size_t>(stage)];
+  }
+  [[nodiscard]] double of(const PipelineAction& action) const;
+  [[nodiscard]] double of(const PipelineCell& cell) const;
+};
+
+struct CellSpan {
+  double start = 0;
+  double end = 0;
+};
+
+/// Two definitions of a bubble, both as time: of the step, makespan - busy; of the span, the rank's last end -
+/// first start - busy (an optimizer that needs no barrier lets ranks begin their next step at once).
+struct PipelineTiming {
+  std::vector<std::vector<CellSpan>> spans;  ///< as PipelineOrder::ranks
+  double makespan = 0;
+  std::vector<double> busy;         ///< per rank
+  std::vector<double> bubble_step;  ///< per rank
+  std::vector<double> bubble_span;  ///< per rank
+  /// Cells (rank, index) by start, a topological order of the whole pipeline.
+  std::vector<std::pair<std::int32_t, std::int32_t>> by_start;
+};
+
+/// Throws ScheduleError if the order never comes to its end (verify_order says why).
+[[nodiscard]] PipelineTiming time_order(const PipelineOrder& order, const PipelineTimes& times);
+
+/// Most microbatches whose activations a rank holds at once, per rank, in chunks: from the forward to the end
+/// of the input gradient, or to the end of the weight gradient. A pair holds the new one beside the old.
+struct HeldActivations {
+  std::vector<std::int32_t> until_input_gradient;
+  std::vector<std::int32_t> until_weight_gradient;
+};
+[[nodiscard]] HeldActivations held_activations(const PipelineOrder& order);
+
+}  // namespace lockstep

@@ -1,0 +1,45 @@
+#pragma once
+/// What the schedules on linear and looped placements share: a rank takes its work in passes, forwards in one
+/// sequence and backwards in the same one with the chunks reversed. They differ in how far one trails the other.
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "workloads/pipeline/schedules/schedules.hpp"
+
+namespace lockstep {
+
+/// The passes of any rank, each one microbatch through one of its chunks: a group of microbatches through the first
+/// chunk, the same group through the next, and so on; then the next group. The last group may be smaller.
+class InterleavedPasses {
+ public:
+  InterleavedPasses(const PipelineShape& shape, std::int32_t group) : shape_(shape), group_(group) {}
+
+  [[nodiscard]] std::int32_t count() const { return shape_.microbatches * shape_.chunks; }
+  /// To trail by more passes than there are is to trail by all of them.
+  [[nodiscard]] std::int32_t at_most_all(std::int32_t passes) const { return std::min(passes, count()); }
+  /// Nothing before the first pass and after the last.
+  [[nodiscard]] std::optional<PipelineAction> forward(std::int32_t rank, std::int32_t pass) const;
+  [[nodiscard]] std::optional<PipelineAction> backward(PipelineWork work, std::int32_t rank, std::int32_t pass) const;
+
+ private:
+  struct Pass {
+    std::int32_t chunk;
+    std::int32_t microbatch;
+  };
+  [[nodiscard]] std::optional<Pass> at(std::int32_t pass) const;
+
+  PipelineShape shape_;
+  std::int32_t group_;
+};
+
+void append(std::vector<PipelineCell>& cells, const std::optional<PipelineAction>& action);
+
+/// Interleaved 1F1B with split backward; on a linear placement, of one chunk.
+[[nodiscard]] PipelineOrder split_interleaved_order(const ScheduleRequest& request, StagePlacement placement);
+
+/// What Megatron has against the group size that the request names.
+[[nodiscard]] std::optional<ScheduleProblem> named_group_rule(const ScheduleRequest& request);
+
+}  // namespace lockstep

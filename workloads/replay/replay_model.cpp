@@ -1,0 +1,108 @@
+#include "workloads/replay/replay_model.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "workloads/model/model_limits.hpp"
+#include "workloads/replay/replay_private.hpp"
+
+namespace lockstep {
+namespace {
+
+BlockStep as_step(const ReplayOp& op, std::size_t layer) {
+  BlockStep step;
+  step.kind = op.communicates ? BlockStep::Kind::collective : BlockStep::Kind::compute;
+  step.name = op.name;
+  step.detail = "measured";
+  step.after = op.after;
+  step.output = op.holds;
+  step.given_time = op.times[op.times.size() == 1 ? 0 : layer];
+  step.stream = op.stream;
+  return step;
+}
+
+std::vector<int> outputs(const std::vector<ReplayOp>& ops) {
+  std::vector<int> result;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (ops[i].output) result.push_back(static_cast<int>(i));
+  }
+  return result;
+}
+
+/// What the forward holds is held until the last operation of the backward.
+std::vector<int> held(const std::vector<ReplayOp>& forward) {
+  std::vector<int> result;
+  for (std::size_t i = 0; i < forward.size(); ++i) {
+    if (forward[i].holds.value() > 0) result.push_back(static_cast<int>(i));
+  }
+  return result;
+}
+
+/// How many layers were measured one by one; all operations must agree.
+std::size_t measured_layers(const YamlView& view, const std::vector<ReplayOp>& forward,
+                            const std::vector<ReplayOp>& backward) {
+  std::size_t layers = 1;
+  for (const auto* ops : {&forward, &backward}) {
+    for (const auto& op : *ops) {
+      if (op.times.size() <= 1 || op.times.size() == layers) continue;
+      if (layers > 1)
+        view.problem("'" + op.name + "' has " + std::to_string(op.times.size()) + " times, others have " +
+                         std::to_string(layers),
+                     "one time, or one for each measured layer");
+      layers = op.times.size();
+    }
+  }
+  return layers;
+}
+
+}  // namespace
+
+ReplayModel read_replay(const YamlView& view) {
+  ReplayModel replay;
+  if (!view.expect_map("measured operations: {layers: ..., forward: [...], backward: [...]}")) return replay;
+  const auto layers = view.require("layers", "how many layers the model has");
+  const auto count = layers.integer(1, most_layers);
+  const auto boundary = view["boundary"];
+  const auto bytes = boundary.exists() ? boundary.bytes(true) : Bytes(0);
+  const auto forward_list = view.require("forward", "a list of operations, such as {name: attention, time: 4.4 ms}");
+  const auto backward_list = view.require("backward", "a list of operations, such as {name: attention, time: 4.4 ms}");
+  std::vector<ReplayOp> forward, backward;
+  if (forward_list.exists()) forward = read_replay_pass(forward_list, ReplayPass::forward);
+  if (backward_list.exists()) backward = read_replay_pass(backward_list, ReplayPass::backward);
+  const auto pair = view["pair"];
+  std::vector<PairTurn> turns;
+  if (pair.exists() && !forward.empty() && !backward.empty()) turns = read_replay_pair(pair, forward, backward);
+  view.refuse_unknown_keys();
+
+  const auto kinds = measured_layers(view, forward, backward);
+  if (layers.exists() && std::cmp_less(count, kinds))
+    layers.problem("the operations have times for " + std::to_string(kinds) + " layers",
+                   "at least " + std::to_string(kinds));
+  for (const auto* ops : {&forward, &backward}) {
+    // An operation whose times could not be read, or are not as many as those of the others: there are problems
+    // already.
+    if (std::any_of(ops->begin(), ops->end(),
+                    [&](const ReplayOp& op) { return op.times.size() != 1 && op.times.size() != kinds; }))
+      return replay;
+  }
+  for (std::size_t layer = 0; layer < kinds; ++layer) {
+    ShardedLayer block;
+    block.is_layer = true;
+    block.name = kinds == 1 ? "layer" : "layer like measured " + std::to_string(layer);
+    for (const auto& op : forward) block.forward.push_back(as_step(op, layer));
+    for (const auto& op : backward) {
+      block.backward.push_back(as_step(op, layer));
+      block.backward.back().saved = held(forward);
+    }
+    block.output_steps = outputs(forward);
+    block.input_gradient_steps = outputs(backward);
+    block.input_bytes = bytes;
+    block.pair_turns = turns;
+    replay.kinds.push_back(std::move(block));
+  }
+  for (std::int64_t layer = 0; layer < count; ++layer)
+    replay.order.push_back(static_cast<int>(layer % static_cast<std::int64_t>(kinds)));
+  return replay;
+}
+
+}  // namespace lockstep

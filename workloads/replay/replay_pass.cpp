@@ -1,0 +1,123 @@
+#include <algorithm>
+
+#include "workloads/replay/replay_private.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double longest_operation = 86400;  // seconds
+
+class PassReader {
+ public:
+  explicit PassReader(ReplayPass pass) : pass_(pass) {}
+
+  std::vector<ReplayOp> read(const YamlView& list) {
+    for (const auto& item : list.items()) {
+      if (item.expect_map("an operation such as {name: attention, time: 4.4 ms}")) operation(item);
+    }
+    if (!list.is_list()) return {};
+    if (ops_.empty()) {
+      list.problem("has no operation", "at least one, such as {name: attention, time: 4.4 ms}");
+    } else if (!any_output_) {
+      const auto last = std::find_if(ops_.rbegin(), ops_.rend(), [](const ReplayOp& op) { return !op.of_weights; });
+      if (last == ops_.rend()) {
+        list.problem("has no operation that the layer before waits for", "one without gradient: weights");
+      } else {
+        last->output = true;
+      }
+    }
+    return std::move(ops_);
+  }
+
+ private:
+  void operation(const YamlView& item) {
+    ReplayOp op;
+    const auto name = item.require("name", "what the operation is called");
+    const auto time = item.require("time", "how long it takes, such as 4.37 ms");
+    if (name.exists()) op.name = word(name);
+    for (const auto& one : time.is_list() ? time.items() : std::vector{time}) {
+      op.times.push_back(one.seconds(true));
+      if (op.times.back().value() > longest_operation) one.problem("is longer than a day", "the time of one operation");
+    }
+    if (time.is_list() && op.times.empty()) time.problem("is empty", "a time, or one for each measured layer");
+    stream(item, op);
+    if (pass_ == ReplayPass::backward) {
+      const auto gradient = item["gradient"];
+      op.of_weights = gradient.exists() && gradient.choice({"inputs", "weights"}) == 1;
+    } else if (const auto holds = item["holds"]; holds.exists()) {
+      op.holds = holds.bytes();
+    }
+    if (const auto output = item["output"]; output.exists()) {
+      op.output = output.boolean();
+      if (op.output && op.of_weights)
+        output.problem("the layer before waits for no gradient of weights", "output at another operation");
+      any_output_ = any_output_ || op.output;
+    }
+    waits(item["after"], op);
+    item.refuse_unknown_keys();
+    if (index_of(op.name) >= 0)
+      name.problem("'" + op.name + "' is there twice", "a name for each operation of the pass");
+    ops_.push_back(std::move(op));
+  }
+
+  void stream(const YamlView& item, ReplayOp& op) const {
+    const auto on = item["on"];
+    if (on.exists()) op.stream = word(on);
+    if (op.stream == "compute" || op.stream == "pipeline") {
+      on.problem("'" + op.stream + "' is taken",
+                 op.stream == "compute" ? "no `on` for the compute stream" : "another name");
+    }
+    op.communicates = on.exists();
+    const auto computes = item["computes"];
+    if (!computes.exists()) return;
+    op.communicates = !computes.boolean() && on.exists();
+    if (!on.exists()) computes.problem("says nothing without `on`", "the stream beside it");
+  }
+
+  /// By default what stands above it, but nothing waits for gradients of weights unasked.
+  void waits(const YamlView& names, ReplayOp& op) const {
+    if (!names.exists()) {
+      int before = static_cast<int>(ops_.size()) - 1;
+      while (before >= 0 && ops_[static_cast<std::size_t>(before)].of_weights) --before;
+      op.after = {before};
+      return;
+    }
+    for (const auto& name : names.is_list() ? names.items() : std::vector{names}) {
+      const int before = index_of(name.text());
+      if (before < 0) {
+        std::vector<std::string> above;
+        for (const auto& one : ops_) above.push_back(one.name);
+        const auto hint = did_you_mean(name.text(), above);
+        name.problem("no operation above is called '" + name.text() + "'",
+                     hint.empty() ? "an operation that stands above in the same pass" : hint);
+      } else if (ops_[static_cast<std::size_t>(before)].of_weights && !op.of_weights) {
+        name.problem("'" + name.text() + "' makes gradients of weights",
+                     "an operation that does not, or gradient: weights here too");
+      } else {
+        op.after.push_back(before);
+      }
+    }
+    if (names.is_list() && names.items().empty()) op.after = {BlockStep::outside};
+  }
+
+  static std::string word(const YamlView& view) {
+    auto text = view.text();
+    if (view.is_scalar() && text.empty()) view.problem("is empty", "a name");
+    return text;
+  }
+
+  [[nodiscard]] int index_of(const std::string& name) const {
+    const auto found = std::find_if(ops_.begin(), ops_.end(), [&](const ReplayOp& op) { return op.name == name; });
+    return found == ops_.end() ? -1 : static_cast<int>(found - ops_.begin());
+  }
+
+  ReplayPass pass_;
+  std::vector<ReplayOp> ops_;
+  bool any_output_ = false;
+};
+
+}  // namespace
+
+std::vector<ReplayOp> read_replay_pass(const YamlView& list, ReplayPass pass) { return PassReader(pass).read(list); }
+
+}  // namespace lockstep

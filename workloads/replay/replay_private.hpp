@@ -1,0 +1,31 @@
+#pragma once
+/// Operations of one pass of a replayed layer, as they stand in the file.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/core/yaml_view.hpp"
+#include "workloads/sharded_layers/sharded_layer.hpp"
+
+namespace lockstep {
+
+struct ReplayOp {
+  std::string name;
+  std::vector<Seconds> times;  ///< one, or one per measured layer
+  std::string stream;          ///< empty: the compute stream
+  bool communicates = false;
+  bool of_weights = false;  ///< makes gradients of weights; only the optimizer waits for it
+  bool output = false;      ///< what comes after the pass waits for it
+  Bytes holds{0};
+  std::vector<int> after;  ///< operations of the same pass, or BlockStep::outside
+};
+
+enum class ReplayPass { forward, backward };
+[[nodiscard]] std::vector<ReplayOp> read_replay_pass(const YamlView& list, ReplayPass pass);
+
+/// The order in which a layer's forward and a layer's backward share the compute stream of an overlapped pair: `list`
+/// names all operations of that stream; those of other streams are put in as soon as what they wait for is there.
+[[nodiscard]] std::vector<PairTurn> read_replay_pair(const YamlView& list, const std::vector<ReplayOp>& forward,
+                                                     const std::vector<ReplayOp>& backward);
+
+}  // namespace lockstep

@@ -1,0 +1,45 @@
+#pragma once
+/// What the time of a compute step depends on, of one rank.
+#include <cstdint>
+
+#include "sim/core/units.hpp"
+#include "workloads/sharding/derive.hpp"
+
+namespace lockstep {
+
+/// What a compute step spends its FLOPs on; decides at which peak rate they run.
+enum class ComputeWork {
+  memory,        ///< none that count: norms, activation functions, the update
+  product,       ///< matrix products of the layers
+  head_product,  ///< the unembedding: stays in 16 bits where the layers' products have 8
+  attention      ///< scores and values
+};
+
+/// Products: `batch` of them (experts) at once, each m x k by k x n. Attention: `batch` heads of all sequences, each
+/// with m queries, k keys and a head size of n. All in elements; zero where unknown.
+struct KernelShape {
+  std::int64_t batch = 0;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  bool causal = false;    ///< attention: later keys are masked
+  bool backward = false;  ///< attention: twice the products
+  bool fused = true;      ///< attention: scores stay on the chip; else they pass through memory, masked ones too
+  /// Products of experts without a capacity: which side counts their tokens, of which each expert has its own number.
+  enum class Counted { none, rows, depth } counted = Counted::none;
+  friend bool operator==(const KernelShape&, const KernelShape&) = default;
+};
+
+/// Of the product that one rank multiplies.
+[[nodiscard]] KernelShape product_shape(const Einsum& local, const Sizes& sizes);
+
+struct Kernel {
+  ComputeWork work = ComputeWork::memory;
+  Flops flops{0};    ///< as the equations count them: half under a causal mask
+  Bytes traffic{0};  ///< read and written in memory
+  KernelShape shape{};
+  Bytes casts{0};    ///< of the kernel before a product that makes its operand of 8 bits
+  Bytes indexed{0};  ///< of the traffic: rows that are read or written where an index says
+};
+
+}  // namespace lockstep

@@ -1,0 +1,94 @@
+#include "workloads/sharded_layers/low_precision.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace lockstep {
+namespace {
+
+bool is_product(const BlockStep& step) {
+  return step.kind == BlockStep::Kind::compute && step.flops.value() > 0 && step.work != ComputeWork::attention;
+}
+
+bool is_weight_gather(const BlockStep& step) {
+  return step.kind == BlockStep::Kind::collective && step.role == CollectiveRole::weight;
+}
+
+/// Whether every step that waits for `id`, at once or behind further gathers, is a product in 8 bits.
+bool only_products_read(const std::vector<BlockStep>& pass, int id) {
+  return std::all_of(pass.begin(), pass.end(), [&](const BlockStep& step) {
+    if (std::find(step.after.begin(), step.after.end(), id) == step.after.end()) return true;
+    if (is_weight_gather(step)) return only_products_read(pass, static_cast<int>(&step - pass.data()));
+    return is_product(step) && step.work != ComputeWork::head_product;
+  });
+}
+
+bool is_of_product(const WeightUpdate& update, const Block& block) {
+  return std::any_of(block.ops.begin(), block.ops.end(),
+                     [&](const auto& op) { return op.kind == BlockOp::Kind::matmul && op.weight == update.weight; });
+}
+
+void gather_in_8_bits(std::vector<BlockStep>& pass) {
+  std::vector<BlockStep*> chosen;
+  for (std::size_t i = 0; i < pass.size(); ++i) {
+    if (is_weight_gather(pass[i]) && only_products_read(pass, static_cast<int>(i))) chosen.push_back(&pass[i]);
+  }
+  for (auto* step : chosen) {
+    step->full_size = Bytes(step->full_size.value() / 2);
+    step->output = Bytes(step->output.value() / 2);
+  }
+}
+
+}  // namespace
+
+void keep_unembedding_in_16_bits(ShardedLayer& derived, const Block& block) {
+  for (const auto& loss : block.ops) {
+    if (loss.kind != BlockOp::Kind::loss) continue;
+    const auto unembedding =
+        std::find_if(block.ops.begin(), block.ops.end(), [&](const auto& op) { return op.output == loss.inputs[0]; });
+    if (unembedding == block.ops.end()) continue;
+    for (auto* pass : {&derived.forward, &derived.backward}) {
+      for (auto& step : *pass) {
+        if (is_product(step) && step.name.starts_with(unembedding->name)) step.work = ComputeWork::head_product;
+      }
+    }
+  }
+}
+
+void cast_operands_to_8_bits(ShardedLayer& derived, const Block& block) {
+  constexpr std::int64_t moved = 2 + 1 + 1;
+  const auto cast_for = [&](const std::string& product) {
+    for (auto* pass : {&derived.forward, &derived.backward}) {
+      for (auto& step : *pass) {
+        if (step.name == product && step.work == ComputeWork::product)
+          step.casts = Bytes(moved * step.shape.batch * step.shape.m * step.shape.k);
+      }
+    }
+  };
+  std::set<std::string> ready;
+  for (const auto& op : block.ops) {
+    if (op.kind == BlockOp::Kind::elementwise && op.part == OpPart::norm) ready.insert(op.output);
+    if (op.kind != BlockOp::Kind::matmul) continue;
+    if (ready.insert(op.inputs[0]).second) cast_for(op.name);
+    cast_for(op.name + " input gradient");
+  }
+}
+
+void gather_weights_in_8_bits(ShardedLayer& derived, const Block& block) {
+  gather_in_8_bits(derived.forward);
+  gather_in_8_bits(derived.backward);
+  if (!block.is_layer) return;
+  for (auto& update : derived.weights) {
+    if (!is_of_product(update, block)) continue;
+    for (auto& gather : update.publish) gather.full_size = Bytes(gather.full_size.value() / 2);
+  }
+}
+
+void keep_weights_in_8_bits(ShardedLayer& derived, const Block& block, int copies) {
+  if (!block.is_layer) return;
+  for (auto& update : derived.weights) {
+    if (is_of_product(update, block)) update.stored += Bytes(update.stored.value() / 2 * copies);
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,29 @@
+#pragma once
+/// What optimizers keep for each weight, and what they need to know of its sharding.
+#include <string_view>
+
+#include "workloads/sharded_layers/sharded_layer.hpp"
+
+namespace lockstep {
+
+enum class OptimizerKind { adam, sgd, adafactor };
+[[nodiscard]] std::string_view name(OptimizerKind kind);
+
+struct OptimizerSpec {
+  OptimizerKind kind = OptimizerKind::adam;
+  Bytes moment{4};              ///< of one element of a moment: fp32, or bf16
+  bool momentum = false;        ///< sgd: one moment instead of none
+  bool master_weights = false;  ///< an fp32 copy of the weights besides
+};
+
+/// Bytes that one rank keeps for its optimizer shard of a weight.
+[[nodiscard]] Bytes state_of(const OptimizerSpec& spec, const WeightUpdate& update);
+
+/// Bytes that one rank reads and writes to update its shard of a weight: gradient and state read, state written, the
+/// weight read and written in 16 bits.
+[[nodiscard]] Bytes update_traffic(const OptimizerSpec& spec, Bytes gradient_element, const WeightUpdate& update);
+
+/// Fills in what updates of a block need to know beyond their derivation: factored_elements and split_over.
+void complete_updates(ShardedLayer& derived, const Block& block, const Plan& plan, const Sizes& sizes);
+
+}  // namespace lockstep

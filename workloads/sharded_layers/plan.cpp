@@ -1,0 +1,189 @@
+#include "workloads/sharded_layers/plan.hpp"
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+/// Where each strategy splits a tensor's dimensions.
+class Strategy {
+ public:
+  explicit Strategy(const Parallel& parallel) : sequence_parallel_(parallel.sequence_parallel), zero_(parallel.zero) {
+    if (parallel.data > 1) batch_.push_back("data");
+    if (parallel.fsdp > 1) batch_.push_back("fsdp");
+    if (parallel.expert > 1) batch_.push_back("expert");
+    if (parallel.tensor > 1) tensor_.push_back("tensor");
+    if (parallel.context > 1) context_.push_back("context");
+    for (const auto* axis : {"tensor", "context", "expert"}) {  // an axis that only cuts what a rank has comes first
+      const bool exists = contains(batch_, axis) || contains(tensor_, axis) || contains(context_, axis);
+      if (exists && contains(parallel.experts_over, axis)) experts_.push_back(axis);
+    }
+  }
+
+  [[nodiscard]] ShardedTensor activation(const BlockTensor& tensor) const {
+    auto result = bare(tensor);
+    const bool slots = result.find("C") != nullptr;
+    for (auto& dim : result.dims) {
+      if (dim.name == "B") dim.axes = batch_;
+      if (dim.name == "T") dim.axes = context_;
+      if (dim.name == "N" || dim.name == "K" || dim.name == "F" || dim.name == "Fs" || dim.name == "Fe")
+        dim.axes = tensor_;
+      if (dim.name == "Fe" && contains(experts_, "tensor")) dim.axes.clear();
+      if (dim.name == "V" && tensor.name != "Tokens") dim.axes = tensor_;
+      if (dim.name == "C") dim.axes = left_to_slots();
+      if (dim.name == "E" && slots) dim.axes = experts_;
+    }
+    // What belongs to a token as a whole: the residual stream between two tensor-parallel regions, latents, scores.
+    // Megatron splits the sequence; the book's layer, which has no sequence dimension, splits D.
+    if (tensor_.empty() || result.sharded_by("tensor") != nullptr || tensor.name == "Tokens") return result;
+    if (tensor.branch) {
+      result.partial = tensor_;
+    } else if (sequence_parallel_ && !(slots && contains(experts_, "tensor"))) {
+      auto* split = result.find(slots ? "C" : result.find("T") != nullptr ? "T" : "D");
+      split->axes.insert(split->axes.end(), tensor_.begin(), tensor_.end());
+    }
+    return result;
+  }
+
+  [[nodiscard]] ShardedTensor weight(const BlockTensor& tensor) const { return split(tensor, 3); }
+  [[nodiscard]] ShardedTensor optimizer(const BlockTensor& tensor) const { return split(tensor, 1); }
+  [[nodiscard]] ShardedTensor gradient(const BlockTensor& tensor) const {
+    auto result = split(tensor, 2);
+    if (zero_ < 2) result.partial = replicating(tensor);
+    return result;
+  }
+
+ private:
+  [[nodiscard]] static ShardedTensor bare(const BlockTensor& tensor) {
+    ShardedTensor result{tensor.name, {}, {}};
+    for (const auto& dim : tensor.dims) result.dims.push_back({dim, {}});
+    return result;
+  }
+
+  [[nodiscard]] static bool of_experts(const BlockTensor& weight) {
+    return std::find(weight.dims.begin(), weight.dims.end(), "Fe") != weight.dims.end();
+  }
+
+  /// Batch and sequence axes that do not share out the experts.
+  [[nodiscard]] AxisNames left_to_slots() const {
+    AxisNames axes = batch_;
+    axes.insert(axes.end(), context_.begin(), context_.end());
+    std::erase_if(axes, [&](const auto& axis) { return contains(experts_, axis); });
+    return axes;
+  }
+
+  /// Axes whose ranks all have the weight, each with other tokens, unless ZeRO splits it.
+  [[nodiscard]] AxisNames replicating(const BlockTensor& weight) const {
+    AxisNames axes = of_experts(weight) ? left_to_slots() : batch_;
+    if (!of_experts(weight)) axes.insert(axes.end(), context_.begin(), context_.end());
+    std::erase(axes, "fsdp");
+    return axes;
+  }
+
+  /// Tensor parallelism splits heads, d_ff and vocabulary; ZeRO splits D (where there is none, the first dimension that
+  /// nothing else splits), over the fsdp axis always (it is a data axis at stage 3), over the others from `from_stage`
+  /// on.
+  [[nodiscard]] ShardedTensor split(const BlockTensor& tensor, int from_stage) const {
+    auto result = bare(tensor);
+    for (auto& dim : result.dims) {
+      if (dim.name == "N" || dim.name == "K" || dim.name == "F" || dim.name == "Fs" || dim.name == "V")
+        dim.axes = tensor_;
+      if (dim.name == "Fe" && !contains(experts_, "tensor")) dim.axes = tensor_;
+      if (dim.name == "E" && of_experts(tensor)) dim.axes = experts_;
+    }
+    auto* shards = result.find("D");
+    for (auto& dim : result.dims) {
+      if (shards == nullptr && dim.axes.empty()) shards = &dim;
+    }
+    if (shards == nullptr) shards = &result.dims.back();
+    if (contains(batch_, "fsdp")) shards->axes.push_back("fsdp");
+    if (zero_ < from_stage) return result;
+    for (const auto& axis : replicating(tensor)) shards->axes.push_back(axis);
+    return result;
+  }
+
+  bool sequence_parallel_;
+  int zero_;
+  AxisNames batch_, tensor_, context_, experts_;
+};
+
+void replace(Shardings& shardings, const ShardedTensor& tensor, const char* role) {
+  const auto found = shardings.find(tensor.name);
+  if (found == shardings.end()) {
+    std::string names;
+    for (const auto& [name, unused] : shardings) names += (names.empty() ? "" : ", ") + name;
+    throw ShardingError("", "the model has no " + std::string(role) + " " + tensor.name, "one of " + names);
+  }
+  const auto& own = found->second;
+  const bool same = own.dims.size() == tensor.dims.size() &&
+                    std::equal(own.dims.begin(), own.dims.end(), tensor.dims.begin(),
+                               [](const auto& a, const auto& b) { return a.name == b.name; });
+  if (!same) {
+    std::string dims;
+    for (const auto& dim : own.dims) dims += (dims.empty() ? "" : ", ") + dim.name;
+    throw ShardingError("", tensor.to_string() + " does not have the dimensions of " + tensor.name,
+                        tensor.name + "[" + dims + "]");
+  }
+  found->second = tensor;
+}
+
+void print(std::string& text, const char* title, const Shardings& shardings) {
+  text += std::string("  ") + title + "\n";
+  for (const auto& [name, tensor] : shardings) text += "    " + tensor.to_string() + "\n";
+}
+
+}  // namespace
+
+Plan plan_for(const BlockSequence& blocks, const Parallel& parallel) {
+  const Strategy strategy(parallel);
+  Plan plan;
+  for (const auto& block : blocks.kinds) {
+    for (const auto& tensor : block.activations) plan.activations[tensor.name] = strategy.activation(tensor);
+    for (const auto& tensor : block.weights) {
+      plan.weights[tensor.name] = strategy.weight(tensor);
+      plan.gradients[tensor.name] = strategy.gradient(tensor);
+      plan.optimizer[tensor.name] = strategy.optimizer(tensor);
+    }
+  }
+  return plan;
+}
+
+void apply(const PlanOverrides& overrides, Plan& plan) {
+  for (const auto& tensor : overrides.activations) replace(plan.activations, tensor, "activation");
+  for (const auto& tensor : overrides.weights) {
+    replace(plan.weights, tensor, "weight");
+    plan.gradients[tensor.name] = tensor;
+    plan.optimizer[tensor.name] = tensor;
+  }
+  for (const auto& tensor : overrides.gradients) replace(plan.gradients, tensor, "weight");
+  for (const auto& tensor : overrides.optimizer) replace(plan.optimizer, tensor, "weight");
+}
+
+void copy_key_value_heads(Plan& plan, Sizes& sizes) {
+  const std::string heads = "K";
+  const AxisNames* axes = nullptr;
+  for (const auto* shardings : {&plan.activations, &plan.weights, &plan.gradients, &plan.optimizer}) {
+    for (const auto& [name, tensor] : *shardings) {
+      const auto* dim = tensor.find(heads);
+      if (dim == nullptr) continue;
+      if (axes != nullptr && dim->axes != *axes) return;
+      axes = &dim->axes;
+    }
+  }
+  if (axes == nullptr) return;
+  sizes.copy_over(heads, *axes);
+  for (auto& [name, gradient] : plan.gradients) {
+    for (const auto& part : sizes.copied_over(gradient)) gradient.partial.push_back(part);
+  }
+}
+
+std::string Plan::to_string() const {
+  std::string text = "plan\n";
+  print(text, "activations cross between operations as", activations);
+  print(text, "weights are stored as", weights);
+  print(text, "gradients are accumulated as", gradients);
+  print(text, "optimizer state is kept as", optimizer);
+  return text;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,56 @@
+#pragma once
+/// A plan says how each tensor is split: activations as they cross between operations, weights as they
+/// are stored, gradients as they are accumulated over microbatches, optimizer state as it is kept.
+/// DP, ZeRO-1/2/3 (FSDP), tensor, sequence, context and expert parallelism and their mixes are plans and nothing else.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workloads/layers/block.hpp"
+#include "workloads/sharding/notation.hpp"
+#include "workloads/sharding/sizes.hpp"
+
+namespace lockstep {
+
+using Shardings = std::map<std::string, ShardedTensor>;  ///< by tensor name
+
+struct Plan {
+  Shardings activations;
+  Shardings weights;
+  Shardings gradients;
+  Shardings optimizer;
+  [[nodiscard]] std::string to_string() const;
+};
+
+/// Standard strategies. Sizes of 1 are fine: such an axis is then left out of the shardings.
+struct Parallel {
+  std::int64_t data = 1;     ///< batch split, weights as `zero` says
+  std::int64_t fsdp = 1;     ///< batch split, weights stored split (ZeRO-3)
+  std::int64_t tensor = 1;   ///< heads, d_ff and vocabulary split
+  std::int64_t context = 1;  ///< sequence split, weights as `zero` says
+  std::int64_t expert = 1;   ///< batch split, weights as `zero` says; experts split
+  int zero = 0;  ///< of the data, context and expert axes: 0 nothing, 1 optimizer state, 2 and gradients, 3 and weights
+  bool sequence_parallel = true;  ///< the residual stream is split over the tensor axis too (reduce-scatter
+                                  ///< and all-gather instead of all-reduce)
+  /// The axes that share out the experts; without the tensor axis each expert is itself split over it. What is left of
+  /// the batch and sequence axes replicates them.
+  AxisNames experts_over{"expert"};
+};
+
+/// Writes the strategies as shardings over the mesh axes "data", "fsdp", "tensor", "context" and "expert".
+[[nodiscard]] Plan plan_for(const BlockSequence& blocks, const Parallel& parallel);
+
+/// Puts a user's own shardings over a plan, tensor by tensor. A weight that he re-shards takes its
+/// gradient and optimizer state along unless he gives those too. Throws ShardingError for a tensor that
+/// the model does not have or dimensions that are not its own.
+struct PlanOverrides {
+  std::vector<ShardedTensor> activations, weights, gradients, optimizer;
+};
+void apply(const PlanOverrides& overrides, Plan& plan);
+
+/// Where the plan splits all keys and values over a multiple of their heads, each rank gets a copy of the head that its
+/// queries attend to: a rank then computes, keeps and updates one head of its own, and the gradients of the copies are
+/// added up after the last microbatch. Comes after the user's shardings.
+void copy_key_value_heads(Plan& plan, Sizes& sizes);
+
+}  // namespace lockstep

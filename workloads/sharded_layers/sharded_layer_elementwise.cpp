@@ -1,0 +1,175 @@
+// Operations that pass shardings through: norms, activation functions, sums, dropout and the loss.
+#include <algorithm>
+#include <cmath>
+
+#include "workloads/sharded_layers/sharded_layer_private.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::int64_t fp32_bytes = 4;  // norms and losses reduce in fp32
+
+bool same_dims(const ShardedTensor& a, const ShardedTensor& b) {
+  return std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(),
+                    [](const auto& x, const auto& y) { return x.name == y.name; });
+}
+
+bool function_of_mlp(const BlockOp& op) {
+  return op.part == OpPart::mlp_activation || op.part == OpPart::expert_activation;
+}
+
+}  // namespace
+
+/// As the first input crosses; where inputs of several shapes are put together, as the result does.
+ShardedTensor BlockDerivation::local_output(const BlockOp& op) const {
+  const auto& first = crossing(op.inputs[0]);
+  if (op.output.empty()) return first;
+  const auto& result = crossing(op.output);
+  return renamed(same_dims(first, result) ? first : result, op.output);
+}
+
+/// All inputs are split as the result is.
+ShardedTensor BlockDerivation::local_input(const BlockOp& op, const std::string& input) const {
+  const auto output = local_output(op);
+  auto result = crossing(input);
+  for (auto& dim : result.dims) {
+    if (const auto* same = output.find(dim.name)) dim.axes = same->axes;
+  }
+  result.partial = output.partial;
+  return result;
+}
+
+/// The loss is one kernel everywhere.
+Bytes BlockDerivation::unfused(const BlockOp& op, Bytes moved) const {
+  return op.kind == BlockOp::Kind::loss
+             ? moved
+             : Bytes(std::llround(static_cast<double>(moved.value()) * policy_.elementwise_traffic));
+}
+
+void BlockDerivation::forward_elementwise(const BlockOp& op) {
+  const auto local = local_output(op);
+  Reads reads;
+  std::string detail;
+  Bytes moved = bytes(local);
+  for (const auto& input : op.inputs) {
+    const auto wanted = local_input(op, input);
+    read(input, wanted, reads, function_of_mlp(op));
+    detail += (detail.empty() ? "" : ", ") + wanted.to_string();
+    moved += bytes(wanted);
+  }
+  reduce_statistics(pass(), op, local_input(op, op.inputs[0]), reads.after);
+  if (!op.weight.empty()) {
+    const auto wanted = scale(op, local);
+    weight(op.weight, wanted, settle(plan_.weights.at(op.weight), wanted, sizes_, policy_.weight_element), reads);
+  }
+  if (op.rows_by_index) moved += bytes(local);
+  const auto result = op.output.empty() ? gradient_of(local) : local;
+  const int step = pass().compute(op.name, detail + " -> " + result.to_string(), std::move(reads), Flops(0),
+                                  unfused(op, moved), bytes(local));
+  if (op.kind == BlockOp::Kind::loss) {
+    inside_[op.inputs[0]] = {step, false};
+    pass()[step].workspace = policy_.loss_element * sizes_.local_elements(local);
+    return;
+  }
+  if (op.rows_by_index) pass()[step].indexed = bytes(local);
+  if (op.kind == BlockOp::Kind::dropout) keep_inside(op, step, Bytes(sizes_.local_elements(local)));
+  finish_forward(op, local, step);
+}
+
+/// The loss left its input's gradient in the forward. At the end of the model that is what the backward receives.
+void BlockDerivation::backward_loss(const BlockOp& op) {
+  Version left{gradient_of(crossing(op.inputs[0])), {BlockStep::outside}, BlockStep::outside};
+  if (!block_.output.empty()) left.saved = {inside_.at(op.inputs[0]).step};
+  gradients_[op.inputs[0]].push_back(left);
+}
+
+/// A norm's scale, split as the activation's D is.
+ShardedTensor BlockDerivation::scale(const BlockOp& op, const ShardedTensor& local) const {
+  auto wanted = plan_.weights.at(op.weight);
+  for (auto& dim : wanted.dims) dim.axes = local.find(dim.name)->axes;
+  return wanted;
+}
+
+/// Norms and losses over a split dimension need a few numbers per row from every rank of the split.
+void BlockDerivation::reduce_statistics(Pass& pass, const BlockOp& op, const ShardedTensor& local,
+                                        StepIds& after) const {
+  if (op.statistics == 0 || op.reduced_dim.empty()) return;
+  const auto& axes = local.find(op.reduced_dim)->axes;
+  if (axes.empty()) return;
+  ShardedTensor rows{local.name + "stat", {}, axes};
+  for (const auto& dim : local.dims) {
+    if (dim.name != op.reduced_dim) rows.dims.push_back(dim);
+  }
+  auto summed = rows;
+  summed.partial.clear();
+  const Bytes element(fp32_bytes * op.statistics);
+  const DerivedCollective reduce{CollectiveKind::all_reduce,
+                                 axes,
+                                 rows,
+                                 summed,
+                                 element * sizes_.local_elements(rows),
+                                 op.name + " over " + op.reduced_dim + ", which is sharded over " + subscript(axes)};
+  // The operation still reads what came before.
+  merge(after, pass.collective(reduce, CollectiveRole::activation, after, element));
+}
+
+void BlockDerivation::backward_elementwise(const BlockOp& op) {
+  const auto local = local_output(op);
+  const auto wanted = gradient_of(local);
+  Reads reads;
+  read_gradient(op.output, wanted, reads);
+  const bool reads_inputs = !op.linear && op.kind != BlockOp::Kind::dropout;
+  Bytes inputs(0);
+  for (const auto& input : op.inputs) {
+    inputs += bytes(local_input(op, input));
+    if (reads_inputs) read_in_backward(input, local_input(op, input), reads, function_of_mlp(op));
+  }
+  read_inside(op, reads);
+  reduce_statistics(backward_, op, gradient_of(local_input(op, op.inputs[0])), reads.after);
+  if (!op.weight.empty()) {
+    const auto used = scale(op, local);
+    weight_in_backward(op.weight, used, settle(plan_.weights.at(op.weight), used, sizes_, policy_.weight_element),
+                       reads);
+  }
+  const int step = backward_.compute(op.name + " backward", wanted.to_string(), std::move(reads), Flops(0),
+                                     unfused(op, bytes(local) + inputs * (reads_inputs ? 2 : 1)), inputs);
+  if (op.rows_by_index) backward_[step].indexed = bytes(local);  // rows of the biases' gradient are added to
+  for (const auto& input : op.inputs) {
+    auto contribution = gradient_of(local_input(op, input));
+    for (const auto& dim : local.dims) {  // an input that was spread over a split dimension collects from all its ranks
+      if (contribution.find(dim.name) != nullptr) continue;
+      for (const auto& axis : dim.axes) {
+        if (contribution.sharded_by(axis) == nullptr) contribution.partial.push_back(axis);
+      }
+    }
+    gradients_[input].push_back({contribution, {step}, step});
+  }
+  if (op.weight.empty()) return;
+  finish_weight(op.weight, step, scale_gradient(op, local));
+}
+
+/// Of a norm's scale: a sum over rows, partial over whatever splits the rows.
+BlockDerivation::Collectives BlockDerivation::scale_gradient(const BlockOp& op, const ShardedTensor& local) const {
+  auto sum = gradient_of(scale(op, local));
+  for (const auto& dim : local.dims) {
+    if (sum.find(dim.name) == nullptr) sum.partial.insert(sum.partial.end(), dim.axes.begin(), dim.axes.end());
+  }
+  return settle(sum, gradient_of(plan_.gradients.at(op.weight)), sizes_, policy_.gradient_element);
+}
+
+/// Hands the gradient on to every input: no step of its own. An input that waited as a partial sum gets it whole.
+void BlockDerivation::backward_add(const BlockOp& op) {
+  const auto finished = finished_gradient(op.output);
+  for (const auto& input : op.inputs) {
+    auto handed = finished;
+    auto wanted = local_input(op, input);
+    if (!wanted.partial.empty()) {
+      wanted.partial.clear();
+      Reads reads;
+      handed = gradient(op.output, gradient_of(wanted), settled(finished.sharding, gradient_of(wanted)), reads);
+    }
+    gradients_[input].push_back({renamed(handed.sharding, "d" + input), handed.producers, handed.buffer, handed.saved});
+  }
+}
+
+}  // namespace lockstep

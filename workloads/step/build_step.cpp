@@ -1,0 +1,378 @@
+#include "workloads/step/build_step.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "workloads/pipeline/cell_turns.hpp"
+#include "workloads/step/activations_on_host_private.hpp"
+#include "workloads/step/pass_order_private.hpp"
+#include "workloads/step/stage_transfers_private.hpp"
+#include "workloads/step/step_gathers_private.hpp"
+#include "workloads/step/step_gradients_private.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Walks through the cells of a pipeline order, each of which runs one pass of some blocks.
+class StepBuilder {
+ public:
+  StepBuilder(const std::vector<ShardedLayer>& kinds, const std::vector<int>& order, const StepPipeline& pipeline,
+              const StepOptions& options)
+      : writer_(kinds, order, pipeline, options),
+        gradients_(writer_),
+        pipeline_(pipeline),
+        shape_(pipeline.order.shape),
+        passes_(pipeline.order.shape.ranks),
+        transfers_(writer_),
+        on_host_(writer_),
+        weights_(writer_) {}
+
+  StepGraph run() {
+    writer_.graph.expect(operations_of_passes());
+    // In turn, so that operations are numbered as the ranks' programs have them: numbers decide who goes first among
+    // equals, and must not hang on how long something is thought to take.
+    for (const auto& [stage, index] : cells_in_turn(pipeline_.order)) {
+      run_cell(stage, pipeline_.order.ranks[static_cast<std::size_t>(stage)][static_cast<std::size_t>(index)]);
+    }
+    gradients_.update();
+    return std::move(writer_.graph);
+  }
+
+ private:
+  /// A little less than there will be: gathers and reductions come on top, the update too.
+  [[nodiscard]] std::size_t operations_of_passes() const {
+    std::size_t operations = 0;
+    for (std::int32_t part = 0; part < shape_.stages(); ++part) {
+      for (int block = pipeline_.first_block[static_cast<std::size_t>(part)];
+           block < pipeline_.first_block[static_cast<std::size_t>(part) + 1]; ++block) {
+        operations += writer_.kind(block).forward.size() + writer_.kind(block).backward.size();
+      }
+    }
+    return operations * static_cast<std::size_t>(shape_.microbatches);
+  }
+
+  /// One action on its way through the blocks of its part of the model.
+  struct Running {
+    PipelineAction action;
+    StepPlace place;
+    int first = 0, blocks = 0, done = 0;
+    Handover carried;
+    [[nodiscard]] bool forward() const { return action.work == PipelineWork::forward; }
+    [[nodiscard]] StepPass pass() const { return forward() ? StepPass::forward : StepPass::backward; }
+    [[nodiscard]] bool ended() const { return done == blocks; }
+  };
+  using PartOfMicrobatch = std::pair<std::int32_t, std::int32_t>;  ///< schedule's stage, microbatch
+
+  void run_cell(std::int32_t stage, const PipelineCell& cell) {
+    passes_.begin(stage, writer_.graph.size());
+    run_passes(stage, cell);
+    passes_.end();
+  }
+
+  void run_passes(std::int32_t stage, const PipelineCell& cell) {
+    const bool as_they_come = cell.second && writer_.kind(0).pair_turns.empty();
+    const auto pair = cell.second ? ++pairs_ : 0;
+    auto first = begin(cell.first, stage, pair, as_they_come ? 2 * pair - 1 : 0);
+    if (!cell.second) {
+      while (!first.ended()) advance(first);
+      end(first);
+      return;
+    }
+    auto second = begin(*cell.second, stage, pair, as_they_come ? 2 * pair : 0);
+    if (!as_they_come) {
+      // Issued as one: it starts when the inputs of both halves are there.
+      const auto of_first = first.carried.ops;
+      merge(first.carried.ops, second.carried.ops);
+      merge(second.carried.ops, of_first);
+      while (!first.ended() && !second.ended()) first.forward() ? take_turns(first, second) : take_turns(second, first);
+    }
+    // Neither half waits for the other; in turns, as far through its blocks as the other.
+    while (!first.ended() || !second.ended()) {
+      const bool behind = std::int64_t{first.done} * second.blocks <= std::int64_t{second.done} * first.blocks;
+      advance(second.ended() || (behind && !first.ended()) ? first : second);
+    }
+    end(first);
+    end(second);
+  }
+
+  Running begin(const PipelineAction& action, std::int32_t stage, std::int32_t pair, std::int32_t half) {
+    Running running;
+    running.action = action;
+    running.place = {stage, 0, action.microbatch, pair, half};
+    running.first = pipeline_.first_block[static_cast<std::size_t>(action.stage)];
+    running.blocks = pipeline_.blocks_of(action.stage);
+    const PartOfMicrobatch part{action.stage, action.microbatch};
+    const auto blocks = static_cast<std::size_t>(running.blocks);
+    if (running.forward()) {
+      running.carried = take(forward_arrivals_, part);
+      forwards_[part].resize(blocks);
+    } else if (action.work != PipelineWork::weight_gradient) {
+      running.carried = take(backward_arrivals_, part);
+      backwards_[part].resize(blocks);
+    }
+    return running;
+  }
+
+  /// The next block of the pass.
+  void advance(Running& running) {
+    enter(running);
+    if (running.forward() && writer_.options.publish_ahead) wait_for_updated_weights(running);
+    write(running, steps_of(running));
+    leave(running);
+  }
+
+  /// The next block of both halves of a pair, step by step.
+  void take_turns(Running& forward, Running& backward) {
+    enter(forward);
+    enter(backward);
+    if (writer_.options.publish_ahead) wait_for_updated_weights(forward);
+    const auto of_backward = steps_of(backward);
+    for (const auto& turn : writer_.kind(forward.place.block).pair_turns) {
+      const auto step = static_cast<std::size_t>(turn.step);
+      if (!turn.forward && !of_backward[step]) continue;
+      std::vector<bool> only(turn.forward ? steps_of(forward).size() : of_backward.size(), false);
+      only[step] = true;
+      write(turn.forward ? forward : backward, only);
+    }
+    leave(forward);
+    leave(backward);
+  }
+
+  static void enter(Running& running) {
+    running.place.block = running.first + (running.forward() ? running.done : running.blocks - 1 - running.done);
+    ++running.done;
+  }
+
+  /// The update of the step before left them split over the replicas.
+  void wait_for_updated_weights(Running& running) {
+    merge(running.carried.ops, gradients_.published_ahead(running.place));
+  }
+
+  void write(const Running& running, const std::vector<bool>& steps) {
+    const bool needs_weights = running.action.work != PipelineWork::weight_gradient;
+    expand(running, steps, needs_weights, vertices_of(running));
+  }
+
+  void leave(Running& running) {
+    const auto& kind = writer_.kind(running.place.block);
+    const auto& vertices = vertices_of(running);
+    if (running.forward()) {
+      running.carried = handover(vertices, kind.output_steps);
+      if (on_host_.contains(running.place)) on_host_.send_down(running.place, vertices_of(running));
+      return;
+    }
+    hold_activations(running.place.block, vertices_of(running, forwards_), vertices, steps_of(running));
+    if (running.action.work != PipelineWork::weight_gradient)
+      running.carried = handover(vertices, kind.input_gradient_steps);
+    if (running.action.work != PipelineWork::input_gradient) gradients_.take(running.place, vertices);
+  }
+
+  /// Of the block where the pass is.
+  PassVertices& vertices_of(const Running& running) {
+    return vertices_of(running, running.forward() ? forwards_ : backwards_);
+  }
+  static PassVertices& vertices_of(const Running& running,
+                                   std::map<PartOfMicrobatch, std::vector<PassVertices>>& passes) {
+    return passes.at({running.action.stage,
+                      running.action.microbatch})[static_cast<std::size_t>(running.place.block - running.first)];
+  }
+
+  [[nodiscard]] std::vector<bool> steps_of(const Running& running) const {
+    const auto& kind = writer_.kind(running.place.block);
+    if (running.forward()) return std::vector<bool>(kind.forward.size(), true);
+    if (running.action.work == PipelineWork::backward) return std::vector<bool>(kind.backward.size(), true);
+    auto steps = writer_.waited_for_by_input_gradient(running.place.block);
+    if (running.action.work == PipelineWork::weight_gradient) steps.flip();
+    return steps;
+  }
+
+  void end(const Running& running) {
+    const auto& action = running.action;
+    const PartOfMicrobatch part{action.stage, action.microbatch};
+    if (running.forward()) {
+      if (action.stage + 1 < shape_.stages()) {
+        forward_arrivals_[{action.stage + 1, action.microbatch}] =
+            hand_on(running, action.stage + 1, writer_.kind(running.first + running.blocks));
+      } else {
+        backward_arrivals_[part] = running.carried;
+      }
+      return;
+    }
+    if (action.work != PipelineWork::weight_gradient && action.stage > 0) {
+      backward_arrivals_[{action.stage - 1, action.microbatch}] =
+          hand_on(running, action.stage - 1, writer_.kind(running.first));
+    }
+    if (action.work == PipelineWork::input_gradient) return;
+    gradients_.flush(running.place.stage);
+    forwards_.erase(part);
+    backwards_.erase(part);
+  }
+
+  /// What the next part of the model receives: as it is on the same stage, else by a transfer. `border`: the block
+  /// whose input or input gradient it is.
+  Handover hand_on(const Running& running, std::int32_t next, const ShardedLayer& border) {
+    const auto to = shape_.rank_of(next, running.action.microbatch);
+    if (to == running.place.stage) return running.carried;
+    auto handed = running.carried;
+    // A whole backward hands on nothing before it has ended; to do so sooner is what splitting it is for.
+    if (running.action.work == PipelineWork::backward) merge(handed.ops, last_compute(running));
+    return transfers_.send(handed, running.place, running.pass(), {running.action.stage, next, to}, border);
+  }
+
+  /// Of a backward that has ended, if its last block computes anything.
+  OpIds last_compute(const Running& running) const {
+    OpIds last;
+    for (const auto id : backwards_.at({running.action.stage, running.action.microbatch}).front().of_step) {
+      if (writer_.graph.op(id)->kind == StepOp::Kind::compute) last = {last.empty() ? id : std::max(last.front(), id)};
+    }
+    return last;
+  }
+
+  static Handover take(std::map<PartOfMicrobatch, Handover>& arrivals, const PartOfMicrobatch& part) {
+    auto node = arrivals.extract(part);
+    return node.empty() ? Handover{} : std::move(node.mapped());
+  }
+
+  /// Products that overlap their collectives hand on what they themselves wait for: that is done when they are.
+  Handover handover(const PassVertices& vertices, const std::vector<int>& steps) const {
+    Handover result;
+    pick(vertices, steps, result.ops);
+    drop_implied(result.ops);
+    const bool passes_on =
+        std::any_of(result.ops.begin(), result.ops.end(), [&](OpId id) { return id < vertices.first_op; });
+    for (const int step : steps) {
+      if (step == BlockStep::outside) {
+        if (!passes_on) continue;
+        result.buffers.insert(result.buffers.end(), vertices.received.buffers.begin(), vertices.received.buffers.end());
+      } else {
+        result.buffers.push_back(vertices.first_buffer + static_cast<std::size_t>(step));
+      }
+    }
+    return result;
+  }
+
+  /// Leaves out operations that another one waits for.
+  void drop_implied(OpIds& ops) const {
+    if (ops.size() < 2) return;
+    OpIds implied;
+    for (const auto id : ops) merge(implied, writer_.graph.predecessors(id));
+    std::erase_if(ops, [&](OpId id) { return std::find(implied.begin(), implied.end(), id) != implied.end(); });
+  }
+
+  static void pick(const PassVertices& vertices, const std::vector<int>& steps, OpIds& result) {
+    for (const int step : steps) {
+      if (step == BlockStep::outside) {
+        merge(result, vertices.received.ops);
+      } else {
+        merge(result, vertices.of_step[static_cast<std::size_t>(step)]);
+      }
+    }
+  }
+
+  // ---- one block, one pass ---------------------------------------------------------------------
+
+  /// Writes the chosen steps of a pass; the others of the same pass may have been written before, or will be.
+  void expand(const Running& running, const std::vector<bool>& chosen, bool needs_weights, PassVertices& vertices) {
+    const auto& place = running.place;
+    const auto pass = running.pass();
+    const auto& steps = writer_.steps(place.block, pass);
+    if (vertices.of_step.empty()) {
+      vertices.received = running.carried;
+      vertices.first_op = writer_.graph.size();
+      vertices.of_step.assign(steps.size(), -1);
+      vertices.first_buffer = writer_.graph.buffers.size();
+      if (writer_.remembers()) {
+        for (const auto& step : steps)
+          writer_.hold(step.output_kind, scaled(step.output, writer_.load(place, step)), -1, place.stage);
+      }
+    }
+    OpIds weight_readers;
+    OpId last_compute = -1;
+    std::optional<OpId> brought_up;
+    if (pass == StepPass::backward && on_host_.contains(place))
+      brought_up = on_host_.bring_up(place, vertices_of(running, forwards_), weights_.room(place.stage));
+    const bool gathers = weights_.write(place, pass, chosen, vertices);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const auto& step = steps[i];
+      if (!chosen[i] || vertices.of_step[i] >= 0) continue;  // not now, or a weight gather that is already there
+      const bool uses_weights = std::any_of(step.after.begin(), step.after.end(), [&](int id) {
+        return id != BlockStep::outside && StepGathers::is_one(steps[static_cast<std::size_t>(id)]);
+      });
+      after_.clear();
+      pick(vertices, step.after, after_);
+      if (brought_up && !step.saved.empty()) merge(after_, *brought_up);
+      if (step.kind == BlockStep::Kind::compute) merge(after_, gradients_.wait(place));
+      passes_.follow(after_);
+      vertices.of_step[i] = writer_.add(StepWriter::at(place, pass, writer_.work_of(place, pass, i)), after_);
+      passes_.add(vertices.of_step[i], after_);
+      if (step.kind == BlockStep::Kind::compute) last_compute = vertices.of_step[i];
+      if (step.workspace.value() > 0)
+        writer_.hold(MemoryKind::workspace, step.workspace, vertices.of_step[i], place.stage);
+      if (uses_weights) weight_readers.push_back(vertices.of_step[i]);
+    }
+    hold_outputs(steps, chosen, vertices);
+    if (!gathers && !needs_weights) return;
+    if (weight_readers.empty() && last_compute >= 0) weight_readers = {last_compute};
+    weights_.read(place.stage, std::move(weight_readers));
+  }
+
+  // ---- memory ----------------------------------------------------------------------------------
+
+  /// Every step's output lives until its last reader in the same pass, and what the block received at least
+  /// until that pass has read it; what the backward reads of the forward is prolonged in hold_activations.
+  void hold_outputs(const std::vector<BlockStep>& steps, const std::vector<bool>& chosen, PassVertices& vertices) {
+    if (!writer_.remembers()) return;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (!chosen[i]) continue;
+      writer_.graph.buffers[vertices.first_buffer + i].producer = vertices.of_step[i];
+      for (const int read : steps[i].after) prolong(vertices, read, vertices.of_step[i]);
+    }
+  }
+
+  void hold_activations(int block, const PassVertices& forward, const PassVertices& backward,
+                        const std::vector<bool>& chosen) {
+    if (!writer_.remembers()) return;
+    const auto& steps = writer_.kind(block).backward;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (!chosen[i]) continue;
+      for (const int saved : steps[i].saved) {
+        forward.for_each_buffer(saved, [&](std::size_t buffer) {
+          const bool moved = forward.back_up && writer_.graph.buffers[buffer].kind == MemoryKind::activations;
+          writer_.read(moved ? forward.came_back : buffer, backward.of_step[i]);
+        });
+      }
+    }
+  }
+
+  void prolong(const PassVertices& vertices, int step, OpId reader) {
+    vertices.for_each_buffer(step, [&](std::size_t buffer) { writer_.read(buffer, reader); });
+  }
+
+  std::int32_t pairs_ = 0;
+  OpIds after_;  ///< of the operation that is being written; kept to save allocations
+  StepWriter writer_;
+  StepGradients gradients_;
+  const StepPipeline& pipeline_;
+  const PipelineShape& shape_;
+  PassOrder passes_;
+  StageTransfers transfers_;
+  ActivationsOnHost on_host_;
+  StepGathers weights_;
+  std::map<PartOfMicrobatch, std::vector<PassVertices>> forwards_, backwards_;  ///< by block, until nobody needs them
+  std::map<PartOfMicrobatch, Handover> forward_arrivals_, backward_arrivals_;
+};
+
+}  // namespace
+
+StepGraph build_step(const std::vector<ShardedLayer>& kinds, const std::vector<int>& order,
+                     const StepPipeline& pipeline, const StepOptions& options) {
+  return StepBuilder(kinds, order, pipeline, options).run();
+}
+
+StepGraph build_step(const std::vector<ShardedLayer>& kinds, const std::vector<int>& order,
+                     const StepOptions& options) {
+  return build_step(kinds, order, single_stage(static_cast<int>(order.size()), options.microbatches), options);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,49 @@
+#pragma once
+/// What the expansion of derived blocks keeps in hand: buckets of gradients, passes of blocks, handovers.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workloads/sharded_layers/unique_ids_private.hpp"
+#include "workloads/step/build_step.hpp"
+
+namespace lockstep {
+
+using OpIds = UniqueIds;
+
+using Owner = std::pair<int, std::string>;  ///< block position and name of a weight
+
+/// What one block hands to the next: operations to wait for and the buffers that hold it.
+struct Handover {
+  OpIds ops;
+  std::vector<std::size_t> buffers;
+};
+
+/// One block in one pass of one microbatch, as vertices.
+struct PassVertices {
+  Handover received;
+  OpIds of_step;                 ///< vertex of each step
+  OpId first_op = 0;             ///< the received operations come before it
+  std::size_t first_buffer = 0;  ///< that of step 0; one for each step follows
+  std::size_t on_host = 0;       ///< a forward whose activations went to the host: their buffer there,
+  std::optional<OpId> back_up;   ///< once they are wanted, their way back,
+  std::size_t came_back = 0;     ///< and their buffer on the chip again
+
+  /// Of what a step made, or of what the block received.
+  template <class Visit>
+  void for_each_buffer(int step, Visit visit) const {
+    if (step != BlockStep::outside) return visit(first_buffer + static_cast<std::size_t>(step));
+    for (const auto buffer : received.buffers) visit(buffer);
+  }
+};
+
+/// The gradient of one weight on its way to the optimizer.
+struct Gradient {
+  OpIds ready;                             ///< what completes it so far
+  std::vector<std::size_t> unreduced;      ///< buffers of contributions that no collective has read yet
+  std::optional<std::size_t> accumulated;  ///< its own buffer
+};
+
+}  // namespace lockstep

@@ -1,0 +1,42 @@
+#pragma once
+/// The collectives that gradients go through to the optimizer and updated weights back, several weights at a time.
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "workloads/step/step_writer_private.hpp"
+
+namespace lockstep {
+
+/// One collective after the other, for one weight.
+struct CollectiveChain {
+  enum class Of {
+    each_microbatch,
+    last_microbatch,
+    update
+  };  ///< the last microbatch's are those of each, and then more
+  const WeightUpdate* weight = nullptr;
+  Of of = Of::each_microbatch;
+  std::vector<const DerivedCollective*> collectives;
+  std::int32_t kind = 0;  ///< equal for chains of the same collectives over the same axes: those may go together
+};
+
+/// Chains of one kind that go together.
+using ChainsTogether = std::vector<const CollectiveChain*>;
+
+class CollectiveChains {
+ public:
+  explicit CollectiveChains(StepWriter& writer) : writer_(writer) {}
+
+  const CollectiveChain& of(const WeightUpdate& weight, CollectiveChain::Of of);
+  /// What carries them, in order.
+  const std::vector<const StepWork*>& works(const ChainsTogether& chains);
+
+ private:
+  StepWriter& writer_;
+  std::map<std::pair<const WeightUpdate*, CollectiveChain::Of>, CollectiveChain> chains_;
+  std::vector<const CollectiveChain*> kinds_;  ///< one of each
+  std::map<ChainsTogether, std::vector<const StepWork*>> works_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,49 @@
+#pragma once
+/// Passes of one stage come one after the other, as frameworks issue them: a pass starts when what the pass before it
+/// computed and communicated has ended. Gathers of weights, gradients on their way to the optimizer and
+/// sends to other stages belong to no pass: they run beside.
+#include <vector>
+
+#include "workloads/step/build_step_private.hpp"
+
+namespace lockstep {
+
+class PassOrder {
+ public:
+  explicit PassOrder(std::int32_t stages) : ended_(static_cast<std::size_t>(stages)) {}
+
+  /// The passes of one cell of the pipeline's order, from operation `first` on.
+  void begin(std::int32_t stage, OpId first) {
+    stage_ = static_cast<std::size_t>(stage);
+    first_ = first;
+    belongs_.clear();
+    last_.clear();
+  }
+  /// An operation that follows none of its own pass follows the pass before.
+  void follow(OpIds& after) const {
+    if (std::none_of(after.begin(), after.end(), [&](OpId id) { return belongs(id); })) merge(after, ended_[stage_]);
+  }
+  void add(OpId id, const OpIds& after) {
+    belongs_.resize(static_cast<std::size_t>(id - first_), false);
+    belongs_.push_back(true);
+    std::erase_if(last_, [&](OpId before) { return std::find(after.begin(), after.end(), before) != after.end(); });
+    last_.push_back(id);
+  }
+  void end() {
+    if (!last_.empty()) ended_[stage_] = last_;
+  }
+
+ private:
+  [[nodiscard]] bool belongs(OpId id) const {
+    const auto place = static_cast<std::ptrdiff_t>(id) - first_;
+    return place >= 0 && place < std::ssize(belongs_) && belongs_[static_cast<std::size_t>(place)];
+  }
+
+  std::vector<OpIds> ended_;  ///< by stage: the last operations of the pass that was written last
+  std::size_t stage_ = 0;
+  OpId first_ = 0;
+  std::vector<bool> belongs_;  ///< from `first_` on
+  OpIds last_;                 ///< those that no other of the pass waits for yet
+};
+
+}  // namespace lockstep

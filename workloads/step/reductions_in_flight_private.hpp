@@ -1,0 +1,50 @@
+#pragma once
+/// Whole gradients that wait for their reduction take memory, so a stage that computes faster than it can reduce has to
+/// wait: no block computes before all but the last `limit` reductions of its stage have ended. FSDP2 keeps one in
+/// flight: its compute stream waits for the reduce-scatter of the block before when it issues the next one
+/// (torch/distributed/fsdp/_fully_shard, FSDPParamGroup.post_backward).
+#include <array>
+#include <vector>
+
+#include "workloads/step/build_step_private.hpp"
+
+namespace lockstep {
+
+class ReductionsInFlight {
+ public:
+  ReductionsInFlight(std::int32_t stages, int limit) : limit_(limit), stages_(static_cast<std::size_t>(stages)) {}
+
+  /// A collective that reads whole gradients; it is issued with the next call of `issue`.
+  void add(std::int32_t stage, OpId collective) { at(stage).next.push_back(collective); }
+  /// What one block or one bucket reduces is issued together and counts as one.
+  void issue(std::int32_t stage) {
+    auto& own = at(stage);
+    if (own.next.empty()) return;
+    own.issued.push_back(std::move(own.next));
+    own.next.clear();
+  }
+  /// What the next computing operation of a stage waits for. The halves of an overlapped pair are each told on their
+  /// own.
+  [[nodiscard]] const OpIds& wait(std::int32_t stage, std::int32_t half) {
+    static const OpIds nothing;
+    auto& own = at(stage);
+    auto& told = own.told[half == 0 ? 0 : static_cast<std::size_t>((half - 1) % 2 + 1)];
+    const auto ended = std::ssize(own.issued) - limit_;
+    if (ended <= told) return nothing;
+    told = ended;
+    return own.issued[static_cast<std::size_t>(ended - 1)];
+  }
+
+ private:
+  struct Stage {
+    std::vector<OpIds> issued;
+    OpIds next;
+    std::array<std::ptrdiff_t, 3> told{};  ///< by half of a pair, 0 for none: how many it knows to have ended
+  };
+  [[nodiscard]] Stage& at(std::int32_t stage) { return stages_[static_cast<std::size_t>(stage)]; }
+
+  std::ptrdiff_t limit_;
+  std::vector<Stage> stages_;
+};
+
+}  // namespace lockstep

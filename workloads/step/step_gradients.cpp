@@ -1,0 +1,388 @@
+#include "workloads/step/step_gradients_private.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace lockstep {
+
+StepGradients::StepGradients(StepWriter& writer)
+    : writer_(writer),
+      chains_(writer),
+      in_flight_(writer.pipeline.order.shape.ranks, writer.options.reductions_in_flight) {
+  for (int block = 0; block < writer.blocks(); ++block) {
+    for (const auto& update : writer.kind(block).weights) tied_to_.try_emplace(update.weight, block, update.weight);
+  }
+  hold_weights();
+  count_microbatches();
+}
+
+// ---- who holds what ------------------------------------------------------------------------------
+
+void StepGradients::hold_weights() {
+  const auto& shape = writer_.pipeline.order.shape;
+  writer_.graph.held.assign(static_cast<std::size_t>(shape.ranks), {});
+  for (std::int32_t stage = 0; stage < shape.ranks; ++stage) {
+    writer_.graph.held[static_cast<std::size_t>(stage)].overhead = writer_.options.memory_overhead;
+    for (const auto part : shape.stages_of(stage)) {
+      const int first = writer_.pipeline.first_block[static_cast<std::size_t>(part)];
+      for (int block = first; block < first + writer_.pipeline.blocks_of(part); ++block) {
+        for (const auto& update : writer_.kind(block).weights) hold_copy(stage, {block, update.weight}, block);
+        for (const auto& tied : writer_.kind(block).tied_gradients) hold_copy(stage, tied_to_.at(tied.weight), block);
+      }
+    }
+  }
+  for (const auto& [owner, stages] : stages_of_) writer_.graph.parameters += writer_.update_of(owner).parameters;
+}
+
+void StepGradients::hold_copy(std::int32_t stage, const Owner& owner, int block) {
+  auto& state = states_[{stage, owner}];
+  state.contributors.push_back(block);
+  if (!stages_of_[owner].insert(stage).second) return;  // tied to a block that stands here too
+  updated_by_[stage][block].push_back(owner);
+  const auto& update = writer_.update_of(owner);
+  auto& held = writer_.graph.held[static_cast<std::size_t>(stage)];
+  held.weights += update.stored;
+  held.weight_padding += update.padding;
+  (writer_.options.offload.optimizer ? held.host : held.optimizer) += state_of(writer_.options.optimizer, update);
+}
+
+void StepGradients::count_microbatches() {
+  const auto& shape = writer_.pipeline.order.shape;
+  for (auto& [copy, state] : states_) {
+    std::vector<std::int32_t> parts;
+    for (const int block : state.contributors) merge(parts, writer_.pipeline.stage_of_block(block));
+    for (std::int32_t m = 0; m < shape.microbatches; ++m) {
+      state.microbatches_left +=
+          std::any_of(parts.begin(), parts.end(),
+                      [&, stage = copy.first](auto part) { return shape.rank_of(part, m) == stage; })
+              ? 1
+              : 0;
+    }
+  }
+}
+
+// ---- contributions and their reduction -----------------------------------------------------------
+
+void StepGradients::take(const StepPlace& place, const PassVertices& backward) {
+  for (const auto& contribution : contributions(place.stage, place.block)) contribute(place, contribution, backward);
+  if (writer_.options.gradient_buckets.unit == Bucketing::Unit::layer) flush(place.stage);
+  in_flight_.issue(place.stage);
+}
+
+const std::vector<StepGradients::Contribution>& StepGradients::contributions(std::int32_t stage, int block) {
+  const auto [known, is_new] = contributions_.try_emplace({stage, block});
+  if (!is_new) return known->second;
+  auto& made = known->second;
+  const auto& kind = writer_.kind(block);
+  const auto add = [&, stage = stage](const Owner& owner, std::vector<int> steps) {
+    made.push_back({owner, &writer_.update_of(owner), std::move(steps), &states_.at({stage, owner})});
+  };
+  for (const auto& tied : kind.tied_gradients) add(tied_to_.at(tied.weight), {tied.step});
+  for (const auto& update : kind.weights) add({block, update.weight}, update.gradient_steps);
+  return made;
+}
+
+/// The steps' contributions wait, unreduced, for the weight's bucket; the accumulated gradient exists from the first
+/// on.
+void StepGradients::contribute(const StepPlace& place, const Contribution& contribution, const PassVertices& backward) {
+  auto& state = *contribution.state;
+  auto& gradient = state.gradient;
+  const auto& steps = contribution.steps;
+  for (const int step : steps) {
+    if (step == BlockStep::outside) {
+      merge(gradient.ready, backward.received.ops);
+    } else {
+      merge(gradient.ready, backward.of_step[static_cast<std::size_t>(step)]);
+    }
+    if (!writer_.remembers()) continue;
+    const auto buffer = backward.first_buffer + static_cast<std::size_t>(step);
+    if (writer_.graph.buffers[buffer].kind == MemoryKind::gradients) gradient.unreduced.push_back(buffer);
+  }
+  if (!gradient.accumulated && !steps.empty()) {
+    const auto size = writer_.options.gradient_element * contribution.update->gradient_elements;
+    gradient.accumulated = writer_.hold(MemoryKind::gradients, size, gradient.ready.front(), place.stage);
+  }
+  const int wanted = expected(state, place.stage, place.microbatch);
+  if (wanted > 1) {
+    if (++state.taken[place.microbatch] < wanted) return;
+    state.taken.erase(place.microbatch);
+  }
+  send(place, contribution);
+}
+
+/// Contributions of one microbatch to a copy: a block that is tied may stand elsewhere for it.
+int StepGradients::expected(const State& state, std::int32_t stage, std::int32_t microbatch) const {
+  const auto& pipeline = writer_.pipeline;
+  return static_cast<int>(std::count_if(state.contributors.begin(), state.contributors.end(), [&](int block) {
+    return pipeline.order.shape.rank_of(pipeline.stage_of_block(block), microbatch) == stage;
+  }));
+}
+
+void StepGradients::send(const StepPlace& place, const Contribution& contribution) {
+  auto& state = *contribution.state;
+  const bool last = --state.microbatches_left == 0;
+  const auto& chain = chains_.of(*contribution.update,
+                                 last ? CollectiveChain::Of::last_microbatch : CollectiveChain::Of::each_microbatch);
+  if (chain.collectives.empty()) return;
+  auto& buckets = buckets_[place.stage];
+  auto bucket = std::find_if(buckets.begin(), buckets.end(),
+                             [&](const auto& other) { return other.chains.front()->kind == chain.kind; });
+  if (bucket == buckets.end()) bucket = buckets.emplace(buckets.end());
+  bucket->chains.push_back(&chain);
+  bucket->contributions.push_back(&contribution);
+  bucket->size += chain.collectives.front()->full_size;
+  merge(bucket->after, state.gradient.ready);
+  const auto& unit = writer_.options.gradient_buckets;
+  const bool full = unit.unit == Bucketing::Unit::size && bucket->size >= unit.size;
+  if (!full && unit.unit != Bucketing::Unit::matrix) return;
+  flush(place.stage, *bucket);
+  buckets.erase(bucket);
+}
+
+void StepGradients::flush(std::int32_t stage) {
+  auto& buckets = buckets_[stage];
+  for (auto& bucket : buckets) flush(stage, bucket);
+  buckets.clear();
+  in_flight_.issue(stage);
+}
+
+void StepGradients::flush(std::int32_t stage, const Bucket& bucket) {
+  OpIds after = bucket.after;
+  const OpId first = writer_.graph.size();
+  for (const auto* work : chains_.works(bucket.chains)) {
+    const StepPlace place{stage, bucket.contributions.back()->owner.first, microbatch_of(after), 0};
+    after = {writer_.add(StepWriter::at(place, StepPass::backward, work), after)};
+  }
+  // Gradients that are kept whole lie in one array from the first microbatch on: they may wait as long as they like.
+  const bool frees_memory = std::any_of(bucket.contributions.begin(), bucket.contributions.end(),
+                                        [](const auto* one) { return !one->update->each_microbatch.empty(); });
+  if (frees_memory) in_flight_.add(stage, first);
+  hold_sent_copy(stage, bucket, first, after.back());
+  for (const auto* contribution : bucket.contributions) {
+    auto& gradient = contribution->state->gradient;
+    for (const auto buffer : gradient.unreduced) writer_.read(buffer, first);
+    gradient.unreduced.clear();
+    gradient.ready = after;
+  }
+}
+
+/// Accumulated gradients that travel in another precision than they are kept in are copied; contributions that nothing
+/// has been added to yet are written as they travel.
+void StepGradients::hold_sent_copy(std::int32_t stage, const Bucket& bucket, OpId first, OpId last) {
+  const auto& options = writer_.options;
+  if (!writer_.remembers() || options.gradient_reduce_element == options.gradient_element) return;
+  std::int64_t elements = 0;
+  for (const auto* contribution : bucket.contributions) {
+    const auto& unreduced = contribution->state->gradient.unreduced;
+    const bool accumulated = std::none_of(unreduced.begin(), unreduced.end(),
+                                          [&](auto buffer) { return writer_.graph.buffers[buffer].size.value() > 0; });
+    if (accumulated) elements += contribution->update->gradient_elements;
+  }
+  if (elements > 0)
+    writer_.read(writer_.hold(MemoryKind::buffers, options.gradient_reduce_element * elements, first, stage), last);
+}
+
+std::int32_t StepGradients::microbatch_of(const OpIds& after) const {
+  return after.empty() ? 0 : writer_.graph.op(after.back()).microbatch;
+}
+
+// ---- update --------------------------------------------------------------------------------------
+
+/// Weights that two stages hold (tied embeddings, both ends of a bidirectional pipeline): each adds the other's
+/// gradient.
+void StepGradients::exchange_copies() {
+  std::map<std::tuple<std::int32_t, std::int32_t, int>, std::vector<Owner>> shared;  // both stages, block
+  for (const auto& [owner, stages] : stages_of_) {
+    if (stages.size() == 2) shared[{*stages.begin(), *stages.rbegin(), owner.first}].push_back(owner);
+  }
+  for (const auto& [where, owners] : shared) {
+    const auto [stage, other, block] = where;
+    StepWork work;
+    work.kind = StepWork::Kind::collective;
+    work.collective = CollectiveKind::all_reduce;
+    work.axes = {"pipeline"};
+    work.role = CollectiveRole::gradient;
+    work.name = "AllReduce_pipeline";
+    work.detail = "stages " + std::to_string(stage) + " and " + std::to_string(other) + " hold copies";
+    work.reason = "gradients of weights that two stages hold are added up";
+    OpIds after;
+    for (const auto& owner : owners) {
+      work.name += " d" + owner.second;
+      work.full_size += writer_.options.gradient_reduce_element * writer_.update_of(owner).optimizer_elements;
+      for (const auto side : {stage, other}) merge(after, states_.at({side, owner}).gradient.ready);
+    }
+    std::sort(after.begin(), after.end());
+    auto op =
+        StepWriter::at({stage, block, last_microbatch(), 0}, StepPass::backward, writer_.graph.share(std::move(work)));
+    op.other_stage = other;
+    const auto id = writer_.add(op, after);
+    for (const auto& owner : owners) {
+      for (const auto side : {stage, other}) states_.at({side, owner}).gradient.ready = {id};
+    }
+  }
+}
+
+/// No weight changes before all gradients are known to be finite: per stage, and then between the stages.
+OpIds StepGradients::wait_for_all() {
+  OpIds reached;
+  const auto& shape = writer_.pipeline.order.shape;
+  const bool clips = writer_.options.gradient_clipping;
+  for (std::int32_t stage = 0; stage < shape.ranks; ++stage) {
+    OpIds ready;
+    AxisNames split_over;
+    std::int64_t elements = 0;
+    for (const auto& [copy, state] : states_) {
+      if (copy.first != stage) continue;
+      ready.insert(ready.end(), state.gradient.ready.begin(), state.gradient.ready.end());
+      const auto& update = writer_.update_of(copy.second);
+      elements += update.optimizer_elements;
+      for (const auto& axis : update.split_over) {
+        if (!contains(split_over, axis)) split_over.push_back(axis);
+      }
+    }
+    std::sort(ready.begin(), ready.end());
+    ready.erase(std::unique(ready.begin(), ready.end()), ready.end());
+    const StepPlace place{stage, writer_.pipeline.first_block[static_cast<std::size_t>(shape.stages_of(stage).front())],
+                          last_microbatch(), 0};
+    StepWork work;
+    work.name = clips ? "gradient norm" : "all gradients ready";
+    if (clips) work.traffic = writer_.options.gradient_element * elements;
+    reached.push_back(writer_.add(place, StepPass::update, std::move(work), ready));
+    if (!clips || split_over.empty()) continue;
+    std::sort(split_over.begin(), split_over.end());
+    reached.back() = writer_.add(place, StepPass::update, sum_of_norms(split_over), {reached.back()});
+  }
+  if (shape.ranks == 1) return reached;
+  return {writer_.add({StepOp::every_stage, 0, last_microbatch(), 0}, StepPass::update, sum_of_norms({"pipeline"}),
+                      reached)};
+}
+
+StepWork StepGradients::sum_of_norms(const AxisNames& axes) {
+  StepWork work;
+  work.kind = StepWork::Kind::collective;
+  work.collective = CollectiveKind::all_reduce;
+  work.axes = axes;
+  work.role = CollectiveRole::activation;  // nothing else goes before it
+  work.full_size = Bytes(4);
+  work.name = "AllReduce_" + subscript(axes) + " gradient norm";
+  work.reason = "the optimizer needs the norm of all gradients before it changes a weight";
+  return work;
+}
+
+void StepGradients::update() {
+  exchange_copies();
+  if (writer_.options.offload.optimizer) send_gradients_down();
+  OpIds barrier;
+  if (writer_.options.optimizer_barrier) barrier = wait_for_all();
+  for (const auto& [stage, blocks] : updated_by_) {
+    const OpId first = writer_.graph.size();
+    for (const auto& [block, owners] : blocks) update_block(stage, block, owners, barrier);
+    if (writer_.options.step_overhead > Seconds(0)) outside_the_step(stage, first);
+  }
+}
+
+/// After the whole update, which starts with operation `first`.
+void StepGradients::outside_the_step(std::int32_t stage, OpId first) {
+  OpIds after;
+  for (OpId id = first; id < writer_.graph.size(); ++id) after.push_back(id);
+  StepWork work;
+  work.name = "data loading and logging";
+  work.given_time = writer_.options.step_overhead;
+  work.given = GivenTime::overhead;
+  writer_.add({stage, 0, last_microbatch(), 0}, StepPass::update, std::move(work), after);
+}
+
+/// One transfer for each block, as soon as its gradients are reduced; they leave the chip with it.
+void StepGradients::send_gradients_down() {
+  for (const auto& [stage, blocks] : updated_by_) {
+    for (const auto& [block, owners] : blocks) {
+      if (owners.empty()) continue;
+      OpIds after;
+      Bytes size(0);
+      for (const auto& owner : owners) {
+        merge(after, states_.at({stage, owner}).gradient.ready);
+        size += writer_.options.gradient_element * writer_.update_of(owner).optimizer_elements;
+      }
+      const auto down = writer_.add({stage, block, last_microbatch(), 0}, StepPass::backward,
+                                    writer_.transfer(to_host, "gradients", size), after);
+      on_host_[{stage, block}] = writer_.hold(MemoryKind::host, size, down, stage);
+      for (const auto& owner : owners) {
+        auto& gradient = states_.at({stage, owner}).gradient;
+        if (gradient.accumulated) writer_.read(*std::exchange(gradient.accumulated, {}), down);
+      }
+    }
+  }
+}
+
+/// The update itself, on the chip or on its host.
+OpId StepGradients::update_op(const StepPlace& place, const std::vector<Owner>& owners, const OpIds& after) {
+  const auto& options = writer_.options;
+  Bytes traffic(0), weights(0);
+  for (const auto& owner : owners) {
+    const auto& update = writer_.update_of(owner);
+    traffic += update_traffic(options.optimizer, options.gradient_element, update);
+    weights += Bytes(2) * update.optimizer_elements;
+  }
+  const auto title = std::string(name(options.optimizer.kind)) + " update";
+  if (!options.offload.optimizer) {
+    StepWork work;
+    work.name = title;
+    work.traffic = traffic;
+    return writer_.add(place, StepPass::update, std::move(work), after);
+  }
+  const auto gradients = on_host_.at({place.stage, place.block});
+  OpIds there{writer_.graph.buffers[gradients].producer};
+  merge(there, after);
+  const auto on_host = writer_.add(
+      place, StepPass::update,
+      StepWriter::given("host", title + " on the host", traffic / options.offload.host_memory, GivenTime::host_memory),
+      there);
+  writer_.read(gradients, on_host);
+  return writer_.add(place, StepPass::update, writer_.transfer(from_host, "weights", weights), {on_host});
+}
+
+void StepGradients::update_block(std::int32_t stage, int block, const std::vector<Owner>& owners,
+                                 const OpIds& barrier) {
+  if (owners.empty()) return;
+  const StepPlace place{stage, block, last_microbatch(), 0};
+  OpIds after = barrier;
+  if (!writer_.options.optimizer_barrier) {
+    for (const auto& owner : owners) merge(after, states_.at({stage, owner}).gradient.ready);
+  }
+  const auto id = update_op(place, owners, after);
+  for (const auto& owner : owners) {
+    const auto& buffer = states_.at({stage, owner}).gradient.accumulated;
+    if (buffer) writer_.read(*buffer, id);
+  }
+  if (!writer_.options.publish_ahead) publish(place, StepPass::update, owners, {id});
+}
+
+OpIds StepGradients::publish(const StepPlace& place, StepPass pass, const std::vector<Owner>& owners,
+                             const OpIds& after) {
+  std::vector<ChainsTogether> published;
+  for (const auto& owner : owners) {
+    const auto& chain = chains_.of(writer_.update_of(owner), CollectiveChain::Of::update);
+    if (chain.collectives.empty()) continue;
+    auto together = std::find_if(published.begin(), published.end(),
+                                 [&](const auto& others) { return others.front()->kind == chain.kind; });
+    if (together == published.end()) together = published.emplace(published.end());
+    together->push_back(&chain);
+  }
+  OpIds last;
+  for (const auto& together : published) {
+    OpIds previous = after;
+    for (const auto* work : chains_.works(together))
+      previous = {writer_.add(StepWriter::at(place, pass, work), previous)};
+    merge(last, previous);
+  }
+  return last;
+}
+
+OpIds StepGradients::published_ahead(const StepPlace& place) {
+  const auto node = updated_by_[place.stage].find(place.block);
+  if (node == updated_by_[place.stage].end() || !ahead_.insert({place.stage, place.block}).second) return {};
+  return publish(place, StepPass::forward, node->second, {});
+}
+
+}  // namespace lockstep

@@ -1,0 +1,87 @@
+#pragma once
+/// Gradients from their first contribution to the optimizer: reduced in buckets, exchanged between stages that
+/// hold copies of a weight, and used up by the update.
+#include <map>
+#include <set>
+
+#include "workloads/step/collective_chains_private.hpp"
+#include "workloads/step/reductions_in_flight_private.hpp"
+
+namespace lockstep {
+
+class StepGradients {
+ public:
+  explicit StepGradients(StepWriter& writer);
+
+  /// One block's weight gradients of one microbatch are written: `backward` is the block's backward pass.
+  void take(const StepPlace& place, const PassVertices& backward);
+  /// Sends what waits in a stage's buckets.
+  void flush(std::int32_t stage);
+  /// Reductions that must have ended before the stage computes any further.
+  [[nodiscard]] const OpIds& wait(const StepPlace& place) { return in_flight_.wait(place.stage, place.half); }
+  /// Optimizer, after everything else.
+  void update();
+  /// Where updated weights are gathered ahead, and a block's forward on a stage is the first: the gathers that end it
+  /// waits for.
+  [[nodiscard]] OpIds published_ahead(const StepPlace& place);
+
+ private:
+  /// A copy of a weight: on a stage, and whose weight it is.
+  using Copy = std::pair<std::int32_t, Owner>;
+  struct State {
+    Gradient gradient;
+    std::vector<int> contributors;  ///< blocks that add to it here, on any microbatch
+    std::int64_t microbatches_left = 0;
+    std::map<std::int32_t, int> taken;  ///< contributions so far, by microbatch that is not complete
+  };
+
+  void hold_weights();
+  void hold_copy(std::int32_t stage, const Owner& owner, int block);
+  void count_microbatches();
+  /// What a block's backward on a stage adds to the gradient of one weight, its own or one tied to it.
+  struct Contribution {
+    Owner owner;
+    const WeightUpdate* update;
+    std::vector<int> steps;
+    State* state;
+  };
+  /// Gradients waiting to be reduced together.
+  struct Bucket {
+    ChainsTogether chains;
+    std::vector<const Contribution*> contributions;
+    Bytes size{0};
+    OpIds after;
+  };
+  const std::vector<Contribution>& contributions(std::int32_t stage, int block);
+  void contribute(const StepPlace& place, const Contribution& contribution, const PassVertices& backward);
+  [[nodiscard]] int expected(const State& state, std::int32_t stage, std::int32_t microbatch) const;
+  void send(const StepPlace& place, const Contribution& contribution);
+  void flush(std::int32_t stage, const Bucket& bucket);
+  [[nodiscard]] std::int32_t last_microbatch() const { return writer_.pipeline.order.shape.microbatches - 1; }
+  [[nodiscard]] std::int32_t microbatch_of(const OpIds& after) const;
+  void exchange_copies();
+  OpIds wait_for_all();
+  static StepWork sum_of_norms(const AxisNames& axes);
+  void hold_sent_copy(std::int32_t stage, const Bucket& bucket, OpId first, OpId last);
+  void send_gradients_down();
+  OpId update_op(const StepPlace& place, const std::vector<Owner>& owners, const OpIds& after);
+  void outside_the_step(std::int32_t stage, OpId first);
+  void update_block(std::int32_t stage, int block, const std::vector<Owner>& owners, const OpIds& barrier);
+  /// From the optimizer's shards to where weights are stored; returns the last gathers.
+  OpIds publish(const StepPlace& place, StepPass pass, const std::vector<Owner>& owners, const OpIds& after);
+
+  StepWriter& writer_;
+  CollectiveChains chains_;
+  std::map<Copy, State> states_;
+  std::map<Owner, std::set<std::int32_t>> stages_of_;  ///< where copies stand
+  std::map<std::string, Owner> tied_to_;               ///< by name: the first block that owns such a weight
+  std::map<std::int32_t, std::map<int, std::vector<Owner>>> updated_by_;  ///< stage, block: its weights, in order
+  std::map<std::pair<std::int32_t, int>, std::vector<Contribution>> contributions_;  ///< by stage and block
+  std::map<std::int32_t, std::vector<Bucket>> buckets_;                              ///< by stage
+  ReductionsInFlight in_flight_;
+  std::set<std::pair<std::int32_t, int>> ahead_;  ///< stages and blocks whose weights this step has gathered ahead
+  std::map<std::pair<std::int32_t, int>, std::size_t>
+      on_host_;  ///< by stage and block: the buffer of offloaded gradients
+};
+
+}  // namespace lockstep

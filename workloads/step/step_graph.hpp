@@ -1,0 +1,97 @@
+#pragma once
+/// The SPMD DAG of one training step: a vertex is one operation of *all* ranks of a stage, so the size
+/// does not depend on the number of chips. Vertices are numbered in program order, which is topological.
+/// Boost.Graph holds it inside.
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <boost/container/small_vector.hpp>
+
+#include "workloads/sharded_layers/sharded_layer.hpp"
+
+namespace lockstep {
+
+using OpId = std::int32_t;
+
+enum class StepPass { forward, backward, update };
+[[nodiscard]] std::string_view name(StepPass pass);
+
+/// A work in its place: `op->name` says what, `op.stage` where.
+struct StepOp {
+  using Kind = StepWork::Kind;
+  const StepWork* what = nullptr;  ///< one of its graph's
+  StepPass pass = StepPass::forward;
+  std::int32_t stage = 0;  ///< place on the pipeline whose ranks run it; every_stage: all of them
+  std::int32_t other_stage =
+      -1;                 ///< a collective between two places of the pipeline: the second (of a send, the receiver)
+  std::int32_t pair = 0;  ///< of a forward and a backward that overlap, from 1 on; 0: none
+  std::int32_t half = 0;  ///< 2 pair - 1 and 2 pair: the halves of a pair that do not wait for each other; 0: none such
+  std::int32_t block = 0;  ///< position in the model's block order
+  std::int32_t microbatch = 0;
+  const StepWork* operator->() const { return what; }
+
+  static constexpr std::int32_t every_stage = -1;
+};
+
+/// Most arrays have few readers; lists of them need no memory of their own.
+using Readers = boost::container::small_vector<OpId, 3>;
+
+/// Memory of one rank of a stage from the start of `producer` to the end of the last reader (or of the producer).
+struct Buffer {
+  MemoryKind kind;
+  Bytes size;
+  OpId producer;
+  Readers readers;
+  std::int32_t stage = 0;
+};
+
+/// What one rank of a stage holds throughout.
+struct HeldMemory {
+  Bytes weights{0};
+  Bytes weight_padding{0};  ///< of weights: shards that the axes do not divide
+  Bytes optimizer{0};
+  Bytes overhead{0};
+  Bytes host{0};  ///< in its share of the host's memory
+};
+
+class StepGraph {
+ public:
+  struct Graph;  // Boost.Graph inside
+  StepGraph();
+  StepGraph(StepGraph&&) noexcept;
+  StepGraph& operator=(StepGraph&&) noexcept;
+  ~StepGraph();
+
+  void expect(std::size_t operations);  ///< about so many will be added
+  /// Keeps a work for operations to share; it does not move.
+  const StepWork* share(StepWork work);
+  OpId add(const StepOp& op);
+  /// One that depends on others.
+  OpId add(const StepOp& op, std::span<const OpId> after);
+  /// `before` must have been added before `after`; a repeated dependency is kept once.
+  void depend(OpId after, OpId before);
+
+  [[nodiscard]] std::int32_t size() const;
+  [[nodiscard]] const StepOp& op(OpId id) const;
+  [[nodiscard]] std::vector<OpId> predecessors(OpId id) const;
+  void for_each_predecessor(OpId id, const std::function<void(OpId)>& visit) const;
+  [[nodiscard]] std::int64_t dependencies() const;
+
+  std::vector<Buffer> buffers;           ///< memory that comes and goes during the step
+  std::vector<std::string> block_names;  ///< by block position: "embedding", "layer 0", ...
+  std::vector<HeldMemory> held{1};       ///< by stage
+  std::int64_t parameters = 0;           ///< of one copy of the model
+
+  [[nodiscard]] std::string to_string() const;  ///< for --dump=step
+ private:
+  std::unique_ptr<Graph> graph_;
+  std::deque<StepWork> works_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,47 @@
+#pragma once
+/// A model's blocks on the stages of a pipeline schedule.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "workloads/pipeline/pipeline_order.hpp"
+#include "workloads/pipeline/pipeline_timing.hpp"
+#include "workloads/sharded_layers/sharded_layer.hpp"
+
+namespace lockstep {
+
+struct StepPipeline {
+  PipelineOrder order;
+  PipelineTimes
+      times;  ///< about right: automatic schedules chose their order by them, and idle time is told apart by them
+  std::vector<int>
+      kinds;  ///< of the model's layers in forward order; of those that a stage recomputes, the kind that does so
+  std::vector<int> first_block;  ///< by stage of the schedule, and one past the last block at the end
+
+  [[nodiscard]] int blocks_of(std::int32_t stage) const {
+    return first_block[static_cast<std::size_t>(stage) + 1] - first_block[static_cast<std::size_t>(stage)];
+  }
+  [[nodiscard]] std::int32_t stage_of_block(int block) const;
+};
+
+/// No pipeline: one rank that runs each microbatch forwards and backwards.
+[[nodiscard]] StepPipeline single_stage(int blocks, std::int64_t microbatches);
+
+/// For every backward step, whether the gradient of the block's input waits for it (I); the others make
+/// gradients of weights (W), and nobody but the optimizer waits for them.
+[[nodiscard]] std::vector<bool> steps_of_input_gradient(const ShardedLayer& block);
+
+/// Which blocks stand on which of `stages` stages. `is_layer` says of each block of the model, in forward order,
+/// whether it is a layer; what comes before the layers goes to the first stage, what comes after to the last. `layers`
+/// gives the layers of each stage; empty: as even as they come, and where they do not divide, one layer less on the
+/// last stage, the first, the last but one, the second, ... (those hold head and embedding).
+struct LayerSplit {
+  std::vector<int>
+      kinds;  ///< of the model's layers in forward order; of those that a stage recomputes, the kind that does so
+  std::vector<int> first_block;  ///< as in StepPipeline
+  std::string what, expected;    ///< why it cannot be done; empty: done
+};
+[[nodiscard]] LayerSplit split_layers(const std::vector<bool>& is_layer, std::int32_t stages,
+                                      const std::vector<std::int64_t>& layers);
+
+}  // namespace lockstep

@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <utility>
+
+#include "workloads/step/step_writer_private.hpp"
+
+namespace lockstep {
+
+StepWriter::StepWriter(const std::vector<ShardedLayer>& kinds, const std::vector<int>& order,
+                       const StepPipeline& placed, const StepOptions& chosen)
+    : pipeline(placed),
+      options(chosen),
+      kinds_(kinds),
+      order_(order),
+      remembers_(chosen.memory || chosen.offload.optimizer || chosen.offload.activation_layers > 0) {
+  for (const auto& kind : kinds) {
+    of_input_gradient_.push_back(steps_of_input_gradient(kind));
+    works_.push_back(
+        {std::vector<const StepWork*>(kind.forward.size()), std::vector<const StepWork*>(kind.backward.size())});
+  }
+  std::map<int, int> many, seen;
+  for (const int which : order) ++many[which];
+  for (const int which : order) {
+    const auto& name = kinds[static_cast<std::size_t>(which)].name;
+    graph.block_names.push_back(many[which] == 1 ? name : name + " " + std::to_string(seen[which]++));
+  }
+}
+
+const WeightUpdate& StepWriter::update_of(const Owner& owner) const {
+  const auto& updates = kind(owner.first).weights;
+  return *std::find_if(updates.begin(), updates.end(),
+                       [&](const auto& update) { return update.weight == owner.second; });
+}
+
+StepOp StepWriter::at(const StepPlace& place, StepPass pass, const StepWork* what) {
+  StepOp op;
+  op.what = what;
+  op.pass = pass;
+  op.stage = place.stage;
+  op.pair = place.pair;
+  op.half = place.half;
+  op.block = place.block;
+  op.microbatch = place.microbatch;
+  return op;
+}
+
+double StepWriter::load(const StepPlace& place, const BlockStep& step) {
+  if (!step.routed) return 1.0;
+  const auto [known, is_new] = loads_.try_emplace({place.block, place.microbatch}, 1.0);
+  if (is_new) known->second = options.expert_load.fullest(place.block, place.microbatch);
+  return known->second;
+}
+
+const StepWork* StepWriter::work_of(const StepPlace& place, StepPass pass, std::size_t index) {
+  const auto& step = steps(place.block, pass)[index];
+  const double load = this->load(place, step);
+  auto& of_pass = works_[static_cast<std::size_t>(order_[static_cast<std::size_t>(place.block)])]
+                        [pass == StepPass::forward ? 0 : 1];
+  auto& known = load == 1.0 ? of_pass[index] : works_at_load_[{&step, load}];
+  if (known != nullptr) return known;
+  StepWork work = step;
+  work.flops = step.flops * load;
+  work.traffic = scaled(step.traffic, load);
+  work.casts = scaled(step.casts, load);
+  work.indexed = scaled(step.indexed, load);
+  work.full_size = scaled(step.full_size, load);
+  return known = graph.share(std::move(work));
+}
+
+const StepWork* StepWriter::collective(const DerivedCollective& derived, CollectiveRole role,
+                                       const std::vector<std::string>& arrays) {
+  const auto [known, is_new] =
+      collectives_.try_emplace({arrays, derived.kind, derived.axes, derived.full_size.value(), role}, nullptr);
+  if (!is_new) return known->second;
+  StepWork work;
+  work.kind = StepWork::Kind::collective;
+  work.name = std::string(book_name(derived.kind)) + "_" + subscript(derived.axes);
+  for (const auto& array : arrays) work.name += " " + array;
+  work.detail = derived.before.to_string() + " -> " + derived.after.to_string();
+  if (arrays.size() > 1) work.detail += " and " + std::to_string(arrays.size() - 1) + " more arrays";
+  work.collective = derived.kind;
+  work.axes = derived.axes;
+  work.full_size = derived.full_size;
+  work.role = role;
+  work.reason = derived.reason;
+  return known->second = graph.share(std::move(work));
+}
+
+StepWork StepWriter::given(const std::string& stream, const std::string& name, Seconds time, GivenTime what) {
+  StepWork work;
+  work.kind = StepWork::Kind::collective;
+  work.name = name;
+  work.stream = stream;
+  work.given_time = time;
+  work.given = what;
+  return work;
+}
+
+StepWork StepWriter::transfer(const std::string& direction, const std::string& what, Bytes size) const {
+  auto work = given(direction, what + " " + direction, size / options.offload.link, GivenTime::host_link);
+  work.full_size = size;
+  return work;
+}
+
+OpId StepWriter::add(const StepOp& op, const OpIds& after) { return graph.add(op, after); }
+
+OpId StepWriter::add(const StepPlace& place, StepPass pass, StepWork work, const OpIds& after) {
+  return add(at(place, pass, graph.share(std::move(work))), after);
+}
+
+std::size_t StepWriter::hold(MemoryKind kind, Bytes size, OpId producer, std::int32_t stage) {
+  if (!remembers_) return 0;
+  graph.buffers.push_back({kind, size, producer, {}, stage});
+  return graph.buffers.size() - 1;
+}
+
+}  // namespace lockstep
