@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "sim/collectives/stage_pairs.hpp"
+#include "sim/cost/layer_time.hpp"
 #include "sim/preparation/preparing_private.hpp"
 #include "workloads/pipeline/csv/pytorch_csv.hpp"
 #include "workloads/pipeline/schedules/schedules.hpp"
@@ -35,30 +36,13 @@ auto located(const Scenario& scenario, Make make) {
   }
 }
 
-/// One block in one microbatch: its compute and the communication that its next step waits for, one after the other.
-StageTimes time_of(const ShardedLayer& block, CollectiveModel& collectives, const ComputeRates& rates) {
-  const auto time = [&](const BlockStep& step) {
-    if (step.given_time)
-      return step.stream.empty() || step.kind == BlockStep::Kind::collective ? *step.given_time : Seconds(0);
-    if (step.kind == BlockStep::Kind::compute) return compute_time(rates, kernel_of(step));
-    return step.role == CollectiveRole::activation
-               ? collectives.cost(step.collective, step.axes, step.full_size, step.copies)
-               : Seconds(0);
-  };
-  Seconds forward(0), input(0), weight(0);
-  for (const auto& step : block.forward) forward += time(step);
-  const auto of_input = steps_of_input_gradient(block);
-  for (std::size_t i = 0; i < block.backward.size(); ++i) (of_input[i] ? input : weight) += time(block.backward[i]);
-  return {forward.value(), input.value(), weight.value()};
-}
-
 /// `kinds`: of each layer of the model, in forward order.
 std::vector<StageTimes> times_of_stages(const Scenario& scenario, CollectiveModel& collectives,
                                         const std::vector<ShardedLayer>& layers, const std::vector<int>& kinds,
                                         const std::vector<int>& first_block) {
   const auto rates = rates_of(scenario);
   std::vector<StageTimes> of_kinds;
-  for (const auto& layer : layers) of_kinds.push_back(time_of(layer, collectives, rates));
+  for (const auto& layer : layers) of_kinds.push_back(time_one_after_another(layer, collectives, rates));
   std::vector<StageTimes> stages;
   for (std::size_t stage = 0; stage + 1 < first_block.size(); ++stage) {
     StageTimes sum{0, 0, 0};

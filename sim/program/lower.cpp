@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/collectives/stage_pairs.hpp"
+#include "sim/cost/layer_time.hpp"
 #include "sim/program/shared_chip.hpp"
 
 namespace lockstep {
@@ -110,7 +111,7 @@ class Lowering {
   void compute(const StepWork& work, ProgramOp& op) {
     op.kind = ProgramOp::Kind::compute;
     op.streams = {work.stream.empty() ? 0 : stream(work.stream)};
-    op.duration = work.given_time ? *work.given_time : compute_time(rates_, kernel_of(work));
+    op.duration = operation_time(rates_, work);
   }
 
   /// A compute stream runs in program order, as kernels on a CUDA stream or a compiled TPU program do; but the two

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/cost/layer_time.hpp"
 #include "workloads/step/step_pipeline.hpp"
 
 namespace lockstep {
@@ -99,9 +100,7 @@ class Joining {
     return list;
   }
 
-  [[nodiscard]] Seconds time_of(const BlockStep& step) const {
-    return step.given_time ? *step.given_time : compute_time(rates_, kernel_of(step));
-  }
+  [[nodiscard]] Seconds time_of(const BlockStep& step) const { return operation_time(rates_, step); }
 
   const std::vector<BlockStep>& steps_;
   const ComputeRates& rates_;

@@ -1,6 +1,7 @@
 #include "sim/studies/planning/plan_summary.hpp"
 
 #include "sim/core/errors.hpp"
+#include "sim/cost/layer_time.hpp"
 #include "sim/studies/planning/plan_space.hpp"
 #include "sim/studies/planning/summary_memory_private.hpp"
 #include "workloads/sharded_layers/optimizer.hpp"
@@ -101,7 +102,7 @@ class PassesSummarizer {
       }
       if (step.kind == BlockStep::Kind::compute) {
         summarized.beside = !step.stream.empty();
-        summarized.compute = step.given_time ? step.given_time->value() : compute_time(rates_, kernel_of(step)).value();
+        summarized.compute = operation_time(rates_, step).value();
         if (!summarized.beside) made.compute += summarized.compute;
       } else {
         summarized.collective = listed(collective, summary.collectives);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/core/errors.hpp"
+#include "sim/cost/layer_time.hpp"
 
 namespace lockstep {
 namespace {
@@ -40,9 +41,7 @@ class PassMemory {
   }
 
   /// What is read and let go of in the same instant is never held.
-  [[nodiscard]] bool takes_time(const BlockStep& step) const {
-    return step.given_time ? *step.given_time > Seconds(0) : compute_time(rates_, kernel_of(step)) > Seconds(0);
-  }
+  [[nodiscard]] bool takes_time(const BlockStep& step) const { return operation_time(rates_, step) > Seconds(0); }
 
   [[nodiscard]] std::int64_t held_during(std::size_t now) {
     before_.assign(steps_.size(), false);

@@ -1,0 +1,122 @@
+#include "sim/cost/layer_time.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "workloads/step/step_pipeline.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double share_of_hidden = 0.1;
+
+bool computes(const BlockStep& step) { return step.kind == BlockStep::Kind::compute; }
+
+/// Collectives of one layer, those of one kind over the same axes as one on all their arrays if they share a bucket.
+class Buckets {
+ public:
+  explicit Buckets(Bucketing::Unit unit) : unit_(unit) {}
+
+  void add(CollectiveKind kind, const AxisNames& axes, Bytes full_size) {
+    const auto same = std::find_if(all_.begin(), all_.end(),
+                                   [&](const Bucket& other) { return other.kind == kind && other.axes == axes; });
+    if (unit_ == Bucketing::Unit::matrix || same == all_.end()) {
+      all_.push_back({kind, axes, full_size});
+    } else {
+      same->full_size += full_size;
+    }
+  }
+  void add(const std::vector<DerivedCollective>& chain) {
+    for (const auto& one : chain) add(one.kind, one.axes, one.full_size);
+  }
+  [[nodiscard]] Seconds cost(CollectiveModel& model) const {
+    Seconds sum(0);
+    for (const auto& bucket : all_) sum += model.cost(bucket.kind, bucket.axes, bucket.full_size);
+    return sum;
+  }
+
+ private:
+  struct Bucket {
+    CollectiveKind kind;
+    AxisNames axes;
+    Bytes full_size;
+  };
+  Bucketing::Unit unit_;
+  std::vector<Bucket> all_;
+};
+
+/// `hidden`: communication beside the pass from elsewhere.
+Seconds pass_overlapped(const std::vector<BlockStep>& steps, Seconds hidden, CollectiveModel& collectives,
+                        const ComputeRates& rates, const StepOptions& options) {
+  std::vector<Seconds> end(steps.size(), Seconds(0));
+  std::map<std::string, Seconds> free;  // by stream
+  Seconds path(0), communication(hidden);
+  Buckets weights(options.weight_buckets.unit);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto& step = steps[i];
+    const bool beside = !computes(step) && step.role != CollectiveRole::activation;
+    if (beside && !step.given_time) {
+      weights.add(step.collective, step.axes, step.full_size);
+      continue;
+    }
+    const Seconds time = operation_time(rates, step, collectives);
+    if (!computes(step)) communication += time;
+    if (beside) {
+      hidden += time;
+      continue;
+    }
+    Seconds start(0);
+    for (const int before : step.after) {
+      if (before != BlockStep::outside) start = std::max(start, end[static_cast<std::size_t>(before)]);
+    }
+    const auto streams = computes(step) ? AxisNames{""} : step.axes;
+    for (const auto& stream : streams) start = std::max(start, free[stream]);
+    end[i] = start + time;
+    for (const auto& stream : streams) free[stream] = end[i];
+    path = std::max(path, end[i]);
+  }
+  const Seconds gathers = weights.cost(collectives);
+  hidden += gathers;
+  communication += gathers;
+  return std::max(path, hidden) + communication * share_of_hidden;
+}
+
+}  // namespace
+
+Seconds operation_time(const ComputeRates& rates, const StepWork& work) {
+  return work.given_time ? *work.given_time : compute_time(rates, kernel_of(work));
+}
+
+Seconds operation_time(const ComputeRates& rates, const BlockStep& step, CollectiveModel& collectives) {
+  if (computes(step) || step.given_time) return operation_time(rates, step);
+  return collectives.cost(step.collective, step.axes, step.full_size, step.copies);
+}
+
+StageTimes time_one_after_another(const ShardedLayer& layer, CollectiveModel& collectives, const ComputeRates& rates) {
+  const auto time = [&](const BlockStep& step) {
+    if (step.given_time && computes(step) && !step.stream.empty()) return Seconds(0);
+    if (!step.given_time && !computes(step) && step.role != CollectiveRole::activation) return Seconds(0);
+    return operation_time(rates, step, collectives);
+  };
+  Seconds forward(0), input(0), weight(0);
+  for (const auto& step : layer.forward) forward += time(step);
+  const auto of_input = steps_of_input_gradient(layer);
+  for (std::size_t i = 0; i < layer.backward.size(); ++i) (of_input[i] ? input : weight) += time(layer.backward[i]);
+  return {forward.value(), input.value(), weight.value()};
+}
+
+OverlappedTime time_overlapped(const ShardedLayer& layer, CollectiveModel& collectives, const ComputeRates& rates,
+                               const StepOptions& options) {
+  Buckets gradients(options.gradient_buckets.unit), at_the_end = gradients;
+  for (const auto& update : layer.weights) {
+    gradients.add(update.each_microbatch);
+    at_the_end.add(update.last_microbatch);
+    at_the_end.add(update.publish);
+  }
+  return {pass_overlapped(layer.forward, Seconds(0), collectives, rates, options) +
+              pass_overlapped(layer.backward, gradients.cost(collectives), collectives, rates, options),
+          at_the_end.cost(collectives)};
+}
+
+}  // namespace lockstep

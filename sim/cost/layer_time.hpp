@@ -1,0 +1,35 @@
+#pragma once
+/// How long the operations of a sharded layer take, and its passes, before there is a step graph: closed forms of
+/// collectives, no contention. Placement, the order of automatic schedules and the planner's bounds start from these
+/// times.
+#include <vector>
+
+#include "sim/collectives/collective_model.hpp"
+#include "sim/cost/time_model.hpp"
+#include "workloads/pipeline/pipeline_timing.hpp"
+#include "workloads/sharded_layers/sharded_layer.hpp"
+#include "workloads/step/build_step.hpp"
+#include "workloads/step/step_graph.hpp"
+
+namespace lockstep {
+
+/// Of a compute step: the time that a replay gives, else that of its kernel.
+[[nodiscard]] Seconds operation_time(const ComputeRates& rates, const StepWork& work);
+/// Of a compute step or a collective.
+[[nodiscard]] Seconds operation_time(const ComputeRates& rates, const BlockStep& step, CollectiveModel& collectives);
+
+/// One microbatch through a layer, its compute and the communication that the next step waits for one after the other:
+/// what a stage of a pipeline takes. Collectives of weights and gradients, and steps on streams beside, take no time.
+[[nodiscard]] StageTimes time_one_after_another(const ShardedLayer& layer, CollectiveModel& collectives,
+                                                const ComputeRates& rates);
+
+/// One layer in one step with collectives beside compute, as far as dependencies and streams allow; all of the
+/// communication counts a tenth besides, since not all of it hides: what a placement of the mesh costs.
+struct OverlappedTime {
+  Seconds each;  ///< every microbatch
+  Seconds once;  ///< once a step: gradients of the last microbatch, updated weights
+};
+[[nodiscard]] OverlappedTime time_overlapped(const ShardedLayer& layer, CollectiveModel& collectives,
+                                             const ComputeRates& rates, const StepOptions& options);
+
+}  // namespace lockstep

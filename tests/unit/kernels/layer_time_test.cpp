@@ -1,0 +1,102 @@
+// A layer's pass as a list of operations, some on the compute stream, some collectives:
+//   one after the other: the sum of compute and of the collectives that the next step waits for
+//   overlapped:          max(longest path with a stream for each axis, communication beside) + communication / 10
+#include "sim/cost/layer_time.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/topologies/small_torus.hpp"
+
+namespace lockstep::test {
+namespace {
+
+/// Ranks on a ring of 4, and a chip that computes 1 FLOP a second.
+class LayerTime : public testing::Test {
+ protected:
+  static BlockStep compute(double seconds, std::vector<int> after) {
+    BlockStep step;
+    step.kind = BlockStep::Kind::compute;
+    step.flops = Flops(seconds);
+    step.after = std::move(after);
+    return step;
+  }
+  static BlockStep collective(CollectiveRole role, std::vector<int> after) {
+    BlockStep step;
+    step.kind = BlockStep::Kind::collective;
+    step.role = role;
+    step.collective = CollectiveKind::all_gather;
+    step.axes = {"tensor"};
+    step.full_size = size;
+    step.after = std::move(after);
+    return step;
+  }
+  static BlockStep given(BlockStep step, double seconds) {
+    step.given_time = Seconds(seconds);
+    return step;
+  }
+  /// compute 2, gather of activations, compute 3; weights are gathered beside.
+  static ShardedLayer layer() {
+    ShardedLayer made;
+    made.forward = {compute(2, {BlockStep::outside}), collective(CollectiveRole::activation, {0}), compute(3, {1}),
+                    collective(CollectiveRole::weight, {})};
+    return made;
+  }
+  [[nodiscard]] double gather() { return collectives.cost(CollectiveKind::all_gather, {"tensor"}, size).value(); }
+
+  static constexpr Bytes size{40'000'000'000};
+  const Cluster cluster = torus({4}, always);
+  const Mesh mesh = placed(cluster, {on("tensor", {"x"})});
+  CollectiveModel collectives{cluster, mesh};
+  const ComputeRates rates{TimeModel::ideal, FlopsPerSecond(1), FlopsPerSecond(1), BytesPerSecond(1), {}};
+};
+
+TEST_F(LayerTime, OfAnOperationIsGivenOrItsKernels) {
+  EXPECT_DOUBLE_EQ(operation_time(rates, compute(2, {})).value(), 2);
+  EXPECT_DOUBLE_EQ(operation_time(rates, given(compute(2, {}), 7)).value(), 7);
+  EXPECT_DOUBLE_EQ(operation_time(rates, collective(CollectiveRole::activation, {}), collectives).value(), gather());
+  EXPECT_DOUBLE_EQ(operation_time(rates, given(collective(CollectiveRole::activation, {}), 7), collectives).value(), 7);
+}
+
+TEST_F(LayerTime, OneAfterAnotherIsTheSumWithoutWeights) {
+  const auto time = time_one_after_another(layer(), collectives, rates);
+  EXPECT_DOUBLE_EQ(time.forward, 2 + gather() + 3);
+  EXPECT_EQ(time.input_gradient, 0);
+  EXPECT_EQ(time.weight_gradient, 0);
+}
+
+// Steps that the input's gradient waits for are I, the others W.
+TEST_F(LayerTime, ABackwardIsSplitByWhatTheInputWaitsFor) {
+  auto made = layer();
+  made.backward = {compute(5, {BlockStep::outside}), compute(7, {BlockStep::outside})};
+  made.input_gradient_steps = {0};
+  const auto time = time_one_after_another(made, collectives, rates);
+  EXPECT_DOUBLE_EQ(time.input_gradient, 5);
+  EXPECT_DOUBLE_EQ(time.weight_gradient, 7);
+}
+
+TEST_F(LayerTime, OverlappedIsTheLongerOfPathAndCommunicationBeside) {
+  const StepOptions options;
+  const double path = 2 + gather() + 3, all = 2 * gather();
+  EXPECT_DOUBLE_EQ(time_overlapped(layer(), collectives, rates, options).each.value(),
+                   std::max(path, gather()) + 0.1 * all);
+  auto more = layer();
+  for (int i = 0; i < 200; ++i) more.forward.push_back(given(collective(CollectiveRole::weight, {}), 1));
+  EXPECT_DOUBLE_EQ(time_overlapped(more, collectives, rates, options).each.value(), 200 + gather() + 0.1 * (200 + all))
+      << "200 s of communication beside hide nothing behind 5 s of compute";
+}
+
+// Updated weights and gradients of the last microbatch come once a step, on buckets: arrays of one kind and axis
+// together.
+TEST_F(LayerTime, OnceAStepAreReductionsAndUpdatedWeights) {
+  auto made = layer();
+  WeightUpdate update{};
+  update.last_microbatch = {{CollectiveKind::reduce_scatter, {"tensor"}, {}, {}, size, ""}};
+  update.publish = {{CollectiveKind::all_gather, {"tensor"}, {}, {}, size, ""}};
+  made.weights = {update, update};
+  const auto twice = [&](CollectiveKind kind) { return collectives.cost(kind, {"tensor"}, 2 * size).value(); };
+  EXPECT_DOUBLE_EQ(time_overlapped(made, collectives, rates, {}).once.value(),
+                   twice(CollectiveKind::reduce_scatter) + twice(CollectiveKind::all_gather));
+}
+
+}  // namespace
+}  // namespace lockstep::test
