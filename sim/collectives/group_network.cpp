@@ -173,10 +173,12 @@ GroupNetwork::GroupNetwork(const Cluster& cluster, const Mesh& mesh, std::vector
 
 void GroupNetwork::make_groups() const {
   if (!groups_.empty()) return;
-  const auto places = places_in_order(*cluster_, order_);
+  const bool in_a_torus = inside_a_torus(*cluster_, *mesh_, axes_);  // its algorithm looks at lanes only
+  const auto places = in_a_torus ? std::vector<DeviceId>{} : places_in_order(*cluster_, order_);
   for (auto& group : mesh_->groups(axes_)) {
     ranks_.push_back(group.members);
-    groups_.push_back(on_devices(*cluster_, *mesh_, group, places));
+    groups_.push_back(in_a_torus ? NetworkGroup{{}, {}, std::move(group.lanes)}
+                                 : on_devices(*cluster_, *mesh_, group, places));
   }
 }
 

@@ -1,7 +1,6 @@
 #include "sim/collectives/slot_loads.hpp"
 
 #include <algorithm>
-#include <compare>
 #include <map>
 #include <numeric>
 
@@ -27,28 +26,64 @@ const SlotLoad* SlotLoads::heaviest(const Phase& phase) const {
 
 namespace {
 
-struct Crossing {
-  std::int32_t link, of_class, slot;
-  friend auto operator<=>(const Crossing&, const Crossing&) = default;
+/// Class and slot of the flows that cross each link, as one number each, ascending.
+struct Crossings {
+  std::vector<std::int32_t> links;  ///< that are crossed, ascending
+  std::vector<std::size_t> end;     ///< of each in `keys`
+  std::vector<std::uint64_t> keys;  ///< class and slot
 };
 
-/// By link. Where most links are crossed, links are the places of a counting sort.
-void sort_by_link(std::vector<Crossing>& crossings) {
-  std::int32_t last = 0;
-  for (const auto& crossing : crossings) last = std::max(last, crossing.link);
-  if (crossings.size() < static_cast<std::size_t>(last)) return std::sort(crossings.begin(), crossings.end());
-  std::vector<std::size_t> end(static_cast<std::size_t>(last) + 2, 0);
-  for (const auto& crossing : crossings) ++end[static_cast<std::size_t>(crossing.link) + 1];
-  std::partial_sum(end.begin(), end.end(), end.begin());
-  std::vector<Crossing> sorted(crossings.size());
-  for (const auto& crossing : crossings) sorted[end[static_cast<std::size_t>(crossing.link)]++] = crossing;
-  crossings = std::move(sorted);
-  auto first = crossings.begin();
-  for (std::size_t link = 0; link + 1 < end.size(); ++link) {
-    const auto next = crossings.begin() + static_cast<std::ptrdiff_t>(end[link]);
-    std::sort(first, next);
-    first = next;
+template <class Visit>
+void visit_crossings(const Communicator& communicator, const std::vector<std::int32_t>& class_of_group, Visit visit) {
+  for (std::size_t group = 0; group < communicator.groups.size(); ++group) {
+    const auto of_class = static_cast<std::uint64_t>(class_of_group.empty() ? 0 : class_of_group[group]);
+    for (const auto& flow : communicator.groups[group].flows) {
+      const auto key = of_class << 32U | static_cast<std::uint64_t>(flow.slot);
+      for (const auto link : flow.links) visit(link, key);
+    }
   }
+}
+
+Crossings crossings_of(const Communicator& communicator, const std::vector<std::int32_t>& class_of_group) {
+  std::size_t count = 0;
+  std::int32_t last = -1;
+  visit_crossings(communicator, class_of_group, [&](std::int32_t link, std::uint64_t) {
+    ++count;
+    last = std::max(last, link);
+  });
+  Crossings made;
+  made.keys.resize(count);
+  if (16 * count < static_cast<std::size_t>(last + 1)) {  // few links of many
+    std::vector<std::pair<std::int32_t, std::uint64_t>> all;
+    all.reserve(count);
+    visit_crossings(communicator, class_of_group,
+                    [&](std::int32_t link, std::uint64_t key) { all.emplace_back(link, key); });
+    std::sort(all.begin(), all.end());
+    for (std::size_t i = 0; i < count; ++i) {
+      made.keys[i] = all[i].second;
+      if (i + 1 < count && all[i + 1].first == all[i].first) continue;
+      made.links.push_back(all[i].first);
+      made.end.push_back(i + 1);
+    }
+    return made;
+  }
+  std::vector<std::size_t> place(static_cast<std::size_t>(last) + 2, 0);  // a counting sort by link
+  visit_crossings(communicator, class_of_group,
+                  [&](std::int32_t link, std::uint64_t) { ++place[static_cast<std::size_t>(link) + 1]; });
+  std::partial_sum(place.begin(), place.end(), place.begin());
+  visit_crossings(communicator, class_of_group, [&](std::int32_t link, std::uint64_t key) {
+    made.keys[place[static_cast<std::size_t>(link)]++] = key;
+  });
+  std::size_t first = 0;
+  for (std::int32_t link = 0; link <= last; ++link) {
+    const auto end = place[static_cast<std::size_t>(link)];
+    if (first == end) continue;
+    std::sort(made.keys.begin() + static_cast<std::ptrdiff_t>(first),
+              made.keys.begin() + static_cast<std::ptrdiff_t>(end));
+    made.links.push_back(link);
+    made.end.push_back(first = end);
+  }
+  return made;
 }
 
 }  // namespace
@@ -58,32 +93,31 @@ SlotLoads slot_loads(const Communicator& communicator,
                      const std::vector<std::int32_t>& class_of_group) {
   SlotLoads made;
   made.of_class.resize(1);
-  std::vector<Crossing> crossings;
-  for (std::size_t group = 0; group < communicator.groups.size(); ++group) {
-    const auto of_class = class_of_group.empty() ? 0 : class_of_group[group];
-    if (static_cast<std::size_t>(of_class) >= made.of_class.size())
-      made.of_class.resize(static_cast<std::size_t>(of_class) + 1);
-    for (const auto& flow : communicator.groups[group].flows) {
-      for (const auto link : flow.links) crossings.push_back({link, of_class, flow.slot});
-    }
-  }
-  sort_by_link(crossings);
+  for (const auto of_class : class_of_group)
+    made.of_class.resize(std::max(made.of_class.size(), static_cast<std::size_t>(of_class) + 1));
+  const auto crossings = crossings_of(communicator, class_of_group);
 
   std::map<std::pair<std::vector<std::pair<std::int32_t, std::int32_t>>, BytesPerSecond>, std::int32_t> numbers;
-  SlotLoad load;
-  for (auto crossing = crossings.begin(); crossing != crossings.end();) {
-    const auto link = crossing->link;
-    const auto of_class = crossing->of_class;
-    load = {{}, bandwidth(link), link};
-    for (; crossing != crossings.end() && crossing->link == link && crossing->of_class == of_class; ++crossing) {
-      if (load.crossings.empty() || load.crossings.back().first != crossing->slot)
-        load.crossings.emplace_back(crossing->slot, 0);
-      ++load.crossings.back().second;
+  std::pair<std::vector<std::pair<std::int32_t, std::int32_t>>, BytesPerSecond> load;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < crossings.links.size(); ++i) {
+    load.second = bandwidth(crossings.links[i]);
+    while (next < crossings.end[i]) {
+      const auto of_class = crossings.keys[next] >> 32U;
+      load.first.clear();
+      for (; next < crossings.end[i] && crossings.keys[next] >> 32U == of_class; ++next) {
+        const auto slot = static_cast<std::int32_t>(crossings.keys[next] & 0xffffffffU);
+        if (load.first.empty() || load.first.back().first != slot) load.first.emplace_back(slot, 0);
+        ++load.first.back().second;
+      }
+      auto number = numbers.find(load);
+      if (number == numbers.end()) {
+        number = numbers.emplace(load, static_cast<std::int32_t>(numbers.size())).first;
+        made.loads.push_back({load.first, load.second, crossings.links[i]});
+      }
+      auto& loads = made.of_class[static_cast<std::size_t>(of_class)];
+      if (loads.empty() || loads.back() != number->second) loads.push_back(number->second);
     }
-    const auto [number, is_new] =
-        numbers.try_emplace({load.crossings, load.bandwidth}, static_cast<std::int32_t>(numbers.size()));
-    if (is_new) made.loads.push_back(load);
-    made.of_class[static_cast<std::size_t>(of_class)].push_back(number->second);
   }
   for (auto& loads : made.of_class) {
     std::sort(loads.begin(), loads.end());
