@@ -13,46 +13,13 @@ constexpr double share_of_hidden = 0.1;
 
 bool computes(const BlockStep& step) { return step.kind == BlockStep::Kind::compute; }
 
-/// Collectives of one layer, those of one kind over the same axes as one on all their arrays if they share a bucket.
-class Buckets {
- public:
-  explicit Buckets(Bucketing::Unit unit) : unit_(unit) {}
-
-  void add(CollectiveKind kind, const AxisNames& axes, Bytes full_size) {
-    const auto same = std::find_if(all_.begin(), all_.end(),
-                                   [&](const Bucket& other) { return other.kind == kind && other.axes == axes; });
-    if (unit_ == Bucketing::Unit::matrix || same == all_.end()) {
-      all_.push_back({kind, axes, full_size});
-    } else {
-      same->full_size += full_size;
-    }
-  }
-  void add(const std::vector<DerivedCollective>& chain) {
-    for (const auto& one : chain) add(one.kind, one.axes, one.full_size);
-  }
-  [[nodiscard]] Seconds cost(CollectiveModel& model) const {
-    Seconds sum(0);
-    for (const auto& bucket : all_) sum += model.cost(bucket.kind, bucket.axes, bucket.full_size);
-    return sum;
-  }
-
- private:
-  struct Bucket {
-    CollectiveKind kind;
-    AxisNames axes;
-    Bytes full_size;
-  };
-  Bucketing::Unit unit_;
-  std::vector<Bucket> all_;
-};
-
 /// `hidden`: communication beside the pass from elsewhere.
 Seconds pass_overlapped(const std::vector<BlockStep>& steps, Seconds hidden, CollectiveModel& collectives,
                         const ComputeRates& rates, const StepOptions& options) {
   std::vector<Seconds> end(steps.size(), Seconds(0));
   std::map<std::string, Seconds> free;  // by stream
   Seconds path(0), communication(hidden);
-  Buckets weights(options.weight_buckets.unit);
+  LayerBuckets weights(options.weight_buckets.unit);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto& step = steps[i];
     const bool beside = !computes(step) && step.role != CollectiveRole::activation;
@@ -84,6 +51,26 @@ Seconds pass_overlapped(const std::vector<BlockStep>& steps, Seconds hidden, Col
 
 }  // namespace
 
+void LayerBuckets::add(CollectiveKind kind, const AxisNames& axes, Bytes full_size) {
+  const auto same = std::find_if(all_.begin(), all_.end(),
+                                 [&](const Bucket& other) { return other.kind == kind && other.axes == axes; });
+  if (unit_ == Bucketing::Unit::matrix || same == all_.end()) {
+    all_.push_back({kind, axes, full_size});
+  } else {
+    same->full_size += full_size;
+  }
+}
+
+void LayerBuckets::add(const std::vector<DerivedCollective>& chain) {
+  for (const auto& one : chain) add(one.kind, one.axes, one.full_size);
+}
+
+Seconds LayerBuckets::cost(CollectiveModel& model) const {
+  Seconds sum(0);
+  for (const auto& bucket : all_) sum += model.cost(bucket.kind, bucket.axes, bucket.full_size);
+  return sum;
+}
+
 Seconds operation_time(const ComputeRates& rates, const StepWork& work) {
   return work.given_time ? *work.given_time : compute_time(rates, kernel_of(work));
 }
@@ -108,7 +95,7 @@ StageTimes time_one_after_another(const ShardedLayer& layer, CollectiveModel& co
 
 OverlappedTime time_overlapped(const ShardedLayer& layer, CollectiveModel& collectives, const ComputeRates& rates,
                                const StepOptions& options) {
-  Buckets gradients(options.gradient_buckets.unit), at_the_end = gradients;
+  LayerBuckets gradients(options.gradient_buckets.unit), at_the_end = gradients;
   for (const auto& update : layer.weights) {
     gradients.add(update.each_microbatch);
     at_the_end.add(update.last_microbatch);

@@ -23,6 +23,29 @@ namespace lockstep {
 [[nodiscard]] StageTimes time_one_after_another(const ShardedLayer& layer, CollectiveModel& collectives,
                                                 const ComputeRates& rates);
 
+/// Collectives of one layer on its arrays, in the order in which they come. Those of one kind over the same axes become
+/// one on all their arrays, unless each array has its own bucket.
+class LayerBuckets {
+ public:
+  explicit LayerBuckets(Bucketing::Unit unit) : unit_(unit) {}
+
+  void add(CollectiveKind kind, const AxisNames& axes, Bytes full_size);
+  void add(const std::vector<DerivedCollective>& chain);
+  /// One after the other.
+  [[nodiscard]] Seconds cost(CollectiveModel& model) const;
+
+  struct Bucket {
+    CollectiveKind kind;
+    AxisNames axes;
+    Bytes full_size;
+  };
+  [[nodiscard]] const std::vector<Bucket>& all() const { return all_; }
+
+ private:
+  Bucketing::Unit unit_;
+  std::vector<Bucket> all_;
+};
+
 /// One layer in one step with collectives beside compute, as far as dependencies and streams allow; all of the
 /// communication counts a tenth besides, since not all of it hides: what a placement of the mesh costs.
 struct OverlappedTime {

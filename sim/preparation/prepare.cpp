@@ -36,14 +36,14 @@ void check_axis_sizes(const Scenario& scenario, const Cluster& cluster) {
          "axis sizes that multiply to " + std::to_string(cluster.devices()));
 }
 
-[[noreturn]] void refuse(const Scenario& scenario, const PlacementError& error) {
+[[noreturn]] void refuse_placement(const Scenario& scenario, const PlacementError& error) {
   refuse(scenario, "mesh" + (error.axis.empty() ? std::string() : "." + error.axis), error.what, error.expected);
 }
 
 /// Places that the scenario gives: they tell the sizes of axes that it leaves out.
 Preparation placed_as_requested(const Scenario& scenario, std::shared_ptr<const Cluster> cluster) {
   auto placed = place_as_requested(*cluster, scenario.mesh);
-  if (const auto* error = std::get_if<PlacementError>(&placed)) refuse(scenario, *error);
+  if (const auto* error = std::get_if<PlacementError>(&placed)) refuse_placement(scenario, *error);
   auto mesh = std::make_shared<const Mesh>(*cluster, std::get<0>(std::move(placed)), "as the scenario says");
   auto requests = scenario.mesh;
   for (auto& request : requests) request.size = mesh->axis(request.name).size();
@@ -58,7 +58,7 @@ Preparation placed_by_cost(const Scenario& scenario, std::shared_ptr<const Clust
   auto placed = place_by_cost(
       *cluster, scenario.mesh, [&](const Mesh& mesh) { return placement_cost(scenario, model, *cluster, mesh); },
       tried);
-  if (const auto* error = std::get_if<PlacementError>(&placed)) refuse(scenario, *error);
+  if (const auto* error = std::get_if<PlacementError>(&placed)) refuse_placement(scenario, *error);
   auto mesh = std::make_shared<const Mesh>(*cluster, std::get<0>(std::move(placed)),
                                            "least closed-form time of " + std::to_string(tried) + " candidates");
   return {{std::move(cluster), std::move(mesh), nullptr}, std::move(model), {}, {}};

@@ -22,27 +22,13 @@ bool along_whole_axes(const AxisNames& names) {
   return std::all_of(names.begin(), names.end(), [](const auto& name) { return axis_part(name).size == 0; });
 }
 
-/// Collectives on one array after the other become one on all of them.
-class Together {
- public:
-  void add(const PlanCollective& more) {
-    const auto same = std::find_if(open_.begin(), open_.end(),
-                                   [&](const auto& one) { return one.kind == more.kind && one.axes == more.axes; });
-    if (same != open_.end()) {
-      same->size += more.size;
-    } else {
-      open_.push_back(more);
-    }
-  }
-  std::vector<std::int32_t> listed_in(std::vector<PlanCollective>& collectives) const {
-    std::vector<std::int32_t> places;
-    for (const auto& collective : open_) places.push_back(listed(collective, collectives));
-    return places;
-  }
-
- private:
-  std::vector<PlanCollective> open_;
-};
+/// The places of a layer's buckets among the collectives of a summary.
+std::vector<std::int32_t> listed(const LayerBuckets& buckets, std::vector<PlanCollective>& collectives) {
+  std::vector<std::int32_t> places;
+  for (const auto& bucket : buckets.all())
+    places.push_back(listed(PlanCollective{bucket.kind, axis_bits(bucket.axes), bucket.full_size, {}}, collectives));
+  return places;
+}
 
 class PassesSummarizer {
  public:
@@ -79,7 +65,7 @@ class PassesSummarizer {
   PassSummary pass(const std::vector<BlockStep>& steps, const std::vector<bool>& chosen,
                    const std::vector<int>& output) {
     PassSummary made;
-    Together gathers;
+    LayerBuckets gathers(Bucketing::Unit::layer);
     std::vector<std::int32_t> place(steps.size(), -2);
     const auto known = [&](int step) {
       return step == BlockStep::outside ? -1 : place[static_cast<std::size_t>(step)];
@@ -87,9 +73,8 @@ class PassesSummarizer {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const auto& step = steps[i];
       if (!chosen[i]) continue;
-      const PlanCollective collective{step.collective, axis_bits(step.axes), step.full_size, step.copies};
       if (is_gather(step)) {
-        gathers.add(collective);
+        gathers.add(step.collective, step.axes, step.full_size);
         continue;
       }
       PassSummary::Step summarized;
@@ -105,7 +90,8 @@ class PassesSummarizer {
         summarized.compute = operation_time(rates_, step).value();
         if (!summarized.beside) made.compute += summarized.compute;
       } else {
-        summarized.collective = listed(collective, summary.collectives);
+        summarized.collective =
+            listed({step.collective, axis_bits(step.axes), step.full_size, step.copies}, summary.collectives);
       }
       place[i] = static_cast<std::int32_t>(made.steps.size());
       made.steps.push_back(std::move(summarized));
@@ -113,7 +99,7 @@ class PassesSummarizer {
     for (const int step : output) {
       if (known(step) >= -1) made.output.push_back(known(step));
     }
-    made.gathers = gathers.listed_in(summary.collectives);
+    made.gathers = listed(gathers, summary.collectives);
     return made;
   }
 
@@ -149,13 +135,13 @@ StateSummary summarize_state(const Scenario& scenario, const ShardedModel& model
   for (const auto& block : model.layers) {
     BlockState made;
     const auto together = [&](std::vector<DerivedCollective> WeightUpdate::*chain) {
-      Together all;
+      LayerBuckets all(Bucketing::Unit::layer);
       for (const auto& update : block.weights) {
         for (const auto& one : update.*chain) {
-          if (along_whole_axes(one.axes)) all.add({one.kind, axis_bits(one.axes), one.full_size, {}});
+          if (along_whole_axes(one.axes)) all.add(one.kind, one.axes, one.full_size);
         }
       }
-      return all.listed_in(summary.collectives);
+      return listed(all, summary.collectives);
     };
     Bytes traffic(0);
     for (const auto& update : block.weights) {

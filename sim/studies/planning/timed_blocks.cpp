@@ -39,9 +39,9 @@ BusyStreams least(const BusyStreams& one, const BusyStreams& other) {
 }  // namespace
 
 TimedPasses timed(const PassesSummary& summary, std::span<const double> costs) {
-  const Costed cost_class{summary.collectives, costs};
+  const Costed costed{summary.collectives, costs};
   const auto timed = [&](const PassSummary& pass) {
-    TimedPasses::Pass made{path_of(pass, costs), {0, cost_class.along_data(pass.gathers)}};
+    TimedPasses::Pass made{path_of(pass, costs), {0, costed.along_data(pass.gathers)}};
     for (const auto gather : pass.gathers)
       made.gather.first =
           &gather == &pass.gathers.front() ? costs[at(gather)] : std::min(made.gather.first, costs[at(gather)]);
@@ -53,9 +53,9 @@ TimedPasses timed(const PassesSummary& summary, std::span<const double> costs) {
         timed(block.forward), timed(block.backward), timed(block.input_gradient), timed(block.weight_gradient), {}};
     for (const auto* pass : {&block.forward, &block.backward}) {
       for (const auto& step : pass->steps) {
-        if (step.collective >= 0) cost_class.occupy(made.each, step.collective);
+        if (step.collective >= 0) costed.occupy(made.each, step.collective);
       }
-      cost_class.occupy(made.each, pass->gathers);
+      costed.occupy(made.each, pass->gathers);
     }
     result.kinds.push_back(made);
   }
@@ -63,16 +63,16 @@ TimedPasses timed(const PassesSummary& summary, std::span<const double> costs) {
 }
 
 TimedState timed(const StateSummary& summary, std::span<const double> costs) {
-  const Costed cost_class{summary.collectives, costs};
+  const Costed costed{summary.collectives, costs};
   TimedState result;
   for (const auto& block : summary.kinds) {
     TimedState::Kind made;
-    cost_class.occupy(made.each, block.each_microbatch);
-    cost_class.occupy(made.once, block.last_microbatch);
-    cost_class.occupy(made.published, block.publish);
-    made.reduced_each = cost_class.along_data(block.each_microbatch);
-    made.reduced = made.reduced_each + cost_class.along_data(block.last_microbatch);
-    made.published_along_data = cost_class.along_data(block.publish);
+    costed.occupy(made.each, block.each_microbatch);
+    costed.occupy(made.once, block.last_microbatch);
+    costed.occupy(made.published, block.publish);
+    made.reduced_each = costed.along_data(block.each_microbatch);
+    made.reduced = made.reduced_each + costed.along_data(block.last_microbatch);
+    made.published_along_data = costed.along_data(block.publish);
     made.update = block.update;
     made.held = block.held;
     made.gradients = block.gradients;

@@ -45,7 +45,7 @@ struct TimedState {
 /// `costs`: of the summary's collectives.
 [[nodiscard]] TimedPasses timed(const PassesSummary& summary, std::span<const double> costs);
 [[nodiscard]] TimedState timed(const StateSummary& summary, std::span<const double> costs);
-/// Of everything the less.
+/// Element by element, the smaller of the two.
 [[nodiscard]] TimedState least(const TimedState& one, const TimedState& other);
 
 }  // namespace lockstep
