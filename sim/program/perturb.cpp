@@ -137,7 +137,7 @@ class Perturbing {
             if (cluster_.link(link).kind != LinkKind::ici)
               throw InternalError("perturb: a route does not avoid " + cluster_.link_name(link));
             if (is_new) detour->second = way_round(cluster_.link(link).from, cluster_.link(link).to);
-            if (detour->second.empty()) return "no way is left round the missing link " + cluster_.link_name(link);
+            if (detour->second.empty()) return "no route is left round the missing link " + cluster_.link_name(link);
             links.insert(links.end(), detour->second.begin(), detour->second.end());
           }
           flow.links = std::move(links);

@@ -196,7 +196,7 @@ void add_collective(CommandLine& line, spdlog::logger& log) {
               "size as nccl-tests print it, the larger buffer of one rank (what it sends in an all_to_all, the whole "
               "array in an all_gather), or a range of doublings")
       .shows_default();
-  command.option("--algorithm", arguments->algorithm, "use this one instead of the cheapest (networks only)");
+  command.option("--algorithm", arguments->algorithm, "use this algorithm instead of the cheapest");
   command.flag("--all", arguments->all, "also time every other algorithm that can serve");
   command.option("--json", arguments->json, "write the table as JSON to a file, or to stdout with -");
   command.option("--trace", arguments->trace,

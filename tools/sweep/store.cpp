@@ -100,7 +100,7 @@ StoreHeader header_of(const Sweep& sweep) { return {version(), sweep.scenario_di
 
 StoreHeader read_header(Database& database, const std::filesystem::path& file) {
   if (database.number("PRAGMA application_id") != our_files)
-    refuse(file, "is no database of lockstep sweep", "one, or a new file");
+    refuse(file, "is not a database of lockstep sweep", "one, or a new file");
   if (const auto found = database.number("PRAGMA user_version"); found != schema) {
     refuse(file, "has schema " + std::to_string(found),
            "schema " + std::to_string(schema) + ", which this version of lockstep reads and writes");

@@ -110,10 +110,10 @@ std::variant<MeshAxis, PlacementError> place_parts(const Cluster& cluster, const
   const std::vector<std::string> names = axis_names(cluster);
   MeshAxis placed{request.name, {}};
   for (const std::string& text : *request.place) {
-    if (text == rest) return PlacementError{request.name, "`rest` stands beside other parts", "`rest` alone"};
+    if (text == rest) return PlacementError{request.name, "`rest` is given with other parts", "`rest` alone"};
     const std::optional<Part> part = parse_part(text, names);
     if (!part) {
-      return PlacementError{request.name, '`' + text + "` is no part of a physical axis",
+      return PlacementError{request.name, '`' + text + "` is not a part of a physical axis",
                             list_of(names) + ", a part of one as `" + names.front() + "/2`, or `rest`"};
     }
     const std::string& axis = names[part->axis];

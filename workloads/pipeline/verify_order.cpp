@@ -116,7 +116,7 @@ class Verifier {
     if (home != rank &&
         strays_.emplace(rank, action.stage).second) {  // once is enough, or a wrong placement fills the list
       add(rank, index,
-          action.to_string() + " stands on rank " + text(rank) + ", but with placement " +
+          action.to_string() + " is on rank " + text(rank) + ", but with placement " +
               std::string(name(shape_.placement)) + " stage " + text(action.stage) + " of microbatch " +
               text(action.microbatch) + " is on rank " + text(home),
           "it on rank " + text(home) + ", or another placement");
@@ -200,7 +200,7 @@ class Verifier {
     });
     if (!missing.empty()) {
       const auto [rank, index] = cell_of(m);
-      add(rank, index, "microbatch " + text(m) + " stands here, but has no cell on stage " + missing,
+      add(rank, index, "microbatch " + text(m) + " is here, but has no cell on stage " + missing,
           "every microbatch on every stage, or on none");
       return;
     }

@@ -109,7 +109,7 @@ std::vector<MeasuredKernel> read_measured_kernels(const CsvTable& table) {
     const auto seconds = row.number("seconds");
     if (!seconds) row.problem("seconds", "is missing", "the time of one kernel");
     if (seconds && (*seconds < shortest || *seconds > longest))
-      row.problem("seconds", "'" + row.text("seconds") + "' is no time of a kernel", "seconds, from 1e-9 to 1e6");
+      row.problem("seconds", "'" + row.text("seconds") + "' is not the time of a kernel", "seconds, from 1e-9 to 1e6");
     measured.time = Seconds(seconds.value_or(1));
     kernels.push_back(measured);
   }

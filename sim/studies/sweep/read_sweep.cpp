@@ -67,7 +67,7 @@ class Reader {
 
   Sweep read() {
     const std::string expected =
-        "the keys of a scenario, or scenario: FILE, and beside them sweep: {grid: {parallel.tensor: [1, 2, 4]}}";
+        "the keys of a scenario, or scenario: FILE, and sweep: {grid: {parallel.tensor: [1, 2, 4]}}";
     if (!document_.expect_map(expected)) problems_.throw_if_any();
     sweep_.name = file_.stem().string();
     const auto sweep = document_.require("sweep", "{grid: {parallel.tensor: [1, 2, 4]}}");

@@ -16,7 +16,7 @@ struct Choices {
   bool fill_every_wait;         ///< a weight gradient in every wait, even where other ranks wait longer in all
 };
 
-/// Stage s stands on rank s, so one index serves for both.
+/// Stage s is on rank s, so one index serves for both.
 class Search {
  public:
   Search(const ScheduleRequest& request, const std::vector<double>& limits, Choices choices)
