@@ -25,7 +25,7 @@ std::string digest_of_file(const std::string& value, const std::filesystem::path
   return digest.hex();
 }
 
-/// What a value in YAML says, without its quotes; "" if it is no single value.
+/// The text of a YAML value without its quotes; "" if it is not a single value.
 std::string text_in(const std::string& value) {
   Problems problems;
   const auto view = YamlView::from_text(value, "", problems);
@@ -42,7 +42,7 @@ void add_files(const YamlView& value, const std::filesystem::path& folder, Diges
   }
 }
 
-/// What every scenario may name: chips, nodes, fabrics and models.
+/// Adds the files that every scenario may name: chips, nodes, fabrics and models.
 void add_catalogs(Digest& digest) {
   for (const auto* catalog : {"topologies/catalog", "workloads/catalog"}) {
     std::vector<std::filesystem::path> files;
