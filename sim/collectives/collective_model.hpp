@@ -1,6 +1,6 @@
 #pragma once
-/// What collectives cost on a mesh and how they run: by the cheapest algorithm that serves the groups. Groups and their
-/// flows are made when first asked for, and kept.
+/// The cost of collectives on a mesh and the phases in which they run, by the cheapest algorithm that serves the
+/// groups. Groups and their flows are made at first use, and kept.
 #include <map>
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// What holds for all collectives on networks.
+/// Rules for all collectives on networks.
 struct CollectiveRules {
   std::map<CollectiveKind, std::string> algorithms;  ///< used wherever they can serve; else the cheapest
   UnitOrder units = UnitOrder::ranks;

@@ -25,7 +25,7 @@ enum class EngineKind {
 /// Names as `--engine` takes them, in that order.
 [[nodiscard]] std::vector<std::string> engine_names();
 [[nodiscard]] std::string_view name(EngineKind kind);
-/// Of one of engine_names().
+/// The engine with one of engine_names().
 [[nodiscard]] EngineKind engine_named(std::string_view name);
 
 struct EngineStatistics {

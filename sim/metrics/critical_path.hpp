@@ -26,7 +26,7 @@ struct CriticalSpan {
 };
 [[nodiscard]] std::string_view name(CriticalSpan::Why why);
 
-/// What a part of the step time was spent on.
+/// The purpose for which a part of the step time was spent.
 struct CriticalPart {
   enum class Kind {
     compute,     ///< forward and backward

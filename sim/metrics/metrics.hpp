@@ -1,5 +1,5 @@
 #pragma once
-/// What a timeline means. Definitions: docs/models/metrics.md.
+/// The figures that a timeline gives. Definitions: docs/models/metrics.md.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-/// Of one rank; the three add up to the makespan.
+/// The time of one rank; the three parts add up to the makespan.
 struct Breakdown {
   Seconds compute{0};       ///< computing
   Seconds exposed_comm{0};  ///< communicating while computing nothing

@@ -48,7 +48,8 @@ std::vector<LinkId> links_of(const Cluster& cluster, const std::string& name) {
   return links;
 }
 
-/// What random links are drawn from: a torus' links between chips; else the scale-up links and cables of networks.
+/// The links from which random links are drawn: a torus' links between chips, otherwise the scale-up links and the
+/// cables of networks.
 std::vector<LinkId> drawable_links(const Cluster& cluster) {
   const bool torus = cluster.unit_is_torus();
   std::vector<LinkId> links;

@@ -1,6 +1,6 @@
 #pragma once
-/// What differs from the ideal machine: slow chips, degraded or missing links. Perturbations only change
-/// speeds, capacities and routes; everything after them (folding, engine) is the same.
+/// Differences from the ideal machine: slow chips, degraded or missing links. Perturbations only change speeds,
+/// capacities and routes; everything after them (folding, engine) is the same.
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -61,7 +61,8 @@ using Perturbation = std::variant<SlowChip, DegradedLink, DegradedNode, RandomSl
 /// round a missing link); empty when it can.
 [[nodiscard]] std::string why_not(const Perturbation& perturbation, const Cluster& cluster);
 
-/// The links of networks that are down, for Cluster::avoid; empty if there are none. Of what why_not accepts.
+/// The links of networks that are down, for Cluster::avoid; empty if there are none. The perturbations must be ones
+/// that why_not accepts.
 [[nodiscard]] MissingLinks missing_in_networks(const std::vector<Perturbation>& perturbations, const Cluster& cluster);
 
 /// Several slowdowns of one chip multiply, as do several degradations of one link. Throws InternalError for

@@ -1,5 +1,5 @@
 #pragma once
-/// What the engine runs: every rank's operations on its streams, with collectives lowered to phases of
+/// The program that the engine runs: every rank's operations on its streams, with collectives lowered to phases of
 /// flows over links. No names of strategies, models or fabrics are left at this level.
 #include <cstdint>
 #include <string>

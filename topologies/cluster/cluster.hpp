@@ -49,7 +49,7 @@ struct PhysicalAxis {
   Kind kind = Kind::torus;  ///< neighbours linked; or all positions behind switches, inside a unit or between units
 };
 
-/// By LinkId; empty: all links are there.
+/// Whether each link is missing, by LinkId; empty: no link is missing.
 using MissingLinks = std::vector<bool>;
 
 /// Missing links leave no way between two devices.

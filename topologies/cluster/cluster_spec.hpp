@@ -1,6 +1,6 @@
 #pragma once
-/// What a cluster is built from, as values: pods of a torus, servers and racks, the networks that join them, and
-/// clusters composed of such units: pods over a data-centre network, nodes of GPUs on a fat tree, halls of those.
+/// The description of a cluster, as values: pods of a torus, servers and racks, the networks that join them, and
+/// clusters composed of such units (pods over a data-centre network, nodes of GPUs on a fat tree, halls of those).
 #include <cstdint>
 #include <string>
 #include <string_view>

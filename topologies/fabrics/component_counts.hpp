@@ -16,7 +16,7 @@ struct ComponentCounts {
   std::int64_t links = 0;  ///< cables: both directions are one, parallel ones are several
 };
 
-/// Where packets are sprayed over equal cables, and the cluster models them as one, each is counted.
+/// Cables over which packets are sprayed are counted one by one, though the cluster models equal ones as one link.
 [[nodiscard]] ComponentCounts count_components(ClusterSpec spec);
 
 }  // namespace lockstep

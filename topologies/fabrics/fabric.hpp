@@ -30,7 +30,7 @@ struct ClusterProblem {
 [[nodiscard]] std::string usual_node(std::string_view word);
 [[nodiscard]] std::vector<std::string> node_names(const std::filesystem::path& catalog);
 [[nodiscard]] std::vector<std::string> fabric_names(const std::filesystem::path& catalog);
-/// By name, or by the name of a chip: its usual node.
+/// Loads by name from the catalog. A node may also be named by a chip, which means the chip's usual node.
 [[nodiscard]] NodeSpec load_node(const std::filesystem::path& catalog, std::string_view name, Problems& problems);
 [[nodiscard]] FabricSpec load_fabric(const std::filesystem::path& catalog, std::string_view name, Problems& problems);
 

@@ -21,7 +21,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> usual_nod
      {"gb200", "gb200-nvl72"},
      {"gb300", "gb300-nvl72"}}};  // MI300X and MI355X nodes have their chip's name
 
-/// Those of sim/collectives/algorithms.hpp that nodes can have.
+/// The algorithms of sim/collectives/algorithms.hpp that nodes can have.
 const std::vector<std::string> known_algorithms{"ring",
                                                 "tree",
                                                 "recursive halving",
@@ -118,7 +118,7 @@ NodeSpec read_node(const YamlView& view, std::string_view name, const std::files
     const std::string word = chip.text();
     Problems of_chip;
     node.chip = load_chip(catalog, word, of_chip);
-    // Where the chip's name stands, unless the chip's own file is at fault.
+    // Reported at the chip's name, unless the chip's own file is at fault.
     for (const Problem& problem : of_chip.list()) chip.problem(problem.what, problem.expected);
   } else if (chip.is_map()) {
     node.chip = read_chip_block(chip, catalog);

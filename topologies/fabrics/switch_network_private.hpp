@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// What hangs on a network, unit by unit: NICs, hosts, or the top switches of halls.
+/// The ends of a network, unit by unit: NICs, hosts, or the top switches of halls.
 struct NetworkEnds {
   std::vector<NodeId> nodes;
   int per_unit;         ///< ports of the network that a unit takes
@@ -35,7 +35,7 @@ class SwitchNetwork {
   [[nodiscard]] virtual const std::vector<NodeId>& tops() const = 0;
   /// Switches that each of these stands for, as packets are sprayed over them.
   [[nodiscard]] virtual int switches_of_a_top() const { return 1; }
-  /// What routes lead between: nodes, or their ports one by one.
+  /// The number of ends between which routes lead: nodes, or their ports one by one.
   [[nodiscard]] int ends() const { return static_cast<int>(number_of_end_.size()); }
   /// The number of the top switch by which an end leaves or is reached, `choice` deciding between equals.
   [[nodiscard]] virtual int top_of(int end, std::uint64_t choice) const = 0;

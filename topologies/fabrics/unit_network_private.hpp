@@ -24,8 +24,8 @@ struct UnitLinks {
 /// NICs (of nodes) or hosts (of pods) of one unit; what one of them carries.
 [[nodiscard]] int nics_of_unit(const ClusterSpec& spec);
 [[nodiscard]] BytesPerSecond nic_rate(const ClusterSpec& spec);
-/// Of the port by which each of the `tops` top switches of a hall leads to the other halls, before their network's
-/// efficiency: its links' rate or, if none is given, enough for all NICs of the hall.
+/// The rate of the port by which each of the `tops` top switches of a hall leads to the other halls, before the
+/// efficiency of their network: the rate of its links or, if none is given, enough for all NICs of the hall.
 [[nodiscard]] BytesPerSecond hall_exit_rate(const ClusterSpec& spec, int tops);
 
 /// Chips, and the links between those of a unit.
@@ -35,9 +35,9 @@ struct UnitLinks {
 /// Coordinates of a unit on the hall and unit axes that the cluster has.
 [[nodiscard]] std::vector<int> unit_place(const ClusterSpec& spec, int unit);
 
-/// The device of every logical position; empty: as they are numbered. Of an order that is possible.
+/// The device of every logical position; empty: as they are numbered. The order must be possible.
 [[nodiscard]] std::vector<DeviceId> devices_in_order(const ClusterSpec& spec);
-/// Why the order is none over the cluster's devices.
+/// The reasons why the order is not an order of the cluster's devices.
 [[nodiscard]] std::vector<ClusterProblem> why_not_an_order(const ClusterSpec& spec);
 
 }  // namespace lockstep

@@ -76,7 +76,7 @@ class Mesh {
   [[nodiscard]] const std::vector<MeshAxis>& axes() const { return axes_; }
   [[nodiscard]] const MeshAxis& axis(const std::string& name) const;
   [[nodiscard]] bool has_axis(const std::string& name) const;
-  /// Of an axis, or of a part of one: the ranks of a part are those that lie nearest to each other. Throws
+  /// The factors of an axis or of a part of one; the ranks of a part are those that lie nearest to each other. Throws
   /// InternalError for a part whose size does not divide the axis.
   [[nodiscard]] std::vector<Factor> factors(const std::string& axis_or_part) const;
   [[nodiscard]] int ranks() const;
@@ -93,8 +93,8 @@ class Mesh {
   /// `dimension` indexes dimensions(axes).
   [[nodiscard]] std::vector<Group> groups(const std::vector<std::string>& axes) const;
 
-  /// What a group along one mesh axis looks like, in words: "ring of 8 on x"; then what lies behind switches, "8 on
-  /// gpu". Empty: a group of one.
+  /// The shape of a group along one mesh axis, in words: "ring of 8 on x"; then the parts behind switches, "8 on gpu".
+  /// Empty: a group of one.
   [[nodiscard]] std::vector<std::string> shapes(const std::string& axis) const;
 
   [[nodiscard]] std::string to_string() const;  ///< for --dump=mesh: axes, factors, shapes, why
@@ -107,7 +107,7 @@ class Mesh {
   std::vector<RankId> rank_of_device_;
 };
 
-/// What a user wants of one logical axis: its size and, optionally, where it lies.
+/// A user's request for one logical axis: its size and, optionally, where it lies.
 struct AxisRequest {
   std::string name;
   int size = 0;                                   ///< 0: whatever the placement gives

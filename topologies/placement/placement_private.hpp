@@ -1,5 +1,5 @@
 #pragma once
-/// What the two ways of placing axes share: which positions are still free, and the checks on requests.
+/// Code that the two ways of placing axes share: the positions that are still free, and the checks on requests.
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,7 +25,7 @@ class FreePositions {
   std::vector<int> left_;
 };
 
-/// What is wrong with the requests whatever the cluster.
+/// The first problem of the requests that does not depend on the cluster.
 [[nodiscard]] std::optional<PlacementError> problem_of_requests(const std::vector<AxisRequest>& requests);
 /// Whether the request takes what all others leave.
 [[nodiscard]] bool takes_rest(const AxisRequest& request);

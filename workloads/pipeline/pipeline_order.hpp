@@ -70,7 +70,7 @@ void for_each_action(const PipelineCell& cell, Visit visit) {
   if (cell.second) visit(*cell.second);
 }
 
-/// What a user asked for cannot be had: an illegal P, M, V or a limit that nothing fits under.
+/// Thrown for a request that no schedule can fulfil: an illegal P, M or V, or a limit that nothing fits under.
 class ScheduleError : public std::runtime_error {
  public:
   /// `about` names what is at fault: "stages", "microbatches", "chunks", "group", "memory-limit", "schedule".

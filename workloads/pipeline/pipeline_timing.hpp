@@ -13,7 +13,7 @@
 
 namespace lockstep {
 
-/// Of one microbatch on one stage, in any unit of time, the same for all. backward = input + weight gradient.
+/// Times of one microbatch on one stage, in any unit of time, the same for all. backward = input + weight gradient.
 struct StageTimes {
   double forward = 1;
   double input_gradient = 1;

@@ -180,7 +180,7 @@ class Verifier {
     }
   }
 
-  /// Where a microbatch stands first.
+  /// The rank and index of a microbatch's first cell.
   [[nodiscard]] std::pair<std::int32_t, std::int32_t> cell_of(std::int32_t m) const {
     for (std::int32_t stage = 0; m >= 0 && stage < shape_.stages(); ++stage) {
       if (const auto index = any_place(stage, m); index >= 0) return {shape_.rank_of(stage, m), index};
@@ -231,7 +231,8 @@ class Verifier {
       add(rank, input, i + " has no weight gradient", w + " after it");
   }
 
-  /// What a cell needs of its own rank stands before it. Needs of other ranks are for find_deadlock.
+  /// Checks that everything a cell needs on its own rank comes before it. find_deadlock checks the needs on other
+  /// ranks.
   void check_order(std::int32_t rank, std::int32_t index, const PipelineCell& cell) {
     for_each_action(cell, [&](const PipelineAction& action) {
       if (!exists(action) || shape_.rank_of(action.stage, action.microbatch) != rank) return;

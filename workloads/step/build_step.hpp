@@ -17,12 +17,13 @@ struct Bucketing {
   Bytes size{0};  ///< Unit::size: a bucket is sent when it holds at least this (gradients only)
 };
 
-/// What moves to the host's memory. The host's share of one chip: a way in each direction and a memory of its own.
+/// What is moved to the host's memory. The part of the host that belongs to one chip has a link in each direction and a
+/// memory of its own.
 struct Offload {
   bool optimizer = false;              ///< state and update; gradients go down, updated weights come up
-  std::int32_t activation_layers = 0;  ///< of each stage, the first so many layers: between forward and backward
+  std::int32_t activation_layers = 0;  ///< first layers of each stage whose activations go to the host and back
   BytesPerSecond link{0};              ///< one way between chip and host
-  BytesPerSecond host_memory{50e9};    ///< at which the host's update reads and writes
+  BytesPerSecond host_memory{50e9};    ///< rate at which the host's update reads and writes
 };
 
 struct StepOptions {

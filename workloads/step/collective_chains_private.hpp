@@ -29,7 +29,7 @@ class CollectiveChains {
   explicit CollectiveChains(StepWriter& writer) : writer_(writer) {}
 
   const CollectiveChain& of(const WeightUpdate& weight, CollectiveChain::Of of);
-  /// What carries them, in order.
+  /// The work of the chains' collectives, in order.
   const std::vector<const StepWork*>& works(const ChainsTogether& chains);
 
  private:

@@ -21,8 +21,8 @@ class StepGradients {
   [[nodiscard]] const OpIds& wait(const StepPlace& place) { return in_flight_.wait(place.stage, place.half); }
   /// Optimizer, after everything else.
   void update();
-  /// Where updated weights are gathered ahead, and a block's forward on a stage is the first: the gathers that end it
-  /// waits for.
+  /// The gathers of updated weights that a block's forward waits for, if they are gathered ahead and the forward is the
+  /// block's first on its stage.
   [[nodiscard]] OpIds published_ahead(const StepPlace& place);
 
  private:
@@ -38,7 +38,7 @@ class StepGradients {
   void hold_weights();
   void hold_copy(std::int32_t stage, const Owner& owner, int block);
   void count_microbatches();
-  /// What a block's backward on a stage adds to the gradient of one weight, its own or one tied to it.
+  /// The part that a block's backward on a stage adds to the gradient of one weight, its own or one tied to it.
   struct Contribution {
     Owner owner;
     const WeightUpdate* update;

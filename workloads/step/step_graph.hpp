@@ -51,7 +51,7 @@ struct Buffer {
   std::int32_t stage = 0;
 };
 
-/// What one rank of a stage holds throughout.
+/// Memory that one rank of a stage holds throughout the step.
 struct HeldMemory {
   Bytes weights{0};
   Bytes weight_padding{0};  ///< of weights: shards that the axes do not divide

@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// Who does something: a stage of the pipeline (a rank of its order), for a block and a microbatch.
+/// The place of an operation: a stage of the pipeline (a rank of its order), a block and a microbatch.
 struct StepPlace {
   std::int32_t stage = 0;
   int block = 0;
@@ -42,7 +42,8 @@ class StepWriter {
   [[nodiscard]] const WeightUpdate& update_of(const Owner& owner) const;
 
   static StepOp at(const StepPlace& place, StepPass pass, const StepWork* what);
-  /// Of a step that does the work of routed tokens, that of the rank that gets most of them.
+  /// The work of a block's step. If the step does the work of routed tokens, it is the work of the rank that gets most
+  /// of them.
   [[nodiscard]] const StepWork* work_of(const StepPlace& place, StepPass pass, std::size_t step);
   [[nodiscard]] const std::vector<BlockStep>& steps(int block, StepPass pass) const {
     return pass == StepPass::forward ? kind(block).forward : kind(block).backward;

@@ -16,7 +16,7 @@ class MaxMinNetwork final : public PhasedNetwork {
   void run(const TakeIn& take_in) override;
 
  private:
-  /// Of a flow by number: the links it crosses, how often each.
+  /// A link that a flow crosses, and how often.
   struct Crossing {
     std::int32_t link;
     double times;

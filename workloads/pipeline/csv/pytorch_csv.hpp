@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-/// Where a CSV is wrong: row is the rank (from 0), column the cell (from 0), both as a spreadsheet counts plus one when
-/// printed; -1 if it is about the whole row or file.
+/// The place and the description of a mistake in a CSV. `row` is the rank and `column` the cell, both from 0; -1 if the
+/// mistake concerns the whole row or file. Both are printed as a spreadsheet counts, from 1.
 struct CsvProblem {
   std::int32_t row = -1;
   std::int32_t column = -1;

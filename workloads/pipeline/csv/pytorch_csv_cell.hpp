@@ -25,7 +25,7 @@ struct PytorchCell {
   PipelineCell cell;
 };
 
-/// What a cell's text has wrong. Cheap to make: a file may have millions.
+/// A mistake in a cell's text. It is cheap to make, since a file may have millions.
 struct PytorchCellMistake {
   enum class Kind : std::uint8_t {
     no_stage,

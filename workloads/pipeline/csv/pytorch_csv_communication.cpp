@@ -16,7 +16,7 @@ bool is_transfer(CsvOperation operation) { return operation < unshard && operati
 bool is_send(CsvOperation operation) { return operation == send_forward || operation == send_backward; }
 bool is_forward(CsvOperation operation) { return operation == send_forward || operation == receive_forward; }
 
-/// By transfer: the column it stands in.
+/// The column of each transfer.
 class TransferColumns {
  public:
   explicit TransferColumns(const PipelineShape& shape)

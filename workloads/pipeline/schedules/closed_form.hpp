@@ -1,5 +1,5 @@
 #pragma once
-/// What the literature says a schedule's bubble and activations are, to print beside the simulated ones.
+/// A schedule's bubble and activations by the formulas of the literature, to print beside the simulated values.
 #include <optional>
 #include <string>
 
@@ -24,8 +24,8 @@ struct ClosedForm {
   std::optional<double> activations;    ///< on the worst rank until W, in microbatches through all chunks of a rank
 };
 
-/// None for schedules without one (wave, v-1f1b, a user's order). Where stages differ the form is evaluated for
-/// their mean and does not apply.
+/// None for schedules without one (wave, v-1f1b, a user's order). If stages differ, the form is evaluated for their
+/// mean and does not apply.
 [[nodiscard]] std::optional<ClosedForm> closed_form(const ScheduleRequest& request);
 
 }  // namespace lockstep

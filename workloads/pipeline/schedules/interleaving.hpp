@@ -1,6 +1,7 @@
 #pragma once
-/// What the schedules on linear and looped placements share: a rank takes its work in passes, forwards in one
-/// sequence and backwards in the same one with the chunks reversed. They differ in how far one trails the other.
+/// Code that the schedules on linear and looped placements share. A rank takes its work in passes, forwards in one
+/// sequence and backwards in the same one with the chunks reversed. The schedules differ in how far the backwards trail
+/// the forwards.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -39,7 +40,7 @@ void append(std::vector<PipelineCell>& cells, const std::optional<PipelineAction
 /// Interleaved 1F1B with split backward; on a linear placement, of one chunk.
 [[nodiscard]] PipelineOrder split_interleaved_order(const ScheduleRequest& request, StagePlacement placement);
 
-/// What Megatron has against the group size that the request names.
+/// Megatron's objection, if any, to the group size that the request names.
 [[nodiscard]] std::optional<ScheduleProblem> named_group_rule(const ScheduleRequest& request);
 
 }  // namespace lockstep

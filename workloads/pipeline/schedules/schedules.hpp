@@ -52,17 +52,17 @@ struct Schedule {
   bool overlaps = false;         ///< has forward-backward pairs
   bool chooses_by_time = false;  ///< looks at ScheduleRequest::times and takes limits of memory
   bool takes_group = false;      ///< looks at ScheduleRequest::group
-  /// Of a request of the right sizes and options (see why_not): what P, M, V and N the schedule itself does not take;
-  /// null: it takes all.
+  /// The problem of a request with valid sizes and options (see why_not) whose P, M, V and N the schedule itself does
+  /// not take; null: it takes all.
   std::optional<ScheduleProblem> (*own_rule)(const ScheduleRequest&) = nullptr;
-  PipelineOrder (*order)(const ScheduleRequest&) = nullptr;  ///< of a request that why_not has nothing against
+  PipelineOrder (*order)(const ScheduleRequest&) = nullptr;  ///< of a request in which why_not finds no problem
   /// The literature's bubble and activations (closed_form.hpp); null: there is none.
   std::optional<ClosedForm> (*closed_form)(const FormLetters&) = nullptr;
 
   [[nodiscard]] bool takes_chunks() const { return usual_chunks > 1 && placement != StagePlacement::v; }  ///< V is free
-  /// What stands against the request: a size out of range, an option that the schedule does not have, the schedule's
-  /// own rule of P, M, V and N. Nothing: make_order makes it, but for limits of memory and the times of stages that are
-  /// given.
+  /// The problem of the request: a size out of range, an option that the schedule does not have, or the schedule's own
+  /// rule of P, M, V and N. If there is none, make_order succeeds, unless a memory limit or given times of stages
+  /// prevent it.
   [[nodiscard]] std::optional<ScheduleProblem> why_not(const ScheduleRequest& request) const;
   /// The same of sizes alone: P, M, V and N.
   [[nodiscard]] std::optional<ScheduleProblem> why_not(std::int32_t ranks, std::int64_t microbatches,

@@ -27,13 +27,13 @@ struct Event {
 };
 
 [[nodiscard]] std::vector<Event> by_slot(const Slots& slots, std::int32_t rank);
-/// Of events at the same slot, the first rank's first.
+/// Events in the order of their slots; among events of one slot the first rank's comes first.
 [[nodiscard]] std::vector<Event> by_slot(const std::vector<Slots>& table);
 
 /// Every free slot takes a weight gradient that is due; what is left comes last.
 void fill_with_weights(Slots& slots);
 
-/// What happens on a rank slot by slot, and how many activations it holds.
+/// The activations that a rank holds, slot by slot.
 class MemoryOfRank {
  public:
   /// `weights_in_gaps`: weight gradients have no slots of their own yet; a free slot is worth one that is due.

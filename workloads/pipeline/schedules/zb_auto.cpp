@@ -110,7 +110,7 @@ class Search {
     return time;
   }
 
-  /// What a rank may wait without becoming the one that waits longest.
+  /// The time that a rank may wait without becoming the one that waits longest.
   [[nodiscard]] double spare(std::int32_t s) const { return pipeline_.longest_bubble() - pipeline_.bubble(s); }
 
   void fill_wait(std::int32_t s, double arrival) {
