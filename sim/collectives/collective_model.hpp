@@ -47,7 +47,7 @@ class CollectiveModel {
  private:
   GroupNetwork& groups(const std::vector<std::string>& axes_in_mesh_order);
   [[nodiscard]] std::vector<std::string> in_mesh_order(const std::vector<std::string>& axes) const;
-  /// The algorithm that the rules name for a kind, where it serves these groups; else "".
+  /// The algorithm that the rules name for a kind, if it serves these groups; otherwise "".
   [[nodiscard]] std::string_view ruled(const GroupNetwork& groups, CollectiveKind kind) const;
 
   const Cluster& cluster_;

@@ -16,9 +16,11 @@
 
 namespace lockstep {
 
-/// In which order rings and trees pass the units (nodes, pods) of a group. ranks: of their first ranks in the cluster's
-/// order (RankOrder), as libraries number the nodes of a communicator. topology_aware: as the cluster numbers them, so
-/// that neighbours in the network follow one another wherever ranks lie.
+/// The order in which rings and trees pass the units (nodes, pods) of a group.
+/// ranks: by the first rank of each unit in the cluster's order (RankOrder), as libraries number the nodes of a
+/// communicator.
+/// topology_aware: as the cluster numbers them, so that neighbours in the network follow one another wherever ranks
+/// lie.
 enum class UnitOrder { ranks, topology_aware };
 
 /// One group as the network sees it.
@@ -66,13 +68,13 @@ class CollectiveAlgorithm {
   /// one.
   [[nodiscard]] virtual std::vector<Phase> plan_tokens(Bytes full_size, TokenCopies copies, const Cluster& cluster,
                                                        const GroupStructure& groups, const Protocol& protocol) const;
-  /// Time of all phases where the algorithm has an equation of its own for it, needs no protocol and crosses no link
-  /// twice; else the time is computed from the flows.
+  /// The time of all phases, if the algorithm has an equation of its own, needs no protocol and crosses no link twice;
+  /// otherwise the time is computed from the flows.
   [[nodiscard]] virtual std::optional<Seconds> closed_form(CollectiveKind kind, Bytes full_size,
                                                            const GroupStructure& groups) const;
 };
 
-/// In the order in which equal costs are decided.
+/// All algorithms; of two with equal costs the earlier one is taken.
 [[nodiscard]] const std::vector<const CollectiveAlgorithm*>& collective_algorithms();
 
 /// One way to run a collective of a given kind and size.
@@ -91,9 +93,9 @@ class GroupNetwork {
                UnitOrder order = UnitOrder::ranks);
 
   [[nodiscard]] const GroupStructure& structure() const { return structure_; }
-  /// The cheapest of those that the node's library has (of all, if none of its own serves); the first of equals.
-  /// `forced`: an algorithm's name, or empty; throws InternalError if it cannot serve. A group of one needs no
-  /// algorithm: no phases.
+  /// The cheapest algorithm that the node's library has (of all algorithms, if none of the library's serves); the first
+  /// among equals. `forced`: an algorithm's name, or empty; throws InternalError if it cannot serve. A group of one
+  /// needs no algorithm: no phases.
   [[nodiscard]] CollectiveChoice choose(CollectiveKind kind, Bytes full_size, std::string_view forced = "",
                                         TokenCopies copies = {}) const;
   /// The cost of that choice.

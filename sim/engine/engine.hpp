@@ -1,6 +1,6 @@
 #pragma once
-/// Running a Program. All engines share one DAG runtime (streams, priorities, readiness) and differ
-/// only in what a collective's phases take: closed-form times, or flows on a max-min network.
+/// Running a Program. All engines share one DAG runtime (streams, priorities, readiness) and differ only in the time of
+/// a collective's phases: closed forms, or flows on a max-min network.
 #include <cstdint>
 #include <functional>
 #include <string>
