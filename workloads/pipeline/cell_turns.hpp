@@ -15,12 +15,12 @@ struct CellPlace {
   std::int32_t rank = 0, index = 0;
 };
 
-/// Whatever a cell waits for stands before it. Throws ScheduleError if the order never comes to its end (verify_order
-/// says why).
+/// In the result everything that a cell waits for comes before it. Throws ScheduleError if the order never comes to its
+/// end (verify_order says why).
 [[nodiscard]] std::vector<CellPlace> cells_in_turn(const PipelineOrder& order);
 
-/// The same of ranks' programs in which other things stand between the cells: null takes a turn too, and waits for
-/// nothing.
+/// The same for ranks' programs that have other entries between the cells. Such an entry is null; it takes a turn too,
+/// and waits for nothing.
 using CellsAndOthers = std::vector<std::vector<const PipelineCell*>>;
 [[nodiscard]] std::vector<CellPlace> cells_in_turn(const PipelineShape& shape, const CellsAndOthers& ranks);
 

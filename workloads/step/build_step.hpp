@@ -1,6 +1,6 @@
 #pragma once
-/// Expands derived blocks into the DAG of one training step: microbatches, layers, weight prefetch,
-/// gradient buckets, optimizer.
+/// Expands sharded layers into the DAG of one training step: microbatches, layers, weight prefetch, gradient buckets,
+/// optimizer.
 #include <cstdint>
 
 #include "workloads/sharded_layers/optimizer.hpp"
@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// How collectives of many matrices are put together.
+/// How the collectives of many matrices are merged.
 struct Bucketing {
   enum class Unit { matrix, layer, size };
   Unit unit = Unit::layer;
@@ -49,7 +49,7 @@ struct StepOptions {
 };
 
 /// `kinds[order[i]]` is the i-th block of the model, under its plan; the pipeline says which stage runs which blocks
-/// and in what order. Its microbatches count, not the options'.
+/// and in what order. The number of microbatches is the pipeline's, not the options'.
 [[nodiscard]] StepGraph build_step(const std::vector<ShardedLayer>& kinds, const std::vector<int>& order,
                                    const StepPipeline& pipeline, const StepOptions& options);
 /// Without a pipeline: options.microbatches one after the other.

@@ -13,13 +13,14 @@ class StepGradients {
  public:
   explicit StepGradients(StepWriter& writer);
 
-  /// One block's weight gradients of one microbatch are written: `backward` is the block's backward pass.
+  /// To be called when one block's weight gradients of one microbatch are written; `backward` is the block's backward
+  /// pass.
   void take(const StepPlace& place, const PassVertices& backward);
-  /// Sends what waits in a stage's buckets.
+  /// Sends the gradients that wait in a stage's buckets.
   void flush(std::int32_t stage);
   /// Reductions that must have ended before the stage computes any further.
   [[nodiscard]] const OpIds& wait(const StepPlace& place) { return in_flight_.wait(place.stage, place.half); }
-  /// Optimizer, after everything else.
+  /// Writes the optimizer, after everything else.
   void update();
   /// The gathers of updated weights that a block's forward waits for, if they are gathered ahead and the forward is the
   /// block's first on its stage.
@@ -67,7 +68,7 @@ class StepGradients {
   OpId update_op(const StepPlace& place, const std::vector<Owner>& owners, const OpIds& after);
   void outside_the_step(std::int32_t stage, OpId first);
   void update_block(std::int32_t stage, int block, const std::vector<Owner>& owners, const OpIds& barrier);
-  /// From the optimizer's shards to where weights are stored; returns the last gathers.
+  /// Gathers updated weights from the optimizer's shards to where they are stored; returns the last gathers.
   OpIds publish(const StepPlace& place, StepPass pass, const std::vector<Owner>& owners, const OpIds& after);
 
   StepWriter& writer_;

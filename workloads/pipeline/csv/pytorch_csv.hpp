@@ -25,8 +25,8 @@ struct ImportedOrder {
   std::vector<CsvProblem> problems;  ///< then the order is not to be used
 };
 
-/// Strict: every cell is read to its end, every action once, whole and in a legal order. `text` may be hostile; at
-/// most 64 MiB and 65536 rows are read. The first 20 problems are told, one more says how many there are besides.
+/// Strict: every cell is read to its end, every action once, whole and in a legal order. `text` may be hostile; at most
+/// 64 MiB and 65536 rows are read. The first 20 problems are reported; one more says how many others there are.
 [[nodiscard]] ImportedOrder import_pytorch_csv(std::string_view text, StagePlacement placement);
 
 struct CsvExport {

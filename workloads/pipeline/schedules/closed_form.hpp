@@ -12,14 +12,14 @@ struct ClosedForm {
   Of of = Of::step;
   std::string expression;               ///< "(P-1)(F+I-W)", without latency
   double value = 0;                     ///< in the unit of the times, on the worst rank
-  std::string latency_expression;       ///< what latency adds, "" if there is no form
+  std::string latency_expression;       ///< the time that latency adds, "" if there is no form
   std::string latency_conditions;       ///< "P divides M"; "" if it always holds
   std::optional<double> latency_value;  ///< none if there is no form or its conditions do not hold
   bool applies = true;                  ///< the conditions hold; a latency without a form breaks them
   std::string conditions;               ///< "F = I, W <= F, M >= 2P"; "" if it always holds
   std::string broken;                   ///< those conditions that do not hold
-  std::string symbols;                  ///< what the letters stand for, B above all
-  std::string note;                     ///< what the form does not say, "" if nothing
+  std::string symbols;                  ///< the meaning of the letters, B above all
+  std::string note;                     ///< a remark on what the form leaves out, or ""
   std::string activations_expression;   ///< peak activations of a rank, "" if there is no form
   std::optional<double> activations;    ///< on the worst rank until W, in microbatches through all chunks of a rank
 };

@@ -18,9 +18,9 @@ class InterleavedPasses {
   InterleavedPasses(const PipelineShape& shape, std::int32_t group) : shape_(shape), group_(group) {}
 
   [[nodiscard]] std::int32_t count() const { return shape_.microbatches * shape_.chunks; }
-  /// To trail by more passes than there are is to trail by all of them.
+  /// A lag of more passes than there are counts as a lag of all of them.
   [[nodiscard]] std::int32_t at_most_all(std::int32_t passes) const { return std::min(passes, count()); }
-  /// Nothing before the first pass and after the last.
+  /// None before the first pass and after the last.
   [[nodiscard]] std::optional<PipelineAction> forward(std::int32_t rank, std::int32_t pass) const;
   [[nodiscard]] std::optional<PipelineAction> backward(PipelineWork work, std::int32_t rank, std::int32_t pass) const;
 

@@ -86,7 +86,7 @@ class SplitPipeline {
 [[nodiscard]] std::vector<double> limits_in_activations(const ScheduleRequest& request, std::int32_t chunks,
                                                         double usual, double least);
 
-/// Most that a backward holds beyond its forward.
+/// The most activations that a backward holds beyond its forward.
 [[nodiscard]] double backward_reserve(const ActivationModel& activations);
 
 }  // namespace lockstep
