@@ -33,8 +33,8 @@ struct MeshAxis {
   [[nodiscard]] int size() const;
 };
 
-/// Part of a mesh axis, written "tensor/2": groups of two neighbours along axis tensor. Stands wherever a collective's
-/// axis may.
+/// Part of a mesh axis, written "tensor/2": groups of two neighbours along axis tensor. It may be used wherever a
+/// collective's axis may.
 struct AxisPart {
   std::string axis;
   std::int64_t size = 0;  ///< of the groups; 0: the whole axis
@@ -124,16 +124,16 @@ struct PlacementError {
 [[nodiscard]] std::variant<std::vector<MeshAxis>, PlacementError> place_as_requested(
     const Cluster& cluster, const std::vector<AxisRequest>& requests);
 
-/// Chooses a placement when the user gave none: enumerates the factorisations of the axis sizes over
-/// the physical axes (requests earlier in the list lie innermost) and keeps the one with the least
-/// cost, first found on ties. `cost` prices a candidate mesh (closed forms; supplied by the caller,
-/// because the volume on each axis is the plan's). The count of candidates goes to `tried`.
+/// Chooses a placement when the user gave none: enumerates the factorisations of the axis sizes over the physical axes
+/// (requests earlier in the list lie innermost) and keeps the one with the least cost, first found on ties. `cost`
+/// gives the cost of a candidate mesh (closed forms; supplied by the caller, because the volume on each axis is the
+/// plan's). The count of candidates goes to `tried`.
 [[nodiscard]] std::variant<std::vector<MeshAxis>, PlacementError> place_by_cost(
     const Cluster& cluster, const std::vector<AxisRequest>& requests, const std::function<Seconds(const Mesh&)>& cost,
     int& tried);
 
-/// All placements that place_by_cost would price, in its order; of those that differ only by exchanging like axes of a
-/// single torus, one. Sizes must be given.
+/// All placements whose cost place_by_cost would compute, in its order, but only one of those that differ only by
+/// exchanging like axes of a single torus. Sizes must be given.
 [[nodiscard]] std::variant<std::vector<std::vector<MeshAxis>>, PlacementError> every_placement(
     const Cluster& cluster, const std::vector<AxisRequest>& requests);
 
