@@ -43,7 +43,7 @@ void read_schedule_or_file(const YamlView& view, const YamlView& placement, cons
   }
 }
 
-/// What schedules leave open, and files do not.
+/// Reads the options that schedules leave open; a file gives the whole order.
 void read_schedule_options(const YamlView& view, KeyReader& keys, PipelineSpec& pipeline) {
   const auto small = [&](std::string_view key, std::optional<std::int32_t>& value) {
     const auto number = keys.optional(view, key);

@@ -257,7 +257,7 @@ class Reader {
     scenario_.step.microbatches = batch.microbatches;
   }
 
-  /// Of so many sequences of each rank that splits the batch.
+  /// Computes the number of microbatches from the sequences of a microbatch on each rank that splits the batch.
   void count_microbatches(const YamlView& size, bool counted) {
     if (counted) return size.problem("the microbatches are given twice", "either microbatches or microbatch_size");
     auto& batch = scenario_.batch;

@@ -74,7 +74,7 @@ class PassReader {
     if (!on.exists()) computes.problem("has no meaning without `on`", "the stream, as `on`");
   }
 
-  /// By default what stands above it, but nothing waits for gradients of weights unasked.
+  /// By default an operation waits for the last one above it that makes no gradients of weights.
   void waits(const YamlView& names, ReplayOp& op) const {
     if (!names.exists()) {
       int before = static_cast<int>(ops_.size()) - 1;
