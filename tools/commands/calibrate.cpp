@@ -22,7 +22,7 @@ struct CalibrateArguments {
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 };
 
-/// What the files hold; only one of the lists may be filled.
+/// The measurements in the files; only one of the lists may be filled.
 struct Measurements {
   std::vector<MeasuredKernel> kernels;
   std::vector<TimedCollective> collectives;

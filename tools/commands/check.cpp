@@ -17,7 +17,7 @@ namespace {
 
 constexpr double most_operations = 2e6;  // of all classes of ranks: some ten seconds of simulation
 
-/// What holds without a timeline, where most ranks differ and it would take minutes.
+/// The result without a timeline, if most ranks differ and simulating them would take minutes.
 std::string without_timeline(const FoldedStep& step) {
   Bytes kept(0);
   for (const auto& held : step.preparation.step.held) kept = std::max(kept, held.weights + held.optimizer);

@@ -156,7 +156,7 @@ Range range_of(const std::string& text) {
   return range;
 }
 
-/// What a training of so many tokens takes; cost of chips by the hour, 0 if no price is known.
+/// The days that training on this many tokens takes, and the cost of the chips; 0 if no price is known.
 struct Training {
   double days = 0, cost = 0;
 };

@@ -53,7 +53,8 @@ std::vector<ValidatedRun> validate_tables(const std::vector<MeasuredTable>& tabl
   return runs;
 }
 
-/// Of at most so many steps of each table, evenly spaced, without contention: each is simulated three times more.
+/// Uses only a number of steps of each table, evenly spaced and without contention, since each is simulated three times
+/// more.
 std::vector<LeftOut> left_out_of(const std::vector<MeasuredTable>& tables, ValidateOptions options,
                                  spdlog::logger& log) {
   constexpr std::size_t most = 6;

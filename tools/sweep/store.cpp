@@ -61,8 +61,7 @@ std::string point_table(const std::vector<std::string>& keys) {
          inputs + outputs + "result TEXT)";
 }
 
-/// What a database says of itself is believed only if its tables are those that `make` makes, and nothing beside them
-/// acts.
+/// A database's own header is trusted only if its tables are those that `make` makes, and it has no triggers or views.
 void check_table(Database& database, const std::filesystem::path& file, const std::string& name,
                  const std::string& made) {
   if (database.text("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = '" + name + "'") != made) {
