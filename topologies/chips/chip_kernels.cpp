@@ -81,7 +81,7 @@ void read_communication(const YamlView& view, ChipKernels& kernels) {
 
 ChipKernels read_chip_kernels(const YamlView& view, const ChipKernels* base) {
   ChipKernels kernels = base != nullptr ? *base : ChipKernels{};
-  if (!view.expect_map("what its kernels reach")) return kernels;
+  if (!view.expect_map("the parameters of its kernels")) return kernels;
   const Keys keys{view, base != nullptr};
   if (const auto matrix = keys("matrix", "shares of the peak, such as {bf16: 0.85}"); matrix.exists())
     read_matrix(matrix, kernels);

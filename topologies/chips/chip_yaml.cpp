@@ -48,7 +48,7 @@ TorusFabric read_torus(const YamlView& view) {
   const YamlView host = view.require("host", "the chips of one host, such as [2, 2, 1]");
   torus.host = read_sizes(host);
   if (host.is_list() && torus.host.size() != torus.pod.size()) {
-    host.problem("has " + std::to_string(torus.host.size()) + " axes", "as many axes as pod");
+    host.problem("has " + std::to_string(torus.host.size()) + " axes", "the same number of axes as pod");
   }
   torus.link = view.require("link", "the one-way rate of a link, such as 90 GB/s").bytes_per_second();
   torus.hop_latency = view.require("hop_latency", "the latency of a link, such as 1 us").seconds(true);

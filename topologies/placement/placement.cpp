@@ -97,7 +97,7 @@ std::optional<PlacementError> problem_of_requests(const std::vector<AxisRequest>
     }
     if (!takes_rest(request)) continue;
     if (with_rest != nullptr) {
-      return PlacementError{request.name, '`' + with_rest->name + "` takes the rest already",
+      return PlacementError{request.name, '`' + with_rest->name + "` already takes the rest",
                             "one axis placed on `rest`"};
     }
     with_rest = &request;
@@ -139,7 +139,7 @@ std::optional<PlacementError> problem_of_size(const AxisRequest& request, const 
   return PlacementError{
       request.name,
       "its place has " + std::to_string(axis.size()) + " positions but its size is " + std::to_string(request.size),
-      "a place of as many"};
+      "a place with that many positions"};
 }
 
 std::optional<PlacementError> problem_of_leftover(const Cluster& cluster, const FreePositions& free) {

@@ -90,7 +90,7 @@ TEST(Placement, LeftoverPositionsAreAnError) {
 
 TEST(Placement, BadRequestsAreNamed) {
   EXPECT_EQ(error({4}, {on("a", {"x/2"}), on("a", {"rest"})}).what, "two axes have this name");
-  EXPECT_EQ(error({4}, {on("a", {"rest"}), on("b", {"rest"})}).what, "`a` takes the rest already");
+  EXPECT_EQ(error({4}, {on("a", {"rest"}), on("b", {"rest"})}).what, "`a` already takes the rest");
   EXPECT_EQ(error({4}, {on("a", {"x/2", "rest"})}).what, "`rest` is given with other parts");
   EXPECT_EQ(error({4}, {{"a", -1, {{"x"}}}}).what, "its size is -1");
   EXPECT_EQ(error({4}, {test::sized("a", 4)}).what, "it has no place");
