@@ -1,5 +1,5 @@
 #pragma once
-/// The algorithms of group_network.hpp by name, and what they have in common.
+/// The algorithms of group_network.hpp by name, and the helpers that they share.
 #include <vector>
 
 #include "sim/collectives/group_network.hpp"
@@ -19,14 +19,14 @@ namespace lockstep::network {
 [[nodiscard]] const CollectiveAlgorithm& hierarchical_tree();
 [[nodiscard]] const CollectiveAlgorithm& hierarchical_all_to_all();
 
-/// Whether every way between members leads through switches or over a link of their own: nodes, or one chip of each
-/// torus.
+/// Whether every route between members leads through switches or over a link of their own, as in nodes, or with one
+/// chip of each torus.
 [[nodiscard]] bool without_torus(const Cluster& cluster, const GroupStructure& groups);
 
 /// A step of an algorithm, from a member to another of its unit or of any unit.
 [[nodiscard]] Seconds local_step(const GroupStructure& groups, const Protocol& protocol);
 [[nodiscard]] Seconds remote_step(const GroupStructure& groups, const Protocol& protocol);
-/// The bytes that full_size takes on links of which the protocol uses its share.
+/// The bytes that links carry for full_size, given the share of their bandwidth that the protocol uses.
 [[nodiscard]] double carried(Bytes full_size, const Protocol& protocol);
 /// A protocol that has been launched.
 [[nodiscard]] Protocol launched(Protocol protocol);
@@ -34,7 +34,7 @@ namespace lockstep::network {
 void append_route(const Cluster& cluster, DeviceId from, DeviceId to, std::vector<LinkId>& links);
 /// Members unit by unit.
 [[nodiscard]] std::vector<DeviceId> by_unit(const NetworkGroup& group);
-/// The NIC of a device: where its way to a device of another unit begins.
+/// The NIC of a device, at which its route to a device of another unit begins.
 [[nodiscard]] NodeId nic_of(const Cluster& cluster, DeviceId device, DeviceId elsewhere);
 /// Positions in the group's first unit of the first members on each NIC, as many as the group has rails.
 [[nodiscard]] std::vector<std::size_t> rail_starts(const Cluster& cluster, const NetworkGroup& group,

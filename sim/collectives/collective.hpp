@@ -33,7 +33,7 @@ struct SlotLayout {
   std::vector<int> hops_;
 };
 
-/// What one link of each slot carries, for a fabric-independent algorithm on this group.
+/// The bytes that one link of each slot carries, for a fabric-independent algorithm on this group.
 [[nodiscard]] std::vector<Phase> plan(CollectiveKind kind, const Dimensions& dimensions, Bytes full_size);
 /// Time without contention from other collectives: latency + bytes / bandwidth.
 [[nodiscard]] Seconds cost(CollectiveKind kind, const Dimensions& dimensions, Bytes full_size);

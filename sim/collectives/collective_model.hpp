@@ -1,6 +1,6 @@
 #pragma once
-/// What collectives cost on a mesh and how they run: by the cheapest algorithm that serves the groups. Groups and their
-/// flows are made when first asked for, and kept.
+/// The cost of collectives on a mesh and the phases in which they run, by the cheapest algorithm that serves the
+/// groups. Groups and their flows are made at first use, and kept.
 #include <map>
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// What holds for all collectives on networks.
+/// Rules for all collectives on networks.
 struct CollectiveRules {
   std::map<CollectiveKind, std::string> algorithms;  ///< used wherever they can serve; else the cheapest
   UnitOrder units = UnitOrder::ranks;
@@ -47,7 +47,7 @@ class CollectiveModel {
  private:
   GroupNetwork& groups(const std::vector<std::string>& axes_in_mesh_order);
   [[nodiscard]] std::vector<std::string> in_mesh_order(const std::vector<std::string>& axes) const;
-  /// The algorithm that the rules name for a kind, where it serves these groups; else "".
+  /// The algorithm that the rules name for a kind, if it serves these groups; otherwise "".
   [[nodiscard]] std::string_view ruled(const GroupNetwork& groups, CollectiveKind kind) const;
 
   const Cluster& cluster_;

@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-/// By device, what units of a group follow one another by: the place that the order of ranks gives it, or its number.
+/// For each device the key by which the units of a group are ordered: its place in the order of ranks, or its number.
 std::vector<DeviceId> places_in_order(const Cluster& cluster, UnitOrder order) {
   std::vector<DeviceId> places(static_cast<std::size_t>(cluster.devices()));
   for (DeviceId position = 0; position < cluster.devices(); ++position) {
@@ -109,7 +109,8 @@ bool inside_a_torus(const Cluster& cluster, const Mesh& mesh, const std::vector<
   });
 }
 
-/// Of groups inside one torus each: all that the torus' algorithm looks at, without a look at the groups.
+/// The structure of groups that lie inside one torus each. It has everything that the torus' algorithm needs, without
+/// making the groups.
 GroupStructure structure_in_a_torus(Dimensions torus) {
   GroupStructure structure;
   structure.members = structure.local = structure.most_local = members(torus);

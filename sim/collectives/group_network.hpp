@@ -16,8 +16,9 @@
 
 namespace lockstep {
 
-/// In which order rings and trees pass the units (nodes, pods) of a group.
-/// ranks: of their first ranks in the cluster's order (RankOrder), as libraries number the nodes of a communicator.
+/// The order in which rings and trees pass the units (nodes, pods) of a group.
+/// ranks: by the first rank of each unit in the cluster's order (RankOrder), as libraries number the nodes of a
+/// communicator.
 /// topology_aware: as the cluster numbers them, so that neighbours in the network follow one another wherever ranks
 /// lie.
 enum class UnitOrder { ranks, topology_aware };
@@ -29,7 +30,7 @@ struct NetworkGroup {
   std::vector<Lane> lanes;                   ///< rings and lines of the tori inside its units
 };
 
-/// What all groups of a communicator have in common.
+/// Properties that all groups of a communicator share.
 struct GroupStructure {
   int members = 1;       ///< N
   int units = 1;         ///< n, units that a group spans
@@ -67,13 +68,13 @@ class CollectiveAlgorithm {
   /// one.
   [[nodiscard]] virtual std::vector<Phase> plan_tokens(Bytes full_size, TokenCopies copies, const Cluster& cluster,
                                                        const GroupStructure& groups, const Protocol& protocol) const;
-  /// Time of all phases where the algorithm has an equation of its own for it, needs no protocol and crosses no link
-  /// twice; else the time is computed from the flows.
+  /// The time of all phases, if the algorithm has an equation of its own, needs no protocol and crosses no link twice;
+  /// otherwise the time is computed from the flows.
   [[nodiscard]] virtual std::optional<Seconds> closed_form(CollectiveKind kind, Bytes full_size,
                                                            const GroupStructure& groups) const;
 };
 
-/// In the order in which equal costs are decided.
+/// All algorithms; of two with equal costs the earlier one is taken.
 [[nodiscard]] const std::vector<const CollectiveAlgorithm*>& collective_algorithms();
 
 /// One way to run a collective of a given kind and size.
@@ -92,9 +93,9 @@ class GroupNetwork {
                UnitOrder order = UnitOrder::ranks);
 
   [[nodiscard]] const GroupStructure& structure() const { return structure_; }
-  /// The cheapest of those that the node's library has (of all, if none of its own serves); the first of equals.
-  /// `forced`: an algorithm's name, or empty; throws InternalError if it cannot serve. A group of one needs no
-  /// algorithm: no phases.
+  /// The cheapest algorithm that the node's library has (of all algorithms, if none of the library's serves); the first
+  /// among equals. `forced`: an algorithm's name, or empty; throws InternalError if it cannot serve. A group of one
+  /// needs no algorithm: no phases.
   [[nodiscard]] CollectiveChoice choose(CollectiveKind kind, Bytes full_size, std::string_view forced = "",
                                         TokenCopies copies = {}) const;
   /// The cost of that choice.
@@ -103,17 +104,17 @@ class GroupNetwork {
   /// Every algorithm that serves, cheapest protocol each, in the order of collective_algorithms().
   [[nodiscard]] std::vector<CollectiveChoice> choices(CollectiveKind kind, Bytes full_size,
                                                       TokenCopies copies = {}) const;
-  /// All groups with the flows of an algorithm, made at first use. What all flows of a slot cross k times is listed
-  /// once and carries k times the bytes.
+  /// All groups with the flows of an algorithm, made at first use. If all flows of a slot cross all their links a
+  /// multiple of k times, each link is listed a k-th as often and the flows carry k times the bytes.
   [[nodiscard]] const Communicator& communicator(const CollectiveAlgorithm& algorithm) const;
   /// The link that limits the phase whose bytes take longest; -1 if all latencies together take longer than all bytes.
   [[nodiscard]] LinkId bottleneck(const CollectiveChoice& choice) const;
 
  private:
-  struct Connected;  // communicator, and what each slot loads the links with
+  struct Connected;  // communicator, and the loads of links by slot
   const Connected& connected(const CollectiveAlgorithm& algorithm) const;
   [[nodiscard]] bool offered(const CollectiveAlgorithm& algorithm) const;
-  /// Those among which `choose` takes the cheapest.
+  /// The algorithms among which `choose` takes the cheapest.
   [[nodiscard]] std::vector<const CollectiveAlgorithm*> candidates(CollectiveKind kind, std::string_view forced) const;
   void make_groups() const;
   [[nodiscard]] CollectiveChoice cheapest_protocol(const CollectiveAlgorithm& algorithm, CollectiveKind kind,

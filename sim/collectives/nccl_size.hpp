@@ -8,9 +8,9 @@ namespace lockstep {
 /// The largest V; costs multiply it by a few.
 inline constexpr Bytes most_full_size(1'000'000'000'000'000'000);
 
-/// V, the bytes of the group's whole array, of a collective that nccl-tests print with a size of `buffer`: the larger
-/// of what one rank sends and receives (common.cu: max(sendBytes, expectedBytes)). That is V of all kinds but the
-/// all-to-all, of which V is what all ranks send (alltoall.cu: sendcount = recvcount = count).
+/// V, the bytes of the group's whole array, for a collective that nccl-tests print with a size of `buffer`: the larger
+/// of the bytes that one rank sends and receives (common.cu: max(sendBytes, expectedBytes)). The two are equal for all
+/// kinds except the all-to-all, whose V is the bytes that all ranks send (alltoall.cu: sendcount = recvcount = count).
 [[nodiscard]] constexpr Bytes full_size_of(CollectiveKind kind, Bytes buffer, int members) {
   return kind == CollectiveKind::all_to_all ? buffer * members : buffer;
 }

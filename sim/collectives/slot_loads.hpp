@@ -1,5 +1,6 @@
 #pragma once
-/// What the flows of a collective load links with. Everyone who asks for the busiest link of a collective asks here.
+/// The loads that the flows of a collective put on links. All code that needs the busiest link of a collective uses
+/// this.
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -15,16 +16,16 @@ struct SlotLoad {
   std::vector<std::pair<std::int32_t, std::int32_t>> crossings;  ///< slot, and how often its flows cross the link
   BytesPerSecond bandwidth{0};
   std::int32_t link = 0;  ///< the first such link
-  /// Seconds in which the link carries the bytes of a phase.
+  /// The time that the link takes for the bytes of a phase.
   [[nodiscard]] double seconds(const Phase& phase) const;
 };
 
 /// The different loads of links, by first link.
 struct SlotLoads {
   std::vector<SlotLoad> loads;
-  std::vector<std::vector<std::int32_t>> of_class;  ///< of each class of groups: which loads its links have, ascending
+  std::vector<std::vector<std::int32_t>> of_class;  ///< by class of groups: the numbers of its links' loads, ascending
 
-  /// The load of any class that takes a phase's bytes longest; null without bytes.
+  /// The load, of any class, that takes longest for a phase's bytes; null if the phase has none.
   [[nodiscard]] const SlotLoad* heaviest(const Phase& phase) const;
 };
 

@@ -10,14 +10,14 @@
 
 namespace lockstep {
 
-/// What the pairs' routes do to a transfer; [0] from the lower stage to the higher, [1] back.
+/// The effect of the pairs' routes on a transfer; [0] from the lower stage to the higher, [1] back.
 struct StagePairRoutes {
   enum Direction { upward, downward, both };
   Seconds latency{0};                            ///< of the longest route
   std::array<double, 2> seconds_per_byte{0, 0};  ///< when all pairs send at once: routes may share links
   std::vector<Protocol> protocols;               ///< of the network's library; empty: bytes as they are
 
-  /// By the fastest protocol for the size.
+  /// A transfer by the protocol that is fastest for its size.
   struct Transfer {
     Seconds latency{0};
     double bytes = 0;  ///< as the links carry them

@@ -7,14 +7,14 @@ namespace lockstep::torus {
 /// Bandwidth that a dimension adds to a group: 2 W / sharing for a ring, W / sharing for a line.
 [[nodiscard]] BytesPerSecond bandwidth(const GroupDimension& dimension);
 [[nodiscard]] BytesPerSecond bandwidth(const Dimensions& dimensions);  ///< sum over the dimensions
-/// Hops that data makes at most, in time: ceil(X/2) around a ring, X-1 along a line.
+/// The time of the most hops that data makes: ceil(X/2) around a ring, X-1 along a line.
 [[nodiscard]] Seconds latency(const Dimensions& dimensions);
 
-/// How what every member receives is spread over the dimensions so that it arrives soonest.
+/// The split over the dimensions of the data that every member receives, such that it arrives soonest.
 struct Spread {
   std::vector<double> share;  ///< of each dimension; together 1
   BytesPerSecond
-      bandwidth;  ///< at which it arrives; the sum over the dimensions, where none of them holds the others up
+      bandwidth;  ///< rate at which it arrives; the sum over the dimensions if none of them delays the others
 };
 /// `own`: shards of V/N that a member starts with: 1 in an all-gather, 0 in a broadcast.
 [[nodiscard]] Spread spread(const Dimensions& dimensions, int own);

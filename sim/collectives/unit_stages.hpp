@@ -1,6 +1,6 @@
 #pragma once
-/// What hierarchical algorithms are made of: collectives inside units, and collectives across units among the members
-/// that have the same place in theirs. Slots of the inner stage come first.
+/// The stages of hierarchical algorithms: collectives inside units, and collectives across units among the members that
+/// have the same place in their units. Slots of the inner stage come first.
 #include "sim/collectives/algorithms.hpp"
 
 namespace lockstep::network {

@@ -110,7 +110,7 @@ void CsvTable::read(std::string_view text, std::string_view name) {
   header_ = std::move(lines.front());
   for (std::size_t i = 0; i < header_.size(); ++i) {
     if (!columns_.emplace(header_[i].text, i).second)
-      problems_.add({header_[i].where, header_[i].text, "the column stands twice", "each column once"});
+      problems_.add({header_[i].where, header_[i].text, "the column appears twice", "each column once"});
   }
   for (std::size_t i = 1; i < lines.size(); ++i) {
     if (lines[i].size() == header_.size()) {
@@ -155,7 +155,7 @@ std::int64_t CsvRow::integer(std::string_view column, std::optional<std::int64_t
   const bool digits = !cell.empty() && cell.size() <= 15 && cell.find_first_not_of("0123456789") == std::string::npos;
   const std::int64_t value = digits ? std::stoll(cell) : 0;
   if (value >= 1) return value;
-  problem(column, cell.empty() ? "is empty" : "'" + cell + "' is no number of things", "an integer of at least 1");
+  problem(column, cell.empty() ? "is empty" : "'" + cell + "' is not a count", "an integer of at least 1");
   return 1;
 }
 
@@ -166,7 +166,7 @@ std::optional<double> CsvRow::number(std::string_view column) const {
   const double value = std::strtod(cell.c_str(), &end);
   const bool plain = cell.find_first_not_of("0123456789.eE+-") == std::string::npos;
   if (plain && *end == '\0' && std::isfinite(value) && value > 0) return value;
-  problem(column, "'" + cell + "' is no number above 0", "a plain number without a unit");
+  problem(column, "'" + cell + "' is not a number above 0", "a plain number without a unit");
   return std::nullopt;
 }
 

@@ -100,7 +100,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   std::size_t nearest_distance = std::min(limit + 1, word.size());
   const std::string* nearest = nullptr;
   for (const std::string& candidate : candidates) {
-    // As many edits as letters differ in number, so a long text needs no table.
+    // There are at least as many edits as the lengths differ, so a long text needs no table.
     if (std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size()) >= nearest_distance) continue;
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < nearest_distance) {

@@ -1,4 +1,4 @@
-// What must hold of a file before its text is parsed.
+// Checks of a file before its text is parsed.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uintmax_t size_limit = 4u << 20;
 
-/// What nlohmann says after its error number or place.
+/// The part of nlohmann's message after its error number or place.
 std::string text_after(std::string_view mark, std::string_view message) {
   const std::size_t at = message.find(mark);
   return std::string(at == std::string_view::npos ? message : message.substr(at + mark.size()));

@@ -48,8 +48,8 @@ std::string number_in(double least, double most) {
   return "a number";
 }
 
-/// What a quantity getter does with the parser's answer. Rates have a range: outside, operations would take no time, or
-/// more seconds than a clock that also counts nanoseconds can tell.
+/// Turns the parser's answer into a quantity or a problem. Rates have a range: outside it operations would take no
+/// time, or more seconds than a clock that also counts nanoseconds can represent.
 template <class Wanted>
 Wanted quantity(const YamlView& view, const YamlNode& node, bool allow_zero, std::string_view expected,
                 std::variant<Wanted, QuantityError> (*parse)(std::string_view),

@@ -6,9 +6,9 @@
 
 namespace lockstep {
 
-/// What stands in a view as YAML in one line that reads back as the same; `null` for what does not exist.
+/// The content of a view as one line of YAML that reads back as the same; `null` if it does not exist.
 [[nodiscard]] std::string in_one_line(const YamlView& view);
-/// The same of a text: in quotes where it would not read back.
+/// The same for a text, in quotes if it would not read back as the same text.
 [[nodiscard]] std::string in_one_line(const std::string& text);
 
 }  // namespace lockstep

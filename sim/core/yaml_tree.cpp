@@ -106,7 +106,7 @@ class TreeBuilder final : public YAML::EventHandler {
     if (open_.size() >= yaml_depth_limit) {
       refuse(mark, "lists and maps are nested too deeply", "at most " + std::to_string(yaml_depth_limit) + " levels");
     }
-    if (expects_key()) refuse(mark, "a list or a map stands as a key", "a word as a key and every bracket closed");
+    if (expects_key()) refuse(mark, "a list or a map is used as a key", "a word as a key and every bracket closed");
     open_.push_back({node(kind, mark), std::nullopt, {}});
   }
 

@@ -25,9 +25,9 @@ class YamlView {
   /// Reads and parses a file. A missing, unreadable, binary, empty or malformed file is a problem
   /// and gives a view that does not exist(). Files above 4 MiB are refused unread.
   [[nodiscard]] static YamlView from_file(const std::filesystem::path& file, Problems& problems);
-  /// As from_file on text in memory; `name` stands in for the file in locations.
+  /// Like from_file, for text in memory; `name` replaces the file in locations.
   [[nodiscard]] static YamlView from_text(std::string_view text, std::string_view name, Problems& problems);
-  /// As from_file, but the file must also be strict JSON (a Hugging Face config.json).
+  /// Like from_file, but the file must also be strict JSON (a Hugging Face config.json).
   [[nodiscard]] static YamlView from_json_file(const std::filesystem::path& file, Problems& problems);
 
   YamlView();
@@ -42,7 +42,7 @@ class YamlView {
 
   /// The child of a map, marked as known; absent children do not exist().
   [[nodiscard]] YamlView operator[](std::string_view key) const;
-  /// As operator[], but an absent child is a problem ("missing; expected ...").
+  /// Like operator[], but an absent child is a problem ("missing; expected ...").
   [[nodiscard]] YamlView require(std::string_view key, std::string_view expected) const;
   [[nodiscard]] std::vector<std::string> keys() const;  ///< of a map, in file order
   [[nodiscard]] std::vector<YamlView> items() const;    ///< of a list; a problem if not a list

@@ -1,12 +1,12 @@
 #pragma once
-/// How long a kernel takes on a chip that falls short of its data sheet: `model_of_time: calibrated`. Pure functions of
-/// the chip's parameters and the kernel; equations in docs/models/compute.md.
+/// The time of a kernel on a chip that does not reach the rates of its data sheet: `model_of_time: calibrated`. Pure
+/// functions of the chip's parameters and the kernel; equations in docs/models/kernels.md.
 #include "topologies/chips/chip_kernels.hpp"
 #include "workloads/sharded_layers/kernel.hpp"
 
 namespace lockstep {
 
-/// What large kernels reach, and what keeps others from it.
+/// Rates that large kernels reach, and the parameters that slow other kernels down.
 struct KernelRates {
   FlopsPerSecond products{0};    ///< of the layers' products
   FlopsPerSecond in_16_bits{0};  ///< of attention and the unembedding
@@ -17,13 +17,13 @@ struct KernelRates {
 /// At least flops / rate and at least traffic / rate, for rates at most the chip's peaks; grows with m, n and k.
 [[nodiscard]] Seconds kernel_time(const KernelRates& rates, const Kernel& kernel);
 
-/// Time that padding to tiles, waves and the pipeline's depth costs a product, over that of its FLOPs; at least 1.
+/// The time of a product with padding to tiles, waves and the pipeline's depth, over the time of its FLOPs; at least 1.
 [[nodiscard]] double product_overhead(const ChipKernels& chip, const KernelShape& shape);
-/// The same of fused attention: softmax, and blocks on the diagonal.
+/// The same for fused attention: softmax, and blocks on the diagonal.
 [[nodiscard]] double attention_overhead(const ChipKernels& chip, const KernelShape& shape);
 
-/// Kernels that an operation is. GPUs' frameworks launch one for each expert of a rank; casts to 8 bits are further
-/// ones.
+/// The number of kernels of an operation. On GPUs frameworks launch one for each expert of a rank; casts to 8 bits are
+/// separate kernels.
 [[nodiscard]] int launches(const ChipKernels& chip, const Kernel& kernel);
 
 }  // namespace lockstep

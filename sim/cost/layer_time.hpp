@@ -13,9 +13,9 @@
 
 namespace lockstep {
 
-/// Of a compute step: the time that a replay gives, else that of its kernel.
+/// The time of a compute step: the time that a replay gives, otherwise the time of its kernel.
 [[nodiscard]] Seconds operation_time(const ComputeRates& rates, const StepWork& work);
-/// Of a compute step or a collective.
+/// The time of a compute step or a collective.
 [[nodiscard]] Seconds operation_time(const ComputeRates& rates, const BlockStep& step, CollectiveModel& collectives);
 
 /// One microbatch through a layer, its compute and the communication that the next step waits for one after the other:

@@ -1,6 +1,6 @@
 #pragma once
-/// Running a Program. All engines share one DAG runtime (streams, priorities, readiness) and differ
-/// only in what a collective's phases take: closed-form times, or flows on a max-min network.
+/// Running a Program. All engines share one DAG runtime (streams, priorities, readiness) and differ only in the time of
+/// a collective's phases: closed forms, or flows on a max-min network.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -25,7 +25,7 @@ enum class EngineKind {
 /// Names as `--engine` takes them, in that order.
 [[nodiscard]] std::vector<std::string> engine_names();
 [[nodiscard]] std::string_view name(EngineKind kind);
-/// Of one of engine_names().
+/// The engine with one of engine_names().
 [[nodiscard]] EngineKind engine_named(std::string_view name);
 
 struct EngineStatistics {

@@ -35,7 +35,7 @@ Blocker Blockers::last_predecessor(std::int32_t op, std::int32_t rank, Seconds& 
   for_each_starter(op, rank, [&](std::int32_t member) {
     for (const auto before : program_.ops[at(op)].predecessors) {
       if (!timeline_.took_part(before, member)) continue;
-      // Where all ranks agree, others of a large group have nothing to add.
+      // If the operation ran at the same time on all ranks, the other members of a large group add nothing.
       if (member != rank && timeline_.uniform(before) && timeline_.took_part(before, rank)) continue;
       const auto ended = timeline_.span(before, member).end;
       if (ended > end) {

@@ -28,7 +28,7 @@ class Blockers {
   Blockers(const Program& program, const Timeline& timeline)
       : program_(program), timeline_(timeline), group_of_rank_(program.communicators.size()) {}
 
-  /// What ended last before `op` started on `rank` and on the ranks that started it together with that one.
+  /// The operation that ended last before `op` started on `rank` and on the ranks that started it together with `rank`.
   [[nodiscard]] Blocker of(std::int32_t op, std::int32_t rank);
 
  private:

@@ -20,19 +20,19 @@ struct CriticalSpan {
     stream  ///< it was ready, and the one before held its stream
   };
   std::int32_t op;    ///< of the program
-  std::int32_t rank;  ///< on whose lane the chain runs; another than before where a group waited for this member
+  std::int32_t rank;  ///< lane on which the chain runs; it changes where a group waited for this member
   Interval span;
   Why why;  ///< it did not start earlier
 };
 [[nodiscard]] std::string_view name(CriticalSpan::Why why);
 
-/// What a part of the step time was spent on.
+/// The purpose for which a part of the step time was spent.
 struct CriticalPart {
   enum class Kind {
     compute,     ///< forward and backward
     transfer,    ///< a collective's bytes on links, as if alone
     latency,     ///< a collective's latencies
-    contention,  ///< what a collective takes longer than alone: links shared with others, or degraded
+    contention,  ///< the time that a collective takes beyond its time alone: links shared with others, or degraded
     replayed,    ///< communication known only by its time
     offload,     ///< transfers to and from the host, and its update
     update       ///< the optimizer's computing

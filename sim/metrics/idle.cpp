@@ -118,7 +118,7 @@ class Waiting {
     idle.dependency += length;
   }
 
-  /// What each rank of the schedule would wait within its span if all stages took the average time.
+  /// The time that each rank of the schedule would wait within its span if all stages took the average time.
   std::vector<double> wait_of_even_stages(const StepPipeline& pipeline) const {
     const auto stages = step_.held.size();
     std::array<double, 2> mean{0, 0};  // forward, backward: of the fastest rank of each stage

@@ -1,5 +1,5 @@
 #pragma once
-/// What the links of a cluster carried.
+/// The bytes that the links of a cluster carried.
 #include <cstdint>
 #include <map>
 #include <span>
@@ -26,8 +26,8 @@ struct LinkLoad {
 [[nodiscard]] std::vector<LinkLoad> link_loads(const Program& program, std::span<const PhaseSpan> phases,
                                                const LinkClasses& members, Interval window);
 
-/// By representative link (`LinkLoad::link`): the mean share of its bandwidth in use in each of `bins` equal parts of
-/// the window.
+/// For each representative link (`LinkLoad::link`), the mean share of its bandwidth in use in each of `bins` equal
+/// parts of the window.
 [[nodiscard]] std::map<std::int32_t, std::vector<double>> link_use_over_time(const Program& program,
                                                                              std::span<const PhaseSpan> phases,
                                                                              const LinkClasses& members,

@@ -79,8 +79,8 @@ const HeldMemory& held_by(const StepGraph& step, const Program& program, std::in
   return step.held[static_cast<std::size_t>(program.stage_of_rank[static_cast<std::size_t>(rank)])];
 }
 
-/// Who holds the activations of that instant, and which operation takes what is taken there: a computing one before
-/// others.
+/// Finds the blocks that hold the activations of the peak, and the operation that allocates there; a computing
+/// operation is preferred.
 void explain(MemoryUse& use, const StepGraph& step, const std::vector<Alive>& buffers) {
   std::map<std::int32_t, BlockActivations> blocks;
   std::map<std::int32_t, std::set<std::int32_t>> microbatches;

@@ -34,7 +34,7 @@ struct BlockActivations {
   Bytes size{0};
 };
 
-/// Parts are those at the peak.
+/// The memory at the peak, by parts.
 struct MemoryUse : MemoryParts {
   Bytes peak{0};
   Bytes capacity{0};
@@ -47,8 +47,8 @@ struct MemoryUse : MemoryParts {
   std::vector<BlockActivations> activations_by_block;  ///< at the peak, in model order, without empty ones
 };
 
-/// From time 0, a point for every instant at which memory changes: what is held throughout, and buffers as they come
-/// and go, each from the start of its producer to the end of its last reader.
+/// From time 0, a point for every instant at which memory changes: memory held throughout, and buffers as they come and
+/// go, each from the start of its producer to the end of its last reader.
 [[nodiscard]] std::vector<MemoryPoint> memory_curve(const StepGraph& step, const Program& program,
                                                     const Timeline& timeline, std::int32_t rank);
 /// The highest point of that curve, the first if there are several.

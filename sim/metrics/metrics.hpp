@@ -1,5 +1,5 @@
 #pragma once
-/// What a timeline means. Definitions: docs/models/metrics.md.
+/// The figures that a timeline gives. Definitions: docs/models/metrics.md.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-/// Of one rank; the three add up to the makespan.
+/// The time of one rank; the three parts add up to the makespan.
 struct Breakdown {
   Seconds compute{0};       ///< computing
   Seconds exposed_comm{0};  ///< communicating while computing nothing
@@ -38,7 +38,7 @@ struct IdleTime {
   Seconds drain{0};  ///< after its last pass
   Seconds dependency{
       0};  ///< in between: other stages compute what it waits for, as far as the schedule makes even stages wait
-  Seconds imbalance{0};  ///< and what comes on top, because stages (or their chips) are not equally fast
+  Seconds imbalance{0};  ///< the additional wait because stages (or their chips) are not equally fast
   Seconds transfer{0};   ///< in between: what it waits for is on its way between stages
   Seconds collective{
       0};  ///< a collective on the mesh's other axes, its own (at any time) or another stage's, is waited for
@@ -62,7 +62,7 @@ struct Metrics {
   std::int64_t tokens = 0;
   std::int64_t parameters = 0;
   Flops model_flops{0};            ///< per step, all chips: 3 x forward, without recomputation
-  Flops executed_flops{0};         ///< per step, all chips: what the ranks really compute
+  Flops executed_flops{0};         ///< per step, all chips: FLOPs that the ranks execute
   FlopsPerSecond peak{0};          ///< of one chip at the step's precision
   std::int32_t critical_rank = 0;  ///< lane of the program as run (a rank class): the first of those that end last
   Breakdown breakdown;             ///< of the critical rank

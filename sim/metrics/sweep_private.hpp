@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// Sweeps one rank's spans in time and tells `visit(start, length, computing, first)` for every piece between two
+/// Sweeps one rank's spans in time and calls `visit(start, length, computing, first)` for every piece between two
 /// changes; `first` is the communication that started first among those in flight, or -1.
 template <class Visit>
 void sweep(const Program& program, const Timeline& timeline, std::int32_t rank, Visit visit) {

@@ -26,7 +26,7 @@ std::string key_of(const std::string& about) {
   return found != keys.end() ? found->second : "pipeline.schedule";
 }
 
-/// What `make` makes; what it finds wrong, at the scenario's key.
+/// The result of `make`; its errors are reported at the scenario's key.
 template <class Make>
 auto located(const Scenario& scenario, Make make) {
   try {

@@ -1,5 +1,5 @@
 #pragma once
-/// What a candidate placement of the mesh costs a step, by closed forms: the measure by which placements are chosen.
+/// The time that a candidate placement of the mesh costs a step, by closed forms. Placements are chosen by it.
 #include "sim/preparation/preparation.hpp"
 
 namespace lockstep {

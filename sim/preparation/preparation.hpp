@@ -26,11 +26,12 @@ struct Machine {
   std::shared_ptr<CollectiveModel> collectives;  ///< of the mesh; it grows when asked, so one thread at a time
 };
 
-/// What every rank computes and holds. It depends on the sizes of the mesh's axes, not on where they lie.
+/// The layers as every rank computes and holds them. They depend on the sizes of the mesh's axes, not on where the axes
+/// lie.
 struct ShardedModel {
   Plan plan;
   std::vector<ShardedLayer>
-      layers;  ///< by kind. Where only some layers are recomputed: first all kinds that keep, then all that recompute
+      layers;  ///< by kind; if only some layers are recomputed, first all kinds that keep, then all that recompute
   std::vector<int> order;         ///< kinds in forward order
   std::int64_t expert_ranks = 1;  ///< that share out the experts of a layer
 };
@@ -52,8 +53,8 @@ struct Preparation {
 [[nodiscard]] ShardedModel sharded_model(const Scenario& scenario);
 /// The same with the weights of each layer alone: what they take, and which collectives gradients and updates need.
 [[nodiscard]] ShardedModel sharded_weights(const Scenario& scenario);
-/// Which stage of the mesh's pipeline axis runs which layers, and in what order. Where only some layers of a stage are
-/// recomputed, this is where they are chosen.
+/// Which stage of the mesh's pipeline axis runs which layers, and in what order. If only some layers of a stage are
+/// recomputed, they are chosen here.
 [[nodiscard]] StepPipeline place_pipeline(const Scenario& scenario, const Machine& machine, const ShardedModel& model);
 /// With what depends on the chip and on the model: the way to the host, the load of experts.
 [[nodiscard]] StepOptions step_options(const Scenario& scenario, const ShardedModel& model);

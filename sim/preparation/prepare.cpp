@@ -99,8 +99,7 @@ StepOptions step_options(const Scenario& scenario, const ShardedModel& model) {
   if (!chip.pcie)
     refuse(scenario, "training.offload", "chip " + chip.name + " has no rate to its host", "a chip with pcie");
   if (scenario.replay)
-    refuse(scenario, "training.offload", "replayed operations have no arrays to move",
-           "no offload beside model.replay");
+    refuse(scenario, "training.offload", "replayed operations have no arrays to move", "no offload with model.replay");
   offload.link = *chip.pcie;
   return options;
 }

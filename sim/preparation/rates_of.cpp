@@ -1,4 +1,4 @@
-// What a chip reaches in the precision of a scenario.
+// The rates that a chip reaches in the precision of a scenario.
 #include "sim/preparation/preparing_private.hpp"
 
 namespace lockstep {

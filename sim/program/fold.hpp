@@ -26,8 +26,8 @@ struct LinkClasses {
 struct FoldedProgram {
   Program program;  ///< ranks are rank classes, links are link classes
   RankClasses ranks;
-  std::int32_t link_classes = 0;  ///< among links that any flow crosses
-  std::int32_t links = 0;         ///< of the whole program
+  std::int32_t link_classes = 0;  ///< classes among links that any flow crosses
+  std::int32_t links = 0;         ///< links of the whole program
   LinkClasses link_members;
 };
 

@@ -86,7 +86,7 @@ class Lowering {
   }
   static bool both_ways(const StepOp& vertex) { return vertex->collective != CollectiveKind::point_to_point; }
 
-  /// What operations that do the same work at the same place have in common.
+  /// The part that operations which do the same work at the same place share.
   const ProgramOp& alike(const StepOp& vertex) {
     auto& places = alike_[vertex.what];
     const auto same = std::find_if(places.begin(), places.end(), [&](const Alike& one) {

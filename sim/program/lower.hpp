@@ -9,17 +9,18 @@
 namespace lockstep {
 
 struct LowerOptions {
-  bool sends_in_order = false;  ///< all that a rank sends and receives between stages in one queue, in the order of its
-                                ///< program, head of line first
+  bool sends_in_order = false;  ///< one queue for everything that a rank sends and receives between stages, in the
+                                ///< order of its program, head of line first
 };
 
-/// One compute stream, in program order (the halves of an overlapped pair each in its own), one communication stream
-/// per mesh axis, one for sends per pair of stages and direction. A collective over several axes occupies all of
-/// theirs. Activations go first; weights and gradients go in the order in which they are issued.
+/// A rank has one compute stream in program order (the halves of an overlapped pair each in its own order), one
+/// communication stream per mesh axis, and one for sends per pair of stages and direction. A collective over several
+/// axes occupies the streams of all of them. Activations go first; weights and gradients go in the order in which they
+/// are issued.
 [[nodiscard]] Program lower(const StepGraph& step, CollectiveModel& collectives, const ComputeRates& rates,
                             const LowerOptions& options = {});
-/// The program of one rank of each stage, collectives as closed forms: without contention all ranks of a stage do
-/// the same, so the reference engine needs no more. For estimates and checks.
+/// The program of one rank of each stage, with collectives as closed forms, for estimates and checks. Without
+/// contention all ranks of a stage do the same, so the reference engine needs no other ranks.
 [[nodiscard]] Program lower_one_rank_per_stage(const StepGraph& step, CollectiveModel& collectives,
                                                const ComputeRates& rates, const LowerOptions& options = {});
 

@@ -48,7 +48,8 @@ std::vector<LinkId> links_of(const Cluster& cluster, const std::string& name) {
   return links;
 }
 
-/// What random links are drawn from: a torus' links between chips; else the scale-up links and cables of networks.
+/// The links from which random links are drawn: a torus' links between chips, otherwise the scale-up links and the
+/// cables of networks.
 std::vector<LinkId> drawable_links(const Cluster& cluster) {
   const bool torus = cluster.unit_is_torus();
   std::vector<LinkId> links;
@@ -137,7 +138,7 @@ class Perturbing {
             if (cluster_.link(link).kind != LinkKind::ici)
               throw InternalError("perturb: a route does not avoid " + cluster_.link_name(link));
             if (is_new) detour->second = way_round(cluster_.link(link).from, cluster_.link(link).to);
-            if (detour->second.empty()) return "no way is left round the missing link " + cluster_.link_name(link);
+            if (detour->second.empty()) return "no route is left round the missing link " + cluster_.link_name(link);
             links.insert(links.end(), detour->second.begin(), detour->second.end());
           }
           flow.links = std::move(links);

@@ -1,6 +1,6 @@
 #pragma once
-/// What differs from the ideal machine: slow chips, degraded or missing links. Perturbations only change
-/// speeds, capacities and routes; everything after them (folding, engine) is the same.
+/// Differences from the ideal machine: slow chips, degraded or missing links. Perturbations only change speeds,
+/// capacities and routes; everything after them (folding, engine) is the same.
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -21,8 +21,8 @@ struct SlowChip {
   double slowdown = 1;
 };
 /// The link from one node of the cluster to another, one way, by their names: "chip(0,3)", "leaf(2)". `bandwidth` is
-/// the part that is left; 0 is down. Round a link between chips of a torus traffic takes the shortest way, elsewhere
-/// one of the ways that the network has beside it (Cluster::avoid).
+/// the part that is left; 0 is down. Traffic takes the shortest detour round a missing link between chips of a torus;
+/// in other networks it takes one of the other equal routes (Cluster::avoid).
 struct DegradedLink {
   std::string from, to;
   double bandwidth = 1;
@@ -38,8 +38,8 @@ struct RandomSlowChips {
   std::uint64_t seed = 0;
   double slowdown = 1;
 };
-/// `count` links drawn without repetition: of a torus between its chips, elsewhere of the nodes' scale-up and the
-/// network.
+/// `count` links drawn without repetition: links between chips of a torus, otherwise links of the nodes' scale-up and
+/// of the network.
 struct RandomDegradedLinks {
   std::int64_t count = 0;
   std::uint64_t seed = 0;
@@ -57,16 +57,17 @@ using Perturbation = std::variant<SlowChip, DegradedLink, DegradedNode, RandomSl
 /// The name of the chip at these coordinates: "chip(0,3)".
 [[nodiscard]] std::string chip_name(const Coordinates& place);
 
-/// Why a perturbation cannot be on this cluster (no such chip, not neighbours, more than there are, no way
-/// round a missing link); empty when it can.
+/// Why a perturbation cannot be on this cluster (no such chip, not neighbours, more than there are, no route round a
+/// missing link); empty if it can.
 [[nodiscard]] std::string why_not(const Perturbation& perturbation, const Cluster& cluster);
 
-/// The links of networks that are down, for Cluster::avoid; empty if there are none. Of what why_not accepts.
+/// The links of networks that are down, for Cluster::avoid; empty if there are none. The perturbations must be ones
+/// that why_not accepts.
 [[nodiscard]] MissingLinks missing_in_networks(const std::vector<Perturbation>& perturbations, const Cluster& cluster);
 
-/// Several slowdowns of one chip multiply, as do several degradations of one link. Throws InternalError for
-/// what why_not refuses, and for flows that cross missing links of networks; returns "" or why links of tori that are
-/// down cannot all be avoided.
+/// Several slowdowns of one chip multiply, as do several degradations of one link. Throws InternalError for what
+/// why_not refuses, and for flows that cross missing links of networks; returns the reason why links of tori that are
+/// down cannot all be avoided, or "".
 [[nodiscard]] std::string perturb(Program& program, const std::vector<Perturbation>& perturbations,
                                   const Cluster& cluster, const Mesh& mesh);
 

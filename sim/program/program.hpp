@@ -1,5 +1,5 @@
 #pragma once
-/// What the engine runs: every rank's operations on its streams, with collectives lowered to phases of
+/// The program that the engine runs: every rank's operations on its streams, with collectives lowered to phases of
 /// flows over links. No names of strategies, models or fabrics are left at this level.
 #include <cstdint>
 #include <string>
@@ -24,8 +24,8 @@ struct ProgramOp {
   std::int32_t priority = 0;         ///< lower goes first; ties go by position in Program::ops
   std::int32_t stage = 0;            ///< compute: the stage whose ranks run it
   Seconds duration;                  ///< compute: on a rank of speed 1, alone on its chip
-  Seconds launched{0};       ///< compute: when the host has launched it; it takes its stream before, but does not run
-  bool shares_chip = false;  ///< compute slows down while a collective that does so too is under way on its rank
+  Seconds launched{0};  ///< compute: when the host has launched it; before that it occupies its stream but does not run
+  bool shares_chip = false;  ///< this compute slows down while a collective with shares_chip is under way on its rank
   std::int32_t communicator = -1;  ///< collective
   SharedList<Phase> phases;        ///< collective
   Seconds closed_form;             ///< collective: time without contention (reference engine)
@@ -37,7 +37,7 @@ struct Program {
   std::vector<std::string> streams;         ///< [0] is compute
   std::vector<std::int32_t> stage_of_rank;  ///< one entry per rank
   std::vector<double> slowdown_of_rank;     ///< compute durations are multiplied by it; 1 is nominal
-  double shared_slowdown = 1;               ///< how many times as long compute takes while it shares its chip
+  double shared_slowdown = 1;               ///< factor by which compute takes longer while it shares its chip
   std::vector<BytesPerSecond> links;        ///< capacity, one way
   std::vector<Communicator> communicators;
   std::vector<ProgramOp> ops;  ///< in a topological order

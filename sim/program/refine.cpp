@@ -34,8 +34,8 @@ std::int32_t number(const Colours& colours, std::vector<std::int32_t>& classes) 
   return static_cast<std::int32_t>(numbers.size());
 }
 
-/// What a slot carries in every collective of its communicator: slots that always carry the same (the two
-/// directions of a ring) need not be told apart.
+/// The bytes that a slot carries in every collective of its communicator, as a colour: slots that always carry the same
+/// (the two directions of a ring) have the same colour.
 std::vector<Colours> slot_colours(const Program& program) {
   std::vector<Colours> colours;
   for (std::size_t c = 0; c < program.communicators.size(); ++c) {

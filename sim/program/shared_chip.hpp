@@ -1,19 +1,19 @@
 #pragma once
-/// What kernels of calibrated time share: the chip, with collectives that run beside them, and the host, which launches
-/// them.
+/// Resources that kernels of calibrated time share: the chip, with collectives that run beside them, and the host,
+/// which launches them.
 #include "sim/program/program.hpp"
 #include "topologies/chips/chip_kernels.hpp"
 #include "workloads/step/step_graph.hpp"
 
 namespace lockstep {
 
-/// How much longer compute takes while collectives run on the same chip: the more of the multiprocessors or of memory
-/// that they take.
+/// The factor by which compute takes longer while collectives run on the same chip: the larger of the factors for the
+/// multiprocessors and for the memory bandwidth that the collectives take.
 [[nodiscard]] double overlap_slowdown(const ChipKernels& chip);
 
-/// Says which operations of a lowered program share their chip, and when the host has launched each kernel: it launches
-/// a rank's kernels in program order from the step's start on, each in the time that the chip's parameters say, and
-/// waits for none of them.
+/// Marks the operations of a lowered program that share their chip, and sets when the host has launched each kernel.
+/// The host launches a rank's kernels in program order from the step's start on, each in the time that the chip's
+/// parameters give, and waits for none of them.
 void share_chip(Program& program, const StepGraph& step, const ChipKernels& chip);
 
 }  // namespace lockstep

@@ -5,7 +5,7 @@
 namespace lockstep {
 std::string catalog_name(const std::string& word, const std::vector<std::string>& names, const std::string& other) {
   if (const auto hint = did_you_mean(word, names); !hint.empty()) {
-    return "a name of the catalog" + (other.empty() ? "" : " or " + other) + "; " + hint;
+    return "a name from the catalog" + (other.empty() ? "" : " or " + other) + "; " + hint;
   }
   std::string list = "one of";
   for (const auto& name : names) list += (name == names.front() ? " " : ", ") + name;

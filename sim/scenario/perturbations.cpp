@@ -57,7 +57,8 @@ Perturbation read_one(const YamlView& view) {
     return Jitter{uniform ? Jitter::Distribution::uniform : Jitter::Distribution::exponential,
                   jitter.number(0, most_slowdown), seed(view)};
   }
-  view.problem("is no perturbation", "one of the keys chip, host, link, links_of, random_chips, random_links, jitter");
+  view.problem("is not a perturbation",
+               "one of the keys chip, host, link, links_of, random_chips, random_links, jitter");
   return Jitter{};
 }
 

@@ -86,7 +86,7 @@ class ClusterReader {
     auto& spec = spec_.unit.emplace<NodeSpec>();
     if (node.is_map()) {
       spec = read_node(node, "inline", topology_catalog());
-    } else if (expect_value(node, "a node of the catalog such as dgx-h100, or a block that describes it")) {
+    } else if (expect_value(node, "a node from the catalog such as dgx-h100, or a block that describes it")) {
       const auto name = node_of(node.text());
       if (name.empty()) {
         node.problem("node '" + node.text() + "' is not in the catalog",
@@ -113,11 +113,11 @@ class ClusterReader {
       spec = fabric_named(usual, view_.where(), view_.path(), problems_);
     } else if (view.is_map()) {
       const auto like = view["like"];
-      const auto base = like.exists() && expect_value(like, "a fabric of the catalog")
+      const auto base = like.exists() && expect_value(like, "a fabric from the catalog")
                             ? fabric_named(like.text(), like.where(), like.path(), problems_)
                             : FabricSpec{};
       spec = read_fabric(view, like.exists() ? like.text() : "inline", like.exists() ? &base : nullptr);
-    } else if (expect_value(view, "a fabric of the catalog, or a block that describes it")) {
+    } else if (expect_value(view, "a fabric from the catalog, or a block that describes it")) {
       spec = fabric_named(view.text(), view.where(), view.path(), problems_);
     }
   }

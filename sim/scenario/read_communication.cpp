@@ -43,7 +43,7 @@ void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenari
     const auto precision = scenario.training.precision;
     if (element_size(precision) != Bytes(1))
       gathers.problem("products in " + std::string(name(precision)) + " do not read 8 bits",
-                      "training.precision: fp8 or int8 beside it");
+                      "training.precision: fp8 or int8");
   }
   const auto rings = keys.optional(view, "rings");
   if (rings.exists())

@@ -12,7 +12,7 @@ void read_schedule(const YamlView& view, const YamlView& placement, PipelineSpec
   if (find_schedule(text) == nullptr)
     view.problem("'" + text + "' is not a schedule", catalog_name(text, names, "a CSV file with an order"));
   if (placement.exists())
-    placement.problem("schedule " + text + " has its own placement", "placement only beside a CSV file");
+    placement.problem("schedule " + text + " has its own placement", "placement only with a CSV file");
 }
 
 void read_order_file(const YamlView& view, const YamlView& placement, const std::filesystem::path& folder,
@@ -24,16 +24,15 @@ void read_order_file(const YamlView& view, const YamlView& placement, const std:
   if (!std::filesystem::is_regular_file(pipeline.file, unreadable))
     view.problem("there is no file '" + text + "'", "the path of a CSV file, seen from the scenario's folder");
   if (!placement.exists())
-    return view.problem("a CSV file does not say where its stages stand",
-                        "placement: linear, loop, v, wave or bidirectional beside it");
+    return view.problem("a CSV file does not say on which ranks its stages are",
+                        "placement: linear, loop, v, wave or bidirectional");
   pipeline.placement = all_stage_placements[placement.choice({"linear", "loop", "v", "wave", "bidirectional"})];
 }
 
 void read_schedule_or_file(const YamlView& view, const YamlView& placement, const std::filesystem::path& folder,
                            PipelineSpec& pipeline) {
   if (!view.exists()) {
-    if (placement.exists())
-      placement.problem("schedule 1f1b has its own placement", "placement only beside a CSV file");
+    if (placement.exists()) placement.problem("schedule 1f1b has its own placement", "placement only with a CSV file");
     return;
   }
   if (!expect_value(view, "the name of a schedule, or a CSV file with an order")) return;
@@ -44,7 +43,7 @@ void read_schedule_or_file(const YamlView& view, const YamlView& placement, cons
   }
 }
 
-/// What schedules leave open, and files do not.
+/// Reads the options that schedules leave open; a file gives the whole order.
 void read_schedule_options(const YamlView& view, KeyReader& keys, PipelineSpec& pipeline) {
   const auto small = [&](std::string_view key, std::optional<std::int32_t>& value) {
     const auto number = keys.optional(view, key);
@@ -62,7 +61,8 @@ void read_schedule_options(const YamlView& view, KeyReader& keys, PipelineSpec& 
   if (pipeline.file.empty()) return;
   for (const auto* key : {"chunks", "group", "memory_limit"}) {
     const auto of_schedules = view[key];
-    if (of_schedules.exists()) of_schedules.problem("stands beside a CSV file", "nothing: the file tells the order");
+    if (of_schedules.exists())
+      of_schedules.problem("cannot be given with a CSV file", "nothing: the file gives the order");
   }
 }
 

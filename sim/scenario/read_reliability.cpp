@@ -9,7 +9,7 @@ void read_rate(const YamlView& view, InterruptionClass& into) {
   const std::string expected = "mtbf: 50000 h, or observed: {failures: 148, over: 54 days, among: 16384}";
   const auto mtbf = view["mtbf"];
   const auto observed = view["observed"];
-  if (mtbf.exists() && observed.exists()) return observed.problem("stands beside mtbf", "one of the two");
+  if (mtbf.exists() && observed.exists()) return observed.problem("cannot be given with mtbf", "one of the two");
   if (mtbf.exists()) {
     into.mtbf = mtbf.seconds();
     return;
@@ -42,7 +42,8 @@ InterruptionClass read_class(const std::string& name, const YamlView& view) {
     if (!value.exists()) return;
     into = value.seconds(true);
     if (result.planned && key != "restart")
-      value.problem("stands beside planned: true", "only restart: a planned stop is neither detected nor repaired");
+      value.problem("cannot be given with planned: true",
+                    "only restart: a planned stop is neither detected nor repaired");
   };
   time("detection", result.detection);
   time("restart", result.restart);
@@ -66,10 +67,9 @@ void read_checkpoint(const YamlView& view, KeyReader& keys, CheckpointSpec& chec
   const auto stall = keys.optional(view, "stall");
   if (stall.exists()) checkpoint.stall = stall.seconds(true);
   if (stall.exists() && !checkpoint.asynchronous)
-    stall.problem("a blocking checkpoint stalls training for as long as it is written", "mode: asynchronous beside it");
+    stall.problem("a blocking checkpoint stalls training for as long as it is written", "mode: asynchronous");
   if (checkpoint.asynchronous && !stall.exists()) {
-    mode.problem("training stands still while a checkpoint is copied from the chips",
-                 "stall: how long, such as 5 s, beside it");
+    mode.problem("training stands still while a checkpoint is copied from the chips", "stall: how long, such as 5 s");
   }
   view.refuse_unknown_keys();
 }

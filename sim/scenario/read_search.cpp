@@ -17,7 +17,7 @@ std::vector<YamlView> values_of(const YamlView& view) {
   std::set<std::string> seen;
   for (const auto& item : items) {
     if (item.is_scalar() && !seen.insert(item.text()).second)
-      item.problem(item.text() + " stands there twice", "each value once");
+      item.problem(item.text() + " is given twice", "each value once");
   }
   return items;
 }

@@ -17,12 +17,12 @@ void read_precision(const YamlView& view, KeyReader& keys, TrainingSpec& trainin
   if (precision.exists()) training.precision = precisions[precision.choice({"bf16", "fp16", "fp8", "int8"})];
   // Small updates vanish in fp16's range, so the frameworks that train in it always keep the weights in fp32 too.
   if (training.precision == Precision::fp16 && !master_weights) {
-    precision.problem("fp16 stands without fp32 master weights", "master_weights: true beside it, or bf16");
+    precision.problem("fp16 needs fp32 master weights", "master_weights: true, or bf16");
   }
   const auto need_8_bits = [&](const YamlView& of, const std::string& for_what) {
     if (element_size(training.precision) == Bytes(1)) return;
     of.problem("weights in " + std::string(name(training.precision)) + " have no 8 bits to be " + for_what + " in",
-               "precision: fp8 or int8 beside it");
+               "precision: fp8 or int8");
   };
   if (const auto gather = keys.optional(view, "low_precision_gather"); gather.exists()) {
     training.low_precision_gather = gather.boolean();
@@ -43,10 +43,10 @@ void read_optimizer(const YamlView& view, KeyReader& keys, OptimizerSpec& optimi
   const auto momentum = keys.optional(view, "momentum");
   if (momentum.exists()) optimizer.momentum = momentum.boolean();
   if (optimizer.momentum && optimizer.kind != OptimizerKind::sgd) {
-    momentum.problem(std::string(name(optimizer.kind)) + " has its own moments", "momentum only beside optimizer: sgd");
+    momentum.problem(std::string(name(optimizer.kind)) + " has its own moments", "momentum only with optimizer: sgd");
   }
   if (state.exists() && optimizer.kind == OptimizerKind::sgd && !optimizer.momentum) {
-    state.problem("sgd without momentum keeps no state", "momentum: true beside it, or no optimizer_state");
+    state.problem("sgd without momentum keeps no state", "momentum: true, or no optimizer_state");
   }
 }
 
@@ -60,7 +60,7 @@ void read_gradients(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   if (!clipping.exists()) return;
   step.gradient_clipping = clipping.boolean();
   if (step.gradient_clipping && !step.optimizer_barrier) {
-    clipping.problem("a norm of all gradients is known only when all are reduced", "optimizer_barrier: true beside it");
+    clipping.problem("a norm of all gradients is known only when all are reduced", "optimizer_barrier: true");
   }
 }
 
@@ -91,7 +91,7 @@ void read_recompute(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   if (mode.exists()) mode_of(mode);
   const auto parts = keys.optional(view, "parts");
   if (parts.exists()) {
-    if (recompute.parts.empty()) parts.problem("stands beside a mode that has no parts", "mode: selective");
+    if (recompute.parts.empty()) parts.problem("cannot be given with a mode that has no parts", "mode: selective");
     recompute.parts.clear();
     for (const auto& part : parts.items()) {
       switch (part.choice({"core_attention", "norms", "latent_projections", "activations", "mlp", "experts"})) {
@@ -107,8 +107,9 @@ void read_recompute(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   const auto kept = keys.optional(view, "kept");
   if (kept.exists()) {
     if (recompute.parts.empty() || parts.exists())
-      kept.problem("stands beside " + std::string(parts.exists() ? "parts" : "a mode that keeps nothing or everything"),
-                   "mode: selective and no parts");
+      kept.problem(
+          "cannot be given with " + std::string(parts.exists() ? "parts" : "a mode that keeps nothing or everything"),
+          "mode: selective and no parts");
     recompute.parts.clear();
     for (const auto& operation : kept.items()) recompute.kept.insert(operation.text());
     if (kept.is_list() && recompute.kept.empty())
@@ -117,7 +118,8 @@ void read_recompute(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   const auto layers = keys.optional(view, "layers");
   if (layers.exists()) {
     scenario.training.recompute_layers = layers.integer(0, 1'000'000);
-    if (mode.exists() && !recompute.any()) layers.problem("stands beside recompute none", "mode: selective or full");
+    if (mode.exists() && !recompute.any())
+      layers.problem("cannot be given with recompute none", "mode: selective or full");
   }
   view.refuse_unknown_keys();
 }
@@ -141,7 +143,7 @@ void read_kept_activations(const YamlView& view, KeyReader& keys, DerivePolicy& 
     if (chosen < 16) derive.kept_attention = KeptFormat{chosen, kept.scaled_together};
   }
   if (scaled.exists() && !derive.kept && !derive.kept_attention)
-    scaled.problem("stands beside nothing in fewer than 16 bits", "format: 8-bit or attention: 12-bit beside it");
+    scaled.problem("nothing is kept in fewer than 16 bits", "format: 8-bit or attention: 12-bit");
   view.refuse_unknown_keys();
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What the readers of a scenario's parts share.
+/// Helpers that the readers of a scenario's parts share.
 #include <filesystem>
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What interrupts a run and what an interruption costs, as the scenario says it. Reference:
+/// The causes of interruptions of a run and the cost of an interruption, as the scenario gives them. Reference:
 /// docs/scenario_reference.md.
 #include <array>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-/// What a class of interruptions strikes; `job`: the run as a whole, of which there is one.
+/// The part that a class of interruptions affects; `job`: the run as a whole, of which there is one.
 enum class Component { chip, host, nic, network_switch, link, job };
 inline constexpr std::array<std::string_view, 6> component_names{"chip", "host", "nic", "switch", "link", "job"};
 

@@ -180,7 +180,7 @@ class Reader {
     const auto view = optional(root_, "routing");
     if (!view.exists() || !view.expect_map("{variation: 0.3, seed: 1} or {capacity_factor: 1.25}")) return;
     if (!scenario_.model.experts && !scenario_.model.name.empty())
-      view.problem("the model has no experts", "routing only beside a mixture of experts");
+      view.problem("the model has no experts", "routing only with a mixture of experts");
     auto& routing = scenario_.routing;
     const auto capacity = optional(view, "capacity_factor");
     const auto variation = optional(view, "variation");
@@ -194,17 +194,17 @@ class Reader {
     scenario_.derive.counted_slots = !capacity.exists();
     scenario_.derive.one_hot_slots = slots.exists() && slots.choice({"by index", "by mask"}) == 1;
     if (scenario_.derive.one_hot_slots && !capacity.exists())
-      slots.problem("masks need as many slots for every expert", "a capacity_factor beside it");
+      slots.problem("masks need the same number of slots for every expert", "a capacity_factor");
     if (capacity.exists() && variation.exists())
-      variation.problem("stands beside a capacity factor",
-                        "one of the two: with a capacity every expert computes as many slots");
+      variation.problem("cannot be given with a capacity factor",
+                        "one of the two: with a capacity every expert computes the same number of slots");
     view.refuse_unknown_keys();
   }
 
   void plan() {
     const auto view = optional(root_, "plan");
     if (!view.exists() || !view.expect_map("shardings of activations, weights, gradients, optimizer")) return;
-    if (scenario_.replay) return view.problem("replayed operations have no tensors", "no plan beside model.replay");
+    if (scenario_.replay) return view.problem("replayed operations have no tensors", "no plan with model.replay");
     AxisNames axes;
     for (const auto& request : scenario_.mesh) {
       if (request.name != "pipeline") axes.push_back(request.name);  // it splits the model, not its arrays
@@ -219,7 +219,7 @@ class Reader {
           const auto [first, is_new] = scenario_.places.emplace(list.path() + "." + into.back().name, item.where());
           if (!is_new)
             item.problem(into.back().name + " is given twice",
-                         "each tensor once; it stands at " + first->second.to_string() + " already");
+                         "each tensor once; it is at " + first->second.to_string() + " already");
         } catch (const ShardingError& error) {
           item.problem(error.what_is_wrong(), error.expected());
         }
@@ -257,7 +257,7 @@ class Reader {
     scenario_.step.microbatches = batch.microbatches;
   }
 
-  /// Of so many sequences of each rank that splits the batch.
+  /// Computes the number of microbatches from the sequences of a microbatch on each rank that splits the batch.
   void count_microbatches(const YamlView& size, bool counted) {
     if (counted) return size.problem("the microbatches are given twice", "either microbatches or microbatch_size");
     auto& batch = scenario_.batch;

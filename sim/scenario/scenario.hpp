@@ -82,8 +82,8 @@ struct Scenario {
 
   /// Chips of the slice.
   [[nodiscard]] std::int64_t chips() const;
-  /// Where a key stands, for problems that only show up later ("mesh.tensor"); the nearest key above it
-  /// that the file has.
+  /// The location of a key such as "mesh.tensor", for problems that are found later; if the file lacks the key, the
+  /// location of the nearest key above it.
   [[nodiscard]] Location where(std::string key) const;
   std::map<std::string, Location> places;
 };
@@ -118,7 +118,7 @@ struct KeyOverride {
 [[nodiscard]] ClusterSpec read_cluster(const YamlView& view, const std::filesystem::path& folder, Problems& problems);
 /// Problems if such a cluster cannot be built.
 void check_cluster(const ClusterSpec& spec, const Location& where, const std::string& key, Problems& problems);
-/// What is expected of a name that the catalog does not have: the nearest one, or all.
+/// The text of what is expected in place of a name that the catalog does not have: the nearest name, or all names.
 [[nodiscard]] std::string catalog_name(const std::string& word, const std::vector<std::string>& names,
                                        const std::string& other = "");
 

@@ -30,10 +30,11 @@ class Child {
   Child& operator=(Child&& other) noexcept;
   ~Child();  ///< waits
 
-  /// Of the children, the first that has answered or ended; waits for it.
+  /// The first child that has answered or ended; waits until there is one.
   [[nodiscard]] static std::size_t first_ready(const std::vector<Child>& children);
-  /// Waits for the answer; once. Throws what the child threw: ConfigError for the user's mistakes, OutOfResources where
-  /// memory ran out or the system killed it, InternalError for the rest (ProcessDied if it never answered).
+  /// Waits for the answer; may be called once. Throws what the child threw: ConfigError for the user's mistakes,
+  /// OutOfResources if memory ran out or the system killed it, InternalError otherwise (ProcessDied if it never
+  /// answered).
   [[nodiscard]] std::string answer();
 
  private:
@@ -43,7 +44,7 @@ class Child {
   int file_;
 };
 
-/// The answer of a child that nothing runs beside.
+/// The answer of a single child.
 [[nodiscard]] std::string in_child(const std::function<std::string()>& work);
 
 /// Answers of `count` children, at most `jobs` at a time: `work` is run in the children, `take` here as answers come

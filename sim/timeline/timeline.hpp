@@ -1,5 +1,5 @@
 #pragma once
-/// What happened: for every operation and every rank that took part, when it started and ended.
+/// The result of a run: for every operation and every rank that took part, when it started and ended.
 #include <cstddef>
 #include <cstdint>
 #include <vector>

@@ -70,7 +70,7 @@ class Joining {
            steps_[at(step)].role == CollectiveRole::weight;
   }
 
-  /// What the compute stream has waited for before, it need not wait for again.
+  /// Whether the compute stream has already waited for everything that the step waits for.
   [[nodiscard]] bool waits_for_nothing_new(const BlockStep& step) const {
     return std::all_of(step.after.begin(), step.after.end(), [&](int before) {
       return awaited_.contains(before) || (before != BlockStep::outside && on_compute_stream(steps_[at(before)]));

@@ -52,8 +52,8 @@ OpsOfCells ops_of_cells(const StepGraph& step, const StepPipeline& pipeline) {
     });
     return found;
   };
-  // What matches no cell nearby (an all-gather of parts that were sent) belongs to the one before it. Two cells in a
-  // row that cannot be told apart (a microbatch's gradients of inputs, then of weights) count as one.
+  // An operation that matches no cell nearby (an all-gather of parts that were sent) belongs to the cell before it. Two
+  // cells in a row that cannot be told apart (a microbatch's gradients of inputs, then of weights) count as one.
   std::size_t now = 0;
   constexpr std::size_t near = 16;
   for (OpId id = 0; id < step.size(); ++id) {
@@ -82,7 +82,7 @@ class Repetition {
 
   std::optional<Seconds> run() {
     const auto& part = periods_.ranks.front();
-    // As late as two periods are left after it.
+    // Tries the latest start that leaves two periods after it first, then earlier ones.
     for (std::size_t left = 3; left + 2 < part.periods(); ++left) {
       const auto cell = part.last - left * part.cells;
       const auto since = start_of(0, cell), until = start_of(0, cell + part.cells);

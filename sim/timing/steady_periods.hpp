@@ -14,8 +14,8 @@
 
 namespace lockstep {
 
-/// Where each rank of an order repeats: its cells `first` to `last` (one past) are those `cells` before, for
-/// microbatches `microbatches` later.
+/// The part in which each rank of an order repeats: cell i between `first` and `last` (one past) does the same as cell
+/// i - `cells`, for a microbatch `microbatches` later.
 struct SteadyPeriods {
   struct Rank {
     std::size_t first = 0, last = 0, cells = 0;

@@ -11,9 +11,9 @@
 namespace lockstep {
 namespace {
 
-/// Whether joined steps take the same time. Where two halves run beside each other, their steps take turns on the
-/// compute stream; where backwards are split, what waits for what depends on which part comes first; and which
-/// collectives slow down the kernels beside them is told step by step.
+/// Whether joined steps take the same time. They do not if two halves run beside each other, since their steps take
+/// turns on the compute stream; if backwards are split, since dependencies follow from which part comes first; or if
+/// collectives slow down the kernels beside them, since that is decided step by step.
 bool can_be_joined(const Scenario& scenario, const PipelineOrder& order) {
   const auto whole = [](const PipelineCell& cell) {
     const bool split =

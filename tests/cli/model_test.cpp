@@ -82,9 +82,10 @@ TEST_F(ModelCommand, RefusesWhatItCannotRead) {
     EXPECT_EQ(result.output, "");
     EXPECT_THAT(result.errors, HasSubstr(what));
   };
-  refused({"model", "deepsek-v3"},
-          "model: model 'deepsek-v3' is not in the catalog; expected a name of the catalog or a path to a config.json; "
-          "did you mean `deepseek-v3`");
+  refused(
+      {"model", "deepsek-v3"},
+      "model: model 'deepsek-v3' is not in the catalog; expected a name from the catalog or a path to a config.json; "
+      "did you mean `deepseek-v3`");
   refused({"model", "./absent.json"}, "absent.json: no such file");
   refused({"model", "deepseek-v3", "--sequence-length", "0"},
           "--sequence-length: '0' is too small; expected 1 to 1000000000 tokens");

@@ -268,12 +268,12 @@ TEST_F(Plan, FewestChipsForADeadline) {
 }
 
 TEST_F(Plan, RefusesWhatMakesNoSense) {
-  refused({"--chips", "64"}, "--chips: '64' is no range; expected two numbers such as 64..1024");
-  refused({"--chips", "64..8"}, "--chips: '64..8' is no range; expected two numbers such as 64..1024");
-  refused({"--days", "30"}, "--days: a deadline without an amount of work; expected --tokens beside it");
-  refused({"--price", "2"}, "--price: a price without an amount of work; expected --tokens beside it");
+  refused({"--chips", "64"}, "--chips: '64' is not a range; expected two numbers such as 64..1024");
+  refused({"--chips", "64..8"}, "--chips: '64..8' is not a range; expected two numbers such as 64..1024");
+  refused({"--days", "30"}, "--days: a deadline without an amount of work; expected --tokens");
+  refused({"--price", "2"}, "--price: a price without an amount of work; expected --tokens");
   refused({"--chips", "8..16", "--write", "best.yaml"},
-          "--write: a table of several clusters is no scenario; expected one number of chips: that of the file");
+          "--write: a table of several clusters is not a scenario; expected one number of chips, the scenario's own");
   refused({"--set", "search.tensor=3"},
           "node.yaml:5:9: search: no plan splits 32 sequences over 8 chips; expected sizes that multiply to the chips "
           "and divide the model and the batch");

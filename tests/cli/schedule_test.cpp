@@ -169,7 +169,8 @@ TEST_F(Schedule, RefusesBadImports) {
           "linear, loop, v, wave, bidirectional");
   refused({"--import", "none.csv", "--placement", "v"}, "none.csv: no such file", "");
   refused({"--import", ".", "--placement", "v"}, ".: is a directory", "the CSV of a schedule");
-  refused({"--import", "good.csv", "--placement", "linear", "--stages", "4"}, "--stages: stands beside --import", "");
+  refused({"--import", "good.csv", "--placement", "linear", "--stages", "4"}, "--stages: cannot be given with --import",
+          "");
   write("empty.csv", "");
   refused({"--import", "empty.csv", "--placement", "linear"}, "empty.csv", "");
 }

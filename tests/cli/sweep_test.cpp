@@ -154,7 +154,7 @@ TEST_F(SweepCommand, WrongArgumentsAreRefused) {
   EXPECT_EQ(refused({"sweep", "--db", "none.db"}), "none.db: no such file; expected a database of lockstep sweep\n");
   EXPECT_EQ(refused({"merge", "out.db", "none.db"}), "none.db: no such file; expected a database of lockstep sweep\n");
   for (const std::string shard : {"3/3", "x", "1", "-1/3", "0/0", "0/3x"}) {
-    EXPECT_THAT(refused({"sweep", file, "--shard", shard}), HasSubstr("is no shard; expected I/N"));
+    EXPECT_THAT(refused({"sweep", file, "--shard", shard}), HasSubstr("is not a shard; expected I/N"));
   }
   EXPECT_EQ(files_in("."), Words{});
   (void)swept({});

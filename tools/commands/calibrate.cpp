@@ -22,7 +22,7 @@ struct CalibrateArguments {
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 };
 
-/// What the files hold; only one of the lists may be filled.
+/// The measurements in the files; only one of the lists may be filled.
 struct Measurements {
   std::vector<MeasuredKernel> kernels;
   std::vector<TimedCollective> collectives;
@@ -222,8 +222,8 @@ void add_calibrate(CommandLine& line, spdlog::logger& log) {
   command.option("--node", arguments->node, "the node that collectives ran on, by its catalog name").excludes(chip);
   command.option(
       "--collective", arguments->collective,
-      "what nccl-tests ran, where its output does not say: all_reduce, all_gather, reduce_scatter, all_to_all");
-  command.option("--nodes", arguments->nodes, "on how many nodes nccl-tests ran, where its output does not say")
+      "collective that nccl-tests ran, if its output does not say: all_reduce, all_gather, reduce_scatter, all_to_all");
+  command.option("--nodes", arguments->nodes, "number of nodes that nccl-tests ran on, if its output does not say")
       .between(1, 100'000);
   command.option("--jobs", arguments->jobs, "simulations of steps at a time").between(1, 1024).shows_default();
   command.option("--write", arguments->write, "write the fitted block as a YAML file");

@@ -17,13 +17,13 @@ namespace {
 
 constexpr double most_operations = 2e6;  // of all classes of ranks: some ten seconds of simulation
 
-/// What holds without a timeline, where most ranks differ and it would take minutes.
+/// The result without a timeline, if most ranks differ and simulating them would take minutes.
 std::string without_timeline(const FoldedStep& step) {
   Bytes kept(0);
   for (const auto& held : step.preparation.step.held) kept = std::max(kept, held.weights + held.optimizer);
   return "ok; weights + optimizer " + format(kept) + " of " + format(step.preparation.machine.cluster->chip().memory) +
          "; " + with_separators(step.folded.ranks.count()) +
-         " classes of ranks are too many to simulate here, lockstep run tells the rest";
+         " classes of ranks are too many to simulate here; lockstep run gives the rest";
 }
 
 /// All that `run` does but its files: what is refused there is refused here, and the figures are the same.
@@ -57,7 +57,7 @@ void check_scenarios(const std::vector<std::string>& files, const std::vector<st
 
 void add_check(CommandLine& line) {
   auto command =
-      line.command("check", "validate scenarios and tell their memory and step time, one line each; writes nothing");
+      line.command("check", "validate scenarios and print their memory and step time, one line each; writes nothing");
   auto files = std::make_shared<std::vector<std::string>>();
   auto overrides = std::make_shared<std::vector<std::string>>();
   command.option("scenarios", *files, "scenario files (YAML)").required();

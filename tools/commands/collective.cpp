@@ -24,7 +24,7 @@ struct CollectiveArguments {
   bool all = false;
 };
 
-/// What was measured, with what it takes to name and rate it.
+/// The measured collectives, and the data with which they are named and rated.
 struct Measurement {
   CollectiveKind kind;
   const Cluster& cluster;
@@ -76,7 +76,8 @@ Json json_of(const Measurement& measurement, const CollectiveArguments& argument
   return json;
 }
 
-/// As nccl-tests prints it. In a torus one algorithm and one bottleneck serve all sizes and stand above the table.
+/// The table as nccl-tests prints it. In a torus all sizes have the same algorithm and bottleneck, which are printed
+/// above the table.
 std::string table_of(const Measurement& measurement, const std::vector<MeasuredCollective>& rows) {
   const bool torus = measurement.on_torus();
   std::vector<std::string> header = {"bytes", "time", "algbw", "busbw", "closed form"};
@@ -196,7 +197,7 @@ void add_collective(CommandLine& line, spdlog::logger& log) {
               "size as nccl-tests print it, the larger buffer of one rank (what it sends in an all_to_all, the whole "
               "array in an all_gather), or a range of doublings")
       .shows_default();
-  command.option("--algorithm", arguments->algorithm, "use this one instead of the cheapest (networks only)");
+  command.option("--algorithm", arguments->algorithm, "use this algorithm instead of the cheapest");
   command.flag("--all", arguments->all, "also time every other algorithm that can serve");
   command.option("--json", arguments->json, "write the table as JSON to a file, or to stdout with -");
   command.option("--trace", arguments->trace,

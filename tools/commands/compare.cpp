@@ -177,11 +177,15 @@ void add_compare(CommandLine& line, spdlog::logger& log) {
       .required();
   command.option("--set", arguments->overrides, "replace a key of every scenario: a.b=c (may be repeated)")
       .repeatable();
-  command.option("--vary", arguments->varied, "every scenario with each of these values: a.b=c,d (may be repeated)")
+  command
+      .option("--vary", arguments->varied,
+              "simulate every scenario with each of these values: a.b=c,d (may be repeated)")
       .repeatable();
   command.option("--json", arguments->json, "write the comparison as JSON to a file, or to stdout with -");
   command.option("--out", arguments->out, "folder for report.html, compare.json and the bars of compare.svg");
-  command.flag("--png", arguments->png, "the pictures of --out as PNG too (needs rsvg-convert, Debian's librsvg2-bin)")
+  command
+      .flag("--png", arguments->png,
+            "also write the pictures of --out as PNG (needs rsvg-convert, Debian's librsvg2-bin)")
       .needs("--out");
   command.footer(
       "Examples:\n  lockstep compare scenarios/llama3-70b-h100.yaml scenarios/llama3-70b-v5p.yaml\n"

@@ -73,13 +73,17 @@ void add_goodput(CommandLine& line, spdlog::logger& log) {
   auto command = line.command("goodput", "useful share of a run's time with failures, restarts and checkpoints");
   auto arguments = std::make_shared<GoodputArguments>();
   command.option("scenario", arguments->scenario, "scenario file (YAML) with `reliability`").required();
-  command.option("--tokens", arguments->tokens, "tokens to train on: days, chip hours and cost").between(1.0, 1e18);
-  command.option("--price", arguments->price, "of a chip hour, in any currency").between(1e-6, 1e6).needs("--tokens");
-  command.option("--days", arguments->days, "length of the simulated runs (without it: what --tokens take, or 30)")
+  command.option("--tokens", arguments->tokens, "tokens to train on; prints days, chip hours and cost")
+      .between(1.0, 1e18);
+  command.option("--price", arguments->price, "price of a chip hour, in any currency")
+      .between(1e-6, 1e6)
+      .needs("--tokens");
+  command
+      .option("--days", arguments->days, "length of the simulated runs (default: the time that --tokens take, or 30)")
       .between(1e-3, 1e5);
   command.option("--runs", arguments->runs, "simulated runs").between(2, 1'000'000).shows_default();
-  command.option("--seed", arguments->seed, "of the first run").shows_default();
-  command.option("--step-time", arguments->step_time, "of one step, such as '10 s', instead of simulating it");
+  command.option("--seed", arguments->seed, "seed of the first run").shows_default();
+  command.option("--step-time", arguments->step_time, "time of one step, such as '10 s', instead of simulating it");
   command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
   command.option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)").repeatable();
   command.footer(

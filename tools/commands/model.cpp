@@ -260,11 +260,11 @@ void add_model(CommandLine& line) {
   auto arguments = std::make_shared<ModelArguments>();
   command
       .option("model", arguments->model,
-              "a name of the catalog such as deepseek-v3, or the path of a Hugging Face config.json")
+              "a name from the catalog such as deepseek-v3, or the path of a Hugging Face config.json")
       .required();
   command.option("--sequence-length", arguments->sequence_length, "tokens of a sequence, for the FLOPs of attention")
       .shows_default();
-  command.option("--json", arguments->json, "write all of it as JSON to a file, or to stdout with -");
+  command.option("--json", arguments->json, "write everything as JSON to a file, or to stdout with -");
   command.footer(
       "Examples:\n  lockstep model deepseek-v3\n  lockstep model path/to/config.json --sequence-length 8192 --json -");
   command.callback([arguments] { run_model(*arguments); });

@@ -149,14 +149,14 @@ Range range_of(const std::string& text) {
   long long least = 0, most = 0;
   if (std::sscanf(text.c_str(), "%lld..%lld%c", &least, &most, &rest) != 2 || least < 1 || most < least ||
       most > 1'000'000) {
-    refuse("--chips", "'" + text + "' is no range", "two numbers such as 64..1024");
+    refuse("--chips", "'" + text + "' is not a range", "two numbers such as 64..1024");
   }
   range.least = least;
   range.most = most;
   return range;
 }
 
-/// What a training of so many tokens takes; cost of chips by the hour, 0 if no price is known.
+/// The days that training on this many tokens takes, and the cost of the chips; 0 if no price is known.
 struct Training {
   double days = 0, cost = 0;
 };
@@ -238,12 +238,10 @@ std::string training_text(const PlanArguments& arguments, const PlanSpace& space
 }
 
 void refuse_what_asks_for_nothing(const PlanArguments& arguments) {
-  if (arguments.days > 0 && arguments.tokens <= 0)
-    refuse("--days", "a deadline without an amount of work", "--tokens beside it");
-  if (arguments.price > 0 && arguments.tokens <= 0)
-    refuse("--price", "a price without an amount of work", "--tokens beside it");
+  if (arguments.days > 0 && arguments.tokens <= 0) refuse("--days", "a deadline without an amount of work", "--tokens");
+  if (arguments.price > 0 && arguments.tokens <= 0) refuse("--price", "a price without an amount of work", "--tokens");
   if (!arguments.write.empty() && (!arguments.chips.empty() || arguments.days > 0))
-    refuse("--write", "a table of several clusters is no scenario", "one number of chips: that of the file");
+    refuse("--write", "a table of several clusters is not a scenario", "one number of chips, the scenario's own");
 }
 
 void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
@@ -289,11 +287,12 @@ void add_plan(CommandLine& line, spdlog::logger& log) {
   command.option("--write", arguments->write, "write the best plan as a scenario file that `lockstep run` takes");
   command.option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)").repeatable();
   command.option("--chips", arguments->chips,
-                 "a table of the best plan for every doubling of the chips, such as 64..1024");
-  command.option("--tokens", arguments->tokens, "training's tokens: how many days they take").between(1.0, 1e18);
-  command.option("--days", arguments->days, "the fewest chips, doubling, that train --tokens in so many days")
+                 "print a table of the best plan for every doubling of the chips, such as 64..1024");
+  command.option("--tokens", arguments->tokens, "tokens to train on; prints how many days they take")
+      .between(1.0, 1e18);
+  command.option("--days", arguments->days, "find the fewest chips, doubling, that train --tokens in this many days")
       .between(1e-3, 1e5);
-  command.option("--price", arguments->price, "of a chip for an hour: what --tokens cost").between(1e-6, 1e6);
+  command.option("--price", arguments->price, "price of a chip hour; prints what --tokens cost").between(1e-6, 1e6);
   add_engine_option(command, arguments->engine);
   command.footer(
       "Examples:\n  lockstep plan scenarios/llama3-70b-h100.yaml\n"

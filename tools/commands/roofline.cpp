@@ -138,7 +138,9 @@ void add_roofline(CommandLine& line, spdlog::logger& log) {
   command.option("scenario", arguments->scenario, "scenario file (YAML)").required();
   command.option("--json", arguments->json, "write the study as JSON to a file, or to stdout with -");
   command.option("--out", arguments->out, "folder for report.html, roofline.json and the two plots (SVG)");
-  command.flag("--png", arguments->png, "the pictures of --out as PNG too (needs rsvg-convert, Debian's librsvg2-bin)")
+  command
+      .flag("--png", arguments->png,
+            "also write the pictures of --out as PNG (needs rsvg-convert, Debian's librsvg2-bin)")
       .needs("--out");
   command.option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)").repeatable();
   command.footer("Example:\n  lockstep roofline scenarios/llama2-13b-fsdp-tp-block.yaml");

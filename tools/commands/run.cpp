@@ -163,15 +163,17 @@ void add_run(CommandLine& line, spdlog::logger& log) {
   command.option(
       "--out", arguments->out,
       "folder for report.html, result.json, timeline.svg, trace.pftrace.gz (Perfetto) and trace.json.gz (Chrome)");
-  command.flag("--png", arguments->png, "the pictures of --out as PNG too (needs rsvg-convert, Debian's librsvg2-bin)")
+  command
+      .flag("--png", arguments->png,
+            "also write the pictures of --out as PNG (needs rsvg-convert, Debian's librsvg2-bin)")
       .needs("--out");
   command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
   command.option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)").repeatable();
-  command.option("--dump", arguments->dump, "print one value on the way instead of simulating")
+  command.option("--dump", arguments->dump, "print one intermediate value instead of simulating")
       .one_of({"cluster", "mesh", "plan", "step", "program", "timeline"});
   add_engine_option(command, arguments->engine);
   command.option("--rank", arguments->rank, "show this rank's lane instead of the critical one").not_negative();
-  command.flag("--trace-flows", arguments->trace_flows, "arrows for dependencies in the trace");
+  command.flag("--trace-flows", arguments->trace_flows, "draw arrows for dependencies in the trace");
   command.flag("--sensitivity", arguments->sensitivity,
                "simulate again with each rate of the machine a little better, and say what would help most");
   command.flag("--no-fold", arguments->no_fold,

@@ -153,7 +153,7 @@ StagePlacement placement_named(const std::string& word) {
     if (name(placement) == word) return placement;
     list += (list.empty() ? "" : ", ") + std::string(name(placement));
   }
-  refuse("--placement", word.empty() ? "is missing: the CSV does not tell" : "'" + word + "' is not a placement",
+  refuse("--placement", word.empty() ? "is missing: the CSV does not give it" : "'" + word + "' is not a placement",
          "one of " + list);
 }
 
@@ -267,14 +267,15 @@ void check_options(const ScheduleArguments& arguments) {
     return;
   }
   if (!arguments.names.empty())
-    refuse("--import", "stands beside the schedule '" + arguments.names[0] + "'", "either NAME or --import FILE.csv");
+    refuse("--import", "cannot be given with the schedule '" + arguments.names[0] + "'",
+           "either NAME or --import FILE.csv");
   const std::pair<const char*, bool> generated[] = {{"--stages", arguments.stages.has_value()},
                                                     {"--microbatches", arguments.microbatches.has_value()},
                                                     {"--chunks", arguments.chunks.has_value()},
                                                     {"--group", arguments.group.has_value()},
                                                     {"--memory-limit", !arguments.memory_limit.empty()}};
   for (const auto& [option, given] : generated) {
-    if (given) refuse(option, "stands beside --import", "nothing: the file tells the order");
+    if (given) refuse(option, "cannot be given with --import", "nothing: the file gives the order");
   }
 }
 
@@ -328,7 +329,7 @@ void add_schedule(CommandLine& line) {
   command.option("--pair", a.pair, "time of an overlapped forward-backward pair (default: F + I + W)");
   command.option("--import", a.import, "read an order from a CSV of torch.distributed.pipelining");
   command.option("--placement", a.placement,
-                 "where the stages of an imported order stand: linear, loop, v, wave, bidirectional");
+                 "how an imported order places its stages on ranks: linear, loop, v, wave, bidirectional");
   command.option("--csv", a.csv, "write the order as CSV to a file, or to stdout with -");
   command
       .option("--csv-dialect", a.csv_dialect,

@@ -44,7 +44,7 @@ void read_shard(const std::string& text, SweepOptions& options) {
   if (std::sscanf(text.c_str(), "%lld/%lld%n", &shard, &shards, &end) != 2 ||
       static_cast<std::size_t>(end) != text.size() || shards < 1 || shards > most_points || shard < 0 ||
       shard >= shards) {
-    refuse("--shard", "'" + text + "' is no shard", "I/N with I from 0 to N-1, such as 0/8");
+    refuse("--shard", "'" + text + "' is not a shard", "I/N with I from 0 to N-1, such as 0/8");
   }
   options.shard = shard;
   options.shards = shards;
@@ -146,15 +146,14 @@ void add_sweep(CommandLine& line, spdlog::logger& log) {
   auto command = line.command("sweep", "simulate many scenarios into a database");
   auto arguments = std::make_shared<SweepArguments>();
   command.option("file", arguments->file, "sweep file (YAML); without one nothing is simulated and --db is only read");
-  command.option("--db", arguments->db,
-                 "the database, made or resumed (default: the sweep file's name with .db, here)");
+  command.option("--db", arguments->db, "database to create or resume (default: the sweep file's name with .db, here)");
   command.option("--jobs", arguments->jobs, "simulations at a time").between(1, 1024).shows_default();
   command.option("--shard", arguments->shard, "simulate one part of N: I/N, I from 0").shows_default();
   add_engine_option(command, arguments->engine);
   command.flag("--yes", arguments->yes,
                "do not ask before a sweep of more than " + std::to_string(most_points_unasked) + " points");
-  command.flag("--retry", arguments->retry, "points that failed or crashed once more");
-  command.flag("--keep-results", arguments->keep_results, "result.json of every point in the database too");
+  command.flag("--retry", arguments->retry, "run points that failed or crashed once more");
+  command.flag("--keep-results", arguments->keep_results, "also keep result.json of every point in the database");
   command.option("--export", arguments->csv, "write all points of the database as CSV");
   command.option("--plot", arguments->plot,
                  "draw an output over a swept key, .svg or .png (.png needs rsvg-convert, Debian's librsvg2-bin)");
@@ -175,7 +174,7 @@ void add_sweep(CommandLine& line, spdlog::logger& log) {
 void add_merge(CommandLine& line) {
   auto command = line.command("merge", "put databases of one sweep together");
   auto arguments = std::make_shared<MergeArguments>();
-  command.option("out", arguments->into, "the database to add to; made if it is not there").required();
+  command.option("out", arguments->into, "the database to add to; created if it does not exist").required();
   command.option("in", arguments->from, "databases of the same sweep").required();
   command.footer("Example:\n  lockstep merge sweep.db sweep.0.db sweep.1.db");
   command.callback([arguments] { run_merge(*arguments); });

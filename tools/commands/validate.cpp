@@ -53,7 +53,8 @@ std::vector<ValidatedRun> validate_tables(const std::vector<MeasuredTable>& tabl
   return runs;
 }
 
-/// Of at most so many steps of each table, evenly spaced, without contention: each is simulated three times more.
+/// Uses only a number of steps of each table, evenly spaced and without contention, since each is simulated three times
+/// more.
 std::vector<LeftOut> left_out_of(const std::vector<MeasuredTable>& tables, ValidateOptions options,
                                  spdlog::logger& log) {
   constexpr std::size_t most = 6;
@@ -100,7 +101,7 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   problems.throw_if_any();
   if (!arguments.scenarios.empty()) return write_scenarios(tables, arguments.scenarios);
   if (arguments.leave_one_out && arguments.model_of_time != "calibrated")
-    refuse_option("--leave-one-out", "there is nothing to fit", "--model-of-time calibrated beside it");
+    refuse_option("--leave-one-out", "there is nothing to fit", "--model-of-time calibrated");
   ValidateOptions options{arguments.model_of_time, arguments.jobs, EngineKind::simgrid, progress_line()};
   const bool page = !arguments.page.empty();
   const auto model = page ? "calibrated" : arguments.model_of_time;
@@ -132,7 +133,7 @@ void add_validate(CommandLine& line, spdlog::logger& log) {
       .shows_default();
   command.option("--jobs", arguments->jobs, "simulations at a time").between(1, 1024).shows_default();
   command.flag("--families", arguments->families,
-               "a line for every model of a table too (always, where tables are named)");
+               "also print a line for every model of a table (always, if tables are named)");
   command.option("--json", arguments->json, "write families and rows as JSON to a file, or to stdout with -");
   command.option("--plot", arguments->plot,
                  "write predicted over measured steps as a picture, .svg or .png (.png needs rsvg-convert, Debian's "
@@ -140,10 +141,10 @@ void add_validate(CommandLine& line, spdlog::logger& log) {
   command.option("--scenarios", arguments->scenarios,
                  "write every row as a scenario file into a folder, and simulate nothing");
   command.flag("--leave-one-out", arguments->leave_one_out,
-               "also the errors of each table when its chip's scales are fitted on the other tables");
+               "also print the errors of each table with its chip's scales fitted on the other tables");
   command.option("--errors", arguments->errors,
-                 "write the mean error of every family as CSV (topologies/catalog/validated.csv is one), from which "
-                 "`run` says how far to trust a step");
+                 "write the mean error of every family as CSV, such as topologies/catalog/validated.csv, from which "
+                 "`run` says how accurate a step is");
   command.option("--update-docs", arguments->page,
                  "write the calibrated results between the markers of a page such as docs/validation.md");
   command.footer(

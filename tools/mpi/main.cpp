@@ -150,8 +150,8 @@ int main(int argc, char** argv) {
   program.option("file", arguments.file, "sweep file (YAML)").required();
   program.option("--db", arguments.db, "the database, made or resumed").required();
   lockstep::add_engine_option(program, arguments.engine);
-  program.flag("--keep-results", arguments.keep_results, "result.json of every point in the database too");
-  program.flag("--retry", arguments.retry, "points that failed or crashed once more");
+  program.flag("--keep-results", arguments.keep_results, "also keep result.json of every point in the database");
+  program.flag("--retry", arguments.retry, "run points that failed or crashed once more");
   program.footer("Example:\n  mpirun -n 64 lockstep-mpi sweep.yaml --db sweep.db");
   if (const auto code = line.run(argc, argv)) return *code;
   return lockstep::sweep_over_ranks(arguments, argc, argv, log);

@@ -37,7 +37,7 @@ std::vector<Group> groups_of(const std::vector<CalibrationRow>& rows) {
   return groups;
 }
 
-/// What a reader should know of a parameter before he takes it over.
+/// A remark that a reader should know before using a fitted parameter.
 std::string remark(const FittedParameter& parameter) {
   constexpr double little = 0.001;
   if (parameter.kept) return "kept: no row depends on it";

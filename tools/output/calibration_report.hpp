@@ -1,5 +1,5 @@
 #pragma once
-/// What `lockstep calibrate` prints: parameters before and after, residuals, and the YAML to take over.
+/// The output of `lockstep calibrate`: parameters before and after, residuals, and the YAML to use.
 #include <string>
 #include <vector>
 

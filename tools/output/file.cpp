@@ -25,7 +25,7 @@ void check_open(const std::filesystem::path& folder, const std::filesystem::path
   const auto status = std::filesystem::status(at, error);
   if (!std::filesystem::exists(status))
     refuse(place, "there is no folder " + at.string(), "a place in a folder that exists");
-  if (!std::filesystem::is_directory(status)) refuse(place, at.string() + " is no folder", "a place in a folder");
+  if (!std::filesystem::is_directory(status)) refuse(place, at.string() + " is not a folder", "a place in a folder");
   if (::access(at.c_str(), W_OK | X_OK) != 0)
     refuse(place, std::generic_category().message(errno), "a folder that may be written");
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// Where results go. Files appear whole or not at all.
+/// Output of results. Files appear whole or not at all.
 #include <filesystem>
 #include <string_view>
 
@@ -15,7 +15,7 @@ void write_file(const std::filesystem::path& file, std::string_view content);
 /// Makes the folder (and its parents); a problem if something else stands there.
 void make_folder(const std::filesystem::path& folder);
 
-/// To stdout. What would steer a terminal is shown as its code, also in JSON, whose escapes have the same form.
+/// Prints to stdout. Control characters are shown as their codes, also in JSON, whose escapes have the same form.
 void print(std::string_view text);
 
 }  // namespace lockstep

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// What the run is for: tokens to see, and what a chip costs.
+/// The aim of the run: the tokens to train on, and the price of a chip.
 struct GoodputAim {
   double tokens_per_s = 0;  ///< while it trains
   std::int64_t chips = 0;

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// One file while it is written. What is neither a file nor free, such as /dev/null, is written as it stands.
+/// One file while it is written. An existing path that is not a regular file, such as /dev/null, is written directly.
 class NewFile {
  public:
   /// Throws ConfigError when the place cannot be written, like the other members, and OutOfRoom when the disk is full.

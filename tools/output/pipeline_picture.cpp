@@ -112,7 +112,7 @@ class Picture {
     return joined;
   }
 
-  /// What of the communication lies in gaps of the compute.
+  /// The part of the communication that lies in gaps of the compute.
   static std::vector<Piece> exposed(std::vector<Piece> communication, std::vector<Interval> computing) {
     std::sort(computing.begin(), computing.end(),
               [](const Interval& a, const Interval& b) { return a.start < b.start; });

@@ -1,5 +1,5 @@
 #pragma once
-/// What `lockstep plan` prints and writes.
+/// The output of `lockstep plan`.
 #include <string>
 
 #include "sim/studies/planning/plan_search.hpp"
@@ -9,9 +9,9 @@ namespace lockstep {
 
 /// "tensor 8, pipeline 4, data 16, ZeRO-1, 32 microbatches, 1f1b, recompute none": what the plan decides.
 [[nodiscard]] std::string plan_name(const PlanSpace& space, const PlanChoice& choice);
-/// Where the axes lie: "tensor [gpu/8], data [node/16]".
+/// The places of the axes: "tensor [gpu/8], data [node/16]".
 [[nodiscard]] std::string placement_name(const PlanSpace& space, const PlanChoice& choice);
-/// In what a plan is slower than the best, largest part first: "+0.12 s exposed tensor, +0.03 s bubble".
+/// The parts in which a plan is slower than the best, largest first: "+0.12 s exposed tensor, +0.03 s bubble".
 [[nodiscard]] std::string why_it_loses(const PlanFigures& plan, const PlanFigures& best);
 
 /// A JSON list with the best plan of each of several clusters.

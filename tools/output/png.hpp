@@ -13,7 +13,7 @@ void check_png_writer(const std::filesystem::path& file);
 void check_picture_place(const std::filesystem::path& file);
 /// Twice the SVG's own size. Throws ConfigError when the place cannot be written, OutOfRoom when the disk is full.
 void write_png(NewFiles& files, const std::filesystem::path& file, std::string_view svg);
-/// By the name's end as PNG or as SVG.
+/// Writes PNG or SVG, by the end of the name.
 void write_picture_file(const std::filesystem::path& file, std::string_view svg);
 /// `place`.svg, and `place`.png beside it if asked for.
 void write_picture(NewFiles& files, const std::filesystem::path& place, std::string_view svg, bool png);

@@ -38,8 +38,8 @@ struct ComparedScenario {
 [[nodiscard]] std::string value_of(const ScenarioInputs& inputs, const std::string& what);
 /// Names of inputs in which any two differ, in reading order.
 [[nodiscard]] std::vector<std::string> changed_inputs(const std::vector<ComparedScenario>& scenarios);
-/// Where the difference in step time comes from; where steps are of different work, also that of the chips' time for a
-/// token. A line each.
+/// The parts of the difference in step time, one line each. If the steps do different work, also the parts of the
+/// difference in the chips' time for a token.
 [[nodiscard]] std::string difference_text(const ComparedScenario& first, const ComparedScenario& other);
 
 /// Everything is compared with the first scenario.

@@ -1,5 +1,5 @@
 #pragma once
-/// What a scenario is, in a few words for each input.
+/// A description of a scenario, in a few words for each input.
 #include <string>
 #include <utility>
 #include <vector>

@@ -35,7 +35,7 @@ int ScheduleStudy::parameter_copies() const { return order.shape.placement == St
 
 ScheduleStudy study_order(PipelineOrder order, PipelineTimes times, std::optional<ClosedForm> form) {
   auto timing = time_order(order, times);
-  // What rounding leaves of a bubble that is not there would print as -1e-15.
+  // Rounding would print a bubble of zero as -1e-15.
   const double noise = 1e-12 * timing.makespan;
   for (auto* bubbles : {&timing.bubble_step, &timing.bubble_span}) {
     for (auto& bubble : *bubbles) bubble = std::abs(bubble) < noise ? 0 : bubble;

@@ -33,7 +33,7 @@ std::string what_communicates(const CommunicationUse& use) {
   return use.axis + (use.kind ? " " + std::string(name(*use.kind)) : std::string());
 }
 
-/// Where the peak is, then its parts, each that there is.
+/// The place of the peak, then its parts that are not zero.
 std::string memory_text(const Simulation& simulation) {
   const auto& memory = simulation.metrics.memory;
   const auto& step = simulation.preparation.step;

@@ -4,7 +4,7 @@
 
 namespace lockstep::svg {
 
-/// As XML may hold it; what would steer the text around it is shown as its code.
+/// Escapes text for XML; control characters are shown as their codes.
 [[nodiscard]] std::string escaped(const std::string& text);
 /// A text element; `anchor` is start, middle or end; `more` are further attributes.
 [[nodiscard]] std::string text_at(double x, double y, const std::string& anchor, const std::string& text,

@@ -17,7 +17,8 @@ std::size_t letters(const std::string& text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-/// Where a text of more letters than `widest` breaks: after a space, else after a sign within a word, else anywhere.
+/// The position at which a text of more letters than `widest` breaks: after a space, otherwise after a sign within a
+/// word, otherwise anywhere.
 std::size_t break_of(const std::string& text, std::size_t widest) {
   std::size_t end = 0, seen = 0;
   while (end < text.size() && (seen < widest || (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)) {

@@ -1,5 +1,5 @@
 #pragma once
-/// A report: one HTML file that holds everything and loads nothing. What is in it: docs/howto/read_the_report.md.
+/// A report: one HTML file that holds everything and loads nothing. Its content: docs/howto/read_the_report.md.
 #include <filesystem>
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-/// What a report page shows: a JSON document and, beside it, long lists of numbers as bytes. The document names a list
-/// by its place: {"whole": [at, count]}. web/src/data.js reads this back.
+/// The data of a report page: a JSON document and, in addition, long lists of numbers as bytes. The document names a
+/// list by its place: {"whole": [at, count]}. web/src/data.js reads this back.
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -18,10 +18,11 @@ class ReportData {
   [[nodiscard]] Json whole(std::span<const std::uint64_t> numbers);
   /// IEEE doubles, the lowest byte first.
   [[nodiscard]] Json real(std::span<const double> numbers);
-  /// What another object's packed() gave, such as one of another process; the page sees its document there.
+  /// Inserts the result of another object's packed(), for example from another process; the page sees its document
+  /// there.
   [[nodiscard]] Json nested(std::string_view packed);
 
-  /// Four bytes of length (the lowest first), the document, the lists. What is not UTF-8 becomes U+FFFD.
+  /// Four bytes of length (the lowest first), the document, the lists. Bytes that are not UTF-8 become U+FFFD.
   [[nodiscard]] std::string packed(const Json& document) const;
 
  private:

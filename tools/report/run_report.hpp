@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// What to run to get the same again.
+/// The command and inputs that give the same result again.
 struct Reproduction {
   std::string command;   ///< as it was given
   std::string scenario;  ///< the scenario file's text

@@ -106,7 +106,7 @@ Json bubbles_panel(const Scenario& scenario, const Simulation& simulation) {
 Json memory_panel(const Simulation& simulation, ReportData& data) {
   constexpr std::size_t most = 16;
   constexpr int bins = 400;
-  // What is held throughout at the bottom.
+  // Memory that is held throughout is at the bottom.
   constexpr std::array stacked{MemoryKind::overhead,  MemoryKind::weights,     MemoryKind::optimizer,
                                MemoryKind::gradients, MemoryKind::activations, MemoryKind::gathered,
                                MemoryKind::buffers,   MemoryKind::workspace};

@@ -17,7 +17,7 @@ namespace lockstep {
 /// A strip for each stage: memory by kind over time, at most 16 stages.
 [[nodiscard]] ReportData::Json memory_panel(const Simulation& simulation, ReportData& data);
 
-/// What the critical path consists of, the longest first.
+/// The parts of the critical path, the longest first.
 [[nodiscard]] ReportData::Json critical_path_panel(const Simulation& simulation);
 /// How much shorter the step gets for a percent of each rate. Precondition: the simulation asked for it.
 [[nodiscard]] ReportData::Json sensitivity_panel(const Simulation& simulation);

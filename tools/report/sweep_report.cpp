@@ -27,7 +27,8 @@ std::size_t column(std::string_view name) {
   return static_cast<std::size_t>(&output_named(name, "sweep") - sweep_outputs().data());
 }
 
-/// Those that fit first, then by tokens a second of a chip, which compare batches and clusters too.
+/// Points that fit come first, then by tokens a second of a chip, by which different batches and clusters can be
+/// compared.
 std::vector<std::size_t> best_first(const SweepTable& table) {
   std::vector<std::size_t> order(table.points());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -52,7 +52,7 @@ const SweepOutput& output_named(std::string_view name, const std::string& option
   const auto near = did_you_mean(name, names);
   throw ConfigError({{{option, 0, 0},
                       "",
-                      "'" + std::string(name) + "' is no output of a sweep",
+                      "'" + std::string(name) + "' is not an output of a sweep",
                       near.empty() ? "one of " + list : near}});
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What a sweep keeps of each simulation: the columns of its table, its export and its plots.
+/// The outputs that a sweep keeps of each simulation: the columns of its table, its export and its plots.
 #include <span>
 #include <string>
 #include <string_view>

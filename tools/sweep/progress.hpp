@@ -3,8 +3,8 @@
 
 namespace lockstep {
 
-/// A line on stderr that is drawn over: points, rate and remaining time. Where stderr is no terminal, a line of its own
-/// every half minute.
+/// A line on stderr that is drawn over: points, rate and remaining time. If stderr is not a terminal, a new line every
+/// half minute.
 class SweepProgressLine {
  public:
   void point(std::size_t done, std::size_t all, PointResult::Status status);

@@ -10,8 +10,8 @@
 namespace lockstep {
 namespace {
 
-/// As many points of every kind for each shard: the digest's bits alone are not even, so they are mixed (MurmurHash3's
-/// last step).
+/// Spreads points evenly over shards. The digest's bits alone are not evenly distributed, so they are mixed
+/// (MurmurHash3's last step).
 std::int64_t shard_of(const Digest::Bytes16& identity, std::int64_t shards) {
   std::uint64_t number = 0;
   for (const auto byte : identity) number = number * 256 + byte;  // the lower half

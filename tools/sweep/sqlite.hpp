@@ -1,6 +1,6 @@
 #pragma once
-/// SQLite's C interface, closed and finalised by scope. What a user can do something about is a ConfigError; no room on
-/// the disk is OutOfRoom.
+/// SQLite's C interface, closed and finalised by scope. Errors that a user can mend are a ConfigError; a full disk is
+/// OutOfRoom.
 #include <cstdint>
 #include <filesystem>
 #include <optional>

@@ -61,8 +61,7 @@ std::string point_table(const std::vector<std::string>& keys) {
          inputs + outputs + "result TEXT)";
 }
 
-/// What a database says of itself is believed only if its tables are those that `make` makes, and nothing beside them
-/// acts.
+/// A database's own header is trusted only if its tables are those that `make` makes, and it has no triggers or views.
 void check_table(Database& database, const std::filesystem::path& file, const std::string& name,
                  const std::string& made) {
   if (database.text("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = '" + name + "'") != made) {
@@ -100,7 +99,7 @@ StoreHeader header_of(const Sweep& sweep) { return {version(), sweep.scenario_di
 
 StoreHeader read_header(Database& database, const std::filesystem::path& file) {
   if (database.number("PRAGMA application_id") != our_files)
-    refuse(file, "is no database of lockstep sweep", "one, or a new file");
+    refuse(file, "is not a database of lockstep sweep", "one, or a new file");
   if (const auto found = database.number("PRAGMA user_version"); found != schema) {
     refuse(file, "has schema " + std::to_string(found),
            "schema " + std::to_string(schema) + ", which this version of lockstep reads and writes");

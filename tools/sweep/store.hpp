@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-/// What became of a point.
+/// The result of a point.
 struct PointResult {
   enum class Status { done, refused, failed, crashed };
   Status status = Status::done;
@@ -27,7 +27,7 @@ struct PointCounts {
   [[nodiscard]] std::int64_t all() const { return done + refused + failed + crashed; }
 };
 
-/// What all rows of a database share: only such databases are resumed or merged.
+/// Properties that all rows of a database share; only databases with equal headers are resumed or merged.
 struct StoreHeader {
   std::string program;   ///< version of lockstep
   std::string scenario;  ///< digest of the scenario, its files and the catalogs

@@ -23,7 +23,7 @@ struct SweepTable {
 /// Points that were simulated, ordered by their inputs.
 [[nodiscard]] SweepTable read_table(Database& database, const StoreHeader& header);
 
-/// What a plot shows: an output over a key, a line for each value of another key.
+/// The axes of a plot: an output over a key, with a line for each value of another key.
 struct SweepAxes {
   std::size_t y = 0;              ///< in sweep_outputs()
   std::size_t x = 0;              ///< in SweepTable::keys
@@ -37,7 +37,7 @@ struct SweepAxes {
 /// Whether less of it is better: times and bytes.
 [[nodiscard]] bool less_is_better(const SweepOutput& output);
 
-/// The picture, SVG. Of points that differ in other keys only, the best is shown.
+/// The picture, SVG. Among points that differ only in other keys, the best is shown.
 [[nodiscard]] std::string sweep_picture(const SweepTable& table, const SweepAxes& axes, const std::string& title);
 
 }  // namespace lockstep

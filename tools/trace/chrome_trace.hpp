@@ -2,7 +2,7 @@
 /// The timeline as a trace for Chrome's viewer, which many other programs read too: gzip-compressed JSON, a process per
 /// shown rank, a thread per stream. Times are microseconds with the nanoseconds as fraction, printed exactly; a span is
 /// a begin and an end, because viewers add start and duration in floating point and then take spans that touch for
-/// nested ones. What takes no time at this resolution is an instant.
+/// nested ones. A span that takes no time at this resolution is an instant.
 #include <filesystem>
 
 #include "sim/simulate.hpp"

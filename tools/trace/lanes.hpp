@@ -19,7 +19,7 @@ struct LaneSpan {
 using TraceLane = std::vector<LaneSpan>;
 
 [[nodiscard]] std::int64_t nanoseconds(Seconds time);
-/// By stream. Throws InternalError if two spans of a lane overlap.
+/// The lanes of a rank, by stream. Throws InternalError if two spans of a lane overlap.
 [[nodiscard]] std::vector<TraceLane> lanes_of(const Program& program, const Timeline& timeline, std::int32_t rank);
 
 }  // namespace lockstep

@@ -27,7 +27,7 @@ std::string_view colour(const ProgramOp& op, StepPass pass) {
   return "generic_work";
 }
 
-/// What the words of an operation depend on.
+/// The properties on which an operation's text depends.
 auto told(const ProgramOp& op, const StepOp& vertex) {
   return std::tuple{vertex.what, vertex.block, vertex.pass, op.communicator};
 }

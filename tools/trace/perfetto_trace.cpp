@@ -113,7 +113,7 @@ class Strings {
   std::vector<bool> defined_;
 };
 
-/// What is said of many operations, encoded once.
+/// Fields that many operations share, encoded once.
 struct Phrase {
   std::string event;                                           ///< fields of TrackEvent
   std::vector<std::pair<std::size_t, std::uint64_t>> strings;  ///< kind and number
@@ -253,7 +253,7 @@ class PerfettoTrace {
       auto& phrase = phrases_[number];
       event_.clear();
       append_number(event_, event_type, takes_time ? begin : instant);
-      // What differs from span to span stands together, so that the rest compresses as one.
+      // Fields that differ from span to span come together, so that the rest compresses well.
       append_count(op_key_, span.op);
       append_count(microbatch_key_, text_.microbatch(span.op));
       event_ += phrase.event;

@@ -26,7 +26,8 @@ std::vector<std::int32_t> classes_by_spans(const Program& program, const Timelin
   for (std::int32_t id = 0; id < timeline.ops(); ++id) {
     const auto& op = program.ops[at(id)];
     const bool collective = op.kind == ProgramOp::Kind::collective;
-    // Where all that took part agree, an operation tells ranks apart only by who that was: once is enough.
+    // If an operation ran at the same time on all its ranks, it distinguishes ranks only by whether they took part, so
+    // one operation for each set of ranks is enough.
     const bool is_new = participants.emplace(op.kind, collective ? op.communicator : op.stage).second;
     if (!is_new && timeline.uniform(id)) continue;
     std::map<std::pair<std::int32_t, Times>, std::int32_t> parts;

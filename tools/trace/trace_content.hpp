@@ -1,5 +1,6 @@
 #pragma once
-/// What a trace shows, whatever its format: a process for each distinct rank, a lane for each of its streams, counters.
+/// The content of a trace in any format: a process for each distinct rank, a lane for each of its streams, and
+/// counters.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -65,7 +66,7 @@ class TraceArrows {
   void connect(std::int32_t rank);
   [[nodiscard]] const Ids& arriving(std::int32_t op) const { return arriving_[static_cast<std::size_t>(op)]; }
   [[nodiscard]] const Ids& leaving(std::int32_t op) const { return leaving_[static_cast<std::size_t>(op)]; }
-  /// Of the lanes that an operation occupies, its arrows are on the first.
+  /// An operation's arrows are on the first of the lanes that it occupies.
   [[nodiscard]] bool on_lane(std::int32_t op, std::int32_t stream) const {
     return simulation_.program.ops[static_cast<std::size_t>(op)].streams.front() == stream;
   }

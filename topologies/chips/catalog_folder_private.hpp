@@ -12,7 +12,7 @@ namespace lockstep {
 /// The names of its files without `.yaml`, sorted.
 [[nodiscard]] std::vector<std::string> catalog_entries(const std::filesystem::path& folder);
 [[nodiscard]] std::filesystem::path catalog_file(const std::filesystem::path& folder, std::string_view name);
-/// Whether there is such a file; if not, a problem that names those there are. `what`: "chip".
+/// Whether there is such a file; if not, adds a problem that lists the existing ones. `what`: "chip".
 [[nodiscard]] bool is_catalog_entry(const std::filesystem::path& folder, std::string_view what, std::string_view name,
                                     Problems& problems);
 

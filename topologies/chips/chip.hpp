@@ -44,7 +44,7 @@ struct Chip {
   std::optional<BytesPerSecond> dcn_per_host;  ///< egress of one host's NIC, full duplex
   std::optional<BytesPerSecond> scale_up;      ///< GPUs: one way per device into the node's switch
   int scale_up_domain = 0;                     ///< GPUs: devices behind one switch (8, 72)
-  std::optional<ChipKernels> kernels;          ///< where its kernels have been measured
+  std::optional<ChipKernels> kernels;          ///< none if its kernels have not been measured
   std::vector<std::string> sources;
 
   /// The chip's peak for a precision; empty when the data sheet has none.
@@ -53,9 +53,11 @@ struct Chip {
 
 [[nodiscard]] std::string by_axis(const std::vector<int>& sizes);  ///< "16x20x28"
 
-/// Reads one chip from its YAML form; problems go to the view's sink. `base` says what holds where the view is silent.
+/// Reads one chip from its YAML form; problems go to the view's sink. `base` has the values of keys that the view does
+/// not give.
 [[nodiscard]] Chip read_chip(const YamlView& view, std::string_view name, const Chip* base = nullptr);
-/// A block in a scenario: a chip of its own, or `like` one of the catalog with what differs.
+/// Reads a block in a scenario: a chip of its own, or one that is `like` a chip from the catalog, with the keys that
+/// differ.
 [[nodiscard]] Chip read_chip_block(const YamlView& view, const std::filesystem::path& catalog);
 [[nodiscard]] std::string to_string(const Chip& chip);
 

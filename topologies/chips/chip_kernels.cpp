@@ -24,7 +24,7 @@ struct Keys {
 };
 
 void read_matrix(const YamlView& matrix, ChipKernels& kernels) {
-  if (!matrix.expect_map("shares of the peak, as {bf16: 0.85}")) return;
+  if (!matrix.expect_map("shares of the peak, such as {bf16: 0.85}")) return;
   for (const auto& key : matrix.keys()) {
     if (const auto precision = precision_named(key)) {
       kernels.matrix[*precision] = matrix[key].number(least_share, 1);
@@ -42,37 +42,38 @@ void read_units(const YamlView& view, bool silent_is_base, ChipKernels& kernels)
     view.problem("not one kind of matrix unit", "either waves (GPUs) or systolic (TPUs)");
   kernels.units = 0, kernels.systolic = 0;
   if (systolic.exists()) kernels.systolic = static_cast<int>(systolic.integer(1, 4096));
-  if (!waves.exists() || !waves.expect_map("a map, as {units: 132, tile_edge: 8}")) return;
-  kernels.units = static_cast<int>(waves.require("units", "the chip's multiprocessors, as 132").integer(1, 100'000));
-  kernels.tile_edge = waves.require("tile_edge", "elements, as 8").number(0, 1000);
+  if (!waves.exists() || !waves.expect_map("a map, such as {units: 132, tile_edge: 8}")) return;
+  kernels.units =
+      static_cast<int>(waves.require("units", "the chip's multiprocessors, such as 132").integer(1, 100'000));
+  kernels.tile_edge = waves.require("tile_edge", "elements, such as 8").number(0, 1000);
   waves.refuse_unknown_keys();
 }
 
 void read_grouped_tile(const YamlView& view, ChipKernels& kernels) {
   if (!view.exists()) return;
-  if (kernels.systolic == 0) return view.problem("stands on a chip without a systolic array", "systolic beside it");
+  if (kernels.systolic == 0) return view.problem("is for chips with a systolic array", "systolic");
   kernels.grouped_tile = static_cast<int>(view.integer(0, 100'000));
 }
 
 void read_attention(const YamlView& view, bool silent_is_base, ChipKernels& kernels) {
-  if (!view.expect_map("a map, as {forward: 0.7, backward: 0.6, softmax: 50, block: 128}")) return;
+  if (!view.expect_map("a map, such as {forward: 0.7, backward: 0.6, softmax: 50, block: 128}")) return;
   const Keys keys{view, silent_is_base};
-  keys.share_of("forward", "a share of the matrix rate, as 0.7", kernels.attention_forward);
-  keys.share_of("backward", "a share of the matrix rate, as 0.6", kernels.attention_backward);
-  keys.number("softmax", "elements of the head size, as 50", 0, 10'000, kernels.softmax);
-  keys.number("block", "keys, as 128", 0, 100'000, kernels.attention_block);
+  keys.share_of("forward", "a share of the matrix rate, such as 0.7", kernels.attention_forward);
+  keys.share_of("backward", "a share of the matrix rate, such as 0.6", kernels.attention_backward);
+  keys.number("softmax", "elements of the head size, such as 50", 0, 10'000, kernels.softmax);
+  keys.number("block", "keys, such as 128", 0, 100'000, kernels.attention_block);
   view.refuse_unknown_keys();
 }
 
 void read_communication(const YamlView& view, ChipKernels& kernels) {
-  if (!view.exists() || !view.expect_map("a map, as {units: 20, memory: 0.1}")) return;
-  const auto units = view.require("units", "multiprocessors that collectives hold, as 20");
+  if (!view.exists() || !view.expect_map("a map, such as {units: 20, memory: 0.1}")) return;
+  const auto units = view.require("units", "multiprocessors that collectives hold, such as 20");
   if (kernels.units == 0) {
-    units.problem("stands on a chip without multiprocessors", "waves beside it");
+    units.problem("is for chips with multiprocessors", "waves");
   } else {
     kernels.communication_units = static_cast<int>(units.integer(0, kernels.units - 1));
   }
-  kernels.communication_memory = view.require("memory", "a share of the memory bandwidth, as 0.1").number(0, 0.9);
+  kernels.communication_memory = view.require("memory", "a share of the memory bandwidth, such as 0.1").number(0, 0.9);
   view.refuse_unknown_keys();
 }
 
@@ -80,21 +81,22 @@ void read_communication(const YamlView& view, ChipKernels& kernels) {
 
 ChipKernels read_chip_kernels(const YamlView& view, const ChipKernels* base) {
   ChipKernels kernels = base != nullptr ? *base : ChipKernels{};
-  if (!view.expect_map("what its kernels reach")) return kernels;
+  if (!view.expect_map("the parameters of its kernels")) return kernels;
   const Keys keys{view, base != nullptr};
-  if (const auto matrix = keys("matrix", "shares of the peak, as {bf16: 0.85}"); matrix.exists())
+  if (const auto matrix = keys("matrix", "shares of the peak, such as {bf16: 0.85}"); matrix.exists())
     read_matrix(matrix, kernels);
   if (const auto sustained = view["sustained"]; sustained.exists())
     kernels.sustained = sustained.number(least_share, 1);
-  keys.share_of("memory", "a share of the memory bandwidth, as 0.9", kernels.memory);
+  keys.share_of("memory", "a share of the memory bandwidth, such as 0.9", kernels.memory);
   if (const auto indexed = view["indexed"]; indexed.exists()) kernels.indexed = indexed.number(least_share, 1);
   read_units(view, base != nullptr, kernels);
   read_grouped_tile(view["grouped_tile"], kernels);
-  keys.number("depth", "elements, as 64", 0, 100'000, kernels.depth);
-  if (const auto staging = keys("staging", "a size, as 4 MB"); staging.exists()) kernels.staging = staging.bytes(true);
-  keys.time("gap", "a time, as 1 us", kernels.gap);
-  keys.time("host", "a time, as 5 us", kernels.host);
-  if (const auto attention = keys("attention", "a map, as {forward: 0.7, backward: 0.6, softmax: 50, block: 128}");
+  keys.number("depth", "elements, such as 64", 0, 100'000, kernels.depth);
+  if (const auto staging = keys("staging", "a size, such as 4 MB"); staging.exists())
+    kernels.staging = staging.bytes(true);
+  keys.time("gap", "a time, such as 1 us", kernels.gap);
+  keys.time("host", "a time, such as 5 us", kernels.host);
+  if (const auto attention = keys("attention", "a map, such as {forward: 0.7, backward: 0.6, softmax: 50, block: 128}");
       attention.exists())
     read_attention(attention, base != nullptr, kernels);
   read_communication(view["communication"], kernels);

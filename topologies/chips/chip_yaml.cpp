@@ -8,7 +8,7 @@ constexpr std::int64_t largest_axis = 1'000'000;
 
 std::map<Precision, FlopsPerSecond> read_peaks(const YamlView& view) {
   std::map<Precision, FlopsPerSecond> peaks;
-  if (!view.expect_map("a map of precisions to rates, as {bf16: 459 TFLOP/s}")) return peaks;
+  if (!view.expect_map("a map of precisions to rates, such as {bf16: 459 TFLOP/s}")) return peaks;
   for (const std::string& key : view.keys()) {
     const YamlView value = view[key];
     if (const std::optional<Precision> precision = precision_named(key)) {
@@ -17,7 +17,7 @@ std::map<Precision, FlopsPerSecond> read_peaks(const YamlView& view) {
       value.problem("unknown precision", "one of fp32, bf16, fp16, fp8, int8, fp4");
     }
   }
-  if (view.keys().empty()) view.problem("no peak given", "at least one precision, as {bf16: 459 TFLOP/s}");
+  if (view.keys().empty()) view.problem("no peak given", "at least one precision, such as {bf16: 459 TFLOP/s}");
   return peaks;
 }
 
@@ -44,14 +44,14 @@ WrapRule read_wrap(const YamlView& view) {
 TorusFabric read_torus(const YamlView& view) {
   TorusFabric torus;
   if (!view.expect_map("a map with pod, host, link, hop_latency and wrap")) return torus;
-  torus.pod = read_sizes(view.require("pod", "the largest slice, as [16, 20, 28]"));
-  const YamlView host = view.require("host", "the chips of one host, as [2, 2, 1]");
+  torus.pod = read_sizes(view.require("pod", "the largest slice, such as [16, 20, 28]"));
+  const YamlView host = view.require("host", "the chips of one host, such as [2, 2, 1]");
   torus.host = read_sizes(host);
   if (host.is_list() && torus.host.size() != torus.pod.size()) {
-    host.problem("has " + std::to_string(torus.host.size()) + " axes", "as many axes as pod");
+    host.problem("has " + std::to_string(torus.host.size()) + " axes", "the same number of axes as pod");
   }
-  torus.link = view.require("link", "the one-way rate of a link, as 90 GB/s").bytes_per_second();
-  torus.hop_latency = view.require("hop_latency", "the latency of a link, as 1 us").seconds(true);
+  torus.link = view.require("link", "the one-way rate of a link, such as 90 GB/s").bytes_per_second();
+  torus.hop_latency = view.require("hop_latency", "the latency of a link, such as 1 us").seconds(true);
   torus.wrap = read_wrap(view.require("wrap", "{multiple_of: N} or {exactly: N}"));
   view.refuse_unknown_keys();
   return torus;
@@ -59,9 +59,9 @@ TorusFabric read_torus(const YamlView& view) {
 
 void read_scale_up(const YamlView& view, Chip& chip) {
   if (!view.expect_map("a map with bandwidth and domain")) return;
-  chip.scale_up = view.require("bandwidth", "the one-way rate of a device, as 450 GB/s").bytes_per_second();
+  chip.scale_up = view.require("bandwidth", "the one-way rate of a device, such as 450 GB/s").bytes_per_second();
   chip.scale_up_domain =
-      static_cast<int>(view.require("domain", "the devices behind one switch, as 8").integer(1, largest_axis));
+      static_cast<int>(view.require("domain", "the devices behind one switch, such as 8").integer(1, largest_axis));
   view.refuse_unknown_keys();
 }
 
@@ -78,11 +78,11 @@ Chip read_chip(const YamlView& view, std::string_view name, const Chip* base) {
   };
   if (const YamlView title = given("title", "the chip's name as its vendor writes it"); title.exists())
     chip.title = title.text();
-  if (const YamlView memory = given("memory", "the size of its memory, as 96 GB"); memory.exists())
+  if (const YamlView memory = given("memory", "the size of its memory, such as 96 GB"); memory.exists())
     chip.memory = memory.bytes();
-  if (const YamlView rate = given("memory_bandwidth", "a rate, as 2765 GB/s"); rate.exists())
+  if (const YamlView rate = given("memory_bandwidth", "a rate, such as 2765 GB/s"); rate.exists())
     chip.memory_bandwidth = rate.bytes_per_second();
-  if (const YamlView peak = given("peak", "a map of precisions to rates, as {bf16: 459 TFLOP/s}"); peak.exists())
+  if (const YamlView peak = given("peak", "a map of precisions to rates, such as {bf16: 459 TFLOP/s}"); peak.exists())
     chip.peak = read_peaks(peak);
   const YamlView torus = view["torus"];
   const YamlView scale_up = view["scale_up"];
@@ -131,7 +131,7 @@ Chip load_chip(const std::filesystem::path& catalog, std::string_view name, Prob
     return read_chip(view, name);
   }
   const YamlView said_there = YamlView::from_file(catalog_file(folder, other), problems);
-  if (said_there["like"].exists()) like.problem("is like another chip itself", "a chip that stands for itself");
+  if (said_there["like"].exists()) like.problem("is itself `like` another chip", "a chip with values of its own");
   const Chip base = read_chip(said_there, other);
   return read_chip(view, name, &base);
 }

@@ -75,7 +75,7 @@ std::vector<LinkId> Cluster::route(DeviceId from, DeviceId to) const {
   if (from == to) return {};
   if (!unit_is_torus() || unit_of(from) != unit_of(to)) {
     std::vector<LinkId> way = routing_->route(from, to, missing_);
-    if (way.empty()) throw NoRoute("missing links leave no way from " + node(from).name + " to " + node(to).name);
+    if (way.empty()) throw NoRoute("missing links leave no route from " + node(from).name + " to " + node(to).name);
     return way;
   }
   const std::vector<int> start = coordinates(from);

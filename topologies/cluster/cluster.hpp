@@ -1,7 +1,7 @@
 #pragma once
-/// A cluster is a directed graph of devices, hosts and switches joined by one-way links, with named
-/// physical axes along which devices are numbered. Built from a ClusterSpec (topologies/torus, topologies/fabrics).
-/// Boost.Graph holds it inside; nothing outside topologies/ sees that.
+/// A cluster is a directed graph of devices, hosts and switches joined by one-way links, with named physical axes along
+/// which devices are numbered. Built from a ClusterSpec (topologies/torus, topologies/fabrics). Boost.Graph stores it;
+/// nothing outside topologies/ sees that.
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -49,21 +49,21 @@ struct PhysicalAxis {
   Kind kind = Kind::torus;  ///< neighbours linked; or all positions behind switches, inside a unit or between units
 };
 
-/// By LinkId; empty: all links are there.
+/// Whether each link is missing, by LinkId; empty: no link is missing.
 using MissingLinks = std::vector<bool>;
 
-/// Missing links leave no way between two devices.
+/// Thrown if missing links leave no route between two devices.
 class NoRoute : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Ways between devices that are not neighbours on a torus; a builder's own knowledge of its network.
+/// Routes between devices that are not neighbours on a torus; each builder of a network has its own.
 class Routing {
  public:
   virtual ~Routing() = default;
-  /// Links from one device to another, in order; none if every way has a missing link. Never between devices of one
-  /// torus.
+  /// The links from one device to another, in order; none if every route has a missing link. Never called for devices
+  /// of one torus.
   [[nodiscard]] virtual std::vector<LinkId> route(DeviceId from, DeviceId to, const MissingLinks& missing) const = 0;
 };
 
@@ -103,7 +103,7 @@ class Cluster {
   [[nodiscard]] bool unit_is_torus() const;
   /// The device on which the mesh puts a logical position; RankOrder says which.
   [[nodiscard]] DeviceId device_at_position(DeviceId position) const;
-  /// The node that units are; null for a torus.
+  /// The specification of the nodes, if units are nodes; null for a torus.
   [[nodiscard]] const NodeSpec* node_spec() const { return node_.get(); }
   /// The network between units; null for a single unit.
   [[nodiscard]] const FabricSpec* fabric_spec() const { return fabric_.get(); }
@@ -117,8 +117,7 @@ class Cluster {
   /// Fewest-hops route between any two nodes of the graph (hosts and switches included).
   [[nodiscard]] std::vector<LinkId> route_nodes(NodeId from, NodeId to) const;
 
-  /// From now on routes through networks take, of the ways that the network has for two devices, those without such
-  /// links.
+  /// From now on routes through networks avoid these links where the network has another path for two devices.
   void avoid(MissingLinks missing) { missing_ = std::move(missing); }
 
   [[nodiscard]] std::string to_string() const;  ///< for --dump=cluster

@@ -16,7 +16,7 @@ struct Cluster::Graph {
   Graph(int devices, int axes);
   NodeId add_node(NodeKind kind, std::string name);
   LinkId add_link(const Link& link);
-  /// Where `neighbours` holds the link that leaves a device along an axis.
+  /// The index in `neighbours` of the link that leaves a device along an axis.
   [[nodiscard]] std::size_t slot(DeviceId device, int axis, int direction) const;
 
   int axes;

@@ -1,6 +1,6 @@
 #pragma once
-/// What a cluster is built from, as values: pods of a torus, servers and racks, the networks that join them, and
-/// clusters composed of such units: pods over a data-centre network, nodes of GPUs on a fat tree, halls of those.
+/// The description of a cluster, as values: pods of a torus, servers and racks, the networks that join them, and
+/// clusters composed of such units (pods over a data-centre network, nodes of GPUs on a fat tree, halls of those).
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,8 +20,8 @@ struct TorusSpec {
   std::vector<int> pod;  ///< empty: the chip's
 };
 
-/// How a communication library moves a message over a link: what it takes to start, per step, and of the
-/// bandwidth. NCCL's LL, LL128 and Simple are three such curves; the fastest for a size is taken.
+/// How a communication library moves a message over a link: the time to start, the time per step, and the share of the
+/// bandwidth. NCCL's LL, LL128 and Simple are three such protocols; the fastest for a size is taken.
 struct Protocol {
   std::string name;
   double efficiency = 1;   ///< of the links' achievable bandwidth
@@ -40,7 +40,7 @@ struct NodeSpec {
   int chips = 8;
   ScaleUp scale_up = ScaleUp::network_switch;
   BytesPerSecond scale_up_link{0};      ///< one way: a chip's whole port into the switch, or one link of the mesh
-  double scale_up_efficiency = 1;       ///< of that, what large messages reach
+  double scale_up_efficiency = 1;       ///< share of that which large messages reach
   Seconds scale_up_latency{0};          ///< from chip to chip
   bool in_network_reduction = false;    ///< the switch adds up (NVLink SHARP)
   double in_network_efficiency = 1;     ///< of the achievable bandwidth
@@ -48,7 +48,7 @@ struct NodeSpec {
   BytesPerSecond nic{0};                ///< one way, each
   BytesPerSecond pcie{0};               ///< one way, a chip and its NIC
   std::vector<Protocol> protocols;      ///< of its communication library; empty: links as they are
-  std::vector<std::string> algorithms;  ///< that this library has, by name (collectives/algorithms.hpp); empty: all
+  std::vector<std::string> algorithms;  ///< of this library, by name (collectives/algorithms.hpp); empty: all
   std::string fabric;                   ///< the usual network between such nodes, by its catalog name
   std::vector<std::string> sources;
 };
@@ -69,7 +69,7 @@ struct FabricSpec {
   FabricRouting routing = FabricRouting::spray;
   std::uint64_t seed = 1;
   BytesPerSecond link{0};     ///< one way, between switches; 0: as a NIC
-  double efficiency = 1;      ///< of NICs and links, what large messages reach
+  double efficiency = 1;      ///< share of the rates of NICs and links that large messages reach
   Seconds nic_latency{0};     ///< chip to first switch, and last switch to chip
   Seconds switch_latency{0};  ///< each further switch
   int radix = 64;             ///< ports of a switch
@@ -81,7 +81,7 @@ struct FabricSpec {
   std::vector<std::string> sources;
 };
 
-/// In which order ranks go over the devices.
+/// The order in which ranks are assigned to devices.
 struct RankOrder {
   enum class Kind { packed, round_robin, scattered, listed };
   Kind kind = Kind::packed;

@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-/// Inside a node, else to the NIC, over the hall's network or out of it over the one between halls, and in again.
+/// Routes inside a node, or to the NIC, over the hall's network or the network between halls, and to the other chip.
 class UnitsRouting : public Routing {
  public:
   UnitsRouting(UnitLinks units, int ends_per_hall) : units_(std::move(units)), ends_per_hall_(ends_per_hall) {}
@@ -40,7 +40,8 @@ class UnitsRouting : public Routing {
     if (here == there) return hall.route(start, end, missing, links);
 
     // Leaves and enters by the top switch of the same number, as far as ends can choose, and by its port of the same
-    // number. Where a top stands for all that packets are sprayed over, the network between halls chooses the port.
+    // number. If one top switch stands for all over which packets are sprayed, the network between halls chooses the
+    // port.
     const std::size_t tops = hall.tops().size();
     const std::size_t ports = static_cast<std::size_t>(between_halls->ends()) / (tops * halls.size());
     const std::uint64_t choice = (ports > 1 ? *between_halls : hall)

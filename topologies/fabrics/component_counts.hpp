@@ -1,13 +1,13 @@
 #pragma once
-/// How many parts of each kind a cluster is made of: what can fail.
+/// The number of parts of each kind that can fail in a cluster.
 #include <cstdint>
 
 #include "topologies/fabrics/fabric.hpp"
 
 namespace lockstep {
 
-/// Switches and links of the networks between hosts, and of a torus; what joins the chips of a node belongs to its
-/// host.
+/// Counts switches and links of the networks between hosts, and of a torus. Links and switches inside a node belong to
+/// its host.
 struct ComponentCounts {
   std::int64_t chips = 0;
   std::int64_t hosts = 0;  ///< nodes, or hosts of the chips of a torus
@@ -16,7 +16,7 @@ struct ComponentCounts {
   std::int64_t links = 0;  ///< cables: both directions are one, parallel ones are several
 };
 
-/// Where packets are sprayed over equal cables, and the cluster models them as one, each is counted.
+/// Cables over which packets are sprayed are counted one by one, though the cluster models equal ones as one link.
 [[nodiscard]] ComponentCounts count_components(ClusterSpec spec);
 
 }  // namespace lockstep

@@ -151,11 +151,12 @@ void add_hubs(const FabricSpec& spec, const DragonflyShape& shape, const std::ve
 
 std::variant<DragonflyShape, ClusterProblem> dragonfly_shape(const FabricSpec& spec, int ends) {
   if (spec.routers_per_group < 1)
-    return ClusterProblem{"routers_per_group", "a dragonfly of no routers", "the routers of a group, as 16"};
+    return ClusterProblem{"routers_per_group", "a dragonfly without routers", "the routers of a group, such as 16"};
   if (spec.nics_per_router < 1)
-    return ClusterProblem{"nics_per_router", "a dragonfly whose routers have no NICs", "the NICs of a router, as 16"};
+    return ClusterProblem{"nics_per_router", "a dragonfly whose routers have no NICs",
+                          "the NICs of a router, such as 16"};
   if (spec.global_links_per_router < 0)
-    return ClusterProblem{"global_links_per_router", "fewer than no global links", "0 or more"};
+    return ClusterProblem{"global_links_per_router", "a negative number of global links", "0 or more"};
   const std::int64_t ports =
       std::int64_t{spec.nics_per_router} + spec.routers_per_group - 1 + spec.global_links_per_router;
   if (ports > spec.radix) {

@@ -49,14 +49,14 @@ class ClusterCheck {
   }
   void rate(const std::string& key, BytesPerSecond value, const std::string& of) {
     if (!(value.value() > 0) || !std::isfinite(value.value()))
-      add(key, "the bandwidth of " + of + " is " + format_number(value.value()), "a rate, as 50 GB/s");
+      add(key, "the bandwidth of " + of + " is " + format_number(value.value()), "a rate, such as 50 GB/s");
   }
   void efficiency(const std::string& key, double value) {
     if (!(value > 0 && value <= 1)) add(key, "an efficiency of " + format_number(value), "more than 0, at most 1");
   }
   void latency(const std::string& key, Seconds value) {
     if (!(value.value() >= 0) || !std::isfinite(value.value()))
-      add(key, "a latency of " + format_number(value.value()) + " s", "a time, as 1 us");
+      add(key, "a latency of " + format_number(value.value()) + " s", "a time, such as 1 us");
     if (value > most_latency) add(key, "the latency is too long", "at most " + format(most_latency));
   }
   static std::string format_number(double value) {
@@ -85,7 +85,7 @@ class ClusterCheck {
           "a divisor of " + std::to_string(node.chips));
     }
     rate("node.nics.rate", node.nic, "a NIC");
-    rate("node.nics.pcie", node.pcie, "the way from a chip to its NIC");
+    rate("node.nics.pcie", node.pcie, "the link from a chip to its NIC");
   }
 
   /// The keys of one network are below `name`.
@@ -138,7 +138,7 @@ class ClusterCheck {
   void networks() {
     const Chip& chip = spec_.chip();
     if (spec_.torus() != nullptr && (!chip.pcie || !chip.dcn_per_host)) {
-      add("chip", chip.name + " has no way out of its pod", "a chip with pcie and dcn_per_host");
+      add("chip", chip.name + " has no link out of its pod", "a chip with pcie and dcn_per_host");
     }
     check(spec_.fabric, "fabric");
     if (spec_.halls > 1) check(spec_.between_halls, "between_halls");

@@ -1,6 +1,6 @@
 #pragma once
-/// From the specification of a cluster to the cluster, and from YAML to the specifications of nodes and fabrics.
-/// Catalog: topologies/catalog/nodes/*.yaml and topologies/catalog/fabrics/*.yaml.
+/// Builds clusters from their specifications, and reads the specifications of nodes and fabrics from YAML. Catalog:
+/// topologies/catalog/nodes/*.yaml and topologies/catalog/fabrics/*.yaml.
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -12,8 +12,8 @@
 
 namespace lockstep {
 
-/// Why such a cluster cannot be built: a radix that cannot build the tree, oversubscription below 1, NICs that do not
-/// divide the chips, a rank order that is no permutation, too many devices. Empty: it can.
+/// The reasons why a cluster cannot be built: a radix that cannot build the tree, oversubscription below 1, NICs that
+/// do not divide the chips, a rank order that is not a permutation, too many devices. Empty if it can be built.
 struct ClusterProblem {
   std::string key;  ///< below `cluster`: "fabric.radix"; "": of the whole
   std::string what, expected;
@@ -24,13 +24,13 @@ struct ClusterProblem {
 [[nodiscard]] Cluster build_cluster(const ClusterSpec& spec);
 
 [[nodiscard]] NodeSpec read_node(const YamlView& view, std::string_view name, const std::filesystem::path& catalog);
-/// `base` says what holds where the view is silent; without one, the view must give a kind.
+/// `base` has the values of keys that the view does not give; without a base, the view must give a kind.
 [[nodiscard]] FabricSpec read_fabric(const YamlView& view, std::string_view name, const FabricSpec* base = nullptr);
-/// The catalog's usual node of a chip ("dgx-h100" for "h100"); any other word as it is.
+/// The catalog's usual node of a chip ("dgx-h100" for "h100"); any other word unchanged.
 [[nodiscard]] std::string usual_node(std::string_view word);
 [[nodiscard]] std::vector<std::string> node_names(const std::filesystem::path& catalog);
 [[nodiscard]] std::vector<std::string> fabric_names(const std::filesystem::path& catalog);
-/// By name, or by the name of a chip: its usual node.
+/// Loads by name from the catalog. A node may also be named by a chip, which means the chip's usual node.
 [[nodiscard]] NodeSpec load_node(const std::filesystem::path& catalog, std::string_view name, Problems& problems);
 [[nodiscard]] FabricSpec load_fabric(const std::filesystem::path& catalog, std::string_view name, Problems& problems);
 

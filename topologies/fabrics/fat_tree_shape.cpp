@@ -49,7 +49,7 @@ std::variant<TreeShape, ClusterProblem> tree_shape(const FabricSpec& spec, int e
   const int leaf_ports = most_down(spec.radix, leaf_share);
   const std::string radix = "a switch of " + std::to_string(spec.radix) + " ports";
   if (leaf_ports < 1)
-    return ClusterProblem{"radix", radix + " has none left beside the uplinks that a NIC needs", "more ports"};
+    return ClusterProblem{"radix", radix + " has no port left besides the uplinks that a NIC needs", "more ports"};
 
   TreeShape tree;
   tree.per_unit = per_unit;
@@ -57,8 +57,8 @@ std::variant<TreeShape, ClusterProblem> tree_shape(const FabricSpec& spec, int e
     const int most = spec.nodes_per_scalable_unit > 0 ? spec.nodes_per_scalable_unit : leaf_ports;
     if (most > leaf_ports) {
       return ClusterProblem{"nodes_per_scalable_unit",
-                            radix + " joins NICs of " + std::to_string(leaf_ports) + " nodes beside its uplinks, not " +
-                                std::to_string(most),
+                            radix + " joins NICs of " + std::to_string(leaf_ports) +
+                                " nodes besides its uplinks, not " + std::to_string(most),
                             "at most " + std::to_string(leaf_ports)};
     }
     const Cut units = cut(ends / per_unit, most, 1);
@@ -81,7 +81,8 @@ std::variant<TreeShape, ClusterProblem> tree_shape(const FabricSpec& spec, int e
 
   const double spine_share = tree.leaf_uplink / (oversubscription(spec, 1) * link);
   const int spine_ports = most_down(spec.radix, spine_share);
-  if (spine_ports < 1) return ClusterProblem{"radix", radix + " has none left beside a spine's uplinks", "more ports"};
+  if (spine_ports < 1)
+    return ClusterProblem{"radix", radix + " has no port left besides a spine's uplinks", "more ports"};
   const Cut pods = cut(tree.leaves, spine_ports, tree.leaves_of_unit);
   tree.pods = pods.parts;
   tree.pods_of_unit = pods.parts_of_group;

@@ -21,7 +21,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> usual_nod
      {"gb200", "gb200-nvl72"},
      {"gb300", "gb300-nvl72"}}};  // MI300X and MI355X nodes have their chip's name
 
-/// Those of sim/collectives/algorithms.hpp that nodes can have.
+/// The algorithms of sim/collectives/algorithms.hpp that nodes can have.
 const std::vector<std::string> known_algorithms{"ring",
                                                 "tree",
                                                 "recursive halving",
@@ -44,10 +44,10 @@ void read_scale_up(const YamlView& view, NodeSpec& node) {
   node.scale_up =
       kind.choice({"switch", "mesh"}) == 0 ? NodeSpec::ScaleUp::network_switch : NodeSpec::ScaleUp::full_mesh;
   node.scale_up_link =
-      view.require("link", "the one-way rate of a chip into the switch or of a link of the mesh, as 450 GB/s")
+      view.require("link", "the one-way rate of a chip into the switch or of a link of the mesh, such as 450 GB/s")
           .bytes_per_second();
   node.scale_up_efficiency = read_efficiency(view["efficiency"]);
-  node.scale_up_latency = view.require("latency", "from chip to chip, as 1 us").seconds(true);
+  node.scale_up_latency = view.require("latency", "from chip to chip, such as 1 us").seconds(true);
   if (const YamlView reduction = view["in_network_reduction"]; reduction.exists()) {
     node.in_network_reduction = true;
     node.in_network_efficiency = reduction.number(least_efficiency, 1);
@@ -59,15 +59,15 @@ void read_scale_up(const YamlView& view, NodeSpec& node) {
 
 void read_nics(const YamlView& view, NodeSpec& node) {
   if (!view.expect_map("a map with count, rate, pcie")) return;
-  const YamlView count = view.require("count", "the NICs of a node, as 8");
+  const YamlView count = view.require("count", "the NICs of a node, such as 8");
   node.nics = read_count(count);
   if (node.chips % node.nics != 0) {
     count.problem(std::to_string(node.nics) + " NICs do not divide " + std::to_string(node.chips) + " chips",
                   "a divisor of " + std::to_string(node.chips));
     node.nics = 1;
   }
-  node.nic = view.require("rate", "one NIC, one way, as 400 Gbps").bytes_per_second();
-  node.pcie = view.require("pcie", "the one-way rate between a chip and its NIC, as 63 GB/s").bytes_per_second();
+  node.nic = view.require("rate", "one NIC, one way, such as 400 Gbps").bytes_per_second();
+  node.pcie = view.require("pcie", "the one-way rate between a chip and its NIC, such as 63 GB/s").bytes_per_second();
   view.refuse_unknown_keys();
 }
 
@@ -75,11 +75,12 @@ std::vector<Protocol> read_protocols(const YamlView& view) {
   std::vector<Protocol> protocols;
   for (const YamlView& item : view.items()) {
     if (!item.expect_map(
-            "a protocol, as {name: LL, efficiency: 0.25, launch: 5 us, local_step: 1 us, remote_step: 3 us}"))
+            "a protocol, such as {name: LL, efficiency: 0.25, launch: 5 us, local_step: 1 us, remote_step: 3 us}"))
       continue;
     Protocol protocol;
-    protocol.name = item.require("name", "a name, as LL128").text();
-    protocol.efficiency = item.require("efficiency", "its part of the bandwidth, as 0.95").number(least_efficiency, 1);
+    protocol.name = item.require("name", "a name, such as LL128").text();
+    protocol.efficiency =
+        item.require("efficiency", "its part of the bandwidth, such as 0.95").number(least_efficiency, 1);
     protocol.launch = item.require("launch", "a time, once per collective").seconds(true);
     protocol.local_step = item.require("local_step", "a time, per step inside a node").seconds(true);
     protocol.remote_step = item.require("remote_step", "a time, per step between nodes").seconds(true);
@@ -112,19 +113,19 @@ NodeSpec read_node(const YamlView& view, std::string_view name, const std::files
   const auto given = [&](std::string_view key, std::string_view expected) {
     return like.exists() ? view[key] : view.require(key, expected);
   };
-  const YamlView chip = given("chip", "a chip of the catalog, as h100");
+  const YamlView chip = given("chip", "a chip from the catalog, such as h100");
   if (chip.exists() && chip.is_scalar()) {
     const std::string word = chip.text();
     Problems of_chip;
     node.chip = load_chip(catalog, word, of_chip);
-    // Where the chip's name stands, unless the chip's own file is at fault.
+    // Reported at the chip's name, unless the chip's own file is at fault.
     for (const Problem& problem : of_chip.list()) chip.problem(problem.what, problem.expected);
   } else if (chip.is_map()) {
     node.chip = read_chip_block(chip, catalog);
   } else if (chip.exists()) {
-    chip.problem("is no name", "a chip of the catalog, as h100");
+    chip.problem("is not a name", "a chip from the catalog, such as h100");
   }
-  if (const YamlView chips = given("chips", "the chips of a node, as 8"); chips.exists()) {
+  if (const YamlView chips = given("chips", "the chips of a node, such as 8"); chips.exists()) {
     const int usual = node.chips;
     node.chips = read_count(chips);
     if (like.exists() && node.chips < usual)

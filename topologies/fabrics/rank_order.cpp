@@ -72,8 +72,8 @@ std::vector<ClusterProblem> why_not_an_order(const ClusterSpec& spec) {
     std::int64_t& earlier = position_of[static_cast<std::size_t>(device)];
     if (earlier >= 0) {
       problems.push_back({"order",
-                          "device " + std::to_string(device) + " stands at positions " + std::to_string(earlier) +
-                              " and " + std::to_string(position),
+                          "device " + std::to_string(device) + " is at positions " + std::to_string(earlier) + " and " +
+                              std::to_string(position),
                           all});
     }
     earlier = static_cast<std::int64_t>(position);

@@ -1,6 +1,6 @@
 #pragma once
-/// Switches between ends: NICs of nodes, hosts of pods, or the top switches of halls. A network knows its routes by
-/// arithmetic on the numbers of ends and links; nothing is searched.
+/// Switches between ends: NICs of nodes, hosts of pods, or the top switches of halls. A network computes its routes by
+/// arithmetic on the numbers of ends and links, without a search.
 #include <algorithm>
 #include <memory>
 #include <variant>
@@ -11,13 +11,13 @@
 
 namespace lockstep {
 
-/// What hangs on a network, unit by unit: NICs, hosts, or the top switches of halls.
+/// The ends of a network, unit by unit: NICs, hosts, or the top switches of halls.
 struct NetworkEnds {
   std::vector<NodeId> nodes;
   int per_unit;         ///< ports of the network that a unit takes
   BytesPerSecond rate;  ///< one way, of each port, before the network's efficiency
   LinkKind kind;        ///< of the links to the first switches
-  int ports = 1;        ///< that each node takes side by side: of as many switches as a sprayed hall's top stands for
+  int ports = 1;        ///< of each node, side by side: one for each switch that a sprayed hall's top stands for
 
   /// Ports of the network, by which it is dimensioned.
   [[nodiscard]] int count() const { return static_cast<int>(nodes.size()) * ports; }
@@ -31,18 +31,19 @@ class SwitchNetwork {
   /// Appends the links from one end to another; false if every way that the network has for them misses a link.
   virtual bool route(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const = 0;
 
-  /// The switches that have a way out of this network, to one above.
+  /// The top switches, which have a link to the network above.
   [[nodiscard]] virtual const std::vector<NodeId>& tops() const = 0;
-  /// Switches that each of these stands for, as packets are sprayed over them.
+  /// The number of switches that each top switch stands for, if packets are sprayed over them.
   [[nodiscard]] virtual int switches_of_a_top() const { return 1; }
-  /// What routes lead between: nodes, or their ports one by one.
+  /// The number of ends between which routes lead: nodes, or their ports one by one.
   [[nodiscard]] int ends() const { return static_cast<int>(number_of_end_.size()); }
   /// The number of the top switch by which an end leaves or is reached, `choice` deciding between equals.
   [[nodiscard]] virtual int top_of(int end, std::uint64_t choice) const = 0;
   virtual void climb(int from, int top, std::vector<LinkId>& links) const = 0;
   virtual void descend(int top, int to, std::vector<LinkId>& links) const = 0;
 
-  /// Which of equal paths two nodes take: by their numbers in turn, or (ecmp) by a hash of them and the seed.
+  /// The number by which two nodes choose among equal paths: the sum of their numbers, or (ecmp) a hash of them and the
+  /// seed.
   [[nodiscard]] std::uint64_t choice(NodeId from, NodeId to) const;
 
  protected:
@@ -59,9 +60,9 @@ class SwitchNetwork {
 /// Whether the links from position `first` on are all there.
 [[nodiscard]] bool all_there(const std::vector<LinkId>& links, std::size_t first, const MissingLinks& missing);
 
-/// Appends the one of `ways` equal ways that `choice` picks; if a link of it is missing, the one that it picks among
-/// those that miss none. So flows whose way is whole keep it, as with resilient hashing. `append(way)` adds the links
-/// of a way and may refuse. False: none is left.
+/// Appends the one of `ways` equal paths that `choice` picks; if a link of it is missing, the one that `choice` picks
+/// among the paths without missing links. So flows whose path is intact keep it, as with resilient hashing.
+/// `append(way)` adds the links of a path and may refuse. Returns false if no path is left.
 template <class Append>
 bool take_way(std::size_t ways, std::uint64_t choice, const MissingLinks& missing, std::vector<LinkId>& links,
               Append append) {
@@ -80,10 +81,10 @@ bool take_way(std::size_t ways, std::uint64_t choice, const MissingLinks& missin
   return false;
 }
 
-/// One way, between two switches, as achieved.
+/// The achieved one-way rate of a link between two switches.
 [[nodiscard]] BytesPerSecond switch_link(const FabricSpec& spec, BytesPerSecond end_rate);
-/// Joins every end to its first switch, by number; the first link's id, end e having the links first + 2e (up) and + 1
-/// (down).
+/// Joins every end to its first switch, by number. Returns the first link's id; end e has the links first + 2e (up) and
+/// first + 2e + 1 (down).
 LinkId add_end_links(const FabricSpec& spec, const NetworkEnds& ends, const std::vector<NodeId>& first_switch,
                      Cluster::Graph& graph);
 
@@ -115,7 +116,7 @@ struct TreeShape {
   /// Switches by which the network is left: the single leaf, the spines or the cores.
   [[nodiscard]] int tops() const { return std::max(1, leaf_uplinks) * std::max(1, spine_uplinks); }
 };
-/// The tree over `ends` ends, or why its radix does not reach them.
+/// The tree over `ends` ends, or the reason why its radix does not reach them.
 [[nodiscard]] std::variant<TreeShape, ClusterProblem> tree_shape(const FabricSpec& spec, int ends, int per_unit,
                                                                  BytesPerSecond end_rate);
 

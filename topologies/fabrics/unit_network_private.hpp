@@ -1,12 +1,14 @@
 #pragma once
-/// A cluster's units in its graph: their chips and what joins these, and the NICs or hosts by which they reach others.
+/// A cluster's units in its graph: their chips, the links and switches that join these, and the NICs or hosts by which
+/// they reach other units.
 #include <vector>
 
 #include "topologies/fabrics/switch_network_private.hpp"
 
 namespace lockstep {
 
-/// Links of the units by arithmetic: those inside nodes, and each chip's to its NIC or host (id, back id + 1).
+/// Ids of the units' links, by arithmetic: links inside nodes, and each chip's link to its NIC or host (id; the link
+/// back is id + 1).
 struct UnitLinks {
   int unit_size = 1;
   const NodeSpec* node = nullptr;  ///< null: tori, whose routes Cluster knows
@@ -21,23 +23,23 @@ struct UnitLinks {
   void route_in_node(DeviceId from, DeviceId to, std::vector<LinkId>& links) const;
 };
 
-/// NICs (of nodes) or hosts (of pods) of one unit; what one of them carries.
+/// The number of NICs (of a node) or hosts (of a pod) of one unit, and the rate of one of them.
 [[nodiscard]] int nics_of_unit(const ClusterSpec& spec);
 [[nodiscard]] BytesPerSecond nic_rate(const ClusterSpec& spec);
-/// Of the port by which each of the `tops` top switches of a hall leads to the other halls, before their network's
-/// efficiency: its links' rate or, if none is given, enough for all NICs of the hall.
+/// The rate of the port by which each of the `tops` top switches of a hall leads to the other halls, before the
+/// efficiency of their network: the rate of its links or, if none is given, enough for all NICs of the hall.
 [[nodiscard]] BytesPerSecond hall_exit_rate(const ClusterSpec& spec, int tops);
 
-/// Chips, and the links between those of a unit.
+/// Adds chips, and the links between the chips of a unit.
 [[nodiscard]] UnitLinks add_units(const ClusterSpec& spec, Cluster::Graph& graph);
-/// NICs or hosts of all units with the chips' links to them; unit by unit.
+/// Adds the NICs or hosts of all units, unit by unit, with the chips' links to them.
 [[nodiscard]] std::vector<NodeId> add_nics(const ClusterSpec& spec, UnitLinks& units, Cluster::Graph& graph);
 /// Coordinates of a unit on the hall and unit axes that the cluster has.
 [[nodiscard]] std::vector<int> unit_place(const ClusterSpec& spec, int unit);
 
-/// The device of every logical position; empty: as they are numbered. Of an order that is possible.
+/// The device of every logical position; empty: as they are numbered. The order must be possible.
 [[nodiscard]] std::vector<DeviceId> devices_in_order(const ClusterSpec& spec);
-/// Why the order is none over the cluster's devices.
+/// The reasons why the order is not an order of the cluster's devices.
 [[nodiscard]] std::vector<ClusterProblem> why_not_an_order(const ClusterSpec& spec);
 
 }  // namespace lockstep

@@ -1,7 +1,7 @@
 #pragma once
-/// What the groups along some mesh axes look like on the torus, before any group is singled out.
-/// Every position is affine: the device of coordinates c_f is the sum of c_f x stride_f x (devices per
-/// step of axis_f), so all groups of a mesh are shifts of one.
+/// The shape of the groups along some mesh axes on the torus, before any group is singled out. Every position is
+/// affine: the device of coordinates c_f is the sum of c_f x stride_f x (devices per step of axis_f), so all groups of
+/// a mesh are shifts of one.
 #include <vector>
 
 #include "topologies/placement/mesh.hpp"

@@ -17,7 +17,7 @@ struct CutAxis {
   std::vector<Factor> within, between;
 };
 
-/// What lies nearest goes into the groups first. Positions on the last physical axis are nearest.
+/// The nearest positions go into the groups first. Positions on the last physical axis are nearest.
 CutAxis cut(const MeshAxis& axis, std::int64_t size) {
   CutAxis result{axis.factors, axis.factors};
   std::vector<std::size_t> nearest(axis.factors.size());

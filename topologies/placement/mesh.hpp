@@ -33,8 +33,8 @@ struct MeshAxis {
   [[nodiscard]] int size() const;
 };
 
-/// Part of a mesh axis, written "tensor/2": groups of two neighbours along axis tensor. Stands wherever a collective's
-/// axis may.
+/// Part of a mesh axis, written "tensor/2": groups of two neighbours along axis tensor. It may be used wherever a
+/// collective's axis may.
 struct AxisPart {
   std::string axis;
   std::int64_t size = 0;  ///< of the groups; 0: the whole axis
@@ -76,7 +76,7 @@ class Mesh {
   [[nodiscard]] const std::vector<MeshAxis>& axes() const { return axes_; }
   [[nodiscard]] const MeshAxis& axis(const std::string& name) const;
   [[nodiscard]] bool has_axis(const std::string& name) const;
-  /// Of an axis, or of a part of one: the ranks of a part are those that lie nearest to each other. Throws
+  /// The factors of an axis or of a part of one; the ranks of a part are those that lie nearest to each other. Throws
   /// InternalError for a part whose size does not divide the axis.
   [[nodiscard]] std::vector<Factor> factors(const std::string& axis_or_part) const;
   [[nodiscard]] int ranks() const;
@@ -93,8 +93,8 @@ class Mesh {
   /// `dimension` indexes dimensions(axes).
   [[nodiscard]] std::vector<Group> groups(const std::vector<std::string>& axes) const;
 
-  /// What a group along one mesh axis looks like, in words: "ring of 8 on x"; then what lies behind switches, "8 on
-  /// gpu". Empty: a group of one.
+  /// The shape of a group along one mesh axis, in words: "ring of 8 on x"; then the parts behind switches, "8 on gpu".
+  /// Empty: a group of one.
   [[nodiscard]] std::vector<std::string> shapes(const std::string& axis) const;
 
   [[nodiscard]] std::string to_string() const;  ///< for --dump=mesh: axes, factors, shapes, why
@@ -107,7 +107,7 @@ class Mesh {
   std::vector<RankId> rank_of_device_;
 };
 
-/// What a user wants of one logical axis: its size and, optionally, where it lies.
+/// A user's request for one logical axis: its size and, optionally, where it lies.
 struct AxisRequest {
   std::string name;
   int size = 0;                                   ///< 0: whatever the placement gives
@@ -124,16 +124,16 @@ struct PlacementError {
 [[nodiscard]] std::variant<std::vector<MeshAxis>, PlacementError> place_as_requested(
     const Cluster& cluster, const std::vector<AxisRequest>& requests);
 
-/// Chooses a placement when the user gave none: enumerates the factorisations of the axis sizes over
-/// the physical axes (requests earlier in the list lie innermost) and keeps the one with the least
-/// cost, first found on ties. `cost` prices a candidate mesh (closed forms; supplied by the caller,
-/// because the volume on each axis is the plan's). The count of candidates goes to `tried`.
+/// Chooses a placement when the user gave none: enumerates the factorisations of the axis sizes over the physical axes
+/// (requests earlier in the list lie innermost) and keeps the one with the least cost, first found on ties. `cost`
+/// gives the cost of a candidate mesh (closed forms; supplied by the caller, because the volume on each axis is the
+/// plan's). The count of candidates goes to `tried`.
 [[nodiscard]] std::variant<std::vector<MeshAxis>, PlacementError> place_by_cost(
     const Cluster& cluster, const std::vector<AxisRequest>& requests, const std::function<Seconds(const Mesh&)>& cost,
     int& tried);
 
-/// All placements that place_by_cost would price, in its order; of those that differ only by exchanging like axes of a
-/// single torus, one. Sizes must be given.
+/// All placements whose cost place_by_cost would compute, in its order, but only one of those that differ only by
+/// exchanging like axes of a single torus. Sizes must be given.
 [[nodiscard]] std::variant<std::vector<std::vector<MeshAxis>>, PlacementError> every_placement(
     const Cluster& cluster, const std::vector<AxisRequest>& requests);
 

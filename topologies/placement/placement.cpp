@@ -97,7 +97,7 @@ std::optional<PlacementError> problem_of_requests(const std::vector<AxisRequest>
     }
     if (!takes_rest(request)) continue;
     if (with_rest != nullptr) {
-      return PlacementError{request.name, '`' + with_rest->name + "` takes the rest already",
+      return PlacementError{request.name, '`' + with_rest->name + "` already takes the rest",
                             "one axis placed on `rest`"};
     }
     with_rest = &request;
@@ -110,10 +110,10 @@ std::variant<MeshAxis, PlacementError> place_parts(const Cluster& cluster, const
   const std::vector<std::string> names = axis_names(cluster);
   MeshAxis placed{request.name, {}};
   for (const std::string& text : *request.place) {
-    if (text == rest) return PlacementError{request.name, "`rest` stands beside other parts", "`rest` alone"};
+    if (text == rest) return PlacementError{request.name, "`rest` is given with other parts", "`rest` alone"};
     const std::optional<Part> part = parse_part(text, names);
     if (!part) {
-      return PlacementError{request.name, '`' + text + "` is no part of a physical axis",
+      return PlacementError{request.name, '`' + text + "` is not a part of a physical axis",
                             list_of(names) + ", a part of one as `" + names.front() + "/2`, or `rest`"};
     }
     const std::string& axis = names[part->axis];
@@ -139,7 +139,7 @@ std::optional<PlacementError> problem_of_size(const AxisRequest& request, const 
   return PlacementError{
       request.name,
       "its place has " + std::to_string(axis.size()) + " positions but its size is " + std::to_string(request.size),
-      "a place of as many"};
+      "a place with that many positions"};
 }
 
 std::optional<PlacementError> problem_of_leftover(const Cluster& cluster, const FreePositions& free) {

@@ -1,5 +1,5 @@
 #pragma once
-/// What the two ways of placing axes share: which positions are still free, and the checks on requests.
+/// Code that the two ways of placing axes share: the positions that are still free, and the checks on requests.
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ class FreePositions {
   [[nodiscard]] int left_in_all() const;
   /// The next `size` positions of an axis, striding over what is taken; `size` divides left(axis).
   Factor take(std::size_t axis, int size);
-  /// All that is left of every axis.
+  /// Everything that is left of every axis.
   [[nodiscard]] std::vector<Factor> take_all();
 
  private:
@@ -25,14 +25,14 @@ class FreePositions {
   std::vector<int> left_;
 };
 
-/// What is wrong with the requests whatever the cluster.
+/// The first problem of the requests that does not depend on the cluster.
 [[nodiscard]] std::optional<PlacementError> problem_of_requests(const std::vector<AxisRequest>& requests);
-/// Whether the request takes what all others leave.
+/// Whether the request takes everything that the others leave.
 [[nodiscard]] bool takes_rest(const AxisRequest& request);
 /// Lays one request that says where it lies and does not take the rest.
 [[nodiscard]] std::variant<MeshAxis, PlacementError> place_parts(const Cluster& cluster, const AxisRequest& request,
                                                                  FreePositions& free);
-/// An error unless the axis has the size that was asked for.
+/// An error unless the axis has the requested size.
 [[nodiscard]] std::optional<PlacementError> problem_of_size(const AxisRequest& request, const MeshAxis& axis);
 /// An error if some position is left over.
 [[nodiscard]] std::optional<PlacementError> problem_of_leftover(const Cluster& cluster, const FreePositions& free);

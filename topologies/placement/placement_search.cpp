@@ -174,7 +174,7 @@ std::vector<std::vector<int>> symmetries(const Cluster& cluster) {
   return result;
 }
 
-/// What of a placement decides about its groups, axis by axis.
+/// The part of a placement that decides about its groups, axis by axis.
 std::vector<std::vector<std::pair<int, int>>> footprint(const std::vector<MeshAxis>& axes,
                                                         const std::vector<int>& permutation) {
   std::vector<std::vector<std::pair<int, int>>> result;

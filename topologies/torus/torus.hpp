@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// Why a slice is impossible: empty when it is fine. Checks axis count, sizes and fit into the pod
-/// (axes may be taken in any order).
+/// The reason why a slice is impossible; empty if it is possible. Checks axis count, sizes and fit into the pod (axes
+/// may be taken in any order).
 [[nodiscard]] std::string why_not_a_slice(const TorusSpec& spec);
 /// Chips joined by ICI links along each axis; each host block of chips joined to its host by PCIe
 /// (1 us); each host joined to one switch of the data-centre network (10 us a link). A block at the

@@ -1,6 +1,6 @@
 #pragma once
-/// The parts of which a torus is made, for clusters with one torus or many. `prefix` are the coordinates of the unit on
-/// the outer axes; they lead every name.
+/// Functions that add the parts of a torus, for clusters with one torus or many. `prefix` are the coordinates of the
+/// unit on the outer axes; they lead every name.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace lockstep {
 
 [[nodiscard]] std::string place_name(std::string_view what, const std::vector<int>& coordinates);
-/// Joins two nodes by a link in each direction; the id of the first, the second's is the next.
+/// Joins two nodes by a link in each direction; returns the id of the first link, and the second has the next id.
 LinkId add_both_ways(Cluster::Graph& graph, NodeId a, NodeId b, LinkKind kind, BytesPerSecond rate, Seconds latency);
 
 [[nodiscard]] std::vector<PhysicalAxis> torus_axes(const TorusSpec& spec);

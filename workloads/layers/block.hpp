@@ -81,7 +81,7 @@ struct BlockSequence {
   std::vector<int> order;  ///< indices into kinds, forward order
 };
 
-/// What a model's card does not say.
+/// Options that a model's card does not give.
 struct BlockOptions {
   bool dropout = false;         ///< after attention and MLP, and on unfused scores
   bool fused_attention = true;  ///< scores stay on the chip (flash attention); false: they are kept for the backward
@@ -90,7 +90,7 @@ struct BlockOptions {
 /// Only for models without a reason in why_not_expanded.
 [[nodiscard]] BlockSequence blocks_of(const Model& model, const BlockOptions& options = {});
 
-/// What the blocks cannot express of a model, and what would do instead; empty if all is well.
+/// A property of a model that the blocks cannot express, and what is expected instead; empty if there is none.
 struct NotExpanded {
   std::string what;
   std::string expected;

@@ -46,7 +46,7 @@ class BlockWriter {
   void mlp_hidden(const std::string& in, const std::string& letter, const std::string& width, const std::string& what);
   void mlp_down(const std::string& letter, const std::string& width, const std::string& out, const std::string& what);
   void experts(const std::string& in, const std::string& out);
-  /// What is added to the residual stream: `name` itself, or what a norm and a dropout make of it.
+  /// The tensor that is added to the residual stream: `name` itself, or the result of a norm and a dropout on it.
   std::string after_branch(const std::string& what, const std::string& name);
   [[nodiscard]] bool rotary() const { return model_.learned_positions == 0; }
 

@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-/// Of a model whose number of layers could not be read there are none.
+/// The kinds of the layers, layer by layer; none if the number of layers could not be read.
 std::vector<LayerKind>& listed_kinds(Model& model) {
   model.layer_kinds.resize(static_cast<std::size_t>(std::max<std::int64_t>(model.layers, 0)));
   return model.layer_kinds;

@@ -137,7 +137,7 @@ struct ParameterCount : LayerParameters {
   /// embedding and lm_head are the model's own. Its score bias is in score_bias.
   std::int64_t mtp = 0;
   [[nodiscard]] std::int64_t total() const { return LayerParameters::total() + embedding + positions + lm_head; }
-  /// Those that one token meets: k of the E experts, and both vocabulary matrices in full.
+  /// The parameters that one token meets: k of the E experts, and both vocabulary matrices in full.
   [[nodiscard]] std::int64_t active() const { return total() - routed_experts + active_experts; }
 };
 /// Exact for every model that read_model, load_model or import_hf_config accepted (model_limits.hpp).
@@ -149,7 +149,7 @@ struct ParameterCount : LayerParameters {
 /// a window, chunk or indexer limits it. Backward is twice that. Biases, norms, the embedding look-up and
 /// multi-token prediction count nothing.
 [[nodiscard]] double forward_flops_per_token(const Model& model, std::int64_t sequence_length, bool causal);
-/// What MFU counts for a step of so many sequences: forward and backward, nothing computed twice.
+/// The FLOPs that MFU counts for a step of this many sequences: forward and backward, nothing computed twice.
 [[nodiscard]] Flops model_flops(const Model& model, std::int64_t sequences, std::int64_t sequence_length, bool causal);
 
 /// Tokens of a sequence of `tokens` that one of them attends to on average, under a layer's reach.

@@ -86,7 +86,7 @@ void read_experts(const YamlView& block, Model& model) {
   experts.shared = size_or(block, "shared_experts", 0, 0);
   const YamlView shared_width = block["shared_d_ff"];
   if (shared_width.exists() && experts.shared == 0) {
-    shared_width.problem("there are no shared experts", "shared_experts beside it");
+    shared_width.problem("there are no shared experts", "shared_experts");
   }
   experts.shared_width = size_or(block, "shared_d_ff", 1, experts.shared > 0 ? experts.width : 0);
   experts.shared_gate = flag_or(block, "shared_gate", false);
@@ -186,7 +186,7 @@ std::vector<std::string> model_names(const std::filesystem::path& catalog) {
 Model load_model(const std::filesystem::path& catalog, std::string_view name, Problems& problems) {
   const std::vector<std::string> names = model_names(catalog);
   if (!std::binary_search(names.begin(), names.end(), name)) {
-    std::string expected = "a model of the catalog";
+    std::string expected = "a model from the catalog";
     if (const std::string hint = did_you_mean(name, names); !hint.empty()) expected += "; " + hint;
     problems.add({.where = {.file = catalog.string()},
                   .key = {},

@@ -1,5 +1,5 @@
 #pragma once
-/// Where the actions of an order stand, by stage and microbatch; private to the code that checks orders.
+/// The places of the actions of an order, by stage and microbatch; private to the code that checks orders.
 #include <cstdint>
 #include <vector>
 
@@ -51,7 +51,7 @@ struct PipelineNeed {
   std::int32_t microbatch;
 };
 
-/// What an action waits for, on its own stage first (the rule of pipeline_timing.hpp).
+/// Visits the actions that an action waits for, those on its own stage first (the rule of pipeline_timing.hpp).
 template <class Visit>
 void for_each_need(const PipelineAction& action, std::int32_t stages, Visit visit) {
   const auto need = [&](PipelineStep step, std::int32_t stage) { visit(PipelineNeed{step, stage, action.microbatch}); };

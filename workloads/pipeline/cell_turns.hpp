@@ -1,9 +1,9 @@
 #pragma once
 /// The cells of a pipeline order as one sequence, without times: ranks take turns of one cell each, rank 0 first, and a
-/// cell that lacks an input waits for a later turn. What a cell makes for another rank is sent right after it, and the
-/// other rank receives it between the cells where it has come to by then: so PyTorch's pipeline runtime writes the
-/// ranks' programs (torch.distributed.pipelining, `_add_send_recv`). Every rank's sends and receives are then a part of
-/// one sequence, and ranks that go through them strictly in order never wait for each other in a circle.
+/// cell that lacks an input waits for a later turn. The result of a cell for another rank is sent right after the cell,
+/// and the other rank receives it after the cells that it has taken by then. PyTorch's pipeline runtime writes the
+/// ranks' programs in this way (torch.distributed.pipelining, `_add_send_recv`). Every rank's sends and receives are
+/// then a part of one sequence, and ranks that go through them strictly in order never wait for each other in a circle.
 #include <cstdint>
 #include <vector>
 
@@ -15,12 +15,12 @@ struct CellPlace {
   std::int32_t rank = 0, index = 0;
 };
 
-/// Whatever a cell waits for stands before it. Throws ScheduleError if the order never comes to its end (verify_order
-/// says why).
+/// In the result everything that a cell waits for comes before it. Throws ScheduleError if the order never comes to its
+/// end (verify_order says why).
 [[nodiscard]] std::vector<CellPlace> cells_in_turn(const PipelineOrder& order);
 
-/// The same of ranks' programs in which other things stand between the cells: null takes a turn too, and waits for
-/// nothing.
+/// The same for ranks' programs that have other entries between the cells. Such an entry is null; it takes a turn too,
+/// and waits for nothing.
 using CellsAndOthers = std::vector<std::vector<const PipelineCell*>>;
 [[nodiscard]] std::vector<CellPlace> cells_in_turn(const PipelineShape& shape, const CellsAndOthers& ranks);
 

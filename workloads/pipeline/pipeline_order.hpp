@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-/// Backward is whole (`backward`), or split into the gradient of the stage's input, which the stage before
-/// waits for, and the gradient of its weights, which nobody but the optimizer waits for.
+/// Backward is whole (`backward`), or split into the gradient of the stage's input, which the stage before waits for,
+/// and the gradient of its weights, for which only the optimizer waits.
 enum class PipelineWork : std::uint8_t { forward, backward, input_gradient, weight_gradient };
 [[nodiscard]] std::string_view name(PipelineWork work);  ///< "F", "B", "I", "W"
 
@@ -51,7 +51,7 @@ struct PipelineShape {
 
   [[nodiscard]] std::int32_t stages() const { return ranks * chunks; }
   [[nodiscard]] std::int32_t rank_of(std::int32_t stage, std::int32_t microbatch) const;
-  /// Stages that stand on a rank, ascending; a bidirectional rank has both its own and its mirror's.
+  /// Stages on a rank, ascending; a bidirectional rank has both its own and its mirror's.
   [[nodiscard]] std::vector<std::int32_t> stages_of(std::int32_t rank) const;
 };
 
@@ -70,7 +70,7 @@ void for_each_action(const PipelineCell& cell, Visit visit) {
   if (cell.second) visit(*cell.second);
 }
 
-/// What a user asked for cannot be had: an illegal P, M, V or a limit that nothing fits under.
+/// Thrown for a request that no schedule can fulfil: an illegal P, M or V, or a limit that nothing fits under.
 class ScheduleError : public std::runtime_error {
  public:
   /// `about` names what is at fault: "stages", "microbatches", "chunks", "group", "memory-limit", "schedule".

@@ -119,7 +119,7 @@ class Timing {
     const double second = ends_.inputs(*cell.second, times_.latency);
     return second == not_yet ? not_yet : std::max(first, second);
   }
-  /// What keeps a cell from starting.
+  /// The action that keeps a cell from starting.
   [[nodiscard]] PipelineAction missing(const PipelineCell& cell) const {
     return ends_.missing(ends_.inputs(cell.first, 0) == not_yet ? cell.first : *cell.second);
   }

@@ -1,10 +1,9 @@
 #pragma once
 /// When the cells of a pipeline order run, for given times per action and latency between ranks.
 ///
-/// A cell starts when its rank is free and its inputs have arrived; what comes from another rank arrives
-/// `latency` after the cell that made it ended, and transfers do not hold anybody up.
-/// F(s) needs F(s-1); B and I(s) need F(s) and, below the last stage, B or I(s+1); W(s) needs I(s).
-/// A pair starts when the inputs of both halves are there and ends both.
+/// A cell starts when its rank is free and its inputs have arrived. An input from another rank arrives `latency` after
+/// the cell that made it has ended; transfers occupy no rank. F(s) needs F(s-1); B and I(s) need F(s) and, below the
+/// last stage, B or I(s+1); W(s) needs I(s). A pair starts when the inputs of both halves are there and ends both.
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,7 +12,7 @@
 
 namespace lockstep {
 
-/// Of one microbatch on one stage, in any unit of time, the same for all. backward = input + weight gradient.
+/// Times of one microbatch on one stage, in any unit of time, the same for all. backward = input + weight gradient.
 struct StageTimes {
   double forward = 1;
   double input_gradient = 1;
@@ -23,7 +22,7 @@ struct StageTimes {
 struct PipelineTimes {
   std::vector<StageTimes> stages{StageTimes{}};  ///< one for all stages, or one per stage
   double latency = 0;                            ///< on every edge between two ranks
-  std::optional<double> pair;  ///< of an overlapped pair; none: what its halves take one after the other
+  std::optional<double> pair;  ///< time of an overlapped pair; none: the time of its halves one after the other
 
   [[nodiscard]] const StageTimes& of(std::int32_t stage) const {
     return stages[stages.size() == 1 ? 0 : static_cast<std::size_t>(stage)];
@@ -52,8 +51,8 @@ struct PipelineTiming {
 /// Throws ScheduleError if the order never comes to its end (verify_order says why).
 [[nodiscard]] PipelineTiming time_order(const PipelineOrder& order, const PipelineTimes& times);
 
-/// Most microbatches whose activations a rank holds at once, per rank, in chunks: from the forward to the end
-/// of the input gradient, or to the end of the weight gradient. A pair holds the new one beside the old.
+/// Most microbatches whose activations a rank holds at once, per rank, in chunks: from the forward to the end of the
+/// input gradient, or to the end of the weight gradient. A pair holds the new activations together with the old ones.
 struct HeldActivations {
   std::vector<std::int32_t> until_input_gradient;
   std::vector<std::int32_t> until_weight_gradient;

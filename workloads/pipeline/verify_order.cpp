@@ -116,7 +116,7 @@ class Verifier {
     if (home != rank &&
         strays_.emplace(rank, action.stage).second) {  // once is enough, or a wrong placement fills the list
       add(rank, index,
-          action.to_string() + " stands on rank " + text(rank) + ", but with placement " +
+          action.to_string() + " is on rank " + text(rank) + ", but with placement " +
               std::string(name(shape_.placement)) + " stage " + text(action.stage) + " of microbatch " +
               text(action.microbatch) + " is on rank " + text(home),
           "it on rank " + text(home) + ", or another placement");
@@ -180,7 +180,7 @@ class Verifier {
     }
   }
 
-  /// Where a microbatch stands first.
+  /// The rank and index of a microbatch's first cell.
   [[nodiscard]] std::pair<std::int32_t, std::int32_t> cell_of(std::int32_t m) const {
     for (std::int32_t stage = 0; m >= 0 && stage < shape_.stages(); ++stage) {
       if (const auto index = any_place(stage, m); index >= 0) return {shape_.rank_of(stage, m), index};
@@ -200,7 +200,7 @@ class Verifier {
     });
     if (!missing.empty()) {
       const auto [rank, index] = cell_of(m);
-      add(rank, index, "microbatch " + text(m) + " stands here, but has no cell on stage " + missing,
+      add(rank, index, "microbatch " + text(m) + " is here, but has no cell on stage " + missing,
           "every microbatch on every stage, or on none");
       return;
     }
@@ -231,7 +231,8 @@ class Verifier {
       add(rank, input, i + " has no weight gradient", w + " after it");
   }
 
-  /// What a cell needs of its own rank stands before it. Needs of other ranks are for find_deadlock.
+  /// Checks that everything a cell needs on its own rank comes before it. find_deadlock checks the needs on other
+  /// ranks.
   void check_order(std::int32_t rank, std::int32_t index, const PipelineCell& cell) {
     for_each_action(cell, [&](const PipelineAction& action) {
       if (!exists(action) || shape_.rank_of(action.stage, action.microbatch) != rank) return;

@@ -10,7 +10,7 @@ namespace lockstep {
 struct OrderProblem {
   std::int32_t rank = -1;   ///< -1: of the whole order
   std::int32_t index = -1;  ///< cell of the rank, -1: of the whole rank
-  std::string what;         ///< "forward 2F3 stands twice"
+  std::string what;         ///< "2F3 repeats what came before"
   std::string expected;
 };
 

@@ -29,7 +29,7 @@ std::vector<int> outputs(const std::vector<ReplayOp>& ops) {
   return result;
 }
 
-/// What the forward holds is held until the last operation of the backward.
+/// The forward's operations that hold memory; they hold it until the last operation of the backward.
 std::vector<int> held(const std::vector<ReplayOp>& forward) {
   std::vector<int> result;
   for (std::size_t i = 0; i < forward.size(); ++i) {

@@ -71,10 +71,10 @@ class PassReader {
     const auto computes = item["computes"];
     if (!computes.exists()) return;
     op.communicates = !computes.boolean() && on.exists();
-    if (!on.exists()) computes.problem("says nothing without `on`", "the stream beside it");
+    if (!on.exists()) computes.problem("has no meaning without `on`", "the stream, as `on`");
   }
 
-  /// By default what stands above it, but nothing waits for gradients of weights unasked.
+  /// By default an operation waits for the last one above it that makes no gradients of weights.
   void waits(const YamlView& names, ReplayOp& op) const {
     if (!names.exists()) {
       int before = static_cast<int>(ops_.size()) - 1;
@@ -89,7 +89,7 @@ class PassReader {
         for (const auto& one : ops_) above.push_back(one.name);
         const auto hint = did_you_mean(name.text(), above);
         name.problem("no operation above is called '" + name.text() + "'",
-                     hint.empty() ? "an operation that stands above in the same pass" : hint);
+                     hint.empty() ? "an operation above it in the same pass" : hint);
       } else if (ops_[static_cast<std::size_t>(before)].of_weights && !op.of_weights) {
         name.problem("'" + name.text() + "' makes gradients of weights",
                      "an operation that does not, or gradient: weights here too");

@@ -1,5 +1,5 @@
 #pragma once
-/// What the time of a compute step depends on, of one rank.
+/// The properties of one rank's compute step on which its time depends.
 #include <cstdint>
 
 #include "sim/core/units.hpp"
@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// What a compute step spends its FLOPs on; decides at which peak rate they run.
+/// The kind of work on which a compute step spends its FLOPs; decides at which peak rate they run.
 enum class ComputeWork {
   memory,        ///< none that count: norms, activation functions, the update
   product,       ///< matrix products of the layers
@@ -30,7 +30,7 @@ struct KernelShape {
   friend bool operator==(const KernelShape&, const KernelShape&) = default;
 };
 
-/// Of the product that one rank multiplies.
+/// The shape of the product that one rank multiplies.
 [[nodiscard]] KernelShape product_shape(const Einsum& local, const Sizes& sizes);
 
 struct Kernel {

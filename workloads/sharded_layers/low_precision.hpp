@@ -1,6 +1,6 @@
 #pragma once
-/// What training in 8 bits changes in a derived block. Only the layers' products run in 8 bits; arrays are stored, and
-/// unless said otherwise moved, in 16.
+/// Changes of a sharded layer for training in 8 bits. Only the layers' products run in 8 bits; arrays are stored and,
+/// unless a function below changes that, moved in 16.
 #include "workloads/sharded_layers/sharded_layer.hpp"
 
 namespace lockstep {

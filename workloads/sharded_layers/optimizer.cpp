@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-/// What a rank holds of a vector over some of an array's dimensions.
+/// The elements that a rank holds of a vector over some of an array's dimensions.
 std::int64_t along(const ShardedTensor& array, const std::vector<std::string>& dims, const Sizes& sizes) {
   ShardedTensor vector{array.name, {}, {}};
   for (const auto& dim : dims) vector.dims.push_back(*array.find(dim));

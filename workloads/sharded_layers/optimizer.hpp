@@ -1,5 +1,5 @@
 #pragma once
-/// What optimizers keep for each weight, and what they need to know of its sharding.
+/// The state that optimizers keep for each weight, and the part of its sharding that they depend on.
 #include <string_view>
 
 #include "workloads/sharded_layers/sharded_layer.hpp"

@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-/// Where each strategy splits a tensor's dimensions.
+/// The axes over which each strategy splits a tensor's dimensions.
 class Strategy {
  public:
   explicit Strategy(const Parallel& parallel) : sequence_parallel_(parallel.sequence_parallel), zero_(parallel.zero) {
@@ -33,8 +33,8 @@ class Strategy {
       if (dim.name == "C") dim.axes = left_to_slots();
       if (dim.name == "E" && slots) dim.axes = experts_;
     }
-    // What belongs to a token as a whole: the residual stream between two tensor-parallel regions, latents, scores.
-    // Megatron splits the sequence; the book's layer, which has no sequence dimension, splits D.
+    // Tensors that belong to a token as a whole: the residual stream between two tensor-parallel regions, latents,
+    // scores. Megatron splits the sequence; the book's layer, which has no sequence dimension, splits D.
     if (tensor_.empty() || result.sharded_by("tensor") != nullptr || tensor.name == "Tokens") return result;
     if (tensor.branch) {
       result.partial = tensor_;

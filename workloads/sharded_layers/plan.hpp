@@ -32,8 +32,8 @@ struct Parallel {
   int zero = 0;  ///< of the data, context and expert axes: 0 nothing, 1 optimizer state, 2 and gradients, 3 and weights
   bool sequence_parallel = true;  ///< the residual stream is split over the tensor axis too (reduce-scatter
                                   ///< and all-gather instead of all-reduce)
-  /// The axes that share out the experts; without the tensor axis each expert is itself split over it. What is left of
-  /// the batch and sequence axes replicates them.
+  /// The axes over which the experts are distributed; if the tensor axis is not among them, each expert is itself split
+  /// over it. The other batch and sequence axes replicate the experts.
   AxisNames experts_over{"expert"};
 };
 
@@ -48,9 +48,9 @@ struct PlanOverrides {
 };
 void apply(const PlanOverrides& overrides, Plan& plan);
 
-/// Where the plan splits all keys and values over a multiple of their heads, each rank gets a copy of the head that its
-/// queries attend to: a rank then computes, keeps and updates one head of its own, and the gradients of the copies are
-/// added up after the last microbatch. Comes after the user's shardings.
+/// If the plan splits all keys and values over a multiple of their heads, gives each rank a copy of the head that its
+/// queries attend to. A rank then computes, keeps and updates one head of its own, and the gradients of the copies are
+/// added up after the last microbatch. To be called after the user's shardings are applied.
 void copy_key_value_heads(Plan& plan, Sizes& sizes);
 
 }  // namespace lockstep

@@ -16,10 +16,10 @@
 
 namespace lockstep {
 
-/// What a collective is for; decides its priority on a stream and how it is grouped.
+/// The purpose of a collective; decides its priority on a stream and how it is grouped.
 enum class CollectiveRole { activation, weight, gradient };
 
-/// What fills memory. All but `host` is on the chip.
+/// The kinds of data in memory. All but `host` is on the chip.
 enum class MemoryKind {
   weights,    ///< as stored
   gradients,  ///< accumulated, and contributions that wait for their reduction
@@ -38,15 +38,15 @@ inline constexpr std::array all_memory_kinds{MemoryKind::weights,     MemoryKind
 
 // Times that a scenario states, or that follow from sizes and one rate of the host.
 
-/// What a given time is the time of.
+/// The origin of a given time.
 enum class GivenTime {
   measured,     ///< replayed, whatever chip or network
   host_link,    ///< bytes over the link between a chip and its host
   host_memory,  ///< bytes that the host reads and writes
   overhead      ///< of a step
 };
-/// What an operation does. In the step's graph the operations of all layers, stages and microbatches that do the same
-/// share one.
+/// The work of an operation. In the step's graph the operations of all layers, stages and microbatches that do the same
+/// work share one StepWork.
 struct StepWork {
   enum class Kind { compute, collective };
   Kind kind = Kind::compute;

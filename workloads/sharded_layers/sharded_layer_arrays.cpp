@@ -49,7 +49,7 @@ Version BlockDerivation::activation_in_backward(const std::string& tensor, const
     return obtain(backward_, recomputed_[tensor], wanted, collectives, CollectiveRole::activation,
                   policy_.activation_element);
   }
-  // What runs again starts with the block's backward, not before.
+  // An operation that runs again starts with the block's backward, not before.
   const StepIds start = again_ ? StepIds{outside} : StepIds{};
   const auto& known = versions_.at(tensor);
   const int crossing_buffer = known.front().buffer;
@@ -163,9 +163,9 @@ void BlockDerivation::read_gradient(const std::string& tensor, const ShardedTens
   merge(reads.after, gradient(tensor, wanted, settled(from, wanted), reads).producers);
 }
 
-/// Collective matmul: a collective on a product's result starts with the product, chunk by chunk, so it
-/// waits for what the product waits for and for the product before it on the compute stream (its consumers
-/// wait for both). Of several products that are summed, the last one counts.
+/// Collective matmul: a collective on a product's result starts with the product, chunk by chunk, so it waits for the
+/// inputs of the product and for the product before it on the compute stream (its consumers wait for both). If several
+/// products are summed, the last one counts.
 Version BlockDerivation::overlapped(Pass& pass, Version result, bool has_collectives) const {
   if (!policy_.collective_matmul || !has_collectives) return result;
   const int last = *std::max_element(result.producers.begin(), result.producers.end());

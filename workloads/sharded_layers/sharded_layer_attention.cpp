@@ -1,6 +1,6 @@
 // Attention: scores and values are two products of 2 b t T n h FLOPs each, over the T that a token attends to. Heads
-// must be split alike, or those of keys and values not at all (multi-query attention). Where an axis splits the
-// sequence the keys and values are gathered along it, travel around it while the ranks attend to those at hand (arXiv
+// must be split alike, or those of keys and values not at all (multi-query attention). If an axis splits the sequence,
+// the keys and values are gathered along it, or they travel around it while the ranks attend to those at hand (arXiv
 // 2310.01889), or the heads are split instead (arXiv 2309.14509).
 #include <algorithm>
 
@@ -118,7 +118,8 @@ std::pair<int, int> BlockDerivation::attention_core(const std::string& name, con
   return {first, piece(" to the last keys", 1, last, Bytes(0))};
 }
 
-/// Of the other ranks' pieces, those in which a rank's tokens see keys. With balanced pieces a rank has two of 2 n.
+/// The share of the other ranks' pieces in which a rank's tokens see keys. With balanced pieces a rank has two of 2 n
+/// pieces.
 double BlockDerivation::share_that_travels(const BlockOp& op, const AttentionArrays& arrays) const {
   if (!arrays.travelling || op.reach.reach != AttentionReach::sliding) return 1;
   const auto ranks = sizes_.product(arrays.sequence);

@@ -20,7 +20,8 @@ bool function_of_mlp(const BlockOp& op) {
 
 }  // namespace
 
-/// As the first input crosses; where inputs of several shapes are put together, as the result does.
+/// The output's sharding: that of the first input as it crosses or, if inputs of several shapes are joined, that of the
+/// result as it crosses.
 ShardedTensor BlockDerivation::local_output(const BlockOp& op) const {
   const auto& first = crossing(op.inputs[0]);
   if (op.output.empty()) return first;
@@ -148,7 +149,7 @@ void BlockDerivation::backward_elementwise(const BlockOp& op) {
   finish_weight(op.weight, step, scale_gradient(op, local));
 }
 
-/// Of a norm's scale: a sum over rows, partial over whatever splits the rows.
+/// The gradient of a norm's scale: a sum over rows, partial over every axis that splits the rows.
 BlockDerivation::Collectives BlockDerivation::scale_gradient(const BlockOp& op, const ShardedTensor& local) const {
   auto sum = gradient_of(scale(op, local));
   for (const auto& dim : local.dims) {

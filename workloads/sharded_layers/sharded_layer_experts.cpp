@@ -1,6 +1,6 @@
-// Tokens to the slots of their experts and back. What each rank fills on its own is Slots[E, C, D] with C split over
-// the axes that split its tokens; the experts' ranks want E split instead, and that is an all-to-all by the ordinary
-// rules. Scores weigh the experts' results inside their activation, so the combination keeps nothing for its backward.
+// Tokens to the slots of their experts and back. Each rank fills Slots[E, C, D] on its own, with C split over the axes
+// that split its tokens; the experts' ranks want E split instead, and that is an all-to-all by the ordinary rules.
+// Scores weigh the experts' results inside their activation, so the combination keeps nothing for its backward.
 #include <algorithm>
 
 #include "workloads/sharded_layers/sharded_layer_private.hpp"

@@ -24,7 +24,7 @@ void renumber(StepIds& ids, const std::vector<int>& now) {
 
 }  // namespace
 
-/// What attention leaves has a format of its own, which all that read it can take.
+/// The result of attention has a format of its own, which all its readers can take.
 std::optional<KeptFormat> BlockDerivation::kept_format(const std::string& tensor, bool compact) const {
   if (!block_.is_layer) return {};
   const bool of_attention = std::any_of(block_.ops.begin(), block_.ops.end(), [&](const auto& op) {

@@ -19,7 +19,7 @@ struct Version {
   StepIds saved{};  ///< backward: forward buffers that whoever reads it first reads
 };
 
-/// What a step waits for, and, in the backward, which forward buffers it reads.
+/// The steps that a step waits for and, in the backward, the forward buffers that it reads.
 struct Reads {
   StepIds after;
   StepIds saved{};

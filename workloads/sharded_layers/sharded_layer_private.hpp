@@ -52,7 +52,7 @@ class BlockDerivation {
   Version weight(const std::string& name, const ShardedTensor& wanted, const Collectives& collectives, Reads& reads);
   Version weight_in_backward(const std::string& name, const ShardedTensor& wanted, const Collectives& collectives,
                              Reads& reads);
-  /// As the producing operation left it.
+  /// The version that the producing operation made.
   const Version& source(const std::string& tensor);
   Version& finished_gradient(const std::string& tensor);
   Version gradient(const std::string& tensor, const ShardedTensor& wanted, const Collectives& collectives,
@@ -70,7 +70,7 @@ class BlockDerivation {
   [[nodiscard]] bool drops_inside(const BlockOp& op) const;
   void compute_again(const std::string& tensor);
   void compute_all_again();
-  /// What an operation holds for its own backward: a dropout's mask, scores of unfused attention.
+  /// Keeps the data that an operation holds for its own backward: a dropout's mask, scores of unfused attention.
   void keep_inside(const BlockOp& op, int step, Bytes size);
   void read_inside(const BlockOp& op, Reads& reads);
 
@@ -128,7 +128,7 @@ class BlockDerivation {
                       const Version* gathered = nullptr);
   void finish_forward(const BlockOp& op, const ShardedTensor& local, int step);
 
-  /// Where forward operations write: the forward, or the backward when they run again.
+  /// The pass to which forward operations are written: the forward, or the backward if they run again.
   Pass& pass() { return again_ ? backward_ : forward_; }
   Versions& made() { return again_ ? recomputed_ : versions_; }
 

@@ -73,7 +73,7 @@ void BlockDerivation::backward_weight(const BlockOp& op) {
   }
   const auto of_output = gradient(op.output, derived.local.right, derived.right, reads);
   merge(reads.after, op.kind == BlockOp::Kind::lookup ? of_output.producers : compact_in_backward(of_output));
-  // What is not reduced goes straight into the accumulated gradient.
+  // A result that is not reduced goes straight into the accumulated gradient.
   const Bytes unreduced =
       derived.result.empty() ? Bytes(0) : policy_.gradient_element * sizes_.local_elements(derived.local.result);
   const int step =

@@ -13,8 +13,8 @@ inline constexpr std::array all_collective_kinds = {CollectiveKind::all_gather, 
                                                     CollectiveKind::broadcast,     CollectiveKind::reduce,
                                                     CollectiveKind::point_to_point};
 
-/// What an all-to-all carries when it takes tokens to experts: copies of each token, which may cross between units
-/// (nodes) as one where several of its experts stand in one unit.
+/// The copies of each token that an all-to-all carries to experts. Copies for several experts in one unit (node) may
+/// cross between units as one.
 struct TokenCopies {
   std::int64_t each = 1;    ///< k, experts of a token
   std::int64_t groups = 1;  ///< node-limited routing: experts lie in groups, which follow one another over the units,

@@ -43,8 +43,8 @@ struct Einsum {
   [[nodiscard]] std::string to_string() const;
 };
 
-/// What is wrong with a sharding; `axis` names the mesh axis at fault (may be empty), `column` counts
-/// from 1 inside the notation's text (0: not a place in text).
+/// Thrown for an impossible sharding; `axis` names the mesh axis at fault (may be empty), `column` counts from 1 inside
+/// the notation's text (0: not a place in text).
 class ShardingError : public std::runtime_error {
  public:
   ShardingError(std::string axis, std::string what, std::string expected, int column = 0);

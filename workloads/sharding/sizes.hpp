@@ -35,9 +35,9 @@ struct Sizes {
   /// Parts of axes whose ranks have copies of the same parts of an array. A gradient that each computes is a partial
   /// sum over them.
   [[nodiscard]] AxisNames copied_over(const ShardedTensor& tensor) const;
-  /// Of axes and of parts of axes.
+  /// The product of the sizes of axes and of parts of axes.
   [[nodiscard]] std::int64_t product(const AxisNames& axes) const;
-  /// What one rank holds of a dimension: ceil(size / product of its axes).
+  /// The size of a dimension on one rank: ceil(size / product of its axes).
   [[nodiscard]] std::int64_t local(const ShardedDim& dim) const;
   /// Elements of one rank's shard, padding included.
   [[nodiscard]] std::int64_t local_elements(const ShardedTensor& tensor) const;

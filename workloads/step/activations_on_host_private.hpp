@@ -12,7 +12,7 @@ class ActivationsOnHost {
   explicit ActivationsOnHost(StepWriter& writer);
 
   [[nodiscard]] bool contains(const StepPlace& place) const { return layers_.contains({place.stage, place.block}); }
-  /// What the backward will read leaves the chip in one transfer, when all of it is there.
+  /// Everything that the backward will read leaves the chip in one transfer, when all of it is there.
   void send_down(const StepPlace& place, PassVertices& forward);
   /// The transfer that brings it back, written at first use. It waits for `room`, as gathered weights do.
   OpId bring_up(const StepPlace& place, PassVertices& forward, const OpIds& room);

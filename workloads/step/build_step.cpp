@@ -168,7 +168,7 @@ class StepBuilder {
     if (running.action.work != PipelineWork::input_gradient) gradients_.take(running.place, vertices);
   }
 
-  /// Of the block where the pass is.
+  /// The vertices of the block where the pass is.
   PassVertices& vertices_of(const Running& running) {
     return vertices_of(running, running.forward() ? forwards_ : backwards_);
   }
@@ -209,8 +209,8 @@ class StepBuilder {
     backwards_.erase(part);
   }
 
-  /// What the next part of the model receives: as it is on the same stage, else by a transfer. `border`: the block
-  /// whose input or input gradient it is.
+  /// The handover that the next part of the model receives: unchanged on the same stage, otherwise by a transfer.
+  /// `border`: the block whose input or input gradient is handed over.
   Handover hand_on(const Running& running, std::int32_t next, const ShardedLayer& border) {
     const auto to = shape_.rank_of(next, running.action.microbatch);
     if (to == running.place.stage) return running.carried;
@@ -220,7 +220,7 @@ class StepBuilder {
     return transfers_.send(handed, running.place, running.pass(), {running.action.stage, next, to}, border);
   }
 
-  /// Of a backward that has ended, if its last block computes anything.
+  /// The last computing operation of a backward that has ended, if its last block computes anything.
   OpIds last_compute(const Running& running) const {
     OpIds last;
     for (const auto id : backwards_.at({running.action.stage, running.action.microbatch}).front().of_step) {

@@ -1,6 +1,6 @@
 #pragma once
-/// Expands derived blocks into the DAG of one training step: microbatches, layers, weight prefetch,
-/// gradient buckets, optimizer.
+/// Expands sharded layers into the DAG of one training step: microbatches, layers, weight prefetch, gradient buckets,
+/// optimizer.
 #include <cstdint>
 
 #include "workloads/sharded_layers/optimizer.hpp"
@@ -10,19 +10,20 @@
 
 namespace lockstep {
 
-/// How collectives of many matrices are put together.
+/// How the collectives of many matrices are merged.
 struct Bucketing {
   enum class Unit { matrix, layer, size };
   Unit unit = Unit::layer;
   Bytes size{0};  ///< Unit::size: a bucket is sent when it holds at least this (gradients only)
 };
 
-/// What moves to the host's memory. The host's share of one chip: a way in each direction and a memory of its own.
+/// What is moved to the host's memory. The part of the host that belongs to one chip has a link in each direction and a
+/// memory of its own.
 struct Offload {
   bool optimizer = false;              ///< state and update; gradients go down, updated weights come up
-  std::int32_t activation_layers = 0;  ///< of each stage, the first so many layers: between forward and backward
+  std::int32_t activation_layers = 0;  ///< first layers of each stage whose activations go to the host and back
   BytesPerSecond link{0};              ///< one way between chip and host
-  BytesPerSecond host_memory{50e9};    ///< at which the host's update reads and writes
+  BytesPerSecond host_memory{50e9};    ///< rate at which the host's update reads and writes
 };
 
 struct StepOptions {
@@ -48,7 +49,7 @@ struct StepOptions {
 };
 
 /// `kinds[order[i]]` is the i-th block of the model, under its plan; the pipeline says which stage runs which blocks
-/// and in what order. Its microbatches count, not the options'.
+/// and in what order. The number of microbatches is the pipeline's, not the options'.
 [[nodiscard]] StepGraph build_step(const std::vector<ShardedLayer>& kinds, const std::vector<int>& order,
                                    const StepPipeline& pipeline, const StepOptions& options);
 /// Without a pipeline: options.microbatches one after the other.

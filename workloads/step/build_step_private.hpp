@@ -1,5 +1,5 @@
 #pragma once
-/// What the expansion of derived blocks keeps in hand: buckets of gradients, passes of blocks, handovers.
+/// Working data of the expansion of sharded layers: buckets of gradients, passes of blocks, handovers.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@ using OpIds = UniqueIds;
 
 using Owner = std::pair<int, std::string>;  ///< block position and name of a weight
 
-/// What one block hands to the next: operations to wait for and the buffers that hold it.
+/// The data that one block hands to the next: operations to wait for and the buffers that hold it.
 struct Handover {
   OpIds ops;
   std::vector<std::size_t> buffers;
@@ -31,7 +31,7 @@ struct PassVertices {
   std::optional<OpId> back_up;   ///< once they are wanted, their way back,
   std::size_t came_back = 0;     ///< and their buffer on the chip again
 
-  /// Of what a step made, or of what the block received.
+  /// Visits the buffers that a step made, or those that the block received.
   template <class Visit>
   void for_each_buffer(int step, Visit visit) const {
     if (step != BlockStep::outside) return visit(first_buffer + static_cast<std::size_t>(step));

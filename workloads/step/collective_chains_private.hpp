@@ -14,14 +14,14 @@ struct CollectiveChain {
     each_microbatch,
     last_microbatch,
     update
-  };  ///< the last microbatch's are those of each, and then more
+  };  ///< the last microbatch runs those of each microbatch, and then more
   const WeightUpdate* weight = nullptr;
   Of of = Of::each_microbatch;
   std::vector<const DerivedCollective*> collectives;
-  std::int32_t kind = 0;  ///< equal for chains of the same collectives over the same axes: those may go together
+  std::int32_t kind = 0;  ///< equal for chains of the same collectives over the same axes, which may be merged
 };
 
-/// Chains of one kind that go together.
+/// Chains of one kind whose collectives run together.
 using ChainsTogether = std::vector<const CollectiveChain*>;
 
 class CollectiveChains {
@@ -29,7 +29,7 @@ class CollectiveChains {
   explicit CollectiveChains(StepWriter& writer) : writer_(writer) {}
 
   const CollectiveChain& of(const WeightUpdate& weight, CollectiveChain::Of of);
-  /// What carries them, in order.
+  /// The work of the chains' collectives, in order.
   const std::vector<const StepWork*>& works(const ChainsTogether& chains);
 
  private:

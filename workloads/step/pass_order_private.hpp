@@ -1,7 +1,7 @@
 #pragma once
-/// Passes of one stage come one after the other, as frameworks issue them: a pass starts when what the pass before it
-/// computed and communicated has ended. Gathers of weights, gradients on their way to the optimizer and
-/// sends to other stages belong to no pass: they run beside.
+/// Passes of one stage come one after the other, as frameworks issue them: a pass starts when all computation and
+/// communication of the pass before it has ended. Gathers of weights, gradients on their way to the optimizer and sends
+/// to other stages belong to no pass and run beside the passes.
 #include <vector>
 
 #include "workloads/step/build_step_private.hpp"
@@ -19,7 +19,7 @@ class PassOrder {
     belongs_.clear();
     last_.clear();
   }
-  /// An operation that follows none of its own pass follows the pass before.
+  /// An operation that waits for no other of its own pass waits for the pass before.
   void follow(OpIds& after) const {
     if (std::none_of(after.begin(), after.end(), [&](OpId id) { return belongs(id); })) merge(after, ended_[stage_]);
   }
@@ -43,7 +43,7 @@ class PassOrder {
   std::size_t stage_ = 0;
   OpId first_ = 0;
   std::vector<bool> belongs_;  ///< from `first_` on
-  OpIds last_;                 ///< those that no other of the pass waits for yet
+  OpIds last_;                 ///< operations of the pass that no other of the pass waits for yet
 };
 
 }  // namespace lockstep

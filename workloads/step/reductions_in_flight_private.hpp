@@ -16,15 +16,15 @@ class ReductionsInFlight {
 
   /// A collective that reads whole gradients; it is issued with the next call of `issue`.
   void add(std::int32_t stage, OpId collective) { at(stage).next.push_back(collective); }
-  /// What one block or one bucket reduces is issued together and counts as one.
+  /// The reductions of one block or one bucket are issued together and count as one.
   void issue(std::int32_t stage) {
     auto& own = at(stage);
     if (own.next.empty()) return;
     own.issued.push_back(std::move(own.next));
     own.next.clear();
   }
-  /// What the next computing operation of a stage waits for. The halves of an overlapped pair are each told on their
-  /// own.
+  /// The operations that the next computing operation of a stage waits for; the halves of an overlapped pair have
+  /// separate lists.
   [[nodiscard]] const OpIds& wait(std::int32_t stage, std::int32_t half) {
     static const OpIds nothing;
     auto& own = at(stage);

@@ -1,6 +1,5 @@
 #pragma once
-/// What one part of the model hands to the next on another stage: a transfer, in full or in parts that are gathered
-/// there.
+/// Transfers from one part of the model to the next on another stage, in full or in parts that are gathered there.
 #include <map>
 #include <tuple>
 

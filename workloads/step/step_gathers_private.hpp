@@ -1,5 +1,5 @@
 #pragma once
-/// Gathers of weights that are stored split: ahead of the pass that reads them, as far as there is room.
+/// Gathers of weights that are stored split, ahead of the pass that reads them as far as there is room.
 #include <map>
 #include <utility>
 #include <vector>
@@ -13,12 +13,13 @@ class StepGathers {
   explicit StepGathers(StepWriter& writer)
       : writer_(writer), readers_(static_cast<std::size_t>(writer.pipeline.order.shape.ranks)) {}
 
-  /// Those among the chosen steps of a block's pass, which get their vertices; whether there are any.
+  /// Writes the gathers among the chosen steps of a block's pass and gives them vertices; returns whether there are
+  /// any.
   bool write(const StepPlace& place, StepPass pass, const std::vector<bool>& chosen, PassVertices& vertices);
-  /// What is fetched ahead waits only for a free buffer: the block that computed `prefetch` + 1 passes ago on this
-  /// stage is done with its own.
+  /// Operations after which a gather ahead of its pass has a free buffer: the block that computed `prefetch` + 1 passes
+  /// ago on this stage has used its weights.
   [[nodiscard]] OpIds room(std::int32_t stage) const;
-  /// Who uses the weights of the pass of a block that was written last.
+  /// Records the operations that use the weights of the pass written last.
   void read(std::int32_t stage, OpIds readers) {
     readers_[static_cast<std::size_t>(stage)].push_back(std::move(readers));
   }

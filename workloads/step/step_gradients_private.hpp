@@ -13,16 +13,17 @@ class StepGradients {
  public:
   explicit StepGradients(StepWriter& writer);
 
-  /// One block's weight gradients of one microbatch are written: `backward` is the block's backward pass.
+  /// To be called when one block's weight gradients of one microbatch are written; `backward` is the block's backward
+  /// pass.
   void take(const StepPlace& place, const PassVertices& backward);
-  /// Sends what waits in a stage's buckets.
+  /// Sends the gradients that wait in a stage's buckets.
   void flush(std::int32_t stage);
   /// Reductions that must have ended before the stage computes any further.
   [[nodiscard]] const OpIds& wait(const StepPlace& place) { return in_flight_.wait(place.stage, place.half); }
-  /// Optimizer, after everything else.
+  /// Writes the optimizer, after everything else.
   void update();
-  /// Where updated weights are gathered ahead, and a block's forward on a stage is the first: the gathers that end it
-  /// waits for.
+  /// The gathers of updated weights that a block's forward waits for, if they are gathered ahead and the forward is the
+  /// block's first on its stage.
   [[nodiscard]] OpIds published_ahead(const StepPlace& place);
 
  private:
@@ -38,7 +39,7 @@ class StepGradients {
   void hold_weights();
   void hold_copy(std::int32_t stage, const Owner& owner, int block);
   void count_microbatches();
-  /// What a block's backward on a stage adds to the gradient of one weight, its own or one tied to it.
+  /// The part that a block's backward on a stage adds to the gradient of one weight, its own or one tied to it.
   struct Contribution {
     Owner owner;
     const WeightUpdate* update;
@@ -67,7 +68,7 @@ class StepGradients {
   OpId update_op(const StepPlace& place, const std::vector<Owner>& owners, const OpIds& after);
   void outside_the_step(std::int32_t stage, OpId first);
   void update_block(std::int32_t stage, int block, const std::vector<Owner>& owners, const OpIds& barrier);
-  /// From the optimizer's shards to where weights are stored; returns the last gathers.
+  /// Gathers updated weights from the optimizer's shards to where they are stored; returns the last gathers.
   OpIds publish(const StepPlace& place, StepPass pass, const std::vector<Owner>& owners, const OpIds& after);
 
   StepWriter& writer_;

@@ -1,7 +1,6 @@
 #pragma once
-/// The SPMD DAG of one training step: a vertex is one operation of *all* ranks of a stage, so the size
-/// does not depend on the number of chips. Vertices are numbered in program order, which is topological.
-/// Boost.Graph holds it inside.
+/// The SPMD DAG of one training step: a vertex is one operation of *all* ranks of a stage, so the size does not depend
+/// on the number of chips. Vertices are numbered in program order, which is topological. Boost.Graph stores it.
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -22,7 +21,7 @@ using OpId = std::int32_t;
 enum class StepPass { forward, backward, update };
 [[nodiscard]] std::string_view name(StepPass pass);
 
-/// A work in its place: `op->name` says what, `op.stage` where.
+/// Work at its place: `op->name` says what is done, `op.stage` where.
 struct StepOp {
   using Kind = StepWork::Kind;
   const StepWork* what = nullptr;  ///< one of its graph's
@@ -51,7 +50,7 @@ struct Buffer {
   std::int32_t stage = 0;
 };
 
-/// What one rank of a stage holds throughout.
+/// Memory that one rank of a stage holds throughout the step.
 struct HeldMemory {
   Bytes weights{0};
   Bytes weight_padding{0};  ///< of weights: shards that the axes do not divide
@@ -68,11 +67,11 @@ class StepGraph {
   StepGraph& operator=(StepGraph&&) noexcept;
   ~StepGraph();
 
-  void expect(std::size_t operations);  ///< about so many will be added
-  /// Keeps a work for operations to share; it does not move.
+  void expect(std::size_t operations);  ///< reserves memory for about this many
+  /// Stores work that operations can share; the reference stays valid.
   const StepWork* share(StepWork work);
   OpId add(const StepOp& op);
-  /// One that depends on others.
+  /// Adds an operation that depends on others.
   OpId add(const StepOp& op, std::span<const OpId> after);
   /// `before` must have been added before `after`; a repeated dependency is kept once.
   void depend(OpId after, OpId before);

@@ -13,7 +13,7 @@ namespace lockstep {
 struct StepPipeline {
   PipelineOrder order;
   PipelineTimes
-      times;  ///< about right: automatic schedules chose their order by them, and idle time is told apart by them
+      times;  ///< estimates, by which automatic schedules chose their order and idle time is split into causes
   std::vector<int>
       kinds;  ///< of the model's layers in forward order; of those that a stage recomputes, the kind that does so
   std::vector<int> first_block;  ///< by stage of the schedule, and one past the last block at the end
@@ -27,14 +27,14 @@ struct StepPipeline {
 /// No pipeline: one rank that runs each microbatch forwards and backwards.
 [[nodiscard]] StepPipeline single_stage(int blocks, std::int64_t microbatches);
 
-/// For every backward step, whether the gradient of the block's input waits for it (I); the others make
-/// gradients of weights (W), and nobody but the optimizer waits for them.
+/// For every backward step, whether the gradient of the block's input waits for it (I); the other steps make gradients
+/// of weights (W), for which only the optimizer waits.
 [[nodiscard]] std::vector<bool> steps_of_input_gradient(const ShardedLayer& block);
 
-/// Which blocks stand on which of `stages` stages. `is_layer` says of each block of the model, in forward order,
-/// whether it is a layer; what comes before the layers goes to the first stage, what comes after to the last. `layers`
-/// gives the layers of each stage; empty: as even as they come, and where they do not divide, one layer less on the
-/// last stage, the first, the last but one, the second, ... (those hold head and embedding).
+/// Which blocks are on which of `stages` stages. `is_layer` says for each block of the model, in forward order, whether
+/// it is a layer; blocks before the layers go to the first stage, blocks after them to the last. `layers` gives the
+/// layers of each stage; empty: as evenly as possible; if the layers do not divide, one layer less on the last stage,
+/// the first, the last but one, the second, ... (last and first hold head and embedding).
 struct LayerSplit {
   std::vector<int>
       kinds;  ///< of the model's layers in forward order; of those that a stage recomputes, the kind that does so

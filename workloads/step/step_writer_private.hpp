@@ -1,5 +1,5 @@
 #pragma once
-/// Writes operations and buffers into the step graph; knows the blocks and where they stand, but no order.
+/// Writes operations and buffers into the step graph; knows the blocks and their stages, but not their order.
 #include <array>
 #include <map>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// Who does something: a stage of the pipeline (a rank of its order), for a block and a microbatch.
+/// The place of an operation: a stage of the pipeline (a rank of its order), a block and a microbatch.
 struct StepPlace {
   std::int32_t stage = 0;
   int block = 0;
@@ -42,7 +42,8 @@ class StepWriter {
   [[nodiscard]] const WeightUpdate& update_of(const Owner& owner) const;
 
   static StepOp at(const StepPlace& place, StepPass pass, const StepWork* what);
-  /// Of a step that does the work of routed tokens, that of the rank that gets most of them.
+  /// The work of a block's step. If the step does the work of routed tokens, it is the work of the rank that gets most
+  /// of them.
   [[nodiscard]] const StepWork* work_of(const StepPlace& place, StepPass pass, std::size_t step);
   [[nodiscard]] const std::vector<BlockStep>& steps(int block, StepPass pass) const {
     return pass == StepPass::forward ? kind(block).forward : kind(block).backward;
@@ -50,14 +51,14 @@ class StepWriter {
   [[nodiscard]] double load(const StepPlace& place, const BlockStep& step);
   [[nodiscard]] const StepWork* collective(const DerivedCollective& derived, CollectiveRole role,
                                            const std::vector<std::string>& arrays);
-  /// Takes its time on a stream of its own, beside compute.
+  /// Adds communication of a given time on a stream of its own, beside compute.
   static StepWork given(const std::string& stream, const std::string& name, Seconds time, GivenTime what);
-  /// Between a chip and its host; `direction` is the stream, to_host or from_host.
+  /// Adds a transfer between a chip and its host; `direction` is the stream, to_host or from_host.
   [[nodiscard]] StepWork transfer(const std::string& direction, const std::string& what, Bytes size) const;
   OpId add(const StepOp& op, const OpIds& after);
-  /// A work that no other operation does.
+  /// Stores work of a single operation.
   OpId add(const StepPlace& place, StepPass pass, StepWork work, const OpIds& after);
-  /// Returns its index in StepGraph::buffers. Without memory there are none, and it is 0.
+  /// Returns the buffer's index in StepGraph::buffers. Without memory there are no buffers, and it is 0.
   std::size_t hold(MemoryKind kind, Bytes size, OpId producer, std::int32_t stage);
   void read(std::size_t buffer, OpId reader) {
     if (remembers_) merge(graph.buffers[buffer].readers, reader);

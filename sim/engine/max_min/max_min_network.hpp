@@ -1,6 +1,6 @@
 #pragma once
-/// Links shared max-min fairly, in this process: what SimGrid's network computes, any number of programs one after
-/// the other. SimGrid can run one program per process; the two agree to rounding.
+/// Shares links max-min fairly, as SimGrid's network does, for any number of programs one after the other. SimGrid can
+/// run only one program per process; the two agree to rounding.
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -16,7 +16,7 @@ class MaxMinNetwork final : public PhasedNetwork {
   void run(const TakeIn& take_in) override;
 
  private:
-  /// Of a flow by number: the links it crosses, how often each.
+  /// A link that a flow crosses, and how often.
   struct Crossing {
     std::int32_t link;
     double times;

@@ -36,13 +36,13 @@ class Lanes {
     std::push_heap(waiting_[at(lane)].begin(), waiting_[at(lane)].end(), std::greater<>());
   }
 
-  /// Appends the first that waits on each lane released since the last call.
+  /// Appends the first work that waits on each lane released since the last call.
   void offer_released(std::vector<Offer>& offers) {
     for (const std::int32_t lane : released_) offers.push_back(take_first(lane));
     released_.clear();
   }
 
-  /// After an offer from `lane` could not start: the next one, if `lane` is still free.
+  /// After an offer from `lane` could not start, appends the next one if `lane` is still free.
   [[nodiscard]] bool has_offer(std::int32_t lane) const { return !busy(lane) && !waiting_[at(lane)].empty(); }
   Offer take_first(std::int32_t lane) {
     std::vector<Work>& waiting = waiting_[at(lane)];

@@ -1,5 +1,5 @@
 #pragma once
-/// A clock with a network: what the DAG runtime asks for time. It knows nothing of streams or
+/// A clock with a network, which tells the DAG runtime when work completes. It knows nothing of streams or
 /// dependencies; it completes the work it is given, one instant after the other.
 #include <compare>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-/// Collectives as phases, each a latency and then flows on links; compute operations as dates. What shares the links is
-/// left to the network that derives from this one.
+/// Collectives as phases, each a latency and then flows on links; compute operations as dates. A derived class decides
+/// how flows share the links.
 #include <cstdint>
 #include <vector>
 

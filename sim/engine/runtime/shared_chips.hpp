@@ -1,6 +1,7 @@
 #pragma once
-/// Kernels under way on ranks whose collectives take a part of the chip: while such a collective runs, they go at
-/// 1 / Program::shared_slowdown. When one starts or ends, they get new dates; a network cannot take the old ones back.
+/// Kernels under way on ranks whose collectives take a part of the chip. While such a collective runs, the kernels run
+/// at 1 / Program::shared_slowdown of their speed. When a collective starts or ends, they get new dates; a network
+/// cannot withdraw the old dates.
 #include <cstdint>
 #include <vector>
 
@@ -13,15 +14,16 @@ class SharedChips {
  public:
   explicit SharedChips(const Program& program);
 
-  /// `work` takes `alone` by itself, from `from` on, which may be later than now; `redate` says when it ends.
+  /// Adds `work`, which takes `alone` without collectives beside it and starts at `from`, which may be later than now;
+  /// `redate` sets when it ends.
   void kernel_starts(std::int32_t rank, std::int32_t stream, Work work, Seconds alone, Seconds from);
-  /// Whether this is the end of the kernel on that stream, and not a date from before it got another.
+  /// Whether the kernel on that stream ends at this date; false if the date is an old one that was replaced.
   [[nodiscard]] bool ends(std::int32_t rank, std::int32_t stream, Work work, Seconds now);
 
   void collective_starts(std::int32_t rank);
   void collective_ends(std::int32_t rank);
 
-  /// At the end of an instant: tells the network when the kernels end whose pace is another now.
+  /// To be called at the end of an instant: gives the network new end dates of the kernels whose speed has changed.
   void redate(Network& network);
 
  private:

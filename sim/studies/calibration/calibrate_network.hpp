@@ -1,5 +1,5 @@
 #pragma once
-/// What a node's links and its communication library reach, from collectives that were timed on such nodes.
+/// Fits the rates of a node's links and the protocols of its communication library to collectives timed on such nodes.
 #include <string>
 #include <vector>
 
@@ -28,7 +28,7 @@ struct NetworkCalibration {
   std::vector<CollectiveResidual> residuals;
 };
 
-/// What the network as it is makes of them.
+/// The times that the unchanged network predicts for the timed collectives.
 [[nodiscard]] std::vector<CollectiveResidual> predicted_collectives(const NodeNetwork& network,
                                                                     const std::vector<TimedCollective>& timed);
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What whole training steps lose beside their kernels: the chip's `sustained` and `host`.
+/// Fits the time that whole training steps lose outside their kernels: the chip's `sustained` and `host`.
 #include "sim/studies/calibration/fit.hpp"
 #include "sim/studies/validation/validate.hpp"
 

@@ -26,7 +26,7 @@ Precision precision_of(const CsvRow& row) {
   return Precision::bf16;
 }
 
-/// What products and attention have in common.
+/// Reads the columns that products and attention share.
 void read_shape(const CsvRow& row, KernelShape& shape) {
   const auto size = [&](std::string_view column, std::optional<std::int64_t> fallback = std::nullopt) {
     const auto value = row.integer(column, fallback);
@@ -53,7 +53,7 @@ void read_product(const CsvRow& row, MeasuredKernel& measured) {
                                  result * real(shape.m) * real(shape.n)));
 }
 
-/// As the step counts it: half of the scores under a mask; backward twice the FLOPs and bytes of the forward.
+/// Counts attention as a step does: half of the scores under a mask; backward twice the FLOPs and bytes of the forward.
 void read_attention(const CsvRow& row, MeasuredKernel& measured) {
   auto& shape = measured.kernel.shape;
   measured.kernel.work = ComputeWork::attention;
@@ -109,7 +109,7 @@ std::vector<MeasuredKernel> read_measured_kernels(const CsvTable& table) {
     const auto seconds = row.number("seconds");
     if (!seconds) row.problem("seconds", "is missing", "the time of one kernel");
     if (seconds && (*seconds < shortest || *seconds > longest))
-      row.problem("seconds", "'" + row.text("seconds") + "' is no time of a kernel", "seconds, from 1e-9 to 1e6");
+      row.problem("seconds", "'" + row.text("seconds") + "' is not the time of a kernel", "seconds, from 1e-9 to 1e6");
     measured.time = Seconds(seconds.value_or(1));
     kernels.push_back(measured);
   }

@@ -98,9 +98,9 @@ class LogReader {
     const auto size = number(words[0]), micros = number(words[words.size() - of_times]);
     if (!size || !micros) return;
     if (*size < 1 || *size > static_cast<double>(most_bytes))
-      return problem("'" + words[0] + "' is no size of a collective", "bytes, from 1 to 1e12");
+      return problem("'" + words[0] + "' is not the size of a collective", "bytes, from 1 to 1e12");
     if (*micros * 1e-6 > longest)
-      return problem("'" + words[words.size() - of_times] + "' is no time of a collective",
+      return problem("'" + words[words.size() - of_times] + "' is not the time of a collective",
                      "microseconds, at most 1e12");
     rows_.push_back({CollectiveKind::all_reduce,
                      0,
@@ -158,9 +158,9 @@ std::vector<TimedCollective> read_timed_collectives(const CsvTable& table) {
     const auto seconds = row.number("seconds");
     if (!seconds) row.problem("seconds", "is missing", "the time of one collective");
     if (bytes > most_bytes)
-      row.problem("bytes", "'" + row.text("bytes") + "' is no size of a collective", "at most 1e12");
+      row.problem("bytes", "'" + row.text("bytes") + "' is not the size of a collective", "at most 1e12");
     if (seconds && *seconds > longest)
-      row.problem("seconds", "'" + row.text("seconds") + "' is no time of a collective", "seconds, at most 1e6");
+      row.problem("seconds", "'" + row.text("seconds") + "' is not the time of a collective", "seconds, at most 1e6");
     if (ranks < 2 || ranks > most_ranks || ranks % nodes != 0)
       row.problem("ranks", std::to_string(ranks) + " ranks on " + std::to_string(nodes) + " nodes",
                   "at least 2, as many on each node");

@@ -18,9 +18,9 @@ struct TimedCollective {
   Location where;
 };
 
-/// The log's own words tell what ran where: the name of the program, one line for each rank with its host. What they
-/// leave open, `kind` ("all_reduce") and `nodes` (above 0) say. Problems where neither does, and for lines that do not
-/// hold.
+/// The log says which program ran and, in one line for each rank, on which host. `kind` ("all_reduce") and `nodes`
+/// (above 0) give what the log leaves open. Reports problems if neither gives it, and for lines that contradict the
+/// format.
 struct NcclRun {
   std::string kind;
   int nodes = 0;

@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-/// Of the time in which failures strike.
+/// Shares of the time in which failures strike.
 struct ActiveShares {
   double up = 1, useful = 0, stalled = 0;
 };
@@ -39,7 +39,7 @@ double wait_for_repair(std::int64_t spares, double load) {
   double blocked = 1;  // Erlang's B of no servers
   for (std::int64_t servers = 1; servers <= spares; ++servers)
     blocked = load * blocked / (static_cast<double>(servers) + load * blocked);
-  // Of s + 1 servers it is x/(1 + x) with this x.
+  // With s + 1 servers the blocking probability is x/(1 + x) with this x.
   return load * blocked / static_cast<double>(spares + 1);
 }
 
@@ -61,7 +61,7 @@ TimeShares expected_shares(const RunModel& model) {
   TimeShares shares;
   shares.causes.resize(model.causes.size());
 
-  // Of the time in which failures strike, what each cause's recoveries take; the rest is q.
+  // The share that each cause's recoveries take of the time in which failures strike; the rest is q.
   double wall = 1;
   for (std::size_t i = 0; i < model.causes.size(); ++i) {
     const auto& cause = model.causes[i];

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Of wall time.
+/// Shares of wall time that one cause takes.
 struct CauseShares {
   double lost_work = 0;      ///< training that is done again
   double recovery = 0;       ///< detection, restart, reading
@@ -15,18 +15,18 @@ struct CauseShares {
   double interruptions = 0;  ///< a second
 };
 
-/// Of wall time; with those of the causes they add up to 1.
+/// Shares of wall time; together with the shares of the causes they add up to 1.
 struct TimeShares {
   double useful = 0;                ///< goodput: training at full speed that is not done again
   double checkpoints = 0;           ///< training stands still for them
-  double fewer_chips = 0;           ///< what missing chips would have trained
+  double fewer_chips = 0;           ///< training that missing chips would have done
   std::vector<CauseShares> causes;  ///< as in the model
 
   [[nodiscard]] CauseShares all_causes() const;
 };
 
 [[nodiscard]] TimeShares expected_shares(const RunModel& model);
-/// As above, with another interval.
+/// The same with another interval.
 [[nodiscard]] TimeShares expected_shares(RunModel model, Seconds interval);
 
 /// The interval with the largest useful share, at least the least one.
@@ -37,8 +37,8 @@ struct TimeShares {
 /// Mean wait for a host in repair, over the mean time between failures of hosts, when `load` hosts would be in repair
 /// on average: E(s) = B/(1 - B) with Erlang's B of s + 1 servers.
 [[nodiscard]] double wait_for_repair(std::int64_t spares, double load);
-/// Of Poisson-many hosts in repair, those beyond the spares: how many on average, and how likely a failure finds no
-/// spare.
+/// Hosts in repair beyond the spares, if the number in repair is Poisson-distributed: their mean, and the probability
+/// that a failure finds no spare.
 struct Shortage {
   double missing = 0;
   double probability = 0;

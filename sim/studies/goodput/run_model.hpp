@@ -44,7 +44,7 @@ struct RunModel {
   [[nodiscard]] Seconds least_interval() const;  ///< one step; asynchronous checkpoints are written one after another
 };
 
-/// What the step tells of a run.
+/// Facts about a run that follow from its step.
 struct RunFacts {
   std::int64_t parameters = 0;     ///< 0: not known
   std::int64_t replica_chips = 1;  ///< without which the batch is smaller and nothing else changes

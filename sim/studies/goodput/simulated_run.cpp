@@ -131,7 +131,7 @@ class SimulatedRun {
     begin(Doing::stopped, (model_.causes[cause_].recovery + model_.until_durable).value());
   }
 
-  /// What follows on that which has just ended.
+  /// Begins the state that follows the one that has just ended.
   void next() {
     switch (doing_) {
       case Doing::training: return begin(Doing::checkpoint, model_.stall.value());

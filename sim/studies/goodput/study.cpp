@@ -31,7 +31,7 @@ void scale(TimeShares& shares, double by) {
   }
 }
 
-/// Of sorted values, without interpolation.
+/// A percentile of sorted values, without interpolation.
 double percentile(const std::vector<double>& sorted, double fraction) {
   return sorted[static_cast<std::size_t>(std::lround(fraction * static_cast<double>(sorted.size() - 1)))];
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// A pipeline order as one sequence of actions: whatever an action waits for stands before it.
+/// A pipeline order as one sequence of actions, in which everything that an action waits for comes before it.
 #include <cstdint>
 #include <map>
 #include <tuple>
@@ -29,7 +29,7 @@ struct ActionSequence {
 class SequenceBook {
  public:
   explicit SequenceBook(const PlanSpace& space) : space_(space) {}
-  /// Good until the next call.
+  /// The reference is valid until the next call.
   [[nodiscard]] const ActionSequence& sequence(std::int32_t pipeline, std::int64_t microbatches,
                                                const ScheduleChoice& choice);
 

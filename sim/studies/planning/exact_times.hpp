@@ -1,6 +1,7 @@
 #pragma once
-/// Exact step times of plans, several at a time: each on a thread and on a simulator that stays, for it keeps what
-/// plans have in common. Which plan ends first is up to chance; how long its step takes is not.
+/// Exact step times of plans, several at a time. Each runs on a thread and on a simulator that stays, because the
+/// simulator keeps the parts that plans have in common. Chance decides which plan ends first, but not how long its step
+/// takes.
 #include <condition_variable>
 #include <deque>
 #include <future>
@@ -14,21 +15,21 @@
 
 namespace lockstep {
 
-/// For one thread, which starts plans and waits for them. Its destructor waits for those that still run.
+/// To be used by one thread, which starts plans and waits for them. The destructor waits for plans that still run.
 class ExactTimes {
  public:
   ExactTimes(const PlanSpace& space, int jobs, EngineKind engine, spdlog::logger& log);
 
   [[nodiscard]] bool has_room() const;
   [[nodiscard]] bool none_runs() const;
-  /// Where there is room.
+  /// Starts a plan; there must be room.
   void start(const PlanBranch& plan);
 
   struct Timed {
     PlanBranch plan;
     double step_s = 0;
   };
-  /// While some run: waits until one or more have ended. Throws what a simulation threw.
+  /// Waits until one or more plans have ended; some must be running. Throws what a simulation threw.
   [[nodiscard]] std::vector<Timed> wait();
 
  private:

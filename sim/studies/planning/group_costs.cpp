@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint32_t pipeline_bit = 1U << pipeline_axis_number;
 constexpr std::size_t most_devices = 1'000'000;  // in all groups at a time, about 1 kB each
 
-/// Of the axes among `bits`; the placement lists axes larger than 1 only.
+/// Where the axes among `bits` lie; the placement lists only axes larger than 1.
 std::vector<std::vector<Factor>> place_of(const PlanSpace::Placement& placement, std::uint32_t bits) {
   std::vector<std::vector<Factor>> place;
   for (const auto& axis : placement) {

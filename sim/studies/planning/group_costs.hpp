@@ -1,5 +1,5 @@
 #pragma once
-/// What collectives cost alone, by where their groups lie: plans whose axes lie alike share networks and costs.
+/// The cost of each collective alone, by where its groups lie: plans whose axes lie alike share networks and costs.
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,7 +28,7 @@ class GroupsAlong {
     return model().communicator(lowered.layout);
   }
   [[nodiscard]] DeviceId device_of(RankId rank) { return (void)model(), mesh_->device_of(rank); }
-  /// Groups and their flows are made when first asked for; they fill memory, and can be made again.
+  /// Groups and their flows are made at first use. They fill memory, and can be dropped and made again.
   [[nodiscard]] bool made() const { return model_.has_value(); }
   void forget();
 
@@ -42,16 +42,16 @@ class GroupsAlong {
   std::optional<CollectiveModel> model_;
 };
 
-/// Where the stages of a pipeline lie, and transfers from each to the next and from the last to the first.
+/// The places of a pipeline's stages, and transfers from each stage to the next and from the last to the first.
 class StagesAlong {
  public:
   StagesAlong(const PlanSpace& space, const PlanSpace::Placement& placement);
-  /// Of transfers of so many bytes: to each stage's next, and from there back.
+  /// Times of transfers of a number of bytes, from each stage to the next one and back.
   struct Times {
     std::vector<double> upward, downward;
     [[nodiscard]] double between(std::int32_t from, std::int32_t to) const;
   };
-  /// Made when first asked for.
+  /// Computed at first use.
   [[nodiscard]] const Times& times(std::int64_t bytes) const;
   [[nodiscard]] std::int32_t stages() const { return static_cast<std::int32_t>(next_.size()); }
   [[nodiscard]] std::int32_t stage_of(DeviceId device) const {
@@ -64,9 +64,9 @@ class StagesAlong {
   mutable std::unordered_map<std::int64_t, Times> times_;
 };
 
-/// Costs of collectives along some axes. Groups of one stage run at the same time and share links; those of other
-/// stages may not be there, so that the closed form, which counts them, is no bound: what counts is the busiest link of
-/// one stage.
+/// Costs of collectives along some axes. Groups of one stage run at the same time and share links. Groups of other
+/// stages may not be running, so the closed form, which counts them, is not a lower bound; the load of the busiest link
+/// of one stage is.
 class GroupCosts {
  public:
   /// `stages`: null without a pipeline.
@@ -79,7 +79,7 @@ class GroupCosts {
 
  private:
   [[nodiscard]] double cost_of_stage(const PlanCollective& collective);
-  /// Of the stages that differ.
+  /// Loads of links by the stages that differ.
   [[nodiscard]] const SlotLoads& loads(const CollectiveModel::Lowered& lowered);
 
   const Cluster& cluster_;
@@ -89,39 +89,39 @@ class GroupCosts {
   std::unordered_map<std::int32_t, double> known_;                ///< by number
 };
 
-/// What a node's placements differ in.
+/// A value for each placement of a node, stored once for placements with equal values.
 template <class Value>
 struct ByPlacement {
   std::vector<Value> different;
-  std::vector<std::int32_t> which;  ///< of each placement: among the different ones
+  std::vector<std::int32_t> which;  ///< by placement: index into `different`
   [[nodiscard]] const Value& of(std::int32_t placement) const {
     return different[static_cast<std::size_t>(which[static_cast<std::size_t>(placement)])];
   }
 };
 
-/// Placements in sets, numbered as they come; all are one at first.
+/// A partition of placements into numbered sets; at first all are in one set.
 struct PlacementSets {
   explicit PlacementSets(std::size_t placements) : which(placements, 0) {}
-  /// Of one set afterwards: those that were and of which `by` says the same, a number below `most`.
+  /// Splits the sets: placements stay in one set if they were and have the same number, below `most`, in `by`.
   void tell_apart(const std::vector<std::int32_t>& by, std::size_t most);
-  std::vector<std::int32_t> which;     ///< of each placement: its set
-  std::vector<std::int32_t> first{0};  ///< placement of each set
+  std::vector<std::int32_t> which;     ///< by placement: its set
+  std::vector<std::int32_t> first{0};  ///< by set: its first placement
 };
 
-/// The book of all costs that a search has asked for.
+/// Keeps all costs that a search has asked for.
 class CostBook {
  public:
   explicit CostBook(const PlanSpace& space) : space_(space), nodes_(space.nodes().size()) {}
 
-  /// Of each collective of a list. `node`: its number in the space.
+  /// Costs of the collectives of a list on each placement. `node`: the node's number in the space.
   [[nodiscard]] ByPlacement<std::vector<double>> costs(std::int32_t node, const CollectiveList& list);
-  /// Of each the least over all placements.
+  /// For each collective the least cost over all placements.
   [[nodiscard]] std::vector<double> least_costs(std::int32_t node, const CollectiveList& list);
   /// Null without a pipeline.
   [[nodiscard]] const ByPlacement<const StagesAlong*>& stages(std::int32_t node);
 
  private:
-  /// Where axes lie: axis by axis.
+  /// The places of axes, axis by axis.
   using Place = std::vector<std::vector<Factor>>;
   struct Before {
     bool operator()(const Place& a, const Place& b) const;
@@ -140,7 +140,7 @@ class CostBook {
   std::map<Place, std::unique_ptr<StagesAlong>, Before> stages_;
   std::map<std::pair<const GroupsAlong*, const StagesAlong*>, std::unique_ptr<GroupCosts>> costs_;
   std::vector<Node> nodes_;
-  std::vector<GroupsAlong*> made_;  ///< that fill memory
+  std::vector<GroupsAlong*> made_;  ///< groups that fill memory now
 };
 
 }  // namespace lockstep

@@ -1,7 +1,7 @@
 #pragma once
-/// The least time a pass of a block can take: its longest path, with collectives at their time alone. A pass is seen as
-/// a linear map in the algebra of max and plus: from when the compute stream is free and when the input arrives, to
-/// when the compute stream is free again and when the output leaves.
+/// The least time a pass of a block can take: its longest path, with each collective at the cost it has alone. A pass
+/// is a linear map in the max-plus algebra. It maps the time at which the compute stream is free and the time at which
+/// the input arrives to the times at which the stream is free again and the output leaves.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -12,7 +12,7 @@ namespace lockstep {
 
 inline constexpr double never = -std::numeric_limits<double>::infinity();
 
-/// When a rank's compute stream is free and when what is handed on is there.
+/// The times at which a rank's compute stream is free and its data is ready to be handed on.
 struct Front {
   double free = 0;
   double data = 0;
@@ -25,7 +25,7 @@ struct PassPath {
     return {std::max(front.free + free_free, front.data + data_free),
             std::max(front.free + free_data, front.data + data_data)};
   }
-  /// This pass, then `next` on what it hands on.
+  /// This pass, followed by `next` on its output.
   [[nodiscard]] PassPath then(const PassPath& next) const {
     return {std::max(free_free + next.free_free, free_data + next.data_free),
             std::max(free_free + next.free_data, free_data + next.data_data),
@@ -37,7 +37,7 @@ struct PassPath {
 /// The path of one block whose weights may have to be gathered first.
 struct BlockPath : PassPath {
   double weights_free = never, weights_data = never;  ///< from the gathered weights
-  /// To when nobody needs the weights any more.
+  /// Paths to the time at which nothing needs the weights any more.
   double free_room = never, data_room = never, weights_room = never;
   [[nodiscard]] Front after(const Front& front, double weights) const {
     const auto without = PassPath::after(front);

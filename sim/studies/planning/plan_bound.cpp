@@ -8,8 +8,8 @@ namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-/// The parts of rank r and their microbatches. Of a bidirectional pipeline: both stages with half of the microbatches
-/// each; else its own chunks with all.
+/// The parts of rank r and their microbatches. In a bidirectional pipeline these are both stages with half of the
+/// microbatches each, otherwise the rank's own chunks with all microbatches.
 template <class Visit>
 void for_each_share(StagePlacement placement, std::int32_t ranks, std::int32_t chunks, double microbatches,
                     std::int32_t rank, Visit visit) {
@@ -55,8 +55,8 @@ PlanBounds::Part PlanBounds::part_of(const StageParts::Blocks& blocks) const {
     const bool counted = block > 0 && plan_.summary.kinds[at(order[at(block - 1)])].keeps_output;
     const auto kept = passes.kept + (passes.keeps_input && !counted ? passes.input : 0);
     const auto for_weights = passes.kept_for_weights + passes.between;
-    // Of the blocks before, all is kept while this one runs forwards; of those after it nothing, or what gradients of
-    // weights read, once it runs backwards.
+    // While this block runs forwards, everything of the blocks before it is kept. While it runs backwards, nothing of
+    // the blocks after it is kept, or only what gradients of weights read.
     part.forward_most = std::max(part.forward_most, part.kept + passes.forward_most);
     part.backward_most = (leads ? passes.backward_most : std::max(part.backward_most, passes.backward_most)) - kept;
     part.input_gradient_most = (leads ? passes.input_gradient_most

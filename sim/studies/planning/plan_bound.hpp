@@ -1,13 +1,14 @@
 #pragma once
-/// Lower bounds of a plan's step time and memory: nothing that a search may do below them is lost by pruning.
+/// Lower bounds of a plan's step time and memory; pruning by them never loses the best plan.
 ///
-/// Time. A pass takes at least its longest path (pass_bound.hpp). A rank of the pipeline starts when the first
+/// Time: a pass takes at least its longest path (pass_bound.hpp). A rank of the pipeline starts when the first
 /// microbatch can have come through the stages before it, runs all its passes one after the other on its compute
-/// stream, and after its last backward the stages before it still have theirs: fill + work + drain, on the worst rank.
+/// stream, and after its last backward the stages before it still run theirs: fill + work + drain, on the worst rank.
 /// Gradients of the last microbatch are reduced one after the other; after the barrier updated weights are published
-/// likewise. Every communication stream is busy for the sum of what runs on it. Where that is not enough, the longest
-/// path through all actions of the schedule, each rank's one after the other. Memory. Weights and optimizer state, what
-/// is kept of the microbatches that the schedule has in flight, and the gradients accumulated by then.
+/// likewise. Every communication stream is busy for the sum of what runs on it. If these bounds do not prune a plan,
+/// the longest path through all actions of the schedule is used, with each rank's actions one after the other. Memory:
+/// the sum of weights, optimizer state, everything kept of the microbatches that the schedule has in flight, and the
+/// gradients accumulated by then.
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -25,7 +26,7 @@ struct LowerBound {
   std::int64_t bytes = 0;  ///< on the fullest rank
 };
 
-/// What the bounds of a plan are computed from. Plans with equal parts have equal bounds.
+/// The input of a plan's bounds. Plans with equal parts have equal bounds.
 struct PlanParts {
   const PassesSummary& summary;
   const TimedPasses& passes;  ///< of the summary

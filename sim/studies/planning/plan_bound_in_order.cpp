@@ -21,7 +21,7 @@ class PlanBounds::InOrder {
         gradients_(inputs_),
         ranks_(at(sequence.shape.ranks)) {
     const auto& step = bounds.space_.base().step;
-    // Where arrays are gathered one by one, or a pair's blocks take turns, weights are not waited for.
+    // If arrays are gathered one by one, or a pair's blocks take turns, the bound does not wait for weights.
     gathers_ = !bounds.space_.schedule(choice).overlaps && step.weight_buckets.unit == Bucketing::Unit::layer &&
                std::any_of(bounds.plan_.passes.kinds.begin(), bounds.plan_.passes.kinds.end(),
                            [](const TimedPasses::Kind& kind) { return kind.forward.gather.first > 0; });
@@ -71,7 +71,7 @@ class PlanBounds::InOrder {
     std::vector<bool> accumulated;  ///< by part: gradients exist
     std::int64_t bytes = 0, most_bytes = 0;
 
-    /// What is ready later never goes first, so that stream is a bound whatever the order.
+    /// A reduction that is ready later never goes first, so the end of the stream is a bound whatever the order.
     void reduce_until(double ready) {
       for (; reduced < reductions.size() && reductions[reduced].first <= ready; ++reduced) {
         stream = std::max(stream, reductions[reduced].first) + reductions[reduced].second;
@@ -161,7 +161,7 @@ class PlanBounds::InOrder {
     return first;
   }
 
-  /// What a rank holds while an action runs, and after it.
+  /// Adds up the bytes that a rank holds while an action runs, and after it.
   void hold(const SequencedAction& action) {
     auto& rank = ranks_[at(action.rank)];
     const auto& part = stages_.of(action.part);
@@ -186,7 +186,7 @@ class PlanBounds::InOrder {
       rank.accumulated[at(action.part)] = true;
       rank.bytes += part.gradients;
     }
-    // Of a pair, the backward may let go before the forward has ended.
+    // In a pair, the backward may free memory before the forward has ended.
     if (action.half == 0) rank.most_bytes = std::max(rank.most_bytes, most);
     if (action.half != 1) rank.most_bytes = std::max(rank.most_bytes, rank.bytes);
   }

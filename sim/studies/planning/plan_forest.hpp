@@ -1,6 +1,6 @@
 #pragma once
-/// The tree of a plan space, grown by several threads: each has a tree of its own, and what lies below one split of
-/// layers always grows on the same, which knows its summaries.
+/// The tree of a plan space, grown by several threads. Each thread has a tree of its own, and everything below one
+/// split of layers grows on the same tree, which knows its summaries.
 #include <memory>
 #include <span>
 #include <vector>
@@ -14,13 +14,13 @@ class PlanForest {
   PlanForest(const PlanSpace& space, int threads);
 
   [[nodiscard]] std::vector<PlanBranch> roots();
-  /// Of each of the branches, in their order.
+  /// The branches below each of the given branches, in their order.
   [[nodiscard]] std::vector<PlanTree::Branches> below(std::span<const PlanBranch> branches);
   [[nodiscard]] std::int64_t bounds() const;
   [[nodiscard]] int threads() const { return static_cast<int>(trees_.size()); }
 
  private:
-  /// Visits numbers below `count`, those of one tree in order, trees beside each other.
+  /// Visits the numbers below `count`: those of one tree in order, different trees in parallel.
   template <class NodeOf, class Visit>
   void grow(std::size_t count, NodeOf node_of, Visit visit);
 

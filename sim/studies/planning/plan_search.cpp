@@ -19,7 +19,7 @@ namespace {
 
 constexpr double nothing_yet = std::numeric_limits<double>::infinity();
 
-/// Of the metrics of a run only what a comparison of plans shows.
+/// Keeps only those metrics of a run that a comparison of plans shows.
 PlanFigures figures_of(const Scenario& scenario, const Preparation& preparation, const Program& program,
                        const Timeline& timeline) {
   PlanFigures figures;
@@ -97,7 +97,7 @@ class Search {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// What has a bound above the last plan shown was not looked at.
+  /// Branches with a bound above this, the time of the last plan shown, are not looked at.
   [[nodiscard]] double threshold() const { return fastest_.size() < options_.top ? nothing_yet : last_s_; }
 
   void plant() {
@@ -106,7 +106,8 @@ class Search {
     bounds_s_ += std::chrono::duration<double>(Clock::now() - started).count();
   }
 
-  /// The next sets of plans, enough for all threads. Those beyond the first are likely, not certain, to be needed.
+  /// The next sets of plans, enough for all threads. The sets after the first are likely, but not certain, to be
+  /// needed.
   void look_into_some() {
     constexpr int of_a_thread = 16;
     std::vector<PlanBranch> next;

@@ -1,6 +1,7 @@
 #pragma once
-/// The best plan of a space, proven: best-first branch and bound. Whatever could be better than the worst plan shown
-/// has been simulated; everything else has a bound above it (plan_bound.hpp) or does not fit.
+/// The best plan of a space, proven: best-first branch and bound. Every plan that could be better than the worst plan
+/// shown has been simulated; every other plan has a lower bound above that plan's time (plan_bound.hpp) or does not
+/// fit.
 #include <functional>
 #include <string>
 #include <vector>
@@ -19,7 +20,7 @@ struct PlanFigures {
   std::int64_t weights_bytes = 0, gradients_bytes = 0, optimizer_bytes = 0, activations_bytes = 0, other_bytes = 0;
 };
 
-/// To nine digits: plans that differ by rounding alone are equally fast, and stand in canonical order.
+/// Rounded to nine digits, so that plans that differ by rounding alone are equally fast and come in canonical order.
 [[nodiscard]] double compared_time(double step_s);
 
 struct RankedPlan {
@@ -28,7 +29,7 @@ struct RankedPlan {
   PlanFigures figures;
 };
 
-/// Every plan of the space is in one of the four.
+/// Every plan of the space is counted in one of the four.
 struct SearchProof {
   std::int64_t space = 0;
   std::int64_t pruned_by_bound = 0;   ///< bound above the last plan shown

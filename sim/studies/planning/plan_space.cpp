@@ -20,7 +20,7 @@ void refuse_fixed_parts(const Scenario& scenario) {
   };
   if (scenario.replay) refuse("model", "replayed operations have one plan", "a model");
   if (scenario.places.contains("plan"))
-    refuse("plan", "shardings tensor by tensor belong to one plan", "no plan beside a search");
+    refuse("plan", "shardings tensor by tensor belong to one plan", "no plan with a search");
   if (!scenario.perturbations.empty())
     refuse("perturbations", "a search looks at the machine without faults", "no perturbations");
   if (!scenario.pipeline.file.empty())

@@ -1,6 +1,6 @@
 #pragma once
-/// What the bounds know of a plan's blocks: passes with their collectives, weights with theirs. Nothing here depends on
-/// the pipeline, on where axes lie or on the schedule.
+/// Summaries of a plan's blocks, from which the bounds are computed: passes with their collectives, weights with
+/// theirs. Nothing here depends on the pipeline, on where axes lie or on the schedule.
 #include <cstdint>
 #include <vector>
 
@@ -19,22 +19,22 @@ struct PlanCollective {
 };
 [[nodiscard]] std::uint32_t axis_bits(const AxisNames& names);
 
-/// The passes of a block kind: what tokens decide.
+/// The passes of a kind of block: everything that depends on tokens.
 struct BlockPasses {
   PassSummary forward, backward, input_gradient, weight_gradient;
   std::int64_t kept = 0;  ///< bytes of activations from a forward to its backward, without the block's input
-  std::int64_t kept_for_weights = 0;  ///< of them, what gradients of weights read
+  std::int64_t kept_for_weights = 0;  ///< the part of `kept` that gradients of weights read
   std::int64_t between = 0;           ///< bytes that input gradients leave for gradients of weights
-  /// The most that a pass has in memory at once: what it leaves, what it reads of the forward, gathered weights,
+  /// The most that a pass has in memory at once: its results, what it reads of the forward, gathered weights and
   /// workspace.
   std::int64_t forward_most = 0, backward_most = 0, input_gradient_most = 0;
   std::int64_t input = 0;     ///< bytes that arrive from the block before
-  std::int64_t sent = 0;      ///< of them, what another stage sends; the rest is gathered
+  std::int64_t sent = 0;      ///< the part of `input` that another stage sends; the rest is gathered
   bool keeps_input = false;   ///< until its backward
   bool keeps_output = false;  ///< among what is kept
 };
 
-/// The weights of a block kind with their gradients and optimizer state: what no token decides.
+/// The weights of a kind of block with their gradients and optimizer state: everything that does not depend on tokens.
 struct BlockState {
   std::vector<std::int32_t> each_microbatch, last_microbatch,
       publish;                 ///< collectives of gradients and updated weights
@@ -47,11 +47,11 @@ struct BlockState {
 /// Collectives that are all different.
 struct CollectiveList {
   std::vector<PlanCollective> collectives;
-  std::vector<std::int32_t> numbers;  ///< by which a book of costs knows them
+  std::vector<std::int32_t> numbers;  ///< numbers of these collectives in a CostBook
   friend bool operator==(const CollectiveList&, const CollectiveList&) = default;
 };
 
-/// By kind of block. Steps and chains name collectives by their place in the list.
+/// One block for each kind. Steps and chains name collectives by their place in the list.
 template <class Block>
 struct Summary : CollectiveList {
   std::vector<Block> kinds;

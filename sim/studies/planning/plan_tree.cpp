@@ -201,7 +201,7 @@ const PassesSummary& PlanTree::lightest_passes(const Node& node, PlanChoice choi
   return first;
 }
 
-/// Of everything that the ZeRO stage decides, the least.
+/// The bound takes the least of everything that depends on the ZeRO stage.
 LowerBound PlanTree::bound_of_tokens(std::int32_t number, const PlanChoice& choice) {
   const auto& node = node_at(number);
   auto any = choice;

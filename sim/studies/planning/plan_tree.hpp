@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// A set of plans with what none of them is faster than.
+/// A set of plans and a lower bound of their step times.
 struct PlanBranch {
   enum class Level { degrees, tokens, step, cost_class, plan };
   double bound_s = 0;
@@ -18,21 +18,21 @@ struct PlanBranch {
   std::int32_t node = 0;  ///< among PlanSpace::nodes
   std::int64_t plans = 1;
 };
-/// Who is looked at first: the lowest bound, then the canonical order.
+/// Whether `a` is looked at before `b`: by the lower bound, then in canonical order.
 [[nodiscard]] bool goes_first(const PlanBranch& a, const PlanBranch& b);
 
 class PlanTree {
  public:
   explicit PlanTree(const PlanSpace& space) : space_(space), summaries_(space), book_(space), sequences_(space) {}
 
-  /// What is too large for the chips' memory is left out, and counted.
+  /// Plans too large for the chips' memory are left out, and counted.
   struct Branches {
     std::vector<PlanBranch> branches;
     std::int64_t too_large = 0;
   };
   [[nodiscard]] PlanBranch root(std::int32_t node);
   [[nodiscard]] Branches below(const PlanBranch& branch);
-  /// Of every branch on the way to one plan, from the root on, each by itself.
+  /// The bounds of every branch on the path from the root to one plan, each computed by itself.
   [[nodiscard]] std::vector<LowerBound> bounds_of(const PlanChoice& choice);
   [[nodiscard]] std::int64_t bounds() const { return bounds_; }
 
@@ -47,7 +47,7 @@ class PlanTree {
   void plans_of(const PlanBranch& branch, Branches& result);
   [[nodiscard]] LowerBound bound_of_tokens(std::int32_t node, const PlanChoice& choice);
   [[nodiscard]] LowerBound bound_of_step(std::int32_t node, const PlanChoice& choice);
-  /// Of the ZeRO stages allowed or, if their passes are not alike, of all.
+  /// The lightest passes of the ZeRO stages allowed or, if their passes are not alike, of all stages.
   [[nodiscard]] const PassesSummary& lightest_passes(const Node& node, PlanChoice choice);
 
   /// Passes and states timed, as many as memory allows, by node and summary.

@@ -13,13 +13,14 @@ class SummaryBook {
  public:
   explicit SummaryBook(const PlanSpace& space) : space_(space) { number(norm_over_stages_); }
 
-  /// Depend on the axes that split layers, on the sequences of a microbatch on one rank, on whether there are several,
-  /// on recomputation and on whether weights are gathered; not on how many ranks share the batch: those are taken for
-  /// the smallest prime factor of their number, which leaves the tokens of a rank as they are, and what gathers pad
-  /// arrays to no larger.
+  /// Passes depend on the axes that split layers, on the sequences of a microbatch on one rank, on whether there are
+  /// several microbatches, on recomputation and on whether weights are gathered. They do not depend on how many ranks
+  /// share the batch: the summary assumes the smallest prime factor of that number, which does not change the tokens of
+  /// a rank and never makes padded arrays larger.
   [[nodiscard]] const PassesSummary& passes(const PlanChoice& choice);
-  /// Depend on the axes and the ZeRO stage; on tokens only where products of weight gradients choose by them whether to
-  /// gather an operand or to add up results: more tokens can only change them from the one to the other.
+  /// States depend on the axes and the ZeRO stage. They depend on tokens only if a product of a weight gradient chooses
+  /// by the tokens whether to gather an operand or to add up results; more tokens can only change the choice from
+  /// gathering to adding up.
   [[nodiscard]] const StateSummary& state(const PlanChoice& choice);
   /// The sum of gradient norms over the stages.
   [[nodiscard]] const CollectiveList& norm_over_stages() const { return norm_over_stages_; }
@@ -30,7 +31,7 @@ class SummaryBook {
   const PlanSpace& space_;
   std::map<std::tuple<Degrees, std::int32_t, std::int32_t, std::int64_t, std::int64_t>, PassesSummary>
       passes_;  ///< axes, ZeRO, recomputation, sequences, one microbatch or more
-  /// Of the most sequences, and of others if those are unlike.
+  /// The summary for the most sequences, and those for other numbers of sequences if they differ.
   struct States {
     StateSummary most;
     bool alike = true;

@@ -1,5 +1,5 @@
-// What a pass holds while one of its steps computes: all that was made before it for readers that come after it. Of two
-// steps one is before the other if they compute on the same stream in that order, or if the other waits for it.
+// The memory that a pass holds while one of its steps computes: everything made before that step for readers that come
+// after it. A step is before another if both compute on the same stream in that order, or if the other waits for it.
 #include "sim/studies/planning/summary_memory_private.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class PassMemory {
     return chosen_[i] && steps_[i].kind == BlockStep::Kind::compute && steps_[i].stream.empty();
   }
 
-  /// What is read and let go of in the same instant is never held.
+  /// A buffer that is read and freed in the same instant takes no memory.
   [[nodiscard]] bool takes_time(const BlockStep& step) const { return operation_time(rates_, step) > Seconds(0); }
 
   [[nodiscard]] std::int64_t held_during(std::size_t now) {
@@ -67,7 +67,7 @@ class PassMemory {
         if (read >= 0) read_later[at(read)] = true;
       }
     }
-    // What later passes read of the forward stays too.
+    // Buffers of the forward that later passes read stay too.
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       if (chosen_[i] && !after_[i]) continue;
       for (const int read : steps_[i].saved) {

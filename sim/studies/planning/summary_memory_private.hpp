@@ -1,5 +1,5 @@
 #pragma once
-/// What the passes of a block hold in memory at least.
+/// The least memory that the passes of a block hold.
 #include "sim/studies/planning/plan_summary.hpp"
 
 namespace lockstep {

@@ -1,6 +1,6 @@
 #pragma once
-/// The blocks of a plan at what its collectives cost: what lower bounds are made of. Passes and states are timed apart,
-/// since many plans share the one and differ in the other.
+/// The blocks of a plan with the costs of its collectives, from which lower bounds are computed. Passes and states are
+/// timed separately, since many plans share one and differ in the other.
 #include <array>
 #include <span>
 #include <vector>
@@ -13,7 +13,7 @@ namespace lockstep {
 /// Seconds for which the communication streams are busy, by axis.
 using BusyStreams = std::array<double, plan_axes.size()>;
 
-/// By kind of block.
+/// Times of the passes, by kind of block.
 struct TimedPasses {
   /// The weights of one pass of a block.
   struct Gather {
@@ -31,7 +31,7 @@ struct TimedPasses {
   std::vector<Kind> kinds;
 };
 
-/// By kind of block.
+/// Times of weights, gradients and updates, by kind of block.
 struct TimedState {
   struct Kind {
     BusyStreams each{}, once{}, published{};      ///< every microbatch, after the last, after the barrier
@@ -45,7 +45,7 @@ struct TimedState {
 /// `costs`: of the summary's collectives.
 [[nodiscard]] TimedPasses timed(const PassesSummary& summary, std::span<const double> costs);
 [[nodiscard]] TimedState timed(const StateSummary& summary, std::span<const double> costs);
-/// Element by element, the smaller of the two.
+/// The element-wise minimum.
 [[nodiscard]] TimedState least(const TimedState& one, const TimedState& other);
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
 #pragma once
-/// How the step time answers to the machine: each rate is raised a little, each latency and fixed time lowered, and the
+/// How the step time depends on the machine: each rate is raised a little, each latency and fixed time lowered, and the
 /// step simulated again. Definitions: docs/models/critical_path.md.
 #include <functional>
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace lockstep {
 
-/// A machine beside the one that a program was made for: what every time of the program follows from.
+/// A machine other than the one that a program was made for: all values from which the program's times follow.
 struct TunedMachine {
   ComputeRates rates;                   ///< with the gap between kernels and what the host takes to launch one
   std::map<std::string, double> links;  ///< by level: times their bandwidth
@@ -30,8 +30,8 @@ struct MachineParameter {
   std::function<void(TunedMachine&, double)> improve;  ///< rates times the factor, times over it
 };
 
-/// The parameters that have a part in a program's times, and programs of machines on which they are others. Together
-/// they are all: with every one better by k, every duration is 1/k. Keeps references.
+/// The parameters that affect a program's times, and the programs of machines with other values of them. The list is
+/// complete: if every parameter is better by a factor k, every duration is 1/k. Keeps references.
 class MachineParameters {
  public:
   MachineParameters(const Scenario& scenario, const Preparation& preparation, const FoldedProgram& folded,
@@ -66,7 +66,8 @@ class Elasticities {
   Elasticities(const Elasticities&) = delete;
   Elasticities& operator=(const Elasticities&) = delete;
 
-  /// Waits for them. What helps most first, equals in the order of parameters; once.
+  /// Waits for the simulations. The parameter that helps most comes first, equals in the order of parameters. May be
+  /// called once.
   [[nodiscard]] std::vector<Elasticity> of(Seconds step_time);
 
  private:

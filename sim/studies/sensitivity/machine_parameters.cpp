@@ -1,4 +1,4 @@
-// What of the machine a program's times follow from, and the program of another machine.
+// The parameters of a machine from which a program's times follow, and the program of another machine.
 #include <algorithm>
 #include <numeric>
 #include <set>

@@ -25,7 +25,7 @@ std::string digest_of_file(const std::string& value, const std::filesystem::path
   return digest.hex();
 }
 
-/// What a value in YAML says, without its quotes; "" if it is no single value.
+/// The text of a YAML value without its quotes; "" if it is not a single value.
 std::string text_in(const std::string& value) {
   Problems problems;
   const auto view = YamlView::from_text(value, "", problems);
@@ -42,7 +42,7 @@ void add_files(const YamlView& value, const std::filesystem::path& folder, Diges
   }
 }
 
-/// What every scenario may name: chips, nodes, fabrics and models.
+/// Adds the files that every scenario may name: chips, nodes, fabrics and models.
 void add_catalogs(Digest& digest) {
   for (const auto* catalog : {"topologies/catalog", "workloads/catalog"}) {
     std::vector<std::filesystem::path> files;
@@ -67,7 +67,7 @@ class Reader {
 
   Sweep read() {
     const std::string expected =
-        "the keys of a scenario, or scenario: FILE, and beside them sweep: {grid: {parallel.tensor: [1, 2, 4]}}";
+        "the keys of a scenario, or scenario: FILE, and sweep: {grid: {parallel.tensor: [1, 2, 4]}}";
     if (!document_.expect_map(expected)) problems_.throw_if_any();
     sweep_.name = file_.stem().string();
     const auto sweep = document_.require("sweep", "{grid: {parallel.tensor: [1, 2, 4]}}");

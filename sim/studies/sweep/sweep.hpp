@@ -20,7 +20,7 @@ struct SweptSetting {
   std::string digest;  ///< of a file's content where the value names one, else ""
 };
 
-/// What varies together: one swept key, keys that are zipped, a list of settings, or random draws.
+/// Settings that vary together: one swept key, keys that are zipped, a list of settings, or random draws.
 struct SweepAxis {
   std::vector<std::vector<SweptSetting>> choices;
 };
@@ -35,9 +35,9 @@ class Sweep {
   std::shared_ptr<Problems> problems = std::make_shared<Problems>();  ///< sink of `scenario`
   YamlView scenario;                                                  ///< that the settings are put over
 
-  /// Combinations, equal ones counted each; at most `very_many`.
+  /// The number of combinations, with equal ones counted each; at most `very_many`.
   [[nodiscard]] std::int64_t points() const;
-  /// Of a point, in the order of the keys; not every key is set by every point.
+  /// The settings of a point, in the order of the keys; a point need not set every key.
   [[nodiscard]] std::vector<const SweptSetting*> settings(std::int64_t point) const;
   /// Equal for points of equal scenarios with equal settings, in any sweep.
   [[nodiscard]] Digest::Bytes16 identity(std::int64_t point) const;
@@ -50,9 +50,9 @@ class Sweep {
 /// Throws ConfigError; an unknown swept key is a problem of the file, a value that a scenario cannot have is not.
 [[nodiscard]] Sweep load_sweep(const std::filesystem::path& file);
 
-/// Of points in a sweep and of values on one of its axes.
+/// Limits on the points of a sweep and on the values of one of its axes.
 inline constexpr std::int64_t most_points = 10'000'000, most_choices = 1'000'000;
-/// What Sweep::points() says of that many and more.
+/// Sweep::points() returns this for so many points and more.
 inline constexpr std::int64_t very_many = 1'000'000'000'000;
 
 }  // namespace lockstep

@@ -19,7 +19,7 @@ struct ValidatedFamily {
 
 /// Families with rows that count, in their order.
 [[nodiscard]] std::vector<ValidatedFamily> validated_families(const std::vector<ValidatedRun>& runs);
-/// As the CSV that `lockstep validate --errors` writes and the catalog holds.
+/// The families as the CSV that `lockstep validate --errors` writes and the catalog holds.
 [[nodiscard]] std::string families_csv(const std::vector<ValidatedFamily>& families);
 [[nodiscard]] std::vector<ValidatedFamily> read_families(const std::filesystem::path& file);
 
@@ -28,7 +28,8 @@ struct ValidatedFamily {
 [[nodiscard]] const ValidatedFamily* nearest_family(const std::vector<ValidatedFamily>& families,
                                                     const StepTraits& traits);
 
-/// Of a step under `model_of_time: calibrated`, from the catalog's families; none else.
+/// The error expected of a step under `model_of_time: calibrated`, from the catalog's families; none under other
+/// models.
 [[nodiscard]] std::optional<ValidatedFamily> expected_error(const Scenario& scenario);
 
 }  // namespace lockstep

@@ -24,7 +24,7 @@ void refuse_unknown_columns(const CsvTable& table) {
   for (const auto& cell : table.header()) {
     if (is_key(cell.text) || std::find(names.begin(), names.end(), cell.text) != names.end()) continue;
     const auto near = did_you_mean(cell.text, names);
-    table.problem(cell.text, "is no column of measured runs",
+    table.problem(cell.text, "is not a column of measured runs",
                   near.empty() ? "a column of docs/validation.md, or a key of a scenario with a dot" : near);
   }
 }
@@ -44,14 +44,14 @@ void read_scenario(const CsvTable& table, const CsvRow& row, MeasuredRun& run) {
   if (run.value_of("pipeline.chunks") != "" && row.integer("chunks") > 1 && row.text("schedule").empty())
     run.set("pipeline.schedule", "interleaved", row.where("chunks"));
   if (run.value_of("training.recompute.layers") != "" && row.text("recompute").empty())
-    row.problem("recompute", "is empty beside layers", "selective or full");
+    row.problem("recompute", "is empty, but layers is given", "selective or full");
 }
 
 /// sequences / (those of a microbatch of all replicas), where the row has `micro_batch` in place of `microbatches`.
 void count_microbatches(const CsvRow& row, MeasuredRun& run) {
   if (row.text("micro_batch").empty()) return;
   if (!row.text("microbatches").empty())
-    return row.problem("micro_batch", "stands beside microbatches", "one of the two");
+    return row.problem("micro_batch", "cannot be given with microbatches", "one of the two");
   const auto at_once =
       row.integer("micro_batch") * row.integer("data", 1) * row.integer("fsdp", 1) * row.integer("expert", 1);
   const auto sequences = row.integer("sequences");
@@ -91,7 +91,7 @@ void read_measurements(const CsvRow& row, MeasuredRun& run) {
 const std::vector<MeasuredColumn>& measured_columns() {
   static const std::vector<MeasuredColumn> columns = {
       {"model", "model",
-       "a name of the catalog or the path of a config.json, seen from the CSV's folder; beside the shape's columns "
+       "a name from the catalog or the path of a config.json, seen from the CSV's folder; beside the shape's columns "
        "only a label"},
       {"layers", "model.layers", "shape of a model of your own, as in the scenario's `model`"},
       {"d_model", "model.d_model", ""},

@@ -26,7 +26,7 @@ void write_keys(const std::vector<Setting>& settings, const std::string& prefix,
   }
 }
 
-/// As the source counts attention.
+/// Model FLOPs, with attention counted as the source counts it.
 double counted_flops(const Scenario& scenario, bool whole_attention) {
   return model_flops(scenario.model, scenario.batch.sequences, scenario.batch.sequence_length,
                      scenario.training.causal_attention && !whole_attention)

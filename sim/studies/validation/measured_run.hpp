@@ -17,7 +17,7 @@ struct Setting {
   Location where;
 };
 
-/// What was measured, in the unit in which it was published.
+/// A measured value, in the unit in which it was published.
 struct Measurement {
   enum class Unit {
     step_seconds,
@@ -32,7 +32,8 @@ struct Measurement {
 };
 
 struct MeasuredRun {
-  /// What the measured time is of: a step, or one more microbatch of it (one forward and backward, no update).
+  /// Whether the measured time is that of a step, or of one more microbatch of a step (one forward and backward, no
+  /// update).
   enum class TimeOf { step, microbatch };
 
   std::string table;   ///< "vtrain_multi", a file's stem
@@ -57,7 +58,8 @@ struct MeasuredRun {
 
 /// The scenario as a YAML file.
 [[nodiscard]] std::string scenario_text(const MeasuredRun& run);
-/// The scenario, with files seen from `folder`; its problems stand at the cells that caused them. Throws ConfigError.
+/// The scenario, with files seen from `folder`; its problems are reported at the cells that caused them. Throws
+/// ConfigError.
 [[nodiscard]] Scenario scenario_of(const MeasuredRun& run, const std::filesystem::path& folder);
 /// Problems of the scenario's text, put at the cells that caused them.
 [[nodiscard]] std::vector<Problem> at_their_cells(const MeasuredRun& run, std::vector<Problem> problems);
@@ -70,7 +72,7 @@ struct MeasuredRun {
 [[nodiscard]] std::vector<MeasuredRun> read_measured_runs(const CsvTable& table, const std::string& name);
 /// Columns of that format, in the order of the documentation: name and what it means.
 struct MeasuredColumn {
-  std::string_view name, key, meaning;  ///< key: of the scenario; "" for what is no part of it
+  std::string_view name, key, meaning;  ///< key: the scenario's key; "" for a column that is not part of the scenario
 };
 [[nodiscard]] const std::vector<MeasuredColumn>& measured_columns();
 /// Whether a table has that format.

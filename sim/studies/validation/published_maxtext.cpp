@@ -8,7 +8,7 @@ constexpr std::string_view cheap_parts = "[norms, activations]";  // every produ
 constexpr std::string_view all_but_projections =
     "[core_attention, norms, activations, mlp]";  // projections of attention are kept
 
-/// What a `remat_policy` computes again.
+/// Sets what a `remat_policy` computes again.
 void set_remat(MeasuredRun& run, std::string_view policy, std::string_view kept) {
   const auto selective = [&](std::string_view parts) {
     run.set("training.recompute.mode", "selective");
@@ -72,7 +72,7 @@ void maxtext_gpu(const CsvRow& row, MeasuredRun& run) {
   set_family(run, row.text("model"), "H100", "bf16");
 }
 
-/// What mixtral_8x7b_dropped and mixtral_8x22b_dropped say beside the table
+/// Sets what mixtral_8x7b_dropped and mixtral_8x22b_dropped say in addition to the table
 /// (benchmarks/maxtext_trillium_model_configs.py at tpu-recipes-v0.1.2): dense products over 1.25 slots of a fair
 /// share, tokens moved by masks of a sequence, and the projections of attention kept.
 void set_dropped(MeasuredRun& run) {

@@ -49,8 +49,9 @@ void dgxc(const CsvRow& row, MeasuredRun& run) {
   set_megatron_core(run, precision_called(row.text("precision")));
 }
 
-/// What a recipe says beside the row: scripts/performance/configs of NVIDIA-NeMo/Megatron-Bridge, for 25.09 at 4054233,
-/// 27dfb3d and 0813a3f, for 25.11 at d19cb73, 6b296ac and 767255d. The first that fits.
+/// Settings of a recipe that the row does not have: scripts/performance/configs of NVIDIA-NeMo/Megatron-Bridge, for
+/// 25.09 at 4054233, 27dfb3d and 0813a3f, for 25.11 at d19cb73, 6b296ac and 767255d. The first recipe that fits is
+/// used.
 struct Recipe {
   std::string_view release, model, chip;  ///< what the row's texts contain
   bool graph;                             ///< the whole iteration is one CUDA graph

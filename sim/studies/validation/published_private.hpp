@@ -1,5 +1,5 @@
 #pragma once
-/// What the rules of the published tables share.
+/// Helpers that the rules of the published tables share.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -30,7 +30,7 @@ struct GpuNode {
 };
 /// So many chips, fewer than a node's as a part of one; skips the run where they do not fill nodes.
 void set_cluster(MeasuredRun& run, const GpuNode& node, std::int64_t chips);
-/// What a run's software makes of its nodes.
+/// How a run's software uses its nodes.
 struct NodeUse {
   bool launched_as_graph = false;  ///< kernels do not wait for the host
   bool tokens_once_a_node =

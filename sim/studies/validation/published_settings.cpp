@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-/// What a chip's text contains, and its usual node. The first that fits.
+/// A part of a chip's text, and that chip's usual node. The first that fits is used.
 constexpr std::pair<std::string_view, GpuNode> machines[] = {
     {"gb300", {"gb300-nvl72", 64}}, {"gb200", {"gb200-nvl72", 64}}, {"b200", {"dgx-b200"}}, {"h200", {"dgx-h200"}},
     {"h100", {"dgx-h100"}},         {"h800", {"hgx-h800"}},         {"a100", {"dgx-a100"}}};

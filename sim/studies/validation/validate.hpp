@@ -28,7 +28,7 @@ struct ValidateOptions {
   bool responses = false;                   ///< calibrated: simulate every step twice more, for `response`
 };
 
-/// What decides how far a validated step tells about another.
+/// The traits that decide how much the error of a validated step says about another step.
 struct StepTraits {
   std::string chip;
   Precision precision = Precision::bf16;

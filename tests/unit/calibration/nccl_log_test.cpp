@@ -115,15 +115,16 @@ TEST_F(NcclLog, SizesAndTimesOfNothingAreSaid) {
   EXPECT_TRUE(
       read(ranks(8, 8) + row("1e300", "50.00") + row("0.5", "50.00") + row("1048576", "1e300"), {"all_to_all", 0})
           .empty());
-  EXPECT_THAT(mistakes(), testing::ElementsAre("'1e300' is no size of a collective", "'0.5' is no size of a collective",
-                                               "'1e300' is no time of a collective", "has no rows of nccl-tests"));
+  EXPECT_THAT(mistakes(),
+              testing::ElementsAre("'1e300' is not the size of a collective", "'0.5' is not the size of a collective",
+                                   "'1e300' is not the time of a collective", "has no rows of nccl-tests"));
   Problems problems;
   EXPECT_TRUE(
       read_timed_collectives(
           CsvTable("collective,ranks,nodes,bytes,seconds\nalltoall,1000000,1,2000000000000,1\n", "own.csv", problems))
           .empty());
   ASSERT_EQ(problems.size(), 1U);
-  EXPECT_EQ(problems.list().front().what, "'2000000000000' is no size of a collective");
+  EXPECT_EQ(problems.list().front().what, "'2000000000000' is not the size of a collective");
 }
 
 }  // namespace

@@ -39,12 +39,12 @@ TEST(CsvTable, EveryProblemHasItsPlace) {
   (void)table.rows()[1].number("b");
   (void)table.rows()[1].number("a");
   EXPECT_THAT(texts(problems),
-              ElementsAre("t.csv:1:5: a: the column stands twice; expected each column once",
+              ElementsAre("t.csv:1:5: a: the column appears twice; expected each column once",
                           "t.csv:3:1: has 2 cells; expected 3, as the header",
                           "t.csv:1:1: d: the column is missing; expected a column of this name",
-                          "t.csv:4:4: b: '1e3x' is no number of things; expected an integer of at least 1",
-                          "t.csv:4:4: b: '1e3x' is no number above 0; expected a plain number without a unit",
-                          "t.csv:4:1: a: '-1' is no number above 0; expected a plain number without a unit"));
+                          "t.csv:4:4: b: '1e3x' is not a count; expected an integer of at least 1",
+                          "t.csv:4:4: b: '1e3x' is not a number above 0; expected a plain number without a unit",
+                          "t.csv:4:1: a: '-1' is not a number above 0; expected a plain number without a unit"));
 }
 
 TEST(CsvTable, NothingAndOpenQuotes) {

@@ -67,7 +67,7 @@ TEST(YamlOverride, RefusesPathsThatNameNothing) {
 
 TEST(YamlOverride, RefusesMalformedValues) {
   EXPECT_EQ(refusal("s", "{a: 1"),
-            "--set s: a list or a map stands as a key; expected a word as a key and every bracket closed");
+            "--set s: a list or a map is used as a key; expected a word as a key and every bracket closed");
   EXPECT_EQ(refusal("s", "\x01"), "--set s: has a control character; expected a text file in UTF-8");
   EXPECT_EQ(refusal("s", "&a 1"), "--set s: anchors and aliases are not supported; expected the value written out");
 }

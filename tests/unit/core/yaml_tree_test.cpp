@@ -58,7 +58,7 @@ TEST(YamlTree, RefusesAnEmptyFile) {
 
 TEST(YamlTree, RefusesKeysThatAreNoWords) {
   EXPECT_EQ(refusal("? [a]\n: 1\n"),
-            "f.yaml:1:3: a list or a map stands as a key; expected a word as a key and every bracket closed");
+            "f.yaml:1:3: a list or a map is used as a key; expected a word as a key and every bracket closed");
   EXPECT_EQ(refusal("~: 1\n"), "f.yaml:1:1: the key is empty; expected a word");
 }
 

@@ -1,4 +1,4 @@
-// Each term of docs/models/compute.md on a chip of round numbers: 1e12 FLOP/s and 1e9 B/s that kernels reach.
+// Each term of docs/models/kernels.md on a chip of round numbers: 1e12 FLOP/s and 1e9 B/s that kernels reach.
 #include "sim/cost/kernel_time.hpp"
 
 #include <gtest/gtest.h>

@@ -62,7 +62,7 @@ TEST(PytorchCsvMistakes, PairsAreWhole) {
 
 TEST(PytorchCsvMistakes, DialectsAreNotMixed) {
   EXPECT_EQ(problems_of("0F0,0F1,0BW0,0I1,0W1"),
-            "1:4 '0I1' 'I' stands in a file of the older dialect (it has BW) [B for the input gradient there, or B "
+            "1:4 '0I1' 'I' appears in a file of the older dialect (it has BW) [B for the input gradient there, or B "
             "instead of BW for the whole backward]\n");
 }
 
@@ -111,17 +111,17 @@ TEST(PytorchCsvMistakes, SizesThatDoNotFit) {
 
 TEST(PytorchCsvMistakes, PlacementContradicted) {
   EXPECT_EQ(problems_of("0F0,3F0,3B0,0B0\n1F0,2F0,2B0,1B0\n", loop),
-            "1:2 '3F0' 3F0 stands on rank 0, but with placement loop stage 3 of microbatch 0 is on rank 1 [it on rank "
+            "1:2 '3F0' 3F0 is on rank 0, but with placement loop stage 3 of microbatch 0 is on rank 1 [it on rank "
             "1, or another placement]\n"
-            "2:2 '2F0' 2F0 stands on rank 1, but with placement loop stage 2 of microbatch 0 is on rank 0 [it on rank "
+            "2:2 '2F0' 2F0 is on rank 1, but with placement loop stage 2 of microbatch 0 is on rank 0 [it on rank "
             "0, or another placement]\n");
   // A stage on two ranks is bidirectional or wrong.
   const std::string both = "0F0,1F1,1B1,0B0\n0F1,1F0,1B0,0B1\n";
   EXPECT_EQ(problems_of(both, bidirectional), "");
   EXPECT_EQ(problems_of(both),
-            "1:2 '1F1' 1F1 stands on rank 0, but with placement linear stage 1 of microbatch 1 is on rank 1 [it on "
+            "1:2 '1F1' 1F1 is on rank 0, but with placement linear stage 1 of microbatch 1 is on rank 1 [it on "
             "rank 1, or another placement]\n"
-            "2:1 '0F1' 0F1 stands on rank 1, but with placement linear stage 0 of microbatch 1 is on rank 0 [it on "
+            "2:1 '0F1' 0F1 is on rank 1, but with placement linear stage 0 of microbatch 1 is on rank 0 [it on "
             "rank 0, or another placement]\n");
 }
 
@@ -139,7 +139,7 @@ TEST(PytorchCsvMistakes, TransfersHaveTwoEnds) {
   EXPECT_EQ(problems_of("0F0,0SEND_F0,0B0\n1RECV_F0,1F0,1B0\n"),
             "2:3 '1B0' 1B0 is not sent to rank 0 [1SEND_B0 after it and 0RECV_B0 there]\n");
   EXPECT_EQ(rank_1("1UNSHARD,1RECV_F0,1RECV_F0,1F0,1B0,1SEND_B0,1REDUCE_GRAD"),
-            "2:3 '1RECV_F0' 1RECV_F0 stands twice [it once]\n");
+            "2:3 '1RECV_F0' 1RECV_F0 appears twice [it once]\n");
   EXPECT_EQ(rank_1("1UNSHARD,1F0,1RECV_F0,1B0,1SEND_B0,1REDUCE_GRAD"),
             "2:3 '1RECV_F0' 1RECV_F0 comes after 1F0, which needs it [it before that]\n");
   EXPECT_EQ(rank_1("1UNSHARD,1RECV_F0,1F0,1SEND_B0,1B0,1REDUCE_GRAD"),
@@ -147,7 +147,7 @@ TEST(PytorchCsvMistakes, TransfersHaveTwoEnds) {
   EXPECT_EQ(rank_1("1UNSHARD,1RECV_F0,1F0,1SEND_F0,1B0,1SEND_B0,1REDUCE_GRAD"),
             "2:4 '1SEND_F0' 1SEND_F0 has no receiver: there is no stage 2 [transfers between stages on two ranks]\n");
   EXPECT_EQ(rank_1("1UNSHARD,1RECV_F0,1F0,1B0,1SEND_B0,0RECV_F0,1REDUCE_GRAD"),
-            "2:6 '0RECV_F0' 0RECV_F0 stands on rank 1 [it on rank 0, which has the stage]\n");
+            "2:6 '0RECV_F0' 0RECV_F0 is on rank 1 [it on rank 0, which has the stage]\n");
   EXPECT_EQ(rank_1("1UNSHARD,1RECV_F0,1F0,1B0,1SEND_B0,1SEND_B7,1REDUCE_GRAD"),
             "2:6 '1SEND_B7' 1SEND_B7 is of a stage or microbatch that does not exist [stages 0 to 1 and microbatches 0 "
             "to 0]\n");
@@ -163,9 +163,9 @@ TEST(PytorchCsvMistakes, StagesAreWholeWhileTheyRun) {
   EXPECT_EQ(rank_0("0UNSHARD,0F0,0SEND_F0,0RECV_B0,0RESHARD,0B0,0REDUCE_GRAD"),
             "1:6 '0B0' 0B0 runs while stage 0 is sharded [0UNSHARD before it]\n");
   EXPECT_EQ(rank_0("0UNSHARD,0UNSHARD,0F0,0SEND_F0,0RECV_B0,0B0,0REDUCE_GRAD"),
-            "1:2 '0UNSHARD' 0UNSHARD stands where the stage is whole already [UNSHARD and RESHARD by turns]\n");
+            "1:2 '0UNSHARD' 0UNSHARD comes where the stage is already whole [UNSHARD and RESHARD by turns]\n");
   EXPECT_EQ(rank_0("0RESHARD,0UNSHARD,0F0,0SEND_F0,0RECV_B0,0B0,0REDUCE_GRAD"),
-            "1:1 '0RESHARD' 0RESHARD stands where the stage is sharded already [UNSHARD and RESHARD by turns]\n");
+            "1:1 '0RESHARD' 0RESHARD comes where the stage is already sharded [UNSHARD and RESHARD by turns]\n");
   EXPECT_EQ(rank_0("0UNSHARD,1UNSHARD,0F0,0SEND_F0,0RECV_B0,0B0,0REDUCE_GRAD"),
             "1:2 '1UNSHARD' 1UNSHARD is of a stage that rank 0 does not run [a stage of the rank]\n");
   // Held for good, and let go of in between, are both fine.
@@ -178,7 +178,7 @@ TEST(PytorchCsvMistakes, GradientsAreReducedWhenTheyAreWhole) {
   EXPECT_EQ(problems_of("0F0,0I0,0REDUCE_GRAD,0W0"),
             "1:3 '0REDUCE_GRAD' 0REDUCE_GRAD comes before the last weight gradient of its stage [it after 0W0]\n");
   EXPECT_EQ(problems_of("0F0,0B0,0REDUCE_GRAD,0REDUCE_GRAD"),
-            "1:4 '0REDUCE_GRAD' 0REDUCE_GRAD stands twice [it once]\n");
+            "1:4 '0REDUCE_GRAD' 0REDUCE_GRAD appears twice [it once]\n");
   EXPECT_EQ(problems_of("0F0,0B0\n1F0,1B0,1REDUCE_GRAD\n"),
             "1:2 '0B0' the gradients of stage 0 are never reduced [0REDUCE_GRAD after 0B0]\n");
 }
@@ -188,13 +188,13 @@ TEST(PytorchCsvMistakes, KnownBadFiles) {
   const auto four = golden_csv("known_bad/1f1b_P4_M8.csv");
   EXPECT_EQ(problems_of(four.text),
             "4:2 '3B0' 3B0 has no forward [3F0 before it]\n"
-            "4:15 '3F8' microbatch 8 stands here, but has no cell on stage 0 to 2 [every microbatch on every stage, or "
+            "4:15 '3F8' microbatch 8 is here, but has no cell on stage 0 to 2 [every microbatch on every stage, or "
             "on none]\n");
   const auto two = golden_csv("known_bad/1f1b_P2_M4.csv");
   EXPECT_EQ(
       problems_of(two.text),
       "2:2 '1B0' 1B0 has no forward [1F0 before it]\n"
-      "2:7 '1F4' microbatch 4 stands here, but has no cell on stage 0 [every microbatch on every stage, or on none]\n");
+      "2:7 '1F4' microbatch 4 is here, but has no cell on stage 0 [every microbatch on every stage, or on none]\n");
 }
 
 TEST(PytorchCsvMistakes, GroupsOfTransfersAreRefused) {

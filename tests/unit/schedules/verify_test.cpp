@@ -64,7 +64,7 @@ TEST(VerifyOrder, GapsAreNamedAsAWhole) {
   EXPECT_EQ(problems_of(order_of(linear, 1, 1, {"0F0 0B0", "", "2F0 2B0"})),
             (Texts{"1/-1 no cell of stage 1 [cells of all stages, 0 to 2]"}));
   EXPECT_EQ(problems_of(order_of(linear, 1, 2, {"0F0 0B0 0F1 0B1", "1F0 1B0", "2F0 2B0"})),
-            (Texts{"0/2 microbatch 1 stands here, but has no cell on stage 1 to 2 [every microbatch on every stage, or "
+            (Texts{"0/2 microbatch 1 is here, but has no cell on stage 1 to 2 [every microbatch on every stage, or "
                    "on none]"}));
 }
 
@@ -72,9 +72,9 @@ TEST(VerifyOrder, StagesStandWhereThePlacementSays) {
   const auto v_order = order_of(v, 2, 1, {"0F0 3F0 3B0 0B0", "1F0 2F0 2B0 1B0"});
   auto as_loop = v_order;
   as_loop.shape.placement = loop;
-  EXPECT_EQ(problems_of(as_loop), (Texts{"0/1 3F0 stands on rank 0, but with placement loop stage 3 of microbatch 0 is "
+  EXPECT_EQ(problems_of(as_loop), (Texts{"0/1 3F0 is on rank 0, but with placement loop stage 3 of microbatch 0 is "
                                          "on rank 1 [it on rank 1, or another placement]",
-                                         "1/1 2F0 stands on rank 1, but with placement loop stage 2 of microbatch 0 is "
+                                         "1/1 2F0 is on rank 1, but with placement loop stage 2 of microbatch 0 is "
                                          "on rank 0 [it on rank 0, or another placement]"}));
   EXPECT_EQ(problems_of(order_of(linear, 1, 1, {"0F0 0B0 1F0 1B0"})),
             (Texts{"0/2 1F0 does not exist [stages 0 to 0 and microbatches 0 to 0]",

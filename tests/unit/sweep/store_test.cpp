@@ -160,7 +160,7 @@ TEST_F(Store, OtherFilesAreRefused) {
     foreign.execute("CREATE TABLE t (x)");
   }
   EXPECT_THAT(refusal([&] { SweepStore store(file("foreign.db"), header_of(sweep_)); }),
-              HasSubstr("is no database of lockstep sweep"));
+              HasSubstr("is not a database of lockstep sweep"));
   auto header = header_of(sweep_);
   header.program = "9.9.9";
   EXPECT_THAT(refusal([&] { SweepStore store(file("a.db"), header); }),

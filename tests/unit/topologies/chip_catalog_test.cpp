@@ -62,9 +62,9 @@ TEST(ChipCatalog, AChipIsLikeOneThatStandsForItself) {
     return problems.empty() ? std::string() : problems.list().front().to_string();
   };
   EXPECT_EQ(problems_of("second"), "");
-  EXPECT_THAT(
-      problems_of("third"),
-      testing::HasSubstr("third.yaml:1:7: like: is like another chip itself; expected a chip that stands for itself"));
+  EXPECT_THAT(problems_of("third"),
+              testing::HasSubstr(
+                  "third.yaml:1:7: like: is itself `like` another chip; expected a chip with values of its own"));
   EXPECT_THAT(problems_of("fourth"), testing::HasSubstr("fourth.yaml:1:7: like: there is no chip `fifth`"));
   std::filesystem::remove_all(root);
 }

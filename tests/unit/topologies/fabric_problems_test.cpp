@@ -101,7 +101,7 @@ TEST(WhyNotACluster, CountsAndSlices) {
               ElementsAre(HasSubstr("shape: 99x1 does not fit")));
   ClusterSpec no_way_out = test::pods(2, test::fabric(FabricKind::crossbar), {2, 2});
   no_way_out.chip().dcn_per_host.reset();
-  EXPECT_THAT(problems(no_way_out), ElementsAre(HasSubstr("chip: test-chip has no way out")));
+  EXPECT_THAT(problems(no_way_out), ElementsAre(HasSubstr("chip: test-chip has no link out")));
 }
 
 TEST(WhyNotACluster, TheNetworkBetweenHallsIsCheckedToo) {
@@ -117,7 +117,7 @@ TEST(WhyNotACluster, AnOrderThatIsNoPermutation) {
   ClusterSpec spec = test::nodes(2, test::fabric(FabricKind::crossbar), test::node(2, 1));
   spec.order.kind = RankOrder::Kind::listed;
   spec.order.devices = {0, 1, 1, 7};
-  EXPECT_THAT(problems(spec), ElementsAre(HasSubstr("order: device 1 stands at positions 1 and 2"),
+  EXPECT_THAT(problems(spec), ElementsAre(HasSubstr("order: device 1 is at positions 1 and 2"),
                                           HasSubstr("order: position 3 is on device 7"),
                                           HasSubstr("order: 2 of 4 devices are missing, the first is 2")));
   spec.order.devices = {};

@@ -123,7 +123,7 @@ TEST(NodeYaml, AllProblemsAreFoundAtOnceWithTheirPlaces) {
   EXPECT_THAT(node_from("chip: [h100]\nchips: 8\nscale_up: {kind: mesh, link: 1 GB/s, latency: 0 s, "
                         "in_network_reduction: 1}\nnics: {count: 8, rate: 1 GB/s, pcie: 1 GB/s}\n")
                   .problems,
-              testing::UnorderedElementsAre(HasSubstr("chip: is no name"),
+              testing::UnorderedElementsAre(HasSubstr("chip: is not a name"),
                                             HasSubstr("scale_up.in_network_reduction: a mesh has no switch")));
 }
 

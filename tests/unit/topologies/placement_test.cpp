@@ -61,7 +61,7 @@ TEST(Placement, WhatIsNoPartOfAnAxisIsNamed) {
        {"w", "w/2", "x/", "/2", "x/two", "x/2/2", "x/0", "x/-2", "x/+2", "x/2 ", "", "x/99999999999"}) {
     const PlacementError wrong = error({8, 4}, {on("a", {text}), on("b", {"rest"})});
     EXPECT_EQ(wrong.axis, "a");
-    EXPECT_EQ(wrong.what, "`" + text + "` is no part of a physical axis");
+    EXPECT_EQ(wrong.what, "`" + text + "` is not a part of a physical axis");
     EXPECT_EQ(wrong.expected, "x or y, a part of one as `x/2`, or `rest`");
   }
 }
@@ -90,8 +90,8 @@ TEST(Placement, LeftoverPositionsAreAnError) {
 
 TEST(Placement, BadRequestsAreNamed) {
   EXPECT_EQ(error({4}, {on("a", {"x/2"}), on("a", {"rest"})}).what, "two axes have this name");
-  EXPECT_EQ(error({4}, {on("a", {"rest"}), on("b", {"rest"})}).what, "`a` takes the rest already");
-  EXPECT_EQ(error({4}, {on("a", {"x/2", "rest"})}).what, "`rest` stands beside other parts");
+  EXPECT_EQ(error({4}, {on("a", {"rest"}), on("b", {"rest"})}).what, "`a` already takes the rest");
+  EXPECT_EQ(error({4}, {on("a", {"x/2", "rest"})}).what, "`rest` is given with other parts");
   EXPECT_EQ(error({4}, {{"a", -1, {{"x"}}}}).what, "its size is -1");
   EXPECT_EQ(error({4}, {test::sized("a", 4)}).what, "it has no place");
 }

@@ -47,7 +47,7 @@ TEST(MeasuredRun, ARowIsAScenario) {
 
 TEST(MeasuredRun, MistakesStandAtTheirCells) {
   EXPECT_THAT(read("cluster,sequences,sequence_length,modle\n").problems,
-              ElementsAre("mine.csv:1:35: modle: is no column of measured runs; did you mean `model`"));
+              ElementsAre("mine.csv:1:35: modle: is not a column of measured runs; did you mean `model`"));
   EXPECT_THAT(read("model,sequences\n").problems, ElementsAre(HasSubstr("cluster: the column is missing"),
                                                               HasSubstr("sequence_length: the column is missing")));
   EXPECT_THAT(read(header + "mine,2,64,128,4,256,tpu-v5p:2x2x1,2,2,8,16,3,full,unfused,0.5,,\n").problems,

@@ -10,9 +10,9 @@
 namespace lockstep {
 
 [[nodiscard]] std::vector<std::string> supported_model_types();
-/// The model is named after the file, or after its folder when the file is config.json. Keys that say
-/// nothing about the shape are ignored. Of a multimodal config (text_config) the text part is read.
-/// Missing file, malformed JSON, missing keys, impossible sizes and unknown model_type are problems.
+/// The model is named after the file, or after its folder when the file is config.json. Keys that say nothing about the
+/// shape are ignored. From a multimodal config (text_config) the text part is read. Missing file, malformed JSON,
+/// missing keys, impossible sizes and unknown model_type are problems.
 [[nodiscard]] Model import_hf_config(const std::filesystem::path& file, Problems& problems);
 
 }  // namespace lockstep

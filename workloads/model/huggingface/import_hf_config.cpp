@@ -34,7 +34,7 @@ void read_layer_types(const HfConfig& config, std::int64_t span, Model& model) {
     if (kind.reach == AttentionReach::full) continue;
     kind.span = span;
     if (span > 0) continue;
-    words[i].problem("no size of the window is given", "sliding_window or attention_chunk_size beside the list");
+    words[i].problem("no size of the window is given", "sliding_window or attention_chunk_size as well as the list");
     return;
   }
 }

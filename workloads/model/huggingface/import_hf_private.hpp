@@ -45,7 +45,7 @@ class HfConfig {
   YamlView text_;
 };
 
-/// What an absent key means for one model_type; 0: heads, hidden_size / heads, a required vocab_size.
+/// The meaning of absent keys for one model_type; 0: heads, hidden_size / heads, a required vocab_size.
 struct ClassDefaults {
   std::int64_t kv_heads = 0;
   std::int64_t head_size = 0;
@@ -55,7 +55,7 @@ struct ClassDefaults {
 
 /// The part that most types write alike: all sizes but that of the MLP, gated between two RMS norms.
 [[nodiscard]] Model read_shape(const HfConfig& config, const ClassDefaults& absent);
-/// As read_shape, with the dense MLP.
+/// Like read_shape, with the dense MLP.
 [[nodiscard]] Model read_dense_shape(const HfConfig& config, const ClassDefaults& absent);
 void read_attention_bias(const HfConfig& config, bool absent, Model& model);
 /// Windows by the type's rule, unless the file lists each layer under layer_types.

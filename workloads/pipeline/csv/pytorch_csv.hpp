@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-/// Where a CSV is wrong: row is the rank (from 0), column the cell (from 0), both as a spreadsheet counts plus one when
-/// printed; -1 if it is about the whole row or file.
+/// The place and the description of a mistake in a CSV. `row` is the rank and `column` the cell, both from 0; -1 if the
+/// mistake concerns the whole row or file. Both are printed as a spreadsheet counts, from 1.
 struct CsvProblem {
   std::int32_t row = -1;
   std::int32_t column = -1;
@@ -25,8 +25,8 @@ struct ImportedOrder {
   std::vector<CsvProblem> problems;  ///< then the order is not to be used
 };
 
-/// Strict: every cell is read to its end, every action once, whole and in a legal order. `text` may be hostile; at
-/// most 64 MiB and 65536 rows are read. The first 20 problems are told, one more says how many there are besides.
+/// Strict: every cell is read to its end, every action once, whole and in a legal order. `text` may be hostile; at most
+/// 64 MiB and 65536 rows are read. The first 20 problems are reported; one more says how many others there are.
 [[nodiscard]] ImportedOrder import_pytorch_csv(std::string_view text, StagePlacement placement);
 
 struct CsvExport {

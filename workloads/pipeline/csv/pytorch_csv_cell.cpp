@@ -124,7 +124,7 @@ std::string PytorchCellMistake::what() const {
     case Kind::too_high: return "number " + quoted + " is too high";
     case Kind::no_operation: return quoted + " names no operation";
     case Kind::unknown_operation: return quoted + " is not an operation";
-    case Kind::mixed_dialects: return "'I' stands in a file of the older dialect (it has BW)";
+    case Kind::mixed_dialects: return "'I' appears in a file of the older dialect (it has BW)";
     case Kind::no_microbatch: return quoted + " has no microbatch";
     case Kind::trailing_text: return quoted + " follows the end of the action";
     case Kind::broken_pair: return quoted + " is not a whole pair";

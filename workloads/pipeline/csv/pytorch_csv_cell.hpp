@@ -25,7 +25,7 @@ struct PytorchCell {
   PipelineCell cell;
 };
 
-/// What a cell's text has wrong. Cheap to make: a file may have millions.
+/// A mistake in a cell's text. It is cheap to make, since a file may have millions.
 struct PytorchCellMistake {
   enum class Kind : std::uint8_t {
     no_stage,
@@ -41,7 +41,7 @@ struct PytorchCellMistake {
     group,
   };
   Kind kind;
-  std::string_view part;     ///< of the cell, what it is about
+  std::string_view part;     ///< the part of the cell at fault
   std::int64_t highest = 0;  ///< for too_high
 
   [[nodiscard]] std::string what() const;
@@ -53,7 +53,7 @@ struct PytorchCellMistake {
                                                               PytorchCell& cell);
 
 [[nodiscard]] std::string_view without_blanks_around(std::string_view text);
-/// Short and fit to be printed, for messages.
+/// The text, shortened and printable, for messages.
 [[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace lockstep

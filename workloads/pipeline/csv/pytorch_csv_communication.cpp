@@ -16,7 +16,7 @@ bool is_transfer(CsvOperation operation) { return operation < unshard && operati
 bool is_send(CsvOperation operation) { return operation == send_forward || operation == send_backward; }
 bool is_forward(CsvOperation operation) { return operation == send_forward || operation == receive_forward; }
 
-/// By transfer: the column it stands in.
+/// The column of each transfer.
 class TransferColumns {
  public:
   explicit TransferColumns(const PipelineShape& shape)
@@ -98,7 +98,7 @@ class Verifier {
     }
     const auto home = shape_.rank_of(cell.stage, cell.microbatch);
     if (home != rank) {
-      problem("stands on rank " + std::to_string(rank), "it on rank " + std::to_string(home) + ", which has the stage");
+      problem("is on rank " + std::to_string(rank), "it on rank " + std::to_string(home) + ", which has the stage");
       return;
     }
     const auto other = cell.stage + (is_send(cell.operation) == is_forward(cell.operation) ? 1 : -1);
@@ -112,7 +112,7 @@ class Verifier {
     }
     auto& column = transfers_.of(cell.operation, cell.stage, cell.microbatch);
     if (column >= 0) {
-      problem("stands twice", "it once");
+      problem("appears twice", "it once");
       return;
     }
     column = cell.column;
@@ -204,7 +204,7 @@ class Verifier {
     }
     auto& stage = found->second;
     if (cell.operation == reduce_gradient) {
-      if (stage.reduced) problem("stands twice", "it once");
+      if (stage.reduced) problem("appears twice", "it once");
       const auto last = stage.last_weight_gradient;
       if (!stage.reduced && last >= cell.next) {
         problem("comes before the last weight gradient of its stage",
@@ -215,7 +215,7 @@ class Verifier {
     }
     const bool opens = cell.operation == unshard;
     if (stage.whole == opens)
-      problem(opens ? "stands where the stage is whole already" : "stands where the stage is sharded already",
+      problem(opens ? "comes where the stage is already whole" : "comes where the stage is already sharded",
               "UNSHARD and RESHARD by turns");
     stage.whole = opens;
   }

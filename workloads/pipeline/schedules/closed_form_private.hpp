@@ -1,5 +1,5 @@
 #pragma once
-/// What closed forms of schedules are written with.
+/// Helpers with which closed forms of schedules are written.
 #include <optional>
 #include <string>
 #include <utility>
@@ -45,7 +45,7 @@ class Form {
     form_.activations = activations;
     return *this;
   }
-  /// What the user allows, counted as an ActivationModel counts, is no number of microbatches.
+  /// The user's limit is in the units of an ActivationModel and not a number of microbatches.
   Form& holds_under_limit() {
     form_.activations_expression = "memory limit";
     return *this;

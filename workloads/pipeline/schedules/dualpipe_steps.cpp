@@ -72,7 +72,8 @@ std::vector<PipelineCell> dualpipe_cells(std::int32_t ranks, std::int32_t rank, 
     steps.add_backward(1);
     steps.add_pair(1, 0);
   }
-  // Of the last backwards, by turns from both streams, the second half leaves its weight gradients for the drain.
+  // The last backwards come from both streams by turns; the second half of them leaves its weight gradients for the
+  // drain.
   for (std::int32_t i = 0; i < 2 * (rank + 1); ++i) {
     const std::size_t stream = i % 2 == 0 ? 1 : 0;
     if (i <= rank)

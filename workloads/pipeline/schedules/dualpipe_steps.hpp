@@ -13,8 +13,8 @@ struct DualPipeStream {
   std::int32_t first_microbatch = 0;
 };
 
-/// `rank` counts from where the first stream enters to where it turns or meets its mirror, `ranks` - 1.
-/// `microbatches`, at least 2 * `ranks`, are those of each stream.
+/// `rank` counts from the rank where the first stream enters, 0, to the rank where it turns or meets its mirror,
+/// `ranks` - 1. `microbatches`, at least 2 * `ranks`, are those of each stream.
 [[nodiscard]] std::vector<PipelineCell> dualpipe_cells(std::int32_t ranks, std::int32_t rank, std::int32_t microbatches,
                                                        const std::array<DualPipeStream, 2>& streams);
 

@@ -57,7 +57,7 @@ std::optional<ScheduleProblem> named_group_rule(const ScheduleRequest& request) 
                          "a last group of at least " + text(ranks) + " (the stages), or none left"};
 }
 
-/// As PyTorch has it (torch.distributed.pipelining, ScheduleInterleaved1F1B and ScheduleInterleavedZeroBubble):
+/// The rule of PyTorch (torch.distributed.pipelining, ScheduleInterleaved1F1B and ScheduleInterleavedZeroBubble):
 /// microbatches go in rounds, as many as P goes into M, at least one; rounds are equal.
 std::optional<ScheduleProblem> equal_rounds_rule(const ScheduleRequest& request) {
   const auto rounds = rounds_of(request);

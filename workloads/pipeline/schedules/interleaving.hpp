@@ -1,6 +1,7 @@
 #pragma once
-/// What the schedules on linear and looped placements share: a rank takes its work in passes, forwards in one
-/// sequence and backwards in the same one with the chunks reversed. They differ in how far one trails the other.
+/// Code that the schedules on linear and looped placements share. A rank takes its work in passes, forwards in one
+/// sequence and backwards in the same one with the chunks reversed. The schedules differ in how far the backwards trail
+/// the forwards.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -17,9 +18,9 @@ class InterleavedPasses {
   InterleavedPasses(const PipelineShape& shape, std::int32_t group) : shape_(shape), group_(group) {}
 
   [[nodiscard]] std::int32_t count() const { return shape_.microbatches * shape_.chunks; }
-  /// To trail by more passes than there are is to trail by all of them.
+  /// A lag of more passes than there are counts as a lag of all of them.
   [[nodiscard]] std::int32_t at_most_all(std::int32_t passes) const { return std::min(passes, count()); }
-  /// Nothing before the first pass and after the last.
+  /// None before the first pass and after the last.
   [[nodiscard]] std::optional<PipelineAction> forward(std::int32_t rank, std::int32_t pass) const;
   [[nodiscard]] std::optional<PipelineAction> backward(PipelineWork work, std::int32_t rank, std::int32_t pass) const;
 
@@ -39,7 +40,7 @@ void append(std::vector<PipelineCell>& cells, const std::optional<PipelineAction
 /// Interleaved 1F1B with split backward; on a linear placement, of one chunk.
 [[nodiscard]] PipelineOrder split_interleaved_order(const ScheduleRequest& request, StagePlacement placement);
 
-/// What Megatron has against the group size that the request names.
+/// Megatron's objection, if any, to the group size that the request names.
 [[nodiscard]] std::optional<ScheduleProblem> named_group_rule(const ScheduleRequest& request);
 
 }  // namespace lockstep

@@ -12,8 +12,8 @@
 
 namespace lockstep {
 
-/// Activations of one microbatch on one chunk: what its forward adds, and what the input gradient and the
-/// weight gradient let go of, in any unit; the two gradients together let go of all.
+/// Activations of one microbatch on one chunk, in any unit: the amount that its forward adds, and the amounts that the
+/// input gradient and the weight gradient free; the two gradients together free all.
 struct ActivationModel {
   double forward = 2;
   double input_gradient = -1;
@@ -33,7 +33,7 @@ struct ScheduleRequest {
   PipelineTimes times;          ///< automatic schedules choose their order by them
 };
 
-/// Why a schedule cannot be had; about, what and expected as in ScheduleError.
+/// The reason why a schedule cannot be made; about, what and expected as in ScheduleError.
 struct ScheduleProblem {
   std::string about, what, expected;
 };
@@ -41,28 +41,28 @@ struct ScheduleProblem {
 struct ClosedForm;
 struct FormLetters;
 
-/// A schedule, and all that is to be known of it. Commands, the loader and `plan` ask here what it can do. Each is
-/// defined in a file of its own.
+/// A schedule with its name, limits and rules, for commands, the loader and `plan`. Each schedule is defined in a file
+/// of its own.
 struct Schedule {
   std::string_view name;
   std::string_view summary;  ///< one line for --help and lists
   StagePlacement placement = StagePlacement::linear;
-  std::int32_t usual_chunks = 1;  ///< V when the user names none
+  std::int32_t usual_chunks = 1;  ///< V if the user gives none
   bool splits_backward = false;
   bool overlaps = false;         ///< has forward-backward pairs
   bool chooses_by_time = false;  ///< looks at ScheduleRequest::times and takes limits of memory
   bool takes_group = false;      ///< looks at ScheduleRequest::group
-  /// Of a request of the right sizes and options (see why_not): what P, M, V and N the schedule itself does not take;
-  /// null: it takes all.
+  /// The problem of a request with valid sizes and options (see why_not) whose P, M, V and N the schedule itself does
+  /// not take; null: it takes all.
   std::optional<ScheduleProblem> (*own_rule)(const ScheduleRequest&) = nullptr;
-  PipelineOrder (*order)(const ScheduleRequest&) = nullptr;  ///< of a request that why_not has nothing against
+  PipelineOrder (*order)(const ScheduleRequest&) = nullptr;  ///< of a request in which why_not finds no problem
   /// The literature's bubble and activations (closed_form.hpp); null: there is none.
   std::optional<ClosedForm> (*closed_form)(const FormLetters&) = nullptr;
 
   [[nodiscard]] bool takes_chunks() const { return usual_chunks > 1 && placement != StagePlacement::v; }  ///< V is free
-  /// What stands against the request: a size out of range, an option that the schedule does not have, the schedule's
-  /// own rule of P, M, V and N. Nothing: make_order makes it, but for limits of memory and the times of stages that are
-  /// given.
+  /// The problem of the request: a size out of range, an option that the schedule does not have, or the schedule's own
+  /// rule of P, M, V and N. If there is none, make_order succeeds, unless a memory limit or given times of stages
+  /// prevent it.
   [[nodiscard]] std::optional<ScheduleProblem> why_not(const ScheduleRequest& request) const;
   /// The same of sizes alone: P, M, V and N.
   [[nodiscard]] std::optional<ScheduleProblem> why_not(std::int32_t ranks, std::int64_t microbatches,
@@ -70,16 +70,16 @@ struct Schedule {
                                                        std::optional<std::int32_t> group = std::nullopt) const;
 };
 
-/// Microbatches in a row on one chunk (N): as the request says, else by PyTorch's rule, M / rounds with rounds = max(1,
-/// M / P rounded down), which is P wherever P divides M.
+/// Microbatches in a row on one chunk (N): as the request says, otherwise by PyTorch's rule, M / rounds with rounds =
+/// max(1, M / P rounded down), which is P if P divides M.
 [[nodiscard]] std::int32_t group_of(const ScheduleRequest& request);
 
 /// Every schedule that make_order knows, simplest first.
 [[nodiscard]] std::span<const std::reference_wrapper<const Schedule>> schedules();
 /// Null if there is no such schedule.
 [[nodiscard]] const Schedule* find_schedule(std::string_view name);
-/// The request with the schedule's usual chunks where none are given. Throws ScheduleError for what stands against it:
-/// all that can be told before stages and their times are known.
+/// The request with the schedule's usual chunks if none are given. Throws ScheduleError for every problem that can be
+/// found before stages and their times are known.
 [[nodiscard]] ScheduleRequest completed(const ScheduleRequest& request);
 /// Throws ScheduleError, naming the rule that the request breaks. Absurd sizes are refused before memory is spent.
 [[nodiscard]] PipelineOrder make_order(const ScheduleRequest& request);

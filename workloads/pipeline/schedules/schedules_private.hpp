@@ -1,5 +1,5 @@
 #pragma once
-/// What files of schedules share.
+/// Helpers that the files of schedules share.
 #include "workloads/pipeline/schedules/schedules.hpp"
 
 namespace lockstep {

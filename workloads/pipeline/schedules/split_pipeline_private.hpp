@@ -49,7 +49,7 @@ class SplitPipeline {
   /// Run weight gradients until another forward and its backward, or a backward alone, fit under the limit.
   void make_room_for_forward(std::int32_t rank);
   void make_room_for_backward(std::int32_t rank);
-  /// Runs the weight gradients that end by `arrival`. What is left to wait then, at most 0 if nothing.
+  /// Runs the weight gradients that end by `arrival`. Returns the time left to wait then; 0 or less if there is none.
   double fill_wait(std::int32_t rank, double arrival);
   void settle_owed(std::int32_t rank);
 
@@ -86,7 +86,7 @@ class SplitPipeline {
 [[nodiscard]] std::vector<double> limits_in_activations(const ScheduleRequest& request, std::int32_t chunks,
                                                         double usual, double least);
 
-/// Most that a backward holds beyond its forward.
+/// The most activations that a backward holds beyond its forward.
 [[nodiscard]] double backward_reserve(const ActivationModel& activations);
 
 }  // namespace lockstep

@@ -16,7 +16,7 @@ PipelineOrder v_half_order(const ScheduleRequest& request) {
   return order_from_pattern(request, pattern);
 }
 
-/// What the pattern of one microbatch leaves idle when every slot takes the same time.
+/// The idle time that the pattern of one microbatch leaves if every slot takes the same time.
 std::optional<ClosedForm> form(const FormLetters& of) {
   const bool even = divides(2, of.P);
   return Form(ClosedForm::Of::step, even ? "(3P-7)F" : "(3P-4)F", (3 * of.P - (even ? 7 : 4)) * of.F)

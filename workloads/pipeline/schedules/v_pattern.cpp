@@ -87,7 +87,7 @@ class Reorder {
   std::int32_t limit_ = 0;
 };
 
-/// Of the weight gradients that are due, those of the chunk that comes back first go first.
+/// Among the weight gradients that are due, those of the chunk that comes back first go first.
 PipelineOrder to_order(PipelineOrder order, const std::vector<Slots>& table) {
   for (std::int32_t rank = 0; rank < std::ssize(table); ++rank) {
     std::array<std::int32_t, 2> gradients{}, weights{};

@@ -1,7 +1,7 @@
 #pragma once
-/// V schedules made from a pattern that repeats every six slots, one action per slot and rank:
-/// two forwards, two input gradients and, in what is left, two weight gradients ("Pipeline Parallelism with
-/// Controllable Memory", 2024). How far apart a microbatch's slots lie is how long its activations are held.
+/// V schedules made from a pattern that repeats every six slots, one action per slot and rank: two forwards, two input
+/// gradients and, in what is left, two weight gradients ("Pipeline Parallelism with Controllable Memory", 2024). The
+/// farther apart a microbatch's slots lie, the longer its activations are held.
 #include <array>
 #include <vector>
 

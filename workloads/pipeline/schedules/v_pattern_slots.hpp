@@ -27,13 +27,13 @@ struct Event {
 };
 
 [[nodiscard]] std::vector<Event> by_slot(const Slots& slots, std::int32_t rank);
-/// Of events at the same slot, the first rank's first.
+/// Events in the order of their slots; among events of one slot the first rank's comes first.
 [[nodiscard]] std::vector<Event> by_slot(const std::vector<Slots>& table);
 
-/// Every free slot takes a weight gradient that is due; what is left comes last.
+/// Puts a weight gradient that is due into every free slot; the others come last.
 void fill_with_weights(Slots& slots);
 
-/// What happens on a rank slot by slot, and how many activations it holds.
+/// The activations that a rank holds, slot by slot.
 class MemoryOfRank {
  public:
   /// `weights_in_gaps`: weight gradients have no slots of their own yet; a free slot is worth one that is due.
@@ -42,7 +42,7 @@ class MemoryOfRank {
 
   [[nodiscard]] bool free(std::int32_t slot) const { return row_[at(slot)] == nothing; }
 
-  /// Most activations from a slot to another if the row's action stood on the first of them.
+  /// The most activations from one slot to another if the row's action were at the first of them.
   [[nodiscard]] std::int32_t most(std::int32_t from, std::int32_t to, std::size_t row) const {
     auto state = step(before(from), row);
     std::int32_t most = state.held;
@@ -57,7 +57,7 @@ class MemoryOfRank {
     for (known_ = std::min(known_, slot); known_ <= slot; ++known_)
       after_[at(known_)] = step(before(known_), row_[at(known_)]);
   }
-  /// Slots before this one are as they will be, apart from moves into them.
+  /// Slots before this one are final, apart from moves into them.
   void advance_to(std::int32_t slot) {
     for (; known_ < slot; ++known_) after_[at(known_)] = step(before(known_), row_[at(known_)]);
   }

@@ -1,5 +1,5 @@
 #pragma once
-/// What the schedules on a V of two chunks share.
+/// Code that the schedules on a V of two chunks share.
 #include "workloads/pipeline/schedules/schedules_private.hpp"
 
 namespace lockstep {

@@ -16,7 +16,7 @@ struct Choices {
   bool fill_every_wait;         ///< a weight gradient in every wait, even where other ranks wait longer in all
 };
 
-/// Stage s stands on rank s, so one index serves for both.
+/// Stage s is on rank s, so one index serves for both.
 class Search {
  public:
   Search(const ScheduleRequest& request, const std::vector<double>& limits, Choices choices)
@@ -110,7 +110,7 @@ class Search {
     return time;
   }
 
-  /// What a rank may wait without becoming the one that waits longest.
+  /// The time that a rank may wait without becoming the one that waits longest.
   [[nodiscard]] double spare(std::int32_t s) const { return pipeline_.longest_bubble() - pipeline_.bubble(s); }
 
   void fill_wait(std::int32_t s, double arrival) {

@@ -7,8 +7,8 @@
 namespace lockstep {
 namespace {
 
-/// As the authors' light version has it. The first `rank` backwards leave their weight gradient for the end, last in
-/// first out; later ones are whole, and split only once the forwards are over, when the rank before waits for them.
+/// The authors' light version. The first `rank` backwards leave their weight gradient for the end, last in first out;
+/// later ones are whole, and split only once the forwards are over, when the rank before waits for them.
 PipelineOrder zb_h1_order(const ScheduleRequest& request) {
   using enum PipelineWork;
   auto order = empty_order(request, StagePlacement::linear, 1);
