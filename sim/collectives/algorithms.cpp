@@ -5,6 +5,19 @@
 
 namespace lockstep {
 
+namespace network {
+
+// Each of these stands in a file of its own.
+const CollectiveAlgorithm& recursive_halving();
+const CollectiveAlgorithm& direct_all_to_all();
+const CollectiveAlgorithm& shift();
+const CollectiveAlgorithm& in_network_tree();
+const CollectiveAlgorithm& hierarchical_ring();
+const CollectiveAlgorithm& hierarchical_tree();
+const CollectiveAlgorithm& hierarchical_all_to_all();
+
+}  // namespace network
+
 std::optional<Seconds> CollectiveAlgorithm::closed_form(CollectiveKind /*kind*/, Bytes /*full_size*/,
                                                         const GroupStructure& /*groups*/) const {
   return std::nullopt;

@@ -1,5 +1,5 @@
 #pragma once
-/// The algorithms of group_network.hpp by name, and the helpers that they share.
+/// Algorithms that others are built from, and the helpers that all of them share. algorithms.cpp lists every algorithm.
 #include <vector>
 
 #include "sim/collectives/group_network.hpp"
@@ -9,15 +9,8 @@ namespace lockstep::network {
 [[nodiscard]] const CollectiveAlgorithm& torus();
 [[nodiscard]] const CollectiveAlgorithm& ring();
 [[nodiscard]] const CollectiveAlgorithm& tree();
-[[nodiscard]] const CollectiveAlgorithm& recursive_halving();
 [[nodiscard]] const CollectiveAlgorithm& direct();
-[[nodiscard]] const CollectiveAlgorithm& direct_all_to_all();
-[[nodiscard]] const CollectiveAlgorithm& shift();
 [[nodiscard]] const CollectiveAlgorithm& in_network();
-[[nodiscard]] const CollectiveAlgorithm& in_network_tree();
-[[nodiscard]] const CollectiveAlgorithm& hierarchical_ring();
-[[nodiscard]] const CollectiveAlgorithm& hierarchical_tree();
-[[nodiscard]] const CollectiveAlgorithm& hierarchical_all_to_all();
 
 /// Whether every route between members leads through switches or over a link of their own, as in nodes, or with one
 /// chip of each torus.
