@@ -1,4 +1,4 @@
-// What a user calls a link, by its kind and, in a network, by whether it ends at a NIC or host.
+// A link's level is the user's word for it: by its kind and, in a network, by whether it ends at a NIC or host.
 #include "topologies/cluster/link_level.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What algorithms on networks have in common: members unit by unit, their NICs, and what a protocol makes of bytes and
-// steps:
+// Algorithms on networks have in common that they order members unit by unit, look up NICs, and let a protocol change
+// bytes and steps:
 //   carried = V / efficiency,   local step = links inside a unit + the protocol's,   remote step likewise between
 //   units.
 #include "sim/collectives/algorithms.hpp"

@@ -109,7 +109,7 @@ TEST(PlaceText, IsWhatAMeshIsWrittenWith) {
   }
 }
 
-// What lies behind switches has a size and a name, and no ring or line.
+// An axis behind switches has a size and a name, and no ring or line.
 TEST(Shapes, NameRingsAndWhatLiesBehindSwitches) {
   const Cluster pods = build_cluster(test::pods(2, test::fabric(FabricKind::crossbar), {4, 2}, test::multiple_of_four));
   const Mesh mesh = test::placed(pods, {on("a", {"pod", "x"}), on("b", {"y"}), on("c", {"rest"})});

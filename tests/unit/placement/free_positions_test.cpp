@@ -1,4 +1,4 @@
-// What is taken of a physical axis strides over all that was taken of it before:
+// Each part taken of a physical axis strides over all parts taken of it before:
 //   stride = product of the parts before, left = size / (stride x part).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -35,7 +35,7 @@ TEST(SharedList, CopiesShareOneMemory) {
   EXPECT_EQ(copy.begin(), list.begin());
 }
 
-// What is changed is a copy of the items: other copies of the list keep theirs.
+// Changing a list means changing a copy of its items: other copies of the list keep theirs.
 TEST(SharedList, DoesNotChangeUnderItsCopies) {
   SharedList<int> list{1, 2};
   const auto copy = list;

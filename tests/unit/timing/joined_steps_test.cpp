@@ -133,7 +133,7 @@ TEST(JoinedSteps, ATiedGradientIsWaitedFor) {
   EXPECT_EQ(made.tied_gradients[0].step, 0);
 }
 
-// What is kept in memory is no part of a time: saved outputs and workspaces are gone, weights and sizes stay.
+// Memory is no part of a time: saved outputs and workspaces are gone, weights and sizes stay.
 TEST(JoinedSteps, KeepTimesButNoMemory) {
   auto layer = forward_of({compute(1, {outside}), compute(2, {0})}, {1});
   layer.forward[0].output = layer.forward[0].workspace = Bytes(100);

@@ -54,8 +54,7 @@ TEST(ComponentCounts, OfOnePod) {
   expect_counts(test::pods(1, test::fabric(FabricKind::crossbar), {1}), {1, 1, 1, 1, 1});
 }
 
-// Whatever the network, there are as many chips, hosts and NICs as units have; every NIC has a cable, and with a NIC
-// for each chip on the same network cables to NICs grow with the chips.
+// On every network there are as many chips, hosts and NICs as the units have, and each NIC has a cable.
 TEST(ComponentCounts, FollowTheUnits) {
   for (const auto& fabric : {test::fabric(FabricKind::crossbar), test::fabric(FabricKind::fat_tree, 8),
                              test::fabric(FabricKind::rail_optimised, 8), test::dragonfly()}) {

@@ -36,7 +36,7 @@ TEST(TakeWay, TheChoicePicksTheWay) {
   }
 }
 
-// Whoever's way is whole keeps it; those of the missing way spread over what is left, here by turns.
+// Choices whose way is whole keep it; those of the missing way spread over the ways that are left, here by turns.
 TEST(TakeWay, OnlyThoseOfAMissingWayMove) {
   const MissingLinks missing = without({3});
   std::map<LinkId, int> taken;

@@ -112,7 +112,7 @@ TEST(WhyNotAnOrder, AHopelessListIsNotToldInFull) {
   EXPECT_EQ(why_not_an_order(nodes_of_two(500, {RankOrder::Kind::listed, 1, same})).size(), 10U);
 }
 
-// Of the 8! orders of two pods of four only two keep pods whole, each with its chips in theirs.
+// Two pods of four have 8! orders, of which only two keep pods whole, each with its chips in theirs.
 TEST(WhyNotAnOrder, PodsStayWhole) {
   std::vector<DeviceId> devices(8);
   std::iota(devices.begin(), devices.end(), 0);
