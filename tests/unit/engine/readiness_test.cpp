@@ -147,8 +147,8 @@ class Definition {
   Instances ended_;
 };
 
-// Ready instances end in an order drawn at random, rank by rank. At every point exactly those have become ready that the
-// definition names, and in the end all have.
+// Ready instances end in an order drawn at random, rank by rank. At every point exactly those have become ready that
+// the definition names, and in the end all have.
 TEST(Readiness, IsThatOfTheDefinition) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     const Program program = RandomProgram(seed).build();

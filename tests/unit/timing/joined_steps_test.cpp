@@ -106,7 +106,7 @@ TEST(JoinedSteps, GradientsWaitForTheLastOfTheirBucket) {
   ShardedLayer layer;
   layer.backward = {compute(1, {outside}), compute(2, {0}), compute(4, {1}), compute(8, {2})};
   layer.input_gradient_steps = {3};
-  for (const int step : {0, 2}) {
+  for (const int step : {2, 0}) {  // the last need not come last
     WeightUpdate update{};
     update.gradient_steps = {step};
     layer.weights.push_back(update);
@@ -121,7 +121,8 @@ TEST(JoinedSteps, GradientsWaitForTheLastOfTheirBucket) {
   options.gradient_buckets.unit = Bucketing::Unit::matrix;
   made = joined(layer, options);
   EXPECT_THAT(seconds(made.backward), ElementsAre(1, 6, 8));
-  EXPECT_THAT(made.weights[1].gradient_steps, ElementsAre(1));
+  EXPECT_THAT(made.weights[0].gradient_steps, ElementsAre(1));
+  EXPECT_THAT(made.weights[1].gradient_steps, ElementsAre(0));
 }
 
 TEST(JoinedSteps, ATiedGradientIsWaitedFor) {
