@@ -53,7 +53,7 @@ TEST(CollectiveModel, AxesMayBeNamedInAnyOrder) {
   }
 }
 
-// A lowered collective costs what the model says, and nothing that was asked for by name is cheaper than its own choice.
+// A lowered collective costs what the model says, and nothing asked for by name is cheaper than its own choice.
 TEST(CollectiveModel, LowersTheCheapest) {
   Modelled nodes_of(four_nodes(), by_node_and_chip);
   for (const std::vector<std::string>& axes :

@@ -67,6 +67,21 @@ TEST(Refine, ASlowLinkTellsItsRanksApart) {
   EXPECT_THAT(partition.link, ElementsAre(0, 0, 1));
 }
 
+// Two members of one class are another group than two of another class, also where nothing is sent.
+TEST(Refine, MembersOfOneClassDoNotCancelOut) {
+  Program program = ranks(4);
+  program.stage_of_rank = {0, 0, 1, 1};
+  add_communicator(program, 0, {{{0, 1}, {}}, {{2, 3}, {}}});
+  EXPECT_THAT(refine(program).group, ElementsAre(0, 1));
+}
+
+TEST(Refine, GroupsOfTwoCommunicatorsAreTwo) {
+  Program program = ranks(2);
+  add_communicator(program, 0, {{{0, 1}, {}}});
+  add_communicator(program, 0, {{{0, 1}, {}}});
+  EXPECT_THAT(refine(program).group, ElementsAre(0, 1));
+}
+
 // A flow that crosses a link twice loads it twice.
 TEST(Refine, HowOftenALinkIsCrossedCounts) {
   Program program = ranks(2);
