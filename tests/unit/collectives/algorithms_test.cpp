@@ -154,6 +154,13 @@ TEST(UnitStages, FollowOneAnother) {
   stages.inside(phases, Kind::reduce_scatter, Bytes(4000), 1, protocol);
   const std::size_t inner = phases.size();
   stages.across(phases, Kind::all_reduce, Bytes(4000), 0.25, protocol);
+  std::vector<Phase> whole;
+  stages.across(whole, Kind::all_reduce, Bytes(4000), 1, protocol);
+  ASSERT_EQ(phases.size(), inner + whole.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    for (std::size_t slot = 0; slot < whole[i].slot_bytes.size(); ++slot)
+      EXPECT_DOUBLE_EQ(phases[inner + i].slot_bytes[slot], whole[i].slot_bytes[slot] / 4) << "a quarter of the bytes";
+  }
   ASSERT_GT(inner, 0U);
   ASSERT_GT(phases.size(), inner);
   EXPECT_GE(phases.front().latency, Seconds(100e-6));

@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <map>
+#include <set>
 
 #include "sim/core/errors.hpp"
 #include "tests/unit/topologies/small_fabric.hpp"
@@ -158,6 +159,35 @@ TEST(GroupNetwork, MoreBytesTakeNoLessTime) {
       }
     }
   }
+}
+
+// A library with two protocols takes the faster for each algorithm and size: the least of those of libraries that have
+// one of them only.
+TEST(GroupNetwork, TakesTheFasterProtocol) {
+  const auto of_protocols = [](std::vector<Protocol> protocols) {
+    NodeSpec spec = with_protocols();
+    spec.protocols = std::move(protocols);
+    return build_cluster(nodes(3, fabric(FabricKind::crossbar), spec));
+  };
+  const std::vector<AxisRequest> axes{on("data", {"node"}), on("tensor", {"gpu"})};
+  const auto protocols = with_protocols().protocols;
+  const Grouped both(of_protocols(protocols), axes, {"data", "tensor"});
+  const Grouped first(of_protocols({protocols[0]}), axes, {"data", "tensor"});
+  const Grouped second(of_protocols({protocols[1]}), axes, {"data", "tensor"});
+  std::set<std::string> taken;
+  for (const Kind kind : all_collective_kinds) {
+    for (std::int64_t bytes = 1; bytes < 10'000'000'000; bytes *= 10) {
+      const auto choices = both.network.choices(kind, Bytes(bytes));
+      const auto of_first = first.network.choices(kind, Bytes(bytes));
+      const auto of_second = second.network.choices(kind, Bytes(bytes));
+      ASSERT_EQ(choices.size(), of_first.size());
+      for (std::size_t i = 0; i < choices.size(); ++i) {
+        EXPECT_EQ(choices[i].cost, std::min(of_first[i].cost, of_second[i].cost)) << choices[i].label << ' ' << bytes;
+        taken.insert(choices[i].protocol);
+      }
+    }
+  }
+  EXPECT_THAT(taken, testing::ElementsAre("LL", "Simple"));
 }
 
 // Four nodes of four chips on two NICs; 2 us inside a node, 6 us between nodes, four crossings around.

@@ -57,6 +57,17 @@ TEST(TorusSpread, ASlowDimensionTakesOnlyWhatItMust) {
   EXPECT_DOUBLE_EQ(broadcast.bandwidth.value(), 50e9);
 }
 
+// A broadcast over lines of 2 at 12.5 and 25 GB/s and a ring of 8 at 200 GB/s. The first line alone takes longest,
+// 2/12.5 > 32/237.5 > 4/37.5 > 16/212.5, and carries its 2 of 32 shards. The other 30 are spread over the other two
+// together, by their bandwidth, since 2 x 15/225 is more than 2 x 1/25 and 2 x 7/200.
+TEST(TorusSpread, TheRestIsSpreadLikewise) {
+  const Spread made = spread({line(2, 8), line(2, 4), ring(8)}, 0);
+  EXPECT_DOUBLE_EQ(made.share[0], 2.0 / 32);
+  EXPECT_DOUBLE_EQ(made.share[1], 30.0 / 32 * 25 / 225);
+  EXPECT_DOUBLE_EQ(made.share[2], 30.0 / 32 * 200 / 225);
+  EXPECT_DOUBLE_EQ(made.bandwidth.value(), 12.5e9 * 32 / 2);
+}
+
 TEST(TorusSpread, MeetsTheBoundOfEverySetOfDimensions) {
   int held_up = 0;
   for (const Dimensions& dimensions : many_groups()) {

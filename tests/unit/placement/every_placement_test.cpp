@@ -139,6 +139,12 @@ TEST(EveryPlacement, BehindSwitchesNothingIsAlike) {
   EXPECT_EQ(all_placements(cluster, {sized("a", 4), sized("b", 4)}).size(), every_table({4, 4}, {4, 4}).size());
 }
 
+// Only the axes of a single torus are exchanged: those of several pods are told apart.
+TEST(EveryPlacement, AxesOfPodsAreNotExchanged) {
+  const Cluster cluster = build_cluster(test::pods(2, test::fabric(FabricKind::crossbar), {4, 4}));
+  EXPECT_EQ(all_placements(cluster, {sized("a", 8), sized("b", 4)}).size(), every_table({8, 4}, {2, 4, 4}).size());
+}
+
 // Earlier axes lie innermost: the stride of a part is the product of those that earlier axes take of the physical axis.
 TEST(EveryPlacement, EarlierAxesLieInside) {
   const Cluster cluster = test::torus({8, 8}, test::always);
