@@ -1,0 +1,89 @@
+// Where stages stand: with P ranks and V chunks there are S = P V stages. linear and loop: stage s on rank s mod P. v
+// and wave: run r = s / P of the stages goes down the ranks if r is even, else up. bidirectional: the second half of
+// the microbatches meets the ranks the other way round.
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "workloads/pipeline/pipeline_order.hpp"
+
+namespace lockstep {
+namespace {
+
+using ::testing::ElementsAre;
+using enum PipelineWork;
+
+std::vector<std::int32_t> ranks_of_stages(const PipelineShape& shape, std::int32_t microbatch) {
+  std::vector<std::int32_t> ranks;
+  for (std::int32_t stage = 0; stage < shape.stages(); ++stage) ranks.push_back(shape.rank_of(stage, microbatch));
+  return ranks;
+}
+
+TEST(PipelineShape, PlacementsOfThreeRanks) {
+  EXPECT_THAT(ranks_of_stages({StagePlacement::linear, 3, 1, 1}, 0), ElementsAre(0, 1, 2));
+  EXPECT_THAT(ranks_of_stages({StagePlacement::loop, 3, 2, 1}, 0), ElementsAre(0, 1, 2, 0, 1, 2));
+  EXPECT_THAT(ranks_of_stages({StagePlacement::v, 3, 2, 1}, 0), ElementsAre(0, 1, 2, 2, 1, 0));
+  EXPECT_THAT(ranks_of_stages({StagePlacement::wave, 3, 3, 1}, 0), ElementsAre(0, 1, 2, 2, 1, 0, 0, 1, 2));
+  const PipelineShape both{StagePlacement::bidirectional, 4, 1, 6};
+  EXPECT_THAT(ranks_of_stages(both, 2), ElementsAre(0, 1, 2, 3)) << "the last of the first half";
+  EXPECT_THAT(ranks_of_stages(both, 3), ElementsAre(3, 2, 1, 0)) << "the first of the second half";
+  EXPECT_THAT(both.stages_of(0), ElementsAre(0, 3));
+  EXPECT_THAT(both.stages_of(1), ElementsAre(1, 2));
+}
+
+// stages_of(rank) = {stage | rank_of(stage, m) = rank for some m}, ascending; each microbatch finds V stages there.
+TEST(PipelineShape, StagesOfARankAreThoseThatStandThere) {
+  for (const auto placement : all_stage_placements) {
+    for (std::int32_t ranks = 1; ranks <= 6; ++ranks) {
+      for (std::int32_t chunks = 1; chunks <= 4; ++chunks) {
+        for (const std::int32_t microbatches : {1, 2, 7}) {
+          const PipelineShape shape{placement, ranks, chunks, microbatches};
+          for (std::int32_t rank = 0; rank < ranks; ++rank) {
+            std::set<std::int32_t> expected;
+            for (std::int32_t m = 0; m < microbatches; ++m) {
+              int here = 0;
+              for (std::int32_t stage = 0; stage < shape.stages(); ++stage) {
+                if (shape.rank_of(stage, m) != rank) continue;
+                expected.insert(stage);
+                ++here;
+              }
+              EXPECT_EQ(here, chunks) << name(placement);
+            }
+            EXPECT_THAT(shape.stages_of(rank), testing::ElementsAreArray(expected)) << name(placement);
+          }
+        }
+      }
+    }
+  }
+}
+
+// On v and wave what comes next stands beside: a turn of the way stays on its rank, every other hop goes one rank on.
+TEST(PipelineShape, WavesHopToNeighbours) {
+  for (std::int32_t ranks = 1; ranks <= 5; ++ranks) {
+    const PipelineShape shape{StagePlacement::wave, ranks, 4, 1};
+    for (std::int32_t stage = 0; stage + 1 < shape.stages(); ++stage) {
+      const auto hop = std::abs(shape.rank_of(stage + 1, 0) - shape.rank_of(stage, 0));
+      EXPECT_EQ(hop, (stage + 1) % ranks == 0 ? 0 : 1) << stage << " of " << ranks;
+    }
+  }
+}
+
+TEST(PipelineOrderText, OneLineForEachRank) {
+  PipelineOrder order;
+  order.shape = {StagePlacement::linear, 2, 1, 12};
+  order.ranks = {{{{forward, 0, 11}, {}}, {{forward, 0, 3}, PipelineAction{backward, 0, 2}}},
+                 {{{input_gradient, 1, 0}, {}}, {{weight_gradient, 1, 0}, {}}, {{backward, 1, 7}, {}}}};
+  EXPECT_EQ(order.to_string(), "0F11,(0F3;0B2)OVERLAP_F_B\n1I0,1W0,1B7\n");
+  EXPECT_EQ(order.cells(), 5) << "a pair is one cell";
+}
+
+TEST(ScheduleErrorText, NamesWhatIsAtFault) {
+  const ScheduleError error("chunks", "3 is odd", "an even number");
+  EXPECT_STREQ(error.what(), "chunks: 3 is odd; expected an even number");
+  EXPECT_EQ(error.about(), "chunks");
+  EXPECT_EQ(error.what_is_wrong(), "3 is odd");
+  EXPECT_EQ(error.expected(), "an even number");
+}
+
+}  // namespace
+}  // namespace lockstep

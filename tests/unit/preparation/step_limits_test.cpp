@@ -1,0 +1,177 @@
+// Steps that are too large are refused at the numbers of limits.hpp, and not below them; and what a step takes from the
+// chip: rates, the way to the host, the load of experts.
+#include "sim/scenario/limits.hpp"
+
+#include <gmock/gmock.h>
+
+#include "sim/preparation/placement_cost.hpp"
+#include "sim/preparation/preparing_private.hpp"
+#include "tests/unit/scenario/small_scenario.hpp"
+
+namespace lockstep::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// One kind of layer with so many steps and weights, run `times` times.
+ShardedModel model_of(std::size_t steps, std::size_t weights, std::size_t times) {
+  ShardedModel model;
+  model.layers.resize(1);
+  model.layers[0].forward.resize(steps);
+  model.layers[0].weights.resize(weights);
+  model.order.assign(times, 0);
+  return model;
+}
+
+class StepLimits : public testing::Test {
+ protected:
+  std::string checked(const ShardedModel& model, std::int64_t microbatches = 1) {
+    scenario.batch.microbatches = microbatches;
+    return refused([&] { check_size(scenario, machine, model); });
+  }
+  Scenario scenario = small_scenario();
+  Machine machine = prepare(scenario).machine;
+};
+
+TEST_F(StepLimits, OperationsOfAllMicrobatches) {
+  EXPECT_EQ(checked(model_of(400, 100, 100), 100), "") << "5e6 operations";
+  EXPECT_EQ(checked(model_of(401, 100, 100), 100),
+            "batch.microbatches: the step would have more than 5e6 operations [fewer microbatches or layers]");
+}
+
+TEST_F(StepLimits, WeightsOfAllLayers) {
+  EXPECT_EQ(checked(model_of(1, 20, 1000)), "");
+  EXPECT_EQ(checked(model_of(1, 20, 1001)), "model: the model has more than 2e4 weight tensors [fewer layers]");
+}
+
+// 16 B of state for each element that a rank keeps a gradient of or updates, whichever is more.
+TEST_F(StepLimits, BytesOfAllArrays) {
+  auto model = model_of(1, 1, 10);
+  model.layers[0].forward[0].output = Bytes(200'000'000'000'000'000);
+  model.layers[0].forward[0].workspace = Bytes(40'000'000'000'000'000);
+  model.layers[0].weights[0].gradient_elements = 10'000'000'000'000'000;
+  EXPECT_EQ(checked(model), "") << "10 x (0.24e18 + 0.16e18)";
+  model.layers[0].weights[0].optimizer_elements = 10'001'000'000'000'000;
+  EXPECT_EQ(checked(model),
+            "batch: the arrays of a step have more than 4e18 bytes on one chip [fewer tokens, or a smaller model]");
+  model.layers[0].weights[0].optimizer_elements = 0;
+  EXPECT_NE(checked(model, 2), "");
+}
+
+TEST(StepLimitsOverRanks, CountEveryRankOfAStage) {
+  auto scenario = small_scenario({{"cluster", "tpu-v5p:8x8x16"},
+                                  {"parallel", "{data: 1024}"},
+                                  {"batch", "{sequences: 1024, sequence_length: 16}"}});
+  const auto machine = prepare(scenario).machine;
+  scenario.batch.microbatches = 1000;
+  EXPECT_EQ(refused([&] { check_size(scenario, machine, model_of(39, 0, 100)); }), "") << "3.9e6 on 1024 ranks";
+  EXPECT_EQ(refused([&] { check_size(scenario, machine, model_of(40, 0, 100)); }),
+            "batch.microbatches: the step would have more than 4e9 operations over all ranks "
+            "[fewer microbatches, layers or chips]");
+}
+
+// Each stage may compute for 1e8 s, which are 1157 days; collectives have no part in it.
+TEST(EndlessSteps, AreRefusedByStage) {
+  const auto scenario = small_scenario();
+  Program program;
+  program.stage_of_rank = {0, 1};
+  for (const std::int32_t stage : {0, 1}) {
+    ProgramOp op;
+    op.stage = stage;
+    op.duration = Seconds(1e8);
+    program.ops.push_back(op);
+  }
+  ProgramOp collective;
+  collective.kind = ProgramOp::Kind::collective;
+  collective.duration = Seconds(1e9);
+  program.ops.push_back(collective);
+  EXPECT_NO_THROW(refuse_endless_step(scenario, program));
+  program.ops[0].stage = 1;
+  EXPECT_EQ(refused([&] { refuse_endless_step(scenario, program); }),
+            "batch: a step of so many tokens computes for 2314 days on these chips "
+            "[at most 1157 days: fewer tokens, or more or faster chips]");
+}
+
+// TPU v5p: bf16 459e12, int8 918e12 FLOP/s, memory 2765e9 B/s; its kernels reach 0.93, 0.59 and 0.8 of these.
+TEST(Rates, AreTheChipsOrWhatItsKernelsReach) {
+  const auto rates = rates_of(small_scenario());
+  EXPECT_EQ(rates.model, TimeModel::ideal);
+  EXPECT_EQ(rates.flops, FlopsPerSecond(459e12));
+  EXPECT_EQ(rates.memory, BytesPerSecond(2765e9));
+  EXPECT_FALSE(rates.kernels);
+  const auto wide = rates_of(small_scenario({{"training", "{precision: int8}"}}));
+  EXPECT_EQ(wide.flops, FlopsPerSecond(918e12));
+  EXPECT_EQ(wide.in_16_bits, FlopsPerSecond(459e12));
+  const auto calibrated =
+      rates_of(small_scenario({{"training", "{precision: int8}"}, {"model_of_time", "calibrated"}}));
+  ASSERT_TRUE(calibrated.kernels);
+  EXPECT_DOUBLE_EQ(calibrated.kernels->products.value(), 918e12 * 0.59);
+  EXPECT_DOUBLE_EQ(calibrated.kernels->in_16_bits.value(), 459e12 * 0.93);
+  EXPECT_DOUBLE_EQ(calibrated.kernels->memory.value(), 2765e9 * 0.8);
+  EXPECT_EQ(refused([] {
+              (void)rates_of(small_scenario({{"training", "{precision: fp16, master_weights: true}"}}));
+            }),
+            "training.precision: chip tpu-v5p has no fp16 rate [one of bf16, fp8, int8]");
+  EXPECT_EQ(refused([] {
+              (void)rates_of(small_scenario({{"training", "{precision: fp8}"}, {"model_of_time", "calibrated"}}));
+            }),
+            "model_of_time: kernels of chip tpu-v5p are not known in fp8 [a precision of its kernels.matrix]");
+}
+
+TEST(StepOptionsOfAScenario, TakeTheWayToTheHostFromTheChip) {
+  const auto scenario = small_scenario({{"training", "{offload: {optimizer: true}}"}});
+  EXPECT_EQ(step_options(scenario, {}).offload.link, BytesPerSecond(15e9));
+  EXPECT_EQ(step_options(small_scenario(), {}).offload.link, BytesPerSecond(0)) << "nothing moves";
+}
+
+TEST(StepOptionsOfAScenario, SpreadTokensOverTheRanksOfExperts) {
+  ShardedModel model;
+  model.expert_ranks = 4;
+  const auto load = [&](const std::string& routing) {
+    return step_options(small_scenario({{"model", small_mixture}, {"routing", routing}}), model).expert_load;
+  };
+  const auto uneven = load("{variation: 0.5, seed: 9}");
+  EXPECT_EQ(uneven.variation, 0.5);
+  EXPECT_EQ(uneven.seed, 9U);
+  EXPECT_EQ(uneven.experts, 8);
+  EXPECT_EQ(uneven.ranks, 4);
+  EXPECT_EQ(load("{capacity_factor: 1.25}").ranks, 1) << "with a capacity all compute as many slots";
+}
+
+// cost = M each + once: what a further microbatch costs is always the same; and the placement that prepare chooses
+// costs no more than those that one would try by hand.
+TEST(PlacementCost, IsLinearInMicrobatches) {
+  auto scenario = small_scenario({{"parallel", "{data: 2, tensor: 2}"}});
+  const auto prepared = prepare(scenario);
+  const auto cost = [&](std::int64_t microbatches) {
+    scenario.batch.microbatches = microbatches;
+    return placement_cost(scenario, prepared.model, *prepared.machine.cluster, *prepared.machine.mesh).value();
+  };
+  EXPECT_GT(cost(2), cost(1));
+  EXPECT_GT(cost(0), 0) << "the reduction after the last";
+  EXPECT_NEAR(cost(5) - cost(4), cost(2) - cost(1), 1e-9 * cost(5));
+}
+
+TEST(PlacementCost, OfTheChosenPlacementIsTheLeast) {
+  const Keys keys{{"cluster", "tpu-v5p:4x4x4"},
+                  {"parallel", "{tensor: 4, data: 16}"},
+                  {"batch", "{sequences: 64, sequence_length: 512}"}};
+  const auto cost = [&](const std::string& mesh) {
+    auto all = keys;
+    if (!mesh.empty()) all.emplace_back("mesh", mesh);
+    const auto scenario = small_scenario(all);
+    const auto prepared = prepare(scenario);
+    return placement_cost(scenario, prepared.model, *prepared.machine.cluster, *prepared.machine.mesh).value();
+  };
+  const double chosen = cost("");
+  bool any_is_worse = false;
+  for (const auto* mesh : {"{tensor: [x], data: rest}", "{tensor: [z], data: rest}", "{tensor: [x/2, y/2], data: rest}",
+                           "{data: [x, y], tensor: rest}"}) {
+    EXPECT_LE(chosen, cost(mesh) * (1 + 1e-9)) << mesh;
+    any_is_worse = any_is_worse || cost(mesh) > chosen * 1.001;
+  }
+  EXPECT_TRUE(any_is_worse) << "a choice among equals would prove nothing";
+}
+
+}  // namespace
+}  // namespace lockstep::test

@@ -1,0 +1,72 @@
+#pragma once
+/// Small models under many plans and policies.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/unit/workloads/small_models.hpp"
+
+namespace lockstep::test {
+
+struct NamedModel {
+  std::string name;
+  Model model;
+};
+
+inline std::vector<NamedModel> small_models() {
+  auto two_products = two_matmuls();
+  two_products.gated = false;  // as its reader has it: forward_flops_per_token counts a gate otherwise
+  auto tied = transformer();
+  tied.tied_embeddings = true;
+  auto plain = transformer();
+  plain.gated = false;
+  plain.parallel_residual = true;
+  plain.norm = NormKind::layer_norm;
+  auto normed = transformer();
+  normed.qk_norm = QkNorm::per_head;
+  normed.norms_per_layer = 4;
+  return {{"two matmuls", two_products}, {"transformer", transformer()}, {"tied", tied},
+          {"parallel residual", plain},  {"many norms", normed},         {"latent", latent()},
+          {"mixture", mixture()}};
+}
+
+/// Sizes that divide the small models' batch, heads and experts.
+inline std::vector<Parallel> small_plans(const Model& model) {
+  std::vector<Parallel> plans{{},
+                              {.data = 4},
+                              {.fsdp = 4},
+                              {.data = 2, .fsdp = 2, .zero = 1},
+                              {.data = 4, .zero = 2},
+                              {.data = 4, .zero = 3},
+                              {.tensor = 4},
+                              {.tensor = 4, .sequence_parallel = false},
+                              {.data = 2, .fsdp = 2, .tensor = 2, .zero = 2}};
+  if (!model.attention) return plans;
+  plans.push_back({.context = 2});
+  plans.push_back({.data = 2, .tensor = 2, .context = 2, .zero = 1});
+  if (!model.experts) return plans;
+  plans.push_back({.expert = 4});
+  plans.push_back({.data = 2, .tensor = 2, .expert = 2, .zero = 1});
+  plans.push_back({.fsdp = 2, .expert = 2, .experts_over = {"expert"}});
+  return plans;
+}
+
+inline std::string text(const Parallel& parallel) {
+  return "data " + std::to_string(parallel.data) + " fsdp " + std::to_string(parallel.fsdp) + " tensor " +
+         std::to_string(parallel.tensor) + " context " + std::to_string(parallel.context) + " expert " +
+         std::to_string(parallel.expert) + " zero " + std::to_string(parallel.zero) +
+         (parallel.sequence_parallel ? "" : " without sequence parallelism");
+}
+
+/// Visits every model under every plan that suits it.
+template <class Visit>
+void for_each_plan(const DerivePolicy& policy, Visit visit) {
+  for (const auto& [name, model] : small_models()) {
+    for (const auto& parallel : small_plans(model)) {
+      SCOPED_TRACE(name + ", " + text(parallel));
+      visit(model, parallel, derived(model, parallel, policy));
+    }
+  }
+}
+
+}  // namespace lockstep::test
