@@ -10,7 +10,7 @@ using Kind = CriticalPart::Kind;
 
 CriticalPart part(Kind kind, const std::string& what, double seconds) { return {kind, what, Seconds(seconds), 1}; }
 
-// Of 10 s, 3 + 3 compute, 2 + 1 transfer, one latency; the transfers are mostly fsdp's, the latency all tensor's.
+// In 10 s, 3 + 3 compute, 2 + 1 transfer, one latency; the transfers are mostly fsdp's, the latency all tensor's.
 TEST(CriticalPathText, KindsByTheirShare) {
   CriticalPath path;
   path.parts = {part(Kind::compute, "forward a", 3), part(Kind::compute, "backward b", 3),
@@ -37,7 +37,7 @@ TEST(CriticalPathText, RatesShouldBeMoreAndTimesLess) {
             "0.10 %");
 }
 
-// What would print as 0.00 % helps nobody, and neither does what makes the step longer.
+// A gain that would print as 0.00 % helps nobody, and neither does a change that makes the step longer.
 TEST(CriticalPathText, NothingIsSaidOfWhatDoesNotHelp) {
   EXPECT_EQ(what_would_help({}), "");
   const std::vector<Elasticity> answers{{"a", 0.3, true}, {"b", -0.004, true}, {"c", -0.006, true}};

@@ -1,4 +1,4 @@
-// What the schedule command says of an order. 1F1B of two ranks and two microbatches, F = I = W = 1, by hand:
+// The schedule command's words about an order. 1F1B of two ranks and two microbatches, F = I = W = 1, by hand:
 //   rank 0  F0 0-1  F1 1-2                 B0 4-6            B1 7-9
 //   rank 1          F0 1-2   B0 2-4        F1 4-5   B1 5-7
 // Makespan 9, busy 6 on either rank: the bubble of the step is 3 on both; within its span, 0-9 and 1-7, rank 0 idles 3

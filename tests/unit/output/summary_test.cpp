@@ -79,7 +79,7 @@ TEST(SummaryTest, MemoryThatDoesNotFitIsSaid) {
               HasSubstr("peak 20.0 GB of 16.0 GB  DOES NOT FIT, 4.00 GB too much"));
 }
 
-// Of more than 18 stages eight of either end are shown; the bubble's form stands beside what was simulated.
+// A table of more than 18 stages shows eight of either end; the bubble's form stands beside what was simulated.
 TEST(SummaryTest, StagesOfAPipeline) {
   Simulated simulated("pipeline_alike.yaml");
   const auto text = summary(simulated.scenario, simulated.simulation);
