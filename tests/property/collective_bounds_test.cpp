@@ -30,14 +30,10 @@ std::vector<Fabric> fabrics() {
   auto shared = node();
   shared.nics = 4;
   auto rail = fat_tree(4, 2);
-  rail.kind = FabricKind::rail_optimised;
-  rail.nodes_per_scalable_unit = 2;
+  rail.kind = RailOptimised{.nodes_per_scalable_unit = 2};
   rail.radix = 64;
   auto dragonfly = crossbar();
-  dragonfly.kind = FabricKind::dragonfly;
-  dragonfly.routers_per_group = 2;
-  dragonfly.nics_per_router = 8;
-  dragonfly.global_links_per_router = 4;
+  dragonfly.kind = Dragonfly{.routers_per_group = 2, .nics_per_router = 8, .global_links_per_router = 4};
   auto mixed_up = nodes(4, node());
   mixed_up.order.kind = RankOrder::Kind::listed;
   for (DeviceId device = 0; device < 32; ++device)

@@ -39,7 +39,8 @@ std::vector<Fabric> of_the_catalog() {
     Problems problems;
     auto spec = nodes(24, node(), load_fabric(catalog, name, problems));
     problems.throw_if_any();
-    spec.fabric.nodes_per_scalable_unit = std::min(spec.fabric.nodes_per_scalable_unit, 8);
+    if (auto* rails = std::get_if<RailOptimised>(&spec.fabric.kind))
+      rails->nodes_per_scalable_unit = std::min(rails->nodes_per_scalable_unit, 8);
     spec.fabric.radix = std::min(spec.fabric.radix, 24);
     all.push_back({name, spec});
     spec.units = 8;
@@ -51,20 +52,19 @@ std::vector<Fabric> of_the_catalog() {
 }
 
 FabricSpec drawn_fabric(const std::function<int(int)>& below) {
-  constexpr FabricKind kinds[] = {FabricKind::crossbar, FabricKind::fat_tree, FabricKind::rail_optimised,
-                                  FabricKind::dragonfly};
   auto fabric = crossbar();
-  fabric.kind = kinds[below(4)];
+  fabric.kind = fabric_kinds()[static_cast<std::size_t>(below(4))];
   fabric.radix = 4 + 2 * below(16);
   if (below(2) == 0) fabric.link = BytesPerSecond(nic * (1 + below(4)) / 2);
-  if (fabric.kind == FabricKind::dragonfly) {
-    fabric.routers_per_group = 1 + below(4);
-    fabric.nics_per_router = 1 + below(8);
-    fabric.global_links_per_router = 1 + below(6);
+  if (auto* dragonfly = std::get_if<Dragonfly>(&fabric.kind)) {
+    dragonfly->routers_per_group = 1 + below(4);
+    dragonfly->nics_per_router = 1 + below(8);
+    dragonfly->global_links_per_router = 1 + below(6);
     fabric.radix = 64;
-  } else if (fabric.kind != FabricKind::crossbar) {
+  } else if (!std::holds_alternative<Crossbar>(fabric.kind)) {
     for (int tier = below(3); tier > 0; --tier) fabric.oversubscription.push_back(1 + below(4));
-    fabric.nodes_per_scalable_unit = below(5);
+    const int nodes = below(5);
+    if (auto* rails = std::get_if<RailOptimised>(&fabric.kind)) rails->nodes_per_scalable_unit = nodes;
   }
   return fabric;
 }
@@ -164,7 +164,7 @@ int expect_none_slower(const NetworkCase& sprayed, const NetworkCase& hashed) {
 void expect_spraying_is_never_slower(const Fabric& fabric) {
   const auto spray = FabricRouting::spray, ecmp = FabricRouting::ecmp;
   // Ports of one hall at a dragonfly between halls are taken in turn or by hash, not sprayed over.
-  const bool same_ports = fabric.spec.halls == 1 || fabric.spec.between_halls.kind != FabricKind::dragonfly;
+  const bool same_ports = fabric.spec.halls == 1 || !std::holds_alternative<Dragonfly>(fabric.spec.between_halls.kind);
   const auto shape = build_cluster(fabric.spec);
   for (const auto& groups : groups_on(shape)) {
     const auto best = on(routed(fabric.spec, spray, spray, 1), groups);
@@ -230,7 +230,8 @@ TEST(RankOrder, ContiguousGroupsAreNeverSlowerThanScatteredOnes) {
     for (const std::uint64_t seed : {1U, 2U}) expect_contiguous_is_never_slower(fabric, seed, "");
   }
   for (const auto& fabric : drawn(60)) {
-    if (fabric.spec.fabric.kind == FabricKind::dragonfly || fabric.spec.between_halls.kind == FabricKind::dragonfly)
+    if (std::holds_alternative<Dragonfly>(fabric.spec.fabric.kind) ||
+        std::holds_alternative<Dragonfly>(fabric.spec.between_halls.kind))
       continue;
     for (const std::uint64_t seed : {1U, 2U, 3U}) expect_contiguous_is_never_slower(fabric, seed, "ring");
   }

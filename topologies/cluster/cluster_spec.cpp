@@ -1,18 +1,6 @@
 #include "topologies/cluster/cluster_spec.hpp"
 
-#include "sim/core/errors.hpp"
-
 namespace lockstep {
-
-std::string_view name(FabricKind kind) {
-  switch (kind) {
-    case FabricKind::crossbar: return "crossbar";
-    case FabricKind::fat_tree: return "fat_tree";
-    case FabricKind::rail_optimised: return "rail_optimised";
-    case FabricKind::dragonfly: return "dragonfly";
-  }
-  throw InternalError("a fabric of unknown kind");
-}
 
 const Chip& ClusterSpec::chip() const { return torus() != nullptr ? torus()->chip : node()->chip; }
 Chip& ClusterSpec::chip() {

@@ -3,7 +3,6 @@
 /// clusters composed of such units (pods over a data-centre network, nodes of GPUs on a fat tree, halls of those).
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -53,19 +52,44 @@ struct NodeSpec {
   std::vector<std::string> sources;
 };
 
-enum class FabricKind { crossbar, fat_tree, rail_optimised, dragonfly };
 enum class FabricRouting { spray, ecmp };
-[[nodiscard]] std::string_view name(FabricKind kind);
 
-/// A network of switches between the NICs of units.
-/// crossbar: one switch without limits. fat_tree: NICs in order on leaves, leaves on spines, and cores above when the
-/// spines' ports do not reach all leaves. rail_optimised: as fat_tree, but NIC i of the nodes of a scalable unit all on
-/// one leaf. dragonfly: groups of routers, all routers of a group and all groups joined; minimal routing. spray:
-/// packets use all equal paths, so parallel links count as one. ecmp: every pair of NICs keeps to one path, chosen by a
-/// hash of the pair and the seed.
+/// A kind's row in the table of kinds: its name, keys, limits and network (topologies/fabrics/fabric_row_private.hpp).
+template <class Kind>
+class FabricRow;
+
+/// One switch without limits.
+struct Crossbar {
+  [[nodiscard]] static const FabricRow<Crossbar>& row();
+};
+
+/// NICs in order on leaves, leaves on spines, and cores above when the spines' ports do not reach all leaves.
+struct FatTree {
+  [[nodiscard]] static const FabricRow<FatTree>& row();
+};
+
+/// As a fat tree, but NIC i of the nodes of a scalable unit all on one leaf.
+struct RailOptimised {
+  int nodes_per_scalable_unit = 0;  ///< 0: as many as a leaf has ports for
+  [[nodiscard]] static const FabricRow<RailOptimised>& row();
+};
+
+/// Groups of routers, all routers of a group and all groups joined; minimal routing.
+struct Dragonfly {
+  int routers_per_group = 0, nics_per_router = 0, global_links_per_router = 0;
+  [[nodiscard]] static const FabricRow<Dragonfly>& row();
+};
+
+/// All kinds, in the order in which messages list them.
+using FabricKind = std::variant<Crossbar, FatTree, RailOptimised, Dragonfly>;
+
+/// A network of switches between the NICs of units: the keys of its kind, and those that more than one kind has, which
+/// stay as they are when another kind is chosen.
+/// spray: packets use all equal paths, so parallel links count as one. ecmp: every pair of NICs keeps to one path,
+/// chosen by a hash of the pair and the seed.
 struct FabricSpec {
   std::string name;
-  FabricKind kind = FabricKind::crossbar;
+  FabricKind kind;
   FabricRouting routing = FabricRouting::spray;
   std::uint64_t seed = 1;
   BytesPerSecond link{0};     ///< one way, between switches; 0: as a NIC
@@ -75,9 +99,7 @@ struct FabricSpec {
   int radix = 64;             ///< ports of a switch
   std::vector<double>
       oversubscription;               ///< leaf to spine, spine to core: bandwidth below over bandwidth above; none: 1
-  int nodes_per_scalable_unit = 0;    ///< rail_optimised; 0: as many as a leaf has ports for
   bool in_network_reduction = false;  ///< switches add up (SHARP)
-  int routers_per_group = 0, nics_per_router = 0, global_links_per_router = 0;  ///< dragonfly
   std::vector<std::string> sources;
 };
 

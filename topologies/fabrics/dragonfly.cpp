@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "sim/core/errors.hpp"
-#include "topologies/fabrics/switch_network_private.hpp"
+#include "topologies/fabrics/fabric_row_private.hpp"
 
 namespace lockstep {
 namespace {
@@ -15,6 +15,12 @@ LinkId between(LinkId first, int a, int b, int count) {
   return a < b ? first + 2 * pair_number(a, b, count) : first + 2 * pair_number(b, a, count) + 1;
 }
 
+/// Groups over the ends, each joined to each other by `links_per_pair` global links.
+struct DragonflyShape {
+  int groups = 1;
+  int links_per_pair = 0;
+};
+
 /// Whether several global links join two groups and packets go over all of them.
 bool sprays(const FabricSpec& spec, const DragonflyShape& shape) {
   return spec.routing == FabricRouting::spray && shape.links_per_pair > 1;
@@ -24,16 +30,16 @@ bool sprays(const FabricSpec& spec, const DragonflyShape& shape) {
 /// Sprayed, these are one link of the bandwidth of all between hubs that stand for the groups. A router has two links
 /// to its hub and two back, each with the bandwidth of all its ports but those of NICs: one without latency for packets
 /// that leave the group from it, one with that of the local hop to the routers that hold the global links.
-class Dragonfly : public SwitchNetwork {
+class DragonflyNetwork : public SwitchNetwork {
  public:
   struct Links {
     LinkId ends, local, hubs, global;  ///< the first of each sort
   };
-  Dragonfly(const FabricSpec& spec, const NetworkEnds& ends, const DragonflyShape& shape, Links first,
-            std::vector<NodeId> routers)
+  DragonflyNetwork(const FabricSpec& spec, const Dragonfly& keys, const NetworkEnds& ends, const DragonflyShape& shape,
+                   Links first, std::vector<NodeId> routers)
       : SwitchNetwork(spec, ends),
-        ends_per_router_(spec.nics_per_router),
-        size_(spec.routers_per_group),
+        ends_per_router_(keys.nics_per_router),
+        size_(keys.routers_per_group),
         sprays_(sprays(spec, shape)),
         shape_(shape),
         first_(first),
@@ -128,15 +134,16 @@ class Dragonfly : public SwitchNetwork {
   std::vector<NodeId> routers_;
 };
 
-void add_hubs(const FabricSpec& spec, const DragonflyShape& shape, const std::vector<int>& prefix,
-              const std::vector<NodeId>& routers, BytesPerSecond rate, Dragonfly::Links& first, Cluster::Graph& graph) {
+void add_hubs(const FabricSpec& spec, const Dragonfly& keys, const DragonflyShape& shape,
+              const std::vector<int>& prefix, const std::vector<NodeId>& routers, BytesPerSecond rate,
+              DragonflyNetwork::Links& first, Cluster::Graph& graph) {
   std::vector<NodeId> hubs;
   for (int group = 0; group < shape.groups; ++group)
     hubs.push_back(graph.add_node(NodeKind::network_switch, switch_name("group", prefix, {group})));
-  const int ports = spec.routers_per_group - 1 + spec.global_links_per_router;
+  const int ports = keys.routers_per_group - 1 + keys.global_links_per_router;
   first.hubs = static_cast<LinkId>(graph.links.size());
   for (std::size_t router = 0; router < routers.size(); ++router) {
-    const NodeId hub = hubs[router / static_cast<std::size_t>(spec.routers_per_group)];
+    const NodeId hub = hubs[router / static_cast<std::size_t>(keys.routers_per_group)];
     for (const Seconds latency : {Seconds(0), spec.switch_latency})
       add_both_ways(graph, routers[router], hub, LinkKind::network, rate * ports, latency);
   }
@@ -147,43 +154,42 @@ void add_hubs(const FabricSpec& spec, const DragonflyShape& shape, const std::ve
   }
 }
 
-}  // namespace
-
-std::variant<DragonflyShape, ClusterProblem> dragonfly_shape(const FabricSpec& spec, int ends) {
-  if (spec.routers_per_group < 1)
+std::variant<DragonflyShape, ClusterProblem> dragonfly_shape(const FabricSpec& spec, const Dragonfly& keys, int ends) {
+  if (keys.routers_per_group < 1)
     return ClusterProblem{"routers_per_group", "a dragonfly without routers", "the routers of a group, such as 16"};
-  if (spec.nics_per_router < 1)
+  if (keys.nics_per_router < 1)
     return ClusterProblem{"nics_per_router", "a dragonfly whose routers have no NICs",
                           "the NICs of a router, such as 16"};
-  if (spec.global_links_per_router < 0)
+  if (keys.global_links_per_router < 0)
     return ClusterProblem{"global_links_per_router", "a negative number of global links", "0 or more"};
   const std::int64_t ports =
-      std::int64_t{spec.nics_per_router} + spec.routers_per_group - 1 + spec.global_links_per_router;
+      std::int64_t{keys.nics_per_router} + keys.routers_per_group - 1 + keys.global_links_per_router;
   if (ports > spec.radix) {
     return ClusterProblem{"radix",
                           "a router needs " + std::to_string(ports) + " ports and has " + std::to_string(spec.radix),
                           "at least " + std::to_string(ports)};
   }
   DragonflyShape shape;
-  const int of_group = spec.routers_per_group * spec.nics_per_router;
+  const int of_group = keys.routers_per_group * keys.nics_per_router;
   shape.groups = (ends - 1) / of_group + 1;
   if (shape.groups == 1) return shape;
-  shape.links_per_pair = spec.routers_per_group * spec.global_links_per_router / (shape.groups - 1);
+  shape.links_per_pair = keys.routers_per_group * keys.global_links_per_router / (shape.groups - 1);
   if (shape.links_per_pair > 0) return shape;
   return ClusterProblem{
       "global_links_per_router",
       std::to_string(shape.groups) + " groups cannot all be joined: each has " +
-          std::to_string(spec.routers_per_group * spec.global_links_per_router) + " global links",
-      "at least " + std::to_string((shape.groups - 2) / spec.routers_per_group + 1) + ", or larger groups"};
+          std::to_string(keys.routers_per_group * keys.global_links_per_router) + " global links",
+      "at least " + std::to_string((shape.groups - 2) / keys.routers_per_group + 1) + ", or larger groups"};
 }
 
-std::unique_ptr<const SwitchNetwork> build_dragonfly(const FabricSpec& spec, const NetworkEnds& ends,
-                                                     const std::vector<int>& prefix, Cluster::Graph& graph) {
-  const auto possible = dragonfly_shape(spec, ends.count());
+std::unique_ptr<const SwitchNetwork> build_dragonfly(const FabricSpec& spec, const Dragonfly& keys,
+                                                     const NetworkEnds& ends, const std::vector<int>& prefix,
+                                                     Cluster::Graph& graph) {
+  const auto possible = dragonfly_shape(spec, keys, ends.count());
   if (const auto* problem = std::get_if<ClusterProblem>(&possible))
     throw InternalError("no dragonfly: " + problem->what);
   const DragonflyShape& shape = std::get<DragonflyShape>(possible);
-  const int size = spec.routers_per_group;
+  const int size = keys.routers_per_group;
   const BytesPerSecond rate = switch_link(spec, ends.rate);
 
   std::vector<NodeId> routers;
@@ -196,10 +202,10 @@ std::unique_ptr<const SwitchNetwork> build_dragonfly(const FabricSpec& spec, con
                   rate, spec.switch_latency);
   };
 
-  Dragonfly::Links first{};
+  DragonflyNetwork::Links first{};
   std::vector<NodeId> router_of_end;
   for (int end = 0; end < ends.count(); ++end)
-    router_of_end.push_back(routers[static_cast<std::size_t>(end / spec.nics_per_router)]);
+    router_of_end.push_back(routers[static_cast<std::size_t>(end / keys.nics_per_router)]);
   first.ends = add_end_links(spec, ends, router_of_end, graph);
   first.local = static_cast<LinkId>(graph.links.size());
   for (int group = 0; group < shape.groups; ++group) {
@@ -208,19 +214,57 @@ std::unique_ptr<const SwitchNetwork> build_dragonfly(const FabricSpec& spec, con
     }
   }
   if (sprays(spec, shape)) {
-    add_hubs(spec, shape, prefix, routers, rate, first, graph);
-    return std::make_unique<Dragonfly>(spec, ends, shape, first, std::move(routers));
+    add_hubs(spec, keys, shape, prefix, routers, rate, first, graph);
+    return std::make_unique<DragonflyNetwork>(spec, keys, ends, shape, first, std::move(routers));
   }
   first.global = static_cast<LinkId>(graph.links.size());
   for (int a = 0; a < shape.groups; ++a) {
     for (int b = a + 1; b < shape.groups; ++b) {
       for (int link = 0; link < shape.links_per_pair; ++link) {
-        join(Dragonfly::router_of(a, b, link, shape.groups, size),
-             Dragonfly::router_of(b, a, link, shape.groups, size));
+        join(DragonflyNetwork::router_of(a, b, link, shape.groups, size),
+             DragonflyNetwork::router_of(b, a, link, shape.groups, size));
       }
     }
   }
-  return std::make_unique<Dragonfly>(spec, ends, shape, first, std::move(routers));
+  return std::make_unique<DragonflyNetwork>(spec, keys, ends, shape, first, std::move(routers));
+}
+
+class DragonflyRow final : public FabricRow<Dragonfly> {
+  [[nodiscard]] std::string_view name() const override { return "dragonfly"; }
+  [[nodiscard]] std::string_view about() const override {
+    return "groups of routers, all routers of a group joined and all groups joined";
+  }
+  void read(const YamlView& view, Dragonfly& keys) const override {
+    read_count(view["routers_per_group"], 1, keys.routers_per_group);
+    read_count(view["nics_per_router"], 1, keys.nics_per_router);
+    read_count(view["global_links_per_router"], 0, keys.global_links_per_router);
+  }
+  [[nodiscard]] std::vector<ClusterProblem> limits(const FabricSpec& spec, const Dragonfly& keys) const override {
+    std::vector<ClusterProblem> problems = why_no_tiers(spec);
+    check_count("radix", spec.radix, "ports of a switch", most_ports, problems);
+    if (keys.global_links_per_router < 0)
+      check_count("global_links_per_router", keys.global_links_per_router, "links", most_ports, problems);
+    return problems;
+  }
+  [[nodiscard]] std::variant<int, ClusterProblem> tops(const FabricSpec& spec, const Dragonfly& keys, int ends, int,
+                                                       BytesPerSecond) const override {
+    const auto possible = dragonfly_shape(spec, keys, ends);
+    if (const auto* problem = std::get_if<ClusterProblem>(&possible)) return *problem;
+    return std::get<DragonflyShape>(possible).groups * keys.routers_per_group;
+  }
+  /// A router is the end of single ports, sprayed over or not.
+  [[nodiscard]] std::unique_ptr<const SwitchNetwork> build(const FabricSpec& spec, const Dragonfly& keys,
+                                                           const NetworkEnds& ends, const std::vector<int>& prefix,
+                                                           Cluster::Graph& graph) const override {
+    return build_dragonfly(spec, keys, port_by_port(ends), prefix, graph);
+  }
+};
+
+}  // namespace
+
+const FabricRow<Dragonfly>& Dragonfly::row() {
+  static const DragonflyRow row;
+  return row;
 }
 
 }  // namespace lockstep

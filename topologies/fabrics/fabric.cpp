@@ -6,6 +6,7 @@
 
 #include "sim/core/errors.hpp"
 #include "sim/core/quantity_text.hpp"
+#include "topologies/fabrics/fabric_row_private.hpp"
 #include "topologies/fabrics/unit_network_private.hpp"
 #include "topologies/torus/torus.hpp"
 
@@ -13,8 +14,7 @@ namespace lockstep {
 namespace {
 
 constexpr int most_devices = 1'000'000;  // refused before memory is spent on them
-constexpr int most_ports = 4096;
-constexpr Seconds most_latency(1);  // once round the Earth takes an eighth of it
+constexpr Seconds most_latency(1);       // once round the Earth takes an eighth of it
 
 /// Collects what is wrong with a cluster, part by part; a part is looked at only when those that it rests on are sound.
 class ClusterCheck {
@@ -45,7 +45,7 @@ class ClusterCheck {
   }
 
   void count(const std::string& key, int value, const std::string& of, int most) {
-    if (value < 1 || value > most) add(key, std::to_string(value) + ' ' + of, "1 to " + std::to_string(most));
+    check_count(key, value, of, most, problems_);
   }
   void rate(const std::string& key, BytesPerSecond value, const std::string& of) {
     if (!(value.value() > 0) || !std::isfinite(value.value()))
@@ -102,37 +102,19 @@ class ClusterCheck {
             format_number(ratio) + " would be more bandwidth above than below", "1 or more");
       }
     }
-    const bool tree = fabric.kind == FabricKind::fat_tree || fabric.kind == FabricKind::rail_optimised;
-    if (!tree && !fabric.oversubscription.empty())
-      add(name + ".oversubscription", "a " + std::string(lockstep::name(fabric.kind)) + " has no tiers",
-          "none, or a fat tree");
     if (fabric.oversubscription.size() > 2)
       add(name + ".oversubscription", "more than two tiers of uplinks", "leaf to spine, spine to core");
-    if (fabric.kind != FabricKind::crossbar) count(name + ".radix", fabric.radix, "ports of a switch", most_ports);
-    if (fabric.nodes_per_scalable_unit < 0)
-      count(name + ".nodes_per_scalable_unit", fabric.nodes_per_scalable_unit, "nodes", most_ports);
-    if (fabric.global_links_per_router < 0)
-      count(name + ".global_links_per_router", fabric.global_links_per_router, "links", most_ports);
-  }
-
-  template <class Shape>
-  const Shape* possible(const std::variant<Shape, ClusterProblem>& shape, const std::string& name) {
-    if (const auto* problem = std::get_if<ClusterProblem>(&shape))
-      add(name + '.' + problem->key, problem->what, problem->expected);
-    return std::get_if<Shape>(&shape);
+    for (ClusterProblem& problem : limits(fabric)) add(name + '.' + problem.key, problem.what, problem.expected);
   }
 
   /// The top switches of a network over `ends` ends; 0: it cannot be built.
   int tops(const FabricSpec& fabric, const std::string& name, int ends, int per_unit, BytesPerSecond end_rate) {
-    if (fabric.kind == FabricKind::crossbar) return 1;
-    if (fabric.kind == FabricKind::dragonfly) {
-      const auto shape = dragonfly_shape(fabric, ends);
-      const DragonflyShape* dragonfly = possible(shape, name);
-      return dragonfly != nullptr ? dragonfly->groups * fabric.routers_per_group : 0;
+    const auto count = top_switches(fabric, ends, per_unit, end_rate);
+    if (const auto* problem = std::get_if<ClusterProblem>(&count)) {
+      add(name + '.' + problem->key, problem->what, problem->expected);
+      return 0;
     }
-    const auto shape = tree_shape(fabric, ends, per_unit, end_rate);
-    const TreeShape* tree = possible(shape, name);
-    return tree != nullptr ? tree->tops() : 0;
+    return std::get<int>(count);
   }
 
   void networks() {

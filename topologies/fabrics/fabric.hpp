@@ -12,6 +12,11 @@
 
 namespace lockstep {
 
+/// One value of every kind of fabric, in the order in which messages list them.
+[[nodiscard]] std::vector<FabricKind> fabric_kinds();
+[[nodiscard]] std::string_view name(const FabricKind& kind);   ///< as YAML writes it: "fat_tree"
+[[nodiscard]] std::string_view about(const FabricKind& kind);  ///< its line in docs/models/network.md
+
 /// The reasons why a cluster cannot be built: a radix that cannot build the tree, oversubscription below 1, NICs that
 /// do not divide the chips, a rank order that is not a permutation, too many devices. Empty if it can be built.
 struct ClusterProblem {

@@ -1,21 +1,36 @@
-#include <array>
-
 #include "topologies/chips/catalog_folder_private.hpp"
-#include "topologies/fabrics/fabric.hpp"
+#include "topologies/fabrics/fabric_row_private.hpp"
 
 namespace lockstep {
 namespace {
 
-constexpr int most_ports = 4096;
 constexpr double most_oversubscription = 1e6;
 
-constexpr std::array kinds{FabricKind::crossbar, FabricKind::fat_tree, FabricKind::rail_optimised,
-                           FabricKind::dragonfly};
-
-FabricKind read_kind(const YamlView& view) {
+std::vector<std::string> kind_words() {
   std::vector<std::string> words;
-  for (const FabricKind kind : kinds) words.emplace_back(name(kind));
-  return kinds[view.choice(words)];
+  for (const FabricKind& kind : fabric_kinds()) words.emplace_back(name(kind));
+  return words;
+}
+
+std::string one_of(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "one of " : ", ") + word;
+  return text;
+}
+
+/// A kind that is chosen again keeps its keys.
+void read_kind(const YamlView& view, FabricKind& kind) {
+  const FabricKind chosen = fabric_kinds()[view.choice(kind_words())];
+  if (chosen.index() != kind.index()) kind = chosen;
+}
+
+/// The keys of every kind are read, so that a wrong value is found whichever kind is chosen; those of other kinds have
+/// no effect.
+void read_keys_of_kinds(const YamlView& view, FabricKind& kind) {
+  for (FabricKind& other : fabric_kinds()) {
+    FabricKind& read = other.index() == kind.index() ? kind : other;
+    std::visit([&]<class Kind>(Kind& keys) { Kind::row().read(view, keys); }, read);
+  }
 }
 
 /// One number for the leaves' uplinks, or a list that goes on with the spines'.
@@ -40,14 +55,10 @@ FabricSpec read_fabric(const YamlView& view, std::string_view name, const Fabric
   FabricSpec fabric = base != nullptr ? *base : FabricSpec{};
   fabric.name = name;
   if (!view.expect_map("a fabric")) return fabric;
-  const auto ports = [](int least) {
-    return [least](const YamlView& key) { return static_cast<int>(key.integer(least, most_ports)); };
-  };
   const auto latency = [](const YamlView& key) { return key.seconds(true); };
 
-  const YamlView kind =
-      base != nullptr ? view["kind"] : view.require("kind", "one of crossbar, fat_tree, rail_optimised, dragonfly");
-  read_if(kind, fabric.kind, read_kind);
+  const YamlView kind = base != nullptr ? view["kind"] : view.require("kind", one_of(kind_words()));
+  if (kind.exists()) read_kind(kind, fabric.kind);
   read_if(view["routing"], fabric.routing, [](const YamlView& key) {
     return key.choice({"spray", "ecmp"}) == 0 ? FabricRouting::spray : FabricRouting::ecmp;
   });
@@ -56,13 +67,10 @@ FabricSpec read_fabric(const YamlView& view, std::string_view name, const Fabric
   read_if(view["efficiency"], fabric.efficiency, [](const YamlView& key) { return key.number(1e-6, 1); });
   read_if(view["nic_latency"], fabric.nic_latency, latency);
   read_if(view["switch_latency"], fabric.switch_latency, latency);
-  read_if(view["radix"], fabric.radix, ports(2));
+  read_count(view["radix"], 2, fabric.radix);
   read_if(view["oversubscription"], fabric.oversubscription, read_oversubscription);
-  read_if(view["nodes_per_scalable_unit"], fabric.nodes_per_scalable_unit, ports(1));
   read_if(view["in_network_reduction"], fabric.in_network_reduction, [](const YamlView& key) { return key.boolean(); });
-  read_if(view["routers_per_group"], fabric.routers_per_group, ports(1));
-  read_if(view["nics_per_router"], fabric.nics_per_router, ports(1));
-  read_if(view["global_links_per_router"], fabric.global_links_per_router, ports(0));
+  read_keys_of_kinds(view, fabric.kind);
   if (const YamlView sources = view["sources"]; sources.exists()) {
     fabric.sources.clear();
     for (const YamlView& source : sources.items()) fabric.sources.push_back(source.text());

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "sim/core/errors.hpp"
-#include "topologies/fabrics/switch_network_private.hpp"
+#include "topologies/fabrics/fabric_row_private.hpp"
 
 namespace lockstep {
 namespace {
@@ -41,13 +41,13 @@ ModelledTree modelled(const TreeShape& shape, FabricRouting routing, int ports) 
 }
 
 /// Leaves, spines and cores in planes: spine s of every pod leads to the same cores.
-class FatTree : public SwitchNetwork {
+class FatTreeNetwork : public SwitchNetwork {
  public:
   struct Links {
     LinkId ends, leaves, spines;  ///< the first of each tier; up even, down odd from there
   };
-  FatTree(const FabricSpec& spec, const NetworkEnds& ends, const ModelledTree& tree, Links first,
-          std::vector<NodeId> tops)
+  FatTreeNetwork(const FabricSpec& spec, const NetworkEnds& ends, const ModelledTree& tree, Links first,
+                 std::vector<NodeId> tops)
       : SwitchNetwork(spec, ends), tree_(tree), first_(first), tops_(std::move(tops)) {}
 
   bool route(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const override {
@@ -97,11 +97,31 @@ class FatTree : public SwitchNetwork {
   std::vector<NodeId> tops_;  ///< by path: spine + spines x core
 };
 
+class FatTreeRow final : public FabricRow<FatTree> {
+  [[nodiscard]] std::string_view name() const override { return "fat_tree"; }
+  [[nodiscard]] std::string_view about() const override {
+    return "NICs in order on leaves, whole nodes where a leaf has room for one; leaves on spines; cores above";
+  }
+  void read(const YamlView&, FatTree&) const override {}
+  [[nodiscard]] std::vector<ClusterProblem> limits(const FabricSpec& spec, const FatTree&) const override {
+    return tree_limits(spec);
+  }
+  [[nodiscard]] std::variant<int, ClusterProblem> tops(const FabricSpec& spec, const FatTree&, int ends, int per_unit,
+                                                       BytesPerSecond end_rate) const override {
+    return tree_tops(tree_shape(spec, nullptr, ends, per_unit, end_rate));
+  }
+  [[nodiscard]] std::unique_ptr<const SwitchNetwork> build(const FabricSpec& spec, const FatTree&,
+                                                           const NetworkEnds& ends, const std::vector<int>& prefix,
+                                                           Cluster::Graph& graph) const override {
+    return build_tree(spec, tree_shape(spec, nullptr, ends.count(), ends.per_unit, ends.rate), ends, prefix, graph);
+  }
+};
+
 }  // namespace
 
-std::unique_ptr<const SwitchNetwork> build_fat_tree(const FabricSpec& spec, const NetworkEnds& ends,
-                                                    const std::vector<int>& prefix, Cluster::Graph& graph) {
-  const auto possible = tree_shape(spec, ends.count(), ends.per_unit, ends.rate);
+std::unique_ptr<const SwitchNetwork> build_tree(const FabricSpec& spec, const PossibleTree& possible,
+                                                const NetworkEnds& ends, const std::vector<int>& prefix,
+                                                Cluster::Graph& graph) {
   if (const auto* problem = std::get_if<ClusterProblem>(&possible)) throw InternalError("no tree: " + problem->what);
   const ModelledTree tree = modelled(std::get<TreeShape>(possible), spec.routing, ends.ports);
   const auto add_switches = [&](std::string_view what, int count, int of_each) {
@@ -114,14 +134,14 @@ std::unique_ptr<const SwitchNetwork> build_fat_tree(const FabricSpec& spec, cons
     }
     return switches;
   };
-  FatTree::Links first{};
+  FatTreeNetwork::Links first{};
 
   const std::vector<NodeId> leaves = add_switches("leaf", tree.leaves(), 1);
   std::vector<NodeId> leaf_of_end;
   for (int end = 0; std::cmp_less(end, ends.nodes.size()); ++end)
     leaf_of_end.push_back(leaves[static_cast<std::size_t>(tree.leaf_of(end))]);
   first.ends = add_end_links(spec, ends, leaf_of_end, graph);
-  if (tree.shape.leaf_uplinks == 0) return std::make_unique<FatTree>(spec, ends, tree, first, leaves);
+  if (tree.shape.leaf_uplinks == 0) return std::make_unique<FatTreeNetwork>(spec, ends, tree, first, leaves);
 
   const int spines = tree.spines;
   const std::vector<NodeId> spine_switches = add_switches("spine", tree.pods(), spines);
@@ -133,7 +153,7 @@ std::unique_ptr<const SwitchNetwork> build_fat_tree(const FabricSpec& spec, cons
                     tree.leaf_uplink(), spec.switch_latency);
     }
   }
-  if (tree.shape.spine_uplinks == 0) return std::make_unique<FatTree>(spec, ends, tree, first, spine_switches);
+  if (tree.shape.spine_uplinks == 0) return std::make_unique<FatTreeNetwork>(spec, ends, tree, first, spine_switches);
 
   const int cores = tree.cores;
   const std::vector<NodeId> core_switches = add_switches("core", cores, spines);  // by path
@@ -147,7 +167,12 @@ std::unique_ptr<const SwitchNetwork> build_fat_tree(const FabricSpec& spec, cons
       }
     }
   }
-  return std::make_unique<FatTree>(spec, ends, tree, first, core_switches);
+  return std::make_unique<FatTreeNetwork>(spec, ends, tree, first, core_switches);
+}
+
+const FabricRow<FatTree>& FatTree::row() {
+  static const FatTreeRow row;
+  return row;
 }
 
 }  // namespace lockstep

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "topologies/fabrics/switch_network_private.hpp"
+#include "topologies/fabrics/fabric_row_private.hpp"
 
 namespace lockstep {
 namespace {
@@ -41,8 +41,8 @@ double oversubscription(const FabricSpec& spec, std::size_t tier) {
 
 }  // namespace
 
-std::variant<TreeShape, ClusterProblem> tree_shape(const FabricSpec& spec, int ends, int per_unit,
-                                                   BytesPerSecond end_rate) {
+PossibleTree tree_shape(const FabricSpec& spec, const RailOptimised* rails, int ends, int per_unit,
+                        BytesPerSecond end_rate) {
   const BytesPerSecond port = spec.efficiency * end_rate;
   const BytesPerSecond link = switch_link(spec, end_rate);
   const double leaf_share = port / (oversubscription(spec, 0) * link);
@@ -53,8 +53,8 @@ std::variant<TreeShape, ClusterProblem> tree_shape(const FabricSpec& spec, int e
 
   TreeShape tree;
   tree.per_unit = per_unit;
-  if (spec.kind == FabricKind::rail_optimised) {
-    const int most = spec.nodes_per_scalable_unit > 0 ? spec.nodes_per_scalable_unit : leaf_ports;
+  if (rails != nullptr) {
+    const int most = rails->nodes_per_scalable_unit > 0 ? rails->nodes_per_scalable_unit : leaf_ports;
     if (most > leaf_ports) {
       return ClusterProblem{"nodes_per_scalable_unit",
                             radix + " joins NICs of " + std::to_string(leaf_ports) +
@@ -95,6 +95,17 @@ std::variant<TreeShape, ClusterProblem> tree_shape(const FabricSpec& spec, int e
                             std::to_string(spec.radix) + " pods of " + std::to_string(pods.size) + " leaves; " +
                             std::to_string(ends) + " NICs need " + std::to_string(pods.parts) + " pods",
                         "a larger radix, more oversubscription or fewer units"};
+}
+
+std::vector<ClusterProblem> tree_limits(const FabricSpec& spec) {
+  std::vector<ClusterProblem> problems;
+  check_count("radix", spec.radix, "ports of a switch", most_ports, problems);
+  return problems;
+}
+
+std::variant<int, ClusterProblem> tree_tops(const PossibleTree& possible) {
+  if (const auto* problem = std::get_if<ClusterProblem>(&possible)) return *problem;
+  return std::get<TreeShape>(possible).tops();
 }
 
 }  // namespace lockstep

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/core/errors.hpp"
 #include "topologies/fabrics/switch_network_private.hpp"
 
 namespace lockstep {
@@ -15,37 +14,6 @@ std::uint64_t mixed(std::uint64_t value) {
     value *= odd;
   }
   return value ^ (value >> 32);
-}
-
-/// One switch without limits of its own.
-class Crossbar : public SwitchNetwork {
- public:
-  Crossbar(const FabricSpec& spec, const NetworkEnds& ends, NodeId node, LinkId end_links)
-      : SwitchNetwork(spec, ends), tops_{node}, end_links_(end_links) {}
-
-  bool route(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const override {
-    const std::size_t first = links.size();
-    climb(from, 0, links);
-    descend(0, to, links);
-    return all_there(links, first, missing);
-  }
-  [[nodiscard]] const std::vector<NodeId>& tops() const override { return tops_; }
-  [[nodiscard]] int top_of(int, std::uint64_t) const override { return 0; }
-  void climb(int from, int, std::vector<LinkId>& links) const override { links.push_back(end_links_ + 2 * from); }
-  void descend(int, int to, std::vector<LinkId>& links) const override { links.push_back(end_links_ + 2 * to + 1); }
-
- private:
-  std::vector<NodeId> tops_;
-  LinkId end_links_;
-};
-
-/// Every port an end of its own.
-NetworkEnds port_by_port(NetworkEnds ends) {
-  std::vector<NodeId> nodes;
-  for (const NodeId node : ends.nodes) nodes.insert(nodes.end(), static_cast<std::size_t>(ends.ports), node);
-  ends.nodes = std::move(nodes);
-  ends.ports = 1;
-  return ends;
 }
 
 }  // namespace
@@ -88,24 +56,12 @@ LinkId add_end_links(const FabricSpec& spec, const NetworkEnds& ends, const std:
   return first;
 }
 
-std::unique_ptr<const SwitchNetwork> build_crossbar(const FabricSpec& spec, const NetworkEnds& ends,
-                                                    const std::vector<int>& prefix, Cluster::Graph& graph) {
-  const NodeId node = graph.add_node(NodeKind::network_switch, switch_name("crossbar", prefix, {}));
-  const LinkId end_links = add_end_links(spec, ends, std::vector<NodeId>(ends.nodes.size(), node), graph);
-  return std::make_unique<Crossbar>(spec, ends, node, end_links);
-}
-
-std::unique_ptr<const SwitchNetwork> build_network(const FabricSpec& spec, const NetworkEnds& ends,
-                                                   const std::vector<int>& prefix, Cluster::Graph& graph) {
-  const bool sprays_over_ports = spec.routing == FabricRouting::spray && spec.kind != FabricKind::dragonfly;
-  if (ends.ports > 1 && !sprays_over_ports) return build_network(spec, port_by_port(ends), prefix, graph);
-  switch (spec.kind) {
-    case FabricKind::crossbar: return build_crossbar(spec, ends, prefix, graph);
-    case FabricKind::fat_tree:
-    case FabricKind::rail_optimised: return build_fat_tree(spec, ends, prefix, graph);
-    case FabricKind::dragonfly: return build_dragonfly(spec, ends, prefix, graph);
-  }
-  throw InternalError("a fabric of unknown kind");
+NetworkEnds port_by_port(NetworkEnds ends) {
+  std::vector<NodeId> nodes;
+  for (const NodeId node : ends.nodes) nodes.insert(nodes.end(), static_cast<std::size_t>(ends.ports), node);
+  ends.nodes = std::move(nodes);
+  ends.ports = 1;
+  return ends;
 }
 
 }  // namespace lockstep

@@ -57,6 +57,9 @@ class SwitchNetwork {
   std::vector<NodeId> number_of_end_;  ///< of its node; of several ends on one node, consecutive ones
 };
 
+/// Every port an end of its own.
+[[nodiscard]] NetworkEnds port_by_port(NetworkEnds ends);
+
 /// Whether the links from position `first` on are all there.
 [[nodiscard]] bool all_there(const std::vector<LinkId>& links, std::size_t first, const MissingLinks& missing);
 
@@ -116,27 +119,21 @@ struct TreeShape {
   /// Switches by which the network is left: the single leaf, the spines or the cores.
   [[nodiscard]] int tops() const { return std::max(1, leaf_uplinks) * std::max(1, spine_uplinks); }
 };
-/// The tree over `ends` ends, or the reason why its radix does not reach them.
-[[nodiscard]] std::variant<TreeShape, ClusterProblem> tree_shape(const FabricSpec& spec, int ends, int per_unit,
-                                                                 BytesPerSecond end_rate);
+using PossibleTree = std::variant<TreeShape, ClusterProblem>;
+/// The tree over `ends` ends, or the reason why its radix does not reach them. Without `rails` NICs lie in order over
+/// the leaves.
+[[nodiscard]] PossibleTree tree_shape(const FabricSpec& spec, const RailOptimised* rails, int ends, int per_unit,
+                                      BytesPerSecond end_rate);
 
-/// Groups of a dragonfly over `ends` ends, each joined to each other by `links_per_pair` global links.
-struct DragonflyShape {
-  int groups = 1;
-  int links_per_pair = 0;
-};
-[[nodiscard]] std::variant<DragonflyShape, ClusterProblem> dragonfly_shape(const FabricSpec& spec, int ends);
+/// Adds the switches and links of a tree; `prefix` leads the names of its switches.
+[[nodiscard]] std::unique_ptr<const SwitchNetwork> build_tree(const FabricSpec& spec, const PossibleTree& possible,
+                                                              const NetworkEnds& ends, const std::vector<int>& prefix,
+                                                              Cluster::Graph& graph);
+/// Values that no tree can have.
+[[nodiscard]] std::vector<ClusterProblem> tree_limits(const FabricSpec& spec);
+[[nodiscard]] std::variant<int, ClusterProblem> tree_tops(const PossibleTree& possible);
 
-/// Adds the switches and links of a network; `prefix` leads the names of its switches.
-[[nodiscard]] std::unique_ptr<const SwitchNetwork> build_crossbar(const FabricSpec& spec, const NetworkEnds& ends,
-                                                                  const std::vector<int>& prefix,
-                                                                  Cluster::Graph& graph);
-[[nodiscard]] std::unique_ptr<const SwitchNetwork> build_fat_tree(const FabricSpec& spec, const NetworkEnds& ends,
-                                                                  const std::vector<int>& prefix,
-                                                                  Cluster::Graph& graph);
-[[nodiscard]] std::unique_ptr<const SwitchNetwork> build_dragonfly(const FabricSpec& spec, const NetworkEnds& ends,
-                                                                   const std::vector<int>& prefix,
-                                                                   Cluster::Graph& graph);
+/// Adds the switches and links of a network of any kind.
 [[nodiscard]] std::unique_ptr<const SwitchNetwork> build_network(const FabricSpec& spec, const NetworkEnds& ends,
                                                                  const std::vector<int>& prefix, Cluster::Graph& graph);
 

@@ -62,8 +62,7 @@ TEST(RingOnSwitches, RailsOverMeshes) {
 // leaf's bandwidth rings are as fast as without limit, but the direct exchange is not.
 TEST(RingOnSwitches, CrossingsStayOnTheirRail) {
   auto fabric = fat_tree(4, 4);
-  fabric.kind = FabricKind::rail_optimised;
-  fabric.nodes_per_scalable_unit = 4;
+  fabric.kind = RailOptimised{.nodes_per_scalable_unit = 4};
   fabric.radix = 64;
   const NetworkCase groups(nodes(4, node(), fabric), "all");
   expect_time(groups, Kind::all_gather, "ring", v * 31 / 32 / 8 / nic + 27 * local + 4 * remote);

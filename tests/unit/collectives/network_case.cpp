@@ -41,7 +41,7 @@ FabricSpec crossbar() {
 FabricSpec fat_tree(int nics_down, double oversubscription, FabricRouting routing, std::uint64_t seed) {
   auto fabric = crossbar();
   fabric.name = "fat tree";
-  fabric.kind = FabricKind::fat_tree;
+  fabric.kind = FatTree{};
   fabric.routing = routing;
   fabric.seed = seed;
   fabric.oversubscription = {oversubscription};

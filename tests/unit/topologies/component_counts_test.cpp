@@ -17,23 +17,21 @@ void expect_counts(const ClusterSpec& spec, ComponentCounts expected) {
 }
 
 // Three nodes of 4 chips and 2 NICs, each NIC with a cable to the one switch; what is inside a node is the host's.
-TEST(ComponentCounts, OfNodesOnACrossbar) {
-  expect_counts(test::nodes(3, test::fabric(FabricKind::crossbar)), {12, 3, 6, 1, 6});
-}
+TEST(ComponentCounts, OfNodesOnACrossbar) { expect_counts(test::nodes(3, test::fabric(Crossbar{})), {12, 3, 6, 1, 6}); }
 
 // 16 NICs on switches of 8 ports: 4 leaves of 4 NICs with 4 uplinks each to 4 spines. 16 + 16 cables.
 TEST(ComponentCounts, CablesThatPacketsAreSprayedOverAreSeveral) {
   for (const FabricRouting routing : {FabricRouting::spray, FabricRouting::ecmp}) {
-    expect_counts(test::nodes(8, test::fabric(FabricKind::fat_tree, 8, {}, routing)), {32, 8, 16, 8, 32});
+    expect_counts(test::nodes(8, test::fabric(FatTree{}, 8, {}, routing)), {32, 8, 16, 8, 32});
   }
 }
 
 // A node alone has neither NICs nor a network.
-TEST(ComponentCounts, OfOneNode) { expect_counts(test::nodes(1, test::fabric(FabricKind::crossbar)), {4, 1, 0, 0, 0}); }
+TEST(ComponentCounts, OfOneNode) { expect_counts(test::nodes(1, test::fabric(Crossbar{})), {4, 1, 0, 0, 0}); }
 
 // A line of 4 and one of 3 across: 3 x 3 + 4 x 2 cables in each of two pods; every host has its NIC on the one switch.
 TEST(ComponentCounts, OfPodsOverADataCentreNetwork) {
-  const ComponentCounts counts = count_components(test::pods(2, test::fabric(FabricKind::crossbar), {4, 3}));
+  const ComponentCounts counts = count_components(test::pods(2, test::fabric(Crossbar{}), {4, 3}));
   EXPECT_EQ(counts.chips, 24);
   EXPECT_EQ(counts.nics, counts.hosts);
   EXPECT_EQ(counts.switches, 1);

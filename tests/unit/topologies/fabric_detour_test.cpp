@@ -24,8 +24,8 @@ MissingLinks without(const Cluster& cluster, const std::vector<std::string>& nam
 /// over the three that are left: 341 each, and none off by more than 5 standard deviations, sqrt(1024 x 1/3 x 2/3)
 /// = 15.
 TEST(FabricDetour, OnlyFlowsOfTheMissingUplinkMoveAndTheySpreadEvenly) {
-  Cluster cluster = build_cluster(
-      test::nodes(128, test::fabric(FabricKind::fat_tree, 68, {16}, FabricRouting::ecmp), test::node(1, 1)));
+  Cluster cluster =
+      build_cluster(test::nodes(128, test::fabric(FatTree{}, 68, {16}, FabricRouting::ecmp), test::node(1, 1)));
   std::map<std::pair<DeviceId, DeviceId>, std::vector<LinkId>> whole;
   const auto each_pair = [](const auto& visit) {
     for (DeviceId from = 0; from < 64; ++from) {
@@ -53,7 +53,7 @@ TEST(FabricDetour, OnlyFlowsOfTheMissingUplinkMoveAndTheySpreadEvenly) {
 /// A link down from a spine counts as one up to it: the leaf does not send there what could not arrive.
 TEST(FabricDetour, AWayIsLeftOnlyIfItArrives) {
   Cluster cluster =
-      build_cluster(test::nodes(4, test::fabric(FabricKind::fat_tree, 4, {}, FabricRouting::ecmp), test::node(1, 1)));
+      build_cluster(test::nodes(4, test::fabric(FatTree{}, 4, {}, FabricRouting::ecmp), test::node(1, 1)));
   cluster.avoid(without(cluster, {"leaf(0)>spine(0,0)"}));
   EXPECT_THAT(test::names(cluster, cluster.route(0, 2)),
               testing::IsSupersetOf({"leaf(0)>spine(0,1)", "spine(0,1)>leaf(1)"}));
@@ -68,14 +68,13 @@ TEST(FabricDetour, AWayIsLeftOnlyIfItArrives) {
 
 /// Any one link between switches is missing: every pair still has a way of the same length, and it is one.
 TEST(FabricDetour, OneMissingCableLeavesEqualWays) {
-  ClusterSpec halls = test::nodes(4, test::fabric(FabricKind::fat_tree, 4, {}, FabricRouting::ecmp), test::node(1, 1));
+  ClusterSpec halls = test::nodes(4, test::fabric(FatTree{}, 4, {}, FabricRouting::ecmp), test::node(1, 1));
   halls.halls = 2;
-  halls.between_halls = test::fabric(FabricKind::crossbar);
+  halls.between_halls = test::fabric(Crossbar{});
   for (const ClusterSpec& spec :
-       {test::nodes(4, test::fabric(FabricKind::fat_tree, 4, {}, FabricRouting::ecmp), test::node(1, 1)),
-        test::nodes(12, test::fabric(FabricKind::fat_tree, 4, {}, FabricRouting::ecmp), test::node(1, 1)),
-        test::nodes(6, test::fabric(FabricKind::rail_optimised, 4, {}, FabricRouting::ecmp), test::node(2, 2)),
-        halls}) {
+       {test::nodes(4, test::fabric(FatTree{}, 4, {}, FabricRouting::ecmp), test::node(1, 1)),
+        test::nodes(12, test::fabric(FatTree{}, 4, {}, FabricRouting::ecmp), test::node(1, 1)),
+        test::nodes(6, test::fabric(RailOptimised{}, 4, {}, FabricRouting::ecmp), test::node(2, 2)), halls}) {
     Cluster cluster = build_cluster(spec);
     std::map<std::pair<DeviceId, DeviceId>, std::size_t> length;
     for (DeviceId from = 0; from < cluster.devices(); ++from) {
@@ -104,7 +103,7 @@ TEST(FabricDetour, OneMissingCableLeavesEqualWays) {
 
 /// A chip has one NIC, and a node of switches one link to each chip: nothing is beside them.
 TEST(FabricDetour, NoWayRoundANicOrAPort) {
-  Cluster cluster = build_cluster(test::nodes(2, test::fabric(FabricKind::crossbar)));
+  Cluster cluster = build_cluster(test::nodes(2, test::fabric(Crossbar{})));
   cluster.avoid(without(cluster, {"nic(0,0)>crossbar"}));
   EXPECT_THROW((void)cluster.route(0, 4), NoRoute);
   EXPECT_EQ(cluster.route(4, 0).size(), 4u);

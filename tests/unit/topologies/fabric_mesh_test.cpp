@@ -11,9 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Cluster gpus(int nodes) {
-  return build_cluster(test::nodes(nodes, test::fabric(FabricKind::crossbar), test::node(8, 8)));
-}
+Cluster gpus(int nodes) { return build_cluster(test::nodes(nodes, test::fabric(Crossbar{}), test::node(8, 8))); }
 
 std::vector<Factor> factors_of(const Mesh& mesh, const std::string& axis) { return mesh.axis(axis).factors; }
 
@@ -47,8 +45,7 @@ TEST(FabricMesh, GroupsHaveMembersButNoLanes) {
 /// A group over x and pod on two pods of 4x2 with y left out: one group for each y, 8 members, one dimension (the ring
 /// of 4 along x), and a lane each way in each of the two pods. Hops of a pod's lanes are links of that pod.
 TEST(FabricMesh, AGroupOverPodsHasTheRingsOfEachPod) {
-  const Cluster cluster =
-      build_cluster(test::pods(2, test::fabric(FabricKind::crossbar), {4, 2}, test::multiple_of_four));
+  const Cluster cluster = build_cluster(test::pods(2, test::fabric(Crossbar{}), {4, 2}, test::multiple_of_four));
   const Mesh mesh = test::placed(cluster, {test::on("fsdp", {"pod", "x"}), test::on("tensor", {"y"})});
   const auto dimensions = mesh.dimensions({"fsdp"});
   ASSERT_EQ(dimensions.size(), 1u);
@@ -74,8 +71,7 @@ TEST(FabricMesh, AGroupOverPodsHasTheRingsOfEachPod) {
 
 /// Rings of one pod, and of all pods, have the shape they have on the torus alone, whatever lies further out.
 TEST(FabricMesh, DimensionsAreThoseOfThePod) {
-  const Cluster composed =
-      build_cluster(test::pods(3, test::fabric(FabricKind::crossbar), {4, 4, 2}, test::multiple_of_four));
+  const Cluster composed = build_cluster(test::pods(3, test::fabric(Crossbar{}), {4, 4, 2}, test::multiple_of_four));
   const Cluster torus = test::torus({4, 4, 2}, test::multiple_of_four);
   const std::vector<AxisRequest> inner{test::on("tensor", {"x/2", "y/2"}), test::on("fsdp", {"rest"})};
   std::vector<AxisRequest> outer{test::on("data", {"pod"})};
@@ -98,7 +94,7 @@ TEST(FabricMesh, TextSaysWhatLiesBehindSwitches) {
   const Cluster cluster = gpus(64);
   EXPECT_THAT(test::placed(cluster, {test::on("fsdp", {"node"}), test::on("tensor", {"gpu"})}).to_string(),
               testing::AllOf(HasSubstr("64 on node"), HasSubstr("8 on gpu")));
-  const Cluster pods = build_cluster(test::pods(2, test::fabric(FabricKind::crossbar), {4, 2}, test::multiple_of_four));
+  const Cluster pods = build_cluster(test::pods(2, test::fabric(Crossbar{}), {4, 2}, test::multiple_of_four));
   EXPECT_THAT(test::placed(pods, {test::on("fsdp", {"pod", "x"}), test::on("tensor", {"y"})}).to_string(),
               HasSubstr("ring of 4 on x, 2 on pod"));
 }

@@ -19,7 +19,7 @@ std::vector<DeviceId> devices_by_position(const ClusterSpec& spec) {
 }
 
 ClusterSpec three_nodes_of_two(RankOrder order) {
-  ClusterSpec spec = test::nodes(3, test::fabric(FabricKind::crossbar), test::node(2, 1));
+  ClusterSpec spec = test::nodes(3, test::fabric(Crossbar{}), test::node(2, 1));
   spec.order = std::move(order);
   return spec;
 }
@@ -39,7 +39,7 @@ TEST(RankOrder, ListedIsAsListed) {
 /// Whole nodes move, their chips in order; the same seed gives the same order, and not every seed the order of numbers.
 TEST(RankOrder, ScatteredMovesWholeNodesBySeed) {
   const auto order = [](std::uint64_t seed) {
-    ClusterSpec spec = test::nodes(10, test::fabric(FabricKind::crossbar), test::node(2, 1));
+    ClusterSpec spec = test::nodes(10, test::fabric(Crossbar{}), test::node(2, 1));
     spec.order = {RankOrder::Kind::scattered, seed, {}};
     return devices_by_position(spec);
   };
@@ -57,7 +57,7 @@ TEST(RankOrder, ScatteredMovesWholeNodesBySeed) {
 /// The mesh puts rank r, at logical position p, on the p-th device of the order; rank_of is the inverse. On two nodes
 /// of four, round robin: neighbours on gpu are in different nodes.
 TEST(RankOrder, TheMeshFollowsIt) {
-  ClusterSpec spec = test::nodes(2, test::fabric(FabricKind::crossbar));
+  ClusterSpec spec = test::nodes(2, test::fabric(Crossbar{}));
   spec.order.kind = RankOrder::Kind::round_robin;
   const Cluster cluster = build_cluster(spec);
   const Mesh mesh = test::placed(cluster, {test::on("data", {"node"}), test::on("tensor", {"gpu"})});
@@ -72,7 +72,7 @@ TEST(RankOrder, TheMeshFollowsIt) {
 
 /// Pods change places as wholes, so that rings lie inside pods: in reversed order the first group is on the last pod.
 TEST(RankOrder, PodsMoveWithTheirRings) {
-  ClusterSpec spec = test::pods(2, test::fabric(FabricKind::crossbar), {4}, test::always);
+  ClusterSpec spec = test::pods(2, test::fabric(Crossbar{}), {4}, test::always);
   spec.order = {RankOrder::Kind::listed, 1, {4, 5, 6, 7, 0, 1, 2, 3}};
   const Cluster cluster = build_cluster(spec);
   const Mesh mesh = test::placed(cluster, {test::on("data", {"pod"}), test::on("fsdp", {"x"})});

@@ -50,17 +50,16 @@ constexpr std::array both{FabricRouting::spray, FabricRouting::ecmp};
 
 TEST(FabricRoute, IsAPathOfFewestHopsOnEveryTree) {
   for (const FabricRouting routing : both) {
-    for (const FabricKind kind : {FabricKind::crossbar, FabricKind::fat_tree, FabricKind::rail_optimised}) {
+    for (const auto& kind : std::vector<FabricKind>{Crossbar{}, FatTree{}, RailOptimised{}}) {
       for (const int radix : {4, 6, 64}) {
-        if (kind == FabricKind::crossbar || radix > 4)
-          expect_paths(test::nodes(7, test::fabric(kind, radix, {}, routing)), true);
+        if (kind == Crossbar{} || radix > 4) expect_paths(test::nodes(7, test::fabric(kind, radix, {}, routing)), true);
       }
     }
-    expect_paths(test::nodes(13, test::fabric(FabricKind::fat_tree, 4, {}, routing), test::node(1, 1)), true);
-    FabricSpec uneven = test::fabric(FabricKind::fat_tree, 8, {3, 2}, routing);
+    expect_paths(test::nodes(13, test::fabric(FatTree{}, 4, {}, routing), test::node(1, 1)), true);
+    FabricSpec uneven = test::fabric(FatTree{}, 8, {3, 2}, routing);
     uneven.link = BytesPerSecond(80e9);
     expect_paths(test::nodes(30, uneven), true);
-    expect_paths(test::pods(3, test::fabric(FabricKind::fat_tree, 6, {}, routing), {4, 3}),
+    expect_paths(test::pods(3, test::fabric(FatTree{}, 6, {}, routing), {4, 3}),
                  false);  // hosts may be fewer hops than ICI
   }
 }
@@ -69,7 +68,7 @@ TEST(FabricRoute, IsAPathOfFewestHopsOnEveryTree) {
 TEST(FabricRoute, IsOneLinkInAMesh) {
   NodeSpec mesh = test::node();
   mesh.scale_up = NodeSpec::ScaleUp::full_mesh;
-  const ClusterSpec spec = test::nodes(3, test::fabric(FabricKind::crossbar), mesh);
+  const ClusterSpec spec = test::nodes(3, test::fabric(Crossbar{}), mesh);
   expect_paths(spec, true);
   const Cluster cluster = build_cluster(spec);
   std::set<LinkId> used;
@@ -85,9 +84,9 @@ TEST(FabricRoute, IsOneLinkInAMesh) {
 
 TEST(FabricRoute, IsAPathBetweenHalls) {
   for (const FabricRouting routing : both) {
-    for (const FabricSpec& hall : {test::fabric(FabricKind::crossbar),
-                                   test::fabric(FabricKind::fat_tree, 6, {}, routing), test::dragonfly(routing)}) {
-      for (const FabricKind outer : {FabricKind::crossbar, FabricKind::fat_tree}) {
+    for (const FabricSpec& hall :
+         {test::fabric(Crossbar{}), test::fabric(FatTree{}, 6, {}, routing), test::dragonfly(routing)}) {
+      for (const auto& outer : std::vector<FabricKind>{Crossbar{}, FatTree{}}) {
         ClusterSpec spec = test::nodes(5, hall);
         spec.halls = 3;
         spec.between_halls = test::fabric(outer, 12, {}, routing);
@@ -176,7 +175,7 @@ TEST(FabricRoute, SprayingOverADragonflyTakesAsManyHops) {
 
 /// Up to the tier that both NICs are below, and down: same leaf, same pod, over the cores.
 TEST(FabricRoute, GoesUpOnlyAsFarAsNeeded) {
-  const Cluster cluster = build_cluster(test::nodes(12, test::fabric(FabricKind::fat_tree, 4), test::node(1, 1)));
+  const Cluster cluster = build_cluster(test::nodes(12, test::fabric(FatTree{}, 4), test::node(1, 1)));
   EXPECT_THAT(names(cluster, cluster.route(0, 1)),
               testing::ElementsAre("chip(0,0)>nic(0,0)", "nic(0,0)>leaf(0)", "leaf(0)>nic(1,0)", "nic(1,0)>chip(1,0)"));
   EXPECT_THAT(names(cluster, cluster.route(0, 2)),
@@ -190,17 +189,17 @@ TEST(FabricRoute, GoesUpOnlyAsFarAsNeeded) {
 
 /// Latency of a route: 2 x 3 us to and from the first switch, 1 us for each further switch; in a node 2 us.
 TEST(FabricRoute, LatencyIsTheSumOfTheLinks) {
-  const Cluster cluster = build_cluster(test::nodes(12, test::fabric(FabricKind::fat_tree, 4), test::node(1, 1)));
+  const Cluster cluster = build_cluster(test::nodes(12, test::fabric(FatTree{}, 4), test::node(1, 1)));
   EXPECT_DOUBLE_EQ(test::latency(cluster, cluster.route(0, 1)).value(), 6e-6);
   EXPECT_DOUBLE_EQ(test::latency(cluster, cluster.route(0, 2)).value(), 8e-6);
   EXPECT_DOUBLE_EQ(test::latency(cluster, cluster.route(0, 11)).value(), 10e-6);
   EXPECT_DOUBLE_EQ(test::latency(build_cluster(test::nodes(1, {})), {0, 1}).value(), 2e-6);
-  const Cluster pods = build_cluster(test::pods(2, test::fabric(FabricKind::crossbar), {2, 2}));
+  const Cluster pods = build_cluster(test::pods(2, test::fabric(Crossbar{}), {2, 2}));
   EXPECT_DOUBLE_EQ(test::latency(pods, pods.route(0, 4)).value(), 8e-6);  // and 1 us of PCIe at each end
 }
 
 TEST(FabricRoute, RailsStayOnTheirLeaf) {
-  const Cluster cluster = build_cluster(test::nodes(3, test::fabric(FabricKind::rail_optimised), test::node(4, 4)));
+  const Cluster cluster = build_cluster(test::nodes(3, test::fabric(RailOptimised{}), test::node(4, 4)));
   EXPECT_EQ(cluster.route(1, 9).size(), 4u);  // chip 1 of nodes 0 and 2
   EXPECT_EQ(cluster.route(1, 10).size(), 6u);
 }
@@ -215,22 +214,21 @@ std::map<std::string, int> uplinks_used(const FabricSpec& fabric) {
 /// Static hashing: a pair of NICs keeps to one path, another seed gives others, and all paths are used by about as
 /// many. 32 pairs on 32 uplinks of one leaf: (1 - 1/32)^32 = 36 % of the uplinks stay empty, 20 are used, most collide.
 TEST(FabricRoute, EcmpIsDeterministicInTheSeedAndCollides) {
-  FabricSpec fabric = test::fabric(FabricKind::fat_tree, 64, {}, FabricRouting::ecmp);
+  FabricSpec fabric = test::fabric(FatTree{}, 64, {}, FabricRouting::ecmp);
   const auto first = uplinks_used(fabric);
   EXPECT_EQ(first, uplinks_used(fabric));
   fabric.seed = 2;
   EXPECT_NE(first, uplinks_used(fabric));
   EXPECT_GT(first.size(), 13u);
   EXPECT_LT(first.size(), 28u);
-  EXPECT_EQ(uplinks_used(test::fabric(FabricKind::fat_tree, 64)),
-            (std::map<std::string, int>{{"leaf(0)>spine(0)", 32}}));
+  EXPECT_EQ(uplinks_used(test::fabric(FatTree{}, 64)), (std::map<std::string, int>{{"leaf(0)>spine(0)", 32}}));
 }
 
 /// 4096 pairs by hash over 4 uplinks: 1024 each, and none off by more than 5 standard deviations, sqrt(4096 x 1/4 x
 /// 3/4) = 28.
 TEST(FabricRoute, EcmpSpreadsEvenly) {
-  const Cluster cluster = build_cluster(
-      test::nodes(128, test::fabric(FabricKind::fat_tree, 68, {16}, FabricRouting::ecmp), test::node(1, 1)));
+  const Cluster cluster =
+      build_cluster(test::nodes(128, test::fabric(FatTree{}, 68, {16}, FabricRouting::ecmp), test::node(1, 1)));
   ASSERT_EQ(test::switches(cluster, "leaf"), 2);
   std::map<LinkId, int> used;
   for (DeviceId from = 0; from < 64; ++from) {
@@ -251,8 +249,8 @@ TEST(FabricRoute, IsFastOnManyGpus) {
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
   const auto start = Clock::now();
-  const Cluster cluster = build_cluster(
-      test::nodes(2048, test::fabric(FabricKind::rail_optimised, 64, {}, FabricRouting::ecmp), test::node(8, 8)));
+  const Cluster cluster =
+      build_cluster(test::nodes(2048, test::fabric(RailOptimised{}, 64, {}, FabricRouting::ecmp), test::node(8, 8)));
   const double build = seconds_since(start);
   EXPECT_LT(build, 3.0);
   const auto routing = Clock::now();

@@ -25,7 +25,7 @@ std::map<LinkKind, int> count_links(const Cluster& cluster) {
 
 /// Axes are named from outside in; an axis of one hall, node or pod is left out.
 TEST(BuildCluster, AxesAreThoseWithMoreThanOnePosition) {
-  const FabricSpec crossbar = test::fabric(FabricKind::crossbar);
+  const FabricSpec crossbar = test::fabric(Crossbar{});
   EXPECT_THAT(axis_names(build_cluster(test::nodes(1, crossbar))), testing::ElementsAre("gpu 4"));
   EXPECT_THAT(axis_names(build_cluster(test::nodes(3, crossbar))), testing::ElementsAre("node 3", "gpu 4"));
   EXPECT_THAT(axis_names(build_cluster(test::pods(2, crossbar, {2, 3}))), testing::ElementsAre("pod 2", "x 2", "y 3"));
@@ -40,7 +40,7 @@ TEST(BuildCluster, AxesAreThoseWithMoreThanOnePosition) {
 /// One pod alone is the torus it always was: the same nodes, and every link under the same id.
 TEST(BuildCluster, ALonePodIsATorus) {
   for (const WrapRule& wrap : {test::never, test::always}) {
-    const Cluster composed = build_cluster(test::pods(1, test::fabric(FabricKind::crossbar), {4, 3, 2}, wrap));
+    const Cluster composed = build_cluster(test::pods(1, test::fabric(Crossbar{}), {4, 3, 2}, wrap));
     const Cluster torus = test::torus({4, 3, 2}, wrap);
     EXPECT_EQ(composed.to_string(), torus.to_string());
     ASSERT_EQ(composed.links(), torus.links());
@@ -52,7 +52,7 @@ TEST(BuildCluster, ALonePodIsATorus) {
 /// Inside a pod of many everything is as in one pod: links from (device + pod x size), the same rates, one axis
 /// further.
 TEST(BuildCluster, PodsOfACompositionAreTori) {
-  const Cluster composed = build_cluster(test::pods(3, test::fabric(FabricKind::crossbar), {4, 3}, test::always));
+  const Cluster composed = build_cluster(test::pods(3, test::fabric(Crossbar{}), {4, 3}, test::always));
   const Cluster torus = test::torus({4, 3}, test::always);
   for (DeviceId pod = 0; pod < 3; ++pod) {
     for (DeviceId device = 0; device < 12; ++device) {
@@ -71,13 +71,12 @@ TEST(BuildCluster, PodsOfACompositionAreTori) {
 
 /// Nodes of 4 chips, 2 NICs: a switch has 4 links each way, PCIe 4 each way, NICs 2 each way; three nodes of them.
 TEST(BuildCluster, NodesHaveTheLinksTheyShould) {
-  const Cluster cluster = build_cluster(test::nodes(3, test::fabric(FabricKind::crossbar)));
+  const Cluster cluster = build_cluster(test::nodes(3, test::fabric(Crossbar{})));
   EXPECT_EQ(count_links(cluster),
             (std::map<LinkKind, int>{{LinkKind::scale_up, 24}, {LinkKind::pcie, 24}, {LinkKind::network, 12}}));
   NodeSpec mesh = test::node();
   mesh.scale_up = NodeSpec::ScaleUp::full_mesh;  // 4 x 3 ordered pairs each
-  EXPECT_EQ(count_links(build_cluster(test::nodes(3, test::fabric(FabricKind::crossbar), mesh)))[LinkKind::scale_up],
-            36);
+  EXPECT_EQ(count_links(build_cluster(test::nodes(3, test::fabric(Crossbar{}), mesh)))[LinkKind::scale_up], 36);
   // Alone there is nothing for NICs to lead to.
   EXPECT_EQ(count_links(build_cluster(test::nodes(1, {}))), (std::map<LinkKind, int>{{LinkKind::scale_up, 8}}));
 }
@@ -86,7 +85,7 @@ TEST(BuildCluster, NodesHaveTheLinksTheyShould) {
 TEST(BuildCluster, RatesAreTimesTheEfficiency) {
   NodeSpec node = test::node();
   node.scale_up_efficiency = 0.5;
-  FabricSpec fabric = test::fabric(FabricKind::crossbar);
+  FabricSpec fabric = test::fabric(Crossbar{});
   fabric.efficiency = 0.8;
   const Cluster cluster = build_cluster(test::nodes(2, fabric, node));
   EXPECT_EQ(link_named(cluster, "chip(1,3)>switch(1)").bandwidth, BytesPerSecond(200e9));
@@ -99,7 +98,7 @@ TEST(BuildCluster, RatesAreTimesTheEfficiency) {
 /// A slice of 4x2 in hosts of 2x2 has two; each leads to the network with dcn_per_host (25 GB/s), and there is no
 /// other switch.
 TEST(BuildCluster, HostsOfPodsAreTheirNics) {
-  const Cluster cluster = build_cluster(test::pods(2, test::fabric(FabricKind::crossbar), {4, 2}));
+  const Cluster cluster = build_cluster(test::pods(2, test::fabric(Crossbar{}), {4, 2}));
   EXPECT_EQ(link_named(cluster, "chip(1,2,1)>host(1,1,0)").bandwidth, BytesPerSecond(15e9));
   EXPECT_EQ(link_named(cluster, "host(1,1,0)>crossbar").bandwidth, BytesPerSecond(25e9));
   EXPECT_EQ(count_links(cluster)[LinkKind::dcn], 2 * 2 * 2);
@@ -110,7 +109,7 @@ TEST(BuildCluster, HostsOfPodsAreTheirNics) {
 /// of k/2 leaves, k^3/4 NICs. With k = 4: 1 tier up to 2 NICs, 2 up to 8, 3 up to 16.
 TEST(FatTree, TiersFollowFromTheRadix) {
   const auto cluster = [](int nics) {
-    return build_cluster(test::nodes(nics, test::fabric(FabricKind::fat_tree, 4), test::node(1, 1)));
+    return build_cluster(test::nodes(nics, test::fabric(FatTree{}, 4), test::node(1, 1)));
   };
   EXPECT_EQ(switches(cluster(2), "leaf"), 1);
   EXPECT_EQ(switches(cluster(2), "spine"), 0);
@@ -120,13 +119,13 @@ TEST(FatTree, TiersFollowFromTheRadix) {
   EXPECT_EQ(switches(cluster(9), "spine"), 3);  // pods of two leaves
   EXPECT_EQ(switches(cluster(9), "core"), 1);
   EXPECT_EQ(switches(cluster(16), "spine"), 4);
-  EXPECT_FALSE(why_not_a_cluster(test::nodes(17, test::fabric(FabricKind::fat_tree, 4), test::node(1, 1))).empty());
+  EXPECT_FALSE(why_not_a_cluster(test::nodes(17, test::fabric(FatTree{}, 4), test::node(1, 1))).empty());
 }
 
 /// The same trees switch by switch: k/2 spines in a pod, (k/2)^2 cores = 4.
 TEST(FatTree, WithEcmpEverySwitchIsThere) {
   const Cluster cluster =
-      build_cluster(test::nodes(16, test::fabric(FabricKind::fat_tree, 4, {}, FabricRouting::ecmp), test::node(1, 1)));
+      build_cluster(test::nodes(16, test::fabric(FatTree{}, 4, {}, FabricRouting::ecmp), test::node(1, 1)));
   EXPECT_EQ(switches(cluster, "leaf"), 8);
   EXPECT_EQ(switches(cluster, "spine"), 8);
   EXPECT_EQ(switches(cluster, "core"), 4);
@@ -136,7 +135,7 @@ TEST(FatTree, WithEcmpEverySwitchIsThere) {
 /// (leaf ports: d + d/2 <= 8 gives 5; evenly 4). Sprayed over they are one link; else 2 cables of 50.
 TEST(FatTree, OversubscriptionIsDownOverUp) {
   const auto build = [](FabricRouting routing) {
-    return build_cluster(test::nodes(8, test::fabric(FabricKind::fat_tree, 8, {2}, routing), test::node(1, 1)));
+    return build_cluster(test::nodes(8, test::fabric(FatTree{}, 8, {2}, routing), test::node(1, 1)));
   };
   const Cluster sprayed = build(FabricRouting::spray);
   EXPECT_EQ(switches(sprayed, "leaf"), 2);
@@ -151,7 +150,7 @@ TEST(FatTree, OversubscriptionIsDownOverUp) {
 /// 4 x 50 / (3 x 2) = 33.3 GB/s each.
 TEST(FatTree, OversubscriptionNeedsNoWholeCables) {
   const Cluster cluster =
-      build_cluster(test::nodes(8, test::fabric(FabricKind::fat_tree, 8, {3}, FabricRouting::ecmp), test::node(4, 4)));
+      build_cluster(test::nodes(8, test::fabric(FatTree{}, 8, {3}, FabricRouting::ecmp), test::node(4, 4)));
   EXPECT_EQ(switches(cluster, "leaf"), 8);
   EXPECT_EQ(switches(cluster, "spine"), 2);
   EXPECT_DOUBLE_EQ(link_named(cluster, "leaf(0)>spine(0,1)").bandwidth.value(), 200e9 / 6);
@@ -160,8 +159,7 @@ TEST(FatTree, OversubscriptionNeedsNoWholeCables) {
 /// Radix 4, r = 3 at the leaves: 3 ports down, 1 up with 3 x 50 / 3 = 50 GB/s, so 18 NICs make 6 leaves, more than a
 /// spine has ports. r = 1 above: 2 leaves in a pod, whose spine has 2 x 50 = 100 GB/s to the cores.
 TEST(FatTree, EachTierHasItsOversubscription) {
-  const Cluster cluster =
-      build_cluster(test::nodes(18, test::fabric(FabricKind::fat_tree, 4, {3, 1}), test::node(1, 1)));
+  const Cluster cluster = build_cluster(test::nodes(18, test::fabric(FatTree{}, 4, {3, 1}), test::node(1, 1)));
   EXPECT_EQ(switches(cluster, "leaf"), 6);
   EXPECT_EQ(switches(cluster, "spine"), 3);
   EXPECT_DOUBLE_EQ(link_named(cluster, "leaf(5)>spine(2)").bandwidth.value(), 50e9);
@@ -170,7 +168,7 @@ TEST(FatTree, EachTierHasItsOversubscription) {
 
 /// A leaf holds whole nodes where one fits: leaves of 5 ports down hold 2 nodes of 2 NICs.
 TEST(FatTree, LeavesHoldWholeNodes) {
-  const Cluster cluster = build_cluster(test::nodes(6, test::fabric(FabricKind::fat_tree, 10)));
+  const Cluster cluster = build_cluster(test::nodes(6, test::fabric(FatTree{}, 10)));
   EXPECT_EQ(switches(cluster, "leaf"), 3);
   EXPECT_EQ(link_named(cluster, "nic(3,1)>leaf(1)").kind, LinkKind::network);
   EXPECT_EQ(link_named(cluster, "nic(4,0)>leaf(2)").kind, LinkKind::network);
@@ -179,7 +177,7 @@ TEST(FatTree, LeavesHoldWholeNodes) {
 /// The example of docs/models/network.md. Radix 64, r = 4: 51 ports down and 13 up, so six whole nodes of 8; 8 nodes
 /// make two leaves of 32 NICs with 32 x 50 / 4 = 400 GB/s up.
 TEST(FatTree, LeavesAreFilledEvenly) {
-  const Cluster cluster = build_cluster(test::nodes(8, test::fabric(FabricKind::fat_tree, 64, {4}), test::node(8, 8)));
+  const Cluster cluster = build_cluster(test::nodes(8, test::fabric(FatTree{}, 64, {4}), test::node(8, 8)));
   EXPECT_EQ(switches(cluster, "leaf"), 2);
   EXPECT_NO_THROW(static_cast<void>(link_named(cluster, "nic(3,7)>leaf(0)")));
   EXPECT_NO_THROW(static_cast<void>(link_named(cluster, "nic(4,0)>leaf(1)")));
@@ -188,8 +186,7 @@ TEST(FatTree, LeavesAreFilledEvenly) {
 
 /// NIC i of every node of a scalable unit is on leaf (unit, i): 6 nodes in units of 3 with 2 rails make 4 leaves.
 TEST(RailOptimised, ALeafHasOneNicOfEachNode) {
-  FabricSpec fabric = test::fabric(FabricKind::rail_optimised);
-  fabric.nodes_per_scalable_unit = 3;
+  const FabricSpec fabric = test::fabric(RailOptimised{.nodes_per_scalable_unit = 3});
   const Cluster cluster = build_cluster(test::nodes(6, fabric));
   EXPECT_EQ(switches(cluster, "leaf"), 4);
   for (int node = 0; node < 6; ++node) {
@@ -204,7 +201,7 @@ TEST(RailOptimised, ALeafHasOneNicOfEachNode) {
 
 /// DGX SuperPOD of four scalable units, 32 nodes each: 8 leaves a unit, 32 leaves, each with 32 x 50 GB/s up.
 TEST(RailOptimised, ASuperPodAsPublished) {
-  FabricSpec fabric = test::fabric(FabricKind::rail_optimised);
+  FabricSpec fabric = test::fabric(RailOptimised{});
   const Cluster cluster = build_cluster(test::nodes(128, fabric, test::node(8, 8)));
   EXPECT_EQ(switches(cluster, "leaf"), 32);
   EXPECT_DOUBLE_EQ(link_named(cluster, "leaf(31)>spine(0)").bandwidth.value(), 1600e9);
@@ -248,13 +245,13 @@ TEST(Dragonfly, SprayedOverAllGlobalLinksOfAPair) {
 
 /// Halls leave by their top switches: one crossbar each, with `link`, or enough for 3 nodes x 2 NICs x 50 GB/s.
 TEST(Halls, TopSwitchesLeadOut) {
-  ClusterSpec spec = test::nodes(3, test::fabric(FabricKind::crossbar));
+  ClusterSpec spec = test::nodes(3, test::fabric(Crossbar{}));
   spec.halls = 2;
-  spec.between_halls = test::fabric(FabricKind::crossbar);
+  spec.between_halls = test::fabric(Crossbar{});
   EXPECT_DOUBLE_EQ(link_named(build_cluster(spec), "crossbar(1)>crossbar").bandwidth.value(), 300e9);
   spec.between_halls.link = BytesPerSecond(70e9);
   EXPECT_DOUBLE_EQ(link_named(build_cluster(spec), "crossbar(1)>crossbar").bandwidth.value(), 70e9);
-  spec.fabric = test::fabric(FabricKind::fat_tree, 4, {}, FabricRouting::ecmp);  // 2 NICs a leaf, 2 spines
+  spec.fabric = test::fabric(FatTree{}, 4, {}, FabricRouting::ecmp);  // 2 NICs a leaf, 2 spines
   const Cluster cluster = build_cluster(spec);
   EXPECT_DOUBLE_EQ(link_named(cluster, "spine(1,0,1)>crossbar").bandwidth.value(), 70e9);
 }
@@ -262,13 +259,13 @@ TEST(Halls, TopSwitchesLeadOut) {
 /// Packets that are sprayed over all spines of a hall leave by the links of all: 6 NICs on leaves of 2 with 2 uplinks
 /// make 2 spines, so 2 x 70 GB/s, on two ports of the network between halls. If that hashes, it has every link.
 TEST(Halls, ASprayedTopHasTheLinksOfAllItsSwitches) {
-  ClusterSpec spec = test::nodes(3, test::fabric(FabricKind::fat_tree, 4));
+  ClusterSpec spec = test::nodes(3, test::fabric(FatTree{}, 4));
   spec.halls = 3;
-  spec.between_halls = test::fabric(FabricKind::crossbar);
+  spec.between_halls = test::fabric(Crossbar{});
   spec.between_halls.link = BytesPerSecond(70e9);
   EXPECT_DOUBLE_EQ(link_named(build_cluster(spec), "spine(1,0)>crossbar").bandwidth.value(), 140e9);
   // Leaves of 3 ports down hold one hall of 2 each and have 2 uplinks, which spray as one.
-  spec.between_halls = test::fabric(FabricKind::fat_tree, 6);
+  spec.between_halls = test::fabric(FatTree{}, 6);
   spec.between_halls.link = BytesPerSecond(70e9);
   const Cluster trees = build_cluster(spec);
   EXPECT_DOUBLE_EQ(link_named(trees, "spine(2,0)>leaf(2)").bandwidth.value(), 140e9);
@@ -283,9 +280,9 @@ TEST(Halls, ASprayedTopHasTheLinksOfAllItsSwitches) {
 /// A hall that a leaf between halls has no room for takes leaves of its own: 3 spines on leaves of 2 ports down and 2
 /// up take two of these, which are one where packets are sprayed over them, with 2 x 2 x 70 GB/s up.
 TEST(Halls, OneOnSeveralLeaves) {
-  ClusterSpec spec = test::nodes(6, test::fabric(FabricKind::fat_tree, 6), test::node(1, 1));
+  ClusterSpec spec = test::nodes(6, test::fabric(FatTree{}, 6), test::node(1, 1));
   spec.halls = 2;
-  spec.between_halls = test::fabric(FabricKind::fat_tree, 4);
+  spec.between_halls = test::fabric(FatTree{}, 4);
   spec.between_halls.link = BytesPerSecond(70e9);
   const Cluster sprayed = build_cluster(spec);
   EXPECT_DOUBLE_EQ(link_named(sprayed, "spine(1,0)>leaf(1)").bandwidth.value(), 210e9);

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "tests/source_dir.hpp"
 #include "tests/unit/topologies/small_fabric.hpp"
 
@@ -134,7 +136,7 @@ TEST(FabricYaml, AllValuesArrive) {
       "oversubscription: [2, 4]\nnodes_per_scalable_unit: 20\nin_network_reduction: true\n");
   EXPECT_THAT(reading.problems, testing::IsEmpty());
   const FabricSpec& fabric = reading.fabric;
-  EXPECT_EQ(fabric.kind, FabricKind::rail_optimised);
+  EXPECT_EQ(name(fabric.kind), "rail_optimised");
   EXPECT_EQ(fabric.routing, FabricRouting::ecmp);
   EXPECT_EQ(fabric.seed, 9u);
   EXPECT_EQ(fabric.link, BytesPerSecond(100e9));
@@ -143,11 +145,11 @@ TEST(FabricYaml, AllValuesArrive) {
   EXPECT_EQ(fabric.switch_latency, Seconds(0));
   EXPECT_EQ(fabric.radix, 40);
   EXPECT_THAT(fabric.oversubscription, testing::ElementsAre(2, 4));
-  EXPECT_EQ(fabric.nodes_per_scalable_unit, 20);
+  EXPECT_EQ(std::get<RailOptimised>(fabric.kind).nodes_per_scalable_unit, 20);
   EXPECT_TRUE(fabric.in_network_reduction);
-  const FabricSpec dragonfly =
+  const FabricSpec groups =
       fabric_from("kind: dragonfly\nrouters_per_group: 4\nnics_per_router: 3\nglobal_links_per_router: 2\n").fabric;
-  EXPECT_EQ(dragonfly.kind, FabricKind::dragonfly);
+  const auto& dragonfly = std::get<Dragonfly>(groups.kind);
   EXPECT_EQ(dragonfly.routers_per_group, 4);
   EXPECT_EQ(dragonfly.nics_per_router, 3);
   EXPECT_EQ(dragonfly.global_links_per_router, 2);
@@ -170,10 +172,39 @@ TEST(FabricYaml, CanChangeAnother) {
   const FabricSpec base = fabric_from("kind: fat_tree\nradix: 40\nlink: 25 GB/s\n").fabric;
   const FabricReading changed = fabric_from("oversubscription: 4\n", &base);
   EXPECT_THAT(changed.problems, testing::IsEmpty());
-  EXPECT_EQ(changed.fabric.kind, FabricKind::fat_tree);
+  EXPECT_EQ(name(changed.fabric.kind), "fat_tree");
   EXPECT_EQ(changed.fabric.radix, 40);
   EXPECT_EQ(changed.fabric.link, BytesPerSecond(25e9));
   EXPECT_THAT(changed.fabric.oversubscription, testing::ElementsAre(4));
+}
+
+/// A change of kind keeps what both kinds have; the keys of a kind that is not chosen are read and have no effect.
+TEST(FabricYaml, AnotherKindCanBeChosen) {
+  const FabricSpec base = fabric_from("kind: rail_optimised\nradix: 40\nnodes_per_scalable_unit: 20\n").fabric;
+  const FabricReading same = fabric_from("kind: rail_optimised\n", &base);
+  EXPECT_EQ(std::get<RailOptimised>(same.fabric.kind).nodes_per_scalable_unit, 20);
+  const FabricReading tree = fabric_from("kind: fat_tree\nnodes_per_scalable_unit: 5\nnics_per_router: 3\n", &base);
+  EXPECT_THAT(tree.problems, testing::IsEmpty());
+  EXPECT_TRUE(std::holds_alternative<FatTree>(tree.fabric.kind));
+  EXPECT_EQ(tree.fabric.radix, 40);
+  EXPECT_THAT(fabric_from("kind: fat_tree\nnics_per_router: 0\n").problems,
+              testing::ElementsAre(HasSubstr("nics_per_router: `0` is too small")));
+}
+
+/// The table of kinds in the docs has every kind's row, and no other.
+TEST(FabricKinds, AreThoseOfTheDocs) {
+  std::ifstream file(std::string(source_dir) + "/docs/models/network.md");
+  std::vector<std::string> rows;
+  for (std::string line; std::getline(file, line);) {
+    if (line == "| kind | switches |") {
+      std::getline(file, line);  // |---|---|
+      while (std::getline(file, line) && line.starts_with("| ")) rows.push_back(line);
+    }
+  }
+  std::vector<std::string> expected;
+  for (const FabricKind& kind : fabric_kinds())
+    expected.push_back("| `" + std::string(name(kind)) + "` | " + std::string(about(kind)) + " |");
+  EXPECT_EQ(rows, expected);
 }
 
 /// Every node of the catalog builds on its usual fabric, alone and as four, has sources, and reaches the scale-up rate

@@ -40,11 +40,7 @@ inline FabricSpec fabric(FabricKind kind, int radix = 64, std::vector<double> ov
 
 /// Groups of 3 routers with 2 NICs and 2 global links each.
 inline FabricSpec dragonfly(FabricRouting routing = FabricRouting::spray) {
-  FabricSpec spec = fabric(FabricKind::dragonfly, 8, {}, routing);
-  spec.routers_per_group = 3;
-  spec.nics_per_router = 2;
-  spec.global_links_per_router = 2;
-  return spec;
+  return fabric(Dragonfly{.routers_per_group = 3, .nics_per_router = 2, .global_links_per_router = 2}, 8, {}, routing);
 }
 
 inline ClusterSpec nodes(int units, FabricSpec fabric, NodeSpec node = test::node()) {
