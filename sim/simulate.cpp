@@ -4,11 +4,12 @@
 
 namespace lockstep {
 
-FoldedStep folded_step(const Scenario& scenario, bool fold) {
+FoldedStep folded_step(const Scenario& scenario, bool fold, FoldedLinks links) {
   auto preparation = prepare(scenario);                          // cluster, mesh, plan, step graph
   auto whole = lower_with_perturbations(scenario, preparation);  // program of all ranks
   const auto started = std::chrono::steady_clock::now();
-  auto folded = fold ? lockstep::fold(std::move(whole)) : unfolded(std::move(whole));  // one rank per symmetry class
+  auto folded =
+      fold ? lockstep::fold(std::move(whole), links) : unfolded(std::move(whole));  // one rank per symmetry class
   const std::chrono::duration<double> folding = std::chrono::steady_clock::now() - started;
   return {std::move(preparation), std::move(folded), folding.count()};
 }

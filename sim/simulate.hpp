@@ -42,7 +42,8 @@ struct SimulateOptions {
 };
 
 /// Scenario -> ... -> Program. Not `fold`: every rank its own class. Refuses all that `simulate` refuses.
-[[nodiscard]] FoldedStep folded_step(const Scenario& scenario, bool fold = true);
+[[nodiscard]] FoldedStep folded_step(const Scenario& scenario, bool fold = true,
+                                     FoldedLinks links = FoldedLinks::that_can_fill);
 /// ... -> Program -> Timeline -> Metrics.
 [[nodiscard]] Simulation simulate(const Scenario& scenario, const SimulateOptions& options, spdlog::logger& log);
 /// The rest of that for a step that is folded already.

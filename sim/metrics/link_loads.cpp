@@ -20,12 +20,15 @@ void bytes_by_link(const Program& program, const PhaseSpan& span, std::vector<do
   const auto& op = program.ops[at(span.op)];
   const auto& slots = op.phases[at(span.phase)].slot_bytes;
   std::vector<std::int32_t> crossed;
-  for (const auto& flow : program.communicators[at(op.communicator)].groups[at(span.group)].flows) {
-    const double carried = slots[at(flow.slot)];
-    if (carried <= 0) continue;
-    for (const auto link : flow.links) {
-      if (bytes[at(link)] == 0) crossed.push_back(link);
-      bytes[at(link)] += carried;
+  const auto& group = program.communicators[at(op.communicator)].groups[at(span.group)];
+  for (const auto* flows : {&group.flows, &group.on_slack_links}) {
+    for (const auto& flow : *flows) {
+      const double carried = slots[at(flow.slot)];
+      if (carried <= 0) continue;
+      for (const auto link : flow.links) {
+        if (bytes[at(link)] == 0) crossed.push_back(link);
+        bytes[at(link)] += carried;
+      }
     }
   }
   for (const auto link : crossed) take(link, std::exchange(bytes[at(link)], 0.0));

@@ -6,15 +6,18 @@
 #include <utility>
 
 #include "sim/program/refine.hpp"
+#include "sim/program/slack_links.hpp"
 
 namespace lockstep {
 namespace {
 
 class Quotient {
  public:
-  explicit Quotient(Program whole)
+  Quotient(Program whole, FoldedLinks links)
       : whole_(std::move(whole)),
-        partition_(refine(whole_)),
+        slack_(links == FoldedLinks::all ? std::vector<bool>(whole_.links.size(), false) : slack_links(whole_)),
+        partition_(refine(whole_, slack_)),
+        slack_class_(static_cast<std::size_t>(partition_.links), false),
         seen_flow_(static_cast<std::size_t>(partition_.flows), false) {}
 
   FoldedProgram run() {
@@ -54,6 +57,7 @@ class Quotient {
       auto& chosen = member[link_class];
       if (chosen < 0) {
         chosen = static_cast<std::int32_t>(link);
+        slack_class_[link_class] = slack_[link];
         result_.program.links.push_back(whole_.links[link]);
       }
     }
@@ -102,22 +106,28 @@ class Quotient {
       const auto flow_class = partition_.flow[first_flow + i];
       if (seen_flow_[static_cast<std::size_t>(flow_class)]) continue;  // flows of a class lie in groups of one class
       seen_flow_[static_cast<std::size_t>(flow_class)] = true;
-      folded.flows.push_back({group.flows[i].slot, route(flow_class)});
+      const auto slot = group.flows[i].slot;
+      folded.flows.push_back({slot, route(flow_class, false)});
+      if (auto slack = route(flow_class, true); !slack.empty())
+        folded.on_slack_links.push_back({slot, std::move(slack)});
     }
     return folded;
   }
 
-  [[nodiscard]] std::vector<std::int32_t> route(std::int32_t flow_class) const {
+  [[nodiscard]] std::vector<std::int32_t> route(std::int32_t flow_class, bool over_slack) const {
     std::vector<std::int32_t> links;
     for (auto at = crossings_.lower_bound({flow_class, 0}); at != crossings_.end() && at->first.first == flow_class;
          ++at) {
+      if (slack_class_[static_cast<std::size_t>(at->first.second)] != over_slack) continue;
       links.insert(links.end(), static_cast<std::size_t>(at->second), at->first.second);
     }
     return links;
   }
 
   Program whole_;
+  std::vector<bool> slack_;  ///< by link of the whole
   Partition partition_;
+  std::vector<bool> slack_class_;                                            ///< by class of links
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> crossings_;  ///< (flow class, link class) -> weight
   std::vector<bool> seen_flow_;
   FoldedProgram result_;
@@ -125,7 +135,7 @@ class Quotient {
 
 }  // namespace
 
-FoldedProgram fold(Program whole) { return Quotient(std::move(whole)).run(); }
+FoldedProgram fold(Program whole, FoldedLinks links) { return Quotient(std::move(whole), links).run(); }
 
 FoldedProgram unfolded(Program whole) {
   FoldedProgram result;

@@ -56,7 +56,8 @@ std::vector<Colours> slot_colours(const Program& program) {
 /// twice counts twice. Two different multisets agree with probability 2^-64.
 class Refinement {
  public:
-  explicit Refinement(const Program& program) : program_(program) {
+  Refinement(const Program& program, const std::vector<bool>& slack)
+      : program_(program), slack_(slack.empty() ? std::vector<bool>(program.links.size(), false) : slack) {
     for (std::size_t rank = 0; rank < program.stage_of_rank.size(); ++rank) {
       ranks_.push_back(join(static_cast<Colour>(program.stage_of_rank[rank]),
                             std::bit_cast<Colour>(program.slowdown_of_rank[rank])));
@@ -75,6 +76,9 @@ class Refinement {
     for (std::int64_t before = -1, now = classes(); now != before; now = classes()) {
       before = now;
       pass();
+    }
+    for (std::size_t i = 0; i < links_.size(); ++i) {
+      if (slack_[i]) links_[i] = join(links_[i], carried_by_slack_[i]);
     }
     Partition result;
     result.ranks = number(ranks_, result.rank);
@@ -108,7 +112,7 @@ class Refinement {
         for (const auto& flow : group.flows) {
           Colour crossed = 0;
           for (const auto link : flow.links) {
-            crossed += mix(links_[static_cast<std::size_t>(link)]);
+            if (!slack_[static_cast<std::size_t>(link)]) crossed += mix(links_[static_cast<std::size_t>(link)]);
             on_link[static_cast<std::size_t>(link)] += mix(flows_[f]);
           }
           carried += mix(flows_[f]);
@@ -119,18 +123,23 @@ class Refinement {
         ++g;
       }
     }
-    for (std::size_t i = 0; i < links_.size(); ++i) links_[i] = join(links_[i], on_link[i]);
+    for (std::size_t i = 0; i < links_.size(); ++i) {
+      if (!slack_[i]) links_[i] = join(links_[i], on_link[i]);
+    }
+    carried_by_slack_ = std::move(on_link);
     for (std::size_t i = 0; i < ranks_.size(); ++i) ranks_[i] = join(ranks_[i], on_rank[i]);
     flows_ = std::move(new_flows);
     groups_ = std::move(new_groups);
   }
 
   const Program& program_;
+  std::vector<bool> slack_;
   Colours ranks_, groups_, flows_, links_;
+  Colours carried_by_slack_;  ///< by link: what it carried in the last pass
 };
 
 }  // namespace
 
-Partition refine(const Program& program) { return Refinement(program).run(); }
+Partition refine(const Program& program, const std::vector<bool>& slack) { return Refinement(program, slack).run(); }
 
 }  // namespace lockstep

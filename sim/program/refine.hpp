@@ -14,13 +14,14 @@ struct Partition {
   std::int32_t ranks = 0, groups = 0, flows = 0, links = 0;  ///< how many classes of each
 };
 
-/// The coarsest partition such that
+/// The coarsest partition such that, over the links that are not slack,
 ///   ranks of a class have the same stage and speed, and belong, in every communicator, to groups of one class;
 ///   groups of a class are of one communicator and have the same multiset of rank classes and of flow classes;
 ///   flows of a class carry the same bytes in every phase of every collective, belong to groups of one class, and cross
 ///   the same multiset of link classes; links of a class have the same capacity and carry the same multiset of flow
 ///   classes.
-/// A rank's place in its group is no part of this: a collective starts and ends for all its members alike.
-[[nodiscard]] Partition refine(const Program& program);
+/// A rank's place in its group is no part of this: a collective starts and ends for all its members alike. Slack links
+/// (by number; empty: none; slack_links.hpp) are put into classes by what they carry, and decide nothing else.
+[[nodiscard]] Partition refine(const Program& program, const std::vector<bool>& slack = {});
 
 }  // namespace lockstep

@@ -74,7 +74,8 @@ std::vector<Elasticity> Elasticities::of(Seconds step_time) {
 
 Simulation simulate_with_elasticity(const Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
   if (options.progress) options.progress("preparing", 0);
-  auto step = folded_step(scenario, options.fold);
+  // A faster NIC may fill a link that it cannot fill as it is, so every link counts here.
+  auto step = folded_step(scenario, options.fold, FoldedLinks::all);
   Elasticities elasticities(scenario, step.preparation, step.folded, options.engine, log);
   auto simulation = simulate(scenario, std::move(step), options, log);
   simulation.elasticity = elasticities.of(simulation.metrics.step_time);

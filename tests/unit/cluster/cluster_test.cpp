@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 ClusterSpec in_halls(ClusterSpec spec, int halls) {
   spec.halls = halls;
-  spec.between_halls = test::fabric(FabricKind::crossbar);
+  spec.between_halls = test::fabric(Crossbar{});
   return spec;
 }
 
@@ -26,7 +26,7 @@ std::vector<Cluster> several() {
   std::vector<Cluster> clusters;
   clusters.push_back(test::torus({4, 3, 2}, test::always));
   clusters.push_back(test::torus({1}, test::never));
-  const auto crossbar = test::fabric(FabricKind::crossbar);
+  const auto crossbar = test::fabric(Crossbar{});
   clusters.push_back(build_cluster(test::nodes(1, crossbar)));
   clusters.push_back(build_cluster(test::nodes(3, crossbar)));
   clusters.push_back(build_cluster(test::pods(2, crossbar, {4, 2}, test::always)));
@@ -57,8 +57,7 @@ TEST(Cluster, CoordinatesAreThoseOfTheDeviceAndBack) {
 
 // Two halls of three nodes of two: device 9 is chip 1 of node 1 of hall 1.
 TEST(Cluster, CountsHallsThenUnitsThenChips) {
-  const Cluster cluster =
-      build_cluster(in_halls(test::nodes(3, test::fabric(FabricKind::crossbar), test::node(2, 1)), 2));
+  const Cluster cluster = build_cluster(in_halls(test::nodes(3, test::fabric(Crossbar{}), test::node(2, 1)), 2));
   ASSERT_EQ(cluster.devices(), 12);
   EXPECT_THAT(cluster.coordinates(9), ElementsAre(1, 1, 1));
   EXPECT_EQ(cluster.node(9).name, "chip(1,1,1)");
@@ -97,14 +96,14 @@ TEST(Cluster, ATorusAloneIsOneUnit) {
 }
 
 TEST(Cluster, KnowsTheNodeAndTheNetworkThatItIsMadeOf) {
-  const Cluster nodes = build_cluster(test::nodes(2, test::fabric(FabricKind::crossbar)));
+  const Cluster nodes = build_cluster(test::nodes(2, test::fabric(Crossbar{})));
   ASSERT_NE(nodes.node_spec(), nullptr);
   EXPECT_EQ(nodes.node_spec()->name, "test-node");
   ASSERT_NE(nodes.fabric_spec(), nullptr);
-  const Cluster alone = build_cluster(test::nodes(1, test::fabric(FabricKind::crossbar)));
+  const Cluster alone = build_cluster(test::nodes(1, test::fabric(Crossbar{})));
   EXPECT_NE(alone.node_spec(), nullptr);
   EXPECT_EQ(alone.fabric_spec(), nullptr) << "a single unit has no network";
-  const Cluster pods = build_cluster(test::pods(2, test::fabric(FabricKind::crossbar), {4}));
+  const Cluster pods = build_cluster(test::pods(2, test::fabric(Crossbar{}), {4}));
   EXPECT_EQ(pods.node_spec(), nullptr);
   EXPECT_NE(pods.fabric_spec(), nullptr);
 }
@@ -129,7 +128,7 @@ TEST(Cluster, RoutesLeadFromEveryDeviceToEveryOther) {
 }
 
 TEST(Cluster, AvoidsWhatIsMissingUntilItIsThereAgain) {
-  Cluster cluster = build_cluster(test::nodes(2, test::fabric(FabricKind::crossbar)));
+  Cluster cluster = build_cluster(test::nodes(2, test::fabric(Crossbar{})));
   const auto whole = cluster.route(0, 4);
   MissingLinks missing(static_cast<std::size_t>(cluster.links()), false);
   missing[static_cast<std::size_t>(whole[1])] = true;
@@ -147,7 +146,7 @@ TEST(Cluster, AvoidsWhatIsMissingUntilItIsThereAgain) {
 }
 
 TEST(Cluster, MovesWithAllThatItHolds) {
-  Cluster from = build_cluster(test::nodes(2, test::fabric(FabricKind::crossbar)));
+  Cluster from = build_cluster(test::nodes(2, test::fabric(Crossbar{})));
   const auto text = from.to_string();
   const auto route = from.route(0, 5);
   Cluster to = test::torus({4}, test::never);
@@ -158,7 +157,7 @@ TEST(Cluster, MovesWithAllThatItHolds) {
 
 // Twelve chips: 12 links each way to the nodes' switches, 12 to NICs, 6 of NICs to the one switch.
 TEST(Cluster, PrintsNodesAndTheirNetwork) {
-  const auto text = build_cluster(test::nodes(3, test::fabric(FabricKind::crossbar))).to_string();
+  const auto text = build_cluster(test::nodes(3, test::fabric(Crossbar{}))).to_string();
   EXPECT_THAT(text, testing::StartsWith("cluster 3 x test-node on test-fabric: 12 chips\n"
                                         "  axis node 3, scale-out, 50.0 GB/s one way, latency 6.00 us\n"
                                         "  axis gpu 4, scale-up, 400 GB/s one way, latency 2.00 us\n"

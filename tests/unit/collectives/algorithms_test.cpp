@@ -53,8 +53,8 @@ TEST(Protocols, AddTheirStepsAndTakeTheirShare) {
 
 // Between nodes, and between single chips of pods, every way leads through switches; chips of one torus have links.
 TEST(WithoutTorus, WhereEveryWayLeadsThroughSwitches) {
-  const Cluster of_nodes = build_cluster(nodes(2, fabric(FabricKind::crossbar)));
-  const Cluster of_pods = build_cluster(pods(2, fabric(FabricKind::crossbar), {4}));
+  const Cluster of_nodes = build_cluster(nodes(2, fabric(Crossbar{})));
+  const Cluster of_pods = build_cluster(pods(2, fabric(Crossbar{}), {4}));
   EXPECT_TRUE(without_torus(of_nodes, of_units(1, 4)));
   EXPECT_TRUE(without_torus(of_nodes, of_units(2, 4)));
   EXPECT_FALSE(without_torus(of_pods, of_units(1, 4)));
@@ -64,7 +64,7 @@ TEST(WithoutTorus, WhereEveryWayLeadsThroughSwitches) {
 
 // Nodes of four chips with two NICs: chips 0 and 1 share the first.
 TEST(Nics, AreFoundByTheWayOutOfTheUnit) {
-  const Cluster cluster = build_cluster(nodes(2, fabric(FabricKind::crossbar)));
+  const Cluster cluster = build_cluster(nodes(2, fabric(Crossbar{})));
   EXPECT_EQ(cluster.node(nic_of(cluster, 1, 4)).name, "nic(0,0)");
   EXPECT_EQ(cluster.node(nic_of(cluster, 2, 4)).name, "nic(0,1)");
   EXPECT_EQ(cluster.node(nic_of(cluster, 7, 0)).name, "nic(1,1)");
@@ -100,7 +100,7 @@ TEST(AppendRoute, AddsBehindWhatIsThere) {
 
 // Halving needs a power of two; a tree needs several units; a hierarchy several members in each of several units.
 TEST(CollectiveAlgorithms, ServeTheGroupsThatTheyAreMadeFor) {
-  const Cluster cluster = build_cluster(nodes(4, fabric(FabricKind::crossbar)));
+  const Cluster cluster = build_cluster(nodes(4, fabric(Crossbar{})));
   for (const int units : {1, 2, 3, 4}) {
     for (const int local : {1, 2, 3, 4}) {
       const GroupStructure groups = of_units(units, local);
@@ -123,7 +123,7 @@ TEST(CollectiveAlgorithms, ServeTheGroupsThatTheyAreMadeFor) {
 // Halving: V/2, V/4, ... V/N, together V (N-1)/N; with the nearest partners first, each step inside a unit as long as
 // all partners share one. Doubling goes the same way back.
 TEST(RecursiveHalving, CarriesHalfOfWhatIsLeftInEachStep) {
-  const Cluster cluster = build_cluster(nodes(4, fabric(FabricKind::crossbar)));
+  const Cluster cluster = build_cluster(nodes(4, fabric(Crossbar{})));
   const GroupStructure groups = of_units(4, 4);
   const auto scatter = recursive_halving().plan(Kind::reduce_scatter, Bytes(1600), cluster, groups, Protocol{});
   ASSERT_EQ(scatter.size(), 4U);
@@ -146,7 +146,7 @@ TEST(RecursiveHalving, CarriesHalfOfWhatIsLeftInEachStep) {
 
 // The launch is paid once, by the first stage; inner slots come first, and each stage uses only its own.
 TEST(UnitStages, FollowOneAnother) {
-  const Cluster cluster = build_cluster(nodes(2, fabric(FabricKind::crossbar)));
+  const Cluster cluster = build_cluster(nodes(2, fabric(Crossbar{})));
   const GroupStructure groups = of_units(2, 4);
   const UnitStages stages(cluster, groups, ring());
   const Protocol protocol{"Simple", 1, Seconds(100e-6), Seconds(0), Seconds(0), Seconds(0)};

@@ -26,7 +26,7 @@ struct Modelled {
   CollectiveModel model;
 };
 
-Cluster four_nodes() { return build_cluster(nodes(4, fabric(FabricKind::crossbar))); }
+Cluster four_nodes() { return build_cluster(nodes(4, fabric(Crossbar{}))); }
 const std::vector<AxisRequest> by_node_and_chip{on("data", {"node"}), on("tensor", {"gpu"})};
 
 // A torus has closed forms of its own, of the rings and lines of the mesh.

@@ -42,7 +42,7 @@ NodeSpec full_mesh() {
 }
 
 std::deque<Grouped> several() {
-  const auto crossbar = fabric(FabricKind::crossbar);
+  const auto crossbar = fabric(Crossbar{});
   const std::vector<AxisRequest> nodes_and_chips{on("data", {"node"}), on("tensor", {"gpu"})};
   std::deque<Grouped> all;
   for (const std::vector<std::string>& axes :
@@ -50,8 +50,7 @@ std::deque<Grouped> several() {
     all.emplace_back(build_cluster(nodes(4, crossbar)), nodes_and_chips, axes);
     all.emplace_back(build_cluster(nodes(3, crossbar, with_protocols())), nodes_and_chips, axes);
     all.emplace_back(build_cluster(nodes(2, crossbar, full_mesh())), nodes_and_chips, axes);
-    all.emplace_back(build_cluster(nodes(4, fabric(FabricKind::fat_tree, 4, {}, FabricRouting::ecmp))), nodes_and_chips,
-                     axes);
+    all.emplace_back(build_cluster(nodes(4, fabric(FatTree{}, 4, {}, FabricRouting::ecmp))), nodes_and_chips, axes);
     all.emplace_back(build_cluster(pods(2, crossbar, {4, 2}, always)),
                      std::vector{on("data", {"pod"}), on("tensor", {"rest"})}, axes);
   }
@@ -167,7 +166,7 @@ TEST(GroupNetwork, TakesTheFasterProtocol) {
   const auto of_protocols = [](std::vector<Protocol> protocols) {
     NodeSpec spec = with_protocols();
     spec.protocols = std::move(protocols);
-    return build_cluster(nodes(3, fabric(FabricKind::crossbar), spec));
+    return build_cluster(nodes(3, fabric(Crossbar{}), spec));
   };
   const std::vector<AxisRequest> axes{on("data", {"node"}), on("tensor", {"gpu"})};
   const auto protocols = with_protocols().protocols;
@@ -192,8 +191,8 @@ TEST(GroupNetwork, TakesTheFasterProtocol) {
 
 // Four nodes of four chips on two NICs; 2 us inside a node, 6 us between nodes, four crossings around.
 TEST(GroupStructure, OfNodes) {
-  const Grouped groups(build_cluster(nodes(4, fabric(FabricKind::crossbar))),
-                       {on("data", {"node"}), on("tensor", {"gpu"})}, {"data", "tensor"});
+  const Grouped groups(build_cluster(nodes(4, fabric(Crossbar{}))), {on("data", {"node"}), on("tensor", {"gpu"})},
+                       {"data", "tensor"});
   const GroupStructure& all = groups.network.structure();
   EXPECT_EQ(all.members, 16);
   EXPECT_EQ(all.units, 4);
@@ -213,7 +212,7 @@ TEST(GroupStructure, OfNodes) {
 
 // An order of ranks that puts three members of a group into one node and one into the other: no number for each.
 TEST(GroupStructure, OfUnevenUnits) {
-  ClusterSpec spec = nodes(2, fabric(FabricKind::crossbar));
+  ClusterSpec spec = nodes(2, fabric(Crossbar{}));
   spec.order = {RankOrder::Kind::listed, 1, {0, 1, 2, 4, 3, 5, 6, 7}};
   const Grouped groups(build_cluster(spec), {on("data", {"node"}), on("tensor", {"gpu"})}, {"tensor"});
   EXPECT_EQ(groups.network.structure().local, 0);
@@ -226,7 +225,7 @@ TEST(GroupStructure, OfUnevenUnits) {
 TEST(GroupNetwork, TakesWhatTheLibraryHas) {
   NodeSpec only_rings = node();
   only_rings.algorithms = {"ring"};
-  const Grouped groups(build_cluster(nodes(4, fabric(FabricKind::crossbar), only_rings)),
+  const Grouped groups(build_cluster(nodes(4, fabric(Crossbar{}), only_rings)),
                        {on("data", {"node"}), on("tensor", {"gpu"})}, {"data", "tensor"});
   for (const std::int64_t bytes : {1, 1'000'000'000})
     EXPECT_EQ(groups.network.choose(Kind::all_reduce, Bytes(bytes)).algorithm->name(), "ring");
@@ -236,7 +235,7 @@ TEST(GroupNetwork, TakesWhatTheLibraryHas) {
 }
 
 TEST(GroupNetwork, OfOneMemberCostsNothing) {
-  const Grouped groups(build_cluster(nodes(2, fabric(FabricKind::crossbar))),
+  const Grouped groups(build_cluster(nodes(2, fabric(Crossbar{}))),
                        {on("data", {"node"}), on("tensor", {"gpu"}), on("expert", {"gpu/1"})}, {"expert"});
   EXPECT_TRUE(groups.network.choices(Kind::all_reduce, Bytes(100)).empty());
   const auto none = groups.network.choose(Kind::all_reduce, Bytes(100));

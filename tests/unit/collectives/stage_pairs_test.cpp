@@ -66,8 +66,7 @@ TEST(StagePairs, WraparoundIsTheShorterWay) {
 
 // Two nodes of four chips, two chips to a NIC of 50 GB/s; 3 us to the switch and 3 us from it.
 TEST(StagePairs, OverNicsThatChipsShare) {
-  const Placed nodes_of(build_cluster(nodes(2, fabric(FabricKind::crossbar))),
-                        {on("pipeline", {"node"}), on("tensor", {"gpu"})});
+  const Placed nodes_of(build_cluster(nodes(2, fabric(Crossbar{}))), {on("pipeline", {"node"}), on("tensor", {"gpu"})});
   const StagePairs pairs = nodes_of.connect(0, 1);
   EXPECT_EQ(pairs.communicator.groups.size(), 4U);
   EXPECT_DOUBLE_EQ(pairs.routes.latency.value(), 6e-6);
@@ -97,9 +96,9 @@ TEST(StagePairs, TheBusiestLinkDecides) {
   std::deque<Placed> all;  // a mesh looks at its cluster, which must not move
   all.emplace_back(torus({4, 6}, always), std::vector{on("data", {"x", "y/2"}), on("pipeline", {"rest"})});
   all.emplace_back(torus({4, 6}, never), std::vector{on("pipeline", {"y/3", "x/2"}), on("data", {"rest"})});
-  all.emplace_back(build_cluster(nodes(6, fabric(FabricKind::fat_tree, 4, {}, FabricRouting::ecmp))),
+  all.emplace_back(build_cluster(nodes(6, fabric(FatTree{}, 4, {}, FabricRouting::ecmp))),
                    std::vector{on("pipeline", {"node/3"}), on("data", {"rest"})});
-  all.emplace_back(build_cluster(pods(3, fabric(FabricKind::crossbar), {4, 2})),
+  all.emplace_back(build_cluster(pods(3, fabric(Crossbar{}), {4, 2})),
                    std::vector{on("pipeline", {"pod"}), on("data", {"rest"})});
   for (const Placed& each : all) {
     const auto lines = pipeline_lines(each.mesh);

@@ -44,7 +44,7 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   all.push_back({test::torus({12}, test::always), {on("a", {"x/2"}), on("b", {"x"})}});
   all.push_back({test::torus({4, 6}, test::never), {on("a", {"x", "y/2"}), on("b", {"rest"})}});
-  const auto crossbar = test::fabric(FabricKind::crossbar);
+  const auto crossbar = test::fabric(Crossbar{});
   all.push_back({build_cluster(test::nodes(6, crossbar)), {on("a", {"node/3", "gpu/2"}), on("b", {"rest"})}});
   all.push_back({build_cluster(test::pods(2, crossbar, {4, 2})), {on("a", {"rest"})}});
   return all;
@@ -73,7 +73,7 @@ TEST(AxisPart, GroupsOfAPartLieInsideThoseOfTheAxis) {
 
 // Sixteen ranks over four nodes of four: groups of up to four lie in one node, those of eight in two.
 TEST(AxisPart, GroupsStayInsideAUnitAsLongAsTheyCan) {
-  const Cluster cluster = build_cluster(test::nodes(4, test::fabric(FabricKind::crossbar)));
+  const Cluster cluster = build_cluster(test::nodes(4, test::fabric(Crossbar{})));
   const Mesh mesh = test::placed(cluster, {on("all", {"rest"})});
   for (const int size : {1, 2, 4, 8, 16}) {
     for (const Group& group : mesh.groups({part_name("all", size)})) {
@@ -95,7 +95,7 @@ TEST(AxisPart, MustDivideItsAxis) {
 }
 
 TEST(PlaceText, IsWhatAMeshIsWrittenWith) {
-  const Cluster cluster = build_cluster(test::nodes(4, test::fabric(FabricKind::crossbar)));
+  const Cluster cluster = build_cluster(test::nodes(4, test::fabric(Crossbar{})));
   const Mesh mesh = test::placed(cluster, {on("a", {"gpu/2"}), on("b", {"rest"}), on("c", {"gpu/1"})});
   EXPECT_THAT(place_text(cluster, mesh.axis("a")), ElementsAre("gpu/2"));
   EXPECT_THAT(place_text(cluster, mesh.axis("b")), ElementsAre("node/4", "gpu/2"));
@@ -111,7 +111,7 @@ TEST(PlaceText, IsWhatAMeshIsWrittenWith) {
 
 // An axis behind switches has a size and a name, and no ring or line.
 TEST(Shapes, NameRingsAndWhatLiesBehindSwitches) {
-  const Cluster pods = build_cluster(test::pods(2, test::fabric(FabricKind::crossbar), {4, 2}, test::multiple_of_four));
+  const Cluster pods = build_cluster(test::pods(2, test::fabric(Crossbar{}), {4, 2}, test::multiple_of_four));
   const Mesh mesh = test::placed(pods, {on("a", {"pod", "x"}), on("b", {"y"}), on("c", {"rest"})});
   EXPECT_THAT(mesh.shapes("a"), ElementsAre("ring of 4 on x", "2 on pod"));
   EXPECT_THAT(mesh.shapes("b"), ElementsAre("line of 2 on y"));

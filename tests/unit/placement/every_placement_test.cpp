@@ -135,13 +135,13 @@ TEST(EveryPlacement, IsEveryTableOnceUpToLikeAxes) {
 
 // Nodes and chips of a node are never alike, even where there are as many.
 TEST(EveryPlacement, BehindSwitchesNothingIsAlike) {
-  const Cluster cluster = build_cluster(test::nodes(4, test::fabric(FabricKind::crossbar), test::node(4, 4)));
+  const Cluster cluster = build_cluster(test::nodes(4, test::fabric(Crossbar{}), test::node(4, 4)));
   EXPECT_EQ(all_placements(cluster, {sized("a", 4), sized("b", 4)}).size(), every_table({4, 4}, {4, 4}).size());
 }
 
 // Only the axes of a single torus are exchanged: those of several pods are told apart.
 TEST(EveryPlacement, AxesOfPodsAreNotExchanged) {
-  const Cluster cluster = build_cluster(test::pods(2, test::fabric(FabricKind::crossbar), {4, 4}));
+  const Cluster cluster = build_cluster(test::pods(2, test::fabric(Crossbar{}), {4, 4}));
   EXPECT_EQ(all_placements(cluster, {sized("a", 8), sized("b", 4)}).size(), every_table({8, 4}, {2, 4, 4}).size());
 }
 

@@ -145,11 +145,11 @@ TEST(GroupGeometry, ABlockIsAsSlowAsItsSlowerAxis) {
 }
 
 TEST(SwitchedFactors, AreThoseBehindSwitches) {
-  const Cluster pods = build_cluster(test::pods(6, test::fabric(FabricKind::crossbar), {4}));
+  const Cluster pods = build_cluster(test::pods(6, test::fabric(Crossbar{}), {4}));
   EXPECT_THAT(switched_factors(pods, {{1, 4, 1}, {0, 3, 2}, {0, 2, 1}}), ElementsAre(Factor{0, 6, 1}));
   EXPECT_THAT(switched_factors(pods, {{1, 4, 1}}), IsEmpty());
   EXPECT_THAT(switched_factors(pods, {{0, 3, 2}, {1, 2, 1}}), ElementsAre(Factor{0, 3, 2}));
-  const Cluster nodes = build_cluster(test::nodes(3, test::fabric(FabricKind::crossbar)));
+  const Cluster nodes = build_cluster(test::nodes(3, test::fabric(Crossbar{})));
   EXPECT_THAT(switched_factors(nodes, {{1, 4, 1}, {0, 3, 1}}), ElementsAre(Factor{0, 3, 1}, Factor{1, 4, 1}));
   EXPECT_THAT(group_geometry(nodes, {{1, 4, 1}, {0, 3, 1}}), IsEmpty());
 }

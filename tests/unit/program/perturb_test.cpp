@@ -59,7 +59,7 @@ struct Machine {
   Program program;
 };
 
-Cluster four_nodes() { return build_cluster(nodes(4, fabric(FabricKind::crossbar))); }
+Cluster four_nodes() { return build_cluster(nodes(4, fabric(Crossbar{}))); }
 
 TEST(Perturb, NothingChangesNothing) {
   Machine machine(torus({4, 2}, always));
@@ -86,7 +86,7 @@ TEST(Perturb, AWholeHostIsItsBlockOfChips) {
 
 // Ranks are slowed down, by devices: with the order of nodes reversed, node 0's chips are the last ranks.
 TEST(Perturb, SlowsDownTheRankThatStandsOnTheChip) {
-  ClusterSpec spec = nodes(2, fabric(FabricKind::crossbar), node(2, 1));
+  ClusterSpec spec = nodes(2, fabric(Crossbar{}), node(2, 1));
   spec.order = {RankOrder::Kind::listed, 1, {2, 3, 0, 1}};
   Machine machine(build_cluster(spec));
   EXPECT_EQ(machine.apply({SlowChip{{0, 1}, false, 2}}), "");
@@ -287,7 +287,7 @@ TEST(Perturb, DetoursAreTheShortestThatAreLeft) {
 
 // Links of networks are the network's to avoid: named are those, and not the ones of a torus.
 TEST(MissingInNetworks, AreThoseThatATorusDoesNotGoRound) {
-  const Cluster pods = build_cluster(test::pods(2, fabric(FabricKind::crossbar), {4}, always));
+  const Cluster pods = build_cluster(test::pods(2, fabric(Crossbar{}), {4}, always));
   EXPECT_THAT(missing_in_networks({DegradedLink{"chip(0,0)", "chip(0,1)", 0}}, pods), IsEmpty());
   EXPECT_THAT(missing_in_networks({DegradedNode{"crossbar", 0.5}, SlowChip{{0, 0}, false, 2}}, pods), IsEmpty());
   EXPECT_THAT(missing_in_networks({}, pods), IsEmpty());

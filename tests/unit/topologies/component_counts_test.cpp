@@ -40,22 +40,22 @@ TEST(ComponentCounts, OfPodsOverADataCentreNetwork) {
 
 // Two halls of two nodes: 8 NICs on the halls' switches, and each of those with a cable to the one between halls.
 TEST(ComponentCounts, OfHalls) {
-  ClusterSpec spec = test::nodes(2, test::fabric(FabricKind::crossbar));
+  ClusterSpec spec = test::nodes(2, test::fabric(Crossbar{}));
   spec.halls = 2;
-  spec.between_halls = test::fabric(FabricKind::crossbar);
+  spec.between_halls = test::fabric(Crossbar{});
   expect_counts(spec, {16, 4, 8, 3, 10});
 }
 
 // A torus alone: 3 x 3 + 4 x 2 cables of a 4x3 grid, and its 2 x 2 hosts of 2x2 chips on the switch of their network.
 TEST(ComponentCounts, OfOnePod) {
-  expect_counts(test::pods(1, test::fabric(FabricKind::crossbar), {4, 3}), {12, 4, 4, 1, 17 + 4});
-  expect_counts(test::pods(1, test::fabric(FabricKind::crossbar), {1}), {1, 1, 1, 1, 1});
+  expect_counts(test::pods(1, test::fabric(Crossbar{}), {4, 3}), {12, 4, 4, 1, 17 + 4});
+  expect_counts(test::pods(1, test::fabric(Crossbar{}), {1}), {1, 1, 1, 1, 1});
 }
 
 // On every network there are as many chips, hosts and NICs as the units have, and each NIC has a cable.
 TEST(ComponentCounts, FollowTheUnits) {
-  for (const auto& fabric : {test::fabric(FabricKind::crossbar), test::fabric(FabricKind::fat_tree, 8),
-                             test::fabric(FabricKind::rail_optimised, 8), test::dragonfly()}) {
+  for (const auto& fabric :
+       {test::fabric(Crossbar{}), test::fabric(FatTree{}, 8), test::fabric(RailOptimised{}, 8), test::dragonfly()}) {
     for (const int units : {2, 3, 6}) {
       for (const int nics : {1, 2, 4}) {
         const ComponentCounts counts = count_components(test::nodes(units, fabric, test::node(4, nics)));

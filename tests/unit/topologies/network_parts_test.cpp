@@ -100,7 +100,7 @@ TEST(HostsOfChips, AreBlocks) {
     for (int i = 0; i < x; ++i) {
       for (int j = 0; j < y; ++j) EXPECT_EQ(hosts[static_cast<std::size_t>(i * y + j)], i / 2 * hosts_along_y + j / 2);
     }
-    ClusterSpec pod = test::pods(2, test::fabric(FabricKind::crossbar), {x, y});
+    ClusterSpec pod = test::pods(2, test::fabric(Crossbar{}), {x, y});
     EXPECT_EQ(nics_of_unit(pod), (x + 1) / 2 * hosts_along_y);
     EXPECT_EQ(nic_rate(pod), BytesPerSecond(25e9)) << "of a host";
   }
@@ -108,9 +108,9 @@ TEST(HostsOfChips, AreBlocks) {
 
 // A hall of 3 nodes of 2 NICs of 50 GB/s leaves by 2 switches: 150 GB/s each, unless the links' rate is given.
 TEST(HallExit, IsEnoughForAllNicsOfTheHall) {
-  ClusterSpec spec = test::nodes(3, test::fabric(FabricKind::crossbar));
+  ClusterSpec spec = test::nodes(3, test::fabric(Crossbar{}));
   spec.halls = 2;
-  spec.between_halls = test::fabric(FabricKind::crossbar);
+  spec.between_halls = test::fabric(Crossbar{});
   EXPECT_EQ(nics_of_unit(spec), 2);
   EXPECT_EQ(nic_rate(spec), BytesPerSecond(50e9));
   EXPECT_EQ(hall_exit_rate(spec, 2), BytesPerSecond(150e9));
@@ -118,7 +118,7 @@ TEST(HallExit, IsEnoughForAllNicsOfTheHall) {
 }
 
 TEST(UnitPlace, HasTheAxesThatTheClusterHas) {
-  ClusterSpec spec = test::nodes(3, test::fabric(FabricKind::crossbar));
+  ClusterSpec spec = test::nodes(3, test::fabric(Crossbar{}));
   EXPECT_THAT(unit_place(spec, 2), ElementsAre(2));
   spec.halls = 2;
   EXPECT_THAT(unit_place(spec, 4), ElementsAre(1, 1));

@@ -21,10 +21,10 @@ ClusterSpec with_order(ClusterSpec spec, RankOrder order) {
   return spec;
 }
 ClusterSpec nodes_of_two(int units, RankOrder order) {
-  return with_order(test::nodes(units, test::fabric(FabricKind::crossbar), test::node(2, 1)), std::move(order));
+  return with_order(test::nodes(units, test::fabric(Crossbar{}), test::node(2, 1)), std::move(order));
 }
 ClusterSpec pods_of_four(int units, std::vector<DeviceId> devices) {
-  return with_order(test::pods(units, test::fabric(FabricKind::crossbar), {2, 2}),
+  return with_order(test::pods(units, test::fabric(Crossbar{}), {2, 2}),
                     {RankOrder::Kind::listed, 1, std::move(devices)});
 }
 
@@ -129,7 +129,7 @@ TEST(WhyNotAnOrder, PodsStayWhole) {
 }
 
 TEST(WhyNotAnOrder, RoundRobinTakesToriApart) {
-  const ClusterSpec pods = test::pods(2, test::fabric(FabricKind::crossbar), {2, 2});
+  const ClusterSpec pods = test::pods(2, test::fabric(Crossbar{}), {2, 2});
   EXPECT_EQ(why_not_an_order(with_order(pods, {RankOrder::Kind::round_robin, 1, {}})).size(), 1U);
   EXPECT_THAT(why_not_an_order(with_order(pods, {RankOrder::Kind::scattered, 1, {}})), IsEmpty());
 }
