@@ -11,11 +11,12 @@
 #include "tools/output/new_file.hpp"
 
 int main(int argc, char** argv) {
-  lockstep::survive_file_size_limit();
+  lockstep::output::survive_file_size_limit();
   spdlog::logger log("lockstep", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   log.set_level(spdlog::level::warn);
 
-  lockstep::CommandLine line("Lockstep simulates one training step of a sharded Transformer on a cluster.", "lockstep");
+  lockstep::commands::CommandLine line("Lockstep simulates one training step of a sharded Transformer on a cluster.",
+                                       "lockstep");
   line.version("lockstep " LOCKSTEP_VERSION);
   line.program().footer(
       "Examples:\n  lockstep run scenarios/llama3-70b-v5p.yaml --out out/llama3-70b\n"
@@ -23,22 +24,22 @@ int main(int argc, char** argv) {
       "Each command has its own --help.");
   line.flag(
       "-v,--verbose", [&] { log.set_level(spdlog::level::debug); }, "log what happens inside to stderr");
-  lockstep::add_run(line, log);
-  lockstep::add_check(line);
-  lockstep::add_collective(line, log);
-  lockstep::add_compare(line, log);
-  lockstep::add_goodput(line, log);
-  lockstep::add_roofline(line, log);
-  lockstep::add_schedule(line);
-  lockstep::add_model(line);
-  lockstep::add_plan(line, log);
-  lockstep::add_sweep(line, log);
-  lockstep::add_merge(line);
-  lockstep::add_validate(line, log);
-  lockstep::add_calibrate(line, log);
+  lockstep::commands::add_run(line, log);
+  lockstep::commands::add_check(line);
+  lockstep::commands::add_collective(line, log);
+  lockstep::commands::add_compare(line, log);
+  lockstep::commands::add_goodput(line, log);
+  lockstep::commands::add_roofline(line, log);
+  lockstep::commands::add_schedule(line);
+  lockstep::commands::add_model(line);
+  lockstep::commands::add_plan(line, log);
+  lockstep::commands::add_sweep(line, log);
+  lockstep::commands::add_merge(line);
+  lockstep::commands::add_validate(line, log);
+  lockstep::commands::add_calibrate(line, log);
   try {
     return line.run(argc, argv).value_or(0);
   } catch (...) {
-    return lockstep::exit_code_of_error("lockstep");
+    return lockstep::output::exit_code_of_error("lockstep");
   }
 }

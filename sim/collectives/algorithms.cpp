@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace lockstep {
+namespace lockstep::collectives {
 
 namespace network {
 
@@ -18,7 +18,7 @@ const CollectiveAlgorithm& hierarchical_all_to_all();
 
 }  // namespace network
 
-std::optional<Seconds> CollectiveAlgorithm::closed_form(CollectiveKind /*kind*/, Bytes /*full_size*/,
+std::optional<Seconds> CollectiveAlgorithm::closed_form(workloads::CollectiveKind /*kind*/, Bytes /*full_size*/,
                                                         const GroupStructure& /*groups*/) const {
   return std::nullopt;
 }
@@ -42,49 +42,52 @@ const std::vector<const CollectiveAlgorithm*>& collective_algorithms() {
 
 namespace network {
 
-bool without_torus(const Cluster& cluster, const GroupStructure& groups) {
+bool without_torus(const topologies::Cluster& cluster, const GroupStructure& groups) {
   return !cluster.unit_is_torus() || (groups.units > 1 && groups.local == 1);
 }
 
-Seconds local_step(const GroupStructure& groups, const Protocol& protocol) {
+Seconds local_step(const GroupStructure& groups, const topologies::Protocol& protocol) {
   return groups.local_hop + protocol.local_step;
 }
-Seconds remote_step(const GroupStructure& groups, const Protocol& protocol) {
+Seconds remote_step(const GroupStructure& groups, const topologies::Protocol& protocol) {
   return groups.remote_hop + protocol.remote_step;
 }
 
-double carried(Bytes full_size, const Protocol& protocol) {
+double carried(Bytes full_size, const topologies::Protocol& protocol) {
   return static_cast<double>(full_size.value()) / protocol.efficiency;
 }
 
-Protocol launched(Protocol protocol) {
+topologies::Protocol launched(topologies::Protocol protocol) {
   protocol.launch = Seconds(0);
   return protocol;
 }
 
-void append_route(const Cluster& cluster, DeviceId from, DeviceId to, std::vector<LinkId>& links) {
+void append_route(const topologies::Cluster& cluster, topologies::DeviceId from, topologies::DeviceId to,
+                  std::vector<topologies::LinkId>& links) {
   const auto route = cluster.route(from, to);
   links.insert(links.end(), route.begin(), route.end());
 }
 
-std::vector<DeviceId> by_unit(const NetworkGroup& group) {
-  std::vector<DeviceId> members;
+std::vector<topologies::DeviceId> by_unit(const NetworkGroup& group) {
+  std::vector<topologies::DeviceId> members;
   members.reserve(group.members.size());
   for (const auto& unit : group.units) members.insert(members.end(), unit.begin(), unit.end());
   return members;
 }
 
-NodeId nic_of(const Cluster& cluster, DeviceId device, DeviceId elsewhere) {
+topologies::NodeId nic_of(const topologies::Cluster& cluster, topologies::DeviceId device,
+                          topologies::DeviceId elsewhere) {
   return cluster.link(cluster.route(device, elsewhere).front()).to;
 }
 
-std::vector<std::size_t> rail_starts(const Cluster& cluster, const NetworkGroup& group, const GroupStructure& groups) {
+std::vector<std::size_t> rail_starts(const topologies::Cluster& cluster, const NetworkGroup& group,
+                                     const GroupStructure& groups) {
   if (groups.rails == 1) return {0};
   const auto& unit = group.units.front();
-  std::vector<NodeId> nics;
+  std::vector<topologies::NodeId> nics;
   std::vector<std::size_t> starts;
   for (std::size_t i = 0; i < unit.size() && std::cmp_less(starts.size(), groups.rails); ++i) {
-    const NodeId nic = nic_of(cluster, unit[i], group.units.back().front());
+    const topologies::NodeId nic = nic_of(cluster, unit[i], group.units.back().front());
     if (std::find(nics.begin(), nics.end(), nic) != nics.end()) continue;
     nics.push_back(nic);
     starts.push_back(i);
@@ -93,4 +96,4 @@ std::vector<std::size_t> rail_starts(const Cluster& cluster, const NetworkGroup&
 }
 
 }  // namespace network
-}  // namespace lockstep
+}  // namespace lockstep::collectives

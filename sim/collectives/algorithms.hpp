@@ -4,7 +4,7 @@
 
 #include "sim/collectives/group_network.hpp"
 
-namespace lockstep::network {
+namespace lockstep::collectives::network {
 
 [[nodiscard]] const CollectiveAlgorithm& torus();
 [[nodiscard]] const CollectiveAlgorithm& ring();
@@ -14,23 +14,25 @@ namespace lockstep::network {
 
 /// Whether every route between members leads through switches or over a link of their own, as in nodes, or with one
 /// chip of each torus.
-[[nodiscard]] bool without_torus(const Cluster& cluster, const GroupStructure& groups);
+[[nodiscard]] bool without_torus(const topologies::Cluster& cluster, const GroupStructure& groups);
 
 /// A step of an algorithm, from a member to another of its unit or of any unit.
-[[nodiscard]] Seconds local_step(const GroupStructure& groups, const Protocol& protocol);
-[[nodiscard]] Seconds remote_step(const GroupStructure& groups, const Protocol& protocol);
+[[nodiscard]] Seconds local_step(const GroupStructure& groups, const topologies::Protocol& protocol);
+[[nodiscard]] Seconds remote_step(const GroupStructure& groups, const topologies::Protocol& protocol);
 /// The bytes that links carry for full_size, given the share of their bandwidth that the protocol uses.
-[[nodiscard]] double carried(Bytes full_size, const Protocol& protocol);
+[[nodiscard]] double carried(Bytes full_size, const topologies::Protocol& protocol);
 /// A protocol that has been launched.
-[[nodiscard]] Protocol launched(Protocol protocol);
+[[nodiscard]] topologies::Protocol launched(topologies::Protocol protocol);
 
-void append_route(const Cluster& cluster, DeviceId from, DeviceId to, std::vector<LinkId>& links);
+void append_route(const topologies::Cluster& cluster, topologies::DeviceId from, topologies::DeviceId to,
+                  std::vector<topologies::LinkId>& links);
 /// Members unit by unit.
-[[nodiscard]] std::vector<DeviceId> by_unit(const NetworkGroup& group);
+[[nodiscard]] std::vector<topologies::DeviceId> by_unit(const NetworkGroup& group);
 /// The NIC of a device, at which its route to a device of another unit begins.
-[[nodiscard]] NodeId nic_of(const Cluster& cluster, DeviceId device, DeviceId elsewhere);
+[[nodiscard]] topologies::NodeId nic_of(const topologies::Cluster& cluster, topologies::DeviceId device,
+                                        topologies::DeviceId elsewhere);
 /// Positions in the group's first unit of the first members on each NIC, as many as the group has rails.
-[[nodiscard]] std::vector<std::size_t> rail_starts(const Cluster& cluster, const NetworkGroup& group,
+[[nodiscard]] std::vector<std::size_t> rail_starts(const topologies::Cluster& cluster, const NetworkGroup& group,
                                                    const GroupStructure& groups);
 
-}  // namespace lockstep::network
+}  // namespace lockstep::collectives::network

@@ -5,7 +5,7 @@
 #include "sim/collectives/torus_algorithms.hpp"
 #include "sim/core/errors.hpp"
 
-namespace lockstep {
+namespace lockstep::collectives {
 
 int members(const Dimensions& dimensions) {
   int n = 1;
@@ -17,7 +17,7 @@ SlotLayout::SlotLayout(const Dimensions& dimensions) {
   for (const auto& dimension : dimensions) {
     first_.push_back(total);
     hops_.push_back(dimension.members - 1);
-    total += dimension.shape == GroupDimension::Shape::ring ? 2 : 2 * (dimension.members - 1);
+    total += dimension.shape == topologies::GroupDimension::Shape::ring ? 2 : 2 * (dimension.members - 1);
   }
 }
 
@@ -32,8 +32,8 @@ std::int32_t SlotLayout::hop(int dimension, int direction, int position) const {
 
 namespace torus {
 
-BytesPerSecond bandwidth(const GroupDimension& dimension) {
-  const double ways = dimension.shape == GroupDimension::Shape::ring ? 2 : 1;
+BytesPerSecond bandwidth(const topologies::GroupDimension& dimension) {
+  const double ways = dimension.shape == topologies::GroupDimension::Shape::ring ? 2 : 1;
   return dimension.link * (ways / dimension.sharing);
 }
 
@@ -46,8 +46,8 @@ BytesPerSecond bandwidth(const Dimensions& dimensions) {
 Seconds latency(const Dimensions& dimensions) {
   Seconds total(0);
   for (const auto& dimension : dimensions) {
-    const int hops =
-        dimension.shape == GroupDimension::Shape::ring ? (dimension.members + 1) / 2 : dimension.members - 1;
+    const int hops = dimension.shape == topologies::GroupDimension::Shape::ring ? (dimension.members + 1) / 2
+                                                                                : dimension.members - 1;
     total += dimension.hop_latency * static_cast<double>(hops);
   }
   return total;
@@ -55,61 +55,61 @@ Seconds latency(const Dimensions& dimensions) {
 
 }  // namespace torus
 
-std::vector<Phase> plan(CollectiveKind kind, const Dimensions& dimensions, Bytes full_size) {
+std::vector<Phase> plan(workloads::CollectiveKind kind, const Dimensions& dimensions, Bytes full_size) {
   if (dimensions.empty()) return {};
   switch (kind) {
-    case CollectiveKind::all_gather: return {torus::plan_all_gather(dimensions, full_size)};
-    case CollectiveKind::reduce_scatter: return {torus::plan_reduce_scatter(dimensions, full_size)};
-    case CollectiveKind::all_reduce:
+    case workloads::CollectiveKind::all_gather: return {torus::plan_all_gather(dimensions, full_size)};
+    case workloads::CollectiveKind::reduce_scatter: return {torus::plan_reduce_scatter(dimensions, full_size)};
+    case workloads::CollectiveKind::all_reduce:
       return {torus::plan_reduce_scatter(dimensions, full_size), torus::plan_all_gather(dimensions, full_size)};
-    case CollectiveKind::all_to_all: return {torus::plan_all_to_all(dimensions, full_size)};
-    case CollectiveKind::broadcast: return {torus::plan_broadcast(dimensions, full_size)};
-    case CollectiveKind::reduce: return {torus::plan_reduce(dimensions, full_size)};
-    case CollectiveKind::point_to_point: return {torus::plan_shift(dimensions, full_size)};
+    case workloads::CollectiveKind::all_to_all: return {torus::plan_all_to_all(dimensions, full_size)};
+    case workloads::CollectiveKind::broadcast: return {torus::plan_broadcast(dimensions, full_size)};
+    case workloads::CollectiveKind::reduce: return {torus::plan_reduce(dimensions, full_size)};
+    case workloads::CollectiveKind::point_to_point: return {torus::plan_shift(dimensions, full_size)};
   }
   throw InternalError("plan: unknown collective");
 }
 
-Seconds cost(CollectiveKind kind, const Dimensions& dimensions, Bytes full_size) {
+Seconds cost(workloads::CollectiveKind kind, const Dimensions& dimensions, Bytes full_size) {
   if (dimensions.empty()) return Seconds(0);
   switch (kind) {
-    case CollectiveKind::all_gather: return torus::cost_all_gather(dimensions, full_size);
-    case CollectiveKind::reduce_scatter: return torus::cost_reduce_scatter(dimensions, full_size);
-    case CollectiveKind::all_reduce:
+    case workloads::CollectiveKind::all_gather: return torus::cost_all_gather(dimensions, full_size);
+    case workloads::CollectiveKind::reduce_scatter: return torus::cost_reduce_scatter(dimensions, full_size);
+    case workloads::CollectiveKind::all_reduce:
       return torus::cost_reduce_scatter(dimensions, full_size) + torus::cost_all_gather(dimensions, full_size);
-    case CollectiveKind::all_to_all: return torus::cost_all_to_all(dimensions, full_size);
-    case CollectiveKind::broadcast: return torus::cost_broadcast(dimensions, full_size);
-    case CollectiveKind::reduce: return torus::cost_reduce(dimensions, full_size);
-    case CollectiveKind::point_to_point: return torus::cost_shift(dimensions, full_size);
+    case workloads::CollectiveKind::all_to_all: return torus::cost_all_to_all(dimensions, full_size);
+    case workloads::CollectiveKind::broadcast: return torus::cost_broadcast(dimensions, full_size);
+    case workloads::CollectiveKind::reduce: return torus::cost_reduce(dimensions, full_size);
+    case workloads::CollectiveKind::point_to_point: return torus::cost_shift(dimensions, full_size);
   }
   throw InternalError("cost: unknown collective");
 }
 
-Seconds book_cost(CollectiveKind kind, const Dimensions& dimensions, Bytes full_size) {
+Seconds book_cost(workloads::CollectiveKind kind, const Dimensions& dimensions, Bytes full_size) {
   if (dimensions.empty()) return Seconds(0);
   double bandwidth = 0;  // rings at W_bidi; a line of X moves V (X-1)/X one way
   for (const auto& dimension : dimensions) {
     const double x = dimension.members;
-    const double ways = dimension.shape == GroupDimension::Shape::ring ? 2 : x / (x - 1);
+    const double ways = dimension.shape == topologies::GroupDimension::Shape::ring ? 2 : x / (x - 1);
     bandwidth += dimension.link.value() * ways / dimension.sharing;
   }
   const double once = static_cast<double>(full_size.value()) / bandwidth;
   switch (kind) {
-    case CollectiveKind::all_reduce: return Seconds(2 * once);
-    case CollectiveKind::all_to_all: return Seconds(once / 4);
-    case CollectiveKind::point_to_point: return full_size / dimensions.front().link;
-    case CollectiveKind::all_gather:
-    case CollectiveKind::reduce_scatter:
-    case CollectiveKind::broadcast:
-    case CollectiveKind::reduce: return Seconds(once);
+    case workloads::CollectiveKind::all_reduce: return Seconds(2 * once);
+    case workloads::CollectiveKind::all_to_all: return Seconds(once / 4);
+    case workloads::CollectiveKind::point_to_point: return full_size / dimensions.front().link;
+    case workloads::CollectiveKind::all_gather:
+    case workloads::CollectiveKind::reduce_scatter:
+    case workloads::CollectiveKind::broadcast:
+    case workloads::CollectiveKind::reduce: return Seconds(once);
   }
   throw InternalError("book_cost: unknown collective");
 }
 
-std::string algorithm_name(CollectiveKind kind, const Dimensions& dimensions) {
+std::string algorithm_name(workloads::CollectiveKind kind, const Dimensions& dimensions) {
   if (dimensions.empty()) return "none";
   std::string text;
-  if (kind == CollectiveKind::point_to_point) {
+  if (kind == workloads::CollectiveKind::point_to_point) {
     text = "neighbour shift, " + dimensions.front().label;
   } else {
     for (const auto& dimension : dimensions) text += (text.empty() ? "" : " + ") + dimension.label;
@@ -117,18 +117,18 @@ std::string algorithm_name(CollectiveKind kind, const Dimensions& dimensions) {
   return text;
 }
 
-double bus_factor(CollectiveKind kind, int n) {
+double bus_factor(workloads::CollectiveKind kind, int n) {
   const double x = n;
   switch (kind) {
-    case CollectiveKind::all_reduce: return 2 * (x - 1) / x;
-    case CollectiveKind::all_gather:
-    case CollectiveKind::reduce_scatter:
-    case CollectiveKind::all_to_all: return (x - 1) / x;
-    case CollectiveKind::broadcast:
-    case CollectiveKind::reduce:
-    case CollectiveKind::point_to_point: return 1;
+    case workloads::CollectiveKind::all_reduce: return 2 * (x - 1) / x;
+    case workloads::CollectiveKind::all_gather:
+    case workloads::CollectiveKind::reduce_scatter:
+    case workloads::CollectiveKind::all_to_all: return (x - 1) / x;
+    case workloads::CollectiveKind::broadcast:
+    case workloads::CollectiveKind::reduce:
+    case workloads::CollectiveKind::point_to_point: return 1;
   }
   return 1;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::collectives

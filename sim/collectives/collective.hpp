@@ -14,9 +14,9 @@
 #include "topologies/placement/mesh.hpp"
 #include "workloads/sharding/collective_kind.hpp"
 
-namespace lockstep {
+namespace lockstep::collectives {
 
-using Dimensions = std::vector<GroupDimension>;
+using Dimensions = std::vector<topologies::GroupDimension>;
 
 [[nodiscard]] int members(const Dimensions& dimensions);
 
@@ -34,16 +34,16 @@ struct SlotLayout {
 };
 
 /// The bytes that one link of each slot carries, for a fabric-independent algorithm on this group.
-[[nodiscard]] std::vector<Phase> plan(CollectiveKind kind, const Dimensions& dimensions, Bytes full_size);
+[[nodiscard]] std::vector<Phase> plan(workloads::CollectiveKind kind, const Dimensions& dimensions, Bytes full_size);
 /// Time without contention from other collectives: latency + bytes / bandwidth.
-[[nodiscard]] Seconds cost(CollectiveKind kind, const Dimensions& dimensions, Bytes full_size);
+[[nodiscard]] Seconds cost(workloads::CollectiveKind kind, const Dimensions& dimensions, Bytes full_size);
 /// The book's large-X form on wrapped axes: V / W_bidi per axis count, all-reduce twice, all-to-all a
 /// quarter; on a line hops of V/X; no latency. Printed beside cost by `roofline` and `collective`.
-[[nodiscard]] Seconds book_cost(CollectiveKind kind, const Dimensions& dimensions, Bytes full_size);
+[[nodiscard]] Seconds book_cost(workloads::CollectiveKind kind, const Dimensions& dimensions, Bytes full_size);
 /// "bidirectional ring", "line", "3-axis torus ...": for tables.
-[[nodiscard]] std::string algorithm_name(CollectiveKind kind, const Dimensions& dimensions);
+[[nodiscard]] std::string algorithm_name(workloads::CollectiveKind kind, const Dimensions& dimensions);
 
 /// Bus bandwidth factor as nccl-tests define it: busbw = algbw x factor(N).
-[[nodiscard]] double bus_factor(CollectiveKind kind, int members);
+[[nodiscard]] double bus_factor(workloads::CollectiveKind kind, int members);
 
-}  // namespace lockstep
+}  // namespace lockstep::collectives

@@ -5,7 +5,7 @@
 
 #include "sim/core/errors.hpp"
 
-namespace lockstep {
+namespace lockstep::collectives {
 namespace {
 
 const CollectiveAlgorithm& algorithm_named(std::string_view name) {
@@ -17,22 +17,25 @@ const CollectiveAlgorithm& algorithm_named(std::string_view name) {
 
 }  // namespace
 
-CollectiveModel::CollectiveModel(const Cluster& cluster, const Mesh& mesh, CollectiveRules rules)
+CollectiveModel::CollectiveModel(const topologies::Cluster& cluster, const topologies::Mesh& mesh,
+                                 CollectiveRules rules)
     : cluster_(cluster), mesh_(mesh), rules_(std::move(rules)) {}
 
-Seconds CollectiveModel::cost(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size,
-                              TokenCopies copies) {
+Seconds CollectiveModel::cost(workloads::CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size,
+                              workloads::TokenCopies copies) {
   const auto& known = groups(in_mesh_order(axes));
   return known.cost(kind, full_size, ruled(known, kind), copies);
 }
 
-std::string CollectiveModel::algorithm(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size) {
+std::string CollectiveModel::algorithm(workloads::CollectiveKind kind, const std::vector<std::string>& axes,
+                                       Bytes full_size) {
   const auto& known = groups(in_mesh_order(axes));
   return known.choose(kind, full_size, ruled(known, kind)).label;
 }
 
-CollectiveModel::Lowered CollectiveModel::lower(CollectiveKind kind, const std::vector<std::string>& axes,
-                                                Bytes full_size, std::string_view wanted, TokenCopies copies) {
+CollectiveModel::Lowered CollectiveModel::lower(workloads::CollectiveKind kind, const std::vector<std::string>& axes,
+                                                Bytes full_size, std::string_view wanted,
+                                                workloads::TokenCopies copies) {
   auto ordered = in_mesh_order(axes);
   const auto& known = groups(ordered);
   auto choice = known.choose(kind, full_size, wanted.empty() ? ruled(known, kind) : wanted, copies);
@@ -44,7 +47,8 @@ CollectiveModel::Lowered CollectiveModel::lower(CollectiveKind kind, const std::
           choice.cost};
 }
 
-std::vector<std::string> CollectiveModel::algorithms(CollectiveKind kind, const std::vector<std::string>& axes) {
+std::vector<std::string> CollectiveModel::algorithms(workloads::CollectiveKind kind,
+                                                     const std::vector<std::string>& axes) {
   const auto& known = groups(in_mesh_order(axes));
   std::vector<std::string> names;
   for (const auto* algorithm : collective_algorithms()) {
@@ -67,17 +71,17 @@ std::vector<std::string> CollectiveModel::in_mesh_order(const std::vector<std::s
   std::vector<std::string> ordered;
   for (const auto& axis : mesh_.axes()) {
     for (const auto& name : axes) {
-      if (axis_part(name).axis == axis.name) ordered.push_back(name);
+      if (topologies::axis_part(name).axis == axis.name) ordered.push_back(name);
     }
   }
   return ordered;
 }
 
-std::string_view CollectiveModel::ruled(const GroupNetwork& known, CollectiveKind kind) const {
+std::string_view CollectiveModel::ruled(const GroupNetwork& known, workloads::CollectiveKind kind) const {
   const auto rule = rules_.algorithms.find(kind);
   if (rule == rules_.algorithms.end() || !algorithm_named(rule->second).serves(kind, cluster_, known.structure()))
     return "";
   return rule->second;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::collectives

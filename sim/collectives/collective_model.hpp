@@ -7,27 +7,28 @@
 
 #include "sim/collectives/group_network.hpp"
 
-namespace lockstep {
+namespace lockstep::collectives {
 
 /// Rules for all collectives on networks.
 struct CollectiveRules {
-  std::map<CollectiveKind, std::string> algorithms;  ///< used wherever they can serve; else the cheapest
+  std::map<workloads::CollectiveKind, std::string> algorithms;  ///< used wherever they can serve; else the cheapest
   UnitOrder units = UnitOrder::ranks;
 };
 
 class CollectiveModel {
  public:
   /// Both references must outlive the model.
-  CollectiveModel(const Cluster& cluster, const Mesh& mesh, CollectiveRules rules = {});
+  CollectiveModel(const topologies::Cluster& cluster, const topologies::Mesh& mesh, CollectiveRules rules = {});
 
-  [[nodiscard]] const Cluster& cluster() const { return cluster_; }
-  [[nodiscard]] const Mesh& mesh() const { return mesh_; }
+  [[nodiscard]] const topologies::Cluster& cluster() const { return cluster_; }
+  [[nodiscard]] const topologies::Mesh& mesh() const { return mesh_; }
 
   /// Without contention from other collectives. Axes in any order.
-  [[nodiscard]] Seconds cost(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size,
-                             TokenCopies copies = {});
+  [[nodiscard]] Seconds cost(workloads::CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size,
+                             workloads::TokenCopies copies = {});
   /// "ring of 16 on x", "tree (LL128)": for tables and traces.
-  [[nodiscard]] std::string algorithm(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size);
+  [[nodiscard]] std::string algorithm(workloads::CollectiveKind kind, const std::vector<std::string>& axes,
+                                      Bytes full_size);
 
   /// A collective as the engine runs it. Lowerings with the same `layout` share the communicator.
   struct Lowered {
@@ -37,10 +38,11 @@ class CollectiveModel {
     Seconds closed_form{0};
   };
   /// `wanted`: one of algorithms(), or empty for the model's own choice.
-  [[nodiscard]] Lowered lower(CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size,
-                              std::string_view wanted = "", TokenCopies copies = {});
+  [[nodiscard]] Lowered lower(workloads::CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size,
+                              std::string_view wanted = "", workloads::TokenCopies copies = {});
   /// Names of all algorithms that can serve such groups.
-  [[nodiscard]] std::vector<std::string> algorithms(CollectiveKind kind, const std::vector<std::string>& axes);
+  [[nodiscard]] std::vector<std::string> algorithms(workloads::CollectiveKind kind,
+                                                    const std::vector<std::string>& axes);
   /// All groups with their flows.
   [[nodiscard]] const Communicator& communicator(const std::pair<std::vector<std::string>, std::string>& layout);
 
@@ -48,12 +50,12 @@ class CollectiveModel {
   GroupNetwork& groups(const std::vector<std::string>& axes_in_mesh_order);
   [[nodiscard]] std::vector<std::string> in_mesh_order(const std::vector<std::string>& axes) const;
   /// The algorithm that the rules name for a kind, if it serves these groups; otherwise "".
-  [[nodiscard]] std::string_view ruled(const GroupNetwork& groups, CollectiveKind kind) const;
+  [[nodiscard]] std::string_view ruled(const GroupNetwork& groups, workloads::CollectiveKind kind) const;
 
-  const Cluster& cluster_;
-  const Mesh& mesh_;
+  const topologies::Cluster& cluster_;
+  const topologies::Mesh& mesh_;
   CollectiveRules rules_;
   std::map<std::vector<std::string>, GroupNetwork> groups_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::collectives

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-namespace lockstep {
+namespace lockstep::collectives {
 
-std::vector<Flow> flows_of_lanes(const std::vector<Lane>& lanes, const Dimensions& dimensions) {
+std::vector<Flow> flows_of_lanes(const std::vector<topologies::Lane>& lanes, const Dimensions& dimensions) {
   const SlotLayout slots(dimensions);
   std::vector<Flow> flows;
   for (const auto& lane : lanes) {
-    if (dimensions[static_cast<std::size_t>(lane.dimension)].shape == GroupDimension::Shape::ring) {
+    if (dimensions[static_cast<std::size_t>(lane.dimension)].shape == topologies::GroupDimension::Shape::ring) {
       Flow flow{slots.ring(lane.dimension, lane.direction), {}};
       auto hops = lane.hops;
       if (lane.direction < 0) std::reverse(hops.begin(), hops.end());  // hop i leads back from i + 1 to i
@@ -23,7 +23,7 @@ std::vector<Flow> flows_of_lanes(const std::vector<Lane>& lanes, const Dimension
   return flows;
 }
 
-Communicator make_communicator(const Mesh& mesh, const std::vector<std::string>& axes) {
+Communicator make_communicator(const topologies::Mesh& mesh, const std::vector<std::string>& axes) {
   const auto dimensions = mesh.dimensions(axes);
   Communicator result;
   for (const auto& axis : axes) result.name += (result.name.empty() ? "" : "+") + axis;
@@ -33,4 +33,4 @@ Communicator make_communicator(const Mesh& mesh, const std::vector<std::string>&
   return result;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::collectives

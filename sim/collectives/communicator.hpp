@@ -4,13 +4,14 @@
 #include "sim/collectives/phases.hpp"
 #include "topologies/placement/mesh.hpp"
 
-namespace lockstep {
+namespace lockstep::collectives {
 
 /// The flows of one group: one for each ring and direction, one for each hop and direction of a line; slots as
 /// SlotLayout numbers them.
-[[nodiscard]] std::vector<Flow> flows_of_lanes(const std::vector<Lane>& lanes, const Dimensions& dimensions);
+[[nodiscard]] std::vector<Flow> flows_of_lanes(const std::vector<topologies::Lane>& lanes,
+                                               const Dimensions& dimensions);
 
 /// All groups along `axes` with the flows of their lanes.
-[[nodiscard]] Communicator make_communicator(const Mesh& mesh, const std::vector<std::string>& axes);
+[[nodiscard]] Communicator make_communicator(const topologies::Mesh& mesh, const std::vector<std::string>& axes);
 
-}  // namespace lockstep
+}  // namespace lockstep::collectives

@@ -3,7 +3,7 @@
 // most loaded link. Shift: every member sends V to the next one.
 #include "sim/collectives/algorithms.hpp"
 
-namespace lockstep::network {
+namespace lockstep::collectives::network {
 namespace {
 
 /// About two million links on the pairs' routes; beyond, hierarchical algorithms serve.
@@ -11,7 +11,7 @@ constexpr std::int64_t most_pairs = 350'000;
 
 enum Slot : std::int32_t { inside_units, between_units, slot_count };
 
-Seconds one_step(const GroupStructure& groups, const Protocol& protocol) {
+Seconds one_step(const GroupStructure& groups, const topologies::Protocol& protocol) {
   return groups.units == 1 ? local_step(groups, protocol) : groups.cross_hop + protocol.remote_step;
 }
 
@@ -23,24 +23,28 @@ class Direct final : public CollectiveAlgorithm {
 
   std::string_view name() const override { return only_all_to_all_ ? "direct all-to-all" : "direct"; }
 
-  bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const override {
+  bool serves(workloads::CollectiveKind kind, const topologies::Cluster& cluster,
+              const GroupStructure& groups) const override {
     if (!without_torus(cluster, groups)) return false;
     const bool few_pairs = std::int64_t{groups.members} * (groups.members - 1) <= most_pairs;
     switch (kind) {
-      case CollectiveKind::all_to_all: return few_pairs || groups.local == 0;  // nothing else serves irregular groups
-      case CollectiveKind::all_gather:
-      case CollectiveKind::reduce_scatter:
-      case CollectiveKind::all_reduce: return few_pairs && !only_all_to_all_;
-      case CollectiveKind::broadcast:
-      case CollectiveKind::reduce:
-      case CollectiveKind::point_to_point: return false;
+      case workloads::CollectiveKind::all_to_all:
+        return few_pairs || groups.local == 0;  // nothing else serves irregular groups
+      case workloads::CollectiveKind::all_gather:
+      case workloads::CollectiveKind::reduce_scatter:
+      case workloads::CollectiveKind::all_reduce: return few_pairs && !only_all_to_all_;
+      case workloads::CollectiveKind::broadcast:
+      case workloads::CollectiveKind::reduce:
+      case workloads::CollectiveKind::point_to_point: return false;
     }
     return false;
   }
 
-  std::int32_t slots(const Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override { return slot_count; }
+  std::int32_t slots(const topologies::Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override {
+    return slot_count;
+  }
 
-  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group,
+  std::vector<Flow> flows(const topologies::Cluster& cluster, const NetworkGroup& group,
                           const GroupStructure& /*groups*/) const override {
     Flow inside{inside_units, {}}, between{between_units, {}};
     for (const auto from : group.members) {
@@ -53,12 +57,12 @@ class Direct final : public CollectiveAlgorithm {
     return flows;
   }
 
-  std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& /*cluster*/,
-                          const GroupStructure& groups, const Protocol& protocol) const override {
+  std::vector<Phase> plan(workloads::CollectiveKind kind, Bytes full_size, const topologies::Cluster& /*cluster*/,
+                          const GroupStructure& groups, const topologies::Protocol& protocol) const override {
     double to_each = carried(full_size, protocol) / groups.members;
-    if (kind == CollectiveKind::all_to_all) to_each /= groups.members;
+    if (kind == workloads::CollectiveKind::all_to_all) to_each /= groups.members;
     const auto step = one_step(groups, protocol);
-    std::vector<Phase> phases(kind == CollectiveKind::all_reduce ? 2 : 1,
+    std::vector<Phase> phases(kind == workloads::CollectiveKind::all_reduce ? 2 : 1,
                               {step, std::vector<double>(slot_count, to_each)});
     phases.front().latency += protocol.launch;
     return phases;
@@ -72,13 +76,16 @@ class Shift final : public CollectiveAlgorithm {
  public:
   std::string_view name() const override { return "shift"; }
 
-  bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const override {
-    return kind == CollectiveKind::point_to_point && (!cluster.unit_is_torus() || groups.units > 1);
+  bool serves(workloads::CollectiveKind kind, const topologies::Cluster& cluster,
+              const GroupStructure& groups) const override {
+    return kind == workloads::CollectiveKind::point_to_point && (!cluster.unit_is_torus() || groups.units > 1);
   }
 
-  std::int32_t slots(const Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override { return 1; }
+  std::int32_t slots(const topologies::Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override {
+    return 1;
+  }
 
-  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group,
+  std::vector<Flow> flows(const topologies::Cluster& cluster, const NetworkGroup& group,
                           const GroupStructure& /*groups*/) const override {
     Flow flow{0, {}};
     const auto& members = group.members;
@@ -87,8 +94,8 @@ class Shift final : public CollectiveAlgorithm {
     return {flow};
   }
 
-  std::vector<Phase> plan(CollectiveKind /*kind*/, Bytes full_size, const Cluster& /*cluster*/,
-                          const GroupStructure& groups, const Protocol& protocol) const override {
+  std::vector<Phase> plan(workloads::CollectiveKind /*kind*/, Bytes full_size, const topologies::Cluster& /*cluster*/,
+                          const GroupStructure& groups, const topologies::Protocol& protocol) const override {
     const auto step = one_step(groups, protocol);
     return {{protocol.launch + step, {carried(full_size, protocol)}}};
   }
@@ -111,4 +118,4 @@ const CollectiveAlgorithm& shift() {
   return algorithm;
 }
 
-}  // namespace lockstep::network
+}  // namespace lockstep::collectives::network

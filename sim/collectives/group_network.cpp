@@ -9,31 +9,34 @@
 #include "sim/collectives/slot_loads.hpp"
 #include "sim/core/errors.hpp"
 
-namespace lockstep {
+namespace lockstep::collectives {
 namespace {
 
 /// For each device the key by which the units of a group are ordered: its place in the order of ranks, or its number.
-std::vector<DeviceId> places_in_order(const Cluster& cluster, UnitOrder order) {
-  std::vector<DeviceId> places(static_cast<std::size_t>(cluster.devices()));
-  for (DeviceId position = 0; position < cluster.devices(); ++position) {
+std::vector<topologies::DeviceId> places_in_order(const topologies::Cluster& cluster, UnitOrder order) {
+  std::vector<topologies::DeviceId> places(static_cast<std::size_t>(cluster.devices()));
+  for (topologies::DeviceId position = 0; position < cluster.devices(); ++position) {
     const auto device = order == UnitOrder::ranks ? cluster.device_at_position(position) : position;
     places[static_cast<std::size_t>(device)] = position;
   }
   return places;
 }
 
-NetworkGroup on_devices(const Cluster& cluster, const Mesh& mesh, Group& group, const std::vector<DeviceId>& places) {
+NetworkGroup on_devices(const topologies::Cluster& cluster, const topologies::Mesh& mesh, topologies::Group& group,
+                        const std::vector<topologies::DeviceId>& places) {
   NetworkGroup result;
-  std::map<int, std::pair<DeviceId, std::vector<DeviceId>>> units;  // by number; with the place of the first
+  std::map<int, std::pair<topologies::DeviceId, std::vector<topologies::DeviceId>>>
+      units;  // by number; with the place of the first
   for (const auto rank : group.members) {
     const auto device = mesh.device_of(rank);
     const auto place = places[static_cast<std::size_t>(device)];
     result.members.push_back(device);
-    auto& [first, devices] = units.try_emplace(cluster.unit_of(device), place, std::vector<DeviceId>{}).first->second;
+    auto& [first, devices] =
+        units.try_emplace(cluster.unit_of(device), place, std::vector<topologies::DeviceId>{}).first->second;
     first = std::min(first, place);
     devices.push_back(device);
   }
-  std::vector<std::pair<DeviceId, std::vector<DeviceId>>> in_order;
+  std::vector<std::pair<topologies::DeviceId, std::vector<topologies::DeviceId>>> in_order;
   for (auto& [unit, devices] : units) in_order.push_back(std::move(devices));
   std::sort(in_order.begin(), in_order.end());
   for (auto& [first, devices] : in_order) {
@@ -44,24 +47,24 @@ NetworkGroup on_devices(const Cluster& cluster, const Mesh& mesh, Group& group, 
   return result;
 }
 
-Seconds latency(const Cluster& cluster, DeviceId from, DeviceId to) {
+Seconds latency(const topologies::Cluster& cluster, topologies::DeviceId from, topologies::DeviceId to) {
   Seconds total(0);
   for (const auto link : cluster.route(from, to)) total += cluster.link(link).latency;
   return total;
 }
 
-int rails_of(const Cluster& cluster, const NetworkGroup& group) {
+int rails_of(const topologies::Cluster& cluster, const NetworkGroup& group) {
   std::size_t least = group.units.front().size();
   for (std::size_t u = 0; u < group.units.size(); ++u) {
-    const DeviceId elsewhere = group.units[u == 0 ? 1 : 0].front();
-    std::set<NodeId> nics;
+    const topologies::DeviceId elsewhere = group.units[u == 0 ? 1 : 0].front();
+    std::set<topologies::NodeId> nics;
     for (const auto device : group.units[u]) nics.insert(network::nic_of(cluster, device, elsewhere));
     least = std::min(least, nics.size());
   }
   return static_cast<int>(least);
 }
 
-void add_hops(const Cluster& cluster, const NetworkGroup& group, GroupStructure& structure) {
+void add_hops(const topologies::Cluster& cluster, const NetworkGroup& group, GroupStructure& structure) {
   const auto& units = group.units;
   for (const auto& unit : units) {
     if (unit.size() > 1) structure.local_hop = std::max(structure.local_hop, latency(cluster, unit[0], unit[1]));
@@ -79,7 +82,8 @@ void add_hops(const Cluster& cluster, const NetworkGroup& group, GroupStructure&
   structure.around = std::max(structure.around, around);
 }
 
-GroupStructure structure_of(const Cluster& cluster, const std::vector<NetworkGroup>& groups, Dimensions torus) {
+GroupStructure structure_of(const topologies::Cluster& cluster, const std::vector<NetworkGroup>& groups,
+                            Dimensions torus) {
   GroupStructure structure;
   structure.torus = std::move(torus);
   const auto& first = groups.front();
@@ -99,12 +103,13 @@ GroupStructure structure_of(const Cluster& cluster, const std::vector<NetworkGro
   return structure;
 }
 
-bool inside_a_torus(const Cluster& cluster, const Mesh& mesh, const std::vector<std::string>& axes) {
+bool inside_a_torus(const topologies::Cluster& cluster, const topologies::Mesh& mesh,
+                    const std::vector<std::string>& axes) {
   return std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) {
     const auto factors = mesh.factors(axis);
-    return std::all_of(factors.begin(), factors.end(), [&](const Factor& factor) {
+    return std::all_of(factors.begin(), factors.end(), [&](const topologies::Factor& factor) {
       return factor.size == 1 ||
-             cluster.axes()[static_cast<std::size_t>(factor.axis)].kind == PhysicalAxis::Kind::torus;
+             cluster.axes()[static_cast<std::size_t>(factor.axis)].kind == topologies::PhysicalAxis::Kind::torus;
     });
   });
 }
@@ -125,8 +130,8 @@ struct GroupNetwork::Connected {
   std::vector<std::int32_t> crossings_listed_once;  ///< by slot
   mutable std::optional<SlotLoads> loads;           ///< made when first needed
 
-  [[nodiscard]] const SlotLoad* heaviest(const Phase& phase, const Cluster& cluster) const {
-    if (!loads) loads = slot_loads(communicator, [&](LinkId link) { return cluster.link(link).bandwidth; });
+  [[nodiscard]] const SlotLoad* heaviest(const Phase& phase, const topologies::Cluster& cluster) const {
+    if (!loads) loads = slot_loads(communicator, [&](topologies::LinkId link) { return cluster.link(link).bandwidth; });
     return loads->heaviest(phase);
   }
 
@@ -147,7 +152,7 @@ struct GroupNetwork::Connected {
       for (auto& flow : group.flows) {
         const auto common = crossings_listed_once[static_cast<std::size_t>(flow.slot)];
         if (common == 1) continue;
-        std::vector<LinkId> kept;
+        std::vector<topologies::LinkId> kept;
         for (const auto link : flow.links) {
           if (count[static_cast<std::size_t>(link)]++ % common == 0) kept.push_back(link);
         }
@@ -158,11 +163,12 @@ struct GroupNetwork::Connected {
   }
 };
 
-std::string CollectiveAlgorithm::label(CollectiveKind /*kind*/, const GroupStructure& /*groups*/) const {
+std::string CollectiveAlgorithm::label(workloads::CollectiveKind /*kind*/, const GroupStructure& /*groups*/) const {
   return std::string(name());
 }
 
-GroupNetwork::GroupNetwork(const Cluster& cluster, const Mesh& mesh, std::vector<std::string> axes, UnitOrder order)
+GroupNetwork::GroupNetwork(const topologies::Cluster& cluster, const topologies::Mesh& mesh,
+                           std::vector<std::string> axes, UnitOrder order)
     : cluster_(&cluster), mesh_(&mesh), axes_(std::move(axes)), order_(order) {
   if (inside_a_torus(cluster, mesh, axes_)) {
     structure_ = structure_in_a_torus(mesh.dimensions(axes_));
@@ -175,7 +181,7 @@ GroupNetwork::GroupNetwork(const Cluster& cluster, const Mesh& mesh, std::vector
 void GroupNetwork::make_groups() const {
   if (!groups_.empty()) return;
   const bool in_a_torus = inside_a_torus(*cluster_, *mesh_, axes_);  // its algorithm looks at lanes only
-  const auto places = in_a_torus ? std::vector<DeviceId>{} : places_in_order(*cluster_, order_);
+  const auto places = in_a_torus ? std::vector<topologies::DeviceId>{} : places_in_order(*cluster_, order_);
   for (auto& group : mesh_->groups(axes_)) {
     ranks_.push_back(group.members);
     groups_.push_back(in_a_torus ? NetworkGroup{{}, {}, std::move(group.lanes)}
@@ -203,25 +209,26 @@ const Communicator& GroupNetwork::communicator(const CollectiveAlgorithm& algori
   return connected(algorithm).communicator;
 }
 
-std::vector<Phase> CollectiveAlgorithm::plan_tokens(Bytes full_size, TokenCopies /*copies*/, const Cluster& cluster,
-                                                    const GroupStructure& groups, const Protocol& protocol) const {
-  return plan(CollectiveKind::all_to_all, full_size, cluster, groups, protocol);
+std::vector<Phase> CollectiveAlgorithm::plan_tokens(Bytes full_size, workloads::TokenCopies /*copies*/,
+                                                    const topologies::Cluster& cluster, const GroupStructure& groups,
+                                                    const topologies::Protocol& protocol) const {
+  return plan(workloads::CollectiveKind::all_to_all, full_size, cluster, groups, protocol);
 }
 
-CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algorithm, CollectiveKind kind,
-                                                 Bytes full_size, TokenCopies copies) const {
-  const auto planned = [&](const Protocol& protocol) {
-    return kind == CollectiveKind::all_to_all && copies.each > 1
+CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algorithm, workloads::CollectiveKind kind,
+                                                 Bytes full_size, workloads::TokenCopies copies) const {
+  const auto planned = [&](const topologies::Protocol& protocol) {
+    return kind == workloads::CollectiveKind::all_to_all && copies.each > 1
                ? algorithm.plan_tokens(full_size, copies, *cluster_, structure_, protocol)
                : algorithm.plan(kind, full_size, *cluster_, structure_, protocol);
   };
   if (const auto known = algorithm.closed_form(kind, full_size, structure_)) {
-    return {&algorithm, "", algorithm.plan(kind, full_size, *cluster_, structure_, Protocol{}), *known,
+    return {&algorithm, "", algorithm.plan(kind, full_size, *cluster_, structure_, topologies::Protocol{}), *known,
             algorithm.label(kind, structure_)};
   }
   const auto& network = connected(algorithm);
-  const auto timed = [&](Protocol protocol) {
-    const double passes = structure_.units == 1 ? 0 : kind == CollectiveKind::all_reduce ? 2 : 1;
+  const auto timed = [&](topologies::Protocol protocol) {
+    const double passes = structure_.units == 1 ? 0 : kind == workloads::CollectiveKind::all_reduce ? 2 : 1;
     protocol.launch += passes * protocol.remote_launch;
     CollectiveChoice choice{&algorithm, protocol.name, planned(protocol), Seconds(0),
                             algorithm.label(kind, structure_)};
@@ -235,7 +242,7 @@ CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algo
     return choice;
   };
   const auto* node = cluster_->node_spec();
-  if (node == nullptr || node->protocols.empty()) return timed(Protocol{});
+  if (node == nullptr || node->protocols.empty()) return timed(topologies::Protocol{});
   auto best = timed(node->protocols.front());
   for (std::size_t i = 1; i < node->protocols.size(); ++i) {
     auto other = timed(node->protocols[i]);
@@ -244,7 +251,8 @@ CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algo
   return best;
 }
 
-std::vector<CollectiveChoice> GroupNetwork::choices(CollectiveKind kind, Bytes full_size, TokenCopies copies) const {
+std::vector<CollectiveChoice> GroupNetwork::choices(workloads::CollectiveKind kind, Bytes full_size,
+                                                    workloads::TokenCopies copies) const {
   std::vector<CollectiveChoice> choices;
   if (structure_.members == 1) return choices;
   for (const auto* algorithm : collective_algorithms()) {
@@ -254,7 +262,8 @@ std::vector<CollectiveChoice> GroupNetwork::choices(CollectiveKind kind, Bytes f
   return choices;
 }
 
-std::vector<const CollectiveAlgorithm*> GroupNetwork::candidates(CollectiveKind kind, std::string_view forced) const {
+std::vector<const CollectiveAlgorithm*> GroupNetwork::candidates(workloads::CollectiveKind kind,
+                                                                 std::string_view forced) const {
   std::vector<const CollectiveAlgorithm*> able, of_the_library;
   for (const auto* algorithm : collective_algorithms()) {
     if (!algorithm->serves(kind, *cluster_, structure_)) continue;
@@ -263,14 +272,14 @@ std::vector<const CollectiveAlgorithm*> GroupNetwork::candidates(CollectiveKind 
     if (offered(*algorithm)) of_the_library.push_back(algorithm);
   }
   if (!forced.empty() || able.empty()) {
-    throw InternalError("no algorithm " + std::string(forced) + " for " + std::string(lockstep::name(kind)) +
+    throw InternalError("no algorithm " + std::string(forced) + " for " + std::string(lockstep::workloads::name(kind)) +
                         " along these axes");
   }
   return of_the_library.empty() ? able : of_the_library;
 }
 
-CollectiveChoice GroupNetwork::choose(CollectiveKind kind, Bytes full_size, std::string_view forced,
-                                      TokenCopies copies) const {
+CollectiveChoice GroupNetwork::choose(workloads::CollectiveKind kind, Bytes full_size, std::string_view forced,
+                                      workloads::TokenCopies copies) const {
   CollectiveChoice best;
   if (structure_.members == 1) return best;
   for (const auto* algorithm : candidates(kind, forced)) {
@@ -280,7 +289,8 @@ CollectiveChoice GroupNetwork::choose(CollectiveKind kind, Bytes full_size, std:
   return best;
 }
 
-Seconds GroupNetwork::cost(CollectiveKind kind, Bytes full_size, std::string_view forced, TokenCopies copies) const {
+Seconds GroupNetwork::cost(workloads::CollectiveKind kind, Bytes full_size, std::string_view forced,
+                           workloads::TokenCopies copies) const {
   if (structure_.members == 1) return Seconds(0);
   std::optional<Seconds> least;
   for (const auto* algorithm : candidates(kind, forced)) {
@@ -297,10 +307,10 @@ bool GroupNetwork::offered(const CollectiveAlgorithm& algorithm) const {
   return std::find(node->algorithms.begin(), node->algorithms.end(), algorithm.name()) != node->algorithms.end();
 }
 
-LinkId GroupNetwork::bottleneck(const CollectiveChoice& choice) const {
+topologies::LinkId GroupNetwork::bottleneck(const CollectiveChoice& choice) const {
   if (choice.algorithm == nullptr) return -1;
   const auto& network = connected(*choice.algorithm);
-  LinkId limiting = -1;
+  topologies::LinkId limiting = -1;
   Seconds longest(0), bytes(0), latency(0);
   for (const auto& phase : choice.phases) {
     latency += phase.latency;
@@ -316,4 +326,4 @@ LinkId GroupNetwork::bottleneck(const CollectiveChoice& choice) const {
   return latency > bytes ? -1 : limiting;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::collectives

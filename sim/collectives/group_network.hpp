@@ -14,7 +14,7 @@
 #include "topologies/fabrics/fabric.hpp"
 #include "topologies/placement/mesh.hpp"
 
-namespace lockstep {
+namespace lockstep::collectives {
 
 /// The order in which rings and trees pass the units (nodes, pods) of a group.
 /// ranks: by the first rank of each unit in the cluster's order (RankOrder), as libraries number the nodes of a
@@ -25,9 +25,10 @@ enum class UnitOrder { ranks, topology_aware };
 
 /// One group as the network sees it.
 struct NetworkGroup {
-  std::vector<DeviceId> members;             ///< in mesh order
-  std::vector<std::vector<DeviceId>> units;  ///< the same by unit (node, pod), in its UnitOrder; devices ascending
-  std::vector<Lane> lanes;                   ///< rings and lines of the tori inside its units
+  std::vector<topologies::DeviceId> members;  ///< in mesh order
+  std::vector<std::vector<topologies::DeviceId>>
+      units;                            ///< the same by unit (node, pod), in its UnitOrder; devices ascending
+  std::vector<topologies::Lane> lanes;  ///< rings and lines of the tori inside its units
 };
 
 /// Properties that all groups of a communicator share.
@@ -52,25 +53,27 @@ class CollectiveAlgorithm {
   virtual ~CollectiveAlgorithm() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// For tables and traces, of groups that it serves: "ring"; inside a torus "ring of 16 on x".
-  [[nodiscard]] virtual std::string label(CollectiveKind kind, const GroupStructure& groups) const;
-  [[nodiscard]] virtual bool serves(CollectiveKind kind, const Cluster& cluster,
+  [[nodiscard]] virtual std::string label(workloads::CollectiveKind kind, const GroupStructure& groups) const;
+  [[nodiscard]] virtual bool serves(workloads::CollectiveKind kind, const topologies::Cluster& cluster,
                                     const GroupStructure& groups) const = 0;
   /// Flow slots of a group; the same for every kind that it serves. Flows of a slot are macro flows: each lists all
   /// links that one ring or tree crosses, as often as it crosses them, and moves in lock step at the rate of the
   /// slowest.
-  [[nodiscard]] virtual std::int32_t slots(const Cluster& cluster, const GroupStructure& groups) const = 0;
-  [[nodiscard]] virtual std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group,
+  [[nodiscard]] virtual std::int32_t slots(const topologies::Cluster& cluster, const GroupStructure& groups) const = 0;
+  [[nodiscard]] virtual std::vector<Flow> flows(const topologies::Cluster& cluster, const NetworkGroup& group,
                                                 const GroupStructure& groups) const = 0;
   /// Serial phases, with a slot's bytes as they cross each link of its flows (divided by the protocol's efficiency).
-  [[nodiscard]] virtual std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& cluster,
-                                                const GroupStructure& groups, const Protocol& protocol) const = 0;
+  [[nodiscard]] virtual std::vector<Phase> plan(workloads::CollectiveKind kind, Bytes full_size,
+                                                const topologies::Cluster& cluster, const GroupStructure& groups,
+                                                const topologies::Protocol& protocol) const = 0;
   /// An all-to-all of tokens to experts: the same, unless the algorithm lets copies of a token for one unit cross as
   /// one.
-  [[nodiscard]] virtual std::vector<Phase> plan_tokens(Bytes full_size, TokenCopies copies, const Cluster& cluster,
-                                                       const GroupStructure& groups, const Protocol& protocol) const;
+  [[nodiscard]] virtual std::vector<Phase> plan_tokens(Bytes full_size, workloads::TokenCopies copies,
+                                                       const topologies::Cluster& cluster, const GroupStructure& groups,
+                                                       const topologies::Protocol& protocol) const;
   /// The time of all phases, if the algorithm has an equation of its own, needs no protocol and crosses no link twice;
   /// otherwise the time is computed from the flows.
-  [[nodiscard]] virtual std::optional<Seconds> closed_form(CollectiveKind kind, Bytes full_size,
+  [[nodiscard]] virtual std::optional<Seconds> closed_form(workloads::CollectiveKind kind, Bytes full_size,
                                                            const GroupStructure& groups) const;
 };
 
@@ -89,45 +92,46 @@ struct CollectiveChoice {
 class GroupNetwork {
  public:
   /// Cluster and mesh must outlive it.
-  GroupNetwork(const Cluster& cluster, const Mesh& mesh, std::vector<std::string> axes,
+  GroupNetwork(const topologies::Cluster& cluster, const topologies::Mesh& mesh, std::vector<std::string> axes,
                UnitOrder order = UnitOrder::ranks);
 
   [[nodiscard]] const GroupStructure& structure() const { return structure_; }
   /// The cheapest algorithm that the node's library has (of all algorithms, if none of the library's serves); the first
   /// among equals. `forced`: an algorithm's name, or empty; throws InternalError if it cannot serve. A group of one
   /// needs no algorithm: no phases.
-  [[nodiscard]] CollectiveChoice choose(CollectiveKind kind, Bytes full_size, std::string_view forced = "",
-                                        TokenCopies copies = {}) const;
+  [[nodiscard]] CollectiveChoice choose(workloads::CollectiveKind kind, Bytes full_size, std::string_view forced = "",
+                                        workloads::TokenCopies copies = {}) const;
   /// The cost of that choice.
-  [[nodiscard]] Seconds cost(CollectiveKind kind, Bytes full_size, std::string_view forced = "",
-                             TokenCopies copies = {}) const;
+  [[nodiscard]] Seconds cost(workloads::CollectiveKind kind, Bytes full_size, std::string_view forced = "",
+                             workloads::TokenCopies copies = {}) const;
   /// Every algorithm that serves, cheapest protocol each, in the order of collective_algorithms().
-  [[nodiscard]] std::vector<CollectiveChoice> choices(CollectiveKind kind, Bytes full_size,
-                                                      TokenCopies copies = {}) const;
+  [[nodiscard]] std::vector<CollectiveChoice> choices(workloads::CollectiveKind kind, Bytes full_size,
+                                                      workloads::TokenCopies copies = {}) const;
   /// All groups with the flows of an algorithm, made at first use. If all flows of a slot cross all their links a
   /// multiple of k times, each link is listed a k-th as often and the flows carry k times the bytes.
   [[nodiscard]] const Communicator& communicator(const CollectiveAlgorithm& algorithm) const;
   /// The link that limits the phase whose bytes take longest; -1 if all latencies together take longer than all bytes.
-  [[nodiscard]] LinkId bottleneck(const CollectiveChoice& choice) const;
+  [[nodiscard]] topologies::LinkId bottleneck(const CollectiveChoice& choice) const;
 
  private:
   struct Connected;  // communicator, and the loads of links by slot
   const Connected& connected(const CollectiveAlgorithm& algorithm) const;
   [[nodiscard]] bool offered(const CollectiveAlgorithm& algorithm) const;
   /// The algorithms among which `choose` takes the cheapest.
-  [[nodiscard]] std::vector<const CollectiveAlgorithm*> candidates(CollectiveKind kind, std::string_view forced) const;
+  [[nodiscard]] std::vector<const CollectiveAlgorithm*> candidates(workloads::CollectiveKind kind,
+                                                                   std::string_view forced) const;
   void make_groups() const;
-  [[nodiscard]] CollectiveChoice cheapest_protocol(const CollectiveAlgorithm& algorithm, CollectiveKind kind,
-                                                   Bytes full_size, TokenCopies copies) const;
+  [[nodiscard]] CollectiveChoice cheapest_protocol(const CollectiveAlgorithm& algorithm, workloads::CollectiveKind kind,
+                                                   Bytes full_size, workloads::TokenCopies copies) const;
 
-  const Cluster* cluster_;
-  const Mesh* mesh_;
+  const topologies::Cluster* cluster_;
+  const topologies::Mesh* mesh_;
   std::vector<std::string> axes_;
   UnitOrder order_;
   GroupStructure structure_;
-  mutable std::vector<std::vector<RankId>> ranks_;  ///< of each group, made when first needed
+  mutable std::vector<std::vector<topologies::RankId>> ranks_;  ///< of each group, made when first needed
   mutable std::vector<NetworkGroup> groups_;
   mutable std::vector<std::pair<const CollectiveAlgorithm*, std::shared_ptr<const Connected>>> connected_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::collectives

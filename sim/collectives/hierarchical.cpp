@@ -4,7 +4,7 @@
 //   all-reduce, broadcast, reduce: inside V (scatter), across V/g, inside V (gather)
 #include "sim/collectives/unit_stages.hpp"
 
-namespace lockstep::network {
+namespace lockstep::collectives::network {
 namespace {
 
 class Hierarchical final : public CollectiveAlgorithm {
@@ -13,29 +13,30 @@ class Hierarchical final : public CollectiveAlgorithm {
 
   std::string_view name() const override { return name_; }
 
-  bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const override {
-    return kind != CollectiveKind::all_to_all && kind != CollectiveKind::point_to_point &&
+  bool serves(workloads::CollectiveKind kind, const topologies::Cluster& cluster,
+              const GroupStructure& groups) const override {
+    return kind != workloads::CollectiveKind::all_to_all && kind != workloads::CollectiveKind::point_to_point &&
            UnitStages::possible(kind, cluster, groups, across_);
   }
 
-  std::int32_t slots(const Cluster& cluster, const GroupStructure& groups) const override {
+  std::int32_t slots(const topologies::Cluster& cluster, const GroupStructure& groups) const override {
     return UnitStages(cluster, groups, across_).slots();
   }
 
-  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group,
+  std::vector<Flow> flows(const topologies::Cluster& cluster, const NetworkGroup& group,
                           const GroupStructure& groups) const override {
     return UnitStages(cluster, groups, across_).flows(group);
   }
 
-  std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& cluster, const GroupStructure& groups,
-                          const Protocol& protocol) const override {
+  std::vector<Phase> plan(workloads::CollectiveKind kind, Bytes full_size, const topologies::Cluster& cluster,
+                          const GroupStructure& groups, const topologies::Protocol& protocol) const override {
     const UnitStages stages(cluster, groups, across_);
     std::vector<Phase> phases;
-    if (kind != CollectiveKind::all_gather)
-      stages.inside(phases, CollectiveKind::reduce_scatter, full_size, 1, protocol);
+    if (kind != workloads::CollectiveKind::all_gather)
+      stages.inside(phases, workloads::CollectiveKind::reduce_scatter, full_size, 1, protocol);
     stages.across(phases, kind, full_size, 1.0 / groups.local, protocol);
-    if (kind != CollectiveKind::reduce_scatter)
-      stages.inside(phases, CollectiveKind::all_gather, full_size, 1, protocol);
+    if (kind != workloads::CollectiveKind::reduce_scatter)
+      stages.inside(phases, workloads::CollectiveKind::all_gather, full_size, 1, protocol);
     return phases;
   }
 
@@ -56,4 +57,4 @@ const CollectiveAlgorithm& hierarchical_tree() {
   return algorithm;
 }
 
-}  // namespace lockstep::network
+}  // namespace lockstep::collectives::network

@@ -3,41 +3,43 @@
 // each). The NICs carry what they do without the detour, in g times fewer messages.
 #include "sim/collectives/unit_stages.hpp"
 
-namespace lockstep::network {
+namespace lockstep::collectives::network {
 namespace {
 
 class HierarchicalAllToAll final : public CollectiveAlgorithm {
  public:
   std::string_view name() const override { return "hierarchical all-to-all"; }
 
-  bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const override {
-    return kind == CollectiveKind::all_to_all && UnitStages::possible(kind, cluster, groups, direct());
+  bool serves(workloads::CollectiveKind kind, const topologies::Cluster& cluster,
+              const GroupStructure& groups) const override {
+    return kind == workloads::CollectiveKind::all_to_all && UnitStages::possible(kind, cluster, groups, direct());
   }
 
-  std::int32_t slots(const Cluster& cluster, const GroupStructure& groups) const override {
+  std::int32_t slots(const topologies::Cluster& cluster, const GroupStructure& groups) const override {
     return UnitStages(cluster, groups, direct()).slots();
   }
 
-  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group,
+  std::vector<Flow> flows(const topologies::Cluster& cluster, const NetworkGroup& group,
                           const GroupStructure& groups) const override {
     return UnitStages(cluster, groups, direct()).flows(group);
   }
 
-  std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& cluster, const GroupStructure& groups,
-                          const Protocol& protocol) const override {
+  std::vector<Phase> plan(workloads::CollectiveKind kind, Bytes full_size, const topologies::Cluster& cluster,
+                          const GroupStructure& groups, const topologies::Protocol& protocol) const override {
     return phases_of(kind, full_size, 1.0, cluster, groups, protocol);
   }
 
   /// A token crosses to each unit once and is copied there, or its results are summed before they cross back.
-  std::vector<Phase> plan_tokens(Bytes full_size, TokenCopies copies, const Cluster& cluster,
-                                 const GroupStructure& groups, const Protocol& protocol) const override {
-    return phases_of(CollectiveKind::all_to_all, full_size, copies.share_across(groups.units), cluster, groups,
-                     protocol);
+  std::vector<Phase> plan_tokens(Bytes full_size, workloads::TokenCopies copies, const topologies::Cluster& cluster,
+                                 const GroupStructure& groups, const topologies::Protocol& protocol) const override {
+    return phases_of(workloads::CollectiveKind::all_to_all, full_size, copies.share_across(groups.units), cluster,
+                     groups, protocol);
   }
 
  private:
-  static std::vector<Phase> phases_of(CollectiveKind kind, Bytes full_size, double share_across, const Cluster& cluster,
-                                      const GroupStructure& groups, const Protocol& protocol) {
+  static std::vector<Phase> phases_of(workloads::CollectiveKind kind, Bytes full_size, double share_across,
+                                      const topologies::Cluster& cluster, const GroupStructure& groups,
+                                      const topologies::Protocol& protocol) {
     const UnitStages stages(cluster, groups, direct());
     std::vector<Phase> phases;
     stages.across(phases, kind, full_size, share_across / groups.local, protocol);
@@ -53,4 +55,4 @@ const CollectiveAlgorithm& hierarchical_all_to_all() {
   return algorithm;
 }
 
-}  // namespace lockstep::network
+}  // namespace lockstep::collectives::network

@@ -6,20 +6,21 @@
 
 #include "sim/collectives/algorithms.hpp"
 
-namespace lockstep::network {
+namespace lockstep::collectives::network {
 namespace {
 
 /// Trees between units (or, in a lone unit, over its members); ports of the members of each unit.
 enum Slot : std::int32_t { from_root, to_root, out_of_members, into_members, slot_count };
 
 /// The links of a number of routes, once each.
-std::vector<LinkId> union_of(std::vector<LinkId> links) {
+std::vector<topologies::LinkId> union_of(std::vector<topologies::LinkId> links) {
   std::sort(links.begin(), links.end());
   links.erase(std::unique(links.begin(), links.end()), links.end());
   return links;
 }
 
-void add_tree(const Cluster& cluster, const std::vector<DeviceId>& members, std::vector<Flow>& flows) {
+void add_tree(const topologies::Cluster& cluster, const std::vector<topologies::DeviceId>& members,
+              std::vector<Flow>& flows) {
   Flow down{from_root, {}}, up{to_root, {}};
   for (std::size_t i = 1; i < members.size(); ++i) {
     append_route(cluster, members.front(), members[i], down.links);
@@ -28,7 +29,8 @@ void add_tree(const Cluster& cluster, const std::vector<DeviceId>& members, std:
   for (auto* flow : {&down, &up}) flows.push_back({flow->slot, union_of(std::move(flow->links))});
 }
 
-void add_ports(const Cluster& cluster, const std::vector<DeviceId>& members, std::vector<Flow>& flows) {
+void add_ports(const topologies::Cluster& cluster, const std::vector<topologies::DeviceId>& members,
+               std::vector<Flow>& flows) {
   Flow out{out_of_members, {}}, in{into_members, {}};
   for (const auto from : members) {
     for (const auto to : members) {
@@ -45,26 +47,31 @@ class InNetwork final : public CollectiveAlgorithm {
  public:
   std::string_view name() const override { return "in-network"; }
 
-  bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const override {
-    if (cluster.node_spec() == nullptr || kind == CollectiveKind::all_to_all || kind == CollectiveKind::point_to_point)
+  bool serves(workloads::CollectiveKind kind, const topologies::Cluster& cluster,
+              const GroupStructure& groups) const override {
+    if (cluster.node_spec() == nullptr || kind == workloads::CollectiveKind::all_to_all ||
+        kind == workloads::CollectiveKind::point_to_point)
       return false;
-    if (cluster.node_spec()->scale_up != NodeSpec::ScaleUp::network_switch) return false;
+    if (cluster.node_spec()->scale_up != topologies::NodeSpec::ScaleUp::network_switch) return false;
     if (groups.units == 1) return cluster.node_spec()->in_network_reduction;
     const bool reduces_across =
         cluster.fabric_spec() != nullptr && cluster.fabric_spec()->in_network_reduction && groups.local > 0;
-    return reduces_across && kind != CollectiveKind::all_gather && kind != CollectiveKind::reduce_scatter;
+    return reduces_across && kind != workloads::CollectiveKind::all_gather &&
+           kind != workloads::CollectiveKind::reduce_scatter;
   }
 
-  std::int32_t slots(const Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override { return slot_count; }
+  std::int32_t slots(const topologies::Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override {
+    return slot_count;
+  }
 
-  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group,
+  std::vector<Flow> flows(const topologies::Cluster& cluster, const NetworkGroup& group,
                           const GroupStructure& groups) const override {
     std::vector<Flow> flows;
     if (groups.units == 1) {
       add_tree(cluster, group.members, flows);
     } else {
       for (std::size_t local = 0; local < group.units.front().size(); ++local) {
-        std::vector<DeviceId> members;
+        std::vector<topologies::DeviceId> members;
         for (const auto& unit : group.units) members.push_back(unit[local]);
         add_tree(cluster, members, flows);
       }
@@ -75,13 +82,13 @@ class InNetwork final : public CollectiveAlgorithm {
     return flows;
   }
 
-  std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& cluster, const GroupStructure& groups,
-                          const Protocol& protocol) const override {
+  std::vector<Phase> plan(workloads::CollectiveKind kind, Bytes full_size, const topologies::Cluster& cluster,
+                          const GroupStructure& groups, const topologies::Protocol& protocol) const override {
     Phase phase{protocol.launch, std::vector<double>(slot_count, 0.0)};
     auto& bytes = phase.slot_bytes;
     const double v = carried(full_size, protocol);
-    const bool reduces = kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce;
-    const bool copies = kind == CollectiveKind::all_reduce || kind == CollectiveKind::broadcast;
+    const bool reduces = kind == workloads::CollectiveKind::all_reduce || kind == workloads::CollectiveKind::reduce;
+    const bool copies = kind == workloads::CollectiveKind::all_reduce || kind == workloads::CollectiveKind::broadcast;
     if (groups.units == 1) {
       phase.latency += local_step(groups, protocol) * (reduces && copies ? 2.0 : 1.0);
       const double counted = v / cluster.node_spec()->in_network_efficiency;
@@ -91,10 +98,10 @@ class InNetwork final : public CollectiveAlgorithm {
       const double with_sums = reduces && copies ? counted + shard : counted;
       if (copies) bytes[from_root] = with_sums;
       if (reduces) bytes[to_root] = with_sums;
-      if (kind == CollectiveKind::all_gather) {
+      if (kind == workloads::CollectiveKind::all_gather) {
         bytes[out_of_members] = shard;
         bytes[into_members] = counted - shard;
-      } else if (kind == CollectiveKind::reduce_scatter) {
+      } else if (kind == workloads::CollectiveKind::reduce_scatter) {
         bytes[out_of_members] = counted - shard;
         bytes[into_members] = shard;
       }
@@ -120,4 +127,4 @@ const CollectiveAlgorithm& in_network() {
   return algorithm;
 }
 
-}  // namespace lockstep::network
+}  // namespace lockstep::collectives::network

@@ -7,29 +7,30 @@
 
 #include "sim/collectives/unit_stages.hpp"
 
-namespace lockstep::network {
+namespace lockstep::collectives::network {
 namespace {
 
 class InNetworkTree final : public CollectiveAlgorithm {
  public:
   std::string_view name() const override { return "in-network tree"; }
 
-  bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const override {
-    return kind == CollectiveKind::all_reduce && UnitStages::possible(kind, cluster, groups, tree()) &&
+  bool serves(workloads::CollectiveKind kind, const topologies::Cluster& cluster,
+              const GroupStructure& groups) const override {
+    return kind == workloads::CollectiveKind::all_reduce && UnitStages::possible(kind, cluster, groups, tree()) &&
            stages(cluster, groups).inside_serves(kind);
   }
 
-  std::int32_t slots(const Cluster& cluster, const GroupStructure& groups) const override {
+  std::int32_t slots(const topologies::Cluster& cluster, const GroupStructure& groups) const override {
     return stages(cluster, groups).slots();
   }
 
-  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group,
+  std::vector<Flow> flows(const topologies::Cluster& cluster, const NetworkGroup& group,
                           const GroupStructure& groups) const override {
     return stages(cluster, groups).flows(group);
   }
 
-  std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& cluster, const GroupStructure& groups,
-                          const Protocol& protocol) const override {
+  std::vector<Phase> plan(workloads::CollectiveKind kind, Bytes full_size, const topologies::Cluster& cluster,
+                          const GroupStructure& groups, const topologies::Protocol& protocol) const override {
     std::vector<Phase> parts;
     stages(cluster, groups).inside(parts, kind, full_size, 1, protocol);
     stages(cluster, groups).across(parts, kind, full_size, 1.0 / groups.local, protocol);
@@ -43,7 +44,7 @@ class InNetworkTree final : public CollectiveAlgorithm {
   }
 
  private:
-  static UnitStages stages(const Cluster& cluster, const GroupStructure& groups) {
+  static UnitStages stages(const topologies::Cluster& cluster, const GroupStructure& groups) {
     return {cluster, groups, tree(), in_network()};
   }
 };
@@ -55,4 +56,4 @@ const CollectiveAlgorithm& in_network_tree() {
   return algorithm;
 }
 
-}  // namespace lockstep::network
+}  // namespace lockstep::collectives::network

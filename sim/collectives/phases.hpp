@@ -6,7 +6,7 @@
 
 #include "sim/core/units.hpp"
 
-namespace lockstep {
+namespace lockstep::collectives {
 
 /// Bytes on a route, one way. Many flows share the phases of one collective: `slot` says which of the
 /// phase's byte counts it carries.
@@ -39,4 +39,4 @@ struct Phase {
   std::vector<double> slot_bytes;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::collectives

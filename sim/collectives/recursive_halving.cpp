@@ -5,22 +5,25 @@
 
 #include "sim/collectives/algorithms.hpp"
 
-namespace lockstep::network {
+namespace lockstep::collectives::network {
 namespace {
 
 class RecursiveHalving final : public CollectiveAlgorithm {
  public:
   std::string_view name() const override { return "recursive halving"; }
 
-  bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const override {
+  bool serves(workloads::CollectiveKind kind, const topologies::Cluster& cluster,
+              const GroupStructure& groups) const override {
     return without_torus(cluster, groups) && std::has_single_bit(static_cast<unsigned>(groups.members)) &&
-           (kind == CollectiveKind::all_reduce || kind == CollectiveKind::all_gather ||
-            kind == CollectiveKind::reduce_scatter);
+           (kind == workloads::CollectiveKind::all_reduce || kind == workloads::CollectiveKind::all_gather ||
+            kind == workloads::CollectiveKind::reduce_scatter);
   }
 
-  std::int32_t slots(const Cluster& /*cluster*/, const GroupStructure& groups) const override { return steps(groups); }
+  std::int32_t slots(const topologies::Cluster& /*cluster*/, const GroupStructure& groups) const override {
+    return steps(groups);
+  }
 
-  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group,
+  std::vector<Flow> flows(const topologies::Cluster& cluster, const NetworkGroup& group,
                           const GroupStructure& groups) const override {
     const auto members = by_unit(group);
     std::vector<Flow> flows;
@@ -34,8 +37,8 @@ class RecursiveHalving final : public CollectiveAlgorithm {
     return flows;
   }
 
-  std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& /*cluster*/,
-                          const GroupStructure& groups, const Protocol& protocol) const override {
+  std::vector<Phase> plan(workloads::CollectiveKind kind, Bytes full_size, const topologies::Cluster& /*cluster*/,
+                          const GroupStructure& groups, const topologies::Protocol& protocol) const override {
     const std::int32_t last = steps(groups);
     std::vector<Phase> halving;
     double bytes = carried(full_size, protocol);
@@ -49,8 +52,9 @@ class RecursiveHalving final : public CollectiveAlgorithm {
       halving.push_back(std::move(phase));
     }
     std::vector<Phase> phases;
-    if (kind != CollectiveKind::all_gather) phases = halving;
-    if (kind != CollectiveKind::reduce_scatter) phases.insert(phases.end(), halving.rbegin(), halving.rend());
+    if (kind != workloads::CollectiveKind::all_gather) phases = halving;
+    if (kind != workloads::CollectiveKind::reduce_scatter)
+      phases.insert(phases.end(), halving.rbegin(), halving.rend());
     phases.front().latency += protocol.launch;
     return phases;
   }
@@ -68,4 +72,4 @@ const CollectiveAlgorithm& recursive_halving() {
   return algorithm;
 }
 
-}  // namespace lockstep::network
+}  // namespace lockstep::collectives::network

@@ -5,13 +5,13 @@
 
 #include "sim/collectives/algorithms.hpp"
 
-namespace lockstep::network {
+namespace lockstep::collectives::network {
 namespace {
 
-using Order = std::vector<DeviceId>;
+using Order = std::vector<topologies::DeviceId>;
 
-bool full_mesh(const Cluster& cluster) {
-  return cluster.node_spec() != nullptr && cluster.node_spec()->scale_up == NodeSpec::ScaleUp::full_mesh;
+bool full_mesh(const topologies::Cluster& cluster) {
+  return cluster.node_spec() != nullptr && cluster.node_spec()->scale_up == topologies::NodeSpec::ScaleUp::full_mesh;
 }
 
 /// Pairs of opposite rings on a full mesh that share no link (Walecki): one member stays, the others zigzag round a
@@ -28,7 +28,7 @@ Order zigzag(const Order& members, int pair) {
   return order;
 }
 
-std::vector<Order> rings_of_a_unit(const Cluster& cluster, const Order& members) {
+std::vector<Order> rings_of_a_unit(const topologies::Cluster& cluster, const Order& members) {
   if (!full_mesh(cluster) || members.size() < 3) return {members};
   std::vector<Order> rings;
   for (int pair = 0; pair < ring_pairs(static_cast<int>(members.size())); ++pair) {
@@ -60,8 +60,8 @@ Order through_units(const std::vector<Order>& units, std::size_t start, bool mes
   return order;
 }
 
-std::vector<LinkId> around(const Cluster& cluster, const Order& order) {
-  std::vector<LinkId> links;
+std::vector<topologies::LinkId> around(const topologies::Cluster& cluster, const Order& order) {
+  std::vector<topologies::LinkId> links;
   for (std::size_t i = 0; i < order.size(); ++i) append_route(cluster, order[i], order[(i + 1) % order.size()], links);
   return links;
 }
@@ -70,14 +70,17 @@ class Ring final : public CollectiveAlgorithm {
  public:
   std::string_view name() const override { return "ring"; }
 
-  bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const override {
-    return without_torus(cluster, groups) && kind != CollectiveKind::all_to_all &&
-           kind != CollectiveKind::point_to_point;
+  bool serves(workloads::CollectiveKind kind, const topologies::Cluster& cluster,
+              const GroupStructure& groups) const override {
+    return without_torus(cluster, groups) && kind != workloads::CollectiveKind::all_to_all &&
+           kind != workloads::CollectiveKind::point_to_point;
   }
 
-  std::int32_t slots(const Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override { return 1; }
+  std::int32_t slots(const topologies::Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override {
+    return 1;
+  }
 
-  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group,
+  std::vector<Flow> flows(const topologies::Cluster& cluster, const NetworkGroup& group,
                           const GroupStructure& groups) const override {
     std::vector<Order> rings;
     if (groups.units == 1) {
@@ -91,25 +94,25 @@ class Ring final : public CollectiveAlgorithm {
     return flows;
   }
 
-  std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& cluster, const GroupStructure& groups,
-                          const Protocol& protocol) const override {
+  std::vector<Phase> plan(workloads::CollectiveKind kind, Bytes full_size, const topologies::Cluster& cluster,
+                          const GroupStructure& groups, const topologies::Protocol& protocol) const override {
     const double n = groups.members;
     const double share = carried(full_size, protocol) / rings(cluster, groups);
-    const bool whole = kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce;
+    const bool whole = kind == workloads::CollectiveKind::broadcast || kind == workloads::CollectiveKind::reduce;
     Phase pass{latency(groups, protocol), {whole ? share : share * (n - 1) / n}};
-    std::vector<Phase> phases(kind == CollectiveKind::all_reduce ? 2 : 1, pass);
+    std::vector<Phase> phases(kind == workloads::CollectiveKind::all_reduce ? 2 : 1, pass);
     phases.front().latency += protocol.launch;
     return phases;
   }
 
  private:
-  static int rings(const Cluster& cluster, const GroupStructure& groups) {
+  static int rings(const topologies::Cluster& cluster, const GroupStructure& groups) {
     if (groups.units > 1) return groups.rails;
     return full_mesh(cluster) ? std::max(1, 2 * ring_pairs(groups.members)) : 1;
   }
 
   /// N - 1 steps, of which as many as possible lead from unit to unit.
-  static Seconds latency(const GroupStructure& groups, const Protocol& protocol) {
+  static Seconds latency(const GroupStructure& groups, const topologies::Protocol& protocol) {
     const int steps = groups.members - 1;
     const int remote = groups.units == 1 ? 0 : std::min(groups.units, steps);
     return static_cast<double>(steps - remote) * local_step(groups, protocol) +
@@ -125,4 +128,4 @@ const CollectiveAlgorithm& ring() {
   return algorithm;
 }
 
-}  // namespace lockstep::network
+}  // namespace lockstep::collectives::network

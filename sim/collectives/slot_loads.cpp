@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-namespace lockstep {
+namespace lockstep::collectives {
 
 double SlotLoad::seconds(const Phase& phase) const {
   double bytes = 0;
@@ -126,4 +126,4 @@ SlotLoads slot_loads(const Communicator& communicator,
   return made;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::collectives

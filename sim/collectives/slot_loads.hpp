@@ -9,7 +9,7 @@
 #include "sim/collectives/phases.hpp"
 #include "sim/core/units.hpp"
 
-namespace lockstep {
+namespace lockstep::collectives {
 
 /// The load of a link, and of all links that the same slots cross as often and that are as fast.
 struct SlotLoad {
@@ -35,4 +35,4 @@ struct SlotLoads {
                                    const std::function<BytesPerSecond(std::int32_t link)>& bandwidth,
                                    const std::vector<std::int32_t>& class_of_group = {});
 
-}  // namespace lockstep
+}  // namespace lockstep::collectives

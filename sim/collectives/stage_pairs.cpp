@@ -6,7 +6,7 @@
 
 #include "sim/collectives/slot_loads.hpp"
 
-namespace lockstep {
+namespace lockstep::collectives {
 
 StagePairRoutes::Transfer StagePairRoutes::transfer(Direction direction, double bytes) const {
   const double per_byte = direction == both ? std::max(seconds_per_byte[0], seconds_per_byte[1])
@@ -21,20 +21,22 @@ StagePairRoutes::Transfer StagePairRoutes::transfer(Direction direction, double 
   return best;
 }
 
-std::vector<std::vector<RankId>> pipeline_lines(const Mesh& mesh) {
-  std::vector<std::vector<RankId>> lines;
+std::vector<std::vector<topologies::RankId>> pipeline_lines(const topologies::Mesh& mesh) {
+  std::vector<std::vector<topologies::RankId>> lines;
   for (auto& line : mesh.groups({"pipeline"})) lines.push_back(std::move(line.members));
   return lines;
 }
 
-StagePairs connect_stages(const Cluster& cluster, const Mesh& mesh, const std::vector<std::vector<RankId>>& lines,
-                          std::int32_t low, std::int32_t high) {
+StagePairs connect_stages(const topologies::Cluster& cluster, const topologies::Mesh& mesh,
+                          const std::vector<std::vector<topologies::RankId>>& lines, std::int32_t low,
+                          std::int32_t high) {
   StagePairs pairs;
   pairs.communicator.name = "pipeline " + std::to_string(low) + "-" + std::to_string(high);
   pairs.communicator.slots = 2;
   if (const auto* node = cluster.node_spec()) pairs.routes.protocols = node->protocols;
   for (const auto& line : lines) {
-    const std::array<RankId, 2> ends{line[static_cast<std::size_t>(low)], line[static_cast<std::size_t>(high)]};
+    const std::array<topologies::RankId, 2> ends{line[static_cast<std::size_t>(low)],
+                                                 line[static_cast<std::size_t>(high)]};
     ProgramGroup group{{ends[0], ends[1]}, {}};
     for (const std::int32_t direction : {0, 1}) {
       const auto side = static_cast<std::size_t>(direction);
@@ -48,7 +50,7 @@ StagePairs connect_stages(const Cluster& cluster, const Mesh& mesh, const std::v
     pairs.communicator.groups.push_back(std::move(group));
   }
   for (const auto& load :
-       slot_loads(pairs.communicator, [&](LinkId link) { return cluster.link(link).bandwidth; }).loads) {
+       slot_loads(pairs.communicator, [&](topologies::LinkId link) { return cluster.link(link).bandwidth; }).loads) {
     for (const auto& [slot, flows] : load.crossings) {
       auto& seconds_per_byte = pairs.routes.seconds_per_byte[static_cast<std::size_t>(slot)];
       seconds_per_byte = std::max(seconds_per_byte, flows / load.bandwidth.value());
@@ -57,4 +59,4 @@ StagePairs connect_stages(const Cluster& cluster, const Mesh& mesh, const std::v
   return pairs;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::collectives

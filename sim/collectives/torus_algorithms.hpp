@@ -2,10 +2,10 @@
 /// One pair of functions per algorithm; collective.cpp holds the table from kind to pair.
 #include "sim/collectives/collective.hpp"
 
-namespace lockstep::torus {
+namespace lockstep::collectives::torus {
 
 /// Bandwidth that a dimension adds to a group: 2 W / sharing for a ring, W / sharing for a line.
-[[nodiscard]] BytesPerSecond bandwidth(const GroupDimension& dimension);
+[[nodiscard]] BytesPerSecond bandwidth(const topologies::GroupDimension& dimension);
 [[nodiscard]] BytesPerSecond bandwidth(const Dimensions& dimensions);  ///< sum over the dimensions
 /// The time of the most hops that data makes: ceil(X/2) around a ring, X-1 along a line.
 [[nodiscard]] Seconds latency(const Dimensions& dimensions);
@@ -32,4 +32,4 @@ struct Spread {
 [[nodiscard]] Phase plan_shift(const Dimensions& dimensions, Bytes full_size);
 [[nodiscard]] Seconds cost_shift(const Dimensions& dimensions, Bytes full_size);
 
-}  // namespace lockstep::torus
+}  // namespace lockstep::collectives::torus

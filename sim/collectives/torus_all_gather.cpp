@@ -4,7 +4,7 @@
 //   line: hop i of X-1 carries, upwards, the i+1 shards below it, so (i+1)/(X-1) of w_d V (N-1)/N.
 #include "sim/collectives/torus_algorithms.hpp"
 
-namespace lockstep::torus {
+namespace lockstep::collectives::torus {
 namespace {
 
 double received(const Dimensions& dimensions, Bytes full_size) {
@@ -22,7 +22,7 @@ Phase plan(const Dimensions& dimensions, Bytes full_size, int towards) {
     const auto& dimension = dimensions[static_cast<std::size_t>(d)];
     const double share = all * parts.share[static_cast<std::size_t>(d)];
     for (const int direction : {+1, -1}) {
-      if (dimension.shape == GroupDimension::Shape::ring) {
+      if (dimension.shape == topologies::GroupDimension::Shape::ring) {
         at(slots.ring(d, direction)) = share / 2;
         continue;
       }
@@ -50,4 +50,4 @@ Seconds cost_reduce_scatter(const Dimensions& dimensions, Bytes full_size) {
   return cost_all_gather(dimensions, full_size);
 }
 
-}  // namespace lockstep::torus
+}  // namespace lockstep::collectives::torus

@@ -6,10 +6,10 @@
 
 #include "sim/collectives/torus_algorithms.hpp"
 
-namespace lockstep::torus {
+namespace lockstep::collectives::torus {
 namespace {
 
-double chunk(const Dimensions& dimensions, const GroupDimension& dimension, Bytes full_size) {
+double chunk(const Dimensions& dimensions, const topologies::GroupDimension& dimension, Bytes full_size) {
   return static_cast<double>(full_size.value()) / members(dimensions) / dimension.members;
 }
 
@@ -24,7 +24,7 @@ Phase plan_all_to_all(const Dimensions& dimensions, Bytes full_size) {
     const auto& dimension = dimensions[static_cast<std::size_t>(d)];
     const double size = chunk(dimensions, dimension, full_size);
     for (const int direction : {+1, -1}) {
-      if (dimension.shape == GroupDimension::Shape::ring) {
+      if (dimension.shape == topologies::GroupDimension::Shape::ring) {
         phase.slot_bytes[static_cast<std::size_t>(slots.ring(d, direction))] = size * ring_chunks(dimension.members);
         continue;
       }
@@ -42,11 +42,12 @@ Seconds cost_all_to_all(const Dimensions& dimensions, Bytes full_size) {
   double longest = 0;
   for (const auto& dimension : dimensions) {
     const int x = dimension.members;
-    const double chunks = dimension.shape == GroupDimension::Shape::ring ? ring_chunks(x) : (x / 2) * (x - x / 2);
+    const double chunks =
+        dimension.shape == topologies::GroupDimension::Shape::ring ? ring_chunks(x) : (x / 2) * (x - x / 2);
     longest = std::max(longest,
                        chunk(dimensions, dimension, full_size) * chunks * dimension.sharing / dimension.link.value());
   }
   return latency(dimensions) + Seconds(longest);
 }
 
-}  // namespace lockstep::torus
+}  // namespace lockstep::collectives::torus

@@ -4,7 +4,7 @@
 // way: the first member has only its outward links to send the whole of V once.
 #include "sim/collectives/torus_algorithms.hpp"
 
-namespace lockstep::torus {
+namespace lockstep::collectives::torus {
 namespace {
 
 Seconds pipeline_latency(const Dimensions& dimensions) {
@@ -20,7 +20,7 @@ Phase plan(const Dimensions& dimensions, Bytes full_size, int outwards) {
   for (int d = 0; d < static_cast<int>(dimensions.size()); ++d) {
     const auto& dimension = dimensions[static_cast<std::size_t>(d)];
     const double share = static_cast<double>(full_size.value()) * parts.share[static_cast<std::size_t>(d)];
-    if (dimension.shape == GroupDimension::Shape::ring) {
+    if (dimension.shape == topologies::GroupDimension::Shape::ring) {
       for (const int direction : {+1, -1})
         phase.slot_bytes[static_cast<std::size_t>(slots.ring(d, direction))] = share / 2;
       continue;
@@ -42,4 +42,4 @@ Seconds cost_broadcast(const Dimensions& dimensions, Bytes full_size) {
 }
 Seconds cost_reduce(const Dimensions& dimensions, Bytes full_size) { return cost_broadcast(dimensions, full_size); }
 
-}  // namespace lockstep::torus
+}  // namespace lockstep::collectives::torus

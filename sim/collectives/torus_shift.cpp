@@ -2,13 +2,13 @@
 // first dimension (a pipeline hop, or one step of ring attention).
 #include "sim/collectives/torus_algorithms.hpp"
 
-namespace lockstep::torus {
+namespace lockstep::collectives::torus {
 
 Phase plan_shift(const Dimensions& dimensions, Bytes full_size) {
   const SlotLayout slots(dimensions);
   Phase phase{dimensions.front().hop_latency, std::vector<double>(static_cast<std::size_t>(slots.total), 0.0)};
   const double bytes = static_cast<double>(full_size.value());
-  if (dimensions.front().shape == GroupDimension::Shape::ring) {
+  if (dimensions.front().shape == topologies::GroupDimension::Shape::ring) {
     phase.slot_bytes[static_cast<std::size_t>(slots.ring(0, +1))] = bytes;
   } else {
     for (int i = 0; i + 1 < dimensions.front().members; ++i)
@@ -22,4 +22,4 @@ Seconds cost_shift(const Dimensions& dimensions, Bytes full_size) {
   return dimension.hop_latency + full_size / (dimension.link / static_cast<double>(dimension.sharing));
 }
 
-}  // namespace lockstep::torus
+}  // namespace lockstep::collectives::torus

@@ -7,7 +7,7 @@
 
 #include "sim/collectives/torus_algorithms.hpp"
 
-namespace lockstep::torus {
+namespace lockstep::collectives::torus {
 
 Spread spread(const Dimensions& dimensions, int own) {
   const auto contains = [](std::size_t set, std::size_t dimension) { return (set >> dimension & 1U) != 0; };
@@ -42,4 +42,4 @@ Spread spread(const Dimensions& dimensions, int own) {
   return result;
 }
 
-}  // namespace lockstep::torus
+}  // namespace lockstep::collectives::torus

@@ -5,7 +5,7 @@
 
 #include "sim/collectives/algorithms.hpp"
 
-namespace lockstep::network {
+namespace lockstep::collectives::network {
 namespace {
 
 enum Slot : std::int32_t { up, down, to_root, from_root, slot_count };
@@ -26,7 +26,7 @@ std::size_t unit_at(int tree, std::size_t position, std::size_t units) {
 /// The two trees and chains of one NIC's share.
 class Rail {
  public:
-  Rail(const Cluster& cluster, const NetworkGroup& group, std::size_t start)
+  Rail(const topologies::Cluster& cluster, const NetworkGroup& group, std::size_t start)
       : cluster_(cluster), units_(group.units), start_(start), first_(group.members.front()) {}
 
   void add_flows(std::vector<Flow>& flows) const {
@@ -46,48 +46,54 @@ class Rail {
   }
 
  private:
-  [[nodiscard]] DeviceId head(int tree, std::size_t position) const {
+  [[nodiscard]] topologies::DeviceId head(int tree, std::size_t position) const {
     return units_[unit_at(tree, position, units_.size())][start_];
   }
 
-  void add_chain(const std::vector<DeviceId>& unit, std::vector<LinkId>& upward, std::vector<LinkId>& downward) const {
+  void add_chain(const std::vector<topologies::DeviceId>& unit, std::vector<topologies::LinkId>& upward,
+                 std::vector<topologies::LinkId>& downward) const {
     for (std::size_t i = 1; i < unit.size(); ++i) {
       join(unit[(start_ + i) % unit.size()], unit[(start_ + i - 1) % unit.size()], upward, downward);
     }
   }
 
-  void join(DeviceId lower, DeviceId upper, std::vector<LinkId>& there, std::vector<LinkId>& back) const {
+  void join(topologies::DeviceId lower, topologies::DeviceId upper, std::vector<topologies::LinkId>& there,
+            std::vector<topologies::LinkId>& back) const {
     if (lower == upper) return;
     append_route(cluster_, lower, upper, there);
     append_route(cluster_, upper, lower, back);
   }
 
-  const Cluster& cluster_;
-  const std::vector<std::vector<DeviceId>>& units_;
+  const topologies::Cluster& cluster_;
+  const std::vector<std::vector<topologies::DeviceId>>& units_;
   std::size_t start_;
-  DeviceId first_;
+  topologies::DeviceId first_;
 };
 
 class Tree final : public CollectiveAlgorithm {
  public:
   std::string_view name() const override { return "tree"; }
 
-  bool serves(CollectiveKind kind, const Cluster& cluster, const GroupStructure& groups) const override {
+  bool serves(workloads::CollectiveKind kind, const topologies::Cluster& cluster,
+              const GroupStructure& groups) const override {
     return without_torus(cluster, groups) && groups.units > 1 &&
-           (kind == CollectiveKind::all_reduce || kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce);
+           (kind == workloads::CollectiveKind::all_reduce || kind == workloads::CollectiveKind::broadcast ||
+            kind == workloads::CollectiveKind::reduce);
   }
 
-  std::int32_t slots(const Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override { return slot_count; }
+  std::int32_t slots(const topologies::Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override {
+    return slot_count;
+  }
 
-  std::vector<Flow> flows(const Cluster& cluster, const NetworkGroup& group,
+  std::vector<Flow> flows(const topologies::Cluster& cluster, const NetworkGroup& group,
                           const GroupStructure& groups) const override {
     std::vector<Flow> flows;
     for (const auto start : rail_starts(cluster, group, groups)) Rail(cluster, group, start).add_flows(flows);
     return flows;
   }
 
-  std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const Cluster& /*cluster*/,
-                          const GroupStructure& groups, const Protocol& protocol) const override {
+  std::vector<Phase> plan(workloads::CollectiveKind kind, Bytes full_size, const topologies::Cluster& /*cluster*/,
+                          const GroupStructure& groups, const topologies::Protocol& protocol) const override {
     const auto depth = std::bit_width(static_cast<unsigned>(groups.units - 1));  // log2 n, rounded up
     const auto one_way = static_cast<double>(depth) * remote_step(groups, protocol) +
                          static_cast<double>(groups.most_local - 1) * local_step(groups, protocol);
@@ -95,14 +101,14 @@ class Tree final : public CollectiveAlgorithm {
     const auto carry = [&](Slot slot) {
       phase.slot_bytes[static_cast<std::size_t>(slot)] = carried(full_size, protocol) / groups.rails / 2;
     };
-    if (kind == CollectiveKind::all_reduce) {
+    if (kind == workloads::CollectiveKind::all_reduce) {
       phase.latency += one_way;
       carry(up);
       carry(down);
     } else {
       phase.latency += remote_step(groups, protocol);  // between the first member and the other tree's root
-      carry(kind == CollectiveKind::broadcast ? down : up);
-      carry(kind == CollectiveKind::broadcast ? from_root : to_root);
+      carry(kind == workloads::CollectiveKind::broadcast ? down : up);
+      carry(kind == workloads::CollectiveKind::broadcast ? from_root : to_root);
     }
     return {phase};
   }
@@ -115,4 +121,4 @@ const CollectiveAlgorithm& tree() {
   return algorithm;
 }
 
-}  // namespace lockstep::network
+}  // namespace lockstep::collectives::network

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace lockstep::network {
+namespace lockstep::collectives::network {
 namespace {
 
 GroupStructure inside_a_unit(const GroupStructure& groups) {
@@ -35,25 +35,26 @@ void append(std::vector<Phase>& phases, const std::vector<Phase>& stage, double 
 }
 
 /// Only the first stage pays for the launch.
-Protocol next(const std::vector<Phase>& phases, const Protocol& protocol) {
+topologies::Protocol next(const std::vector<Phase>& phases, const topologies::Protocol& protocol) {
   return phases.empty() ? protocol : launched(protocol);
 }
 
 }  // namespace
 
-UnitStages::UnitStages(const Cluster& cluster, const GroupStructure& groups, const CollectiveAlgorithm& across)
+UnitStages::UnitStages(const topologies::Cluster& cluster, const GroupStructure& groups,
+                       const CollectiveAlgorithm& across)
     : UnitStages(cluster, groups, across, cluster.unit_is_torus() ? torus() : direct()) {}
 
-UnitStages::UnitStages(const Cluster& cluster, const GroupStructure& groups, const CollectiveAlgorithm& across,
-                       const CollectiveAlgorithm& inside)
+UnitStages::UnitStages(const topologies::Cluster& cluster, const GroupStructure& groups,
+                       const CollectiveAlgorithm& across, const CollectiveAlgorithm& inside)
     : cluster_(cluster),
       inner_(inside_a_unit(groups)),
       outer_(across_units(groups)),
       inner_algorithm_(inside),
       outer_algorithm_(across) {}
 
-bool UnitStages::possible(CollectiveKind across_kind, const Cluster& cluster, const GroupStructure& groups,
-                          const CollectiveAlgorithm& across) {
+bool UnitStages::possible(workloads::CollectiveKind across_kind, const topologies::Cluster& cluster,
+                          const GroupStructure& groups, const CollectiveAlgorithm& across) {
   return groups.units > 1 && groups.local > 1 && across.serves(across_kind, cluster, across_units(groups));
 }
 
@@ -84,15 +85,15 @@ std::vector<Flow> UnitStages::flows(const NetworkGroup& group) const {
   return flows;
 }
 
-void UnitStages::inside(std::vector<Phase>& phases, CollectiveKind kind, Bytes full_size, double share,
-                        const Protocol& protocol) const {
+void UnitStages::inside(std::vector<Phase>& phases, workloads::CollectiveKind kind, Bytes full_size, double share,
+                        const topologies::Protocol& protocol) const {
   append(phases, inner_algorithm_.plan(kind, full_size, cluster_, inner_, next(phases, protocol)), share, 0, slots());
 }
 
-void UnitStages::across(std::vector<Phase>& phases, CollectiveKind kind, Bytes full_size, double share,
-                        const Protocol& protocol) const {
+void UnitStages::across(std::vector<Phase>& phases, workloads::CollectiveKind kind, Bytes full_size, double share,
+                        const topologies::Protocol& protocol) const {
   append(phases, outer_algorithm_.plan(kind, full_size, cluster_, outer_, next(phases, protocol)), share,
          inner_algorithm_.slots(cluster_, inner_), slots());
 }
 
-}  // namespace lockstep::network
+}  // namespace lockstep::collectives::network

@@ -4,7 +4,7 @@
 #include <array>
 #include <limits>
 
-namespace lockstep {
+namespace lockstep::cost {
 namespace {
 
 // Sides of the tiles that GPU libraries have kernels for; the best for a product is taken.
@@ -17,7 +17,7 @@ std::int64_t up(std::int64_t size, std::int64_t step) { return (size + step - 1)
 double real(std::int64_t value) { return static_cast<double>(value); }
 
 /// Tiles run in waves of one for each multiprocessor; a tile of a x b costs as (a + e)(b + e) would without edges.
-double time_in_tiles(const ChipKernels& chip, const KernelShape& shape) {
+double time_in_tiles(const topologies::ChipKernels& chip, const workloads::KernelShape& shape) {
   double best = std::numeric_limits<double>::infinity();
   for (const auto rows : tile_rows) {
     for (const auto columns : tile_columns) {
@@ -32,9 +32,9 @@ double time_in_tiles(const ChipKernels& chip, const KernelShape& shape) {
 double padded(std::int64_t size, int step) { return real(up(size, step) * step) / real(size); }
 
 /// Tiles that hold rows of two experts run for each of them.
-double shared_tiles(const ChipKernels& chip, const KernelShape& shape) {
-  if (shape.counted == KernelShape::Counted::none) return 1;
-  return 1 + chip.grouped_tile / real(shape.counted == KernelShape::Counted::rows ? shape.m : shape.k);
+double shared_tiles(const topologies::ChipKernels& chip, const workloads::KernelShape& shape) {
+  if (shape.counted == workloads::KernelShape::Counted::none) return 1;
+  return 1 + chip.grouped_tile / real(shape.counted == workloads::KernelShape::Counted::rows ? shape.m : shape.k);
 }
 
 /// The longer of both, and the first and last pieces of the other, which nothing hides.
@@ -44,9 +44,9 @@ Seconds overlapped(Seconds compute, Seconds memory, Seconds staged) {
 
 /// Scores, softmax and values as kernels of their own: full products, masked or not, and then the scores' way through
 /// memory.
-Seconds unfused_attention(const KernelRates& rates, const Kernel& kernel) {
+Seconds unfused_attention(const KernelRates& rates, const workloads::Kernel& kernel) {
   const auto batch = kernel.shape.batch, m = kernel.shape.m, n = kernel.shape.n, k = kernel.shape.k;
-  const auto of = [&](const KernelShape& product) {
+  const auto of = [&](const workloads::KernelShape& product) {
     const Flops flops(2.0 * real(product.batch) * real(product.m) * real(product.n) * real(product.k));
     return flops / rates.in_16_bits * product_overhead(rates.chip, product);
   };
@@ -54,17 +54,17 @@ Seconds unfused_attention(const KernelRates& rates, const Kernel& kernel) {
   return both * (kernel.shape.backward ? 2.0 : 1.0) + kernel.traffic / rates.memory;
 }
 
-Seconds body(const KernelRates& rates, const Kernel& kernel) {
+Seconds body(const KernelRates& rates, const workloads::Kernel& kernel) {
   const Seconds memory = kernel.traffic / rates.memory + kernel.indexed / rates.memory * (1 / rates.chip.indexed - 1);
   const Seconds staged = rates.chip.staging / rates.memory;
   switch (kernel.work) {
-    case ComputeWork::memory: return memory;
-    case ComputeWork::product:
+    case workloads::ComputeWork::memory: return memory;
+    case workloads::ComputeWork::product:
       return overlapped(kernel.flops / rates.products * product_overhead(rates.chip, kernel.shape), memory, staged) +
              kernel.casts / rates.memory;
-    case ComputeWork::head_product:
+    case workloads::ComputeWork::head_product:
       return overlapped(kernel.flops / rates.in_16_bits * product_overhead(rates.chip, kernel.shape), memory, staged);
-    case ComputeWork::attention:
+    case workloads::ComputeWork::attention:
       if (!kernel.shape.fused) return unfused_attention(rates, kernel);
       return overlapped(kernel.flops / rates.in_16_bits * attention_overhead(rates.chip, kernel.shape), memory, staged);
   }
@@ -73,7 +73,7 @@ Seconds body(const KernelRates& rates, const Kernel& kernel) {
 
 }  // namespace
 
-double product_overhead(const ChipKernels& chip, const KernelShape& shape) {
+double product_overhead(const topologies::ChipKernels& chip, const workloads::KernelShape& shape) {
   if (shape.batch * shape.m * shape.n * shape.k == 0) return 1;
   const double filled = 1 + chip.depth / real(shape.k);
   if (chip.units > 0) return time_in_tiles(chip, shape) * filled;
@@ -81,26 +81,26 @@ double product_overhead(const ChipKernels& chip, const KernelShape& shape) {
          shared_tiles(chip, shape);
 }
 
-double attention_overhead(const ChipKernels& chip, const KernelShape& shape) {
+double attention_overhead(const topologies::ChipKernels& chip, const workloads::KernelShape& shape) {
   const double reached = shape.backward ? chip.attention_backward : chip.attention_forward;
   if (shape.n * shape.k == 0) return 1 / reached;
   const double diagonal = shape.causal ? 1 + chip.attention_block / real(shape.k) : 1;
   return diagonal * (1 + chip.softmax / real(shape.n)) / reached;
 }
 
-Seconds kernel_time(const KernelRates& rates, const Kernel& kernel) {
+Seconds kernel_time(const KernelRates& rates, const workloads::Kernel& kernel) {
   if (kernel.flops.value() == 0 && kernel.traffic.value() == 0) return Seconds(0);  // the graph's bookkeeping
   return body(rates, kernel) + rates.chip.gap * launches(rates.chip, kernel);
 }
 
-int launches(const ChipKernels& chip, const Kernel& kernel) {
+int launches(const topologies::ChipKernels& chip, const workloads::Kernel& kernel) {
   const auto& shape = kernel.shape;
-  if (kernel.work == ComputeWork::product) {
+  if (kernel.work == workloads::ComputeWork::product) {
     const auto products = chip.units > 0 ? std::max<std::int64_t>(shape.batch, 1) : 1;
     return static_cast<int>(kernel.casts.value() > 0 ? 2 * products : products);
   }
-  if (kernel.work != ComputeWork::attention || shape.fused) return 1;
+  if (kernel.work != workloads::ComputeWork::attention || shape.fused) return 1;
   return shape.backward ? 6 : 4;  // products (4 or 2), softmax, dropout
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::cost

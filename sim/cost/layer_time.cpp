@@ -6,23 +6,24 @@
 
 #include "workloads/step/step_pipeline.hpp"
 
-namespace lockstep {
+namespace lockstep::cost {
 namespace {
 
 constexpr double share_of_hidden = 0.1;
 
-bool computes(const BlockStep& step) { return step.kind == BlockStep::Kind::compute; }
+bool computes(const workloads::BlockStep& step) { return step.kind == workloads::BlockStep::Kind::compute; }
 
 /// `hidden`: communication beside the pass from elsewhere.
-Seconds pass_overlapped(const std::vector<BlockStep>& steps, Seconds hidden, CollectiveModel& collectives,
-                        const ComputeRates& rates, const StepOptions& options) {
+Seconds pass_overlapped(const std::vector<workloads::BlockStep>& steps, Seconds hidden,
+                        collectives::CollectiveModel& collectives, const ComputeRates& rates,
+                        const workloads::StepOptions& options) {
   std::vector<Seconds> end(steps.size(), Seconds(0));
   std::map<std::string, Seconds> free;  // by stream
   Seconds path(0), communication(hidden);
   LayerBuckets weights(options.weight_buckets.unit);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto& step = steps[i];
-    const bool beside = !computes(step) && step.role != CollectiveRole::activation;
+    const bool beside = !computes(step) && step.role != workloads::CollectiveRole::activation;
     if (beside && !step.given_time) {
       weights.add(step.collective, step.axes, step.full_size);
       continue;
@@ -35,9 +36,9 @@ Seconds pass_overlapped(const std::vector<BlockStep>& steps, Seconds hidden, Col
     }
     Seconds start(0);
     for (const int before : step.after) {
-      if (before != BlockStep::outside) start = std::max(start, end[static_cast<std::size_t>(before)]);
+      if (before != workloads::BlockStep::outside) start = std::max(start, end[static_cast<std::size_t>(before)]);
     }
-    const auto streams = computes(step) ? AxisNames{""} : step.axes;
+    const auto streams = computes(step) ? workloads::AxisNames{""} : step.axes;
     for (const auto& stream : streams) start = std::max(start, free[stream]);
     end[i] = start + time;
     for (const auto& stream : streams) free[stream] = end[i];
@@ -51,39 +52,41 @@ Seconds pass_overlapped(const std::vector<BlockStep>& steps, Seconds hidden, Col
 
 }  // namespace
 
-void LayerBuckets::add(CollectiveKind kind, const AxisNames& axes, Bytes full_size) {
+void LayerBuckets::add(workloads::CollectiveKind kind, const workloads::AxisNames& axes, Bytes full_size) {
   const auto same = std::find_if(all_.begin(), all_.end(),
                                  [&](const Bucket& other) { return other.kind == kind && other.axes == axes; });
-  if (unit_ == Bucketing::Unit::matrix || same == all_.end()) {
+  if (unit_ == workloads::Bucketing::Unit::matrix || same == all_.end()) {
     all_.push_back({kind, axes, full_size});
   } else {
     same->full_size += full_size;
   }
 }
 
-void LayerBuckets::add(const std::vector<DerivedCollective>& chain) {
+void LayerBuckets::add(const std::vector<workloads::DerivedCollective>& chain) {
   for (const auto& one : chain) add(one.kind, one.axes, one.full_size);
 }
 
-Seconds LayerBuckets::cost(CollectiveModel& model) const {
+Seconds LayerBuckets::cost(collectives::CollectiveModel& model) const {
   Seconds sum(0);
   for (const auto& bucket : all_) sum += model.cost(bucket.kind, bucket.axes, bucket.full_size);
   return sum;
 }
 
-Seconds operation_time(const ComputeRates& rates, const StepWork& work) {
+Seconds operation_time(const ComputeRates& rates, const workloads::StepWork& work) {
   return work.given_time ? *work.given_time : compute_time(rates, kernel_of(work));
 }
 
-Seconds operation_time(const ComputeRates& rates, const BlockStep& step, CollectiveModel& collectives) {
+Seconds operation_time(const ComputeRates& rates, const workloads::BlockStep& step,
+                       collectives::CollectiveModel& collectives) {
   if (computes(step) || step.given_time) return operation_time(rates, step);
   return collectives.cost(step.collective, step.axes, step.full_size, step.copies);
 }
 
-StageTimes time_one_after_another(const ShardedLayer& layer, CollectiveModel& collectives, const ComputeRates& rates) {
-  const auto time = [&](const BlockStep& step) {
+workloads::StageTimes time_one_after_another(const workloads::ShardedLayer& layer,
+                                             collectives::CollectiveModel& collectives, const ComputeRates& rates) {
+  const auto time = [&](const workloads::BlockStep& step) {
     if (step.given_time && computes(step) && !step.stream.empty()) return Seconds(0);
-    if (!step.given_time && !computes(step) && step.role != CollectiveRole::activation) return Seconds(0);
+    if (!step.given_time && !computes(step) && step.role != workloads::CollectiveRole::activation) return Seconds(0);
     return operation_time(rates, step, collectives);
   };
   Seconds forward(0), input(0), weight(0);
@@ -93,8 +96,8 @@ StageTimes time_one_after_another(const ShardedLayer& layer, CollectiveModel& co
   return {forward.value(), input.value(), weight.value()};
 }
 
-OverlappedTime time_overlapped(const ShardedLayer& layer, CollectiveModel& collectives, const ComputeRates& rates,
-                               const StepOptions& options) {
+OverlappedTime time_overlapped(const workloads::ShardedLayer& layer, collectives::CollectiveModel& collectives,
+                               const ComputeRates& rates, const workloads::StepOptions& options) {
   LayerBuckets gradients(options.gradient_buckets.unit), at_the_end = gradients;
   for (const auto& update : layer.weights) {
     gradients.add(update.each_microbatch);
@@ -106,4 +109,4 @@ OverlappedTime time_overlapped(const ShardedLayer& layer, CollectiveModel& colle
           at_the_end.cost(collectives)};
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::cost

@@ -11,38 +11,40 @@
 #include "workloads/step/build_step.hpp"
 #include "workloads/step/step_graph.hpp"
 
-namespace lockstep {
+namespace lockstep::cost {
 
 /// The time of a compute step: the time that a replay gives, otherwise the time of its kernel.
-[[nodiscard]] Seconds operation_time(const ComputeRates& rates, const StepWork& work);
+[[nodiscard]] Seconds operation_time(const ComputeRates& rates, const workloads::StepWork& work);
 /// The time of a compute step or a collective.
-[[nodiscard]] Seconds operation_time(const ComputeRates& rates, const BlockStep& step, CollectiveModel& collectives);
+[[nodiscard]] Seconds operation_time(const ComputeRates& rates, const workloads::BlockStep& step,
+                                     collectives::CollectiveModel& collectives);
 
 /// One microbatch through a layer, its compute and the communication that the next step waits for one after the other:
 /// what a stage of a pipeline takes. Collectives of weights and gradients, and steps on streams beside, take no time.
-[[nodiscard]] StageTimes time_one_after_another(const ShardedLayer& layer, CollectiveModel& collectives,
-                                                const ComputeRates& rates);
+[[nodiscard]] workloads::StageTimes time_one_after_another(const workloads::ShardedLayer& layer,
+                                                           collectives::CollectiveModel& collectives,
+                                                           const ComputeRates& rates);
 
 /// Collectives of one layer on its arrays, in the order in which they come. Those of one kind over the same axes become
 /// one on all their arrays, unless each array has its own bucket.
 class LayerBuckets {
  public:
-  explicit LayerBuckets(Bucketing::Unit unit) : unit_(unit) {}
+  explicit LayerBuckets(workloads::Bucketing::Unit unit) : unit_(unit) {}
 
-  void add(CollectiveKind kind, const AxisNames& axes, Bytes full_size);
-  void add(const std::vector<DerivedCollective>& chain);
+  void add(workloads::CollectiveKind kind, const workloads::AxisNames& axes, Bytes full_size);
+  void add(const std::vector<workloads::DerivedCollective>& chain);
   /// One after the other.
-  [[nodiscard]] Seconds cost(CollectiveModel& model) const;
+  [[nodiscard]] Seconds cost(collectives::CollectiveModel& model) const;
 
   struct Bucket {
-    CollectiveKind kind;
-    AxisNames axes;
+    workloads::CollectiveKind kind;
+    workloads::AxisNames axes;
     Bytes full_size;
   };
   [[nodiscard]] const std::vector<Bucket>& all() const { return all_; }
 
  private:
-  Bucketing::Unit unit_;
+  workloads::Bucketing::Unit unit_;
   std::vector<Bucket> all_;
 };
 
@@ -52,7 +54,8 @@ struct OverlappedTime {
   Seconds each;  ///< every microbatch
   Seconds once;  ///< once a step: gradients of the last microbatch, updated weights
 };
-[[nodiscard]] OverlappedTime time_overlapped(const ShardedLayer& layer, CollectiveModel& collectives,
-                                             const ComputeRates& rates, const StepOptions& options);
+[[nodiscard]] OverlappedTime time_overlapped(const workloads::ShardedLayer& layer,
+                                             collectives::CollectiveModel& collectives, const ComputeRates& rates,
+                                             const workloads::StepOptions& options);
 
-}  // namespace lockstep
+}  // namespace lockstep::cost

@@ -4,7 +4,7 @@
 
 #include "sim/core/errors.hpp"
 
-namespace lockstep {
+namespace lockstep::cost {
 
 std::string_view name(TimeModel model) {
   switch (model) {
@@ -15,11 +15,12 @@ std::string_view name(TimeModel model) {
   throw InternalError("a time model without a name");
 }
 
-Seconds compute_time(const ComputeRates& rates, const Kernel& kernel) {
+Seconds compute_time(const ComputeRates& rates, const workloads::Kernel& kernel) {
   if (rates.model == TimeModel::calibrated) return kernel_time(*rates.kernels, kernel);
-  const bool in_16_bits = kernel.work == ComputeWork::attention || kernel.work == ComputeWork::head_product;
+  const bool in_16_bits =
+      kernel.work == workloads::ComputeWork::attention || kernel.work == workloads::ComputeWork::head_product;
   const Seconds at_peak = kernel.flops / (in_16_bits ? rates.in_16_bits : rates.flops);
   return rates.model == TimeModel::ideal ? at_peak : std::max(at_peak, kernel.traffic / rates.memory);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::cost

@@ -6,7 +6,7 @@
 #include "sim/core/units.hpp"
 #include "sim/cost/kernel_time.hpp"
 
-namespace lockstep {
+namespace lockstep::cost {
 
 enum class TimeModel {
   ideal,      ///< FLOPs at peak rate; memory traffic is free (the book's assumption)
@@ -23,6 +23,6 @@ struct ComputeRates {
   std::optional<KernelRates> kernels;  ///< calibrated
 };
 
-[[nodiscard]] Seconds compute_time(const ComputeRates& rates, const Kernel& kernel);
+[[nodiscard]] Seconds compute_time(const ComputeRates& rates, const workloads::Kernel& kernel);
 
-}  // namespace lockstep
+}  // namespace lockstep::cost

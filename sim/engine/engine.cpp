@@ -14,13 +14,14 @@
 #include "sim/engine/runtime/runtime.hpp"
 #include "sim/engine/simgrid/simgrid_network.hpp"
 
-namespace lockstep {
+namespace lockstep::engine {
 namespace {
 
 constexpr std::array<std::pair<EngineKind, std::string_view>, 3> engines{
     {{EngineKind::simgrid, "simgrid"}, {EngineKind::max_min, "max_min"}, {EngineKind::reference, "reference"}}};
 
-std::unique_ptr<Network> make_network(const Program& program, EngineKind kind, std::vector<PhaseSpan>* phases) {
+std::unique_ptr<Network> make_network(const program::Program& program, EngineKind kind,
+                                      std::vector<timeline::PhaseSpan>* phases) {
   switch (kind) {
     case EngineKind::simgrid: return std::make_unique<SimGridNetwork>(program, phases);
     case EngineKind::max_min: return std::make_unique<MaxMinNetwork>(program, phases);
@@ -51,15 +52,15 @@ EngineKind engine_named(std::string_view name) {
   return found->first;
 }
 
-EngineResult run(const Program& program, const EngineOptions& options, spdlog::logger& log) {
+EngineResult run(const program::Program& program, const EngineOptions& options, spdlog::logger& log) {
   const auto begin = std::chrono::steady_clock::now();
   check(program);
-  std::vector<PhaseSpan> phases;
+  std::vector<timeline::PhaseSpan> phases;
   const std::unique_ptr<Network> network =
       make_network(program, options.kind, options.record_phases ? &phases : nullptr);
   Runtime runtime(program, *network, options.progress);
   const std::chrono::duration<double> setup = std::chrono::steady_clock::now() - begin;
-  Timeline timeline = runtime.run();
+  timeline::Timeline timeline = runtime.run();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
 
   const EngineStatistics statistics{runtime.computes() + network->flows(), network->flows(), wall.count()};
@@ -69,4 +70,4 @@ EngineResult run(const Program& program, const EngineOptions& options, spdlog::l
   return {std::move(timeline), statistics, std::move(phases), options.kind};
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

@@ -14,7 +14,7 @@ namespace spdlog {
 class logger;
 }
 
-namespace lockstep {
+namespace lockstep::engine {
 
 enum class EngineKind {
   simgrid,   ///< flows on SimGrid's max-min network; one run per process
@@ -42,10 +42,10 @@ struct EngineOptions {
 };
 
 struct EngineResult {
-  Timeline timeline;
+  timeline::Timeline timeline;
   EngineStatistics statistics;
-  std::vector<PhaseSpan> phases;          ///< in the order in which they ended, if recorded
-  EngineKind kind = EngineKind::simgrid;  ///< that ran
+  std::vector<timeline::PhaseSpan> phases;  ///< in the order in which they ended, if recorded
+  EngineKind kind = EngineKind::simgrid;    ///< that ran
 };
 
 /// Runs `program` once. A collective starts when all members are ready for it and all their streams
@@ -53,6 +53,6 @@ struct EngineResult {
 /// order, then group order. All completions at one instant are taken in before anything starts.
 /// Throws InternalError when operations remain that can never start.
 /// SimGrid's engine is one per process: a second SimGrid run in a process throws InternalError.
-[[nodiscard]] EngineResult run(const Program& program, const EngineOptions& options, spdlog::logger& log);
+[[nodiscard]] EngineResult run(const program::Program& program, const EngineOptions& options, spdlog::logger& log);
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace lockstep {
+namespace lockstep::metrics {
 namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
@@ -24,7 +24,7 @@ template <class Look>
 void Blockers::for_each_starter(std::int32_t op, std::int32_t rank, Look look) {
   look(rank);
   const auto& started = program_.ops[at(op)];
-  if (started.kind == ProgramOp::Kind::compute) return;
+  if (started.kind == program::ProgramOp::Kind::compute) return;
   for (const auto member : group_of(started.communicator, rank).members) {
     if (member != rank) look(member);
   }
@@ -65,7 +65,7 @@ Blocker Blockers::on_streams(std::int32_t op, std::int32_t rank, Seconds until) 
   return found;
 }
 
-const ProgramGroup& Blockers::group_of(std::int32_t communicator, std::int32_t rank) {
+const collectives::ProgramGroup& Blockers::group_of(std::int32_t communicator, std::int32_t rank) {
   auto& groups = group_of_rank_[at(communicator)];
   const auto& all = program_.communicators[at(communicator)].groups;
   if (groups.empty()) {
@@ -91,4 +91,4 @@ const std::vector<Blockers::Ends>& Blockers::ends_on(std::int32_t rank) {
   return ends;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::metrics

@@ -8,7 +8,7 @@
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
 
-namespace lockstep {
+namespace lockstep::metrics {
 
 struct Blocker {
   enum class Why {
@@ -25,7 +25,7 @@ struct Blocker {
 /// Looks at a program's timeline backwards. Keeps references.
 class Blockers {
  public:
-  Blockers(const Program& program, const Timeline& timeline)
+  Blockers(const program::Program& program, const timeline::Timeline& timeline)
       : program_(program), timeline_(timeline), group_of_rank_(program.communicators.size()) {}
 
   /// The operation that ended last before `op` started on `rank` and on the ranks that started it together with `rank`.
@@ -37,15 +37,15 @@ class Blockers {
   /// The rank itself, then the others of its group.
   template <class Look>
   void for_each_starter(std::int32_t op, std::int32_t rank, Look look);
-  [[nodiscard]] const ProgramGroup& group_of(std::int32_t communicator, std::int32_t rank);
+  [[nodiscard]] const collectives::ProgramGroup& group_of(std::int32_t communicator, std::int32_t rank);
   using Ends = std::vector<std::pair<Seconds, std::int32_t>>;
   [[nodiscard]] const std::vector<Ends>& ends_on(std::int32_t rank);
 
-  const Program& program_;
-  const Timeline& timeline_;
+  const program::Program& program_;
+  const timeline::Timeline& timeline_;
   std::vector<std::vector<std::int32_t>> group_of_rank_;  ///< by communicator, made when asked for
   std::map<std::int32_t, std::vector<Ends>>
       ends_;  ///< by rank, made when asked for; by stream: ends of what takes time
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::metrics

@@ -9,12 +9,13 @@
 #include "sim/metrics/metrics.hpp"
 #include "workloads/sharding/joined_axes.hpp"
 
-namespace lockstep {
+namespace lockstep::metrics {
 namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-CriticalSpan::Why why_after(const StepGraph& step, const Program& program, std::int32_t op, const Blocker& blocker) {
+CriticalSpan::Why why_after(const workloads::StepGraph& step, const program::Program& program, std::int32_t op,
+                            const Blocker& blocker) {
   switch (blocker.why) {
     case Blocker::Why::none: return CriticalSpan::Why::start;
     case Blocker::Why::stream: return CriticalSpan::Why::stream;
@@ -26,7 +27,8 @@ CriticalSpan::Why why_after(const StepGraph& step, const Program& program, std::
   return is_input ? CriticalSpan::Why::input : CriticalSpan::Why::order;
 }
 
-std::vector<CriticalSpan> walk_back(const StepGraph& step, const Program& program, const Timeline& timeline) {
+std::vector<CriticalSpan> walk_back(const workloads::StepGraph& step, const program::Program& program,
+                                    const timeline::Timeline& timeline) {
   std::vector<CriticalSpan> spans;
   Blockers blockers(program, timeline);
   Blocker now{Blocker::Why::none, -1, critical_rank(timeline)};
@@ -44,24 +46,24 @@ std::vector<CriticalSpan> walk_back(const StepGraph& step, const Program& progra
 
 class Parts {
  public:
-  Parts(const StepGraph& step, const Program& program) : step_(step), program_(program) {}
+  Parts(const workloads::StepGraph& step, const program::Program& program) : step_(step), program_(program) {}
 
   void take(const CriticalSpan& one) {
     using Kind = CriticalPart::Kind;
     const auto length = one.span.end - one.span.start;
     const auto& op = program_.ops[at(one.op)];
     const auto& vertex = step_.op(op.vertex);
-    if (vertex->kind == StepOp::Kind::compute) {
-      const bool update = vertex.pass == StepPass::update;
+    if (vertex->kind == workloads::StepOp::Kind::compute) {
+      const bool update = vertex.pass == workloads::StepPass::update;
       add(update ? Kind::update : Kind::compute,
           update ? vertex->name : std::string(name(vertex.pass)) + " " + vertex->name, length);
       return;
     }
     if (vertex->given_time) {
-      add(vertex->given == GivenTime::measured ? Kind::replayed : Kind::offload, vertex->stream, length);
+      add(vertex->given == workloads::GivenTime::measured ? Kind::replayed : Kind::offload, vertex->stream, length);
       return;
     }
-    const auto what = joined(vertex->axes) + " " + std::string(name(vertex->collective));
+    const auto what = workloads::joined(vertex->axes) + " " + std::string(name(vertex->collective));
     Seconds latencies(0);
     for (const auto& phase : op.phases) latencies += phase.latency;
     const auto latency = std::min(latencies, length);
@@ -88,8 +90,8 @@ class Parts {
     ++part.spans;
   }
 
-  const StepGraph& step_;
-  const Program& program_;
+  const workloads::StepGraph& step_;
+  const program::Program& program_;
   std::map<std::pair<CriticalPart::Kind, std::string>, CriticalPart> parts_;
 };
 
@@ -118,7 +120,8 @@ std::string_view name(CriticalPart::Kind kind) {
   return "";
 }
 
-CriticalPath critical_path_of(const StepGraph& step, const Program& program, const Timeline& timeline) {
+CriticalPath critical_path_of(const workloads::StepGraph& step, const program::Program& program,
+                              const timeline::Timeline& timeline) {
   CriticalPath path;
   path.spans = walk_back(step, program, timeline);
   Parts parts(step, program);
@@ -127,4 +130,4 @@ CriticalPath critical_path_of(const StepGraph& step, const Program& program, con
   return path;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::metrics

@@ -9,7 +9,7 @@
 #include "sim/timeline/timeline.hpp"
 #include "workloads/step/step_graph.hpp"
 
-namespace lockstep {
+namespace lockstep::metrics {
 
 /// One operation of the chain; it started at the instant at which the one before it in the chain ended.
 struct CriticalSpan {
@@ -21,7 +21,7 @@ struct CriticalSpan {
   };
   std::int32_t op;    ///< of the program
   std::int32_t rank;  ///< lane on which the chain runs; it changes where a group waited for this member
-  Interval span;
+  timeline::Interval span;
   Why why;  ///< it did not start earlier
 };
 [[nodiscard]] std::string_view name(CriticalSpan::Why why);
@@ -50,6 +50,7 @@ struct CriticalPath {
   std::vector<CriticalPart> parts;  ///< add up to the makespan; the longest first, equals by kind and name
 };
 
-[[nodiscard]] CriticalPath critical_path_of(const StepGraph& step, const Program& program, const Timeline& timeline);
+[[nodiscard]] CriticalPath critical_path_of(const workloads::StepGraph& step, const program::Program& program,
+                                            const timeline::Timeline& timeline);
 
-}  // namespace lockstep
+}  // namespace lockstep::metrics

@@ -2,7 +2,7 @@
 /// How the step time depends on one parameter of the machine. Definitions: docs/models/critical_path.md.
 #include <string>
 
-namespace lockstep {
+namespace lockstep::metrics {
 
 /// d ln(step time) / d ln(parameter): percent of step time per percent of the parameter.
 struct Elasticity {
@@ -14,4 +14,4 @@ struct Elasticity {
   [[nodiscard]] double gain() const { return is_rate ? -value : value; }
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::metrics

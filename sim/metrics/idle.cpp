@@ -8,18 +8,19 @@
 #include "sim/metrics/metrics.hpp"
 #include "sim/metrics/sweep_private.hpp"
 
-namespace lockstep {
+namespace lockstep::metrics {
 namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-bool between_stages(const StepOp& op) {
-  return op->kind == StepOp::Kind::collective && op->axes.size() == 1 && op->axes.front() == "pipeline";
+bool between_stages(const workloads::StepOp& op) {
+  return op->kind == workloads::StepOp::Kind::collective && op->axes.size() == 1 && op->axes.front() == "pipeline";
 }
 
 class Waiting {
  public:
-  Waiting(const StepGraph& step, const StepPipeline& pipeline, const Program& program, const Timeline& timeline)
+  Waiting(const workloads::StepGraph& step, const workloads::StepPipeline& pipeline, const program::Program& program,
+          const timeline::Timeline& timeline)
       : step_(step),
         program_(program),
         timeline_(timeline),
@@ -30,7 +31,7 @@ class Waiting {
     IdleTime idle;
     const auto all_passes = passes(rank);
     const Seconds first = all_passes.first, last = all_passes.second;
-    std::vector<Interval> gaps;
+    std::vector<timeline::Interval> gaps;
     sweep(program_, timeline_, rank, [&](double start, double length, bool computing, std::int32_t communicating) {
       if (computing) return;
       if (communicating >= 0 && !between_stages(vertex(communicating))) {
@@ -58,9 +59,10 @@ class Waiting {
   }
 
  private:
-  [[nodiscard]] const StepOp& vertex(std::int32_t op) const { return step_.op(program_.ops[at(op)].vertex); }
+  [[nodiscard]] const workloads::StepOp& vertex(std::int32_t op) const { return step_.op(program_.ops[at(op)].vertex); }
   [[nodiscard]] bool is_pass(std::int32_t op) const {
-    return program_.ops[at(op)].kind == ProgramOp::Kind::compute && vertex(op).pass != StepPass::update;
+    return program_.ops[at(op)].kind == program::ProgramOp::Kind::compute &&
+           vertex(op).pass != workloads::StepPass::update;
   }
 
   /// From the start of a rank's first pass to the end of its last.
@@ -85,8 +87,8 @@ class Waiting {
   }
 
   /// Follows what ended the gap backwards in time, from operation to what ended last before it.
-  void explain(const Interval& gap, std::int32_t rank, const std::vector<std::pair<double, std::int32_t>>& starts,
-               IdleTime& idle) {
+  void explain(const timeline::Interval& gap, std::int32_t rank,
+               const std::vector<std::pair<double, std::int32_t>>& starts, IdleTime& idle) {
     const auto next = std::lower_bound(starts.begin(), starts.end(), std::pair{gap.end.value(), std::int32_t{0}});
     auto until = gap.end;
     if (next == starts.end()) {
@@ -108,10 +110,10 @@ class Waiting {
     }
   }
 
-  static void take(const StepOp& op, Seconds from, Seconds to, IdleTime& idle) {
+  static void take(const workloads::StepOp& op, Seconds from, Seconds to, IdleTime& idle) {
     if (to <= from) return;
     const auto length = to - from;
-    if (op->kind == StepOp::Kind::collective) {
+    if (op->kind == workloads::StepOp::Kind::collective) {
       (between_stages(op) ? idle.transfer : idle.collective) += length;
       return;
     }
@@ -119,13 +121,13 @@ class Waiting {
   }
 
   /// The time that each rank of the schedule would wait within its span if all stages took the average time.
-  std::vector<double> wait_of_even_stages(const StepPipeline& pipeline) const {
+  std::vector<double> wait_of_even_stages(const workloads::StepPipeline& pipeline) const {
     const auto stages = step_.held.size();
     std::array<double, 2> mean{0, 0};  // forward, backward: of the fastest rank of each stage
     for (const bool forward : {true, false}) {
       std::vector<double> busy(program_.stage_of_rank.size(), 0);
       for (std::int32_t op = 0; op < timeline_.ops(); ++op) {
-        if (!is_pass(op) || (vertex(op).pass == StepPass::forward) != forward) continue;
+        if (!is_pass(op) || (vertex(op).pass == workloads::StepPass::forward) != forward) continue;
         for (std::int32_t rank = 0; rank < timeline_.ranks(); ++rank) {
           if (timeline_.took_part(op, rank))
             busy[at(rank)] += (timeline_.span(op, rank).end - timeline_.span(op, rank).start).value();
@@ -147,29 +149,30 @@ class Waiting {
       weight += stage.weight_gradient;
     }
     const double share = input + weight > 0 ? input / (input + weight) : 0.5;
-    PipelineTimes even;
+    workloads::PipelineTimes even;
     even.stages = {{mean[0], mean[1] * share, mean[1] * (1 - share)}};
     return time_order(pipeline.order, even).bubble_span;
   }
 
-  const StepGraph& step_;
-  const Program& program_;
-  const Timeline& timeline_;
+  const workloads::StepGraph& step_;
+  const program::Program& program_;
+  const timeline::Timeline& timeline_;
   Blockers blockers_;
   std::vector<double> even_wait_;  ///< by stage
 };
 
 }  // namespace
 
-std::vector<IdleTime> idle_of(const StepGraph& step, const StepPipeline& pipeline, const Program& program,
-                              const Timeline& timeline, const std::vector<std::int32_t>& ranks) {
+std::vector<IdleTime> idle_of(const workloads::StepGraph& step, const workloads::StepPipeline& pipeline,
+                              const program::Program& program, const timeline::Timeline& timeline,
+                              const std::vector<std::int32_t>& ranks) {
   Waiting waiting(step, pipeline, program, timeline);
   std::vector<IdleTime> result;
   for (const auto rank : ranks) result.push_back(waiting.of(rank));
   return result;
 }
 
-std::vector<std::int32_t> last_rank_of_stages(const Program& program, const Timeline& timeline) {
+std::vector<std::int32_t> last_rank_of_stages(const program::Program& program, const timeline::Timeline& timeline) {
   std::vector<Seconds> end(program.stage_of_rank.size(), Seconds(0));
   for (std::int32_t op = 0; op < timeline.ops(); ++op) {
     for (std::int32_t rank = 0; rank < timeline.ranks(); ++rank) {
@@ -197,4 +200,4 @@ double Metrics::bubble_fraction_span() const {
   return worst;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::metrics

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace lockstep {
+namespace lockstep::metrics {
 namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
@@ -16,7 +16,8 @@ struct Change {
 
 /// Bytes that each link carries in one phase of one group; `bytes` is all zeros before and after.
 template <typename Take>
-void bytes_by_link(const Program& program, const PhaseSpan& span, std::vector<double>& bytes, Take take) {
+void bytes_by_link(const program::Program& program, const timeline::PhaseSpan& span, std::vector<double>& bytes,
+                   Take take) {
   const auto& op = program.ops[at(span.op)];
   const auto& slots = op.phases[at(span.phase)].slot_bytes;
   std::vector<std::int32_t> crossed;
@@ -56,8 +57,8 @@ LinkLoad load_of(std::vector<Change>& changes, double bytes, BytesPerSecond band
 
 }  // namespace
 
-std::vector<LinkLoad> link_loads(const Program& program, std::span<const PhaseSpan> phases, const LinkClasses& members,
-                                 Interval window) {
+std::vector<LinkLoad> link_loads(const program::Program& program, std::span<const timeline::PhaseSpan> phases,
+                                 const program::LinkClasses& members, timeline::Interval window) {
   std::vector<std::vector<Change>> changes(program.links.size());
   std::vector<double> total(program.links.size(), 0.0), scratch(program.links.size(), 0.0);
   for (const auto& span : phases) {
@@ -81,9 +82,10 @@ std::vector<LinkLoad> link_loads(const Program& program, std::span<const PhaseSp
   return loads;
 }
 
-std::map<std::int32_t, std::vector<double>> link_use_over_time(const Program& program,
-                                                               std::span<const PhaseSpan> phases,
-                                                               const LinkClasses& members, Interval window, int bins) {
+std::map<std::int32_t, std::vector<double>> link_use_over_time(const program::Program& program,
+                                                               std::span<const timeline::PhaseSpan> phases,
+                                                               const program::LinkClasses& members,
+                                                               timeline::Interval window, int bins) {
   const double wide = (window.end - window.start).value() / bins;
   std::map<std::int32_t, std::vector<double>> used;
   std::vector<double> scratch(program.links.size(), 0.0);
@@ -104,4 +106,4 @@ std::map<std::int32_t, std::vector<double>> link_use_over_time(const Program& pr
   return used;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::metrics

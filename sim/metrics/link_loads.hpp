@@ -8,7 +8,7 @@
 #include "sim/program/fold.hpp"
 #include "sim/timeline/timeline.hpp"
 
-namespace lockstep {
+namespace lockstep::metrics {
 
 /// Links that carry the same at the same times. Shares are of the window that was asked for.
 struct LinkLoad {
@@ -23,14 +23,14 @@ struct LinkLoad {
 
 /// Links that carried anything in the given phases, the most used first, equals by number. `phases` must lie in
 /// `window`.
-[[nodiscard]] std::vector<LinkLoad> link_loads(const Program& program, std::span<const PhaseSpan> phases,
-                                               const LinkClasses& members, Interval window);
+[[nodiscard]] std::vector<LinkLoad> link_loads(const program::Program& program,
+                                               std::span<const timeline::PhaseSpan> phases,
+                                               const program::LinkClasses& members, timeline::Interval window);
 
 /// For each representative link (`LinkLoad::link`), the mean share of its bandwidth in use in each of `bins` equal
 /// parts of the window.
-[[nodiscard]] std::map<std::int32_t, std::vector<double>> link_use_over_time(const Program& program,
-                                                                             std::span<const PhaseSpan> phases,
-                                                                             const LinkClasses& members,
-                                                                             Interval window, int bins);
+[[nodiscard]] std::map<std::int32_t, std::vector<double>> link_use_over_time(
+    const program::Program& program, std::span<const timeline::PhaseSpan> phases, const program::LinkClasses& members,
+    timeline::Interval window, int bins);
 
-}  // namespace lockstep
+}  // namespace lockstep::metrics

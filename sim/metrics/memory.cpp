@@ -6,33 +6,33 @@
 
 #include "sim/core/errors.hpp"
 
-namespace lockstep {
+namespace lockstep::metrics {
 namespace {
 
 template <class Parts>
-auto& part(Parts& parts, MemoryKind kind) {
+auto& part(Parts& parts, workloads::MemoryKind kind) {
   switch (kind) {
-    case MemoryKind::weights: return parts.weights;
-    case MemoryKind::gradients: return parts.gradients;
-    case MemoryKind::optimizer: return parts.optimizer;
-    case MemoryKind::activations: return parts.activations;
-    case MemoryKind::gathered: return parts.gathered;
-    case MemoryKind::buffers: return parts.buffers;
-    case MemoryKind::workspace: return parts.workspace;
-    case MemoryKind::overhead: return parts.overhead;
-    case MemoryKind::host: return parts.host;
+    case workloads::MemoryKind::weights: return parts.weights;
+    case workloads::MemoryKind::gradients: return parts.gradients;
+    case workloads::MemoryKind::optimizer: return parts.optimizer;
+    case workloads::MemoryKind::activations: return parts.activations;
+    case workloads::MemoryKind::gathered: return parts.gathered;
+    case workloads::MemoryKind::buffers: return parts.buffers;
+    case workloads::MemoryKind::workspace: return parts.workspace;
+    case workloads::MemoryKind::overhead: return parts.overhead;
+    case workloads::MemoryKind::host: return parts.host;
   }
   throw InternalError("a kind of memory without a place");
 }
 
 struct Alive {
-  const Buffer* buffer;
+  const workloads::Buffer* buffer;
   Seconds from, until;
 };
 
 /// The buffers of a rank that take room, with their times.
-std::vector<Alive> buffers_of(const StepGraph& step, const Program& program, const Timeline& timeline,
-                              std::int32_t rank) {
+std::vector<Alive> buffers_of(const workloads::StepGraph& step, const program::Program& program,
+                              const timeline::Timeline& timeline, std::int32_t rank) {
   std::vector<Alive> result;
   const auto stage = program.stage_of_rank[static_cast<std::size_t>(rank)];
   for (const auto& buffer : step.buffers) {
@@ -47,11 +47,11 @@ std::vector<Alive> buffers_of(const StepGraph& step, const Program& program, con
   return result;
 }
 
-std::vector<MemoryPoint> curve_of(const HeldMemory& held, const std::vector<Alive>& buffers) {
+std::vector<MemoryPoint> curve_of(const workloads::HeldMemory& held, const std::vector<Alive>& buffers) {
   struct Change {
     Seconds time;
     Bytes size;  // negative: freed
-    MemoryKind kind;
+    workloads::MemoryKind kind;
   };
   std::vector<Change> changes;
   for (const auto& [buffer, from, until] : buffers) {
@@ -75,26 +75,28 @@ std::vector<MemoryPoint> curve_of(const HeldMemory& held, const std::vector<Aliv
   return curve;
 }
 
-const HeldMemory& held_by(const StepGraph& step, const Program& program, std::int32_t rank) {
+const workloads::HeldMemory& held_by(const workloads::StepGraph& step, const program::Program& program,
+                                     std::int32_t rank) {
   return step.held[static_cast<std::size_t>(program.stage_of_rank[static_cast<std::size_t>(rank)])];
 }
 
 /// Finds the blocks that hold the activations of the peak, and the operation that allocates there; a computing
 /// operation is preferred.
-void explain(MemoryUse& use, const StepGraph& step, const std::vector<Alive>& buffers) {
+void explain(MemoryUse& use, const workloads::StepGraph& step, const std::vector<Alive>& buffers) {
   std::map<std::int32_t, BlockActivations> blocks;
   std::map<std::int32_t, std::set<std::int32_t>> microbatches;
   for (const auto& [buffer, from, until] : buffers) {
     if (from > use.peak_at || until <= use.peak_at) continue;
     const auto& producer = step.op(buffer->producer);
-    if (buffer->kind == MemoryKind::activations) {
+    if (buffer->kind == workloads::MemoryKind::activations) {
       auto& block = blocks[producer.block];
       block.block = producer.block;
       block.size += buffer->size;
       microbatches[producer.block].insert(producer.microbatch);
     }
-    const bool computes = producer->kind == StepOp::Kind::compute;
-    if (from == use.peak_at && (use.peak_op < 0 || (computes && step.op(use.peak_op)->kind != StepOp::Kind::compute)))
+    const bool computes = producer->kind == workloads::StepOp::Kind::compute;
+    if (from == use.peak_at &&
+        (use.peak_op < 0 || (computes && step.op(use.peak_op)->kind != workloads::StepOp::Kind::compute)))
       use.peak_op = buffer->producer;
   }
   for (auto& [position, block] : blocks) {
@@ -105,16 +107,16 @@ void explain(MemoryUse& use, const StepGraph& step, const std::vector<Alive>& bu
 
 }  // namespace
 
-Bytes& MemoryParts::of(MemoryKind kind) { return part(*this, kind); }
-const Bytes& MemoryParts::of(MemoryKind kind) const { return part(*this, kind); }
+Bytes& MemoryParts::of(workloads::MemoryKind kind) { return part(*this, kind); }
+const Bytes& MemoryParts::of(workloads::MemoryKind kind) const { return part(*this, kind); }
 
-std::vector<MemoryPoint> memory_curve(const StepGraph& step, const Program& program, const Timeline& timeline,
-                                      std::int32_t rank) {
+std::vector<MemoryPoint> memory_curve(const workloads::StepGraph& step, const program::Program& program,
+                                      const timeline::Timeline& timeline, std::int32_t rank) {
   return curve_of(held_by(step, program, rank), buffers_of(step, program, timeline, rank));
 }
 
-MemoryUse memory_of(const StepGraph& step, const Program& program, const Timeline& timeline, std::int32_t rank,
-                    Bytes capacity) {
+MemoryUse memory_of(const workloads::StepGraph& step, const program::Program& program,
+                    const timeline::Timeline& timeline, std::int32_t rank, Bytes capacity) {
   const auto buffers = buffers_of(step, program, timeline, rank);
   const auto curve = curve_of(held_by(step, program, rank), buffers);
   const auto worst =
@@ -132,4 +134,4 @@ MemoryUse memory_of(const StepGraph& step, const Program& program, const Timelin
   return use;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::metrics

@@ -7,15 +7,15 @@
 #include "sim/timeline/timeline.hpp"
 #include "workloads/step/step_graph.hpp"
 
-namespace lockstep {
+namespace lockstep::metrics {
 
 /// Bytes by kind, of one rank.
 struct MemoryParts {
   Bytes weights{0}, gradients{0}, optimizer{0}, activations{0};
   Bytes gathered{0}, buffers{0}, workspace{0}, overhead{0};
   Bytes host{0};  ///< not on the chip
-  [[nodiscard]] Bytes& of(MemoryKind kind);
-  [[nodiscard]] const Bytes& of(MemoryKind kind) const;
+  [[nodiscard]] Bytes& of(workloads::MemoryKind kind);
+  [[nodiscard]] const Bytes& of(workloads::MemoryKind kind) const;
   [[nodiscard]] Bytes other() const { return gathered + buffers + workspace + overhead; }
   [[nodiscard]] Bytes total() const {
     return weights + gradients + optimizer + activations + other();
@@ -40,7 +40,7 @@ struct MemoryUse : MemoryParts {
   Bytes capacity{0};
   bool fits = true;
   Seconds peak_at{0};
-  OpId peak_op = -1;  ///< the operation whose start makes the peak; none if it is there from the beginning
+  workloads::OpId peak_op = -1;  ///< the operation whose start makes the peak; none if it is there from the beginning
   std::int32_t stage = 0;
   std::int32_t rank = 0;  ///< lane of the program as run
   Bytes weight_padding{0};
@@ -49,10 +49,10 @@ struct MemoryUse : MemoryParts {
 
 /// From time 0, a point for every instant at which memory changes: memory held throughout, and buffers as they come and
 /// go, each from the start of its producer to the end of its last reader.
-[[nodiscard]] std::vector<MemoryPoint> memory_curve(const StepGraph& step, const Program& program,
-                                                    const Timeline& timeline, std::int32_t rank);
+[[nodiscard]] std::vector<MemoryPoint> memory_curve(const workloads::StepGraph& step, const program::Program& program,
+                                                    const timeline::Timeline& timeline, std::int32_t rank);
 /// The highest point of that curve, the first if there are several.
-[[nodiscard]] MemoryUse memory_of(const StepGraph& step, const Program& program, const Timeline& timeline,
-                                  std::int32_t rank, Bytes capacity);
+[[nodiscard]] MemoryUse memory_of(const workloads::StepGraph& step, const program::Program& program,
+                                  const timeline::Timeline& timeline, std::int32_t rank, Bytes capacity);
 
-}  // namespace lockstep
+}  // namespace lockstep::metrics

@@ -6,7 +6,7 @@
 #include "sim/metrics/sweep_private.hpp"
 #include "workloads/sharding/joined_axes.hpp"
 
-namespace lockstep {
+namespace lockstep::metrics {
 
 double Metrics::tokens_per_second() const { return static_cast<double>(tokens) / step_time.value(); }
 double Metrics::mfu() const {
@@ -16,7 +16,7 @@ double Metrics::hfu() const {
   return executed_flops.value() / (static_cast<double>(chips) * peak.value() * step_time.value());
 }
 
-Breakdown breakdown_of(const Program& program, const Timeline& timeline, std::int32_t rank) {
+Breakdown breakdown_of(const program::Program& program, const timeline::Timeline& timeline, std::int32_t rank) {
   Breakdown result;
   sweep(program, timeline, rank, [&](double, double length, bool computing, std::int32_t first) {
     (computing ? result.compute : first >= 0 ? result.exposed_comm : result.bubble) += Seconds(length);
@@ -24,12 +24,12 @@ Breakdown breakdown_of(const Program& program, const Timeline& timeline, std::in
   return result;
 }
 
-std::vector<CommunicationUse> communication_of(const StepGraph& step, const Program& program, const Timeline& timeline,
-                                               std::int32_t rank) {
-  std::map<std::pair<std::string, std::optional<CollectiveKind>>, CommunicationUse> uses;
+std::vector<CommunicationUse> communication_of(const workloads::StepGraph& step, const program::Program& program,
+                                               const timeline::Timeline& timeline, std::int32_t rank) {
+  std::map<std::pair<std::string, std::optional<workloads::CollectiveKind>>, CommunicationUse> uses;
   auto use_of = [&](std::int32_t op) -> CommunicationUse& {
     const auto& vertex = step.op(program.ops[static_cast<std::size_t>(op)].vertex);
-    const auto axis = vertex->given_time ? vertex->stream : joined(vertex->axes);
+    const auto axis = vertex->given_time ? vertex->stream : workloads::joined(vertex->axes);
     const auto kind = vertex->given_time ? std::nullopt : std::optional(vertex->collective);
     auto& use = uses[{axis, kind}];
     use.axis = axis;
@@ -37,7 +37,8 @@ std::vector<CommunicationUse> communication_of(const StepGraph& step, const Prog
     return use;
   };
   for (std::int32_t op = 0; op < timeline.ops(); ++op) {
-    if (program.ops[static_cast<std::size_t>(op)].kind != ProgramOp::Kind::collective || !timeline.took_part(op, rank))
+    if (program.ops[static_cast<std::size_t>(op)].kind != program::ProgramOp::Kind::collective ||
+        !timeline.took_part(op, rank))
       continue;
     auto& use = use_of(op);
     const auto span = timeline.span(op, rank);
@@ -53,7 +54,7 @@ std::vector<CommunicationUse> communication_of(const StepGraph& step, const Prog
   return result;
 }
 
-std::int32_t critical_rank(const Timeline& timeline) {
+std::int32_t critical_rank(const timeline::Timeline& timeline) {
   std::int32_t lowest = timeline.ranks();
   for (std::int32_t op = 0; op < timeline.ops(); ++op) {
     for (std::int32_t rank = 0; rank < lowest; ++rank) {
@@ -65,4 +66,4 @@ std::int32_t critical_rank(const Timeline& timeline) {
   return lowest < timeline.ranks() ? lowest : 0;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::metrics

@@ -12,7 +12,7 @@
 #include "workloads/step/step_graph.hpp"
 #include "workloads/step/step_pipeline.hpp"
 
-namespace lockstep {
+namespace lockstep::metrics {
 
 /// The time of one rank; the three parts add up to the makespan.
 struct Breakdown {
@@ -23,8 +23,8 @@ struct Breakdown {
 
 /// One rank's communication of one kind on one set of mesh axes.
 struct CommunicationUse {
-  std::string axis;                    ///< "fsdp", "fsdp+tensor"; of replayed operations the stream
-  std::optional<CollectiveKind> kind;  ///< none: replayed, known only by its time
+  std::string axis;                               ///< "fsdp", "fsdp+tensor"; of replayed operations the stream
+  std::optional<workloads::CollectiveKind> kind;  ///< none: replayed, known only by its time
   std::int64_t count = 0;
   Bytes full_size{0};  ///< of all of them together
   Seconds busy{0};     ///< sum of their spans
@@ -80,15 +80,19 @@ struct Metrics {
   [[nodiscard]] double hfu() const;  ///< executed FLOPs / (chips x peak x step time)
 };
 
-[[nodiscard]] Breakdown breakdown_of(const Program& program, const Timeline& timeline, std::int32_t rank);
-[[nodiscard]] std::vector<CommunicationUse> communication_of(const StepGraph& step, const Program& program,
-                                                             const Timeline& timeline, std::int32_t rank);
+[[nodiscard]] Breakdown breakdown_of(const program::Program& program, const timeline::Timeline& timeline,
+                                     std::int32_t rank);
+[[nodiscard]] std::vector<CommunicationUse> communication_of(const workloads::StepGraph& step,
+                                                             const program::Program& program,
+                                                             const timeline::Timeline& timeline, std::int32_t rank);
 /// Why each of the given ranks waits.
-[[nodiscard]] std::vector<IdleTime> idle_of(const StepGraph& step, const StepPipeline& pipeline, const Program& program,
-                                            const Timeline& timeline, const std::vector<std::int32_t>& ranks);
+[[nodiscard]] std::vector<IdleTime> idle_of(const workloads::StepGraph& step, const workloads::StepPipeline& pipeline,
+                                            const program::Program& program, const timeline::Timeline& timeline,
+                                            const std::vector<std::int32_t>& ranks);
 /// For every stage the rank that ends last, the lowest-numbered of those.
-[[nodiscard]] std::vector<std::int32_t> last_rank_of_stages(const Program& program, const Timeline& timeline);
+[[nodiscard]] std::vector<std::int32_t> last_rank_of_stages(const program::Program& program,
+                                                            const timeline::Timeline& timeline);
 /// The rank that sets the step time: the lowest-numbered of those whose last span ends at the makespan.
-[[nodiscard]] std::int32_t critical_rank(const Timeline& timeline);
+[[nodiscard]] std::int32_t critical_rank(const timeline::Timeline& timeline);
 
-}  // namespace lockstep
+}  // namespace lockstep::metrics

@@ -8,12 +8,12 @@
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
 
-namespace lockstep {
+namespace lockstep::metrics {
 
 /// Sweeps one rank's spans in time and calls `visit(start, length, computing, first)` for every piece between two
 /// changes; `first` is the communication that started first among those in flight, or -1.
 template <class Visit>
-void sweep(const Program& program, const Timeline& timeline, std::int32_t rank, Visit visit) {
+void sweep(const program::Program& program, const timeline::Timeline& timeline, std::int32_t rank, Visit visit) {
   struct Change {
     double time;
     bool begins;
@@ -38,7 +38,7 @@ void sweep(const Program& program, const Timeline& timeline, std::int32_t rank, 
       visit(now, change.time - now, computing > 0, communicating.empty() ? -1 : communicating.begin()->second);
       now = change.time;
     }
-    if (program.ops[static_cast<std::size_t>(change.op)].kind == ProgramOp::Kind::compute) {
+    if (program.ops[static_cast<std::size_t>(change.op)].kind == program::ProgramOp::Kind::compute) {
       computing += change.begins ? 1 : -1;
     } else if (change.begins) {
       communicating.emplace(change.time, change.op);
@@ -51,4 +51,4 @@ void sweep(const Program& program, const Timeline& timeline, std::int32_t rank, 
   if (end > now) visit(now, end - now, false, -1);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::metrics

@@ -12,7 +12,7 @@
 #include "workloads/pipeline/schedules/schedules.hpp"
 #include "workloads/pipeline/verify_order.hpp"
 
-namespace lockstep {
+namespace lockstep::preparation {
 namespace {
 
 /// The scenario's key for what a ScheduleError is about.
@@ -28,24 +28,25 @@ std::string key_of(const std::string& about) {
 
 /// The result of `make`; its errors are reported at the scenario's key.
 template <class Make>
-auto located(const Scenario& scenario, Make make) {
+auto located(const scenario::Scenario& scenario, Make make) {
   try {
     return make();
-  } catch (const ScheduleError& error) {
+  } catch (const workloads::ScheduleError& error) {
     refuse(scenario, key_of(error.about()), error.what_is_wrong(), error.expected());
   }
 }
 
 /// `kinds`: of each layer of the model, in forward order.
-std::vector<StageTimes> times_of_stages(const Scenario& scenario, CollectiveModel& collectives,
-                                        const std::vector<ShardedLayer>& layers, const std::vector<int>& kinds,
-                                        const std::vector<int>& first_block) {
+std::vector<workloads::StageTimes> times_of_stages(const scenario::Scenario& scenario,
+                                                   collectives::CollectiveModel& collectives,
+                                                   const std::vector<workloads::ShardedLayer>& layers,
+                                                   const std::vector<int>& kinds, const std::vector<int>& first_block) {
   const auto rates = rates_of(scenario);
-  std::vector<StageTimes> of_kinds;
+  std::vector<workloads::StageTimes> of_kinds;
   for (const auto& layer : layers) of_kinds.push_back(time_one_after_another(layer, collectives, rates));
-  std::vector<StageTimes> stages;
+  std::vector<workloads::StageTimes> stages;
   for (std::size_t stage = 0; stage + 1 < first_block.size(); ++stage) {
-    StageTimes sum{0, 0, 0};
+    workloads::StageTimes sum{0, 0, 0};
     for (int block = first_block[stage]; block < first_block[stage + 1]; ++block) {
       const auto& kind = of_kinds[static_cast<std::size_t>(kinds[static_cast<std::size_t>(block)])];
       sum.forward += kind.forward;
@@ -57,14 +58,15 @@ std::vector<StageTimes> times_of_stages(const Scenario& scenario, CollectiveMode
   return stages;
 }
 
-double latency_between_stages(const Machine& machine, const std::vector<ShardedLayer>& layers) {
-  const auto pairs = connect_stages(*machine.cluster, *machine.mesh, pipeline_lines(*machine.mesh), 0, 1);
+double latency_between_stages(const Machine& machine, const std::vector<workloads::ShardedLayer>& layers) {
+  const auto pairs =
+      collectives::connect_stages(*machine.cluster, *machine.mesh, collectives::pipeline_lines(*machine.mesh), 0, 1);
   Bytes largest(0);
   for (const auto& layer : layers) largest = std::max(largest, layer.input_bytes);
   return pairs.routes.time(0, static_cast<double>(largest.value())).value();
 }
 
-PipelineOrder read_order(const Scenario& scenario, std::int32_t ranks) {
+workloads::PipelineOrder read_order(const scenario::Scenario& scenario, std::int32_t ranks) {
   const auto& spec = scenario.pipeline;
   std::ifstream file(spec.file, std::ios::binary);
   std::stringstream text;
@@ -101,7 +103,8 @@ std::vector<bool> are_layers(const ShardedModel& model) {
 
 /// The kind of each layer of the model where each stage recomputes its first so many: these are of the kinds that do
 /// so, which stand in the second half of the model's.
-std::vector<int> kinds_of(const Scenario& scenario, const ShardedModel& model, const std::vector<int>& first_block) {
+std::vector<int> kinds_of(const scenario::Scenario& scenario, const ShardedModel& model,
+                          const std::vector<int>& first_block) {
   auto kinds = model.order;
   const auto wanted = scenario.training.recompute_layers;
   if (!wanted) return kinds;
@@ -121,16 +124,17 @@ std::vector<int> kinds_of(const Scenario& scenario, const ShardedModel& model, c
 
 }  // namespace
 
-StepPipeline place_pipeline(const Scenario& scenario, const Machine& machine, const ShardedModel& model) {
+workloads::StepPipeline place_pipeline(const scenario::Scenario& scenario, const Machine& machine,
+                                       const ShardedModel& model) {
   const auto& spec = scenario.pipeline;
   const int ranks = machine.mesh->has_axis("pipeline") ? machine.mesh->axis("pipeline").size() : 1;
   if (ranks == 1 && !scenario.places.contains("pipeline")) {
-    auto whole = single_stage(static_cast<int>(model.order.size()), scenario.batch.microbatches);
+    auto whole = workloads::single_stage(static_cast<int>(model.order.size()), scenario.batch.microbatches);
     whole.kinds = kinds_of(scenario, model, whole.first_block);
     return whole;
   }
 
-  ScheduleRequest request;
+  workloads::ScheduleRequest request;
   request.name = spec.schedule;
   request.ranks = ranks;
   request.microbatches = static_cast<std::int32_t>(scenario.batch.microbatches);
@@ -138,14 +142,14 @@ StepPipeline place_pipeline(const Scenario& scenario, const Machine& machine, co
   request.group = spec.group;
   request.memory_limit = spec.memory_limit;
 
-  StepPipeline pipeline;
+  workloads::StepPipeline pipeline;
   if (!spec.file.empty()) {
     pipeline.order = read_order(scenario, ranks);
   } else {
     request = located(scenario, [&] { return completed(request); });
   }
   const auto chunks = spec.file.empty() ? *request.chunks : pipeline.order.shape.chunks;
-  const auto split = split_layers(are_layers(model), ranks * chunks, spec.layers);
+  const auto split = workloads::split_layers(are_layers(model), ranks * chunks, spec.layers);
   if (!split.what.empty()) {
     refuse(scenario,
            !spec.layers.empty() ? "pipeline.layers"
@@ -167,4 +171,4 @@ StepPipeline place_pipeline(const Scenario& scenario, const Machine& machine, co
   return pipeline;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::preparation

@@ -3,18 +3,19 @@
 #include "sim/collectives/collective_model.hpp"
 #include "sim/cost/layer_time.hpp"
 
-namespace lockstep {
+namespace lockstep::preparation {
 
-Seconds placement_cost(const Scenario& scenario, const ShardedModel& model, const Cluster& cluster, const Mesh& mesh) {
+Seconds placement_cost(const scenario::Scenario& scenario, const ShardedModel& model,
+                       const topologies::Cluster& cluster, const topologies::Mesh& mesh) {
   const auto rates = rates_of(scenario);
-  CollectiveModel collectives(cluster, mesh, scenario.collectives);
+  collectives::CollectiveModel collectives(cluster, mesh, scenario.collectives);
   // A hand-over to the next stage, on the average layer: every stage sends forth and back.
-  const auto between_stages = [&](const ShardedLayer& layer) {
+  const auto between_stages = [&](const workloads::ShardedLayer& layer) {
     if (!mesh.has_axis("pipeline") || layer.input_bytes.value() == 0) return Seconds(0);
     const auto sends = 2.0 * mesh.axis("pipeline").size() / static_cast<double>(model.order.size());
-    return collectives.cost(CollectiveKind::point_to_point, {"pipeline"}, layer.input_bytes) * sends;
+    return collectives.cost(workloads::CollectiveKind::point_to_point, {"pipeline"}, layer.input_bytes) * sends;
   };
-  std::vector<OverlappedTime> times;
+  std::vector<cost::OverlappedTime> times;
   for (const auto& layer : model.layers) {
     times.push_back(time_overlapped(layer, collectives, rates, scenario.step));
     times.back().each += between_stages(layer);
@@ -28,4 +29,4 @@ Seconds placement_cost(const Scenario& scenario, const ShardedModel& model, cons
   return total;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::preparation

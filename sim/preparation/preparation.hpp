@@ -17,20 +17,21 @@
 #include "workloads/step/step_graph.hpp"
 #include "workloads/step/step_pipeline.hpp"
 
-namespace lockstep {
+namespace lockstep::preparation {
 
 /// The chips with their links, the mesh of ranks on them, and what collectives between those ranks cost.
 struct Machine {
-  std::shared_ptr<const Cluster> cluster;
-  std::shared_ptr<const Mesh> mesh;
-  std::shared_ptr<CollectiveModel> collectives;  ///< of the mesh; it grows when asked, so one thread at a time
+  std::shared_ptr<const topologies::Cluster> cluster;
+  std::shared_ptr<const topologies::Mesh> mesh;
+  std::shared_ptr<collectives::CollectiveModel>
+      collectives;  ///< of the mesh; it grows when asked, so one thread at a time
 };
 
 /// The layers as every rank computes and holds them. They depend on the sizes of the mesh's axes, not on where the axes
 /// lie.
 struct ShardedModel {
-  Plan plan;
-  std::vector<ShardedLayer>
+  workloads::Plan plan;
+  std::vector<workloads::ShardedLayer>
       layers;  ///< by kind; if only some layers are recomputed, first all kinds that keep, then all that recompute
   std::vector<int> order;         ///< kinds in forward order
   std::int64_t expert_ranks = 1;  ///< that share out the experts of a layer
@@ -40,28 +41,30 @@ struct ShardedModel {
 struct Preparation {
   Machine machine;
   ShardedModel model;
-  StepPipeline pipeline;  ///< which stage runs which layers when
-  StepGraph step;
+  workloads::StepPipeline pipeline;  ///< which stage runs which layers when
+  workloads::StepGraph step;
 };
 
 /// The scenario's cluster, whose networks avoid what is missing. Throws ConfigError for perturbations it cannot have.
-[[nodiscard]] Cluster cluster_of(const Scenario& scenario);
+[[nodiscard]] topologies::Cluster cluster_of(const scenario::Scenario& scenario);
 /// The chip's rates under the scenario's time model; throws ConfigError if the chip lacks the precision.
-[[nodiscard]] ComputeRates rates_of(const Scenario& scenario);
+[[nodiscard]] cost::ComputeRates rates_of(const scenario::Scenario& scenario);
 /// The model under the scenario's plan, for mesh axes whose sizes the scenario states. Throws ConfigError for shardings
 /// that do not divide.
-[[nodiscard]] ShardedModel sharded_model(const Scenario& scenario);
+[[nodiscard]] ShardedModel sharded_model(const scenario::Scenario& scenario);
 /// The same with the weights of each layer alone: what they take, and which collectives gradients and updates need.
-[[nodiscard]] ShardedModel sharded_weights(const Scenario& scenario);
+[[nodiscard]] ShardedModel sharded_weights(const scenario::Scenario& scenario);
 /// Which stage of the mesh's pipeline axis runs which layers, and in what order. If only some layers of a stage are
 /// recomputed, they are chosen here.
-[[nodiscard]] StepPipeline place_pipeline(const Scenario& scenario, const Machine& machine, const ShardedModel& model);
+[[nodiscard]] workloads::StepPipeline place_pipeline(const scenario::Scenario& scenario, const Machine& machine,
+                                                     const ShardedModel& model);
 /// With what depends on the chip and on the model: the way to the host, the load of experts.
-[[nodiscard]] StepOptions step_options(const Scenario& scenario, const ShardedModel& model);
+[[nodiscard]] workloads::StepOptions step_options(const scenario::Scenario& scenario, const ShardedModel& model);
 /// Scenario -> Machine, ShardedModel, StepPipeline -> StepGraph. Throws ConfigError also for axes that do not make up
 /// the cluster and placements that do not fit.
-[[nodiscard]] Preparation prepare(const Scenario& scenario);
+[[nodiscard]] Preparation prepare(const scenario::Scenario& scenario);
 /// StepGraph -> Program of all ranks, with the scenario's perturbations.
-[[nodiscard]] Program lower_with_perturbations(const Scenario& scenario, const Preparation& preparation);
+[[nodiscard]] program::Program lower_with_perturbations(const scenario::Scenario& scenario,
+                                                        const Preparation& preparation);
 
-}  // namespace lockstep
+}  // namespace lockstep::preparation

@@ -6,16 +6,16 @@
 #include "sim/preparation/preparing_private.hpp"
 #include "sim/program/lower.hpp"
 
-namespace lockstep {
+namespace lockstep::preparation {
 namespace {
 
-bool all_placed(const Scenario& scenario) {
+bool all_placed(const scenario::Scenario& scenario) {
   return std::all_of(scenario.mesh.begin(), scenario.mesh.end(),
                      [](const auto& request) { return request.place.has_value(); });
 }
 
 /// Sizes that are stated must multiply to the chips before anything is placed.
-void check_axis_sizes(const Scenario& scenario, const Cluster& cluster) {
+void check_axis_sizes(const scenario::Scenario& scenario, const topologies::Cluster& cluster) {
   std::int64_t product = 1;
   std::string text;
   for (const auto& request : scenario.mesh) {
@@ -36,15 +36,17 @@ void check_axis_sizes(const Scenario& scenario, const Cluster& cluster) {
          "axis sizes that multiply to " + std::to_string(cluster.devices()));
 }
 
-[[noreturn]] void refuse_placement(const Scenario& scenario, const PlacementError& error) {
+[[noreturn]] void refuse_placement(const scenario::Scenario& scenario, const topologies::PlacementError& error) {
   refuse(scenario, "mesh" + (error.axis.empty() ? std::string() : "." + error.axis), error.what, error.expected);
 }
 
 /// Places that the scenario gives: they tell the sizes of axes that it leaves out.
-Preparation placed_as_requested(const Scenario& scenario, std::shared_ptr<const Cluster> cluster) {
+Preparation placed_as_requested(const scenario::Scenario& scenario,
+                                std::shared_ptr<const topologies::Cluster> cluster) {
   auto placed = place_as_requested(*cluster, scenario.mesh);
-  if (const auto* error = std::get_if<PlacementError>(&placed)) refuse_placement(scenario, *error);
-  auto mesh = std::make_shared<const Mesh>(*cluster, std::get<0>(std::move(placed)), "as the scenario says");
+  if (const auto* error = std::get_if<topologies::PlacementError>(&placed)) refuse_placement(scenario, *error);
+  auto mesh =
+      std::make_shared<const topologies::Mesh>(*cluster, std::get<0>(std::move(placed)), "as the scenario says");
   auto requests = scenario.mesh;
   for (auto& request : requests) request.size = mesh->axis(request.name).size();
   auto model = sharded_model(scenario, requests);
@@ -52,23 +54,23 @@ Preparation placed_as_requested(const Scenario& scenario, std::shared_ptr<const 
 }
 
 /// The placement on which the model's collectives take the least time.
-Preparation placed_by_cost(const Scenario& scenario, std::shared_ptr<const Cluster> cluster) {
+Preparation placed_by_cost(const scenario::Scenario& scenario, std::shared_ptr<const topologies::Cluster> cluster) {
   auto model = sharded_model(scenario);
   int tried = 0;
   auto placed = place_by_cost(
-      *cluster, scenario.mesh, [&](const Mesh& mesh) { return placement_cost(scenario, model, *cluster, mesh); },
-      tried);
-  if (const auto* error = std::get_if<PlacementError>(&placed)) refuse_placement(scenario, *error);
-  auto mesh = std::make_shared<const Mesh>(*cluster, std::get<0>(std::move(placed)),
-                                           "least closed-form time of " + std::to_string(tried) + " candidates");
+      *cluster, scenario.mesh,
+      [&](const topologies::Mesh& mesh) { return placement_cost(scenario, model, *cluster, mesh); }, tried);
+  if (const auto* error = std::get_if<topologies::PlacementError>(&placed)) refuse_placement(scenario, *error);
+  auto mesh = std::make_shared<const topologies::Mesh>(
+      *cluster, std::get<0>(std::move(placed)), "least closed-form time of " + std::to_string(tried) + " candidates");
   return {{std::move(cluster), std::move(mesh), nullptr}, std::move(model), {}, {}};
 }
 
-[[noreturn]] void refuse_missing_links(const Scenario& scenario, const std::string& why) {
+[[noreturn]] void refuse_missing_links(const scenario::Scenario& scenario, const std::string& why) {
   refuse(scenario, "perturbations", why, "links that can be avoided");
 }
 
-void check_perturbations(const Scenario& scenario, const Cluster& cluster) {
+void check_perturbations(const scenario::Scenario& scenario, const topologies::Cluster& cluster) {
   Problems problems;
   for (std::size_t i = 0; i < scenario.perturbations.size(); ++i) {
     const auto key = "perturbations[" + std::to_string(i) + "]";
@@ -80,14 +82,14 @@ void check_perturbations(const Scenario& scenario, const Cluster& cluster) {
 
 }  // namespace
 
-Cluster cluster_of(const Scenario& scenario) {
+topologies::Cluster cluster_of(const scenario::Scenario& scenario) {
   auto cluster = build_cluster(scenario.cluster);
   check_perturbations(scenario, cluster);
   cluster.avoid(missing_in_networks(scenario.perturbations, cluster));
   return cluster;
 }
 
-StepOptions step_options(const Scenario& scenario, const ShardedModel& model) {
+workloads::StepOptions step_options(const scenario::Scenario& scenario, const ShardedModel& model) {
   auto options = scenario.step;
   if (scenario.model.experts && !scenario.routing.capacity_factor) {
     options.expert_load = {scenario.routing.variation, scenario.routing.seed, scenario.model.experts->count,
@@ -104,24 +106,25 @@ StepOptions step_options(const Scenario& scenario, const ShardedModel& model) {
   return options;
 }
 
-Preparation prepare(const Scenario& scenario) {
+Preparation prepare(const scenario::Scenario& scenario) {
   (void)rates_of(scenario);
-  auto cluster = std::make_shared<const Cluster>(cluster_of(scenario));
+  auto cluster = std::make_shared<const topologies::Cluster>(cluster_of(scenario));
   check_axis_sizes(scenario, *cluster);
   try {
     auto [machine, model, pipeline, step] =
         all_placed(scenario) ? placed_as_requested(scenario, cluster) : placed_by_cost(scenario, cluster);
-    machine.collectives = std::make_shared<CollectiveModel>(*machine.cluster, *machine.mesh, scenario.collectives);
+    machine.collectives =
+        std::make_shared<collectives::CollectiveModel>(*machine.cluster, *machine.mesh, scenario.collectives);
     check_size(scenario, machine, model);
     pipeline = place_pipeline(scenario, machine, model);
     step = build_step(model.layers, pipeline.kinds, pipeline, step_options(scenario, model));
     return {std::move(machine), std::move(model), std::move(pipeline), std::move(step)};
-  } catch (const NoRoute& error) {
+  } catch (const topologies::NoRoute& error) {
     refuse_missing_links(scenario, error.what());
   }
 }
 
-Program lower_with_perturbations(const Scenario& scenario, const Preparation& preparation) {
+program::Program lower_with_perturbations(const scenario::Scenario& scenario, const Preparation& preparation) {
   try {
     auto program = lower(preparation.step, *preparation.machine.collectives, rates_of(scenario), scenario.lower);
     const auto why = perturb(program, scenario.perturbations, *preparation.machine.cluster, *preparation.machine.mesh);
@@ -129,9 +132,9 @@ Program lower_with_perturbations(const Scenario& scenario, const Preparation& pr
     check(program);
     refuse_endless_step(scenario, program);
     return program;
-  } catch (const NoRoute& error) {
+  } catch (const topologies::NoRoute& error) {
     refuse_missing_links(scenario, error.what());
   }
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::preparation

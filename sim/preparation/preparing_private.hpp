@@ -5,21 +5,22 @@
 
 #include "sim/preparation/preparation.hpp"
 
-namespace lockstep {
+namespace lockstep::preparation {
 
 /// Throws the ConfigError of one problem, at the place of `key` in the scenario's file.
-[[noreturn]] inline void refuse(const Scenario& scenario, const std::string& key, const std::string& what,
+[[noreturn]] inline void refuse(const scenario::Scenario& scenario, const std::string& key, const std::string& what,
                                 const std::string& expected) {
   throw ConfigError({{scenario.where(key), key, what, expected}});
 }
 
 /// The model under the scenario's plan, for axes of these sizes.
-[[nodiscard]] ShardedModel sharded_model(const Scenario& scenario, const std::vector<AxisRequest>& axes);
+[[nodiscard]] ShardedModel sharded_model(const scenario::Scenario& scenario,
+                                         const std::vector<topologies::AxisRequest>& axes);
 
 /// Refuses a step with more operations, weights or bytes than sim/scenario/limits.hpp allows, before memory is spent on
 /// it.
-void check_size(const Scenario& scenario, const Machine& machine, const ShardedModel& model);
+void check_size(const scenario::Scenario& scenario, const Machine& machine, const ShardedModel& model);
 /// Refuses a step that computes for longer than its shortest event could be told from rounding.
-void refuse_endless_step(const Scenario& scenario, const Program& program);
+void refuse_endless_step(const scenario::Scenario& scenario, const program::Program& program);
 
-}  // namespace lockstep
+}  // namespace lockstep::preparation

@@ -1,27 +1,27 @@
 // The rates that a chip reaches in the precision of a scenario.
 #include "sim/preparation/preparing_private.hpp"
 
-namespace lockstep {
+namespace lockstep::preparation {
 namespace {
 
 std::string calibrated_chips() {
   std::string names;
-  const auto catalog = data_root() / "topologies/catalog";
-  for (const auto& name : chip_names(catalog)) {
+  const auto catalog = scenario::data_root() / "topologies/catalog";
+  for (const auto& name : topologies::chip_names(catalog)) {
     Problems problems;
-    if (load_chip(catalog, name, problems).kernels) names += (names.empty() ? "" : ", ") + name;
+    if (topologies::load_chip(catalog, name, problems).kernels) names += (names.empty() ? "" : ", ") + name;
   }
   return names;
 }
 
-const ChipKernels& kernels_of(const Scenario& scenario) {
+const topologies::ChipKernels& kernels_of(const scenario::Scenario& scenario) {
   const auto& chip = scenario.cluster.chip();
   if (!chip.kernels)
     refuse(scenario, "model_of_time", "chip " + chip.name + " has no kernel times",
            "one of " + calibrated_chips() + ", or kernels in the chip's block");
   const auto& reached = chip.kernels->matrix;
   const auto precision = scenario.training.precision;
-  const auto needed = {precision, element_size(precision) == Bytes(1) ? Precision::bf16 : precision};
+  const auto needed = {precision, element_size(precision) == Bytes(1) ? topologies::Precision::bf16 : precision};
   for (const auto each : needed) {
     if (!reached.contains(each)) {
       refuse(scenario, "model_of_time", "kernels of chip " + chip.name + " are not known in " + std::string(name(each)),
@@ -33,9 +33,9 @@ const ChipKernels& kernels_of(const Scenario& scenario) {
 
 }  // namespace
 
-ComputeRates rates_of(const Scenario& scenario) {
+cost::ComputeRates rates_of(const scenario::Scenario& scenario) {
   const auto& chip = scenario.cluster.chip();
-  const auto peak_at = [&](Precision precision, const std::string& for_what) {
+  const auto peak_at = [&](topologies::Precision precision, const std::string& for_what) {
     if (const auto peak = chip.peak_for(precision)) return *peak;
     std::string known;
     for (const auto& [has, rate] : chip.peak) known += (known.empty() ? "" : ", ") + std::string(name(has));
@@ -43,19 +43,19 @@ ComputeRates rates_of(const Scenario& scenario) {
            "chip " + chip.name + " has no " + std::string(name(precision)) + " rate" + for_what, "one of " + known);
   };
   const auto precision = scenario.training.precision;
-  const auto wide = element_size(precision) == Bytes(1) ? Precision::bf16 : precision;
-  ComputeRates rates{scenario.time_model,
-                     peak_at(precision, ""),
-                     peak_at(wide, ", at which attention and the unembedding run"),
-                     chip.memory_bandwidth,
-                     {}};
-  if (rates.model == TimeModel::calibrated) {
+  const auto wide = element_size(precision) == Bytes(1) ? topologies::Precision::bf16 : precision;
+  cost::ComputeRates rates{scenario.time_model,
+                           peak_at(precision, ""),
+                           peak_at(wide, ", at which attention and the unembedding run"),
+                           chip.memory_bandwidth,
+                           {}};
+  if (rates.model == cost::TimeModel::calibrated) {
     const auto& kernels = kernels_of(scenario);
-    const auto reached = [&](Precision at) { return kernels.matrix.at(at) * kernels.sustained; };
+    const auto reached = [&](topologies::Precision at) { return kernels.matrix.at(at) * kernels.sustained; };
     rates.kernels = {rates.flops * reached(precision), rates.in_16_bits * reached(wide), rates.memory * kernels.memory,
                      kernels};
   }
   return rates;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::preparation

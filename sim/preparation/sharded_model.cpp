@@ -7,10 +7,10 @@
 #include "workloads/sharded_layers/low_precision.hpp"
 #include "workloads/sharding/bounded_elements.hpp"
 
-namespace lockstep {
+namespace lockstep::preparation {
 namespace {
 
-Parallel sizes_in(const std::vector<AxisRequest>& requests, Parallel parallel) {
+workloads::Parallel sizes_in(const std::vector<topologies::AxisRequest>& requests, workloads::Parallel parallel) {
   for (const auto& request : requests) {
     if (request.name == "data") parallel.data = request.size;
     if (request.name == "fsdp") parallel.fsdp = request.size;
@@ -23,41 +23,42 @@ Parallel sizes_in(const std::vector<AxisRequest>& requests, Parallel parallel) {
 
 /// Puts the user's shardings over the plan; each problem stands at the tensor that has it. Only the whole plan tells
 /// which heads have copies, so sizes are checked after all are in place.
-void apply_overrides(const Scenario& scenario, Sizes& sizes, Plan& plan) {
+void apply_overrides(const scenario::Scenario& scenario, workloads::Sizes& sizes, workloads::Plan& plan) {
   Problems problems;
   std::set<std::string> refused;
   const auto each = [&](const auto& visit) {
-    const auto all_of = [&](const std::string& list, std::vector<ShardedTensor> PlanOverrides::*tensors) {
+    const auto all_of = [&](const std::string& list, std::vector<workloads::ShardedTensor> PlanOverrides::*tensors) {
       for (const auto& tensor : scenario.plan.*tensors) {
         const auto key = "plan." + list + "." + tensor.name;
         try {
           if (!refused.contains(key)) visit(tensor, tensors);
-        } catch (const ShardingError& error) {
+        } catch (const workloads::ShardingError& error) {
           problems.add({scenario.where(key), key, error.what_is_wrong(), error.expected()});
           refused.insert(key);
         }
       }
     };
-    all_of("activations", &PlanOverrides::activations);
-    all_of("weights", &PlanOverrides::weights);
-    all_of("gradients", &PlanOverrides::gradients);
-    all_of("optimizer", &PlanOverrides::optimizer);
+    all_of("activations", &workloads::PlanOverrides::activations);
+    all_of("weights", &workloads::PlanOverrides::weights);
+    all_of("gradients", &workloads::PlanOverrides::gradients);
+    all_of("optimizer", &workloads::PlanOverrides::optimizer);
   };
-  each([&](const ShardedTensor& tensor, auto tensors) {
-    PlanOverrides one;
+  each([&](const workloads::ShardedTensor& tensor, auto tensors) {
+    workloads::PlanOverrides one;
     (one.*tensors) = {tensor};
     apply(one, plan);
     (void)sizes.local_elements(tensor);  // its axes exist
   });
   copy_key_value_heads(plan, sizes);
-  each([&](const ShardedTensor& tensor, auto tensors) {
-    tensors == &PlanOverrides::activations ? sizes.check_divides(tensor) : sizes.check_weight_divides(tensor);
+  each([&](const workloads::ShardedTensor& tensor, auto tensors) {
+    tensors == &workloads::PlanOverrides::activations ? sizes.check_divides(tensor)
+                                                      : sizes.check_weight_divides(tensor);
   });
   problems.throw_if_any();
 }
 
 /// A layer that follows its like takes over what that one leaves.
-void refuse_change_between_layers(const BlockSequence& blocks, const Plan& plan) {
+void refuse_change_between_layers(const workloads::BlockSequence& blocks, const workloads::Plan& plan) {
   for (std::size_t i = 1; i < blocks.order.size(); ++i) {
     if (blocks.order[i] != blocks.order[i - 1]) continue;
     const auto& block = blocks.kinds[static_cast<std::size_t>(blocks.order[i])];
@@ -65,7 +66,7 @@ void refuse_change_between_layers(const BlockSequence& blocks, const Plan& plan)
     left.name = block.input;
     const auto& taken = plan.activations.at(block.input);
     if (left.same_sharding(taken)) continue;
-    throw ShardingError(
+    throw workloads::ShardingError(
         "",
         "a layer leaves " + plan.activations.at(block.output).to_string() + " but the next takes " + taken.to_string(),
         block.input + " and " + block.output + " sharded alike");
@@ -73,15 +74,15 @@ void refuse_change_between_layers(const BlockSequence& blocks, const Plan& plan)
 }
 
 /// The sharding in which each kind of block first gets its input: as the block before it leaves it.
-ShardedTensor arriving(const BlockSequence& blocks, const Plan& plan, int kind) {
+workloads::ShardedTensor arriving(const workloads::BlockSequence& blocks, const workloads::Plan& plan, int kind) {
   const auto first = std::find(blocks.order.begin(), blocks.order.end(), kind);
   const auto& block = blocks.kinds[static_cast<std::size_t>(kind)];
   const auto& name =
       first == blocks.order.begin() ? block.input : blocks.kinds[static_cast<std::size_t>(*std::prev(first))].output;
-  return name.empty() ? ShardedTensor{} : plan.activations.at(name);
+  return name.empty() ? workloads::ShardedTensor{} : plan.activations.at(name);
 }
 
-void check_parallel(const Scenario& scenario, const Parallel& parallel) {
+void check_parallel(const scenario::Scenario& scenario, const workloads::Parallel& parallel) {
   const auto& model = scenario.model;
   if (parallel.expert > 1 && !model.experts) {
     refuse(scenario, "parallel.expert", "the model has no experts", "1, or a mixture of experts such as mixtral-8x7b");
@@ -90,7 +91,7 @@ void check_parallel(const Scenario& scenario, const Parallel& parallel) {
     refuse(scenario, "parallel.context", "the model has no sequence", "1, or a model with attention");
   }
   const bool pieces = scenario.derive.causal && scenario.derive.balanced_context &&
-                      scenario.derive.context_attention != ContextAttention::all_to_all;
+                      scenario.derive.context_attention != workloads::ContextAttention::all_to_all;
   if (parallel.context > 1 && pieces && scenario.batch.sequence_length % (2 * parallel.context) != 0) {
     refuse(scenario, "parallel.context",
            "balanced causal attention needs 2 x " + std::to_string(parallel.context) + " equal pieces of " +
@@ -100,7 +101,7 @@ void check_parallel(const Scenario& scenario, const Parallel& parallel) {
 }
 
 /// Each result that is to be kept is one of a layer's operations.
-void check_kept_operations(const Scenario& scenario, const BlockSequence& blocks) {
+void check_kept_operations(const scenario::Scenario& scenario, const workloads::BlockSequence& blocks) {
   std::set<std::string> known;
   for (const auto& block : blocks.kinds) {
     if (!block.is_layer) continue;
@@ -115,7 +116,7 @@ void check_kept_operations(const Scenario& scenario, const BlockSequence& blocks
   }
 }
 
-std::int64_t ranks_of_experts(const Parallel& parallel) {
+std::int64_t ranks_of_experts(const workloads::Parallel& parallel) {
   std::int64_t ranks = 1;
   for (const auto& axis : parallel.experts_over)
     ranks *= axis == "tensor" ? parallel.tensor : axis == "context" ? parallel.context : parallel.expert;
@@ -124,7 +125,8 @@ std::int64_t ranks_of_experts(const Parallel& parallel) {
 
 enum class Derived { layers, weights };
 
-ShardedModel derive(const Scenario& scenario, const std::vector<AxisRequest>& requests, Derived what) {
+ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topologies::AxisRequest>& requests,
+                    Derived what) {
   ShardedModel model;
   if (scenario.replay) {
     model.layers = scenario.replay->kinds;
@@ -150,7 +152,7 @@ ShardedModel derive(const Scenario& scenario, const std::vector<AxisRequest>& re
     model.order = blocks.order;
     model.layers.clear();
     refuse_change_between_layers(blocks, model.plan);
-    const auto derive_kinds = [&](DerivePolicy policy) {
+    const auto derive_kinds = [&](workloads::DerivePolicy policy) {
       policy.accumulates = scenario.batch.microbatches > 1;
       if (const auto& experts = scenario.model.experts) {
         policy.token_copies = {experts->per_token, experts->groups, experts->groups_per_token};
@@ -174,9 +176,9 @@ ShardedModel derive(const Scenario& scenario, const std::vector<AxisRequest>& re
       derive_kinds(kept);
     }
     derive_kinds(scenario.derive);
-  } catch (const ArrayTooLarge& error) {
+  } catch (const workloads::ArrayTooLarge& error) {
     refuse(scenario, "batch", error.what_is_wrong(), error.expected());
-  } catch (const ShardingError& error) {
+  } catch (const workloads::ShardingError& error) {
     const bool user_plan = scenario.places.contains("plan");
     const std::string key =
         user_plan ? "plan" : "parallel" + (error.axis().empty() ? std::string() : "." + error.axis());
@@ -187,10 +189,14 @@ ShardedModel derive(const Scenario& scenario, const std::vector<AxisRequest>& re
 
 }  // namespace
 
-ShardedModel sharded_model(const Scenario& scenario, const std::vector<AxisRequest>& axes) {
+ShardedModel sharded_model(const scenario::Scenario& scenario, const std::vector<topologies::AxisRequest>& axes) {
   return derive(scenario, axes, Derived::layers);
 }
-ShardedModel sharded_model(const Scenario& scenario) { return derive(scenario, scenario.mesh, Derived::layers); }
-ShardedModel sharded_weights(const Scenario& scenario) { return derive(scenario, scenario.mesh, Derived::weights); }
+ShardedModel sharded_model(const scenario::Scenario& scenario) {
+  return derive(scenario, scenario.mesh, Derived::layers);
+}
+ShardedModel sharded_weights(const scenario::Scenario& scenario) {
+  return derive(scenario, scenario.mesh, Derived::weights);
+}
 
-}  // namespace lockstep
+}  // namespace lockstep::preparation

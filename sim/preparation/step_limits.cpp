@@ -5,7 +5,7 @@
 #include "sim/preparation/preparing_private.hpp"
 #include "sim/scenario/limits.hpp"
 
-namespace lockstep {
+namespace lockstep::preparation {
 namespace {
 
 /// "5e6".
@@ -15,7 +15,7 @@ std::string power_text(double number) {
 }
 
 /// All that a rank writes in one microbatch, and what it keeps, if it ran the whole model.
-double bytes_of(const ShardedLayer& block) {
+double bytes_of(const workloads::ShardedLayer& block) {
   double bytes = 0;
   for (const auto* pass : {&block.forward, &block.backward}) {
     for (const auto& step : *pass)
@@ -30,7 +30,7 @@ double bytes_of(const ShardedLayer& block) {
 
 }  // namespace
 
-void check_size(const Scenario& scenario, const Machine& machine, const ShardedModel& model) {
+void check_size(const scenario::Scenario& scenario, const Machine& machine, const ShardedModel& model) {
   double operations = 0;
   double weights = 0;
   double bytes = 0;
@@ -41,42 +41,42 @@ void check_size(const Scenario& scenario, const Machine& machine, const ShardedM
     bytes += bytes_of(block);
   }
   const auto microbatches = static_cast<double>(scenario.batch.microbatches);
-  if (weights > most_weight_tensors)
-    refuse(scenario, "model", "the model has more than " + power_text(most_weight_tensors) + " weight tensors",
-           "fewer layers");
+  if (weights > scenario::most_weight_tensors)
+    refuse(scenario, "model",
+           "the model has more than " + power_text(scenario::most_weight_tensors) + " weight tensors", "fewer layers");
   operations *= microbatches;
   const int stages = machine.mesh->has_axis("pipeline") ? machine.mesh->axis("pipeline").size() : 1;
-  if (operations > most_step_operations) {
+  if (operations > scenario::most_step_operations) {
     refuse(scenario, "batch.microbatches",
-           "the step would have more than " + power_text(most_step_operations) + " operations",
+           "the step would have more than " + power_text(scenario::most_step_operations) + " operations",
            "fewer microbatches or layers");
   }
-  if (operations * (machine.cluster->devices() / stages) > most_rank_operations) {
+  if (operations * (machine.cluster->devices() / stages) > scenario::most_rank_operations) {
     refuse(scenario, "batch.microbatches",
-           "the step would have more than " + power_text(most_rank_operations) + " operations over all ranks",
+           "the step would have more than " + power_text(scenario::most_rank_operations) + " operations over all ranks",
            "fewer microbatches, layers or chips");
   }
-  if (bytes * microbatches > most_step_bytes) {
+  if (bytes * microbatches > scenario::most_step_bytes) {
     refuse(scenario, "batch",
-           "the arrays of a step have more than " + power_text(most_step_bytes) + " bytes on one chip",
+           "the arrays of a step have more than " + power_text(scenario::most_step_bytes) + " bytes on one chip",
            "fewer tokens, or a smaller model");
   }
 }
 
-void refuse_endless_step(const Scenario& scenario, const Program& program) {
+void refuse_endless_step(const scenario::Scenario& scenario, const program::Program& program) {
   const auto last_stage = *std::max_element(program.stage_of_rank.begin(), program.stage_of_rank.end());
   std::vector<Seconds> computing(static_cast<std::size_t>(last_stage) + 1);
   for (const auto& op : program.ops) {
-    if (op.kind == ProgramOp::Kind::compute) computing[static_cast<std::size_t>(op.stage)] += op.duration;
+    if (op.kind == program::ProgramOp::Kind::compute) computing[static_cast<std::size_t>(op.stage)] += op.duration;
   }
   for (const auto time : computing) {
-    if (time.value() <= longest_step_s) continue;
+    if (time.value() <= scenario::longest_step_s) continue;
     const auto days = [](double seconds) {
       return std::to_string(static_cast<std::int64_t>(seconds / 86400)) + " days";
     };
     refuse(scenario, "batch", "a step of so many tokens computes for " + days(time.value()) + " on these chips",
-           "at most " + days(longest_step_s) + ": fewer tokens, or more or faster chips");
+           "at most " + days(scenario::longest_step_s) + ": fewer tokens, or more or faster chips");
   }
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::preparation

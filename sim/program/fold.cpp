@@ -8,7 +8,7 @@
 #include "sim/program/refine.hpp"
 #include "sim/program/slack_links.hpp"
 
-namespace lockstep {
+namespace lockstep::program {
 namespace {
 
 class Quotient {
@@ -83,7 +83,7 @@ class Quotient {
     std::size_t f = 0;
     std::vector<bool> seen_group(static_cast<std::size_t>(partition_.groups), false);
     for (const auto& communicator : whole_.communicators) {
-      Communicator folded{communicator.name, communicator.slots, {}};
+      collectives::Communicator folded{communicator.name, communicator.slots, {}};
       for (const auto& group : communicator.groups) {
         const auto first_flow = f;
         f += group.flows.size();
@@ -97,8 +97,9 @@ class Quotient {
   }
 
   /// A group with one member per rank class and one flow per flow class.
-  [[nodiscard]] ProgramGroup representative(const ProgramGroup& group, std::size_t first_flow) {
-    ProgramGroup folded;
+  [[nodiscard]] collectives::ProgramGroup representative(const collectives::ProgramGroup& group,
+                                                         std::size_t first_flow) {
+    collectives::ProgramGroup folded;
     for (const auto rank : group.members) folded.members.push_back(partition_.rank[static_cast<std::size_t>(rank)]);
     std::sort(folded.members.begin(), folded.members.end());
     folded.members.erase(std::unique(folded.members.begin(), folded.members.end()), folded.members.end());
@@ -162,4 +163,4 @@ FoldedProgram unfolded(Program whole) {
   return result;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::program

@@ -7,7 +7,7 @@
 
 #include "sim/program/program.hpp"
 
-namespace lockstep {
+namespace lockstep::program {
 
 /// Which class each rank of the whole program belongs to.
 struct RankClasses {
@@ -40,4 +40,4 @@ enum class FoldedLinks { that_can_fill, all };
 /// The trivial partition: every rank its own class.
 [[nodiscard]] FoldedProgram unfolded(Program whole);
 
-}  // namespace lockstep
+}  // namespace lockstep::program

@@ -9,15 +9,15 @@
 #include "sim/cost/layer_time.hpp"
 #include "sim/program/shared_chip.hpp"
 
-namespace lockstep {
+namespace lockstep::program {
 namespace {
 
-std::int32_t priority(const StepWork& op) {
-  if (op.kind == StepWork::Kind::compute) return 0;
+std::int32_t priority(const workloads::StepWork& op) {
+  if (op.kind == workloads::StepWork::Kind::compute) return 0;
   switch (op.role) {
-    case CollectiveRole::activation: return 0;
-    case CollectiveRole::weight:
-    case CollectiveRole::gradient: return 1;  // in the order in which they are issued
+    case workloads::CollectiveRole::activation: return 0;
+    case workloads::CollectiveRole::weight:
+    case workloads::CollectiveRole::gradient: return 1;  // in the order in which they are issued
   }
   return 0;
 }
@@ -25,7 +25,7 @@ std::int32_t priority(const StepWork& op) {
 const std::string pipeline_axis = "pipeline";
 
 /// Each predecessor is listed once.
-void wait_for(ProgramOp& op, OpId earlier) {
+void wait_for(ProgramOp& op, workloads::OpId earlier) {
   if (std::find(op.predecessors.begin(), op.predecessors.end(), earlier) == op.predecessors.end())
     op.predecessors.push_back(earlier);
 }
@@ -33,8 +33,8 @@ void wait_for(ProgramOp& op, OpId earlier) {
 /// The program while it is written; not `whole`: one rank per stage, and groups without flows.
 class Lowering {
  public:
-  Lowering(const StepGraph& step, CollectiveModel& collectives, const ComputeRates& rates, const LowerOptions& options,
-           bool whole)
+  Lowering(const workloads::StepGraph& step, collectives::CollectiveModel& collectives, const cost::ComputeRates& rates,
+           const LowerOptions& options, bool whole)
       : step_(step),
         cluster_(collectives.cluster()),
         mesh_(collectives.mesh()),
@@ -49,7 +49,7 @@ class Lowering {
     stages();
     program_.slowdown_of_rank.assign(program_.stage_of_rank.size(), 1.0);
     program_.ops.reserve(static_cast<std::size_t>(step_.size()));
-    for (OpId id = 0; id < step_.size(); ++id) program_.ops.push_back(lowered(id));
+    for (workloads::OpId id = 0; id < step_.size(); ++id) program_.ops.push_back(lowered(id));
     if (rates_.kernels) share_chip(program_, step_, rates_.kernels->chip);
     return std::move(program_);
   }
@@ -70,24 +70,26 @@ class Lowering {
     }
   }
 
-  ProgramOp lowered(OpId id) {
+  ProgramOp lowered(workloads::OpId id) {
     const auto& vertex = step_.op(id);
     auto op = alike(vertex);
     op.vertex = id;
-    step_.for_each_predecessor(id, [&](OpId before) { op.predecessors.push_back(before); });
-    if (vertex->kind == StepOp::Kind::compute && op.streams.front() == 0)
+    step_.for_each_predecessor(id, [&](workloads::OpId before) { op.predecessors.push_back(before); });
+    if (vertex->kind == workloads::StepOp::Kind::compute && op.streams.front() == 0)
       follow(order_[vertex.stage], vertex.half, id, op);
     if (between_stages(vertex) && options_.sends_in_order && !both_ways(vertex)) queue(vertex, id, op);
     return op;
   }
 
-  static bool between_stages(const StepOp& vertex) {
-    return vertex->kind == StepOp::Kind::collective && !vertex->given_time && vertex.other_stage >= 0;
+  static bool between_stages(const workloads::StepOp& vertex) {
+    return vertex->kind == workloads::StepOp::Kind::collective && !vertex->given_time && vertex.other_stage >= 0;
   }
-  static bool both_ways(const StepOp& vertex) { return vertex->collective != CollectiveKind::point_to_point; }
+  static bool both_ways(const workloads::StepOp& vertex) {
+    return vertex->collective != workloads::CollectiveKind::point_to_point;
+  }
 
   /// The part that operations which do the same work at the same place share.
-  const ProgramOp& alike(const StepOp& vertex) {
+  const ProgramOp& alike(const workloads::StepOp& vertex) {
     auto& places = alike_[vertex.what];
     const auto same = std::find_if(places.begin(), places.end(), [&](const Alike& one) {
       return one.stage == vertex.stage && one.other_stage == vertex.other_stage;
@@ -96,7 +98,7 @@ class Lowering {
     auto& op = places.emplace_back(Alike{vertex.stage, vertex.other_stage, {}}).op;
     op.stage = vertex.stage;
     op.priority = priority(*vertex.what);
-    if (vertex->kind == StepOp::Kind::compute) {
+    if (vertex->kind == workloads::StepOp::Kind::compute) {
       compute(*vertex.what, op);
     } else if (vertex->given_time) {
       given(vertex, op);
@@ -108,7 +110,7 @@ class Lowering {
     return op;
   }
 
-  void compute(const StepWork& work, ProgramOp& op) {
+  void compute(const workloads::StepWork& work, ProgramOp& op) {
     op.kind = ProgramOp::Kind::compute;
     op.streams = {work.stream.empty() ? 0 : stream(work.stream)};
     op.duration = operation_time(rates_, work);
@@ -117,9 +119,9 @@ class Lowering {
   /// A compute stream runs in program order, as kernels on a CUDA stream or a compiled TPU program do; but the two
   /// halves of an overlapped pair each have their own order, and whichever is ready goes on.
   struct ComputeOrder {
-    std::vector<OpId> before;  ///< what an operation outside the present pair follows
-    std::int32_t pair = -1;    ///< that runs now
-    OpId of_half[2] = {-1, -1};
+    std::vector<workloads::OpId> before;  ///< what an operation outside the present pair follows
+    std::int32_t pair = -1;               ///< that runs now
+    workloads::OpId of_half[2] = {-1, -1};
 
     void leave_pair() {
       if (of_half[0] >= 0 || of_half[1] >= 0) before.clear();
@@ -129,7 +131,7 @@ class Lowering {
       pair = -1;
     }
   };
-  static void follow(ComputeOrder& order, std::int32_t half, OpId id, ProgramOp& op) {
+  static void follow(ComputeOrder& order, std::int32_t half, workloads::OpId id, ProgramOp& op) {
     if (half == 0 || (half - 1) / 2 != order.pair) order.leave_pair();
     auto* own = half == 0 ? nullptr : &order.of_half[(half - 1) % 2];
     if (own != nullptr && *own >= 0) {
@@ -146,7 +148,7 @@ class Lowering {
   }
 
   /// Takes its time on every rank of its stage by itself.
-  void given(const StepOp& vertex, ProgramOp& op) {
+  void given(const workloads::StepOp& vertex, ProgramOp& op) {
     op.kind = ProgramOp::Kind::collective;
     op.streams = {stream(vertex->stream.empty() ? vertex->axes.front() : vertex->stream)};
     op.communicator = alone(vertex.stage);
@@ -154,13 +156,13 @@ class Lowering {
     op.closed_form = *vertex->given_time;
   }
 
-  void collective(const StepOp& vertex, ProgramOp& op) {
+  void collective(const workloads::StepOp& vertex, ProgramOp& op) {
     op.kind = ProgramOp::Kind::collective;
-    AxisNames in_mesh_order;
+    workloads::AxisNames in_mesh_order;
     std::vector<std::int32_t> streams;
     for (const auto& axis : mesh_.axes()) {
       for (const auto& name : vertex->axes) {  // a part of an axis takes turns with the whole
-        if (axis_part(name).axis != axis.name) continue;
+        if (topologies::axis_part(name).axis != axis.name) continue;
         in_mesh_order.push_back(name);
         streams.push_back(stream(axis.name));
       }
@@ -177,16 +179,16 @@ class Lowering {
     op.closed_form = lowered.closed_form;
   }
 
-  void transfer(const StepOp& vertex, ProgramOp& op) {
+  void transfer(const workloads::StepOp& vertex, ProgramOp& op) {
     op.kind = ProgramOp::Kind::collective;
     const auto& pair = stage_pair(vertex.stage, vertex.other_stage);
     op.communicator = pair.communicator;
     const double bytes = static_cast<double>(vertex->full_size.value());
     const bool both = both_ways(vertex);
     const bool upward = vertex.stage < vertex.other_stage;
-    const auto transfer = pair.routes.transfer(both     ? StagePairRoutes::both
-                                               : upward ? StagePairRoutes::upward
-                                                        : StagePairRoutes::downward,
+    const auto transfer = pair.routes.transfer(both     ? collectives::StagePairRoutes::both
+                                               : upward ? collectives::StagePairRoutes::upward
+                                                        : collectives::StagePairRoutes::downward,
                                                bytes);
     op.closed_form = transfer.time;
     if (whole_)
@@ -202,7 +204,7 @@ class Lowering {
   /// One queue for all that a rank sends and receives, and nothing in it overtakes. It stands in the order of the
   /// rank's program, which is that of the vertices' numbers (cell_turns.hpp), so no ranks wait for each other in a
   /// circle.
-  void queue(const StepOp& vertex, OpId id, ProgramOp& op) {
+  void queue(const workloads::StepOp& vertex, workloads::OpId id, ProgramOp& op) {
     for (const auto stage : {vertex.stage, vertex.other_stage}) {
       auto& last = last_send_[stage];
       if (last >= 0) wait_for(op, last);
@@ -217,22 +219,22 @@ class Lowering {
   }
 
   /// Communicators by mesh axes in mesh order, algorithm and stage, made at first use.
-  using Layout = std::pair<AxisNames, std::string>;
+  using Layout = std::pair<workloads::AxisNames, std::string>;
   std::int32_t communicator(const Layout& layout, std::int32_t stage) {
     const auto [found, is_new] =
         known_.try_emplace({layout, stage}, static_cast<std::int32_t>(program_.communicators.size()));
     if (!is_new) return found->second;
-    Communicator made{"alone", 0, {}};
+    collectives::Communicator made{"alone", 0, {}};
     if (whole_) {
       const auto& all = collectives_.communicator(layout);
       made.name = all.name;
       made.slots = all.slots;
       for (const auto& group : all.groups) {
-        if (stage == StepOp::every_stage ||
+        if (stage == workloads::StepOp::every_stage ||
             program_.stage_of_rank[static_cast<std::size_t>(group.members.front())] == stage)
           made.groups.push_back(group);
       }
-    } else if (stage == StepOp::every_stage) {
+    } else if (stage == workloads::StepOp::every_stage) {
       made.groups.emplace_back();
       for (std::int32_t each = 0; each < program_.ranks(); ++each) made.groups.back().members.push_back(each);
     } else {
@@ -247,7 +249,7 @@ class Lowering {
     const auto [found, is_new] =
         known_.try_emplace({Layout{}, stage}, static_cast<std::int32_t>(program_.communicators.size()));
     if (!is_new) return found->second;
-    Communicator made{"alone", 0, {}};
+    collectives::Communicator made{"alone", 0, {}};
     for (std::int32_t rank = 0; rank < program_.ranks(); ++rank) {
       if (program_.stage_of_rank[static_cast<std::size_t>(rank)] == stage) made.groups.push_back({{rank}, {}});
     }
@@ -257,7 +259,7 @@ class Lowering {
 
   struct Pair {
     std::int32_t communicator = -1;
-    StagePairRoutes routes;
+    collectives::StagePairRoutes routes;
   };
   const Pair& stage_pair(std::int32_t one, std::int32_t other) {
     const auto [found, is_new] = pairs_.try_emplace(std::minmax(one, other));
@@ -265,53 +267,54 @@ class Lowering {
     if (!is_new) return pair;
     pair.communicator = static_cast<std::int32_t>(program_.communicators.size());
     auto [low, high] = std::minmax(one, other);
-    auto made = connect_stages(cluster_, mesh_, lines_of_mesh(), low, high);
+    auto made = collectives::connect_stages(cluster_, mesh_, lines_of_mesh(), low, high);
     pair.routes = made.routes;
     if (!whole_) made.communicator = {made.communicator.name, 2, {{{low, high}, {}}}};
     program_.communicators.push_back(std::move(made.communicator));
     return pair;
   }
 
-  const std::vector<std::vector<RankId>>& lines_of_mesh() {
-    if (lines_.empty()) lines_ = pipeline_lines(mesh_);
+  const std::vector<std::vector<topologies::RankId>>& lines_of_mesh() {
+    if (lines_.empty()) lines_ = collectives::pipeline_lines(mesh_);
     return lines_;
   }
 
-  const StepGraph& step_;
-  const Cluster& cluster_;
-  const Mesh& mesh_;
-  const ComputeRates& rates_;
+  const workloads::StepGraph& step_;
+  const topologies::Cluster& cluster_;
+  const topologies::Mesh& mesh_;
+  const cost::ComputeRates& rates_;
   const LowerOptions& options_;
   bool whole_;
   Program program_;
-  std::vector<std::vector<RankId>> lines_;      ///< along the pipeline axis, stage by stage
-  std::map<std::int32_t, ComputeOrder> order_;  ///< of compute, by stage
-  std::map<std::int32_t, OpId> last_send_;      ///< by stage; see sends_in_order
+  std::vector<std::vector<topologies::RankId>> lines_;  ///< along the pipeline axis, stage by stage
+  std::map<std::int32_t, ComputeOrder> order_;          ///< of compute, by stage
+  std::map<std::int32_t, workloads::OpId> last_send_;   ///< by stage; see sends_in_order
   std::map<std::string, std::int32_t> streams_;
   struct Alike {
     std::int32_t stage, other_stage;
     ProgramOp op;
   };
-  std::unordered_map<const StepWork*, std::vector<Alike>> alike_;
-  CollectiveModel& collectives_;
+  std::unordered_map<const workloads::StepWork*, std::vector<Alike>> alike_;
+  collectives::CollectiveModel& collectives_;
   std::map<std::pair<Layout, std::int32_t>, std::int32_t> known_;
   std::map<std::pair<std::int32_t, std::int32_t>, Pair> pairs_;
 };
 
 }  // namespace
 
-Program lower(const StepGraph& step, CollectiveModel& collectives, const ComputeRates& rates,
-              const LowerOptions& options) {
+Program lower(const workloads::StepGraph& step, collectives::CollectiveModel& collectives,
+              const cost::ComputeRates& rates, const LowerOptions& options) {
   auto program = Lowering(step, collectives, rates, options, true).run();
   const auto& cluster = collectives.cluster();
   program.links.reserve(static_cast<std::size_t>(cluster.links()));
-  for (LinkId link = 0; link < cluster.links(); ++link) program.links.push_back(cluster.link(link).bandwidth);
+  for (topologies::LinkId link = 0; link < cluster.links(); ++link)
+    program.links.push_back(cluster.link(link).bandwidth);
   return program;
 }
 
-Program lower_one_rank_per_stage(const StepGraph& step, CollectiveModel& collectives, const ComputeRates& rates,
-                                 const LowerOptions& options) {
+Program lower_one_rank_per_stage(const workloads::StepGraph& step, collectives::CollectiveModel& collectives,
+                                 const cost::ComputeRates& rates, const LowerOptions& options) {
   return Lowering(step, collectives, rates, options, false).run();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::program

@@ -6,7 +6,7 @@
 #include "sim/program/program.hpp"
 #include "workloads/step/step_graph.hpp"
 
-namespace lockstep {
+namespace lockstep::program {
 
 struct LowerOptions {
   bool sends_in_order = false;  ///< one queue for everything that a rank sends and receives between stages, in the
@@ -17,11 +17,12 @@ struct LowerOptions {
 /// communication stream per mesh axis, and one for sends per pair of stages and direction. A collective over several
 /// axes occupies the streams of all of them. Activations go first; weights and gradients go in the order in which they
 /// are issued.
-[[nodiscard]] Program lower(const StepGraph& step, CollectiveModel& collectives, const ComputeRates& rates,
-                            const LowerOptions& options = {});
+[[nodiscard]] Program lower(const workloads::StepGraph& step, collectives::CollectiveModel& collectives,
+                            const cost::ComputeRates& rates, const LowerOptions& options = {});
 /// The program of one rank of each stage, with collectives as closed forms, for estimates and checks. Without
 /// contention all ranks of a stage do the same, so the reference engine needs no other ranks.
-[[nodiscard]] Program lower_one_rank_per_stage(const StepGraph& step, CollectiveModel& collectives,
-                                               const ComputeRates& rates, const LowerOptions& options = {});
+[[nodiscard]] Program lower_one_rank_per_stage(const workloads::StepGraph& step,
+                                               collectives::CollectiveModel& collectives,
+                                               const cost::ComputeRates& rates, const LowerOptions& options = {});
 
-}  // namespace lockstep
+}  // namespace lockstep::program

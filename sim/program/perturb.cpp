@@ -9,10 +9,10 @@
 
 #include "sim/core/errors.hpp"
 
-namespace lockstep {
+namespace lockstep::program {
 namespace {
 
-bool on_cluster(const Cluster& cluster, const Coordinates& place) {
+bool on_cluster(const topologies::Cluster& cluster, const Coordinates& place) {
   const auto& axes = cluster.axes();
   if (place.size() != axes.size()) return false;
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -22,27 +22,27 @@ bool on_cluster(const Cluster& cluster, const Coordinates& place) {
 }
 
 /// -1: none of that name.
-NodeId node_named(const Cluster& cluster, const std::string& name) {
-  for (NodeId node = 0; node < cluster.nodes(); ++node) {
+topologies::NodeId node_named(const topologies::Cluster& cluster, const std::string& name) {
+  for (topologies::NodeId node = 0; node < cluster.nodes(); ++node) {
     if (cluster.node(node).name == name) return node;
   }
   return -1;
 }
 
 /// The first of several; -1: none.
-LinkId link_between(const Cluster& cluster, const std::string& from, const std::string& to) {
+topologies::LinkId link_between(const topologies::Cluster& cluster, const std::string& from, const std::string& to) {
   const auto start = node_named(cluster, from);
   const auto end = node_named(cluster, to);
-  for (LinkId link = 0; link < cluster.links(); ++link) {
+  for (topologies::LinkId link = 0; link < cluster.links(); ++link) {
     if (cluster.link(link).from == start && cluster.link(link).to == end) return link;
   }
   return -1;
 }
 
-std::vector<LinkId> links_of(const Cluster& cluster, const std::string& name) {
+std::vector<topologies::LinkId> links_of(const topologies::Cluster& cluster, const std::string& name) {
   const auto node = node_named(cluster, name);
-  std::vector<LinkId> links;
-  for (LinkId link = 0; link < cluster.links(); ++link) {
+  std::vector<topologies::LinkId> links;
+  for (topologies::LinkId link = 0; link < cluster.links(); ++link) {
     if (cluster.link(link).from == node || cluster.link(link).to == node) links.push_back(link);
   }
   return links;
@@ -50,12 +50,14 @@ std::vector<LinkId> links_of(const Cluster& cluster, const std::string& name) {
 
 /// The links from which random links are drawn: a torus' links between chips, otherwise the scale-up links and the
 /// cables of networks.
-std::vector<LinkId> drawable_links(const Cluster& cluster) {
+std::vector<topologies::LinkId> drawable_links(const topologies::Cluster& cluster) {
   const bool torus = cluster.unit_is_torus();
-  std::vector<LinkId> links;
-  for (LinkId link = 0; link < cluster.links(); ++link) {
+  std::vector<topologies::LinkId> links;
+  for (topologies::LinkId link = 0; link < cluster.links(); ++link) {
     const auto kind = cluster.link(link).kind;
-    if (torus ? kind == LinkKind::ici : kind == LinkKind::scale_up || kind == LinkKind::network) links.push_back(link);
+    if (torus ? kind == topologies::LinkKind::ici
+              : kind == topologies::LinkKind::scale_up || kind == topologies::LinkKind::network)
+      links.push_back(link);
   }
   return links;
 }
@@ -73,10 +75,10 @@ std::vector<T> draw(std::vector<T> all, std::int64_t count, std::uint64_t seed) 
 double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
 
 /// Chips that hang on the same host.
-std::vector<DeviceId> host_of(const Cluster& cluster, const Coordinates& chip) {
+std::vector<topologies::DeviceId> host_of(const topologies::Cluster& cluster, const Coordinates& chip) {
   const auto block = cluster.chip().torus ? cluster.chip().torus->host : std::vector<int>{};
-  std::vector<DeviceId> chips;
-  for (DeviceId device = 0; device < cluster.devices(); ++device) {
+  std::vector<topologies::DeviceId> chips;
+  for (topologies::DeviceId device = 0; device < cluster.devices(); ++device) {
     const auto place = cluster.coordinates(device);
     bool same = true;
     for (std::size_t i = 0; i < place.size(); ++i) {
@@ -90,7 +92,7 @@ std::vector<DeviceId> host_of(const Cluster& cluster, const Coordinates& chip) {
 
 class Perturbing {
  public:
-  Perturbing(Program& program, const Cluster& cluster, const Mesh& mesh)
+  Perturbing(Program& program, const topologies::Cluster& cluster, const topologies::Mesh& mesh)
       : program_(program), cluster_(cluster), mesh_(mesh) {}
 
   void operator()(const SlowChip& slow) {
@@ -102,8 +104,8 @@ class Perturbing {
     for (const auto link : links_of(cluster_, node.name)) degrade(link, node.bandwidth);
   }
   void operator()(const RandomSlowChips& chips) {
-    std::vector<DeviceId> all;
-    for (DeviceId device = 0; device < cluster_.devices(); ++device) all.push_back(device);
+    std::vector<topologies::DeviceId> all;
+    for (topologies::DeviceId device = 0; device < cluster_.devices(); ++device) all.push_back(device);
     for (const auto device : draw(std::move(all), chips.count, chips.seed)) slow_down(device, chips.slowdown);
   }
   void operator()(const RandomDegradedLinks& links) {
@@ -111,7 +113,7 @@ class Perturbing {
   }
   void operator()(const Jitter& jitter) {
     std::mt19937_64 random(jitter.seed);
-    for (DeviceId device = 0; device < cluster_.devices(); ++device) {
+    for (topologies::DeviceId device = 0; device < cluster_.devices(); ++device) {
       const double u = unit(random);
       slow_down(device,
                 1 + jitter.spread * (jitter.distribution == Jitter::Distribution::uniform ? u : -std::log1p(-u)));
@@ -121,21 +123,21 @@ class Perturbing {
   /// Sends every flow that would cross a missing link of a torus the shortest way round it.
   std::string reroute() {
     if (std::none_of(down_.begin(), down_.end(), [](bool is_down) { return is_down; })) return "";
-    std::map<LinkId, std::vector<LinkId>> detours;
+    std::map<topologies::LinkId, std::vector<topologies::LinkId>> detours;
     for (auto& communicator : program_.communicators) {
       for (auto& group : communicator.groups) {
         for (auto& flow : group.flows) {
           if (std::none_of(flow.links.begin(), flow.links.end(),
                            [&](auto link) { return down_[static_cast<std::size_t>(link)]; }))
             continue;
-          std::vector<LinkId> links;
+          std::vector<topologies::LinkId> links;
           for (const auto link : flow.links) {
             if (!down_[static_cast<std::size_t>(link)]) {
               links.push_back(link);
               continue;
             }
             const auto [detour, is_new] = detours.try_emplace(link);
-            if (cluster_.link(link).kind != LinkKind::ici)
+            if (cluster_.link(link).kind != topologies::LinkKind::ici)
               throw InternalError("perturb: a route does not avoid " + cluster_.link_name(link));
             if (is_new) detour->second = way_round(cluster_.link(link).from, cluster_.link(link).to);
             if (detour->second.empty()) return "no route is left round the missing link " + cluster_.link_name(link);
@@ -149,11 +151,11 @@ class Perturbing {
   }
 
  private:
-  void slow_down(DeviceId device, double slowdown) {
+  void slow_down(topologies::DeviceId device, double slowdown) {
     program_.slowdown_of_rank[static_cast<std::size_t>(mesh_.rank_of(device))] *= slowdown;
   }
 
-  void degrade(LinkId link, double bandwidth) {
+  void degrade(topologies::LinkId link, double bandwidth) {
     const auto index = static_cast<std::size_t>(link);
     if (bandwidth > 0) {
       program_.links[index] = program_.links[index] * bandwidth;
@@ -163,9 +165,9 @@ class Perturbing {
   }
 
   /// Breadth first over the chips' links that are up.
-  [[nodiscard]] std::vector<LinkId> way_round(DeviceId from, DeviceId to) const {
-    std::vector<LinkId> reached_by(static_cast<std::size_t>(cluster_.devices()), -1);
-    std::deque<DeviceId> next{from};
+  [[nodiscard]] std::vector<topologies::LinkId> way_round(topologies::DeviceId from, topologies::DeviceId to) const {
+    std::vector<topologies::LinkId> reached_by(static_cast<std::size_t>(cluster_.devices()), -1);
+    std::deque<topologies::DeviceId> next{from};
     while (!next.empty() && reached_by[static_cast<std::size_t>(to)] < 0) {
       const auto device = next.front();
       next.pop_front();
@@ -180,7 +182,7 @@ class Perturbing {
         }
       }
     }
-    std::vector<LinkId> way;
+    std::vector<topologies::LinkId> way;
     for (auto at = to; at != from;) {
       const auto link = reached_by[static_cast<std::size_t>(at)];
       if (link < 0) return {};
@@ -191,8 +193,8 @@ class Perturbing {
   }
 
   Program& program_;
-  const Cluster& cluster_;
-  const Mesh& mesh_;
+  const topologies::Cluster& cluster_;
+  const topologies::Mesh& mesh_;
   std::vector<bool> down_ = std::vector<bool>(program_.links.size(), false);
 };
 
@@ -204,8 +206,9 @@ std::string chip_name(const Coordinates& place) {
   return text + ")";
 }
 
-MissingLinks missing_in_networks(const std::vector<Perturbation>& perturbations, const Cluster& cluster) {
-  MissingLinks missing(static_cast<std::size_t>(cluster.links()), false);
+topologies::MissingLinks missing_in_networks(const std::vector<Perturbation>& perturbations,
+                                             const topologies::Cluster& cluster) {
+  topologies::MissingLinks missing(static_cast<std::size_t>(cluster.links()), false);
   for (const auto& perturbation : perturbations) {
     if (const auto* link = std::get_if<DegradedLink>(&perturbation); link != nullptr && link->bandwidth == 0) {
       missing[static_cast<std::size_t>(link_between(cluster, link->from, link->to))] = true;
@@ -220,15 +223,16 @@ MissingLinks missing_in_networks(const std::vector<Perturbation>& perturbations,
     }
   }
   bool any = false;
-  for (LinkId link = 0; link < cluster.links(); ++link) {
-    const auto in_network = missing[static_cast<std::size_t>(link)] && cluster.link(link).kind != LinkKind::ici;
+  for (topologies::LinkId link = 0; link < cluster.links(); ++link) {
+    const auto in_network =
+        missing[static_cast<std::size_t>(link)] && cluster.link(link).kind != topologies::LinkKind::ici;
     missing[static_cast<std::size_t>(link)] = in_network;
     any = any || in_network;
   }
-  return any ? missing : MissingLinks{};
+  return any ? missing : topologies::MissingLinks{};
 }
 
-std::string why_not(const Perturbation& perturbation, const Cluster& cluster) {
+std::string why_not(const Perturbation& perturbation, const topologies::Cluster& cluster) {
   if (const auto* slow = std::get_if<SlowChip>(&perturbation)) {
     return on_cluster(cluster, slow->chip) ? "" : "the cluster has no " + chip_name(slow->chip);
   }
@@ -253,8 +257,8 @@ std::string why_not(const Perturbation& perturbation, const Cluster& cluster) {
   return "";
 }
 
-std::string perturb(Program& program, const std::vector<Perturbation>& perturbations, const Cluster& cluster,
-                    const Mesh& mesh) {
+std::string perturb(Program& program, const std::vector<Perturbation>& perturbations,
+                    const topologies::Cluster& cluster, const topologies::Mesh& mesh) {
   if (perturbations.empty()) return "";
   Perturbing perturbing(program, cluster, mesh);
   for (const auto& perturbation : perturbations) {
@@ -264,4 +268,4 @@ std::string perturb(Program& program, const std::vector<Perturbation>& perturbat
   return perturbing.reroute();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::program

@@ -10,7 +10,7 @@
 #include "topologies/cluster/cluster.hpp"
 #include "topologies/placement/mesh.hpp"
 
-namespace lockstep {
+namespace lockstep::program {
 
 using Coordinates = std::vector<int>;
 
@@ -59,16 +59,17 @@ using Perturbation = std::variant<SlowChip, DegradedLink, DegradedNode, RandomSl
 
 /// Why a perturbation cannot be on this cluster (no such chip, not neighbours, more than there are, no route round a
 /// missing link); empty if it can.
-[[nodiscard]] std::string why_not(const Perturbation& perturbation, const Cluster& cluster);
+[[nodiscard]] std::string why_not(const Perturbation& perturbation, const topologies::Cluster& cluster);
 
 /// The links of networks that are down, for Cluster::avoid; empty if there are none. The perturbations must be ones
 /// that why_not accepts.
-[[nodiscard]] MissingLinks missing_in_networks(const std::vector<Perturbation>& perturbations, const Cluster& cluster);
+[[nodiscard]] topologies::MissingLinks missing_in_networks(const std::vector<Perturbation>& perturbations,
+                                                           const topologies::Cluster& cluster);
 
 /// Several slowdowns of one chip multiply, as do several degradations of one link. Throws InternalError for what
 /// why_not refuses, and for flows that cross missing links of networks; returns the reason why links of tori that are
 /// down cannot all be avoided, or "".
 [[nodiscard]] std::string perturb(Program& program, const std::vector<Perturbation>& perturbations,
-                                  const Cluster& cluster, const Mesh& mesh);
+                                  const topologies::Cluster& cluster, const topologies::Mesh& mesh);
 
-}  // namespace lockstep
+}  // namespace lockstep::program

@@ -8,7 +8,7 @@
 
 #include "sim/core/errors.hpp"
 
-namespace lockstep {
+namespace lockstep::program {
 
 namespace {
 
@@ -29,7 +29,7 @@ std::string list(std::span<const std::int32_t> values) {
   return text + "]";
 }
 
-std::string describe(const Phase& phase) {
+std::string describe(const collectives::Phase& phase) {
   std::string text = "(" + number(phase.latency.value()) + " s +";
   const double low = phase.slot_bytes.empty() ? 0 : *std::min_element(phase.slot_bytes.begin(), phase.slot_bytes.end());
   const double high =
@@ -96,17 +96,17 @@ struct Checker {
     }
   }
 
-  void check_communicator(const Communicator& communicator) const {
+  void check_communicator(const collectives::Communicator& communicator) const {
     const std::string where = "communicator " + communicator.name;
     std::vector<bool> taken(program.stage_of_rank.size(), false);
-    for (const ProgramGroup& group : communicator.groups) {
+    for (const collectives::ProgramGroup& group : communicator.groups) {
       require(!group.members.empty(), where, "a group has no members");
       for (const std::int32_t rank : group.members) {
         require(within(rank, taken.size()), where, "a member is not a rank");
         require(!taken[static_cast<std::size_t>(rank)], where, "a rank is a member twice");
         taken[static_cast<std::size_t>(rank)] = true;
       }
-      for (const Flow& flow : group.flows) {
+      for (const collectives::Flow& flow : group.flows) {
         require(within(flow.slot, static_cast<std::size_t>(std::max(communicator.slots, 0))), where,
                 "a flow's slot is out of range");
         require(!flow.links.empty(), where, "a flow crosses no link");
@@ -137,8 +137,8 @@ struct Checker {
     }
     require(within(op.communicator, program.communicators.size()), where, "communicator does not exist");
     require(finite_non_negative(op.closed_form.value()), where, "closed form is not finite and non-negative");
-    const Communicator& communicator = program.communicators[static_cast<std::size_t>(op.communicator)];
-    for (const Phase& phase : op.phases) {
+    const collectives::Communicator& communicator = program.communicators[static_cast<std::size_t>(op.communicator)];
+    for (const collectives::Phase& phase : op.phases) {
       require(finite_non_negative(phase.latency.value()), where, "a latency is not finite and non-negative");
       require(std::ssize(phase.slot_bytes) == communicator.slots, where,
               "a phase does not have its communicator's slots");
@@ -154,9 +154,9 @@ std::string Program::to_string() const {
   std::string text = "ranks " + std::to_string(ranks()) + ", links " + std::to_string(links.size()) + "\nstreams";
   for (const std::string& stream : streams) text += " " + stream;
   text += "\n";
-  for (const Communicator& communicator : communicators) {
+  for (const collectives::Communicator& communicator : communicators) {
     std::size_t flows = 0;
-    for (const ProgramGroup& group : communicator.groups) flows += group.flows.size();
+    for (const collectives::ProgramGroup& group : communicator.groups) flows += group.flows.size();
     text += "communicator " + communicator.name + ": " + std::to_string(communicator.groups.size()) + " groups, " +
             std::to_string(flows) + " flows, " + std::to_string(communicator.slots) + " slots\n";
   }
@@ -170,8 +170,8 @@ std::string Program::to_string() const {
 void check(const Program& program) {
   const Checker checker{program};
   checker.check_ranks_and_links();
-  for (const Communicator& communicator : program.communicators) checker.check_communicator(communicator);
+  for (const collectives::Communicator& communicator : program.communicators) checker.check_communicator(communicator);
   for (std::size_t position = 0; position < program.ops.size(); ++position) checker.check_op(position);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::program

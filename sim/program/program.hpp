@@ -11,7 +11,7 @@
 #include "sim/core/units.hpp"
 #include "sim/program/shared_list.hpp"
 
-namespace lockstep {
+namespace lockstep::program {
 
 /// Most operations wait for few others; lists of them need no memory of their own.
 using Predecessors = boost::container::small_vector<std::int32_t, 4>;
@@ -26,11 +26,11 @@ struct ProgramOp {
   Seconds duration;                  ///< compute: on a rank of speed 1, alone on its chip
   Seconds launched{0};  ///< compute: when the host has launched it; before that it occupies its stream but does not run
   bool shares_chip = false;  ///< this compute slows down while a collective with shares_chip is under way on its rank
-  std::int32_t communicator = -1;  ///< collective
-  SharedList<Phase> phases;        ///< collective
-  Seconds closed_form;             ///< collective: time without contention (reference engine)
-  Predecessors predecessors;       ///< earlier positions in Program::ops; a rank waits for
-                                   ///< those of them that it takes part in
+  std::int32_t communicator = -1;         ///< collective
+  SharedList<collectives::Phase> phases;  ///< collective
+  Seconds closed_form;                    ///< collective: time without contention (reference engine)
+  Predecessors predecessors;              ///< earlier positions in Program::ops; a rank waits for
+                                          ///< those of them that it takes part in
 };
 
 struct Program {
@@ -39,7 +39,7 @@ struct Program {
   std::vector<double> slowdown_of_rank;     ///< compute durations are multiplied by it; 1 is nominal
   double shared_slowdown = 1;               ///< factor by which compute takes longer while it shares its chip
   std::vector<BytesPerSecond> links;        ///< capacity, one way
-  std::vector<Communicator> communicators;
+  std::vector<collectives::Communicator> communicators;
   std::vector<ProgramOp> ops;  ///< in a topological order
 
   [[nodiscard]] std::int32_t ranks() const { return static_cast<std::int32_t>(stage_of_rank.size()); }
@@ -50,4 +50,4 @@ struct Program {
 /// disjoint, predecessors earlier, positive capacities, finite non-negative times).
 void check(const Program& program);
 
-}  // namespace lockstep
+}  // namespace lockstep::program

@@ -4,7 +4,7 @@
 #include <bit>
 #include <unordered_map>
 
-namespace lockstep {
+namespace lockstep::program {
 namespace {
 
 using Colour = std::uint64_t;
@@ -142,4 +142,4 @@ class Refinement {
 
 Partition refine(const Program& program, const std::vector<bool>& slack) { return Refinement(program, slack).run(); }
 
-}  // namespace lockstep
+}  // namespace lockstep::program

@@ -5,7 +5,7 @@
 
 #include "sim/program/program.hpp"
 
-namespace lockstep {
+namespace lockstep::program {
 
 /// Classes numbered from 0 in order of first appearance. Groups and flows are numbered communicator by
 /// communicator, group by group, in the program's order.
@@ -24,4 +24,4 @@ struct Partition {
 /// (by number; empty: none; slack_links.hpp) are put into classes by what they carry, and decide nothing else.
 [[nodiscard]] Partition refine(const Program& program, const std::vector<bool>& slack = {});
 
-}  // namespace lockstep
+}  // namespace lockstep::program

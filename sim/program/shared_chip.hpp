@@ -5,15 +5,15 @@
 #include "topologies/chips/chip_kernels.hpp"
 #include "workloads/step/step_graph.hpp"
 
-namespace lockstep {
+namespace lockstep::program {
 
 /// The factor by which compute takes longer while collectives run on the same chip: the larger of the factors for the
 /// multiprocessors and for the memory bandwidth that the collectives take.
-[[nodiscard]] double overlap_slowdown(const ChipKernels& chip);
+[[nodiscard]] double overlap_slowdown(const topologies::ChipKernels& chip);
 
 /// Marks the operations of a lowered program that share their chip, and sets when the host has launched each kernel.
 /// The host launches a rank's kernels in program order from the step's start on, each in the time that the chip's
 /// parameters give, and waits for none of them.
-void share_chip(Program& program, const StepGraph& step, const ChipKernels& chip);
+void share_chip(Program& program, const workloads::StepGraph& step, const topologies::ChipKernels& chip);
 
-}  // namespace lockstep
+}  // namespace lockstep::program

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace lockstep {
+namespace lockstep::program {
 
 template <class T>
 class SharedList {
@@ -30,4 +30,4 @@ class SharedList {
   std::shared_ptr<const std::vector<T>> items_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::program

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace lockstep {
+namespace lockstep::program {
 namespace {
 
 constexpr double rounding = 1e-12;
@@ -24,7 +24,7 @@ class SlackLinks {
  public:
   explicit SlackLinks(const Program& program)
       : program_(program), crossings_(program.links.size(), 0), times_(program.links.size(), 0) {
-    for_each_flow(program, [&](const Flow& flow) {
+    for_each_flow(program, [&](const collectives::Flow& flow) {
       for (const auto link : flow.links) ++crossings_[at(link)];
     });
   }
@@ -58,7 +58,7 @@ class SlackLinks {
   [[nodiscard]] std::vector<bool> slack_by_limiters(bool after, const std::vector<bool>& known) {
     std::vector<bool> limited(program_.links.size(), true);
     for (std::size_t link = 0; link < limited.size(); ++link) limited[link] = crossings_[link] > 0 && !known[link];
-    for_each_flow(program_, [&](const Flow& flow) {
+    for_each_flow(program_, [&](const collectives::Flow& flow) {
       if (!crosses_any(flow, limited)) return;
       find_limiters(flow, after);
       for (std::size_t i = 0; i < flow.links.size(); ++i) {
@@ -67,14 +67,14 @@ class SlackLinks {
     });
     std::vector<Limited> all;
     if (std::none_of(limited.begin(), limited.end(), [](bool one) { return one; })) return limited;
-    for_each_flow(program_, [&](const Flow& flow) { add(flow, after, limited, all); });
+    for_each_flow(program_, [&](const collectives::Flow& flow) { add(flow, after, limited, all); });
     const auto demand = demands(all);
     for (std::size_t link = 0; link < limited.size(); ++link)
       limited[link] = limited[link] && demand[link] <= program_.links[link].value() * (1 + rounding);
     return limited;
   }
 
-  [[nodiscard]] static bool crosses_any(const Flow& flow, const std::vector<bool>& links) {
+  [[nodiscard]] static bool crosses_any(const collectives::Flow& flow, const std::vector<bool>& links) {
     return std::any_of(flow.links.begin(), flow.links.end(), [&](auto link) { return links[at(link)]; });
   }
 
@@ -105,7 +105,7 @@ class SlackLinks {
   }
 
   /// Fills limiters_: for each crossing of the flow its limiter, or none.
-  void find_limiters(const Flow& flow, bool after) {
+  void find_limiters(const collectives::Flow& flow, bool after) {
     const auto count = flow.links.size();
     limiters_.assign(count, none);
     stack_.clear();  // links that may limit those that follow, each before those above it in the order
@@ -119,7 +119,7 @@ class SlackLinks {
   }
 
   /// Lists one flow's crossings of links that may be slack, each with its limiter.
-  void add(const Flow& flow, bool after, const std::vector<bool>& limited, std::vector<Limited>& all) {
+  void add(const collectives::Flow& flow, bool after, const std::vector<bool>& limited, std::vector<Limited>& all) {
     if (!crosses_any(flow, limited)) return;
     find_limiters(flow, after);
     for (const auto link : flow.links) ++times_[at(link)];
@@ -151,4 +151,4 @@ class SlackLinks {
 
 std::vector<bool> slack_links(const Program& program) { return SlackLinks(program).run(); }
 
-}  // namespace lockstep
+}  // namespace lockstep::program

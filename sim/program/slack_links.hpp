@@ -4,7 +4,7 @@
 
 #include "sim/program/program.hpp"
 
-namespace lockstep {
+namespace lockstep::program {
 
 /// By link. A link is slack if what limits its flows elsewhere adds up to no more than its capacity:
 ///
@@ -18,4 +18,4 @@ namespace lockstep {
 /// all slack links may be left out together and max-min shares stay what they are (docs/models/folding.md).
 [[nodiscard]] std::vector<bool> slack_links(const Program& program);
 
-}  // namespace lockstep
+}  // namespace lockstep::program

@@ -3,7 +3,7 @@
 
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep {
+namespace lockstep::scenario {
 
 std::filesystem::path data_root() {
   if (const char* given = std::getenv("LOCKSTEP_DATA"); given != nullptr && *given != '\0') return given;
@@ -14,4 +14,4 @@ std::filesystem::path data_root() {
   return program.parent_path().parent_path() / "share" / "lockstep";
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::scenario

@@ -2,7 +2,7 @@
 /// How large a step may be. docs/scenario_reference.md names these numbers, and a test reads them there.
 #include <cstdint>
 
-namespace lockstep {
+namespace lockstep::scenario {
 
 inline constexpr std::int64_t most_microbatches_of_a_step = 100'000;
 inline constexpr double most_step_operations = 5e6;  ///< vertices of one step graph, about 1 kB each
@@ -13,4 +13,4 @@ inline constexpr double longest_step_s =
 inline constexpr double most_step_bytes =
     4e18;  ///< of all arrays of all microbatches on a chip: their sums fit into 64 bits
 
-}  // namespace lockstep
+}  // namespace lockstep::scenario

@@ -9,7 +9,7 @@
 #include "sim/scenario/reading_private.hpp"
 #include "topologies/torus/torus.hpp"
 
-namespace lockstep {
+namespace lockstep::scenario {
 namespace {
 
 constexpr int most_units = 1'000'000;
@@ -21,8 +21,8 @@ bool known(const std::vector<std::string>& names, const std::string& name) {
 
 /// The catalog's node of that name, or of the usual server of that chip: h100 is dgx-h100. Empty: there is none.
 std::string node_of(const std::string& name) {
-  const auto node = usual_node(name);
-  return known(node_names(topology_catalog()), node) ? node : "";
+  const auto node = topologies::usual_node(name);
+  return known(topologies::node_names(topology_catalog()), node) ? node : "";
 }
 
 /// "16x20x28" as sizes; nothing if it is anything else.
@@ -40,9 +40,10 @@ std::vector<int> parse_sizes(std::string_view text) {
   }
 }
 
-FabricSpec fabric_named(const std::string& name, const Location& where, const std::string& key, Problems& problems) {
-  const auto names = fabric_names(topology_catalog());
-  if (known(names, name)) return load_fabric(topology_catalog(), name, problems);
+topologies::FabricSpec fabric_named(const std::string& name, const Location& where, const std::string& key,
+                                    Problems& problems) {
+  const auto names = topologies::fabric_names(topology_catalog());
+  if (known(names, name)) return topologies::load_fabric(topology_catalog(), name, problems);
   problems.add({where, key, "fabric '" + name + "' is not in the catalog", catalog_name(name, names)});
   return {};
 }
@@ -52,7 +53,7 @@ class ClusterReader {
   ClusterReader(const YamlView& view, std::filesystem::path folder, Problems& problems)
       : view_(view), folder_(std::move(folder)), problems_(problems) {}
 
-  ClusterSpec read() {
+  topologies::ClusterSpec read() {
     if (view_["node"].exists()) {
       nodes();
       foreign({"chip", "shape", "pod", "pods", "dcn"}, "is for pods of a torus, and this cluster has a node");
@@ -73,7 +74,7 @@ class ClusterReader {
   }
 
   void pods() {
-    auto& torus = spec_.unit.emplace<TorusSpec>();
+    auto& torus = spec_.unit.emplace<topologies::TorusSpec>();
     torus.chip = chip(view_.require("chip", "a catalog name such as tpu-v5p, or a block that describes the chip"));
     torus.shape = shape(view_.require("shape", "the slice's chips along each axis, such as [16, 20, 28]"));
     if (const auto pod = view_["pod"]; pod.exists()) torus.pod = shape(pod);
@@ -83,16 +84,16 @@ class ClusterReader {
 
   void nodes() {
     const auto node = view_["node"];
-    auto& spec = spec_.unit.emplace<NodeSpec>();
+    auto& spec = spec_.unit.emplace<topologies::NodeSpec>();
     if (node.is_map()) {
-      spec = read_node(node, "inline", topology_catalog());
+      spec = topologies::read_node(node, "inline", topology_catalog());
     } else if (expect_value(node, "a node from the catalog such as dgx-h100, or a block that describes it")) {
       const auto name = node_of(node.text());
       if (name.empty()) {
         node.problem("node '" + node.text() + "' is not in the catalog",
-                     catalog_name(node.text(), node_names(topology_catalog())));
+                     catalog_name(node.text(), topologies::node_names(topology_catalog())));
       } else {
-        spec = load_node(topology_catalog(), name, problems_);
+        spec = topologies::load_node(topology_catalog(), name, problems_);
       }
     }
     spec_.units = 1;
@@ -107,7 +108,7 @@ class ClusterReader {
     order();
   }
 
-  void fabric(std::string_view key, const std::string& usual, FabricSpec& spec) {
+  void fabric(std::string_view key, const std::string& usual, topologies::FabricSpec& spec) {
     const auto view = view_[key];
     if (!view.exists()) {
       spec = fabric_named(usual, view_.where(), view_.path(), problems_);
@@ -115,7 +116,7 @@ class ClusterReader {
       const auto like = view["like"];
       const auto base = like.exists() && expect_value(like, "a fabric from the catalog")
                             ? fabric_named(like.text(), like.where(), like.path(), problems_)
-                            : FabricSpec{};
+                            : topologies::FabricSpec{};
       spec = read_fabric(view, like.exists() ? like.text() : "inline", like.exists() ? &base : nullptr);
     } else if (expect_value(view, "a fabric from the catalog, or a block that describes it")) {
       spec = fabric_named(view.text(), view.where(), view.path(), problems_);
@@ -127,7 +128,7 @@ class ClusterReader {
     if (!view.exists()) return;
     auto& order = spec_.order;
     if (view.is_map()) {
-      order.kind = RankOrder::Kind::scattered;
+      order.kind = topologies::RankOrder::Kind::scattered;
       order.seed = static_cast<std::uint64_t>(view.require("scattered", "{scattered: SEED}").integer(0));
       view.refuse_unknown_keys();
       return;
@@ -135,11 +136,11 @@ class ClusterReader {
     if (!expect_value(view, "packed, round-robin, {scattered: SEED} or a file with one device per line")) return;
     const auto text = view.text();
     if (text == "packed") {
-      order.kind = RankOrder::Kind::packed;
+      order.kind = topologies::RankOrder::Kind::packed;
     } else if (text == "round-robin") {
-      order.kind = RankOrder::Kind::round_robin;
+      order.kind = topologies::RankOrder::Kind::round_robin;
     } else {
-      order.kind = RankOrder::Kind::listed;
+      order.kind = topologies::RankOrder::Kind::listed;
       order_file(view, folder_ / text);
     }
   }
@@ -156,7 +157,7 @@ class ClusterReader {
     }
     std::string line;
     for (int row = 1; std::getline(file, line); ++row) {
-      DeviceId device = 0;
+      topologies::DeviceId device = 0;
       const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), device);
       if (error != std::errc{} || end != line.data() + line.size() || device < 0 || device >= spec_.devices()) {
         problems_.add({{path.string(), row, 1},
@@ -176,9 +177,9 @@ class ClusterReader {
     }
   }
 
-  Chip chip(const YamlView& view) {
+  topologies::Chip chip(const YamlView& view) {
     if (!view.exists()) return {};
-    if (view.is_map()) return read_chip_block(view, topology_catalog());
+    if (view.is_map()) return topologies::read_chip_block(view, topology_catalog());
     if (!expect_value(view, "a catalog name such as tpu-v5p, or a block that describes the chip")) return {};
     return chip_named(view.text(), view.where(), view.path(), problems_);
   }
@@ -194,12 +195,13 @@ class ClusterReader {
   const YamlView& view_;
   std::filesystem::path folder_;
   Problems& problems_;
-  ClusterSpec spec_;
+  topologies::ClusterSpec spec_;
 };
 
 }  // namespace
 
-void check_cluster(const ClusterSpec& spec, const Location& where, const std::string& key, Problems& problems) {
+void check_cluster(const topologies::ClusterSpec& spec, const Location& where, const std::string& key,
+                   Problems& problems) {
   if (const auto* torus = spec.torus()) {
     const auto why = why_not_a_slice(*torus);
     if (!why.empty()) {
@@ -215,8 +217,9 @@ void check_cluster(const ClusterSpec& spec, const Location& where, const std::st
   }
 }
 
-ClusterSpec parse_cluster(std::string_view text, const Location& where, const std::string& key, Problems& problems) {
-  ClusterSpec spec;
+topologies::ClusterSpec parse_cluster(std::string_view text, const Location& where, const std::string& key,
+                                      Problems& problems) {
+  topologies::ClusterSpec spec;
   const auto before = problems.size();
   const auto colon = std::min(text.find(':'), text.size());
   const std::string name(text.substr(0, colon));
@@ -226,11 +229,11 @@ ClusterSpec parse_cluster(std::string_view text, const Location& where, const st
     if (colon < text.size() && sizes.size() != 1)
       problems.add({where, key, "'" + std::string(text) + "' has a bad number of nodes", "NODE:NODES such as h100:64"});
     if (problems.size() > before) return spec;
-    auto& unit = spec.unit.emplace<NodeSpec>(load_node(topology_catalog(), node, problems));
+    auto& unit = spec.unit.emplace<topologies::NodeSpec>(topologies::load_node(topology_catalog(), node, problems));
     spec.units = sizes.empty() ? 1 : sizes.front();
     if (spec.units > 1) spec.fabric = fabric_named(unit.fabric, where, key, problems);
   } else {
-    auto& torus = spec.unit.emplace<TorusSpec>();
+    auto& torus = spec.unit.emplace<topologies::TorusSpec>();
     torus.chip = chip_named(name, where, key, problems);
     torus.shape = sizes;
     if (sizes.empty()) {
@@ -246,11 +249,11 @@ ClusterSpec parse_cluster(std::string_view text, const Location& where, const st
   return spec;
 }
 
-ClusterSpec read_cluster(const YamlView& view, const std::filesystem::path& folder, Problems& problems) {
+topologies::ClusterSpec read_cluster(const YamlView& view, const std::filesystem::path& folder, Problems& problems) {
   const auto before = problems.size();
   auto spec = ClusterReader(view, folder, problems).read();
   if (problems.size() == before) check_cluster(spec, view.where(), view.path(), problems);
   return spec;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::scenario

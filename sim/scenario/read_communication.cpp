@@ -2,18 +2,18 @@
 
 #include "sim/scenario/reading_private.hpp"
 
-namespace lockstep {
+namespace lockstep::scenario {
 namespace {
 
-Bucketing::Unit layer_or_matrix(const YamlView& view) {
-  return view.choice({"layer", "matrix"}) == 0 ? Bucketing::Unit::layer : Bucketing::Unit::matrix;
+workloads::Bucketing::Unit layer_or_matrix(const YamlView& view) {
+  return view.choice({"layer", "matrix"}) == 0 ? workloads::Bucketing::Unit::layer : workloads::Bucketing::Unit::matrix;
 }
 
-void read_gradient_buckets(const YamlView& view, Bucketing& buckets) {
+void read_gradient_buckets(const YamlView& view, workloads::Bucketing& buckets) {
   if (!view.exists()) return;
   const auto text = view.text();
   if (!text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0) {
-    buckets = {Bucketing::Unit::size, view.bytes()};
+    buckets = {workloads::Bucketing::Unit::size, view.bytes()};
   } else {
     buckets.unit = layer_or_matrix(view);
   }
@@ -47,9 +47,10 @@ void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenari
   }
   const auto rings = keys.optional(view, "rings");
   if (rings.exists())
-    scenario.collectives.units =
-        rings.choice({"rank_order", "topology_aware"}) == 1 ? UnitOrder::topology_aware : UnitOrder::ranks;
+    scenario.collectives.units = rings.choice({"rank_order", "topology_aware"}) == 1
+                                     ? collectives::UnitOrder::topology_aware
+                                     : collectives::UnitOrder::ranks;
   view.refuse_unknown_keys();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::scenario

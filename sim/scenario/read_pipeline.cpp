@@ -1,15 +1,15 @@
 #include "sim/scenario/reading_private.hpp"
 #include "workloads/pipeline/schedules/schedules.hpp"
 
-namespace lockstep {
+namespace lockstep::scenario {
 namespace {
 
 void read_schedule(const YamlView& view, const YamlView& placement, PipelineSpec& pipeline) {
   const auto text = view.text();
   pipeline.schedule = text;
   std::vector<std::string> names;
-  for (const Schedule& known : schedules()) names.emplace_back(known.name);
-  if (find_schedule(text) == nullptr)
+  for (const workloads::Schedule& known : workloads::schedules()) names.emplace_back(known.name);
+  if (workloads::find_schedule(text) == nullptr)
     view.problem("'" + text + "' is not a schedule", catalog_name(text, names, "a CSV file with an order"));
   if (placement.exists())
     placement.problem("schedule " + text + " has its own placement", "placement only with a CSV file");
@@ -26,7 +26,8 @@ void read_order_file(const YamlView& view, const YamlView& placement, const std:
   if (!placement.exists())
     return view.problem("a CSV file does not say on which ranks its stages are",
                         "placement: linear, loop, v, wave or bidirectional");
-  pipeline.placement = all_stage_placements[placement.choice({"linear", "loop", "v", "wave", "bidirectional"})];
+  pipeline.placement =
+      workloads::all_stage_placements[placement.choice({"linear", "loop", "v", "wave", "bidirectional"})];
 }
 
 void read_schedule_or_file(const YamlView& view, const YamlView& placement, const std::filesystem::path& folder,
@@ -86,4 +87,4 @@ void read_pipeline(const YamlView& view, const std::filesystem::path& folder, Ke
   view.refuse_unknown_keys();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::scenario

@@ -1,6 +1,6 @@
 #include "sim/scenario/reading_private.hpp"
 
-namespace lockstep {
+namespace lockstep::scenario {
 namespace {
 
 constexpr std::int64_t most_components = 1'000'000'000;
@@ -108,4 +108,4 @@ ReliabilitySpec read_reliability(const YamlView& view, KeyReader& keys) {
   return result;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::scenario

@@ -4,7 +4,7 @@
 #include "sim/scenario/reading_private.hpp"
 #include "workloads/pipeline/schedules/schedules.hpp"
 
-namespace lockstep {
+namespace lockstep::scenario {
 namespace {
 
 constexpr std::int64_t most = 1'000'000;
@@ -33,16 +33,16 @@ void numbers(const YamlView& view, std::int64_t least, std::int64_t largest, std
 void schedules(const YamlView& view, std::vector<std::string>& into) {
   if (!view.exists()) return;
   std::vector<std::string> names;
-  for (const Schedule& known : lockstep::schedules()) {
+  for (const workloads::Schedule& known : lockstep::workloads::schedules()) {
     if (!known.chooses_by_time) names.emplace_back(known.name);  // an automatic order follows the times of each plan
   }
   into.clear();
   for (const auto& item : values_of(view)) into.push_back(names[item.choice(names)]);
 }
 
-void recomputations(const YamlView& view, std::vector<Recompute>& into) {
+void recomputations(const YamlView& view, std::vector<workloads::Recompute>& into) {
   if (!view.exists()) return;
-  const std::vector<Recompute> kinds{{}, {false, {OpPart::core_attention}}, {true, {}}};
+  const std::vector<workloads::Recompute> kinds{{}, {false, {workloads::OpPart::core_attention}}, {true, {}}};
   for (const auto& item : values_of(view)) into.push_back(kinds[item.choice({"none", "selective", "full"})]);
 }
 
@@ -66,4 +66,4 @@ void read_search(const YamlView& view, KeyReader& keys, SearchSpec& search) {
   view.refuse_unknown_keys();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::scenario

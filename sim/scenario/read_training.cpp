@@ -2,7 +2,7 @@
 
 #include "sim/scenario/reading_private.hpp"
 
-namespace lockstep {
+namespace lockstep::scenario {
 namespace {
 
 /// An optional choice of fp32 or bf16 as bytes of an element.
@@ -13,10 +13,11 @@ Bytes element(const YamlView& view, Bytes otherwise) {
 
 void read_precision(const YamlView& view, KeyReader& keys, TrainingSpec& training, bool master_weights) {
   const auto precision = keys.optional(view, "precision");
-  constexpr std::array precisions{Precision::bf16, Precision::fp16, Precision::fp8, Precision::int8};
+  constexpr std::array precisions{topologies::Precision::bf16, topologies::Precision::fp16, topologies::Precision::fp8,
+                                  topologies::Precision::int8};
   if (precision.exists()) training.precision = precisions[precision.choice({"bf16", "fp16", "fp8", "int8"})];
   // Small updates vanish in fp16's range, so the frameworks that train in it always keep the weights in fp32 too.
-  if (training.precision == Precision::fp16 && !master_weights) {
+  if (training.precision == topologies::Precision::fp16 && !master_weights) {
     precision.problem("fp16 needs fp32 master weights", "master_weights: true, or bf16");
   }
   const auto need_8_bits = [&](const YamlView& of, const std::string& for_what) {
@@ -34,18 +35,19 @@ void read_precision(const YamlView& view, KeyReader& keys, TrainingSpec& trainin
   }
 }
 
-void read_optimizer(const YamlView& view, KeyReader& keys, OptimizerSpec& optimizer) {
+void read_optimizer(const YamlView& view, KeyReader& keys, workloads::OptimizerSpec& optimizer) {
   const auto kind = keys.optional(view, "optimizer");
-  constexpr std::array kinds{OptimizerKind::adam, OptimizerKind::sgd, OptimizerKind::adafactor};
+  constexpr std::array kinds{workloads::OptimizerKind::adam, workloads::OptimizerKind::sgd,
+                             workloads::OptimizerKind::adafactor};
   if (kind.exists()) optimizer.kind = kinds[kind.choice({"adam", "sgd", "adafactor"})];
   const auto state = keys.optional(view, "optimizer_state");
   optimizer.moment = element(state, optimizer.moment);
   const auto momentum = keys.optional(view, "momentum");
   if (momentum.exists()) optimizer.momentum = momentum.boolean();
-  if (optimizer.momentum && optimizer.kind != OptimizerKind::sgd) {
+  if (optimizer.momentum && optimizer.kind != workloads::OptimizerKind::sgd) {
     momentum.problem(std::string(name(optimizer.kind)) + " has its own moments", "momentum only with optimizer: sgd");
   }
-  if (state.exists() && optimizer.kind == OptimizerKind::sgd && !optimizer.momentum) {
+  if (state.exists() && optimizer.kind == workloads::OptimizerKind::sgd && !optimizer.momentum) {
     state.problem("sgd without momentum keeps no state", "momentum: true, or no optimizer_state");
   }
 }
@@ -64,7 +66,7 @@ void read_gradients(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   }
 }
 
-void read_offload(const YamlView& view, KeyReader& keys, Offload& offload) {
+void read_offload(const YamlView& view, KeyReader& keys, workloads::Offload& offload) {
   if (!view.exists() || !view.expect_map("what moves to the host, such as {optimizer: true, activation_layers: 4}"))
     return;
   keys.flag(view, "optimizer", offload.optimizer);
@@ -81,7 +83,7 @@ void read_recompute(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   auto& recompute = scenario.derive.recompute;
   const auto mode_of = [&](const YamlView& mode) {
     switch (mode.choice({"none", "selective", "full"})) {
-      case 1: recompute.parts = {OpPart::core_attention}; break;
+      case 1: recompute.parts = {workloads::OpPart::core_attention}; break;
       case 2: recompute.all = true; break;
       default: break;
     }
@@ -95,12 +97,14 @@ void read_recompute(const YamlView& view, KeyReader& keys, Scenario& scenario) {
     recompute.parts.clear();
     for (const auto& part : parts.items()) {
       switch (part.choice({"core_attention", "norms", "latent_projections", "activations", "mlp", "experts"})) {
-        case 0: recompute.parts.insert(OpPart::core_attention); break;
-        case 1: recompute.parts.insert(OpPart::norm); break;
-        case 2: recompute.parts.insert(OpPart::latent_projection); break;
-        case 3: recompute.parts.insert({OpPart::mlp_activation, OpPart::expert_activation}); break;
-        case 4: recompute.parts.insert({OpPart::mlp, OpPart::mlp_activation}); break;
-        default: recompute.parts.insert({OpPart::experts, OpPart::expert_activation}); break;
+        case 0: recompute.parts.insert(workloads::OpPart::core_attention); break;
+        case 1: recompute.parts.insert(workloads::OpPart::norm); break;
+        case 2: recompute.parts.insert(workloads::OpPart::latent_projection); break;
+        case 3:
+          recompute.parts.insert({workloads::OpPart::mlp_activation, workloads::OpPart::expert_activation});
+          break;
+        case 4: recompute.parts.insert({workloads::OpPart::mlp, workloads::OpPart::mlp_activation}); break;
+        default: recompute.parts.insert({workloads::OpPart::experts, workloads::OpPart::expert_activation}); break;
       }
     }
   }
@@ -125,9 +129,9 @@ void read_recompute(const YamlView& view, KeyReader& keys, Scenario& scenario) {
 }
 
 /// 8-bit, 16-bit or {format: ..., attention: ..., scaled_together: n}.
-void read_kept_activations(const YamlView& view, KeyReader& keys, DerivePolicy& derive) {
+void read_kept_activations(const YamlView& view, KeyReader& keys, workloads::DerivePolicy& derive) {
   if (!view.exists()) return;
-  KeptFormat kept{8, 0};
+  workloads::KeptFormat kept{8, 0};
   if (!view.is_map()) {
     if (view.choice({"16-bit", "8-bit"}) == 1) derive.kept = kept;
     return;
@@ -140,7 +144,7 @@ void read_kept_activations(const YamlView& view, KeyReader& keys, DerivePolicy& 
   if (attention.exists()) {
     constexpr std::array<std::int64_t, 3> bits{16, 12, 8};
     const auto chosen = bits[attention.choice({"16-bit", "12-bit", "8-bit"})];
-    if (chosen < 16) derive.kept_attention = KeptFormat{chosen, kept.scaled_together};
+    if (chosen < 16) derive.kept_attention = workloads::KeptFormat{chosen, kept.scaled_together};
   }
   if (scaled.exists() && !derive.kept && !derive.kept_attention)
     scaled.problem("nothing is kept in fewer than 16 bits", "format: 8-bit or attention: 12-bit");
@@ -182,4 +186,4 @@ void read_training(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   scenario.derive.causal = scenario.training.causal_attention;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::scenario

@@ -5,7 +5,7 @@
 
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep {
+namespace lockstep::scenario {
 
 /// Whether the view is a single value, not a list, a map or null; a problem if not.
 inline bool expect_value(const YamlView& view, const std::string& expected) {
@@ -49,4 +49,4 @@ void read_search(const YamlView& view, KeyReader& keys, SearchSpec& search);
 
 inline std::filesystem::path topology_catalog() { return data_root() / "topologies" / "catalog"; }
 
-}  // namespace lockstep
+}  // namespace lockstep::scenario

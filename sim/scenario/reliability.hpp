@@ -10,7 +10,7 @@
 
 #include "sim/core/units.hpp"
 
-namespace lockstep {
+namespace lockstep::scenario {
 
 /// The part that a class of interruptions affects; `job`: the run as a whole, of which there is one.
 enum class Component { chip, host, nic, network_switch, link, job };
@@ -49,4 +49,4 @@ struct ReliabilitySpec {
   CheckpointSpec checkpoint;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::scenario

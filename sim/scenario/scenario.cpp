@@ -10,7 +10,7 @@
 #include "sim/scenario/scenario_of_document.hpp"
 #include "workloads/model/huggingface/import_hf.hpp"
 
-namespace lockstep {
+namespace lockstep::scenario {
 namespace {
 
 constexpr std::int64_t most_tokens = 100'000'000'000;  // keeps every size in bytes far inside 64 bits
@@ -34,7 +34,7 @@ class Reader {
     read_communication(optional(root_, "communication"), keys_, scenario_);
     read_search(optional(root_, "search"), keys_, scenario_.search);
     const auto model_of_time = optional(root_, "model_of_time");
-    constexpr std::array models{TimeModel::ideal, TimeModel::roofline, TimeModel::calibrated};
+    constexpr std::array models{cost::TimeModel::ideal, cost::TimeModel::roofline, cost::TimeModel::calibrated};
     if (model_of_time.exists())
       scenario_.time_model = models[model_of_time.choice({"ideal", "roofline", "calibrated"})];
     const auto perturbations = optional(root_, "perturbations");
@@ -69,11 +69,11 @@ class Reader {
     if (view.is_map()) {
       if (const auto replay = view["replay"]; replay.exists()) {
         scenario_.model.name = "replay of measured operations";
-        scenario_.replay = read_replay(note(replay));
+        scenario_.replay = workloads::read_replay(note(replay));
         view.refuse_unknown_keys();
         return;
       }
-      scenario_.model = read_model(view, "inline");
+      scenario_.model = workloads::read_model(view, "inline");
       return;
     }
     if (!expect_value(view, expected)) return;
@@ -83,18 +83,18 @@ class Reader {
       return;
     }
     const auto catalog = data_root() / "workloads" / "catalog";
-    const auto names = model_names(catalog);
+    const auto names = workloads::model_names(catalog);
     if (std::find(names.begin(), names.end(), text) == names.end()) {
       view.problem("model '" + text + "' is not in the catalog", catalog_name(text, names, "a path to a config.json"));
       return;
     }
-    scenario_.model = load_model(catalog, text, problems_);
+    scenario_.model = workloads::load_model(catalog, text, problems_);
   }
 
   void config_json(const YamlView& view) {
     std::error_code unreadable;
     if (std::filesystem::is_regular_file(folder_ / view.text(), unreadable)) {
-      scenario_.model = import_hf_config(folder_ / view.text(), problems_);
+      scenario_.model = workloads::import_hf_config(folder_ / view.text(), problems_);
     } else {
       view.problem("there is no file '" + view.text() + "'",
                    "the path of a config.json, seen from the scenario's folder");
@@ -121,7 +121,7 @@ class Reader {
       return;
     for (const auto& name : view.keys()) {
       const auto place = optional(view, name);
-      AxisRequest request;
+      topologies::AxisRequest request;
       request.name = name;
       request.place.emplace();
       const std::string expected = "parts of physical axes such as [x, y/2], or rest";
@@ -139,7 +139,7 @@ class Reader {
 
   /// Sizes of the standard axes; joined with what `mesh` places. Innermost (most bandwidth) first.
   void parallel() {
-    scenario_.derive.context_attention = ContextAttention::ring;
+    scenario_.derive.context_attention = workloads::ContextAttention::ring;
     const auto view = optional(root_, "parallel");
     if (!view.exists() || !view.expect_map("sizes of the standard axes, such as {tensor: 4, fsdp: 2240}")) return;
     for (const auto* name : {"tensor", "context", "expert", "fsdp", "data", "pipeline"}) {
@@ -168,8 +168,8 @@ class Reader {
     const auto attention = optional(view, "context_attention");
     if (attention.exists()) {
       scenario_.derive.context_attention =
-          std::array{ContextAttention::ring, ContextAttention::all_gather,
-                     ContextAttention::all_to_all}[attention.choice({"ring", "all_gather", "all_to_all"})];
+          std::array{workloads::ContextAttention::ring, workloads::ContextAttention::all_gather,
+                     workloads::ContextAttention::all_to_all}[attention.choice({"ring", "all_gather", "all_to_all"})];
     }
     const auto order = optional(view, "context_order");
     if (order.exists()) scenario_.derive.balanced_context = order.choice({"balanced", "contiguous"}) == 0;
@@ -205,22 +205,22 @@ class Reader {
     const auto view = optional(root_, "plan");
     if (!view.exists() || !view.expect_map("shardings of activations, weights, gradients, optimizer")) return;
     if (scenario_.replay) return view.problem("replayed operations have no tensors", "no plan with model.replay");
-    AxisNames axes;
+    workloads::AxisNames axes;
     for (const auto& request : scenario_.mesh) {
       if (request.name != "pipeline") axes.push_back(request.name);  // it splits the model, not its arrays
     }
-    auto tensors = [&](std::string_view key, std::vector<ShardedTensor>& into) {
+    auto tensors = [&](std::string_view key, std::vector<workloads::ShardedTensor>& into) {
       const auto list = optional(view, key);
       if (!list.exists()) return;
       for (const auto& item : list.items()) {
         if (!expect_value(item, "a sharding such as Win[D_X, F_Y]")) continue;
         try {
-          into.push_back(parse_tensor(item.text(), axes));
+          into.push_back(workloads::parse_tensor(item.text(), axes));
           const auto [first, is_new] = scenario_.places.emplace(list.path() + "." + into.back().name, item.where());
           if (!is_new)
             item.problem(into.back().name + " is given twice",
                          "each tensor once; it is at " + first->second.to_string() + " already");
-        } catch (const ShardingError& error) {
+        } catch (const workloads::ShardingError& error) {
           item.problem(error.what_is_wrong(), error.expected());
         }
       }
@@ -343,4 +343,4 @@ Scenario scenario_of_text(std::string_view text, const std::string& name, const 
   return scenario_of_document(YamlView::from_text(text, name, problems), {}, name, folder, problems);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::scenario

@@ -23,7 +23,7 @@
 #include "workloads/sharded_layers/sharded_layer.hpp"
 #include "workloads/step/build_step.hpp"
 
-namespace lockstep {
+namespace lockstep::scenario {
 
 struct BatchSpec {
   std::int64_t sequences = 0;        ///< of one step, all ranks
@@ -32,7 +32,7 @@ struct BatchSpec {
 };
 
 struct TrainingSpec {
-  Precision precision = Precision::bf16;
+  topologies::Precision precision = topologies::Precision::bf16;
   bool low_precision_gather = false;  ///< weights are gathered in the 8 bits of the precision
   int low_precision_copies = 0;  ///< of weights in those 8 bits, kept for the whole step; 0: they are made for each use
   bool causal_attention = true;
@@ -50,35 +50,35 @@ struct RoutingSpec {
 
 struct PipelineSpec {
   std::string schedule = "1f1b";
-  std::filesystem::path file;                         ///< a CSV with the order, instead of a schedule by name
-  StagePlacement placement = StagePlacement::linear;  ///< of the file's stages
-  std::optional<std::int32_t> chunks;                 ///< none: the schedule's usual number
+  std::filesystem::path file;  ///< a CSV with the order, instead of a schedule by name
+  workloads::StagePlacement placement = workloads::StagePlacement::linear;  ///< of the file's stages
+  std::optional<std::int32_t> chunks;                                       ///< none: the schedule's usual number
   std::optional<std::int32_t> group;
   std::vector<double> memory_limit;
   std::vector<std::int64_t> layers;  ///< of each stage of the model; empty: even
 };
 
 struct Scenario {
-  std::string name;                   ///< the file's stem
-  Model model;                        ///< only its name where steps are replayed
-  std::optional<ReplayModel> replay;  ///< instead of a model: measured operations
-  ClusterSpec cluster;
-  std::vector<AxisRequest> mesh;  ///< logical axes, innermost first
-  Parallel parallel;              ///< sizes are the mesh's; zero and sequence_parallel are read here
-  PlanOverrides plan;
+  std::string name;                              ///< the file's stem
+  workloads::Model model;                        ///< only its name where steps are replayed
+  std::optional<workloads::ReplayModel> replay;  ///< instead of a model: measured operations
+  topologies::ClusterSpec cluster;
+  std::vector<topologies::AxisRequest> mesh;  ///< logical axes, innermost first
+  workloads::Parallel parallel;               ///< sizes are the mesh's; zero and sequence_parallel are read here
+  workloads::PlanOverrides plan;
   PipelineSpec pipeline;
   BatchSpec batch;
   TrainingSpec training;
   RoutingSpec routing;
-  BlockOptions blocks;
-  TimeModel time_model = TimeModel::ideal;
-  std::vector<Perturbation> perturbations;
+  workloads::BlockOptions blocks;
+  cost::TimeModel time_model = cost::TimeModel::ideal;
+  std::vector<program::Perturbation> perturbations;
   std::optional<ReliabilitySpec> reliability;
-  DerivePolicy derive;
-  StepOptions step;
-  LowerOptions lower;
+  workloads::DerivePolicy derive;
+  workloads::StepOptions step;
+  program::LowerOptions lower;
   SearchSpec search;  ///< only `lockstep plan` looks at it
-  CollectiveRules collectives;
+  collectives::CollectiveRules collectives;
 
   /// Chips of the slice.
   [[nodiscard]] std::int64_t chips() const;
@@ -102,22 +102,24 @@ struct KeyOverride {
                                         const std::filesystem::path& folder);
 
 /// The list under `perturbations`; problems go to the view's sink.
-[[nodiscard]] std::vector<Perturbation> read_perturbations(const YamlView& list);
+[[nodiscard]] std::vector<program::Perturbation> read_perturbations(const YamlView& list);
 
 /// Every key that the loader knows, dotted, in reading order (a test holds docs/scenario_reference.md to it).
 [[nodiscard]] std::vector<std::string> scenario_keys();
 
 /// Reads the cluster shorthand "tpu-v5p:16x20x28", "tpu-v5p:2x16x20x28" (two pods over DCN), "h100:64" (64 nodes);
 /// problems are placed at the given location.
-[[nodiscard]] ClusterSpec parse_cluster(std::string_view text, const Location& where, const std::string& key,
-                                        Problems& problems);
+[[nodiscard]] topologies::ClusterSpec parse_cluster(std::string_view text, const Location& where,
+                                                    const std::string& key, Problems& problems);
 /// A chip of the catalog.
-[[nodiscard]] Chip chip_named(const std::string& name, const Location& where, const std::string& key,
-                              Problems& problems);
+[[nodiscard]] topologies::Chip chip_named(const std::string& name, const Location& where, const std::string& key,
+                                          Problems& problems);
 /// Reads a cluster written as a map; file names are seen from `folder`.
-[[nodiscard]] ClusterSpec read_cluster(const YamlView& view, const std::filesystem::path& folder, Problems& problems);
+[[nodiscard]] topologies::ClusterSpec read_cluster(const YamlView& view, const std::filesystem::path& folder,
+                                                   Problems& problems);
 /// Problems if such a cluster cannot be built.
-void check_cluster(const ClusterSpec& spec, const Location& where, const std::string& key, Problems& problems);
+void check_cluster(const topologies::ClusterSpec& spec, const Location& where, const std::string& key,
+                   Problems& problems);
 /// The text of what is expected in place of a name that the catalog does not have: the nearest name, or all names.
 [[nodiscard]] std::string catalog_name(const std::string& word, const std::vector<std::string>& names,
                                        const std::string& other = "");
@@ -126,4 +128,4 @@ void check_cluster(const ClusterSpec& spec, const Location& where, const std::st
 /// program was built from, else <prefix>/share/lockstep beside the program.
 [[nodiscard]] std::filesystem::path data_root();
 
-}  // namespace lockstep
+}  // namespace lockstep::scenario

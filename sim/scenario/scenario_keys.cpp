@@ -1,6 +1,6 @@
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep {
+namespace lockstep::scenario {
 
 std::vector<std::string> scenario_keys() {
   return {"format",
@@ -129,4 +129,4 @@ std::vector<std::string> scenario_keys() {
           "reliability.checkpoint.stall"};
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::scenario

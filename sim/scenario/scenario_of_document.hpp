@@ -1,7 +1,7 @@
 #pragma once
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep {
+namespace lockstep::scenario {
 
 /// A scenario of a document that is already parsed; `problems` is the document's sink and empty. Files that it names
 /// are seen from `folder`. Throws ConfigError.
@@ -9,4 +9,4 @@ namespace lockstep {
                                             const std::string& name, const std::filesystem::path& folder,
                                             Problems& problems);
 
-}  // namespace lockstep
+}  // namespace lockstep::scenario

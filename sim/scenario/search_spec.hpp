@@ -8,7 +8,7 @@
 #include "sim/core/units.hpp"
 #include "workloads/sharded_layers/sharded_layer.hpp"
 
-namespace lockstep {
+namespace lockstep::scenario {
 
 struct SearchSpec {
   /// Allowed sizes; empty: every one that divides what it splits.
@@ -16,8 +16,9 @@ struct SearchSpec {
   std::vector<int> zero{0, 1, 2, 3};
   std::vector<std::string> schedules{"1f1b", "interleaved", "zb-h1"};
   std::vector<std::int32_t> chunks{2, 4, 8};  ///< of schedules that have a choice
-  std::vector<Recompute> recompute;  ///< empty: what the scenario says, or none, selective and full if it says nothing
-  std::optional<Bytes> memory;       ///< of a chip; none: all it has
+  std::vector<workloads::Recompute>
+      recompute;                ///< empty: what the scenario says, or none, selective and full if it says nothing
+  std::optional<Bytes> memory;  ///< of a chip; none: all it has
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::scenario

@@ -14,7 +14,7 @@
 #include <system_error>
 #include <utility>
 
-namespace lockstep {
+namespace lockstep::studies {
 namespace {
 
 void write_all(int file, const void* data, std::size_t size) {
@@ -36,7 +36,7 @@ std::string read_all(int file) {
   return text;
 }
 
-Outcome outcome_of(const Metrics& metrics) {
+Outcome outcome_of(const metrics::Metrics& metrics) {
   return {metrics.step_time.value(),
           metrics.breakdown.compute.value(),
           metrics.breakdown.exposed_comm.value(),
@@ -123,7 +123,7 @@ Child::Child(const std::function<std::string()>& work) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
     ::close(ends[0]);
-    lockstep::answer(ends[1], work);
+    studies::answer(ends[1], work);
   }
   ::close(ends[1]);
   file_ = ends[0];
@@ -196,8 +196,8 @@ void in_children(std::size_t count, int jobs, const std::function<std::string(st
   }
 }
 
-Outcome simulate_isolated(const Scenario& scenario, EngineKind engine, spdlog::logger& log) {
-  (void)prepare(scenario);  // the user's mistakes are thrown here, without a process
+Outcome simulate_isolated(const scenario::Scenario& scenario, engine::EngineKind engine, spdlog::logger& log) {
+  (void)preparation::prepare(scenario);  // the user's mistakes are thrown here, without a process
   const auto text = in_child([&] {
     const auto made = outcome_of(simulate(scenario, {engine, true, {}}, log).metrics);
     return std::string(reinterpret_cast<const char*>(&made), sizeof made);
@@ -207,4 +207,4 @@ Outcome simulate_isolated(const Scenario& scenario, EngineKind engine, spdlog::l
   return outcome;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::studies

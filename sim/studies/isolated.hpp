@@ -7,7 +7,7 @@
 
 #include "sim/simulate.hpp"
 
-namespace lockstep {
+namespace lockstep::studies {
 
 /// The machine has no memory, process or thread left for a simulation: neither the user's mistake nor ours.
 class OutOfResources : public std::runtime_error {
@@ -59,6 +59,7 @@ struct Outcome {
 };
 
 /// simulate() in a child.
-[[nodiscard]] Outcome simulate_isolated(const Scenario& scenario, EngineKind engine, spdlog::logger& log);
+[[nodiscard]] Outcome simulate_isolated(const scenario::Scenario& scenario, engine::EngineKind engine,
+                                        spdlog::logger& log);
 
-}  // namespace lockstep
+}  // namespace lockstep::studies

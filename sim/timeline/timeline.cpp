@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lockstep {
+namespace lockstep::timeline {
 
 namespace {
 
@@ -30,4 +30,4 @@ void Timeline::record(std::int32_t op, std::int32_t rank, Interval span) {
   makespan_ = std::max(makespan_, span.end);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::timeline

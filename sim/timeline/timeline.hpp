@@ -6,7 +6,7 @@
 
 #include "sim/core/units.hpp"
 
-namespace lockstep {
+namespace lockstep::timeline {
 
 struct Interval {
   Seconds start;
@@ -66,4 +66,4 @@ inline Interval Timeline::span(std::int32_t op, std::int32_t rank) const {
   return distinct[static_cast<std::size_t>(chosen[static_cast<std::size_t>(rank)])];
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::timeline

@@ -6,17 +6,19 @@
 #include "sim/cost/layer_time.hpp"
 #include "workloads/step/step_pipeline.hpp"
 
-namespace lockstep {
+namespace lockstep::timing {
 namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-bool on_compute_stream(const BlockStep& step) { return step.kind == BlockStep::Kind::compute && step.stream.empty(); }
+bool on_compute_stream(const workloads::BlockStep& step) {
+  return step.kind == workloads::BlockStep::Kind::compute && step.stream.empty();
+}
 
 /// One pass while it is rewritten.
 class Joining {
  public:
-  Joining(const std::vector<BlockStep>& steps, const ComputeRates& rates)
+  Joining(const std::vector<workloads::BlockStep>& steps, const cost::ComputeRates& rates)
       : steps_(steps), rates_(rates), ends_(steps.size(), false), place_(steps.size(), -1) {
     for (const auto& step : steps) {
       if (on_compute_stream(step)) continue;
@@ -27,10 +29,10 @@ class Joining {
 
   /// Somebody waits for this step: nothing that comes later may be part of it.
   void end_after(int step) {
-    if (step != BlockStep::outside) ends_[at(step)] = true;
+    if (step != workloads::BlockStep::outside) ends_[at(step)] = true;
   }
 
-  std::vector<BlockStep> run(bool load_varies) {
+  std::vector<workloads::BlockStep> run(bool load_varies) {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const auto& step = steps_[i];
       const bool computes = on_compute_stream(step);
@@ -47,7 +49,7 @@ class Joining {
     return std::move(made_);
   }
 
-  [[nodiscard]] int place(int step) const { return step == BlockStep::outside ? step : place_[at(step)]; }
+  [[nodiscard]] int place(int step) const { return step == workloads::BlockStep::outside ? step : place_[at(step)]; }
   [[nodiscard]] std::vector<int> places(const std::vector<int>& steps) const {
     std::vector<int> result;
     for (const int step : steps) result = with(std::move(result), place(step));
@@ -57,7 +59,7 @@ class Joining {
  private:
   /// When the last of a block's products has read gathered weights, others are gathered into their room.
   void end_after_weights() {
-    int last = BlockStep::outside;
+    int last = workloads::BlockStep::outside;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const auto& after = steps_[i].after;
       if (std::any_of(after.begin(), after.end(), [&](int before) { return is_weight_gather(before); }))
@@ -66,18 +68,19 @@ class Joining {
     end_after(last);
   }
   [[nodiscard]] bool is_weight_gather(int step) const {
-    return step != BlockStep::outside && steps_[at(step)].kind == BlockStep::Kind::collective &&
-           steps_[at(step)].role == CollectiveRole::weight;
+    return step != workloads::BlockStep::outside && steps_[at(step)].kind == workloads::BlockStep::Kind::collective &&
+           steps_[at(step)].role == workloads::CollectiveRole::weight;
   }
 
   /// Whether the compute stream has already waited for everything that the step waits for.
-  [[nodiscard]] bool waits_for_nothing_new(const BlockStep& step) const {
+  [[nodiscard]] bool waits_for_nothing_new(const workloads::BlockStep& step) const {
     return std::all_of(step.after.begin(), step.after.end(), [&](int before) {
-      return awaited_.contains(before) || (before != BlockStep::outside && on_compute_stream(steps_[at(before)]));
+      return awaited_.contains(before) ||
+             (before != workloads::BlockStep::outside && on_compute_stream(steps_[at(before)]));
     });
   }
 
-  void add(const BlockStep& step, bool alone) {
+  void add(const workloads::BlockStep& step, bool alone) {
     auto& added = made_.emplace_back(step);
     added.after = places(step.after);
     added.saved.clear();
@@ -87,7 +90,7 @@ class Joining {
     awaited_.insert(step.after.begin(), step.after.end());
   }
 
-  void join(const BlockStep& step) {
+  void join(const workloads::BlockStep& step) {
     auto& joined = made_[at(open_)];
     *joined.given_time += time_of(step);
     for (const int before : step.after) {
@@ -100,20 +103,21 @@ class Joining {
     return list;
   }
 
-  [[nodiscard]] Seconds time_of(const BlockStep& step) const { return operation_time(rates_, step); }
+  [[nodiscard]] Seconds time_of(const workloads::BlockStep& step) const { return operation_time(rates_, step); }
 
-  const std::vector<BlockStep>& steps_;
-  const ComputeRates& rates_;
+  const std::vector<workloads::BlockStep>& steps_;
+  const cost::ComputeRates& rates_;
   std::vector<bool> ends_;
   std::vector<int> place_;  ///< where each step is now
-  std::vector<BlockStep> made_;
+  std::vector<workloads::BlockStep> made_;
   int open_ = -1;          ///< which of them may take in more
   std::set<int> awaited_;  ///< by the compute stream so far
 };
 
 /// A bucket of gradients waits for the last of them.
-void end_after_gradients(const ShardedLayer& block, const StepOptions& options, Joining& backward) {
-  std::vector<std::pair<std::vector<DerivedCollective>, int>> last;  // by chain
+void end_after_gradients(const workloads::ShardedLayer& block, const workloads::StepOptions& options,
+                         Joining& backward) {
+  std::vector<std::pair<std::vector<workloads::DerivedCollective>, int>> last;  // by chain
   for (const auto& update : block.weights) {
     auto chain = update.each_microbatch;
     chain.insert(chain.end(), update.last_microbatch.begin(), update.last_microbatch.end());
@@ -121,8 +125,8 @@ void end_after_gradients(const ShardedLayer& block, const StepOptions& options, 
       return std::equal(one.first.begin(), one.first.end(), chain.begin(), chain.end(),
                         [](const auto& a, const auto& b) { return a.kind == b.kind && a.axes == b.axes; });
     });
-    if (options.gradient_buckets.unit != Bucketing::Unit::layer || same == last.end())
-      same = last.insert(last.end(), {chain, BlockStep::outside});
+    if (options.gradient_buckets.unit != workloads::Bucketing::Unit::layer || same == last.end())
+      same = last.insert(last.end(), {chain, workloads::BlockStep::outside});
     for (const int step : update.gradient_steps) same->second = std::max(same->second, step);
   }
   for (const auto& [chain, step] : last) backward.end_after(step);
@@ -131,7 +135,8 @@ void end_after_gradients(const ShardedLayer& block, const StepOptions& options, 
 
 }  // namespace
 
-ShardedLayer with_joined_steps(const ShardedLayer& block, const ComputeRates& rates, const StepOptions& options) {
+workloads::ShardedLayer with_joined_steps(const workloads::ShardedLayer& block, const cost::ComputeRates& rates,
+                                          const workloads::StepOptions& options) {
   if (!block.pair_turns.empty() || options.offload.activation_layers > 0) return block;
   auto made = block;
   const bool load_varies = options.expert_load.variation > 0;
@@ -148,4 +153,4 @@ ShardedLayer with_joined_steps(const ShardedLayer& block, const ComputeRates& ra
   return made;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::timing

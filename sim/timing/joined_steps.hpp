@@ -6,11 +6,12 @@
 #include "workloads/sharded_layers/sharded_layer.hpp"
 #include "workloads/step/build_step.hpp"
 
-namespace lockstep {
+namespace lockstep::timing {
 
 /// For schedules that neither split backwards nor overlap passes, which decide between steps; and not for calibrated
 /// kernels, which collectives beside them slow down.
-[[nodiscard]] ShardedLayer with_joined_steps(const ShardedLayer& block, const ComputeRates& rates,
-                                             const StepOptions& options);
+[[nodiscard]] workloads::ShardedLayer with_joined_steps(const workloads::ShardedLayer& block,
+                                                        const cost::ComputeRates& rates,
+                                                        const workloads::StepOptions& options);
 
-}  // namespace lockstep
+}  // namespace lockstep::timing

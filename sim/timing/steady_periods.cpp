@@ -5,19 +5,19 @@
 
 #include "workloads/pipeline/cell_turns.hpp"
 
-namespace lockstep {
+namespace lockstep::timing {
 namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-PipelineCell later(PipelineCell cell, std::int32_t microbatches) {
+workloads::PipelineCell later(workloads::PipelineCell cell, std::int32_t microbatches) {
   cell.first.microbatch += microbatches;
   if (cell.second) cell.second->microbatch += microbatches;
   return cell;
 }
 
 /// Around the middle of a rank's order.
-SteadyPeriods::Rank steady_part(const std::vector<PipelineCell>& cells, std::int32_t microbatches) {
+SteadyPeriods::Rank steady_part(const std::vector<workloads::PipelineCell>& cells, std::int32_t microbatches) {
   const auto repeats = [&](std::size_t i, std::size_t period) {
     return cells[i + period] == later(cells[i], microbatches);
   };
@@ -33,22 +33,23 @@ SteadyPeriods::Rank steady_part(const std::vector<PipelineCell>& cells, std::int
 }
 
 /// Operations as the cells of the order wrote them: of each rank, of each cell.
-using OpsOfCells = std::vector<std::vector<std::vector<OpId>>>;
+using OpsOfCells = std::vector<std::vector<std::vector<workloads::OpId>>>;
 
-OpsOfCells ops_of_cells(const StepGraph& step, const StepPipeline& pipeline) {
+OpsOfCells ops_of_cells(const workloads::StepGraph& step, const workloads::StepPipeline& pipeline) {
   const auto& order = pipeline.order;
   OpsOfCells result;
   for (const auto& cells : order.ranks) result.emplace_back(cells.size());
   const auto written = cells_in_turn(order);
-  const auto writes = [&](std::size_t cell, const StepOp& op) {
+  const auto writes = [&](std::size_t cell, const workloads::StepOp& op) {
     const auto [rank, index] = written[cell];
     if (op.stage != rank) return false;
     bool found = false;
-    for_each_action(order.ranks[at(rank)][at(index)], [&](const PipelineAction& action) {
-      found = found || (action.microbatch == op.microbatch &&
-                        (action.work == PipelineWork::forward) == (op.pass == StepPass::forward) &&
-                        op.block >= pipeline.first_block[at(action.stage)] &&
-                        op.block < pipeline.first_block[at(action.stage) + 1]);
+    for_each_action(order.ranks[at(rank)][at(index)], [&](const workloads::PipelineAction& action) {
+      found =
+          found ||
+          (action.microbatch == op.microbatch &&
+           (action.work == workloads::PipelineWork::forward) == (op.pass == workloads::StepPass::forward) &&
+           op.block >= pipeline.first_block[at(action.stage)] && op.block < pipeline.first_block[at(action.stage) + 1]);
     });
     return found;
   };
@@ -56,9 +57,9 @@ OpsOfCells ops_of_cells(const StepGraph& step, const StepPipeline& pipeline) {
   // cells in a row that cannot be told apart (a microbatch's gradients of inputs, then of weights) count as one.
   std::size_t now = 0;
   constexpr std::size_t near = 16;
-  for (OpId id = 0; id < step.size(); ++id) {
+  for (workloads::OpId id = 0; id < step.size(); ++id) {
     const auto& op = step.op(id);
-    if (op.pass == StepPass::update) break;
+    if (op.pass == workloads::StepPass::update) break;
     if (!writes(now, op)) {
       for (std::size_t next = now + 1; next < std::min(written.size(), now + near); ++next) {
         if (!writes(next, op)) continue;
@@ -74,8 +75,8 @@ OpsOfCells ops_of_cells(const StepGraph& step, const StepPipeline& pipeline) {
 
 class Repetition {
  public:
-  Repetition(const StepGraph& step, const StepPipeline& pipeline, const SteadyPeriods& periods, const Program& program,
-             const Timeline& timeline)
+  Repetition(const workloads::StepGraph& step, const workloads::StepPipeline& pipeline, const SteadyPeriods& periods,
+             const program::Program& program, const timeline::Timeline& timeline)
       : step_(step), periods_(periods), program_(program), timeline_(timeline), ops_(ops_of_cells(step, pipeline)) {
     tolerance_s_ = 4e-12 + 1e-13 * timeline.makespan().value();
   }
@@ -101,7 +102,7 @@ class Repetition {
         program_.stage_of_rank.begin());
     for (; cell < ops_[rank].size(); ++cell) {
       for (const auto id : ops_[rank][cell]) {
-        if (step_.op(id)->kind == StepOp::Kind::compute && timeline_.took_part(id, lane))
+        if (step_.op(id)->kind == workloads::StepOp::Kind::compute && timeline_.took_part(id, lane))
           return timeline_.span(id, lane).start.value();
       }
     }
@@ -122,10 +123,10 @@ class Repetition {
         if (!is_later(ops_[rank][other], ops_[rank][other + part.cells], period_s, leads)) return false;
       }
       if (!all_of(rank, 0, cell - 2 * part.cells,
-                  [&](const Interval& span) { return span.end.value() <= since_s + tolerance_s_; }))
+                  [&](const timeline::Interval& span) { return span.end.value() <= since_s + tolerance_s_; }))
         return false;
       if (!all_of(rank, cell + part.cells, ops_[rank].size(),
-                  [&](const Interval& span) { return span.start.value() >= since_s - tolerance_s_; }))
+                  [&](const timeline::Interval& span) { return span.start.value() >= since_s - tolerance_s_; }))
         return false;
     }
     return true;
@@ -134,7 +135,7 @@ class Repetition {
   /// Whether the host holds up nothing from `since_s` on. Its lead over the chip only repeats where it holds the chip
   /// up: else it may grow from period to period, and what it holds up later would be held up less.
   [[nodiscard]] bool host_leads(double since_s) const {
-    for (OpId id = 0; id < step_.size(); ++id) {
+    for (workloads::OpId id = 0; id < step_.size(); ++id) {
       const auto launched_s = program_.ops[at(id)].launched.value();
       for (std::int32_t lane = 0; lane < timeline_.ranks() && launched_s > since_s; ++lane) {
         if (timeline_.took_part(id, lane) && timeline_.span(id, lane).start.value() < launched_s - tolerance_s_)
@@ -156,8 +157,8 @@ class Repetition {
     return true;
   }
 
-  [[nodiscard]] bool is_later(const std::vector<OpId>& ops, const std::vector<OpId>& others, double by_s,
-                              bool host_leads) const {
+  [[nodiscard]] bool is_later(const std::vector<workloads::OpId>& ops, const std::vector<workloads::OpId>& others,
+                              double by_s, bool host_leads) const {
     if (ops.size() != others.size()) return false;
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const auto& op = step_.op(ops[i]);
@@ -181,10 +182,10 @@ class Repetition {
     return true;
   }
 
-  const StepGraph& step_;
+  const workloads::StepGraph& step_;
   const SteadyPeriods& periods_;
-  const Program& program_;
-  const Timeline& timeline_;
+  const program::Program& program_;
+  const timeline::Timeline& timeline_;
   OpsOfCells ops_;
   double tolerance_s_;
 };
@@ -197,8 +198,8 @@ std::size_t SteadyPeriods::periods() const {
   return least;
 }
 
-std::optional<SteadyPeriods> steady_periods(const PipelineOrder& order) {
-  if (order.shape.placement == StagePlacement::bidirectional) return {};
+std::optional<SteadyPeriods> steady_periods(const workloads::PipelineOrder& order) {
+  if (order.shape.placement == workloads::StagePlacement::bidirectional) return {};
   std::optional<SteadyPeriods>
       longest;  // interleaved chunks repeat for a few microbatches, and then for groups of them
   const auto repeated = [](const SteadyPeriods& periods) {
@@ -217,8 +218,9 @@ std::optional<SteadyPeriods> steady_periods(const PipelineOrder& order) {
   return longest;
 }
 
-PipelineOrder without_periods(const PipelineOrder& order, std::size_t fewer, SteadyPeriods& periods) {
-  PipelineOrder made{order.schedule, order.shape, {}};
+workloads::PipelineOrder without_periods(const workloads::PipelineOrder& order, std::size_t fewer,
+                                         SteadyPeriods& periods) {
+  workloads::PipelineOrder made{order.schedule, order.shape, {}};
   const auto microbatches = static_cast<std::int32_t>(fewer) * periods.microbatches;
   made.shape.microbatches -= microbatches;
   for (std::size_t rank = 0; rank < order.ranks.size(); ++rank) {
@@ -232,9 +234,10 @@ PipelineOrder without_periods(const PipelineOrder& order, std::size_t fewer, Ste
   return made;
 }
 
-std::optional<Seconds> repeated_period(const StepGraph& step, const StepPipeline& pipeline,
-                                       const SteadyPeriods& periods, const Program& program, const Timeline& timeline) {
+std::optional<Seconds> repeated_period(const workloads::StepGraph& step, const workloads::StepPipeline& pipeline,
+                                       const SteadyPeriods& periods, const program::Program& program,
+                                       const timeline::Timeline& timeline) {
   return Repetition(step, pipeline, periods, program, timeline).run();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::timing

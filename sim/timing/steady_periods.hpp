@@ -12,7 +12,7 @@
 #include "workloads/step/step_graph.hpp"
 #include "workloads/step/step_pipeline.hpp"
 
-namespace lockstep {
+namespace lockstep::timing {
 
 /// The part in which each rank of an order repeats: cell i between `first` and `last` (one past) does the same as cell
 /// i - `cells`, for a microbatch `microbatches` later.
@@ -27,14 +27,16 @@ struct SteadyPeriods {
 };
 
 /// Nothing if some rank does not repeat, or if a microbatch's place on the ranks depends on its number.
-[[nodiscard]] std::optional<SteadyPeriods> steady_periods(const PipelineOrder& order);
+[[nodiscard]] std::optional<SteadyPeriods> steady_periods(const workloads::PipelineOrder& order);
 
 /// The order with so many periods fewer on every rank. Changes `periods` into those of the new order.
-[[nodiscard]] PipelineOrder without_periods(const PipelineOrder& order, std::size_t fewer, SteadyPeriods& periods);
+[[nodiscard]] workloads::PipelineOrder without_periods(const workloads::PipelineOrder& order, std::size_t fewer,
+                                                       SteadyPeriods& periods);
 
 /// How long a period takes, if the state of the machine repeats after it. `program` is that of `step`, folded or not.
-[[nodiscard]] std::optional<Seconds> repeated_period(const StepGraph& step, const StepPipeline& pipeline,
-                                                     const SteadyPeriods& periods, const Program& program,
-                                                     const Timeline& timeline);
+[[nodiscard]] std::optional<Seconds> repeated_period(const workloads::StepGraph& step,
+                                                     const workloads::StepPipeline& pipeline,
+                                                     const SteadyPeriods& periods, const program::Program& program,
+                                                     const timeline::Timeline& timeline);
 
-}  // namespace lockstep
+}  // namespace lockstep::timing

@@ -8,45 +8,47 @@
 #include "sim/timing/steady_periods.hpp"
 #include "workloads/pipeline/verify_order.hpp"
 
-namespace lockstep {
+namespace lockstep::timing {
 namespace {
 
 /// Whether joined steps take the same time. They do not if two halves run beside each other, since their steps take
 /// turns on the compute stream; if backwards are split, since dependencies follow from which part comes first; or if
 /// collectives slow down the kernels beside them, since that is decided step by step.
-bool can_be_joined(const Scenario& scenario, const PipelineOrder& order) {
-  const auto whole = [](const PipelineCell& cell) {
-    const bool split =
-        cell.first.work == PipelineWork::input_gradient || cell.first.work == PipelineWork::weight_gradient;
+bool can_be_joined(const scenario::Scenario& scenario, const workloads::PipelineOrder& order) {
+  const auto whole = [](const workloads::PipelineCell& cell) {
+    const bool split = cell.first.work == workloads::PipelineWork::input_gradient ||
+                       cell.first.work == workloads::PipelineWork::weight_gradient;
     return !split && !cell.second;
   };
-  return scenario.time_model != TimeModel::calibrated &&
+  return scenario.time_model != cost::TimeModel::calibrated &&
          std::all_of(order.ranks.begin(), order.ranks.end(),
                      [&](const auto& cells) { return std::all_of(cells.begin(), cells.end(), whole); });
 }
 
 }  // namespace
 
-std::vector<ShardedLayer> joined_layers(const Scenario& scenario, const ShardedModel& model) {
-  const auto rates = rates_of(scenario);
+std::vector<workloads::ShardedLayer> joined_layers(const scenario::Scenario& scenario,
+                                                   const preparation::ShardedModel& model) {
+  const auto rates = preparation::rates_of(scenario);
   const auto options = step_options(scenario, model);
-  std::vector<ShardedLayer> joined;
+  std::vector<workloads::ShardedLayer> joined;
   for (const auto& layer : model.layers) joined.push_back(with_joined_steps(layer, rates, options));
   return joined;
 }
 
-Seconds step_time(const Scenario& scenario, const Machine& machine, const ShardedModel& model,
-                  const std::vector<ShardedLayer>& joined, EngineKind engine, spdlog::logger& log) {
-  Preparation preparation{machine, model, place_pipeline(scenario, machine, model), {}};
+Seconds step_time(const scenario::Scenario& scenario, const preparation::Machine& machine,
+                  const preparation::ShardedModel& model, const std::vector<workloads::ShardedLayer>& joined,
+                  engine::EngineKind engine, spdlog::logger& log) {
+  preparation::Preparation preparation{machine, model, place_pipeline(scenario, machine, model), {}};
   const auto whole = preparation.pipeline;
   const auto& layers = can_be_joined(scenario, whole.order) ? joined : model.layers;
   auto options = step_options(scenario, model);
   options.memory = false;
-  const EngineKind used = engine == EngineKind::reference ? engine : EngineKind::max_min;
+  const engine::EngineKind used = engine == engine::EngineKind::reference ? engine : engine::EngineKind::max_min;
   const auto simulated = [&] {
     preparation.step = build_step(layers, preparation.pipeline.kinds, preparation.pipeline, options);
     auto folded = fold(lower_with_perturbations(scenario, preparation));
-    auto timeline = run(folded.program, {used, {}, false}, log).timeline;
+    auto timeline = engine::run(folded.program, {used, {}, false}, log).timeline;
     return std::pair{std::move(folded.program), std::move(timeline)};
   };
 
@@ -64,4 +66,4 @@ Seconds step_time(const Scenario& scenario, const Machine& machine, const Sharde
   return simulated().second.makespan();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::timing

@@ -27,22 +27,22 @@ struct Shape {
 };
 
 /// Ring links of `size` ranks; flow i crosses link i (or all of them, in `macro_flows` flows).
-ProgramGroup ring(Program& program, std::vector<std::int32_t> members, std::int32_t flows) {
-  ProgramGroup group{std::move(members), {}};
+collectives::ProgramGroup ring(program::Program& program, std::vector<std::int32_t> members, std::int32_t flows) {
+  collectives::ProgramGroup group{std::move(members), {}};
   const auto first = static_cast<std::int32_t>(program.links.size());
   const auto size = static_cast<std::int32_t>(group.members.size());
   const std::int32_t per_flow = size / flows;
   program.links.insert(program.links.end(), static_cast<std::size_t>(size), BytesPerSecond(100e9));
   for (std::int32_t flow = 0; flow < flows; ++flow) {
-    Flow crossing{0, {}};
+    collectives::Flow crossing{0, {}};
     for (std::int32_t link = 0; link < per_flow; ++link) crossing.links.push_back(first + flow * per_flow + link);
     group.flows.push_back(crossing);
   }
   return group;
 }
 
-Program synthetic(const Shape& shape) {
-  Program program;
+program::Program synthetic(const Shape& shape) {
+  program::Program program;
   program.streams = {"compute", "tensor", "fsdp"};
   const std::int32_t ranks = shape.fsdp * shape.tensor;
   program.stage_of_rank.assign(static_cast<std::size_t>(ranks), 0);
@@ -50,13 +50,13 @@ Program synthetic(const Shape& shape) {
   for (std::int32_t rank = 0; rank < shape.slowed; ++rank)
     program.slowdown_of_rank[static_cast<std::size_t>(rank * 7)] = 1.01;
 
-  Communicator tensor{"tensor", 1, {}};
+  collectives::Communicator tensor{"tensor", 1, {}};
   for (std::int32_t group = 0; group < shape.fsdp; ++group) {
     std::vector<std::int32_t> members;
     for (std::int32_t i = 0; i < shape.tensor; ++i) members.push_back(group * shape.tensor + i);
     tensor.groups.push_back(ring(program, members, 2));
   }
-  Communicator fsdp{"fsdp", 1, {}};
+  collectives::Communicator fsdp{"fsdp", 1, {}};
   for (std::int32_t group = 0; group < shape.tensor; ++group) {
     std::vector<std::int32_t> members;
     for (std::int32_t i = 0; i < shape.fsdp; ++i) members.push_back(i * shape.tensor + group);
@@ -66,13 +66,13 @@ Program synthetic(const Shape& shape) {
 
   std::int32_t last = -1;
   std::int32_t last_gather = -1;
-  const auto add = [&](const ProgramOp& op) {
+  const auto add = [&](const program::ProgramOp& op) {
     program.ops.push_back(op);
     return static_cast<std::int32_t>(program.ops.size()) - 1;
   };
   const auto collective = [](std::int32_t communicator, double bytes) {
-    ProgramOp op;
-    op.kind = ProgramOp::Kind::collective;
+    program::ProgramOp op;
+    op.kind = program::ProgramOp::Kind::collective;
     op.communicator = communicator;
     op.streams = {communicator + 1};
     op.phases = {{Seconds(5e-6), {bytes}}};
@@ -82,18 +82,18 @@ Program synthetic(const Shape& shape) {
   for (std::int32_t layer = 0; layer < shape.layers; ++layer) {
     for (std::int32_t i = 0; i < tensor_collectives_per_layer; ++i) {
       if (i < fsdp_collectives_per_layer) {
-        ProgramOp gather = collective(1, 30e6);
+        program::ProgramOp gather = collective(1, 30e6);
         if (last_gather >= 0) gather.predecessors = {last_gather};
         last_gather = add(gather);
       }
       for (std::int32_t k = 0; k < compute_per_tensor_collective; ++k) {
-        ProgramOp op;
+        program::ProgramOp op;
         op.streams = {0};
         op.duration = Seconds(1e-4 + 1e-6 * k);
         if (last >= 0) op.predecessors = {last};
         last = add(op);
       }
-      ProgramOp reduce = collective(0, 10e6);
+      program::ProgramOp reduce = collective(0, 10e6);
       reduce.predecessors = {last};
       last = add(reduce);
     }
@@ -108,15 +108,15 @@ int main(int argc, char** argv) {
     return argc > index ? std::atoi(argv[index]) : fallback;
   };
   const Shape shape{argument(1, 2240), argument(2, 4), argument(3, 80), argument(4, 0)};
-  const Program program = synthetic(shape);
+  const program::Program program = synthetic(shape);
   spdlog::logger silent("bench");
-  EngineOptions options;
-  if (argc > 5 && std::string(argv[5]) == "reference") options.kind = EngineKind::reference;
-  const EngineResult result = run(program, options, silent);
+  engine::EngineOptions options;
+  if (argc > 5 && std::string(argv[5]) == "reference") options.kind = engine::EngineKind::reference;
+  const engine::EngineResult result = run(program, options, silent);
 
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const EngineStatistics& done = result.statistics;
+  const engine::EngineStatistics& done = result.statistics;
   std::printf(
       "%zu ops, %d ranks, makespan %.9g s: %.2f s wall, %.3g activities (%.3g /s), %.3g flows (%.3g /s), %ld MB\n",
       program.ops.size(), program.ranks(), result.timeline.makespan().value(), done.wall_seconds,

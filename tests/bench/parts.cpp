@@ -11,11 +11,11 @@ namespace {
 
 using namespace lockstep;
 
-Scenario pod() { return load_scenario(std::string(source_dir) + "/scenarios/llama3-70b-v5p.yaml"); }
+scenario::Scenario pod() { return load_scenario(std::string(source_dir) + "/scenarios/llama3-70b-v5p.yaml"); }
 
-Scenario pod_with_a_slow_chip() {
+scenario::Scenario pod_with_a_slow_chip() {
   auto scenario = pod();
-  scenario.perturbations = {SlowChip{{3, 0, 7}, false, 1.5}};
+  scenario.perturbations = {program::SlowChip{{3, 0, 7}, false, 1.5}};
   return scenario;
 }
 
@@ -30,27 +30,27 @@ void build_cluster(benchmark::State& state) {
 
 void prepare_step(benchmark::State& state) {
   const auto scenario = pod();
-  for (auto _ : state) benchmark::DoNotOptimize(prepare(scenario));
+  for (auto _ : state) benchmark::DoNotOptimize(preparation::prepare(scenario));
 }
 
 void make_communicators(benchmark::State& state) {
-  const auto preparation = prepare(pod());
+  const auto preparation = preparation::prepare(pod());
   for (auto _ : state) {
     for (const auto& axis : preparation.machine.mesh->axes())
-      benchmark::DoNotOptimize(make_communicator(*preparation.machine.mesh, {axis.name}));
+      benchmark::DoNotOptimize(collectives::make_communicator(*preparation.machine.mesh, {axis.name}));
   }
 }
 
 void lower_step(benchmark::State& state) {
   const auto scenario = pod();
-  const auto preparation = prepare(scenario);
+  const auto preparation = preparation::prepare(scenario);
   for (auto _ : state) benchmark::DoNotOptimize(lower_with_perturbations(scenario, preparation));
 }
 
-template <Scenario (*make)()>
+template <scenario::Scenario (*make)()>
 void fold_step(benchmark::State& state) {
   const auto scenario = make();
-  const auto whole = lower_with_perturbations(scenario, prepare(scenario));
+  const auto whole = lower_with_perturbations(scenario, preparation::prepare(scenario));
   for (auto _ : state) benchmark::DoNotOptimize(fold(whole));
   state.counters["rank classes"] = fold(whole).ranks.count();
 }

@@ -24,18 +24,18 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 /// Bounds every plan: no branch is left out but for memory.
-void bound(const PlanSpace& space) {
+void bound(const planning::PlanSpace& space) {
   const auto start = Clock::now();
-  PlanForest forest(space, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
-  std::vector<PlanBranch> branches = forest.roots();
+  planning::PlanForest forest(space, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
+  std::vector<planning::PlanBranch> branches = forest.roots();
   std::printf("%zu sets of axis sizes: %.2f s\n", branches.size(), seconds_since(start));
   std::int64_t fitting = 0;
   while (!branches.empty()) {
-    std::vector<PlanBranch> next;
+    std::vector<planning::PlanBranch> next;
     for (const auto& below : forest.below(branches)) {
       for (const auto& branch : below.branches) {
         // Bounded alone, or with those that have the same bound.
-        if (branch.level == PlanBranch::Level::cost_class) {
+        if (branch.level == planning::PlanBranch::Level::cost_class) {
           fitting += branch.plans;
         } else {
           next.push_back(branch);
@@ -59,18 +59,18 @@ void print_spread(const char* what, std::vector<double>& ratios) {
 }
 
 /// The most promising plans, best first: bounds against their simulation.
-void simulate_some(const PlanSpace& space, std::size_t count) {
-  PlanTree tree(space);
-  const auto later = [](const PlanBranch& a, const PlanBranch& b) { return goes_first(b, a); };
+void simulate_some(const planning::PlanSpace& space, std::size_t count) {
+  planning::PlanTree tree(space);
+  const auto later = [](const planning::PlanBranch& a, const planning::PlanBranch& b) { return goes_first(b, a); };
   auto start = Clock::now();
-  std::vector<PlanBranch> roots;
+  std::vector<planning::PlanBranch> roots;
   for (std::int32_t node = 0; node < std::ssize(space.nodes()); ++node) roots.push_back(tree.root(node));
   std::priority_queue queue(later, std::move(roots));
-  std::vector<PlanBranch> plans;
+  std::vector<planning::PlanBranch> plans;
   while (plans.size() < count && !queue.empty()) {
     const auto branch = queue.top();
     queue.pop();
-    if (branch.level == PlanBranch::Level::plan) plans.push_back(branch);
+    if (branch.level == planning::PlanBranch::Level::plan) plans.push_back(branch);
     for (const auto& below : tree.below(branch).branches) queue.push(below);
   }
   std::printf("the first %zu plans, best first: %lld bounds, %.2f s\n", plans.size(),
@@ -84,14 +84,14 @@ void simulate_some(const PlanSpace& space, std::size_t count) {
   std::vector<double> times, memories;
   std::size_t too_large = 0;
   start = Clock::now();
-  in_children(
+  studies::in_children(
       plans.size(), static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
       [&](std::size_t index) {
-        const auto figures = simulated_figures(space, plans[index].choice, EngineKind::simgrid, silent);
+        const auto figures = simulated_figures(space, plans[index].choice, engine::EngineKind::simgrid, silent);
         return std::string(reinterpret_cast<const char*>(&figures), sizeof figures);
       },
-      [&](std::size_t index, Child& child) {
-        PlanFigures figures;
+      [&](std::size_t index, studies::Child& child) {
+        planning::PlanFigures figures;
         std::memcpy(&figures, child.answer().data(), sizeof figures);
         times.push_back(plans[index].bound_s / figures.step_s);
         memories.push_back(static_cast<double>(bytes[index]) / static_cast<double>(figures.peak_bytes));
@@ -113,15 +113,15 @@ void simulate_some(const PlanSpace& space, std::size_t count) {
 }
 
 /// The search itself, with its proof.
-void search(const PlanSpace& space, std::size_t top) {
+void search(const planning::PlanSpace& space, std::size_t top) {
   spdlog::logger silent("bench");
-  const auto found =
-      search_plans(space,
-                   {top, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())), EngineKind::simgrid,
-                    [](std::string_view stage, double) {
-                      std::fprintf(stderr, "\r%.*s", static_cast<int>(stage.size()), stage.data());
-                    }},
-                   silent);
+  const auto found = search_plans(
+      space,
+      {top, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())), engine::EngineKind::simgrid,
+       [](std::string_view stage, double) {
+         std::fprintf(stderr, "\r%.*s", static_cast<int>(stage.size()), stage.data());
+       }},
+      silent);
   const auto& proof = found.proof;
   std::printf(
       "search for %zu: %.2f s, of them %.2f s for %lld bounds; %lld plans: %lld pruned by bound, %lld by memory, %lld "
@@ -141,7 +141,7 @@ int main(int argc, char** argv) {
   }
   try {
     const auto start = Clock::now();
-    const PlanSpace space(load_scenario(argv[1]));
+    const planning::PlanSpace space(load_scenario(argv[1]));
     std::printf("space of %lld plans: %.2f s\n", static_cast<long long>(space.size()), seconds_since(start));
     std::fflush(stdout);
     if (std::getenv("NO_BOUND") == nullptr) bound(space);

@@ -25,13 +25,13 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 /// Evenly over all plans: nodes by how many they hold.
-std::vector<PlanChoice> drawn(const PlanSpace& space, std::size_t count, std::uint64_t seed) {
+std::vector<planning::PlanChoice> drawn(const planning::PlanSpace& space, std::size_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<std::int64_t> places;
   for (std::size_t i = 0; i < count; ++i)
     places.push_back(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(space.size())));
   std::sort(places.begin(), places.end());
-  std::vector<PlanChoice> plans;
+  std::vector<planning::PlanChoice> plans;
   std::int64_t before = 0;
   auto next = places.begin();
   for (const auto& node : space.nodes()) {
@@ -49,22 +49,22 @@ std::vector<PlanChoice> drawn(const PlanSpace& space, std::size_t count, std::ui
 }
 
 /// Those that a search would time first.
-std::vector<PlanChoice> most_promising(const PlanSpace& space, std::size_t count) {
-  PlanForest forest(space, 1);
-  const auto later = [](const PlanBranch& a, const PlanBranch& b) { return goes_first(b, a); };
+std::vector<planning::PlanChoice> most_promising(const planning::PlanSpace& space, std::size_t count) {
+  planning::PlanForest forest(space, 1);
+  const auto later = [](const planning::PlanBranch& a, const planning::PlanBranch& b) { return goes_first(b, a); };
   std::priority_queue queue(later, forest.roots());
-  std::vector<PlanChoice> plans;
+  std::vector<planning::PlanChoice> plans;
   while (plans.size() < count && !queue.empty()) {
     const auto branch = queue.top();
     queue.pop();
-    if (branch.level == PlanBranch::Level::plan) plans.push_back(branch.choice);
+    if (branch.level == planning::PlanBranch::Level::plan) plans.push_back(branch.choice);
     const auto made = forest.below({&branch, 1});
     for (const auto& below : made.front().branches) queue.push(below);
   }
   return plans;
 }
 
-std::string kind_of(const PlanSpace& space, const PlanChoice& plan) {
+std::string kind_of(const planning::PlanSpace& space, const planning::PlanChoice& plan) {
   const auto& degrees = plan.degrees;
   std::string kind = degrees.tensor * degrees.context * degrees.expert > 1 ? "tensor " : "       ";
   kind += plan.zero == 3 ? "zero 3 " : "       ";
@@ -81,13 +81,13 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const PlanSpace space(load_scenario(argv[1]));
+    const planning::PlanSpace space(load_scenario(argv[1]));
     const auto count = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 100;
     const std::string_view which = argc > 3 ? argv[3] : "best";
     const auto plans =
         which == "best" ? most_promising(space, count) : drawn(space, count, std::strtoull(argv[3], nullptr, 10));
     spdlog::logger silent("bench");
-    PlanSimulator simulator(space);
+    planning::PlanSimulator simulator(space);
     struct Spent {
       std::size_t plans = 0;
       double seconds = 0, most = 0;
@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
     const auto start = Clock::now();
     for (const auto& plan : plans) {
       const auto began = Clock::now();
-      const double step_s = simulator.step_s(plan, EngineKind::simgrid, silent);
+      const double step_s = simulator.step_s(plan, engine::EngineKind::simgrid, silent);
       times.push_back(seconds_since(began));
       auto& spent = by_kind[kind_of(space, plan)];
       ++spent.plans;

@@ -24,7 +24,7 @@ namespace {
 using namespace lockstep;
 namespace s4u = simgrid::s4u;
 
-std::int64_t compute(const Program& program, const ProgramOp& op) {
+std::int64_t compute(const program::Program& program, const program::ProgramOp& op) {
   const double now = s4u::Engine::get_clock();
   for (const double slowdown : program.slowdown_of_rank) {
     simgrid::kernel::timer::Timer::set(now + op.duration.value() * slowdown, [] {});
@@ -33,8 +33,8 @@ std::int64_t compute(const Program& program, const ProgramOp& op) {
   return program.ranks();
 }
 
-std::int64_t communicate(const Program& program, const FlowRoutes& routes,
-                         const std::vector<std::vector<std::size_t>>& first, const ProgramOp& op) {
+std::int64_t communicate(const program::Program& program, const engine::FlowRoutes& routes,
+                         const std::vector<std::vector<std::size_t>>& first, const program::ProgramOp& op) {
   std::int64_t activities = 0;
   const auto& groups = program.communicators[static_cast<std::size_t>(op.communicator)].groups;
   for (const auto& phase : op.phases) {
@@ -56,13 +56,14 @@ std::int64_t communicate(const Program& program, const FlowRoutes& routes,
   return activities;
 }
 
-std::int64_t run_bare(const Program& program) {
+std::int64_t run_bare(const program::Program& program) {
   std::size_t flows = 0;
-  const auto first = first_flows(program, flows);
-  const FlowRoutes routes(program, first);
+  const auto first = engine::first_flows(program, flows);
+  const engine::FlowRoutes routes(program, first);
   std::int64_t activities = 0;
   for (const auto& op : program.ops) {
-    activities += op.kind == ProgramOp::Kind::compute ? compute(program, op) : communicate(program, routes, first, op);
+    activities +=
+        op.kind == program::ProgramOp::Kind::compute ? compute(program, op) : communicate(program, routes, first, op);
   }
   return activities;
 }
@@ -74,7 +75,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: step_speed SCENARIO folded|unfolded|bare [--set a.b=c ...]\n");
     return 2;
   }
-  std::vector<KeyOverride> overrides;
+  std::vector<scenario::KeyOverride> overrides;
   for (int i = 4; i < argc; i += 2) {
     const std::string text = argv[i];
     overrides.push_back({text.substr(0, text.find('=')), text.substr(text.find('=') + 1)});
@@ -85,15 +86,15 @@ int main(int argc, char** argv) {
     const std::string how = argv[2];
     const auto begun = Clock::now();
     const auto scenario = load_scenario(argv[1], overrides);
-    const auto preparation = prepare(scenario);
+    const auto preparation = preparation::prepare(scenario);
     const auto whole = lower_with_perturbations(scenario, preparation);
     const auto lowered = Clock::now();
-    const auto folded = how == "folded" ? fold(whole) : FoldedProgram{};
+    const auto folded = how == "folded" ? fold(whole) : program::FoldedProgram{};
     const auto started = Clock::now();
     const auto activities =
-        how == "bare"
-            ? run_bare(whole)
-            : run(how == "folded" ? folded.program : whole, {EngineKind::simgrid, {}}, log).statistics.activities;
+        how == "bare" ? run_bare(whole)
+                      : engine::run(how == "folded" ? folded.program : whole, {engine::EngineKind::simgrid, {}}, log)
+                            .statistics.activities;
     const std::chrono::duration<double> before = lowered - begun, folding = started - lowered,
                                         engine = Clock::now() - started;
     rusage usage{};

@@ -26,19 +26,19 @@ class Stages {
   Clock::time_point last_ = Clock::now();
 };
 
-void simulate_in_stages(const Scenario& scenario, bool as_in_a_search) {
+void simulate_in_stages(const scenario::Scenario& scenario, bool as_in_a_search) {
   spdlog::logger silent("bench");
   Stages stages;
-  (void)sharded_model(scenario);
+  (void)preparation::sharded_model(scenario);
   stages.ended("derive");
-  auto preparation = prepare(scenario);
+  auto preparation = preparation::prepare(scenario);
   stages.ended("prepare");
   if (as_in_a_search) {
     auto options = step_options(scenario, preparation.model);
     options.memory = false;
-    std::vector<ShardedLayer> joined;
+    std::vector<workloads::ShardedLayer> joined;
     for (const auto& block : preparation.model.layers)
-      joined.push_back(with_joined_steps(block, rates_of(scenario), options));
+      joined.push_back(timing::with_joined_steps(block, preparation::rates_of(scenario), options));
     preparation.step = {};
     stages.ended("join");
     preparation.step = build_step(joined, preparation.pipeline.kinds, preparation.pipeline, options);
@@ -48,8 +48,8 @@ void simulate_in_stages(const Scenario& scenario, bool as_in_a_search) {
   stages.ended("lower");
   const auto folded = fold(std::move(whole));
   stages.ended("fold");
-  const auto result =
-      run(folded.program, {as_in_a_search ? EngineKind::max_min : EngineKind::simgrid, {}, false}, silent);
+  const auto result = engine::run(
+      folded.program, {as_in_a_search ? engine::EngineKind::max_min : engine::EngineKind::simgrid, {}, false}, silent);
   stages.ended("engine");
   if (!as_in_a_search) {
     (void)measure(scenario, preparation, folded.program, result.timeline);

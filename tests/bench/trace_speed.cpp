@@ -12,9 +12,9 @@ using namespace lockstep;
 
 namespace {
 
-std::size_t spans_of(const Simulation& simulation, const TraceOptions& options) {
+std::size_t spans_of(const Simulation& simulation, const trace::TraceOptions& options) {
   std::size_t spans = 0;
-  const TraceContent content(simulation, options);
+  const trace::TraceContent content(simulation, options);
   for (std::size_t index = 0; index < content.processes(); ++index) {
     for (const auto& lane : content.process(index).lanes) spans += lane.spans.size();
   }
@@ -36,7 +36,7 @@ void measure(const char* form, std::size_t spans, const std::filesystem::path& f
 
 int main(int count, char** arguments) {
   if (count < 2) return 2;
-  std::vector<KeyOverride> overrides;
+  std::vector<scenario::KeyOverride> overrides;
   for (int i = 2; i < count; ++i) {
     const std::string text = arguments[i];
     overrides.push_back({text.substr(0, text.find('=')), text.substr(text.find('=') + 1)});
@@ -44,19 +44,19 @@ int main(int count, char** arguments) {
   const auto scenario = load_scenario(arguments[1], overrides);
   spdlog::logger silent("bench");
   SimulateOptions options;
-  options.engine = EngineKind::reference;
+  options.engine = engine::EngineKind::reference;
   const auto simulation = simulate(scenario, options, silent);
   const auto folder = std::filesystem::temp_directory_path();
   for (const bool flows : {false, true}) {
-    const TraceOptions trace{16, flows};
+    const trace::TraceOptions trace{16, flows};
     const auto spans = spans_of(simulation, trace);
     measure(flows ? "perfetto+" : "perfetto", spans, folder / "bench.pftrace.gz", [&](const auto& file) {
-      NewFiles files;
+      output::NewFiles files;
       write_perfetto_trace(files, file, scenario, simulation, trace);
       files.finish();
     });
     measure(flows ? "chrome+" : "chrome", spans, folder / "bench.json.gz", [&](const auto& file) {
-      NewFiles files;
+      output::NewFiles files;
       write_chrome_trace(files, file, scenario, simulation, trace);
       files.finish();
     });

@@ -17,7 +17,7 @@ namespace lockstep::test {
 
 namespace {
 
-std::string mesh_of(const Preparation& preparation) {
+std::string mesh_of(const preparation::Preparation& preparation) {
   std::string text;
   for (const auto& axis : preparation.machine.mesh->axes()) {
     std::string parts;
@@ -39,9 +39,9 @@ std::string to_string(const Figures& figures) {
 std::optional<Figures> simulated(const std::string& text, const std::filesystem::path& folder, bool fold) {
   spdlog::logger silent("test");
   try {
-    const auto answer = in_child([&] {
-      const auto scenario = scenario_of_text(text, "random.yaml", folder);
-      const auto simulation = simulate(scenario, {EngineKind::simgrid, fold, {}}, silent);
+    const auto answer = studies::in_child([&] {
+      const auto scenario = scenario::scenario_of_text(text, "random.yaml", folder);
+      const auto simulation = simulate(scenario, {engine::EngineKind::simgrid, fold, {}}, silent);
       const auto& metrics = simulation.metrics;
       const std::array made{metrics.step_time.value(),
                             metrics.breakdown.compute.value(),

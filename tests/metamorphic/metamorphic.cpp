@@ -106,9 +106,9 @@ int run(const Arguments& arguments) {
   std::uint64_t draws = 0;
   int died = 0;
   const auto jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  in_children(
+  studies::in_children(
       arguments.count, jobs, [&](std::size_t index) { return verdicts(arguments, arguments.first + index); },
-      [&](std::size_t index, Child& child) {
+      [&](std::size_t index, studies::Child& child) {
         const auto number = arguments.first + index;
         try {
           std::istringstream lines(child.answer());

@@ -31,7 +31,7 @@ RandomScenario drawn(std::uint64_t seed) {
 }
 
 /// Ways to give a step more to do.
-std::vector<KeyOverride> more_of(const RandomScenario& scenario) {
+std::vector<scenario::KeyOverride> more_of(const RandomScenario& scenario) {
   return {{"training.dropout", "true"},
           {"training.elementwise_traffic", "2.3"},
           {"training.gradient_clipping", "true"},
@@ -96,7 +96,8 @@ TEST(CalibratedSteps, ABetterMachineTakesNoLonger) {
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + scenario.text());
     const auto made = test::prepared(scenario);
     if (!made) continue;
-    const MachineParameters parameters(made->scenario, made->preparation, made->folded, EngineKind::max_min);
+    const sensitivity::MachineParameters parameters(made->scenario, made->preparation, made->folded,
+                                                    engine::EngineKind::max_min);
     const double base_s = test::step_s(made->folded.program);
     for (const auto& parameter : parameters.list()) {
       auto machine = parameters.as_it_is();
@@ -115,7 +116,7 @@ TEST(CalibratedSteps, ABetterMachineTakesNoLonger) {
 // dropout.
 TEST(CalibratedSteps, DropoutOfATensorParallelLayerTakesTime) {
   RandomScenario scenario(0);
-  for (const auto& [key, value] : std::vector<KeyOverride>{
+  for (const auto& [key, value] : std::vector<scenario::KeyOverride>{
            {"model", "{layers: 2, d_model: 8192, d_ff: 28672, heads: 64, kv_heads: 8, vocabulary: 128256}"},
            {"cluster", "h100:1"},
            {"mesh", "{tensor: [gpu]}"},

@@ -13,11 +13,11 @@
 namespace lockstep::test {
 namespace {
 
-using Kind = CollectiveKind;
+using Kind = workloads::CollectiveKind;
 
 struct Fabric {
   std::string name;
-  ClusterSpec spec;
+  topologies::ClusterSpec spec;
 };
 
 void PrintTo(const Fabric& fabric, std::ostream* out) { *out << fabric.name; }
@@ -30,13 +30,13 @@ std::vector<Fabric> fabrics() {
   auto shared = node();
   shared.nics = 4;
   auto rail = fat_tree(4, 2);
-  rail.kind = RailOptimised{.nodes_per_scalable_unit = 2};
+  rail.kind = topologies::RailOptimised{.nodes_per_scalable_unit = 2};
   rail.radix = 64;
   auto dragonfly = crossbar();
-  dragonfly.kind = Dragonfly{.routers_per_group = 2, .nics_per_router = 8, .global_links_per_router = 4};
+  dragonfly.kind = topologies::Dragonfly{.routers_per_group = 2, .nics_per_router = 8, .global_links_per_router = 4};
   auto mixed_up = nodes(4, node());
-  mixed_up.order.kind = RankOrder::Kind::listed;
-  for (DeviceId device = 0; device < 32; ++device)
+  mixed_up.order.kind = topologies::RankOrder::Kind::listed;
+  for (topologies::DeviceId device = 0; device < 32; ++device)
     mixed_up.order.devices.push_back(device * 5 % 32);  // unequal parts in units
   auto halls = nodes(2, node(), fat_tree(16, 1));
   halls.halls = 2;
@@ -59,9 +59,9 @@ std::vector<Fabric> fabrics() {
                           {"long_torus", pods(1, 4, 16)},
                           {"pods", pods(3, 4, 2)}};
   for (const int oversubscription : {1, 2, 4}) {
-    for (const auto routing : {FabricRouting::spray, FabricRouting::ecmp}) {
-      const std::string name =
-          "tree_" + std::to_string(oversubscription) + (routing == FabricRouting::spray ? "_spray" : "_ecmp");
+    for (const auto routing : {topologies::FabricRouting::spray, topologies::FabricRouting::ecmp}) {
+      const std::string name = "tree_" + std::to_string(oversubscription) +
+                               (routing == topologies::FabricRouting::spray ? "_spray" : "_ecmp");
       all.push_back({name, nodes(4, node(), fat_tree(16, oversubscription, routing))});
     }
   }
@@ -71,18 +71,20 @@ std::vector<Fabric> fabrics() {
 /// Chips that share a boundary, and the links through it.
 struct Boundary {
   std::string name;
-  std::set<DeviceId> inside;
-  std::vector<LinkId> in, out;
+  std::set<topologies::DeviceId> inside;
+  std::vector<topologies::LinkId> in, out;
 };
 
-std::vector<Boundary> boundaries(const Cluster& cluster) {
-  std::map<NodeId, NodeId> leaf_of_nic;
-  std::map<NodeId, std::set<DeviceId>> below;  // a NIC or leaf
-  const auto is_switch = [&](NodeId id) { return cluster.node(id).kind == NodeKind::network_switch; };
-  const auto is_nic = [&](NodeId id) {
-    return cluster.node(id).kind == NodeKind::nic || cluster.node(id).kind == NodeKind::host;
+std::vector<Boundary> boundaries(const topologies::Cluster& cluster) {
+  std::map<topologies::NodeId, topologies::NodeId> leaf_of_nic;
+  std::map<topologies::NodeId, std::set<topologies::DeviceId>> below;  // a NIC or leaf
+  const auto is_switch = [&](topologies::NodeId id) {
+    return cluster.node(id).kind == topologies::NodeKind::network_switch;
   };
-  for (LinkId id = 0; id < cluster.links(); ++id) {
+  const auto is_nic = [&](topologies::NodeId id) {
+    return cluster.node(id).kind == topologies::NodeKind::nic || cluster.node(id).kind == topologies::NodeKind::host;
+  };
+  for (topologies::LinkId id = 0; id < cluster.links(); ++id) {
     const auto& link = cluster.link(id);
     if (is_nic(link.from) && is_switch(link.to)) leaf_of_nic[link.from] = link.to;
     if (link.from < cluster.devices() && is_nic(link.to)) below[link.to].insert(link.from);
@@ -90,8 +92,8 @@ std::vector<Boundary> boundaries(const Cluster& cluster) {
   for (const auto& [nic, leaf] : leaf_of_nic) below[leaf].insert(below[nic].begin(), below[nic].end());
 
   std::vector<Boundary> all;
-  for (DeviceId device = 0; device < cluster.devices(); ++device) all.push_back({"chip", {device}, {}, {}});
-  for (LinkId id = 0; id < cluster.links(); ++id) {
+  for (topologies::DeviceId device = 0; device < cluster.devices(); ++device) all.push_back({"chip", {device}, {}, {}});
+  for (topologies::LinkId id = 0; id < cluster.links(); ++id) {
     const auto& link = cluster.link(id);
     if (link.from < cluster.devices()) all[static_cast<std::size_t>(link.from)].out.push_back(id);
     if (link.to < cluster.devices()) all[static_cast<std::size_t>(link.to)].in.push_back(id);
@@ -100,14 +102,14 @@ std::vector<Boundary> boundaries(const Cluster& cluster) {
        axis < static_cast<int>(cluster.axes().size()) && cluster.unit_is_torus() && cluster.fabric_spec() == nullptr;
        ++axis) {
     Boundary half{"half of " + cluster.axes()[static_cast<std::size_t>(axis)].name, {}, {}, {}};
-    for (DeviceId device = 0; device < cluster.devices(); ++device) {
+    for (topologies::DeviceId device = 0; device < cluster.devices(); ++device) {
       if (cluster.coordinates(device)[static_cast<std::size_t>(axis)] <
           cluster.axes()[static_cast<std::size_t>(axis)].size / 2)
         half.inside.insert(device);
     }
-    for (LinkId id = 0; id < cluster.links(); ++id) {
+    for (topologies::LinkId id = 0; id < cluster.links(); ++id) {
       const auto& link = cluster.link(id);
-      if (link.kind != LinkKind::ici) continue;
+      if (link.kind != topologies::LinkKind::ici) continue;
       if (half.inside.contains(link.to) && !half.inside.contains(link.from)) half.in.push_back(id);
       if (half.inside.contains(link.from) && !half.inside.contains(link.to)) half.out.push_back(id);
     }
@@ -115,8 +117,8 @@ std::vector<Boundary> boundaries(const Cluster& cluster) {
   }
   if (leaf_of_nic.empty()) return all;
   std::map<int, Boundary> units;
-  std::map<NodeId, Boundary> leaves;
-  for (LinkId id = 0; id < cluster.links(); ++id) {
+  std::map<topologies::NodeId, Boundary> leaves;
+  for (topologies::LinkId id = 0; id < cluster.links(); ++id) {
     const auto& link = cluster.link(id);
     if (is_nic(link.from) && is_switch(link.to)) units[cluster.unit_of(*below[link.from].begin())].out.push_back(id);
     if (is_switch(link.from) && is_nic(link.to)) units[cluster.unit_of(*below[link.to].begin())].in.push_back(id);
@@ -124,7 +126,8 @@ std::vector<Boundary> boundaries(const Cluster& cluster) {
     if (below.contains(link.from)) leaves[link.from].out.push_back(id);
     if (below.contains(link.to)) leaves[link.to].in.push_back(id);
   }
-  for (DeviceId device = 0; device < cluster.devices(); ++device) units[cluster.unit_of(device)].inside.insert(device);
+  for (topologies::DeviceId device = 0; device < cluster.devices(); ++device)
+    units[cluster.unit_of(device)].inside.insert(device);
   for (auto& [unit, boundary] : units) {
     boundary.name = "unit";
     all.push_back(boundary);
@@ -146,10 +149,11 @@ std::vector<Boundary> boundaries(const Cluster& cluster) {
 struct Needs {
   double in = 0, out = 0;
 };
-Needs needs(Kind kind, double v, const std::vector<DeviceId>& members, const std::set<DeviceId>& inside) {
+Needs needs(Kind kind, double v, const std::vector<topologies::DeviceId>& members,
+            const std::set<topologies::DeviceId>& inside) {
   const double n = static_cast<double>(members.size());
-  const double k = static_cast<double>(
-      std::count_if(members.begin(), members.end(), [&](DeviceId device) { return inside.contains(device); }));
+  const double k = static_cast<double>(std::count_if(
+      members.begin(), members.end(), [&](topologies::DeviceId device) { return inside.contains(device); }));
   if (k == 0 || k == n) return {};
   const bool has_root = inside.contains(members.front());
   switch (kind) {
@@ -173,7 +177,7 @@ Needs needs(Kind kind, double v, const std::vector<DeviceId>& members, const std
 class NeverBelowPhysics : public testing::TestWithParam<Fabric> {};
 
 void check_choice(const NetworkCase& groups, const std::vector<Boundary>& boundaries, Kind kind, Bytes size,
-                  const CollectiveChoice& choice, bool simulate) {
+                  const collectives::CollectiveChoice& choice, bool simulate) {
   const auto& cluster = groups.cluster();
   const auto& communicator = groups.network().communicator(*choice.algorithm);
   const double v = static_cast<double>(size.value());
@@ -192,7 +196,7 @@ void check_choice(const NetworkCase& groups, const std::vector<Boundary>& bounda
   for (const auto& boundary : boundaries) {
     Needs total;
     for (const auto& group : communicator.groups) {
-      std::vector<DeviceId> members;
+      std::vector<topologies::DeviceId> members;
       for (const auto rank : group.members) members.push_back(groups.mesh().device_of(rank));
       // A shift on a torus follows the first dimension, and not round a line: no bytes are known to be needed.
       if (choice.algorithm->name() == "torus" && kind == Kind::point_to_point) continue;
@@ -200,7 +204,7 @@ void check_choice(const NetworkCase& groups, const std::vector<Boundary>& bounda
       total.in += of_group.in;
       total.out += of_group.out;
     }
-    const auto check_way = [&](const std::vector<LinkId>& links, double needed, const char* way) {
+    const auto check_way = [&](const std::vector<topologies::LinkId>& links, double needed, const char* way) {
       double bytes = 0, bandwidth = 0;
       for (const auto link : links) {
         bytes += carried[static_cast<std::size_t>(link)];
@@ -221,12 +225,14 @@ TEST_P(NeverBelowPhysics, EveryAlgorithmKindSizeAndGroup) {
   for (const char* group : {"all", "unit", "local"}) cases.emplace_back(spec, group);
   if (cases.front().cluster().axes().size() == 2 && cases.front().cluster().unit_size() == 8) {
     const int units = cases.front().cluster().axes()[0].size;
-    const std::vector<MeshAxis> halves{{"every other", {{0, units, 1}, {1, 4, 2}}}, {"neighbours", {{1, 2, 1}}}};
+    const std::vector<topologies::MeshAxis> halves{{"every other", {{0, units, 1}, {1, 4, 2}}},
+                                                   {"neighbours", {{1, 2, 1}}}};
     cases.emplace_back(spec, halves, std::vector<std::string>{"every other"});
     cases.emplace_back(spec, halves, std::vector<std::string>{"neighbours"});
   }
   if (GetParam().name == "long_torus") {  // a line of 2 beside a ring of 2 that shares its links with seven others
-    const std::vector<MeshAxis> strided{{"group", {{0, 2, 1}, {1, 2, 8}}}, {"others", {{0, 2, 2}, {1, 8, 1}}}};
+    const std::vector<topologies::MeshAxis> strided{{"group", {{0, 2, 1}, {1, 2, 8}}},
+                                                    {"others", {{0, 2, 2}, {1, 8, 1}}}};
     cases.emplace_back(spec, strided, std::vector<std::string>{"group"});
     cases.emplace_back(spec, strided, std::vector<std::string>{"others"});
   }
@@ -234,7 +240,7 @@ TEST_P(NeverBelowPhysics, EveryAlgorithmKindSizeAndGroup) {
   for (const auto& groups : cases) {
     if (groups.network().structure().members == 1) continue;
     const auto around = boundaries(groups.cluster());
-    for (const auto kind : all_collective_kinds) {
+    for (const auto kind : workloads::all_collective_kinds) {
       for (const std::int64_t bytes : {1, 12'345, 1 << 20, 1 << 30}) {
         const auto choices = groups.network().choices(kind, Bytes(bytes));
         EXPECT_FALSE(choices.empty()) << "nothing serves " << name(kind);

@@ -21,12 +21,12 @@ constexpr double gathered_weights = 2 * d_model * d_ff;
 std::int32_t first_on(const SimulatedStep& step, const std::string& axis) {
   for (std::int32_t op = 0; op < step.simgrid.ops(); ++op) {
     const auto& vertex = step.preparation.step.op(op);
-    if (vertex->kind == StepOp::Kind::collective && vertex->axes == AxisNames{axis}) return op;
+    if (vertex->kind == workloads::StepOp::Kind::collective && vertex->axes == workloads::AxisNames{axis}) return op;
   }
   return -1;
 }
 
-void expect_span(const Timeline& timeline, std::int32_t op, double end) {
+void expect_span(const timeline::Timeline& timeline, std::int32_t op, double end) {
   for (std::int32_t rank = 0; rank < timeline.ranks(); ++rank) {
     EXPECT_DOUBLE_EQ(timeline.span(op, rank).start.value(), 0);
     EXPECT_NEAR(timeline.span(op, rank).end.value() / end, 1, 1e-9) << "rank " << rank;
@@ -73,7 +73,7 @@ TEST(ContentionByHand, OnALine) {
 TEST(ContentionByHand, TheProductWaitsForBoth) {
   const SimulatedStep step(Case{"validation_shared_axis.yaml", {}}.load());
   std::int32_t product = 0;
-  while (step.program.ops[static_cast<std::size_t>(product)].kind != ProgramOp::Kind::compute) ++product;
+  while (step.program.ops[static_cast<std::size_t>(product)].kind != program::ProgramOp::Kind::compute) ++product;
   const auto span = step.simgrid.span(product, 0);
   EXPECT_EQ(span.start, step.simgrid.span(first_on(step, "fsdp"), 0).end);
   EXPECT_NEAR((span.end - span.start).value(), tokens * d_model * d_ff / 2 / 4.59e14, 1e-12);

@@ -18,16 +18,16 @@ using test::Case;
 
 struct Answer {
   std::map<std::string, double> elasticity;
-  std::map<CriticalPart::Kind, double> share;  ///< of the critical path
+  std::map<metrics::CriticalPart::Kind, double> share;  ///< of the critical path
 };
 
-Answer simulated(const Case& one, EngineKind engine = EngineKind::simgrid) {
+Answer simulated(const Case& one, engine::EngineKind engine = engine::EngineKind::simgrid) {
   SCOPED_TRACE(one.to_string());
-  const auto text = in_child([&] {
+  const auto text = studies::in_child([&] {
     spdlog::logger silent("test");
     SimulateOptions options;
     options.engine = engine;
-    const auto simulation = simulate_with_elasticity(one.load(), options, silent);
+    const auto simulation = sensitivity::simulate_with_elasticity(one.load(), options, silent);
     std::ostringstream out;
     out.precision(17);
     for (const auto& [parameter, value, is_rate] : simulation.elasticity) out << parameter << '\n' << value << '\n';
@@ -43,14 +43,14 @@ Answer simulated(const Case& one, EngineKind engine = EngineKind::simgrid) {
     answer.elasticity[parameter] = std::stod(value);
   }
   int kind = 0;
-  for (double share = 0; in >> kind >> share;) answer.share[static_cast<CriticalPart::Kind>(kind)] += share;
+  for (double share = 0; in >> kind >> share;) answer.share[static_cast<metrics::CriticalPart::Kind>(kind)] += share;
   return answer;
 }
 
-const std::vector<EngineKind> engines{EngineKind::simgrid, EngineKind::reference};
+const std::vector<engine::EngineKind> engines{engine::EngineKind::simgrid, engine::EngineKind::reference};
 
-Case two_matmul(const std::string& cluster, const std::string& parallel, std::vector<KeyOverride> more = {}) {
-  std::vector<KeyOverride> keys{{"cluster", cluster}, {"parallel", parallel}};
+Case two_matmul(const std::string& cluster, const std::string& parallel, std::vector<scenario::KeyOverride> more = {}) {
+  std::vector<scenario::KeyOverride> keys{{"cluster", cluster}, {"parallel", parallel}};
   keys.insert(keys.end(), more.begin(), more.end());
   return {"validation_grid_two_matmul.yaml", keys};
 }
@@ -118,14 +118,14 @@ TEST(Elasticity, WithoutContentionIsTheCompositionOfTheCriticalPath) {
     const auto answer = simulated(two_matmul("tpu-v5p:4x4", "{tensor: 4, fsdp: 4}",
                                              {{"mesh", "{tensor: [y], fsdp: [x]}"}, {"batch.sequences", "16"}}),
                                   engine);
-    EXPECT_EQ(answer.share.count(CriticalPart::Kind::contention), 0U);
-    const auto share = [&](CriticalPart::Kind kind) {
+    EXPECT_EQ(answer.share.count(metrics::CriticalPart::Kind::contention), 0U);
+    const auto share = [&](metrics::CriticalPart::Kind kind) {
       return answer.share.contains(kind) ? answer.share.at(kind) : 0.0;
     };
-    const double compute = share(CriticalPart::Kind::compute) + share(CriticalPart::Kind::update);
+    const double compute = share(metrics::CriticalPart::Kind::compute) + share(metrics::CriticalPart::Kind::update);
     EXPECT_NEAR(answer.elasticity.at("compute rate"), -compute, 1e-3);
-    EXPECT_NEAR(answer.elasticity.at("latency"), share(CriticalPart::Kind::latency), 1e-3);
-    EXPECT_NEAR(answer.elasticity.at("ici bandwidth"), -share(CriticalPart::Kind::transfer), 1e-2);
+    EXPECT_NEAR(answer.elasticity.at("latency"), share(metrics::CriticalPart::Kind::latency), 1e-3);
+    EXPECT_NEAR(answer.elasticity.at("ici bandwidth"), -share(metrics::CriticalPart::Kind::transfer), 1e-2);
   }
 }
 
@@ -135,9 +135,9 @@ struct Homogeneity {
   double together = 0, sum = 0;
 };
 
-Homogeneity homogeneity(const test::Prepared& made, EngineKind engine) {
-  const MachineParameters parameters(made.scenario, made.preparation, made.folded, engine);
-  const bool contention = engine != EngineKind::reference;
+Homogeneity homogeneity(const test::Prepared& made, engine::EngineKind engine) {
+  const sensitivity::MachineParameters parameters(made.scenario, made.preparation, made.folded, engine);
+  const bool contention = engine != engine::EngineKind::reference;
   const double step_s = test::step_s(made.folded.program, contention);
   constexpr double k = 1.25, better = 1.001;
   auto machine = parameters.as_it_is();
@@ -177,7 +177,7 @@ TEST(Elasticity, OfAllParametersTogetherIsMinusOne) {
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + drawn.text());
     const auto made = test::prepared(drawn);
     if (!made) continue;
-    for (const auto engine : {EngineKind::reference, EngineKind::max_min}) {
+    for (const auto engine : {engine::EngineKind::reference, engine::EngineKind::max_min}) {
       const auto found = homogeneity(*made, engine);
       EXPECT_NEAR(found.together, 1, 1e-9);
       smooth += std::abs(found.sum + 1) < 1e-6 ? 1 : 0;
@@ -195,11 +195,11 @@ TEST(Elasticity, OfMeasuredOperationsAddsUpToo) {
             "{layers: 4, boundary: 64 MB, forward: [{name: F, time: 1 ms}, {name: send, time: 300 us, on: net}], "
             "backward: [{name: B, time: 2 ms}, {name: back, time: 300 us, on: net}]}");
   for (const auto& [key, value] :
-       std::vector<KeyOverride>{{"cluster", "h100:1"},
-                                {"parallel", "{pipeline: 4, data: 2}"},
-                                {"batch", "{sequences: 16, sequence_length: 1024, microbatches: 8}"}})
+       std::vector<scenario::KeyOverride>{{"cluster", "h100:1"},
+                                          {"parallel", "{pipeline: 4, data: 2}"},
+                                          {"batch", "{sequences: 16, sequence_length: 1024, microbatches: 8}"}})
     drawn.set(key, value);
-  const auto found = homogeneity(test::prepared(drawn).value(), EngineKind::max_min);
+  const auto found = homogeneity(test::prepared(drawn).value(), engine::EngineKind::max_min);
   EXPECT_NEAR(found.together, 1, 1e-9);
   EXPECT_NEAR(found.sum, -1, 1e-6);
 }
@@ -217,7 +217,7 @@ TEST(Elasticity, OfAnUpdateOnTheHostIsItsMemorysAndThatOfTheWayThere) {
   const double memory = 22.0 / 50, way = 4.0 / 15;
   EXPECT_NEAR(answer.elasticity.at("host memory bandwidth"), -memory / (memory + way), 0.01);
   EXPECT_NEAR(answer.elasticity.at("pcie bandwidth"), -way / (memory + way), 0.01);
-  EXPECT_NEAR(answer.share.at(CriticalPart::Kind::offload), 1, 0.01);
+  EXPECT_NEAR(answer.share.at(metrics::CriticalPart::Kind::offload), 1, 0.01);
 }
 
 }  // namespace

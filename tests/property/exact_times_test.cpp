@@ -12,17 +12,18 @@ namespace {
 
 class ExactTimesTest : public testing::Test {
  protected:
-  [[nodiscard]] std::vector<PlanBranch> plans() const {
-    std::vector<PlanBranch> plans;
+  [[nodiscard]] std::vector<planning::PlanBranch> plans() const {
+    std::vector<planning::PlanBranch> plans;
     for (const auto& node : space_.nodes()) {
-      for (const auto& choice : space_.plans_of(node)) plans.push_back({0, PlanBranch::Level::plan, choice, 0, 1});
+      for (const auto& choice : space_.plans_of(node))
+        plans.push_back({0, planning::PlanBranch::Level::plan, choice, 0, 1});
     }
     return plans;
   }
 
-  std::map<PlanChoice, double> timed_with(int jobs) {
-    ExactTimes times(space_, jobs, EngineKind::simgrid, silent_);
-    std::map<PlanChoice, double> result;
+  std::map<planning::PlanChoice, double> timed_with(int jobs) {
+    planning::ExactTimes times(space_, jobs, engine::EngineKind::simgrid, silent_);
+    std::map<planning::PlanChoice, double> result;
     const auto all = plans();
     for (auto next = all.begin(); next != all.end() || !times.none_runs();) {
       while (next != all.end() && times.has_room()) times.start(*next++);
@@ -32,24 +33,24 @@ class ExactTimesTest : public testing::Test {
     return result;
   }
 
-  PlanSpace space_{test::small_spaces().front().load()};
+  planning::PlanSpace space_{test::small_spaces().front().load()};
   spdlog::logger silent_{"test"};
 };
 
 TEST_F(ExactTimesTest, AreThoseOfOneSimulatorAlone) {
-  PlanSimulator alone(space_);
-  std::map<PlanChoice, double> expected;
+  planning::PlanSimulator alone(space_);
+  std::map<planning::PlanChoice, double> expected;
   for (const auto& plan : plans())
-    expected.emplace(plan.choice, alone.step_s(plan.choice, EngineKind::simgrid, silent_));
+    expected.emplace(plan.choice, alone.step_s(plan.choice, engine::EngineKind::simgrid, silent_));
   ASSERT_GT(expected.size(), 4u);
   for (const int jobs : {1, 3, 100}) EXPECT_EQ(timed_with(jobs), expected) << jobs;
 }
 
 TEST_F(ExactTimesTest, TellOfAPlanThatCannotBeTimedAndGoOn) {
   const auto all = plans();
-  PlanBranch elsewhere;
+  planning::PlanBranch elsewhere;
   elsewhere.choice.degrees = {1, 1, 1, 1, 1};
-  ExactTimes times(space_, 1, EngineKind::simgrid, silent_);
+  planning::ExactTimes times(space_, 1, engine::EngineKind::simgrid, silent_);
   times.start(elsewhere);
   EXPECT_FALSE(times.has_room());
   EXPECT_THROW((void)times.wait(), InternalError);
@@ -63,7 +64,7 @@ TEST_F(ExactTimesTest, TellOfAPlanThatCannotBeTimedAndGoOn) {
 // Plans that nobody waits for are simulated on what goes with the times.
 TEST_F(ExactTimesTest, EndWithWhatStillRuns) {
   const auto all = plans();
-  ExactTimes times(space_, 4, EngineKind::simgrid, silent_);
+  planning::ExactTimes times(space_, 4, engine::EngineKind::simgrid, silent_);
   for (auto next = all.begin(); next != all.end() && times.has_room(); ++next) times.start(*next);
   EXPECT_FALSE(times.none_runs());
 }

@@ -29,42 +29,42 @@ constexpr double rounding = 1 + 1e-9;
 
 struct Fabric {
   std::string name;
-  ClusterSpec spec;
+  topologies::ClusterSpec spec;
 };
 
 std::vector<Fabric> of_the_catalog() {
   const auto catalog = std::filesystem::path(source_dir) / "topologies" / "catalog";
   std::vector<Fabric> all;
-  for (const auto& name : fabric_names(catalog)) {
+  for (const auto& name : topologies::fabric_names(catalog)) {
     Problems problems;
-    auto spec = nodes(24, node(), load_fabric(catalog, name, problems));
+    auto spec = nodes(24, node(), topologies::load_fabric(catalog, name, problems));
     problems.throw_if_any();
-    if (auto* rails = std::get_if<RailOptimised>(&spec.fabric.kind))
+    if (auto* rails = std::get_if<topologies::RailOptimised>(&spec.fabric.kind))
       rails->nodes_per_scalable_unit = std::min(rails->nodes_per_scalable_unit, 8);
     spec.fabric.radix = std::min(spec.fabric.radix, 24);
     all.push_back({name, spec});
     spec.units = 8;
     spec.halls = 3;
-    spec.between_halls = load_fabric(catalog, "ethernet-dcn", problems);
+    spec.between_halls = topologies::load_fabric(catalog, "ethernet-dcn", problems);
     all.push_back({name + " in halls", spec});
   }
   return all;
 }
 
-FabricSpec drawn_fabric(const std::function<int(int)>& below) {
+topologies::FabricSpec drawn_fabric(const std::function<int(int)>& below) {
   auto fabric = crossbar();
-  fabric.kind = fabric_kinds()[static_cast<std::size_t>(below(4))];
+  fabric.kind = topologies::fabric_kinds()[static_cast<std::size_t>(below(4))];
   fabric.radix = 4 + 2 * below(16);
   if (below(2) == 0) fabric.link = BytesPerSecond(nic * (1 + below(4)) / 2);
-  if (auto* dragonfly = std::get_if<Dragonfly>(&fabric.kind)) {
+  if (auto* dragonfly = std::get_if<topologies::Dragonfly>(&fabric.kind)) {
     dragonfly->routers_per_group = 1 + below(4);
     dragonfly->nics_per_router = 1 + below(8);
     dragonfly->global_links_per_router = 1 + below(6);
     fabric.radix = 64;
-  } else if (!std::holds_alternative<Crossbar>(fabric.kind)) {
+  } else if (!std::holds_alternative<topologies::Crossbar>(fabric.kind)) {
     for (int tier = below(3); tier > 0; --tier) fabric.oversubscription.push_back(1 + below(4));
     const int nodes = below(5);
-    if (auto* rails = std::get_if<RailOptimised>(&fabric.kind)) rails->nodes_per_scalable_unit = nodes;
+    if (auto* rails = std::get_if<topologies::RailOptimised>(&fabric.kind)) rails->nodes_per_scalable_unit = nodes;
   }
   return fabric;
 }
@@ -90,22 +90,22 @@ std::vector<Fabric> drawn(int count) {
 /// Mesh axes "group" and "others" over the physical axes, from outside in: groups of everything, along each physical
 /// axis, inside the outermost, and along or beside a part of the nodes.
 struct Groups {
-  std::vector<MeshAxis> axes;
+  std::vector<topologies::MeshAxis> axes;
   bool contiguous;  ///< each of neighbouring positions
 };
 
-std::vector<Groups> groups_on(const Cluster& cluster) {
+std::vector<Groups> groups_on(const topologies::Cluster& cluster) {
   const auto& physical = cluster.axes();
   const int axes = static_cast<int>(physical.size());
   std::vector<Groups> all;
-  const auto add = [&](std::vector<Factor> group, std::vector<Factor> others, bool contiguous) {
+  const auto add = [&](std::vector<topologies::Factor> group, std::vector<topologies::Factor> others, bool contiguous) {
     if (others.empty()) others.push_back({0, 1, 1});
     all.push_back({{{"others", std::move(others)}, {"group", std::move(group)}}, contiguous});
   };
   for (int first = 0; first < axes; ++first) {
-    std::vector<Factor> inside, alone, outside, beside;
+    std::vector<topologies::Factor> inside, alone, outside, beside;
     for (int axis = 0; axis < axes; ++axis) {
-      const Factor whole{axis, physical[static_cast<std::size_t>(axis)].size, 1};
+      const topologies::Factor whole{axis, physical[static_cast<std::size_t>(axis)].size, 1};
       (axis < first ? outside : inside).push_back(whole);
       (axis == first ? alone : beside).push_back(whole);
     }
@@ -116,7 +116,7 @@ std::vector<Groups> groups_on(const Cluster& cluster) {
     const int size = physical[static_cast<std::size_t>(axis)].size;
     for (int part = 2; part < size; ++part) {
       if (size % part != 0) continue;
-      std::vector<Factor> near, far, outside, inside;
+      std::vector<topologies::Factor> near, far, outside, inside;
       for (int other = 0; other < axes; ++other) {
         if (other != axis)
           (other < axis ? outside : inside).push_back({other, physical[static_cast<std::size_t>(other)].size, 1});
@@ -133,9 +133,10 @@ std::vector<Groups> groups_on(const Cluster& cluster) {
   return all;
 }
 
-NetworkCase on(ClusterSpec spec, const Groups& groups) { return {spec, groups.axes, {"group"}}; }
+NetworkCase on(topologies::ClusterSpec spec, const Groups& groups) { return {spec, groups.axes, {"group"}}; }
 
-ClusterSpec routed(ClusterSpec spec, FabricRouting in_halls, FabricRouting between, std::uint64_t seed) {
+topologies::ClusterSpec routed(topologies::ClusterSpec spec, topologies::FabricRouting in_halls,
+                               topologies::FabricRouting between, std::uint64_t seed) {
   spec.fabric.routing = in_halls;
   spec.between_halls.routing = between;
   spec.fabric.seed = spec.between_halls.seed = seed;
@@ -147,7 +148,7 @@ constexpr std::int64_t sizes[] = {1 << 12, 1 << 30};
 /// How many choices were compared.
 int expect_none_slower(const NetworkCase& sprayed, const NetworkCase& hashed) {
   int compared = 0;
-  for (const auto kind : all_collective_kinds) {
+  for (const auto kind : workloads::all_collective_kinds) {
     for (const auto size : sizes) {
       const auto all = sprayed.network().choices(kind, Bytes(size));
       const auto others = hashed.network().choices(kind, Bytes(size));
@@ -162,9 +163,10 @@ int expect_none_slower(const NetworkCase& sprayed, const NetworkCase& hashed) {
 }
 
 void expect_spraying_is_never_slower(const Fabric& fabric) {
-  const auto spray = FabricRouting::spray, ecmp = FabricRouting::ecmp;
+  const auto spray = topologies::FabricRouting::spray, ecmp = topologies::FabricRouting::ecmp;
   // Ports of one hall at a dragonfly between halls are taken in turn or by hash, not sprayed over.
-  const bool same_ports = fabric.spec.halls == 1 || !std::holds_alternative<Dragonfly>(fabric.spec.between_halls.kind);
+  const bool same_ports =
+      fabric.spec.halls == 1 || !std::holds_alternative<topologies::Dragonfly>(fabric.spec.between_halls.kind);
   const auto shape = build_cluster(fabric.spec);
   for (const auto& groups : groups_on(shape)) {
     const auto best = on(routed(fabric.spec, spray, spray, 1), groups);
@@ -201,17 +203,18 @@ TEST(Routing, SprayingIsNeverSlowerThanHashingOnDrawnFabrics) {
 /// For each kind and size, of ranks as they are numbered and on nodes in random order: what is chosen, or one algorithm
 /// on everything.
 void expect_contiguous_is_never_slower(const Fabric& fabric, std::uint64_t seed, std::string_view algorithm) {
-  auto spec = routed(fabric.spec, FabricRouting::spray, FabricRouting::spray, 1);
+  auto spec = routed(fabric.spec, topologies::FabricRouting::spray, topologies::FabricRouting::spray, 1);
   const auto shape = build_cluster(spec);
   for (const auto& groups : groups_on(shape)) {
     if (!groups.contiguous || (!algorithm.empty() && groups.axes.back().size() < shape.devices())) continue;
-    spec.order.kind = RankOrder::Kind::packed;
+    spec.order.kind = topologies::RankOrder::Kind::packed;
     const auto packed = on(spec, groups);
     if (packed.network().structure().units == 1) continue;
-    spec.order = {RankOrder::Kind::scattered, seed, {}};
+    spec.order = {topologies::RankOrder::Kind::scattered, seed, {}};
     const auto scattered = on(spec, groups);
-    for (const auto kind : all_collective_kinds) {
-      if (!algorithm.empty() && (kind == CollectiveKind::all_to_all || kind == CollectiveKind::point_to_point))
+    for (const auto kind : workloads::all_collective_kinds) {
+      if (!algorithm.empty() &&
+          (kind == workloads::CollectiveKind::all_to_all || kind == workloads::CollectiveKind::point_to_point))
         continue;
       for (const auto size : sizes) {
         const auto near = packed.network().choose(kind, Bytes(size), algorithm);
@@ -230,8 +233,8 @@ TEST(RankOrder, ContiguousGroupsAreNeverSlowerThanScatteredOnes) {
     for (const std::uint64_t seed : {1U, 2U}) expect_contiguous_is_never_slower(fabric, seed, "");
   }
   for (const auto& fabric : drawn(60)) {
-    if (std::holds_alternative<Dragonfly>(fabric.spec.fabric.kind) ||
-        std::holds_alternative<Dragonfly>(fabric.spec.between_halls.kind))
+    if (std::holds_alternative<topologies::Dragonfly>(fabric.spec.fabric.kind) ||
+        std::holds_alternative<topologies::Dragonfly>(fabric.spec.between_halls.kind))
       continue;
     for (const std::uint64_t seed : {1U, 2U, 3U}) expect_contiguous_is_never_slower(fabric, seed, "ring");
   }

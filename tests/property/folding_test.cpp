@@ -15,23 +15,24 @@ using test::GridRow;
 
 /// Sets of perturbations that fit a torus of any shape; the first leaves the machine whole. The last takes a
 /// link away, which only machines with another way round it survive.
-std::vector<std::vector<Perturbation>> perturbations(const Cluster& cluster) {
-  const Coordinates origin(cluster.axes().size(), 0);
+std::vector<std::vector<program::Perturbation>> perturbations(const topologies::Cluster& cluster) {
+  const program::Coordinates origin(cluster.axes().size(), 0);
   auto neighbour = origin;
   neighbour.front() = 1;
-  const auto first = chip_name(origin), next = chip_name(neighbour);
-  Coordinates far;
+  const auto first = program::chip_name(origin), next = program::chip_name(neighbour);
+  program::Coordinates far;
   for (const auto& axis : cluster.axes()) far.push_back(axis.size - 1);
   return {{},
-          {SlowChip{far, false, 1.5}},
-          {DegradedLink{first, next, 0.5}},
-          {SlowChip{origin, true, 1.25}, DegradedLink{next, first, 0.3}},
-          {RandomSlowChips{cluster.devices() / 2, 7, 1.1}, RandomDegradedLinks{2, 11, 0.6}},
-          {Jitter{Jitter::Distribution::exponential, 0.05, 3}},
-          {DegradedLink{first, next, 0}}};
+          {program::SlowChip{far, false, 1.5}},
+          {program::DegradedLink{first, next, 0.5}},
+          {program::SlowChip{origin, true, 1.25}, program::DegradedLink{next, first, 0.3}},
+          {program::RandomSlowChips{cluster.devices() / 2, 7, 1.1}, program::RandomDegradedLinks{2, 11, 0.6}},
+          {program::Jitter{program::Jitter::Distribution::exponential, 0.05, 3}},
+          {program::DegradedLink{first, next, 0}}};
 }
 
-double furthest_apart(const Timeline& whole, const Timeline& folded, const RankClasses& ranks) {
+double furthest_apart(const timeline::Timeline& whole, const timeline::Timeline& folded,
+                      const program::RankClasses& ranks) {
   double worst = 0;
   const double scale = whole.makespan().value();
   for (std::int32_t op = 0; op < whole.ops(); ++op) {
@@ -56,7 +57,7 @@ TEST_P(Folding, IsExact) {
   for (std::size_t i = 0; i < GetParam().cases.size(); i += 2) {
     const auto& one = GetParam().cases[i];
     const auto scenario = one.load();
-    const auto preparation = prepare(scenario);
+    const auto preparation = preparation::prepare(scenario);
     const auto sets = perturbations(*preparation.machine.cluster);
     for (const auto which : {std::size_t{0}, 1 + turn++ % (sets.size() - 1)}) {
       SCOPED_TRACE(one.to_string() + " perturbation set " + std::to_string(which));
@@ -71,8 +72,9 @@ TEST_P(Folding, IsExact) {
       const auto quotient = fold(whole);
       check(quotient.program);
       if (quotient.ranks.count() < whole.ranks()) ++folded_at_all;
-      const double apart = furthest_apart(test::timeline_of(whole, EngineKind::simgrid),
-                                          test::timeline_of(quotient.program, EngineKind::simgrid), quotient.ranks);
+      const double apart =
+          furthest_apart(test::timeline_of(whole, engine::EngineKind::simgrid),
+                         test::timeline_of(quotient.program, engine::EngineKind::simgrid), quotient.ranks);
       if (which == 0) {
         EXPECT_EQ(apart, 0.0);  // bit for bit
       } else {
@@ -93,13 +95,13 @@ TEST(FoldingOfTheGrid, IsTriedOnAtLeast300Steps) {
   EXPECT_GE(steps, 300U);
 }
 
-Program program_of(const std::string& cluster, const std::string& mesh,
-                   const std::vector<Perturbation>& perturbations = {}) {
+program::Program program_of(const std::string& cluster, const std::string& mesh,
+                            const std::vector<program::Perturbation>& perturbations = {}) {
   test::Case one{"validation_grid_two_matmul.yaml", {{"cluster", cluster}, {"parallel", "{}"}, {"mesh", mesh}}};
   one.overrides.push_back({"batch.sequences", "8960"});
   auto scenario = one.load();
   scenario.perturbations = perturbations;
-  return lower_with_perturbations(scenario, prepare(scenario));
+  return lower_with_perturbations(scenario, preparation::prepare(scenario));
 }
 
 // A torus looks the same from every chip: FSDP over the remainders of 2x2 tensor blocks folds to one rank. Links
@@ -115,17 +117,21 @@ TEST(ClassesOfAPod, SymmetricPodIsOneRankClass) {
 TEST(FoldingWithDetours, IsExact) {
   const std::string cluster =
       "{node: dgx-h100, nodes: 4, fabric: {kind: fat_tree, routing: ecmp, radix: 32, link: 400 Gbps}}";
-  const std::vector<Perturbation> faults{DegradedNode{"spine(0,2)", 0}, DegradedNode{"leaf(0)", 0.1},
-                                         DegradedLink{"leaf(1)", "spine(0,4)", 0}};
+  const std::vector<program::Perturbation> faults{program::DegradedNode{"spine(0,2)", 0},
+                                                  program::DegradedNode{"leaf(0)", 0.1},
+                                                  program::DegradedLink{"leaf(1)", "spine(0,4)", 0}};
   int slower = 0;
   for (const char* mesh : {"{tensor: [gpu], fsdp: [node]}", "{fsdp: rest}"}) {
     const auto whole = program_of(cluster, mesh, faults);
     const auto quotient = fold(whole);
-    const auto of_ranks = test::timeline_of(whole, EngineKind::simgrid);
-    EXPECT_LE(furthest_apart(of_ranks, test::timeline_of(quotient.program, EngineKind::simgrid), quotient.ranks), 1e-12)
+    const auto of_ranks = test::timeline_of(whole, engine::EngineKind::simgrid);
+    EXPECT_LE(
+        furthest_apart(of_ranks, test::timeline_of(quotient.program, engine::EngineKind::simgrid), quotient.ranks),
+        1e-12)
         << mesh;
-    slower +=
-        of_ranks.makespan() > test::timeline_of(program_of(cluster, mesh), EngineKind::simgrid).makespan() ? 1 : 0;
+    slower += of_ranks.makespan() > test::timeline_of(program_of(cluster, mesh), engine::EngineKind::simgrid).makespan()
+                  ? 1
+                  : 0;
   }
   EXPECT_GT(slower, 0) << "faults that nothing feels";
 }
@@ -142,9 +148,9 @@ TEST(ClassesOfATree, LinksThatCannotFillTellNothingApart) {
   const auto whole = program_of(tree(""), mesh);
   const auto quotient = fold(whole);
   EXPECT_EQ(quotient.ranks.count(), on_switch.ranks.count());
-  EXPECT_GT(fold(whole, FoldedLinks::all).ranks.count(), quotient.ranks.count());
-  EXPECT_LE(furthest_apart(test::timeline_of(whole, EngineKind::simgrid),
-                           test::timeline_of(quotient.program, EngineKind::simgrid), quotient.ranks),
+  EXPECT_GT(fold(whole, program::FoldedLinks::all).ranks.count(), quotient.ranks.count());
+  EXPECT_LE(furthest_apart(test::timeline_of(whole, engine::EngineKind::simgrid),
+                           test::timeline_of(quotient.program, engine::EngineKind::simgrid), quotient.ranks),
             1e-12);
   EXPECT_GT(fold(program_of(tree(", oversubscription: 2"), mesh)).ranks.count(), quotient.ranks.count());
 }
@@ -152,8 +158,8 @@ TEST(ClassesOfATree, LinksThatCannotFillTellNothingApart) {
 // With one slow chip its block, its FSDP group, the blocks and groups that share links with those, and so on are
 // told apart, never more than the reflections of a torus around one chip leave: 9 x 11 x 15 = 1485.
 TEST(ClassesOfAPod, OneSlowChipLeavesFewClasses) {
-  const auto quotient =
-      fold(program_of("tpu-v5p:16x20x28", "{tensor: [x/2, y/2], fsdp: rest}", {SlowChip{{3, 0, 7}, false, 1.5}}));
+  const auto quotient = fold(
+      program_of("tpu-v5p:16x20x28", "{tensor: [x/2, y/2], fsdp: rest}", {program::SlowChip{{3, 0, 7}, false, 1.5}}));
   EXPECT_GT(quotient.ranks.count(), 1);
   EXPECT_LE(quotient.ranks.count(), 1485);
   std::int64_t ranks = 0;
@@ -163,8 +169,9 @@ TEST(ClassesOfAPod, OneSlowChipLeavesFewClasses) {
 
 // The partition itself is equitable: counted for every object, not by hashes.
 TEST(Refinement, GivesAnEquitablePartition) {
-  const auto program = program_of("tpu-v5p:4x4x4", "{tensor: [x/2, y/2], fsdp: rest}",
-                                  {SlowChip{{1, 2, 3}, false, 2}, DegradedLink{"chip(0,0,0)", "chip(0,1,0)", 0.5}});
+  const auto program =
+      program_of("tpu-v5p:4x4x4", "{tensor: [x/2, y/2], fsdp: rest}",
+                 {program::SlowChip{{1, 2, 3}, false, 2}, program::DegradedLink{"chip(0,0,0)", "chip(0,1,0)", 0.5}});
   const auto partition = refine(program);
   using Counts = std::vector<std::int32_t>;
   std::vector<Counts> on_link(program.links.size());

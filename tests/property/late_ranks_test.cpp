@@ -13,20 +13,21 @@ namespace {
 using test::Case;
 using test::SimulatedStep;
 
-double seconds_with(const SimulatedStep& step, const Perturbation& late) {
+double seconds_with(const SimulatedStep& step, const program::Perturbation& late) {
   auto scenario = step.scenario;
   scenario.perturbations = {late};
-  return test::timeline_of(lower_with_perturbations(scenario, step.preparation), EngineKind::simgrid)
+  return test::timeline_of(lower_with_perturbations(scenario, step.preparation), engine::EngineKind::simgrid)
       .makespan()
       .value();
 }
 
-std::vector<Perturbation> late_chips() {
-  std::vector<Perturbation> all;
+std::vector<program::Perturbation> late_chips() {
+  std::vector<program::Perturbation> all;
   for (const double slowdown : {1.01, 1.1, 1.5, 3.0}) {
-    for (const std::uint64_t seed : {1U, 2U, 3U}) all.emplace_back(RandomSlowChips{1, seed, slowdown});
+    for (const std::uint64_t seed : {1U, 2U, 3U}) all.emplace_back(program::RandomSlowChips{1, seed, slowdown});
   }
-  for (const std::uint64_t seed : {1U, 2U}) all.emplace_back(Jitter{Jitter::Distribution::uniform, 0.2, seed});
+  for (const std::uint64_t seed : {1U, 2U})
+    all.emplace_back(program::Jitter{program::Jitter::Distribution::uniform, 0.2, seed});
   return all;
 }
 

@@ -11,11 +11,12 @@ namespace {
 using test::Case;
 using test::SimulatedStep;
 
-std::vector<OpId> between_stages(const StepGraph& step, CollectiveKind kind) {
-  std::vector<OpId> found;
-  for (OpId id = 0; id < step.size(); ++id) {
+std::vector<workloads::OpId> between_stages(const workloads::StepGraph& step, workloads::CollectiveKind kind) {
+  std::vector<workloads::OpId> found;
+  for (workloads::OpId id = 0; id < step.size(); ++id) {
     const auto& op = step.op(id);
-    if (op->kind == StepOp::Kind::collective && op->collective == kind && op.other_stage >= 0) found.push_back(id);
+    if (op->kind == workloads::StepOp::Kind::collective && op->collective == kind && op.other_stage >= 0)
+      found.push_back(id);
   }
   return found;
 }
@@ -74,12 +75,12 @@ TEST(PipelineByHand, LinksCarryBothDirectionsAtOnce) {
        {"batch.microbatches", "2"},
        {"cluster.chip.torus.link",
         "3 GB/s"}}}.load());
-  const auto sends = between_stages(step.preparation.step, CollectiveKind::point_to_point);
+  const auto sends = between_stages(step.preparation.step, workloads::CollectiveKind::point_to_point);
   ASSERT_EQ(sends.size(), 4U);
-  std::vector<Interval> up, down;
+  std::vector<timeline::Interval> up, down;
   for (const auto id : sends)
-    (step.preparation.step.op(id).pass == StepPass::forward ? up : down).push_back(step.simgrid.span(id, 0));
-  const auto expect = [](const Interval& span, double start, double end) {
+    (step.preparation.step.op(id).pass == workloads::StepPass::forward ? up : down).push_back(step.simgrid.span(id, 0));
+  const auto expect = [](const timeline::Interval& span, double start, double end) {
     EXPECT_NEAR(span.start.value() / start, 1, 1e-4);
     EXPECT_NEAR(span.end.value() / end, 1, 1e-4);
   };
@@ -99,11 +100,11 @@ TEST(PipelineByHand, ADegradedLinkSlowsOneDirection) {
                               {"cluster.chip.torus.link", "3 GB/s"},
                               {"perturbations", "[{link: [[0], [1]], bandwidth: 0.5}]"}}}
                             .load();
-  const auto preparation = prepare(scenario);
-  const auto timeline = test::timeline_of(lower_with_perturbations(scenario, preparation), EngineKind::simgrid);
-  for (const auto id : between_stages(preparation.step, CollectiveKind::point_to_point)) {
+  const auto preparation = preparation::prepare(scenario);
+  const auto timeline = test::timeline_of(lower_with_perturbations(scenario, preparation), engine::EngineKind::simgrid);
+  for (const auto id : between_stages(preparation.step, workloads::CollectiveKind::point_to_point)) {
     const auto span = timeline.span(id, 0);
-    const double alone = preparation.step.op(id).pass == StepPass::forward ? 2 * X : X;
+    const double alone = preparation.step.op(id).pass == workloads::StepPass::forward ? 2 * X : X;
     EXPECT_NEAR((span.end - span.start).value() / alone, 1, 1e-4);
   }
 }
@@ -111,7 +112,7 @@ TEST(PipelineByHand, ADegradedLinkSlowsOneDirection) {
 constexpr const char* tied =
     "{layers: 8, d_model: 512, d_ff: 2048, heads: 8, kv_heads: 4, vocabulary: 2048, tied_embeddings: true}";
 
-Case with_embeddings(const std::string& schedule, const std::vector<KeyOverride>& more = {}) {
+Case with_embeddings(const std::string& schedule, const std::vector<scenario::KeyOverride>& more = {}) {
   Case one{"pipeline_alike.yaml", {{"model", tied}, {"pipeline.schedule", schedule}}};
   one.overrides.insert(one.overrides.end(), more.begin(), more.end());
   return one;
@@ -120,13 +121,13 @@ Case with_embeddings(const std::string& schedule, const std::vector<KeyOverride>
 // The embedding stands on the first stage and, as the head's, on the last: one exchange of its gradient, V D 2 bytes =
 // 2048 x 512 x 2. With ZeRO-1 over two ranks each has its half of the reduced gradient: half of it.
 TEST(PipelineByHand, TiedEmbeddingsAreExchangedOnce) {
-  const std::vector<KeyOverride> sharded{{"cluster.shape", "[4, 2]"},
-                                         {"mesh", "{pipeline: [x], data: [y]}"},
-                                         {"parallel", "{pipeline: 4, data: 2, zero: 1}"}};
+  const std::vector<scenario::KeyOverride> sharded{{"cluster.shape", "[4, 2]"},
+                                                   {"mesh", "{pipeline: [x], data: [y]}"},
+                                                   {"parallel", "{pipeline: 4, data: 2, zero: 1}"}};
   for (const auto& [one, bytes] :
        {std::pair{with_embeddings("1f1b"), 2048 * 512 * 2}, std::pair{with_embeddings("1f1b", sharded), 2048 * 512}}) {
-    const auto preparation = prepare(one.load());
-    const auto exchanges = between_stages(preparation.step, CollectiveKind::all_reduce);
+    const auto preparation = preparation::prepare(one.load());
+    const auto exchanges = between_stages(preparation.step, workloads::CollectiveKind::all_reduce);
     ASSERT_EQ(exchanges.size(), 1U);
     const auto& op = preparation.step.op(exchanges.front());
     EXPECT_EQ(std::min(op.stage, op.other_stage), 0);
@@ -141,7 +142,7 @@ TEST(PipelineByHand, AnExchangeTakesOneTransferEachWay) {
   const SimulatedStep step(
       with_embeddings("gpipe", {{"cluster.chip.torus.link", "1 GB/s"}, {"cluster.chip.torus.wrap", "{exactly: 16}"}})
           .load());
-  const auto exchanges = between_stages(step.preparation.step, CollectiveKind::all_reduce);
+  const auto exchanges = between_stages(step.preparation.step, workloads::CollectiveKind::all_reduce);
   ASSERT_EQ(exchanges.size(), 1U);
   const auto exchange = exchanges.front();
   for (const auto* timeline : {&step.simgrid, &step.reference}) {
@@ -154,7 +155,9 @@ TEST(PipelineByHand, AnExchangeTakesOneTransferEachWay) {
 // ranks: there the embedding and the head add to one gradient.
 TEST(PipelineByHand, AVNeedsNoExchange) {
   for (const char* schedule : {"zb-v", "v-half", "wave", "dualpipe-v"}) {
-    EXPECT_TRUE(between_stages(prepare(with_embeddings(schedule).load()).step, CollectiveKind::all_reduce).empty())
+    EXPECT_TRUE(between_stages(preparation::prepare(with_embeddings(schedule).load()).step,
+                               workloads::CollectiveKind::all_reduce)
+                    .empty())
         << schedule;
   }
 }
@@ -165,9 +168,9 @@ TEST(PipelineByHand, DualPipeExchangesEveryWeightOnce) {
   for (const bool with_head : {true, false}) {
     auto one = with_embeddings("dualpipe");
     if (!with_head) one.overrides.front().value = "{type: two-matmul, layers: 8, d_model: 1024, d_ff: 4096}";
-    const auto preparation = prepare(one.load());
+    const auto preparation = preparation::prepare(one.load());
     std::int64_t all = 0, outer = 0;
-    for (const auto id : between_stages(preparation.step, CollectiveKind::all_reduce)) {
+    for (const auto id : between_stages(preparation.step, workloads::CollectiveKind::all_reduce)) {
       const auto& op = preparation.step.op(id);
       EXPECT_EQ(op.stage + op.other_stage, 3);
       all += op->full_size.value();
@@ -193,7 +196,7 @@ TEST(PipelineByHand, RanksThatHoldTheSameSendAPartEach) {
                     {"pipeline.scatter_gather", "true"}}};
   const SimulatedStep simulated(alike.load());
   const auto& step = simulated.preparation.step;
-  const auto sends = between_stages(step, CollectiveKind::point_to_point);
+  const auto sends = between_stages(step, workloads::CollectiveKind::point_to_point);
   ASSERT_EQ(sends.size(), 4U);
   for (const auto id : sends) {
     const auto& send = step.op(id);
@@ -203,9 +206,9 @@ TEST(PipelineByHand, RanksThatHoldTheSameSendAPartEach) {
                         })->readers;
     ASSERT_EQ(reader.size(), 1U);
     const auto& gather = step.op(reader.front());
-    EXPECT_EQ(gather->collective, CollectiveKind::all_gather);
+    EXPECT_EQ(gather->collective, workloads::CollectiveKind::all_gather);
     EXPECT_EQ(gather.stage, send.other_stage);
-    EXPECT_EQ(gather->axes, AxisNames{"tensor"});
+    EXPECT_EQ(gather->axes, workloads::AxisNames{"tensor"});
     EXPECT_EQ(gather->full_size.value(), X);
   }
 }

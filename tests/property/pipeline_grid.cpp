@@ -46,7 +46,7 @@ std::string model(std::int32_t stages, std::size_t turn) {
          (turn % 4 == 1 ? "true" : "false") + "}";
 }
 
-Case made(const Schedule& schedule, std::int32_t p, std::int32_t m, const Layout& layout, std::size_t turn) {
+Case made(const workloads::Schedule& schedule, std::int32_t p, std::int32_t m, const Layout& layout, std::size_t turn) {
   const auto stages = p * schedule.usual_chunks;
   Case result{scenario, {{"cluster", layout.cluster}}};
   const auto set = [&](const std::string& path, const std::string& value) {
@@ -67,14 +67,14 @@ Case made(const Schedule& schedule, std::int32_t p, std::int32_t m, const Layout
   return result;
 }
 
-bool legal(const Schedule& schedule, std::int32_t p, std::int32_t m) {
-  ScheduleRequest request;
+bool legal(const workloads::Schedule& schedule, std::int32_t p, std::int32_t m) {
+  workloads::ScheduleRequest request;
   request.name = schedule.name;
   request.ranks = p;
   request.microbatches = m;
   try {
     (void)make_order(request);
-  } catch (const ScheduleError&) {
+  } catch (const workloads::ScheduleError&) {
     return false;
   }
   return true;
@@ -82,7 +82,7 @@ bool legal(const Schedule& schedule, std::int32_t p, std::int32_t m) {
 
 template <class Visit>
 void for_each_legal(Visit visit) {
-  for (const Schedule& schedule : schedules()) {
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     for (const std::int32_t p : {1, 2, 3, 4, 8}) {
       for (const std::int32_t m : {p, 2 * p, 2 * p + 1, 3 * p}) {
         if ((p < 8 || m == 2 * p) && legal(schedule, p, m)) visit(schedule, p, m);
@@ -97,7 +97,7 @@ const std::vector<PipelineRow>& pipeline_grid() {
   static const auto rows = [] {
     std::vector<PipelineRow> result;
     std::size_t turn = 0;
-    for_each_legal([&](const Schedule& schedule, std::int32_t p, std::int32_t m) {
+    for_each_legal([&](const workloads::Schedule& schedule, std::int32_t p, std::int32_t m) {
       if (result.empty() || result.back().schedule != schedule.name) {
         result.push_back({{}, std::string(schedule.name), {}});
         for (const char letter : schedule.name) {
@@ -117,11 +117,11 @@ const std::vector<PipelineRow>& pipeline_grid() {
 const std::vector<Case>& lone_pipelines() {
   static const auto cases = [] {
     std::vector<Case> result;
-    for_each_legal([&](const Schedule& schedule, std::int32_t p, std::int32_t m) {
-      const bool neighbours_only = schedule.placement == StagePlacement::linear ||
-                                   schedule.placement == StagePlacement::v ||
-                                   schedule.placement == StagePlacement::wave;
-      const bool closed = schedule.placement == StagePlacement::loop && (p == 4 || p == 8);
+    for_each_legal([&](const workloads::Schedule& schedule, std::int32_t p, std::int32_t m) {
+      const bool neighbours_only = schedule.placement == workloads::StagePlacement::linear ||
+                                   schedule.placement == workloads::StagePlacement::v ||
+                                   schedule.placement == workloads::StagePlacement::wave;
+      const bool closed = schedule.placement == workloads::StagePlacement::loop && (p == 4 || p == 8);
       const bool small = p == 4 || (p == 3 && m == 2 * p);
       if (!small || (!neighbours_only && !closed)) return;
       auto one =

@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(Grid, EveryPipeline, testing::ValuesIn(test::pipeline_g
 
 // All schedules are there, each on pipelines of at least three sizes (DualPipe takes even ones only).
 TEST(PipelineGrid, HasEverySchedule) {
-  ASSERT_EQ(test::pipeline_grid().size(), schedules().size());
+  ASSERT_EQ(test::pipeline_grid().size(), workloads::schedules().size());
   std::size_t steps = 0;
   for (const auto& row : test::pipeline_grid()) {
     EXPECT_GE(row.cases.size(), 3U) << row.schedule;
@@ -79,12 +79,13 @@ TEST(OneRankPerStage, EndsWithAllOfThem) {
     const auto& one = row.cases.back();
     SCOPED_TRACE(one.to_string());
     const auto scenario = one.load();
-    const auto preparation = prepare(scenario);
-    const auto whole = lower(preparation.step, *preparation.machine.collectives, rates_of(scenario), scenario.lower);
-    const auto few = lower_one_rank_per_stage(preparation.step, *preparation.machine.collectives, rates_of(scenario),
-                                              scenario.lower);
-    const double makespan = test::timeline_of(whole, EngineKind::reference).makespan().value();
-    EXPECT_NEAR(test::timeline_of(few, EngineKind::reference).makespan().value() / makespan, 1, 1e-9);
+    const auto preparation = preparation::prepare(scenario);
+    const auto whole =
+        lower(preparation.step, *preparation.machine.collectives, preparation::rates_of(scenario), scenario.lower);
+    const auto few = lower_one_rank_per_stage(preparation.step, *preparation.machine.collectives,
+                                              preparation::rates_of(scenario), scenario.lower);
+    const double makespan = test::timeline_of(whole, engine::EngineKind::reference).makespan().value();
+    EXPECT_NEAR(test::timeline_of(few, engine::EngineKind::reference).makespan().value() / makespan, 1, 1e-9);
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 using test::Case;
 
 /// A pipeline alone on a ring or line; chips `chip` times 200 TFLOP/s, links `link` times 5 GB/s.
-Case pipeline(const Schedule& schedule, int p, int m, double chip, double link) {
+Case pipeline(const workloads::Schedule& schedule, int p, int m, double chip, double link) {
   const auto text = [](double number) { return std::to_string(number); };
   const auto P = std::to_string(p), M = std::to_string(m);
   return {"pipeline_alike.yaml",
@@ -28,16 +28,16 @@ Case pipeline(const Schedule& schedule, int p, int m, double chip, double link) 
            {"batch", "{sequences: " + M + ", sequence_length: 512, microbatches: " + M + "}"}}};
 }
 
-double step_s(const Case& one, EngineKind engine) {
+double step_s(const Case& one, engine::EngineKind engine) {
   const auto scenario = one.load();
-  const auto preparation = prepare(scenario);
+  const auto preparation = preparation::prepare(scenario);
   return test::timeline_of(fold(lower_with_perturbations(scenario, preparation)).program, engine).makespan().value();
 }
 
 /// What automatic schedules do follows from times.
-std::vector<const Schedule*> timeless() {
-  std::vector<const Schedule*> result;
-  for (const Schedule& schedule : schedules()) {
+std::vector<const workloads::Schedule*> timeless() {
+  std::vector<const workloads::Schedule*> result;
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     if (!schedule.chooses_by_time) result.push_back(&schedule);
   }
   return result;
@@ -60,11 +60,11 @@ TEST(SendsInOrder, NothingFasterLengthensTheStep) {
     const double chip = any(std::vector{0.25, 1.0, 4.0, 16.0}), link = any(std::vector{0.25, 1.0, 4.0, 16.0});
     const auto slow = pipeline(schedule, p, m, chip, link);
     SCOPED_TRACE(slow.to_string());
-    const double bound = step_s(slow, EngineKind::reference) * (1 + (schedule.overlaps ? 0.05 : 1e-9));
+    const double bound = step_s(slow, engine::EngineKind::reference) * (1 + (schedule.overlaps ? 0.05 : 1e-9));
     for (const double k : {1.25, 2.0, 16.0}) {
-      EXPECT_LE(step_s(pipeline(schedule, p, m, chip * k, link), EngineKind::reference), bound)
+      EXPECT_LE(step_s(pipeline(schedule, p, m, chip * k, link), engine::EngineKind::reference), bound)
           << "a chip " << k << " times faster";
-      EXPECT_LE(step_s(pipeline(schedule, p, m, chip, link * k), EngineKind::reference), bound)
+      EXPECT_LE(step_s(pipeline(schedule, p, m, chip, link * k), engine::EngineKind::reference), bound)
           << "a link " << k << " times faster";
     }
     ++compared;
@@ -74,10 +74,10 @@ TEST(SendsInOrder, NothingFasterLengthensTheStep) {
 // The same over real links, where sends to ranks further than the neighbour share some. GPipe on eight stages with 24
 // microbatches of 24 at 5 GB/s once took 33.4 ms, and 70.8 ms with chips of 16 times the rate.
 TEST(SendsInOrder, GpipeOnFasterChipsTakesNoLonger) {
-  const auto& gpipe = *find_schedule("gpipe");
-  const double before = step_s(pipeline(gpipe, 8, 24, 1, 1), EngineKind::max_min);
+  const auto& gpipe = *workloads::find_schedule("gpipe");
+  const double before = step_s(pipeline(gpipe, 8, 24, 1, 1), engine::EngineKind::max_min);
   for (const double k : {2.0, 4.0, 16.0})
-    EXPECT_LE(step_s(pipeline(gpipe, 8, 24, k, 1), EngineKind::max_min), before * (1 + 1e-9)) << k;
+    EXPECT_LE(step_s(pipeline(gpipe, 8, 24, k, 1), engine::EngineKind::max_min), before * (1 + 1e-9)) << k;
 }
 
 // Operations and what they wait for are numbered alike whatever the chip and the link: nothing that numbers decide can
@@ -86,11 +86,11 @@ TEST(StepNumbers, DoNotFollowFromTimes) {
   for (const auto* schedule : timeless()) {
     if (schedule->why_not(4, 8, schedule->usual_chunks)) continue;
     SCOPED_TRACE(schedule->name);
-    const auto one = prepare(pipeline(*schedule, 4, 8, 1, 1).load());
+    const auto one = preparation::prepare(pipeline(*schedule, 4, 8, 1, 1).load());
     for (const auto& [chip, link] : {std::pair{16.0, 1.0}, std::pair{1.0, 64.0}, std::pair{0.01, 64.0}}) {
-      const auto other = prepare(pipeline(*schedule, 4, 8, chip, link).load());
+      const auto other = preparation::prepare(pipeline(*schedule, 4, 8, chip, link).load());
       ASSERT_EQ(one.step.size(), other.step.size());
-      for (OpId id = 0; id < one.step.size(); ++id) {
+      for (workloads::OpId id = 0; id < one.step.size(); ++id) {
         const auto &a = one.step.op(id), &b = other.step.op(id);
         ASSERT_EQ(a->name, b->name) << id;
         ASSERT_EQ(a.stage, b.stage) << id;

@@ -19,9 +19,9 @@ namespace {
 using test::SpaceCase;
 
 /// So many plans of a space, the same at every run.
-std::vector<PlanChoice> some_plans(const PlanSpace& space, std::size_t count) {
+std::vector<planning::PlanChoice> some_plans(const planning::PlanSpace& space, std::size_t count) {
   std::mt19937_64 random(7);
-  std::vector<PlanChoice> plans;
+  std::vector<planning::PlanChoice> plans;
   while (plans.size() < count) {
     const auto& node = space.nodes()[random() % space.nodes().size()];
     const auto all = space.plans_of(node);
@@ -33,9 +33,9 @@ std::vector<PlanChoice> some_plans(const PlanSpace& space, std::size_t count) {
 class PlanBoundTest : public testing::TestWithParam<SpaceCase> {};
 
 TEST_P(PlanBoundTest, IsNeverAboveTheSimulationWhichASearchRepeats) {
-  const PlanSpace space(GetParam().load());
-  PlanTree tree(space);
-  PlanSimulator simulator(space);
+  const planning::PlanSpace space(GetParam().load());
+  planning::PlanTree tree(space);
+  planning::PlanSimulator simulator(space);
   spdlog::logger silent("test");
   int others =
       0;  // where stages contend for a link, rounding decides which of two that are ready at one instant goes first
@@ -43,7 +43,8 @@ TEST_P(PlanBoundTest, IsNeverAboveTheSimulationWhichASearchRepeats) {
     std::string which;
     for (const auto& key : space.keys(space.node_of(plan.choice), plan.choice))
       which += key.path + "=" + key.value + " ";
-    const double apart = std::abs(simulator.step_s(plan.choice, EngineKind::simgrid, silent) / plan.figures.step_s - 1);
+    const double apart =
+        std::abs(simulator.step_s(plan.choice, engine::EngineKind::simgrid, silent) / plan.figures.step_s - 1);
     if (apart > 1e-9) ++others;
     EXPECT_LE(apart, 2e-4) << which;
     for (const auto& bound : tree.bounds_of(plan.choice)) {
@@ -57,8 +58,8 @@ TEST_P(PlanBoundTest, IsNeverAboveTheSimulationWhichASearchRepeats) {
 // Every branch leaves open what the next decides, so its bound is the least over that: in time and in bytes. The last
 // bound is another kind of path, along the schedule's actions, which the tree takes only where it is above the others.
 TEST_P(PlanBoundTest, NeverFallsOnTheWayToAPlan) {
-  const PlanSpace space(GetParam().load());
-  PlanTree tree(space);
+  const planning::PlanSpace space(GetParam().load());
+  planning::PlanTree tree(space);
   for (const auto& plan : some_plans(space, 300)) {
     const auto bounds = tree.bounds_of(plan);
     ASSERT_EQ(bounds.size(), 5u);  // degrees, tokens, step, cost_class, plan
@@ -73,12 +74,12 @@ TEST_P(PlanBoundTest, NeverFallsOnTheWayToAPlan) {
 TEST_P(PlanBoundTest, TreeHoldsEveryPlanOnce) {
   auto scenario = GetParam().load();
   scenario.search.memory = Bytes(1'000'000'000'000'000);  // nothing is too large
-  const PlanSpace space(scenario);
-  PlanForest forest(space, 3);
+  const planning::PlanSpace space(scenario);
+  planning::PlanForest forest(space, 3);
   auto branches = forest.roots();
-  while (branches.front().level != PlanBranch::Level::cost_class) {
+  while (branches.front().level != planning::PlanBranch::Level::cost_class) {
     std::int64_t plans = 0;
-    std::vector<PlanBranch> next;
+    std::vector<planning::PlanBranch> next;
     const auto below = forest.below(branches);
     for (std::size_t i = 0; i < branches.size(); ++i) {
       EXPECT_EQ(below[i].too_large, 0);
@@ -95,8 +96,8 @@ TEST_P(PlanBoundTest, TreeHoldsEveryPlanOnce) {
 
 INSTANTIATE_TEST_SUITE_P(Spaces, PlanBoundTest, testing::ValuesIn(test::wide_spaces()), test::name_of_space);
 
-void expect_same(const PassSummary& shared, const PassSummary& own, const PassesSummary& of_shared,
-                 const PassesSummary& of_own) {
+void expect_same(const planning::PassSummary& shared, const planning::PassSummary& own,
+                 const planning::PassesSummary& of_shared, const planning::PassesSummary& of_own) {
   ASSERT_EQ(shared.steps.size(), own.steps.size());
   for (std::size_t i = 0; i < own.steps.size(); ++i) {
     EXPECT_EQ(shared.steps[i].compute, own.steps[i].compute);
@@ -121,13 +122,13 @@ void expect_same(const PassSummary& shared, const PassSummary& own, const Passes
 
 // What is derived once for many plans is what each of them derives.
 TEST_P(PlanBoundTest, SharesWhatPlansHaveInCommon) {
-  const PlanSpace space(GetParam().load());
-  SummaryBook book(space);
+  const planning::PlanSpace space(GetParam().load());
+  planning::SummaryBook book(space);
   for (const auto& plan : some_plans(space, 300)) {
     const auto scenario = space.scenario(plan, space.base().batch.sequences);
-    const auto model = sharded_model(scenario);
+    const auto model = preparation::sharded_model(scenario);
     const auto passes = summarize_passes(scenario, model);
-    const auto state = summarize_state(scenario, model);
+    const auto state = planning::summarize_state(scenario, model);
     const auto& shared = book.passes(plan);
     const auto& of_weights = book.state(plan);
     ASSERT_EQ(shared.kinds.size(), passes.kinds.size());
@@ -158,7 +159,7 @@ TEST_P(PlanBoundTest, SharesWhatPlansHaveInCommon) {
 // A product of 3 s, then a collective of 2 s on its result, then 1 s on that: from the free stream 6 s. What arrives is
 // read by the collective alone: 2 + 1 s from the input, but the stream's own 3 s come first.
 TEST(PassPathTest, FollowsTheStreamAndTheData) {
-  PassSummary pass;
+  planning::PassSummary pass;
   pass.steps = {{3, -1, false, false, {}}, {0, 0, false, false, {0, -1}}, {1, -1, false, false, {1}}};
   pass.output = {2};
   const auto path = path_of(pass, std::vector<double>{2});
@@ -171,22 +172,22 @@ TEST(PassPathTest, FollowsTheStreamAndTheData) {
 // What stands in a space can be made: of every schedule that a search knows, on sizes of the pipeline that some refuse.
 TEST(PlanSpaceTest, HoldsSchedulesThatCanBeMade) {
   std::string names;
-  for (const Schedule& schedule : schedules()) {
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     if (!schedule.chooses_by_time) names += (names.empty() ? "" : ", ") + std::string(schedule.name);
   }
-  const auto scenario = scenario_of_text(
+  const auto scenario = scenario::scenario_of_text(
       "format: 1\nmodel: {layers: 40, d_model: 64, heads: 1, d_ff: 64, vocabulary: 128}\ncluster: h100:3\nbatch: "
       "{sequences: 96, sequence_length: 128}\n"
       "search: {schedules: [" +
           names + "], chunks: [1, 2, 3], tensor: [1], zero: [1], recompute: [none]}\n",
       "space", ".");
-  const PlanSpace space(scenario);
+  const planning::PlanSpace space(scenario);
   std::set<std::string> found;
   for (const auto& node : space.nodes()) {
     for (const auto microbatches : node.microbatches) {
       for (const auto& choice : space.schedules(node.degrees.pipeline, microbatches)) {
         if (choice.schedule < 0) continue;
-        ScheduleRequest request;
+        workloads::ScheduleRequest request;
         request.name = space.schedule(choice).name;
         request.ranks = node.degrees.pipeline;
         request.microbatches = static_cast<std::int32_t>(microbatches);
@@ -197,7 +198,7 @@ TEST(PlanSpaceTest, HoldsSchedulesThatCanBeMade) {
       }
     }
   }
-  EXPECT_EQ(found.size(), schedules().size() - 2);
+  EXPECT_EQ(found.size(), workloads::schedules().size() - 2);
 }
 
 }  // namespace

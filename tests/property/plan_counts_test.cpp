@@ -22,7 +22,7 @@
 namespace lockstep {
 namespace {
 
-using KindAndAxes = std::pair<CollectiveKind, std::uint32_t>;
+using KindAndAxes = std::pair<workloads::CollectiveKind, std::uint32_t>;
 
 /// The work of one stage of the pipeline.
 struct Work {
@@ -31,39 +31,39 @@ struct Work {
 };
 
 /// What the StepGraph of a plan does, by stage.
-std::vector<Work> work_of_graph(const Scenario& scenario, const Preparation& made) {
+std::vector<Work> work_of_graph(const scenario::Scenario& scenario, const preparation::Preparation& made) {
   std::vector<Work> stages(static_cast<std::size_t>(made.pipeline.order.shape.ranks));
-  const auto rates = rates_of(scenario);
-  for (OpId id = 0; id < made.step.size(); ++id) {
+  const auto rates = preparation::rates_of(scenario);
+  for (workloads::OpId id = 0; id < made.step.size(); ++id) {
     const auto& op = made.step.op(id);
-    if (op.stage == StepOp::every_stage || op.other_stage >= 0) continue;
+    if (op.stage == workloads::StepOp::every_stage || op.other_stage >= 0) continue;
     auto& work = stages[static_cast<std::size_t>(op.stage)];
-    if (op->kind == StepOp::Kind::compute) {
-      if (op->given_time && op->given == GivenTime::overhead) continue;  // a bound adds it as it is
+    if (op->kind == workloads::StepOp::Kind::compute) {
+      if (op->given_time && op->given == workloads::GivenTime::overhead) continue;  // a bound adds it as it is
       if (op->stream.empty()) work.compute_s += operation_time(rates, *op.what).value();
       continue;
     }
-    const bool of_copies = axis_part(op->axes.front()).size > 0, of_norms = op->full_size == Bytes(4);
-    const bool over_layers =
-        op->role == CollectiveRole::gradient && scenario.step.gradient_buckets.unit == Bucketing::Unit::size;
-    if (op->role == CollectiveRole::weight || of_copies || of_norms || over_layers) continue;
-    const KindAndAxes key{op->collective, axis_bits(op->axes)};
+    const bool of_copies = topologies::axis_part(op->axes.front()).size > 0, of_norms = op->full_size == Bytes(4);
+    const bool over_layers = op->role == workloads::CollectiveRole::gradient &&
+                             scenario.step.gradient_buckets.unit == workloads::Bucketing::Unit::size;
+    if (op->role == workloads::CollectiveRole::weight || of_copies || of_norms || over_layers) continue;
+    const KindAndAxes key{op->collective, planning::axis_bits(op->axes)};
     work.bytes[key] += static_cast<double>(op->full_size.value());
   }
   return stages;
 }
 
 /// What the planner's summaries count, by stage.
-std::vector<Work> work_of_summaries(const PlanSpace& space, const Preparation& made, const PassesSummary& passes,
-                                    const StateSummary& state) {
+std::vector<Work> work_of_summaries(const planning::PlanSpace& space, const preparation::Preparation& made,
+                                    const planning::PassesSummary& passes, const planning::StateSummary& state) {
   const auto& order = made.pipeline.order;
   std::vector<Work> stages(static_cast<std::size_t>(order.shape.ranks));
   for (std::size_t rank = 0; rank < stages.size(); ++rank) {
     auto& work = stages[rank];
     std::map<std::int32_t, double> microbatches;  // by part of the model
     for (const auto& cell : order.ranks[rank]) {
-      for_each_action(cell, [&](const PipelineAction& action) {
-        if (action.work == PipelineWork::forward) ++microbatches[action.stage];
+      for_each_action(cell, [&](const workloads::PipelineAction& action) {
+        if (action.work == workloads::PipelineWork::forward) ++microbatches[action.stage];
       });
     }
     for (const auto& [part, count] : microbatches) {
@@ -71,7 +71,8 @@ std::vector<Work> work_of_summaries(const PlanSpace& space, const Preparation& m
            block < made.pipeline.first_block[static_cast<std::size_t>(part) + 1]; ++block) {
         const auto kind = static_cast<std::size_t>(space.kinds()[static_cast<std::size_t>(block)]);
         const auto& own = passes.kinds[kind];
-        const auto add = [](std::map<KindAndAxes, double>& to, const PlanCollective& collective, double times) {
+        const auto add = [](std::map<KindAndAxes, double>& to, const planning::PlanCollective& collective,
+                            double times) {
           to[{collective.kind, collective.axes}] += times * static_cast<double>(collective.size.value());
         };
         for (const auto* pass : {&own.forward, &own.backward}) {
@@ -96,21 +97,21 @@ std::vector<Work> work_of_summaries(const PlanSpace& space, const Preparation& m
 class PlanCountsTest : public testing::TestWithParam<test::SpaceCase> {};
 
 TEST_P(PlanCountsTest, SummariesCountWhatTheStepDoes) {
-  const PlanSpace space(GetParam().load());
+  const planning::PlanSpace space(GetParam().load());
   std::mt19937_64 random(11);
   for (int plan = 0; plan < 40; ++plan) {
     const auto& node = space.nodes()[random() % space.nodes().size()];
     const auto plans = space.plans_of(node);
     const auto& choice = plans[random() % plans.size()];
     const auto scenario = space.scenario(node, choice);
-    const auto made = prepare(scenario);
-    const auto model = sharded_model(scenario);
+    const auto made = preparation::prepare(scenario);
+    const auto model = preparation::sharded_model(scenario);
     std::string which;
     for (const auto& key : space.keys(node, choice)) which += key.path + "=" + key.value + " ";
     SCOPED_TRACE(which);
     const auto graph = work_of_graph(scenario, made);
     const auto counted =
-        work_of_summaries(space, made, summarize_passes(scenario, model), summarize_state(scenario, model));
+        work_of_summaries(space, made, summarize_passes(scenario, model), planning::summarize_state(scenario, model));
     for (std::size_t stage = 0; stage < graph.size(); ++stage) {
       EXPECT_NEAR(counted[stage].compute_s / graph[stage].compute_s, 1, 1e-9) << "stage " << stage;
       std::set<KindAndAxes> keys;

@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t shown = 3;
 
-std::vector<PlanChoice> every_plan(const PlanSpace& space) {
-  std::vector<PlanChoice> plans;
+std::vector<planning::PlanChoice> every_plan(const planning::PlanSpace& space) {
+  std::vector<planning::PlanChoice> plans;
   for (const auto& node : space.nodes()) {
     const auto more = space.plans_of(node);
     plans.insert(plans.end(), more.begin(), more.end());
@@ -29,17 +29,18 @@ class PlanSearchTest : public testing::TestWithParam<test::SpaceCase> {};
 
 TEST_P(PlanSearchTest, FindsWhatSimulatingEveryPlanFinds) {
   spdlog::logger silent("test");
-  const PlanSpace space(GetParam().load());
+  const planning::PlanSpace space(GetParam().load());
   auto all = test::all_simulated(space, every_plan(space));
   EXPECT_EQ(space.size(), std::ssize(all));
   const auto fitting = std::count_if(
       all.begin(), all.end(), [&](const auto& plan) { return plan.figures.peak_bytes <= space.memory().value(); });
   std::erase_if(all, [&](const auto& plan) { return plan.figures.peak_bytes > space.memory().value(); });
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    return std::pair{compared_time(a.figures.step_s), a.choice} < std::pair{compared_time(b.figures.step_s), b.choice};
+    return std::pair{planning::compared_time(a.figures.step_s), a.choice} <
+           std::pair{planning::compared_time(b.figures.step_s), b.choice};
   });
 
-  const auto result = search_plans(space, {shown, 2, EngineKind::simgrid, {}}, silent);
+  const auto result = search_plans(space, {shown, 2, engine::EngineKind::simgrid, {}}, silent);
   ASSERT_EQ(result.best.size(), std::min(shown, all.size()));
   for (std::size_t i = 0; i < result.best.size(); ++i) {
     EXPECT_EQ(result.best[i].choice, all[i].choice);
@@ -61,11 +62,11 @@ TEST(PlanSearchTest, Llama3On8960ChipsIsTensor4) {
   spdlog::logger silent("test");
   auto scenario = load_scenario(std::filesystem::path(source_dir) / "scenarios/llama3-70b-v5p.yaml");
   scenario.search.pipeline = {1};
-  const PlanSpace space(scenario);
-  const auto result = search_plans(space, {1, 2, EngineKind::simgrid, {}}, silent);
+  const planning::PlanSpace space(scenario);
+  const auto result = search_plans(space, {1, 2, engine::EngineKind::simgrid, {}}, silent);
   ASSERT_EQ(result.best.size(), 1u);
   const auto& best = result.best.front().choice;
-  EXPECT_EQ(best.degrees, (Degrees{4, 1, 1, 2240, 1}));
+  EXPECT_EQ(best.degrees, (planning::Degrees{4, 1, 1, 2240, 1}));
   EXPECT_EQ(best.zero, 3);
   for (const auto& factor : space.node_of(best).placements[static_cast<std::size_t>(best.placement)].front().factors)
     EXPECT_EQ(factor.size, 2);
@@ -77,11 +78,11 @@ TEST(PlanSearchTest, TheKeysOfAPlanMakeItsStep) {
   const auto file = std::filesystem::temp_directory_path() / "lockstep_plan_keys.yaml";
   for (const auto& made : test::wide_spaces()) {
     std::ofstream(file) << "format: 1\n" << made.text;
-    const PlanSpace space(load_scenario(file));
+    const planning::PlanSpace space(load_scenario(file));
     for (const std::size_t which : {std::size_t{0}, space.nodes().size() / 2, space.nodes().size() - 1}) {
       const auto plan = test::all_simulated(space, {space.plans_of(space.nodes()[which]).back()}).front();
-      const auto outcome = simulate_isolated(load_scenario(file, space.keys(space.nodes()[which], plan.choice)),
-                                             EngineKind::simgrid, silent);
+      const auto outcome = studies::simulate_isolated(
+          load_scenario(file, space.keys(space.nodes()[which], plan.choice)), engine::EngineKind::simgrid, silent);
       EXPECT_EQ(outcome.step_s, plan.figures.step_s) << made.name;
       EXPECT_EQ(outcome.peak_bytes, plan.figures.peak_bytes) << made.name;
       EXPECT_NEAR(outcome.mfu, plan.figures.mfu, 1e-12) << made.name;
@@ -93,9 +94,9 @@ TEST(PlanSearchTest, TheKeysOfAPlanMakeItsStep) {
 // The same answer and the same proof however many simulations run at a time.
 TEST(PlanSearchTest, DoesNotDependOnTheNumberOfJobs) {
   spdlog::logger silent("test");
-  const PlanSpace space(test::wide_spaces().front().load());
-  const auto one = search_plans(space, {shown, 1, EngineKind::simgrid, {}}, silent);
-  const auto many = search_plans(space, {shown, 7, EngineKind::simgrid, {}}, silent);
+  const planning::PlanSpace space(test::wide_spaces().front().load());
+  const auto one = search_plans(space, {shown, 1, engine::EngineKind::simgrid, {}}, silent);
+  const auto many = search_plans(space, {shown, 7, engine::EngineKind::simgrid, {}}, silent);
   ASSERT_EQ(one.best.size(), shown);
   for (std::size_t i = 0; i < shown; ++i) {
     EXPECT_EQ(one.best[i].choice, many.best[i].choice);

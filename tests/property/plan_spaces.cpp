@@ -24,7 +24,9 @@ std::string batch(int sequences) {
 
 }  // namespace
 
-Scenario SpaceCase::load() const { return scenario_of_text("format: 1\n" + text, name, source_dir); }
+scenario::Scenario SpaceCase::load() const {
+  return scenario::scenario_of_text("format: 1\n" + text, name, source_dir);
+}
 
 std::vector<SpaceCase> small_spaces() {
   const std::vector<std::string> clusters{"cluster: tpu-v5p:4\n", "cluster: tpu-v5p:4x2\n",
@@ -106,21 +108,22 @@ std::vector<SpaceCase> wide_spaces() {
                                    schedules + "}\n"}};
 }
 
-std::vector<RankedPlan> all_simulated(const PlanSpace& space, const std::vector<PlanChoice>& plans) {
+std::vector<planning::RankedPlan> all_simulated(const planning::PlanSpace& space,
+                                                const std::vector<planning::PlanChoice>& plans) {
   std::fflush(stdout);  // children would write again what waits in it
   spdlog::logger silent("test");
-  std::vector<RankedPlan> result(plans.size());
+  std::vector<planning::RankedPlan> result(plans.size());
   const auto jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  in_children(
+  studies::in_children(
       plans.size(), jobs,
       [&](std::size_t index) {
-        const auto figures = simulated_figures(space, plans[index], EngineKind::simgrid, silent);
+        const auto figures = simulated_figures(space, plans[index], engine::EngineKind::simgrid, silent);
         return std::string(reinterpret_cast<const char*>(&figures), sizeof figures);
       },
-      [&](std::size_t index, Child& child) {
+      [&](std::size_t index, studies::Child& child) {
         const auto text = child.answer();
         result[index].choice = plans[index];
-        std::memcpy(&result[index].figures, text.data(), std::min(text.size(), sizeof(PlanFigures)));
+        std::memcpy(&result[index].figures, text.data(), std::min(text.size(), sizeof(planning::PlanFigures)));
       });
   return result;
 }

@@ -13,7 +13,7 @@ namespace lockstep::test {
 /// A scenario as text: model, cluster, batch and what may be chosen.
 struct SpaceCase {
   std::string name, text;
-  [[nodiscard]] Scenario load() const;
+  [[nodiscard]] scenario::Scenario load() const;
   friend void PrintTo(const SpaceCase& space, std::ostream* out) { *out << space.name; }
 };
 
@@ -31,6 +31,7 @@ inline constexpr auto name_of_space = [](const auto& info) {
 [[nodiscard]] std::vector<SpaceCase> wide_spaces();
 
 /// All plans of a space simulated, in canonical order.
-[[nodiscard]] std::vector<RankedPlan> all_simulated(const PlanSpace& space, const std::vector<PlanChoice>& plans);
+[[nodiscard]] std::vector<planning::RankedPlan> all_simulated(const planning::PlanSpace& space,
+                                                              const std::vector<planning::PlanChoice>& plans);
 
 }  // namespace lockstep::test

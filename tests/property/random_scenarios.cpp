@@ -111,12 +111,14 @@ std::string RandomScenario::text() const {
   return text;
 }
 
-Scenario RandomScenario::load() const { return scenario_of_text(text(), "random scenario", source_dir); }
+scenario::Scenario RandomScenario::load() const {
+  return scenario::scenario_of_text(text(), "random scenario", source_dir);
+}
 
 std::optional<Prepared> prepared(const RandomScenario& drawn) {
   try {
     auto scenario = drawn.load();
-    auto preparation = prepare(scenario);
+    auto preparation = preparation::prepare(scenario);
     auto folded = fold(lower_with_perturbations(scenario, preparation));
     return Prepared{std::move(scenario), std::move(preparation), std::move(folded)};
   } catch (const ConfigError&) {
@@ -124,9 +126,10 @@ std::optional<Prepared> prepared(const RandomScenario& drawn) {
   }
 }
 
-double step_s(const Program& folded, bool contention) {
+double step_s(const program::Program& folded, bool contention) {
   spdlog::logger silent("test");
-  return run(folded, {contention ? EngineKind::max_min : EngineKind::reference, {}, false}, silent)
+  return engine::run(folded, {contention ? engine::EngineKind::max_min : engine::EngineKind::reference, {}, false},
+                     silent)
       .timeline.makespan()
       .value();
 }

@@ -20,7 +20,7 @@ class RandomScenario {
 
   void set(const std::string& key, const std::string& value);
   [[nodiscard]] std::string text() const;
-  [[nodiscard]] Scenario load() const;
+  [[nodiscard]] scenario::Scenario load() const;
   /// Replicas alone: collectives have one axis, and one follows the other, so that no end of one decides which goes
   /// next.
   [[nodiscard]] bool keeps_order() const { return keeps_order_; }
@@ -34,20 +34,20 @@ class RandomScenario {
 
  private:
   std::mt19937_64 random_;
-  std::vector<KeyOverride> keys_;  ///< "batch.sequences", in the order of their drawing
+  std::vector<scenario::KeyOverride> keys_;  ///< "batch.sequences", in the order of their drawing
   bool keeps_order_ = false;
   std::int64_t sequences_ = 0, length_ = 0, layers_ = 0;
 };
 
 /// Prepared and folded; nothing if the program refuses it.
 struct Prepared {
-  Scenario scenario;
-  Preparation preparation;
-  FoldedProgram folded;
+  scenario::Scenario scenario;
+  preparation::Preparation preparation;
+  program::FoldedProgram folded;
 };
 [[nodiscard]] std::optional<Prepared> prepared(const RandomScenario& drawn);
 
 /// Makespan in this process: a program folded or not, on max-min links or in closed forms.
-[[nodiscard]] double step_s(const Program& folded, bool contention = true);
+[[nodiscard]] double step_s(const program::Program& folded, bool contention = true);
 
 }  // namespace lockstep::test

@@ -44,7 +44,7 @@ std::vector<Layout> placed_on_4x2x2() {
           {"{tensor: [x/2], fsdp: [x, y], data: [z]}", "{tensor: 2, fsdp: 4, data: 2}"}};
 }
 
-using Setting = std::vector<KeyOverride>;
+using Setting = std::vector<scenario::KeyOverride>;
 
 /// Settings of the schedule; a layout takes every seventh, so neighbours in the grid differ.
 std::vector<Setting> settings() {

@@ -12,8 +12,9 @@
 namespace lockstep::test {
 namespace {
 
-Program lowered(const Scenario& scenario, const Preparation& preparation) {
-  auto program = lower(preparation.step, *preparation.machine.collectives, rates_of(scenario), scenario.lower);
+program::Program lowered(const scenario::Scenario& scenario, const preparation::Preparation& preparation) {
+  auto program =
+      lower(preparation.step, *preparation.machine.collectives, preparation::rates_of(scenario), scenario.lower);
   check(program);
   return program;
 }
@@ -24,7 +25,9 @@ std::filesystem::path scenario_file(const std::string& relative) {
   return std::filesystem::path(source_dir) / relative;
 }
 
-Scenario Case::load() const { return load_scenario(scenario_file("tests/data/scenarios/" + file), overrides); }
+scenario::Scenario Case::load() const {
+  return load_scenario(scenario_file("tests/data/scenarios/" + file), overrides);
+}
 
 std::string Case::to_string() const {
   std::string text = file;
@@ -32,11 +35,11 @@ std::string Case::to_string() const {
   return text;
 }
 
-Timeline timeline_of(const Program& program, EngineKind engine) {
-  if (engine == EngineKind::reference) return run_reference(program).timeline;
+timeline::Timeline timeline_of(const program::Program& program, engine::EngineKind engine) {
+  if (engine == engine::EngineKind::reference) return run_reference(program).timeline;
   const auto spans = run_in_child(program, engine);
   const auto ops = static_cast<std::int32_t>(program.ops.size());
-  Timeline timeline(ops, program.ranks());
+  timeline::Timeline timeline(ops, program.ranks());
   for (std::int32_t op = 0; op < ops; ++op) {
     for (std::int32_t rank = 0; rank < program.ranks(); ++rank) {
       if (spans.start(op, rank) >= 0)
@@ -46,15 +49,15 @@ Timeline timeline_of(const Program& program, EngineKind engine) {
   return timeline;
 }
 
-SimulatedStep::SimulatedStep(Scenario of)
+SimulatedStep::SimulatedStep(scenario::Scenario of)
     : scenario(std::move(of)),
-      preparation(prepare(scenario)),
+      preparation(preparation::prepare(scenario)),
       program(lowered(scenario, preparation)),
-      simgrid(timeline_of(program, EngineKind::simgrid)),
-      reference(timeline_of(program, EngineKind::reference)) {}
+      simgrid(timeline_of(program, engine::EngineKind::simgrid)),
+      reference(timeline_of(program, engine::EngineKind::reference)) {}
 
-Seconds SimulatedStep::alone(const ProgramOp& op) const {
-  const auto of_group = [&](const ProgramGroup& group) {
+Seconds SimulatedStep::alone(const program::ProgramOp& op) const {
+  const auto of_group = [&](const collectives::ProgramGroup& group) {
     Seconds total(0);
     for (const auto& phase : op.phases) {
       std::map<std::int32_t, double> bytes_of_link;
@@ -82,7 +85,7 @@ Seconds SimulatedStep::critical_path() const {
   for (const auto& op : program.ops) {
     Seconds start(0);
     for (const auto before : op.predecessors) start = std::max(start, ends[static_cast<std::size_t>(before)]);
-    ends.push_back(start + (op.kind == ProgramOp::Kind::compute ? op.duration : alone(op)));
+    ends.push_back(start + (op.kind == program::ProgramOp::Kind::compute ? op.duration : alone(op)));
     last = std::max(last, ends.back());
   }
   return last;
@@ -101,7 +104,7 @@ Seconds SimulatedStep::busiest_stream() const {
   std::map<std::pair<std::int32_t, std::int32_t>, Seconds> taken;  // by rank and stream
   Seconds most(0);
   for (const auto& op : program.ops) {
-    const bool computes = op.kind == ProgramOp::Kind::compute;
+    const bool computes = op.kind == program::ProgramOp::Kind::compute;
     const Seconds time = computes ? op.duration : alone(op);
     for (const auto rank : computes ? of_stage[op.stage] : members[static_cast<std::size_t>(op.communicator)]) {
       for (const auto stream : op.streams) most = std::max(most, taken[{rank, stream}] += time);
@@ -112,14 +115,14 @@ Seconds SimulatedStep::busiest_stream() const {
 
 Seconds SimulatedStep::same_order_without_contention() const {
   struct Instance {
-    Interval span;
+    timeline::Interval span;
     std::int32_t op;
     std::vector<std::int32_t> members;
   };
   std::vector<Instance> instances;
   for (std::int32_t op = 0; op < simgrid.ops(); ++op) {
     const auto& program_op = program.ops[static_cast<std::size_t>(op)];
-    if (program_op.kind == ProgramOp::Kind::compute) {
+    if (program_op.kind == program::ProgramOp::Kind::compute) {
       for (std::int32_t rank = 0; rank < simgrid.ranks(); ++rank)
         instances.push_back({simgrid.span(op, rank), op, {rank}});
       continue;
@@ -141,7 +144,7 @@ Seconds SimulatedStep::same_order_without_contention() const {
       for (const auto before : program_op.predecessors) end = std::max(end, ended.at({rank, before}));
       for (const auto stream : program_op.streams) end = std::max(end, stream_free[{rank, stream}]);
     }
-    end += program_op.kind == ProgramOp::Kind::compute ? program_op.duration : program_op.closed_form;
+    end += program_op.kind == program::ProgramOp::Kind::compute ? program_op.duration : program_op.closed_form;
     for (const auto rank : members) {
       ended[{rank, op}] = end;
       for (const auto stream : program_op.streams) stream_free[{rank, stream}] = end;

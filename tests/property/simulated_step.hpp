@@ -11,22 +11,22 @@ namespace lockstep::test {
 /// A file of tests/data/scenarios and keys to replace in it.
 struct Case {
   std::string file;
-  std::vector<KeyOverride> overrides;
-  [[nodiscard]] Scenario load() const;
+  std::vector<scenario::KeyOverride> overrides;
+  [[nodiscard]] scenario::Scenario load() const;
   [[nodiscard]] std::string to_string() const;  ///< as one would type it: file --set a=b ...
 };
 
 struct SimulatedStep {
-  explicit SimulatedStep(Scenario of);
-  Scenario scenario;
-  Preparation preparation;
-  Program program;
-  Timeline simgrid;    ///< with contention
-  Timeline reference;  ///< collectives take their closed forms
+  explicit SimulatedStep(scenario::Scenario of);
+  scenario::Scenario scenario;
+  preparation::Preparation preparation;
+  program::Program program;
+  timeline::Timeline simgrid;    ///< with contention
+  timeline::Timeline reference;  ///< collectives take their closed forms
 
   /// What any group of collective `op` takes at least, if nothing else is on the network, not even its sibling groups:
   /// per phase, latency and its busiest link.
-  [[nodiscard]] Seconds alone(const ProgramOp& op) const;
+  [[nodiscard]] Seconds alone(const program::ProgramOp& op) const;
   /// Longest path through the step with operations at their shortest.
   [[nodiscard]] Seconds critical_path() const;
   /// Of all ranks' streams, what operations at their shortest take of the one that has most to do.
@@ -37,7 +37,7 @@ struct SimulatedStep {
 };
 
 /// Runs in a child process when the engine is SimGrid.
-[[nodiscard]] Timeline timeline_of(const Program& program, EngineKind engine);
+[[nodiscard]] timeline::Timeline timeline_of(const program::Program& program, engine::EngineKind engine);
 [[nodiscard]] std::filesystem::path scenario_file(const std::string& relative);
 
 }  // namespace lockstep::test

@@ -11,17 +11,17 @@
 namespace lockstep::test {
 namespace {
 
-const ProgramOp& op_at(const SimulatedStep& step, std::int32_t op) {
+const program::ProgramOp& op_at(const SimulatedStep& step, std::int32_t op) {
   return step.program.ops[static_cast<std::size_t>(op)];
 }
-std::array<const Timeline*, 2> both(const SimulatedStep& step) { return {&step.simgrid, &step.reference}; }
+std::array<const timeline::Timeline*, 2> both(const SimulatedStep& step) { return {&step.simgrid, &step.reference}; }
 
 }  // namespace
 
 void expect_time_adds_up(const SimulatedStep& step) {
   for (const auto* timeline : both(step)) {
     for (std::int32_t rank = 0; rank < timeline->ranks(); ++rank) {
-      const auto part = breakdown_of(step.program, *timeline, rank);
+      const auto part = metrics::breakdown_of(step.program, *timeline, rank);
       EXPECT_GE(part.compute.value(), 0);
       EXPECT_GE(part.exposed_comm.value(), 0);
       EXPECT_GE(part.bubble.value(), 0);
@@ -57,7 +57,7 @@ void expect_streams_do_one_thing(const SimulatedStep& step) {
   for (const auto* timeline : both(step)) {
     for (std::int32_t rank = 0; rank < timeline->ranks(); ++rank) {
       for (std::int32_t stream = 0; stream < streams; ++stream) {
-        std::vector<Interval> spans;
+        std::vector<timeline::Interval> spans;
         for (std::int32_t op = 0; op < timeline->ops(); ++op) {
           const auto& occupied = op_at(step, op).streams;
           if (!timeline->took_part(op, rank)) continue;
@@ -65,7 +65,8 @@ void expect_streams_do_one_thing(const SimulatedStep& step) {
           if (span.start < span.end && std::find(occupied.begin(), occupied.end(), stream) != occupied.end())
             spans.push_back(span);
         }
-        std::sort(spans.begin(), spans.end(), [](const Interval& a, const Interval& b) { return a.start < b.start; });
+        std::sort(spans.begin(), spans.end(),
+                  [](const timeline::Interval& a, const timeline::Interval& b) { return a.start < b.start; });
         for (std::size_t i = 1; i < spans.size(); ++i) {
           ASSERT_LE(spans[i - 1].end, spans[i].start)
               << "rank " << rank << " stream " << step.program.streams[static_cast<std::size_t>(stream)];
@@ -81,18 +82,18 @@ void expect_not_faster_than_possible(const SimulatedStep& step) {
 }
 
 void expect_compute_is_the_models(const SimulatedStep& step) {
-  const auto rates = rates_of(step.scenario);
+  const auto rates = preparation::rates_of(step.scenario);
   double flops = 0;
   double computed = 0;
   for (std::int32_t op = 0; op < step.simgrid.ops(); ++op) {
-    if (op_at(step, op).kind != ProgramOp::Kind::compute) continue;
+    if (op_at(step, op).kind != program::ProgramOp::Kind::compute) continue;
     const double work = step.preparation.step.op(op_at(step, op).vertex)->flops.value();
     const auto span = step.simgrid.span(op, 0);
     flops += work;
     computed += (span.end - span.start).value();
   }
   const double at_peak = flops / rates.flops.value();
-  if (rates.model == TimeModel::ideal) {
+  if (rates.model == cost::TimeModel::ideal) {
     EXPECT_NEAR(computed / at_peak, 1, 1e-9);
   } else {
     EXPECT_GE(computed, at_peak * (1 - 1e-9));
@@ -114,7 +115,7 @@ void expect_compute_is_the_models(const SimulatedStep& step) {
 
 void expect_contention_only_slows(const SimulatedStep& step) {
   for (std::int32_t op = 0; op < step.simgrid.ops(); ++op) {
-    if (op_at(step, op).kind != ProgramOp::Kind::collective) continue;
+    if (op_at(step, op).kind != program::ProgramOp::Kind::collective) continue;
     const double alone = step.alone(op_at(step, op)).value();
     EXPECT_GE(op_at(step, op).closed_form.value(), alone * (1 - 1e-9));
     for (std::int32_t rank = 0; rank < step.simgrid.ranks(); ++rank) {
@@ -133,14 +134,14 @@ void expect_contention_only_slows(const SimulatedStep& step) {
 
 void expect_critical_path_explains(const SimulatedStep& step) {
   for (const auto* timeline : both(step)) {
-    const auto path = critical_path_of(step.preparation.step, step.program, *timeline);
+    const auto path = metrics::critical_path_of(step.preparation.step, step.program, *timeline);
     ASSERT_FALSE(path.spans.empty());
     EXPECT_EQ(path.spans.front().span.start, Seconds(0));
     EXPECT_EQ(path.spans.back().span.end, timeline->makespan());
     for (std::size_t i = 0; i < path.spans.size(); ++i) {
       const auto& now = path.spans[i];
       ASSERT_EQ(now.span, timeline->span(now.op, now.rank));
-      ASSERT_EQ(now.why == CriticalSpan::Why::start, i == 0);
+      ASSERT_EQ(now.why == metrics::CriticalSpan::Why::start, i == 0);
       if (i == 0) continue;
       const auto& before = path.spans[i - 1];
       ASSERT_EQ(before.span.end, now.span.start) << "a gap before op " << now.op;
@@ -150,7 +151,7 @@ void expect_critical_path_explains(const SimulatedStep& step) {
       const bool needed = std::find(waits.begin(), waits.end(), before.op) != waits.end();
       const bool taken = std::find_first_of(held.begin(), held.end(), op_at(step, now.op).streams.begin(),
                                             op_at(step, now.op).streams.end()) != held.end();
-      ASSERT_TRUE(now.why == CriticalSpan::Why::stream ? taken && !needed : needed)
+      ASSERT_TRUE(now.why == metrics::CriticalSpan::Why::stream ? taken && !needed : needed)
           << "op " << now.op << " after " << before.op;
     }
     double sum = 0;
@@ -164,8 +165,8 @@ void expect_critical_path_explains(const SimulatedStep& step) {
 
 void expect_facade_agrees(const SimulatedStep& step) {
   spdlog::logger silent("test");
-  const auto outcome = simulate_isolated(step.scenario, EngineKind::simgrid, silent);
-  const auto part = breakdown_of(step.program, step.simgrid, critical_rank(step.simgrid));
+  const auto outcome = studies::simulate_isolated(step.scenario, engine::EngineKind::simgrid, silent);
+  const auto part = metrics::breakdown_of(step.program, step.simgrid, metrics::critical_rank(step.simgrid));
   const double makespan = step.simgrid.makespan().value();
   EXPECT_NEAR(outcome.step_s, makespan, 1e-9 * makespan);
   EXPECT_NEAR(outcome.compute_s, part.compute.value(), 1e-9 * makespan);

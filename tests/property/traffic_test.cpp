@@ -15,15 +15,17 @@ namespace lockstep {
 namespace {
 
 struct Moved {
-  std::map<DeviceId, double> sent, received;
+  std::map<topologies::DeviceId, double> sent, received;
 };
 
 /// Bytes over every hop of the group's rings and lines, by the devices at its ends.
-Moved moved_by(const Phase& phase, const Group& group, const Dimensions& dimensions, const Cluster& cluster) {
-  const SlotLayout slots(dimensions);
+Moved moved_by(const collectives::Phase& phase, const topologies::Group& group,
+               const collectives::Dimensions& dimensions, const topologies::Cluster& cluster) {
+  const collectives::SlotLayout slots(dimensions);
   Moved moved;
   for (const auto& lane : group.lanes) {
-    const bool ring = dimensions[static_cast<std::size_t>(lane.dimension)].shape == GroupDimension::Shape::ring;
+    const bool ring =
+        dimensions[static_cast<std::size_t>(lane.dimension)].shape == topologies::GroupDimension::Shape::ring;
     for (std::size_t hop = 0; hop < lane.hops.size(); ++hop) {
       const auto slot = ring ? slots.ring(lane.dimension, lane.direction)
                              : slots.hop(lane.dimension, lane.direction, static_cast<int>(hop));
@@ -35,28 +37,29 @@ Moved moved_by(const Phase& phase, const Group& group, const Dimensions& dimensi
   return moved;
 }
 
-void expect_all(const std::map<DeviceId, double>& by_device, std::size_t members, double bytes) {
+void expect_all(const std::map<topologies::DeviceId, double>& by_device, std::size_t members, double bytes) {
   ASSERT_EQ(by_device.size(), members);
   for (const auto& [device, moved] : by_device) EXPECT_NEAR(moved / bytes, 1, 1e-12) << "device " << device;
 }
 
-void expect_moves(const StepOp& op, const Group& group, const Dimensions& dimensions, const Cluster& cluster) {
-  const auto phases = plan(op->collective, dimensions, op->full_size);
+void expect_moves(const workloads::StepOp& op, const topologies::Group& group,
+                  const collectives::Dimensions& dimensions, const topologies::Cluster& cluster) {
+  const auto phases = collectives::plan(op->collective, dimensions, op->full_size);
   const auto members = group.members.size();
   const double n = static_cast<double>(members);
   const double lacking = static_cast<double>(op->full_size.value()) * (n - 1) / n;
   switch (op->collective) {
-    case CollectiveKind::all_gather:
+    case workloads::CollectiveKind::all_gather:
       ASSERT_EQ(phases.size(), 1u);
       return expect_all(moved_by(phases[0], group, dimensions, cluster).received, members, lacking);
-    case CollectiveKind::reduce_scatter:
+    case workloads::CollectiveKind::reduce_scatter:
       ASSERT_EQ(phases.size(), 1u);
       return expect_all(moved_by(phases[0], group, dimensions, cluster).sent, members, lacking);
-    case CollectiveKind::all_reduce:
+    case workloads::CollectiveKind::all_reduce:
       ASSERT_EQ(phases.size(), 2u);
       expect_all(moved_by(phases[0], group, dimensions, cluster).sent, members, lacking);
       return expect_all(moved_by(phases[1], group, dimensions, cluster).received, members, lacking);
-    case CollectiveKind::all_to_all: {
+    case workloads::CollectiveKind::all_to_all: {
       double sent = 0;
       for (const auto& phase : phases) {
         for (const auto& [device, bytes] : moved_by(phase, group, dimensions, cluster).sent) sent += bytes;
@@ -64,34 +67,34 @@ void expect_moves(const StepOp& op, const Group& group, const Dimensions& dimens
       EXPECT_GE(sent, lacking * (1 - 1e-12));
       return;
     }
-    case CollectiveKind::broadcast:
-    case CollectiveKind::reduce:
-    case CollectiveKind::point_to_point: FAIL() << "no plan of the grid derives " << op->name;
+    case workloads::CollectiveKind::broadcast:
+    case workloads::CollectiveKind::reduce:
+    case workloads::CollectiveKind::point_to_point: FAIL() << "no plan of the grid derives " << op->name;
   }
 }
 
 class Traffic : public testing::TestWithParam<test::GridRow> {};
 
 TEST_P(Traffic, IsWhatTheCollectivesMustMove) {
-  std::set<CollectiveKind> kinds;
+  std::set<workloads::CollectiveKind> kinds;
   for (const auto& one : GetParam().cases) {
     SCOPED_TRACE(one.to_string());
-    const auto preparation = prepare(one.load());
-    std::map<AxisNames, std::vector<Group>> groups;
-    for (OpId id = 0; id < preparation.step.size(); ++id) {
+    const auto preparation = preparation::prepare(one.load());
+    std::map<workloads::AxisNames, std::vector<topologies::Group>> groups;
+    for (workloads::OpId id = 0; id < preparation.step.size(); ++id) {
       const auto& op = preparation.step.op(id);
-      if (op->kind != StepOp::Kind::collective) continue;
+      if (op->kind != workloads::StepOp::Kind::collective) continue;
       kinds.insert(op->collective);
       const auto dimensions = preparation.machine.mesh->dimensions(op->axes);
-      auto& of_axes = groups.try_emplace(op->axes, std::vector<Group>{}).first->second;
+      auto& of_axes = groups.try_emplace(op->axes, std::vector<topologies::Group>{}).first->second;
       if (of_axes.empty()) of_axes = preparation.machine.mesh->groups(op->axes);
       for (const auto& group : of_axes) expect_moves(op, group, dimensions, *preparation.machine.cluster);
       if (HasFailure()) return;
     }
   }
-  EXPECT_TRUE(kinds.contains(CollectiveKind::all_gather));
-  EXPECT_TRUE(kinds.contains(CollectiveKind::reduce_scatter));
-  EXPECT_TRUE(kinds.contains(CollectiveKind::all_reduce));
+  EXPECT_TRUE(kinds.contains(workloads::CollectiveKind::all_gather));
+  EXPECT_TRUE(kinds.contains(workloads::CollectiveKind::reduce_scatter));
+  EXPECT_TRUE(kinds.contains(workloads::CollectiveKind::all_reduce));
 }
 
 INSTANTIATE_TEST_SUITE_P(Grid, Traffic, testing::ValuesIn(test::grid()),

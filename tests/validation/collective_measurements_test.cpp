@@ -179,10 +179,10 @@ TEST(MeasuredCollectives, TheDocumentHasTheseTables) {
 // Names of algorithms in the catalog are read in topologies/, which does not know them.
 TEST(MeasuredCollectives, LibrariesHaveKnownAlgorithms) {
   std::set<std::string_view> known;
-  for (const auto* algorithm : collective_algorithms()) known.insert(algorithm->name());
-  for (const auto& name : node_names(catalog)) {
+  for (const auto* algorithm : collectives::collective_algorithms()) known.insert(algorithm->name());
+  for (const auto& name : topologies::node_names(catalog)) {
     Problems problems;
-    for (const auto& algorithm : load_node(catalog, name, problems).algorithms)
+    for (const auto& algorithm : topologies::load_node(catalog, name, problems).algorithms)
       EXPECT_TRUE(known.contains(algorithm)) << name << algorithm;
     EXPECT_TRUE(problems.empty()) << name;
   }
@@ -201,18 +201,19 @@ double dispatch_bandwidth(int ep) {
   const double nodes = std::min(ep / 8, 4), token = 7168.0 * 4096;
   const auto touched = [](double of) { return of * (1 - std::pow(1 - 1 / of, 8)); };
   Problems problems;
-  ClusterSpec spec;
-  const NodeSpec node = load_node(catalog, "h800", problems);
+  topologies::ClusterSpec spec;
+  const topologies::NodeSpec node = topologies::load_node(catalog, "h800", problems);
   spec.units = ep / 8;
-  spec.fabric = load_fabric(catalog, node.fabric, problems);
+  spec.fabric = topologies::load_fabric(catalog, node.fabric, problems);
   spec.unit = node;
-  const Cluster cluster = build_cluster(spec);
-  std::vector<MeshAxis> axes{{"gpu", {{ep > 8 ? 1 : 0, 8, 1}}}};
+  const topologies::Cluster cluster = build_cluster(spec);
+  std::vector<topologies::MeshAxis> axes{{"gpu", {{ep > 8 ? 1 : 0, 8, 1}}}};
   if (ep > 8) axes.insert(axes.begin(), {"node", {{0, ep / 8, 1}}});
-  const Mesh mesh(cluster, axes, "");
+  const topologies::Mesh mesh(cluster, axes, "");
   const auto all_to_all = [&](const std::string& axis, double bytes_of_each, int members) {
-    const GroupNetwork network(cluster, mesh, {axis});
-    return network.choose(CollectiveKind::all_to_all, Bytes(static_cast<std::int64_t>(bytes_of_each * members)))
+    const collectives::GroupNetwork network(cluster, mesh, {axis});
+    return network
+        .choose(workloads::CollectiveKind::all_to_all, Bytes(static_cast<std::int64_t>(bytes_of_each * members)))
         .cost.value();
   };
   const double inside = token * touched(8 * nodes);

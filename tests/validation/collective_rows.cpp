@@ -35,30 +35,31 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 
 double number(const std::string& text) { return text.empty() ? 0 : std::stod(text); }
 
-std::optional<CollectiveKind> kind_of(std::string_view text) {
-  if (text.starts_with("all_reduce")) return CollectiveKind::all_reduce;
-  if (text.starts_with("all_gather")) return CollectiveKind::all_gather;
-  if (text.starts_with("reduce_scatter")) return CollectiveKind::reduce_scatter;
-  if (text.starts_with("alltoall")) return CollectiveKind::all_to_all;
+std::optional<workloads::CollectiveKind> kind_of(std::string_view text) {
+  if (text.starts_with("all_reduce")) return workloads::CollectiveKind::all_reduce;
+  if (text.starts_with("all_gather")) return workloads::CollectiveKind::all_gather;
+  if (text.starts_with("reduce_scatter")) return workloads::CollectiveKind::reduce_scatter;
+  if (text.starts_with("alltoall")) return workloads::CollectiveKind::all_to_all;
   return std::nullopt;
 }
 
 /// Groups on a cluster of their own.
 struct Machine {
   std::string network;
-  std::unique_ptr<Cluster> cluster;
-  std::unique_ptr<Mesh> mesh;
-  std::unique_ptr<GroupNetwork> groups;
+  std::unique_ptr<topologies::Cluster> cluster;
+  std::unique_ptr<topologies::Mesh> mesh;
+  std::unique_ptr<collectives::GroupNetwork> groups;
 
-  void group(const std::string& axis, std::vector<MeshAxis> axes) {
-    mesh = std::make_unique<Mesh>(*cluster, std::move(axes), "");
-    groups = std::make_unique<GroupNetwork>(*cluster, *mesh, std::vector{axis});
+  void group(const std::string& axis, std::vector<topologies::MeshAxis> axes) {
+    mesh = std::make_unique<topologies::Mesh>(*cluster, std::move(axes), "");
+    groups = std::make_unique<collectives::GroupNetwork>(*cluster, *mesh, std::vector{axis});
   }
 };
 
 Machine tpu(const std::filesystem::path& catalog, Problems& problems) {
   Machine machine{"ICI", nullptr, nullptr, nullptr};
-  machine.cluster = std::make_unique<Cluster>(build_torus({load_chip(catalog, "tpu-v5e", problems), {8, 16}, {}}));
+  machine.cluster = std::make_unique<topologies::Cluster>(
+      topologies::build_torus({topologies::load_chip(catalog, "tpu-v5e", problems), {8, 16}, {}}));
   machine.group("ring", {{"rest", {{0, 8, 1}}}, {"ring", {{1, 16, 1}}}});
   return machine;
 }
@@ -66,19 +67,19 @@ Machine tpu(const std::filesystem::path& catalog, Problems& problems) {
 Machine nodes(const MeasuredCollective& row, const std::filesystem::path& catalog, Problems& problems) {
   for (const auto& [word, node_name, scale_up] : machines) {
     if (!contains(row.chip, word)) continue;
-    NodeSpec node = load_node(catalog, node_name, problems);
+    topologies::NodeSpec node = topologies::load_node(catalog, node_name, problems);
     if (const int used = row.ranks / row.nodes; used < node.chips) node.chips = node.nics = used;
     const std::string text = row.chip + row.notes;
     if (contains(text, "NVLS off") || contains(text, "NVLS_ENABLE=0") || contains(text, "no SHARP"))
       node.in_network_reduction = false;
-    ClusterSpec spec;
+    topologies::ClusterSpec spec;
     spec.units = row.nodes;
-    if (row.nodes > 1) spec.fabric = load_fabric(catalog, node.fabric, problems);
+    if (row.nodes > 1) spec.fabric = topologies::load_fabric(catalog, node.fabric, problems);
     Machine machine{row.nodes > 1 ? node.fabric : std::string(scale_up), nullptr, nullptr, nullptr};
     spec.unit = std::move(node);
     if (!problems.empty()) throw std::runtime_error(problems.list().front().what);
-    machine.cluster = std::make_unique<Cluster>(build_cluster(spec));
-    MeshAxis all{"all", {}};
+    machine.cluster = std::make_unique<topologies::Cluster>(build_cluster(spec));
+    topologies::MeshAxis all{"all", {}};
     for (std::size_t i = 0; i < machine.cluster->axes().size(); ++i)
       all.factors.push_back({static_cast<int>(i), machine.cluster->axes()[i].size, 1});
     machine.group("all", {all});
@@ -90,7 +91,7 @@ Machine nodes(const MeasuredCollective& row, const std::filesystem::path& catalo
 }  // namespace
 
 Bytes MeasuredCollective::full_size() const {
-  return full_size_of(kind, Bytes(static_cast<std::int64_t>(size)), ranks);
+  return collectives::full_size_of(kind, Bytes(static_cast<std::int64_t>(size)), ranks);
 }
 
 std::vector<std::vector<std::string>> read_csv(const std::filesystem::path& file) {
@@ -146,7 +147,7 @@ std::vector<MeasuredCollective> read_measured_collectives(const std::filesystem:
     } else if (row.seconds == 0 && number(cells[algbw]) > 0) {
       row.seconds = row.size / (number(cells[algbw]) * 1e9);
     } else if (row.seconds == 0 && number(cells[busbw]) > 0) {
-      row.seconds = row.size * bus_factor(*kind, row.ranks) / (number(cells[busbw]) * 1e9);
+      row.seconds = row.size * collectives::bus_factor(*kind, row.ranks) / (number(cells[busbw]) * 1e9);
     }
     if (row.size > 0 && row.seconds > 0) rows.push_back(std::move(row));
   }

@@ -25,7 +25,7 @@ namespace lockstep::test {
 
 struct MeasuredCollective {
   std::string text, chip, source, notes, inter_net;
-  CollectiveKind kind = CollectiveKind::all_reduce;
+  workloads::CollectiveKind kind = workloads::CollectiveKind::all_reduce;
   int ranks = 0, nodes = 1;
   double size = 0;  ///< as nccl-tests count it
   double seconds = 0;

@@ -40,30 +40,30 @@ Segments of_trace() {
 }
 
 /// The trace's name of an operation of the scenario.
-const std::map<std::pair<StepPass, std::string>, std::string>& trace_names() {
-  static const std::map<std::pair<StepPass, std::string>, std::string> names = {
-      {{StepPass::forward, "attention"}, "attention F"},
-      {{StepPass::forward, "dispatch"}, "dispatch F"},
-      {{StepPass::forward, "MLP"}, "MLP F"},
-      {{StepPass::forward, "combine"}, "combine F"},
-      {{StepPass::backward, "combine"}, "combine B"},
-      {{StepPass::backward, "MLP inputs"}, "MLP I"},
-      {{StepPass::backward, "MLP casts"}, "W casts 1"},
-      {{StepPass::backward, "MLP weights"}, "W gemm 1"},
-      {{StepPass::backward, "MLP weights beside"}, "W second 1"},
-      {{StepPass::backward, "more MLP casts"}, "W casts 2"},
-      {{StepPass::backward, "more MLP weights"}, "W gemm 2"},
-      {{StepPass::backward, "more MLP weights beside"}, "W second 2"},
-      {{StepPass::backward, "last MLP weights"}, "W rest"},
-      {{StepPass::backward, "dispatch"}, "dispatch B"},
-      {{StepPass::backward, "attention inputs"}, "attention I"},
-      {{StepPass::backward, "attention weights"}, "attention W"}};
+const std::map<std::pair<workloads::StepPass, std::string>, std::string>& trace_names() {
+  static const std::map<std::pair<workloads::StepPass, std::string>, std::string> names = {
+      {{workloads::StepPass::forward, "attention"}, "attention F"},
+      {{workloads::StepPass::forward, "dispatch"}, "dispatch F"},
+      {{workloads::StepPass::forward, "MLP"}, "MLP F"},
+      {{workloads::StepPass::forward, "combine"}, "combine F"},
+      {{workloads::StepPass::backward, "combine"}, "combine B"},
+      {{workloads::StepPass::backward, "MLP inputs"}, "MLP I"},
+      {{workloads::StepPass::backward, "MLP casts"}, "W casts 1"},
+      {{workloads::StepPass::backward, "MLP weights"}, "W gemm 1"},
+      {{workloads::StepPass::backward, "MLP weights beside"}, "W second 1"},
+      {{workloads::StepPass::backward, "more MLP casts"}, "W casts 2"},
+      {{workloads::StepPass::backward, "more MLP weights"}, "W gemm 2"},
+      {{workloads::StepPass::backward, "more MLP weights beside"}, "W second 2"},
+      {{workloads::StepPass::backward, "last MLP weights"}, "W rest"},
+      {{workloads::StepPass::backward, "dispatch"}, "dispatch B"},
+      {{workloads::StepPass::backward, "attention inputs"}, "attention I"},
+      {{workloads::StepPass::backward, "attention weights"}, "attention W"}};
   return names;
 }
 
-Simulation replayed(const Scenario& scenario) {
+Simulation replayed(const scenario::Scenario& scenario) {
   spdlog::logger silent("test");
-  return simulate(scenario, {EngineKind::reference, true, {}}, silent);
+  return simulate(scenario, {engine::EngineKind::reference, true, {}}, silent);
 }
 
 /// Spans of one forward and one backward, by the trace's names; layers in order of time: a backward begins with the
@@ -73,10 +73,12 @@ Segments spans(const Simulation& simulation, std::int32_t forward, std::int32_t 
   for (std::int32_t id = 0; id < simulation.run.timeline.ops(); ++id) {
     const auto& op = simulation.preparation.step.op(simulation.program.ops[static_cast<std::size_t>(id)].vertex);
     const auto name = trace_names().find({op.pass, op->name});
-    if (name == trace_names().end() || op.microbatch != (op.pass == StepPass::forward ? forward : backward)) continue;
+    if (name == trace_names().end() || op.microbatch != (op.pass == workloads::StepPass::forward ? forward : backward))
+      continue;
     const auto span = simulation.run.timeline.span(id, 0);
     const double start = span.start.value() * 1e3, end = span.end.value() * 1e3;
-    segments[{name->second, op.pass == StepPass::forward ? op.block : 3 - op.block}] = {start, end, end - start};
+    segments[{name->second, op.pass == workloads::StepPass::forward ? op.block : 3 - op.block}] = {start, end,
+                                                                                                   end - start};
   }
   return segments;
 }
@@ -90,7 +92,7 @@ Segment hull(const Segments& segments) {
 class DeepSeekReplay : public testing::Test {
  protected:
   Segments trace = of_trace();
-  Scenario scenario = test::shipped("deepseek-v3-pair.yaml");
+  scenario::Scenario scenario = test::shipped("deepseek-v3-pair.yaml");
   Simulation simulation = replayed(scenario);
   Segments pair = spans(simulation, 1, 0);
 
@@ -199,7 +201,7 @@ TEST_F(DeepSeekReplay, ADualPipeStepTakesWhatItsScheduleSays) {
   const auto f = hull(forward), b = hull(backward), both = hull(pair);
   const double input = backward.at({"attention I", 3}).end - b.start;
   const auto step = replayed(test::shipped("deepseek-v3-dualpipe.yaml"));
-  PipelineTimes times;
+  workloads::PipelineTimes times;
   times.stages = {{f.end - f.start, input, b.end - b.start - input}};
   times.pair = both.end - both.start;
   times.latency = 58720256 / 50e9 * 1e3 + 0.005;
@@ -212,7 +214,7 @@ TEST_F(DeepSeekReplay, HasNoParametersAndNoRoofline) {
   EXPECT_EQ(simulation.metrics.parameters, 0);
   EXPECT_EQ(simulation.metrics.mfu(), 0);
   spdlog::logger silent("test");
-  EXPECT_THROW((void)study_roofline(scenario, silent, [](std::string_view, double) {}), ConfigError);
+  EXPECT_THROW((void)roofline::study_roofline(scenario, silent, [](std::string_view, double) {}), ConfigError);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-Seconds exposed(const Scenario& trial) { return Seconds(test::contended(trial).exposed_comm_s); }
+Seconds exposed(const scenario::Scenario& trial) { return Seconds(test::contended(trial).exposed_comm_s); }
 
 // n pods of M chips, data parallelism across them: the backward of a layer takes 8 b D F / C for b tokens a chip, and
 // every chip moves 2 (n-1)/n of its share 4 D F / M of the gradients at its part of the host's NIC, W = 25e9 / 4 B/s.
@@ -24,7 +24,7 @@ TEST(DcnThresholdBySimulation, IsTheBooksTokensOfASlice) {
                           {"mesh", "{data: [pod], fsdp: rest}"},
                           {"parallel", "{data: " + n + ", fsdp: 16, zero: 0}"},
                           {"batch.sequences", std::to_string(pods * 16)}});
-    const double tokens = simulated_token_threshold(scenario, 1500, 6000, 1e-3, exposed);
+    const double tokens = roofline::simulated_token_threshold(scenario, 1500, 6000, 1e-3, exposed);
     EXPECT_NEAR(tokens * chips / (4.59e14 / 6.25e9 * (pods - 1) / pods), 1, 0.02) << pods << " pods";
   }
 }
@@ -95,9 +95,10 @@ TEST(Oversubscription, SlowsAnAllToAllByWhatCrossesLeaves) {
     const auto cluster = build_cluster(scenario.cluster);
     const auto placed = place_as_requested(
         cluster, {{"others", 8, std::vector<std::string>{"gpu"}}, {"group", 64, std::vector<std::string>{"node"}}});
-    const Mesh mesh(cluster, std::get<0>(placed), "");
-    CollectiveModel model(cluster, mesh, {{{CollectiveKind::all_to_all, "direct"}}, UnitOrder::ranks});
-    return model.cost(CollectiveKind::all_to_all, {"group"}, Bytes(std::int64_t{1} << 40)).value();
+    const topologies::Mesh mesh(cluster, std::get<0>(placed), "");
+    collectives::CollectiveModel model(
+        cluster, mesh, {{{workloads::CollectiveKind::all_to_all, "direct"}}, collectives::UnitOrder::ranks});
+    return model.cost(workloads::CollectiveKind::all_to_all, {"group"}, Bytes(std::int64_t{1} << 40)).value();
   };
   const double full = time(1);
   EXPECT_NEAR(time(2) / full, 2 * 59.0 / 63, 0.01);

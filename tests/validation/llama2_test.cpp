@@ -30,7 +30,7 @@ TEST(Llama2, FsdpAloneExposesCommunication) {
 // And that is no matter of padding: 5120 does not divide by 4096, but with D = 4096 (and F, N in proportion) the
 // shards are even, and the layer still gathers longer than it computes: 850 x 4095/4096 against 732.
 TEST(Llama2, FsdpAloneExposesCommunicationWithEvenShards) {
-  const KeyOverride even{"model", "{layers: 8, d_model: 4096, d_ff: 11059, heads: 32, vocabulary: 32000}"};
+  const scenario::KeyOverride even{"model", "{layers: 8, d_model: 4096, d_ff: 11059, heads: 32, vocabulary: 32000}"};
   const auto outcome = test::contended(test::shipped("llama2-13b-fsdp.yaml", {even}));
   EXPECT_GT(outcome.exposed_comm_s, 0.10 * outcome.step_s);
 }
@@ -46,7 +46,7 @@ TEST(Llama2, TheStudyNames1024By4) {
   const auto scenario =
       test::shipped("llama2-13b-fsdp-tp-block.yaml",
                     {{"model", "{layers: 2, d_model: 5120, d_ff: 13824, heads: 40, vocabulary: 32000}"}});
-  const auto study = study_roofline(scenario, silent, [](std::string_view, double) {});
+  const auto study = roofline::study_roofline(scenario, silent, [](std::string_view, double) {});
   EXPECT_FALSE(study.fsdp_alone_hides);
   EXPECT_NEAR(study.best_fsdp, 1333, 1);
   EXPECT_EQ(study.named.fsdp, 1024);
@@ -57,13 +57,13 @@ TEST(Llama2, TheStudyNames1024By4) {
 
 /// Steps of the scenarios at a tenth of the depth.
 struct Placements {
-  static Outcome run(const std::string& file) {
+  static studies::Outcome run(const std::string& file) {
     return test::contended(
         test::shipped(file, {{"model", "{layers: 4, d_model: 5120, d_ff: 13824, heads: 40, vocabulary: 32000}"}}));
   }
-  Outcome fsdp = run("llama2-13b-fsdp.yaml");
-  Outcome block = run("llama2-13b-fsdp-tp-block.yaml");
-  Outcome line = run("llama2-13b-fsdp-tp-line.yaml");
+  studies::Outcome fsdp = run("llama2-13b-fsdp.yaml");
+  studies::Outcome block = run("llama2-13b-fsdp-tp-block.yaml");
+  studies::Outcome line = run("llama2-13b-fsdp-tp-line.yaml");
 };
 
 // With contention the block, a true ring of four, beats the line of four (half the bandwidth); all compute alike.
@@ -78,9 +78,9 @@ TEST(Llama2, TheBlockBeatsTheLine) {
 // The line's cost is TP's; the block pays for sharing links between TP and FSDP, which no closed form shows.
 TEST(Llama2, ContentionCostsTheBlockAFifth) {
   spdlog::logger silent("test");
-  const KeyOverride shallow{"model", "{layers: 4, d_model: 5120, d_ff: 13824, heads: 40, vocabulary: 32000}"};
+  const scenario::KeyOverride shallow{"model", "{layers: 4, d_model: 5120, d_ff: 13824, heads: 40, vocabulary: 32000}"};
   const auto scenario = test::shipped("llama2-13b-fsdp-tp-block.yaml", {shallow});
-  const double alone = estimate_one_rank(scenario, prepare(scenario), silent).step_time.value();
+  const double alone = roofline::estimate_one_rank(scenario, preparation::prepare(scenario), silent).step_time.value();
   const double together = test::contended(scenario).step_s;
   EXPECT_GT(together, 1.1 * alone);
   EXPECT_LT(together, 1.4 * alone);

@@ -9,10 +9,10 @@ namespace lockstep {
 namespace {
 
 constexpr double layers = 80, d = 8192, f = 28672, kv = 8 * 128, vocabulary = 128256;
-const KeyOverride two_layers{"model",
-                             "{layers: 2, d_model: 8192, d_ff: 28672, heads: 64, kv_heads: 8, vocabulary: 128256}"};
+const scenario::KeyOverride two_layers{
+    "model", "{layers: 2, d_model: 8192, d_ff: 28672, heads: 64, kv_heads: 8, vocabulary: 128256}"};
 
-Simulation simulated(const Scenario& scenario) {
+Simulation simulated(const scenario::Scenario& scenario) {
   spdlog::logger silent("test");
   return simulate(scenario, {}, silent);
 }
@@ -25,7 +25,7 @@ TEST(Llama3, Has70Point55BillionParameters) {
   EXPECT_NEAR(mlp, 56.3e9, 0.1e9);
   EXPECT_NEAR(attention, 12e9, 0.1e9);
   EXPECT_NEAR(tables, 2.1e9, 0.05e9);
-  const auto preparation = prepare(test::shipped("llama3-70b-v5p.yaml"));
+  const auto preparation = preparation::prepare(test::shipped("llama3-70b-v5p.yaml"));
   const auto parameters = static_cast<double>(preparation.step.parameters);
   EXPECT_DOUBLE_EQ(parameters, mlp + attention + tables + (2 * layers + 1) * d);
   EXPECT_NEAR(parameters / 70.55e9, 1, 1e-3);
@@ -60,12 +60,14 @@ TEST(Llama3, TheNextLayersWeightsArriveWhileOneComputes) {
   const auto& timeline = simulation.run.timeline;
   const auto rank = simulation.metrics.critical_rank;
   auto within = [&](const std::string& block, bool gather) {
-    Interval whole{timeline.makespan(), Seconds(0)};
-    for (OpId id = 0; id < step.size(); ++id) {
+    timeline::Interval whole{timeline.makespan(), Seconds(0)};
+    for (workloads::OpId id = 0; id < step.size(); ++id) {
       const auto& op = step.op(id);
-      if (op.pass != StepPass::forward || step.block_names[static_cast<std::size_t>(op.block)] != block) continue;
-      const bool is_gather = op->kind == StepOp::Kind::collective && op->role == CollectiveRole::weight;
-      if (gather ? !is_gather : op->kind != StepOp::Kind::compute) continue;
+      if (op.pass != workloads::StepPass::forward || step.block_names[static_cast<std::size_t>(op.block)] != block)
+        continue;
+      const bool is_gather =
+          op->kind == workloads::StepOp::Kind::collective && op->role == workloads::CollectiveRole::weight;
+      if (gather ? !is_gather : op->kind != workloads::StepOp::Kind::compute) continue;
       const auto span = timeline.span(id, rank);
       whole = {std::min(whole.start, span.start), std::max(whole.end, span.end)};
     }
@@ -94,7 +96,7 @@ TEST(Llama3, TensorRanksBeyondTheKeyValueHeadsHaveCopies) {
                                                                  {"parallel", parallel},
                                                                  {"batch", "{sequences: 8, sequence_length: 4096}"}});
     SimulateOptions options;
-    options.engine = EngineKind::reference;  // several in one process
+    options.engine = engine::EngineKind::reference;  // several in one process
     return simulate(scenario, options, silent);
   };
   struct Case {
@@ -118,9 +120,9 @@ TEST(Llama3, TensorRanksBeyondTheKeyValueHeadsHaveCopies) {
     const double executed = model + copies * tokens * 2 * 3 * 2 * 2 * d * kv;
     EXPECT_NEAR(simulation.metrics.executed_flops.value() / executed, 1, 1e-12);
     double reduced = 0;
-    for (OpId id = 0; id < step.size(); ++id) {
+    for (workloads::OpId id = 0; id < step.size(); ++id) {
       const auto& op = step.op(id);
-      if (op->kind == StepOp::Kind::collective && op->axes == AxisNames{one.part})
+      if (op->kind == workloads::StepOp::Kind::collective && op->axes == workloads::AxisNames{one.part})
         reduced += static_cast<double>(op->full_size.value());
     }
     EXPECT_DOUBLE_EQ(reduced, one.part.empty() ? 0 : 2 * 2 * 2 * d * 128 / one.fsdp);

@@ -14,10 +14,10 @@ namespace lockstep {
 namespace {
 
 struct Ways {
-  Outcome ring, gather, exchange;
+  studies::Outcome ring, gather, exchange;
 };
 
-Ways ways(const std::string& file, const std::vector<KeyOverride>& overrides) {
+Ways ways(const std::string& file, const std::vector<scenario::KeyOverride>& overrides) {
   const auto run = [&](const std::string& way) {
     auto with = overrides;
     with.push_back({"parallel.context_attention", way});
@@ -26,7 +26,7 @@ Ways ways(const std::string& file, const std::vector<KeyOverride>& overrides) {
   return {run("ring"), run("all_gather"), run("all_to_all")};
 }
 
-std::string cell(const Outcome& outcome) {
+std::string cell(const studies::Outcome& outcome) {
   std::string made(80, '\0');
   const int size = std::snprintf(made.data(), made.size(), " %.3g s, %.0f %% |", outcome.step_s,
                                  100 * outcome.exposed_comm_s / outcome.step_s);
@@ -41,7 +41,7 @@ void expect_row(const std::string& start, const Ways& of) {
   EXPECT_THAT(std::string(std::istreambuf_iterator<char>(in), {}), testing::HasSubstr(line));
 }
 
-std::vector<KeyOverride> with(const std::string& model, const std::string& tokens) {
+std::vector<scenario::KeyOverride> with(const std::string& model, const std::string& tokens) {
   return {{"model", model}, {"batch.sequence_length", tokens}};
 }
 

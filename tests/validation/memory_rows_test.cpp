@@ -20,21 +20,22 @@
 namespace lockstep {
 namespace {
 
-const std::vector<ValidatedRun>& torchtitan() {
-  static const std::vector<ValidatedRun> runs = [] {
+const std::vector<validation::ValidatedRun>& torchtitan() {
+  static const std::vector<validation::ValidatedRun> runs = [] {
     Problems problems;
     const auto folder = std::filesystem::path(source_dir) / "tests/validation/data";
     const CsvTable table(folder / "torchtitan.csv", problems);
     spdlog::logger silent("test");
-    ValidateOptions options;
+    validation::ValidateOptions options;
     options.model_of_time = "roofline";  // a loss that takes no time has no workspace
-    return validate({{"torchtitan", read_published_runs(*find_published_table("torchtitan"), table), folder, true}},
-                    options, silent);
+    return validate(
+        {{"torchtitan", read_published_runs(*validation::find_published_table("torchtitan"), table), folder, true}},
+        options, silent);
   }();
   return runs;
 }
 
-std::string line_of(const ValidatedRun& run) {
+std::string line_of(const validation::ValidatedRun& run) {
   std::string made(300, '\0');
   const double gib = 1 << 30;
   const int size = std::snprintf(made.data(), made.size(), "| %d | %.1f | %.1f | %+.0f %% |\n", run.run.row,

@@ -15,7 +15,7 @@
 namespace lockstep {
 namespace {
 
-Outcome offloading(const std::string& name, const std::vector<KeyOverride>& overrides) {
+studies::Outcome offloading(const std::string& name, const std::vector<scenario::KeyOverride>& overrides) {
   const auto outcome = test::contended(test::shipped("llama3-70b-16-h100-offload.yaml", overrides));
   std::string line(200, '\0');
   const int size = std::snprintf(line.data(), line.size(), "| %s | %.1f s | %.0f %% | %.0f GB |\n", name.c_str(),

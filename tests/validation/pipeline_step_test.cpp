@@ -25,27 +25,27 @@ struct Size {
   int layers = 8;
 };
 
-Scenario alike(const Size& size, const std::vector<KeyOverride>& more = {}) {
-  std::vector<KeyOverride> overrides{{"pipeline.schedule", size.schedule},
-                                     {"parallel.pipeline", text(size.ranks)},
-                                     {"cluster.shape", "[" + text(size.ranks) + "]"},
-                                     {"model.layers", text(size.layers)},
-                                     {"batch.sequences", text(8 * size.microbatches)},
-                                     {"batch.microbatches", text(size.microbatches)}};
+scenario::Scenario alike(const Size& size, const std::vector<scenario::KeyOverride>& more = {}) {
+  std::vector<scenario::KeyOverride> overrides{{"pipeline.schedule", size.schedule},
+                                               {"parallel.pipeline", text(size.ranks)},
+                                               {"cluster.shape", "[" + text(size.ranks) + "]"},
+                                               {"model.layers", text(size.layers)},
+                                               {"batch.sequences", text(8 * size.microbatches)},
+                                               {"batch.microbatches", text(size.microbatches)}};
   overrides.insert(overrides.end(), more.begin(), more.end());
   return test::validation("pipeline_alike.yaml", overrides);
 }
 
 /// Without contention: transfers do not meet here.
-Simulation simulated(const Scenario& scenario) {
+Simulation simulated(const scenario::Scenario& scenario) {
   spdlog::logger silent("test");
-  return simulate(scenario, {EngineKind::reference, true, {}}, silent);
+  return simulate(scenario, {engine::EngineKind::reference, true, {}}, silent);
 }
 
 /// What time_order says of the step's own order when a stage of n layers takes n t for each of F, I and W.
 double by_order(const Simulation& simulation) {
   const auto& pipeline = simulation.preparation.pipeline;
-  PipelineTimes times{{}, 0, std::nullopt};
+  workloads::PipelineTimes times{{}, 0, std::nullopt};
   for (std::int32_t stage = 0; stage < pipeline.order.shape.stages(); ++stage) {
     const double each = layer * pipeline.blocks_of(stage);
     times.stages.push_back({each, each, each});
@@ -63,7 +63,7 @@ double busiest(const Simulation& simulation) {
 // every third with a layer more. Halves of an overlapped pair do not wait for each other in the step, as they do in an
 // order with times, so there it may only be shorter, but not shorter than all compute of the busiest rank.
 TEST(PipelineStep, TakesWhatItsOrderTakes) {
-  for (const Schedule& schedule : schedules()) {
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     for (const int ranks : {2, 4, 8}) {
       const int stages = ranks * schedule.usual_chunks;
       std::string uneven;
@@ -137,18 +137,18 @@ TEST(PipelineStep, HoldsTheActivationsOfItsMicrobatchesInFlight) {
 
 /// Most that a rank's order leaves in memory at once, with chunks of one layer: F keeps the hidden layer and the input
 /// (not on the first part; on the last also the output), and I, until W, as much for the gradients of what F made.
-double held_by_order(const PipelineOrder& order, std::int32_t rank) {
+double held_by_order(const workloads::PipelineOrder& order, std::int32_t rank) {
   double held = 0, most = 0;
   for (const auto& cell : order.ranks[static_cast<std::size_t>(rank)]) {
-    for_each_action(cell, [&](const PipelineAction& action) {
+    for_each_action(cell, [&](const workloads::PipelineAction& action) {
       const bool last = action.stage + 1 == order.shape.stages();
       const double kept = 4 + (action.stage > 0 ? 1 : 0) + (last ? 1 : 0);
       const double of_gradients = 4 + (last ? 0 : 1);
       switch (action.work) {
-        case PipelineWork::forward: held += kept; break;
-        case PipelineWork::backward: held -= kept; break;
-        case PipelineWork::input_gradient: held += of_gradients; break;
-        case PipelineWork::weight_gradient: held -= kept + of_gradients; break;
+        case workloads::PipelineWork::forward: held += kept; break;
+        case workloads::PipelineWork::backward: held -= kept; break;
+        case workloads::PipelineWork::input_gradient: held += of_gradients; break;
+        case workloads::PipelineWork::weight_gradient: held -= kept + of_gradients; break;
       }
       most = std::max(most, held);
     });
@@ -161,7 +161,7 @@ double held_by_order(const PipelineOrder& order, std::int32_t rank) {
 TEST(PipelineStep, VShapesHoldLess) {
   std::map<std::string, double> worst;
   for (const char* schedule : {"v-half", "v-min", "zb-v", "1f1b"}) {
-    const bool chunks = find_schedule(schedule)->usual_chunks == 2;
+    const bool chunks = workloads::find_schedule(schedule)->usual_chunks == 2;
     const auto stages = peaks(schedule, 16, 48);
     worst[schedule] = *std::max_element(stages.begin(), stages.end());
     const auto order = simulated(alike({schedule, 16, 48, 32})).preparation.pipeline.order;
@@ -218,8 +218,8 @@ TEST(PipelineStep, FoldsLlama405BExactly) {
        {"parallel", "{tensor: 8, pipeline: 16}"},
        {"batch", "{sequences: 16, sequence_length: 8192, microbatches: 16}"}});
   spdlog::logger silent("test");
-  const auto folded = simulate(scenario, {EngineKind::reference, true, {}}, silent);
-  const auto whole = simulate(scenario, {EngineKind::reference, false, {}}, silent);
+  const auto folded = simulate(scenario, {engine::EngineKind::reference, true, {}}, silent);
+  const auto whole = simulate(scenario, {engine::EngineKind::reference, false, {}}, silent);
   EXPECT_EQ(whole.program.ranks(), 128);
   EXPECT_EQ(folded.program.ranks(), 16);
   for (std::int32_t op = 0; op < whole.run.timeline.ops(); ++op) {

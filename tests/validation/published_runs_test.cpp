@@ -37,11 +37,11 @@ std::string page() {
 }
 
 /// Equal tokens and equal conventions: steps are in the ratio of the MFUs.
-double ratio(const PublishedRun& run, const Outcome& outcome) {
+double ratio(const PublishedRun& run, const studies::Outcome& outcome) {
   return run.step_s > 0 ? run.step_s / outcome.step_s : 100 * outcome.mfu / run.mfu_percent;
 }
 
-std::string row(const PublishedRun& run, const Outcome& outcome) {
+std::string row(const PublishedRun& run, const studies::Outcome& outcome) {
   std::string line = "| " + run.scenario + " | ";
   if (run.step_s > 0) line += text("%.3g s | %.3g s | %.2f", run.step_s, outcome.step_s, ratio(run, outcome));
   if (run.mfu_percent > 0)

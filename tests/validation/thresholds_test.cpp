@@ -24,7 +24,7 @@ class FsdpThresholdBySimulation : public testing::TestWithParam<Group> {
     const auto scenario = test::validation(
         "validation_fsdp_threshold.yaml",
         {{"cluster", group.cluster}, {"mesh", mesh}, {"parallel", parallel}, {"batch.sequences", chips}});
-    return simulated_token_threshold(scenario, 300, 6000, 1e-3, [](const Scenario& trial) {
+    return roofline::simulated_token_threshold(scenario, 300, 6000, 1e-3, [](const scenario::Scenario& trial) {
       return Seconds(test::contended(trial).exposed_comm_s);
     });
   }
@@ -57,8 +57,8 @@ TEST(TensorLimitBySimulation, IsTheBooksToOneStepOfTheRing) {
       const auto scenario = test::validation(
           "validation_tensor_limit.yaml",
           {{"cluster", "tpu-v5p:" + text}, {"parallel", "{tensor: " + text + "}"}, {"batch.sequences", tokens}});
-      const auto exposed = exposed_per_layer(
-          scenario, [](const Scenario& trial) { return Seconds(test::contended(trial).exposed_comm_s); });
+      const auto exposed = roofline::exposed_per_layer(
+          scenario, [](const scenario::Scenario& trial) { return Seconds(test::contended(trial).exposed_comm_s); });
       const double compute = test::contended(scenario).compute_s / 6;
       if (size - 1 < 28800 / alpha) {
         EXPECT_LT(exposed.value(), 1e-6 * compute) << size << " of " << tokens;
@@ -73,8 +73,8 @@ TEST(TensorLimitBySimulation, IsTheBooksToOneStepOfTheRing) {
 TEST(TensorLimitBySimulation, NeedsOverlappedProducts) {
   const auto scenario = test::validation("validation_tensor_limit.yaml",
                                          {{"parallel", "{tensor: 8}"}, {"communication.collective_matmul", "false"}});
-  const auto exposed =
-      exposed_per_layer(scenario, [](const Scenario& trial) { return Seconds(test::contended(trial).exposed_comm_s); });
+  const auto exposed = roofline::exposed_per_layer(
+      scenario, [](const scenario::Scenario& trial) { return Seconds(test::contended(trial).exposed_comm_s); });
   EXPECT_GT(exposed.value(), 0.1 * test::contended(scenario).compute_s / 6);
 }
 

@@ -11,17 +11,18 @@
 
 namespace lockstep::test {
 
-inline Scenario shipped(const std::string& file, const std::vector<KeyOverride>& overrides = {}) {
+inline scenario::Scenario shipped(const std::string& file, const std::vector<scenario::KeyOverride>& overrides = {}) {
   return load_scenario(std::filesystem::path(source_dir) / "scenarios" / file, overrides);
 }
 
-inline Scenario validation(const std::string& file, const std::vector<KeyOverride>& overrides = {}) {
+inline scenario::Scenario validation(const std::string& file,
+                                     const std::vector<scenario::KeyOverride>& overrides = {}) {
   return load_scenario(std::filesystem::path(source_dir) / "tests/data/scenarios" / file, overrides);
 }
 
-inline Outcome contended(const Scenario& scenario) {
+inline studies::Outcome contended(const scenario::Scenario& scenario) {
   spdlog::logger silent("test");
-  return simulate_isolated(scenario, EngineKind::simgrid, silent);
+  return studies::simulate_isolated(scenario, engine::EngineKind::simgrid, silent);
 }
 
 }  // namespace lockstep::test

@@ -23,13 +23,14 @@ std::string page() {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-std::vector<ValidatedRun> runs_of(const std::string& name) {
+std::vector<validation::ValidatedRun> runs_of(const std::string& name) {
   const auto file = root / "tests/validation/data" / (name + ".csv");
   Problems problems;
   const CsvTable table(file, problems);
-  if (has_product_columns(table)) return validate_products(table, name, "calibrated");
-  const RunTable steps{name, read_published_runs(*find_published_table(name), table), file.parent_path(), true};
-  ValidateOptions options;
+  if (calibration::has_product_columns(table)) return calibration::validate_products(table, name, "calibrated");
+  const validation::RunTable steps{name, read_published_runs(*validation::find_published_table(name), table),
+                                   file.parent_path(), true};
+  validation::ValidateOptions options;
   options.model_of_time = "calibrated";
   spdlog::logger silent("test");
   return validate({steps}, options, silent);
@@ -40,7 +41,7 @@ class ValidationPage : public ::testing::TestWithParam<const char*> {};
 TEST_P(ValidationPage, HasTheErrorsOfThisVersion) {
   for (const auto& family : families_of(runs_of(GetParam()))) {
     if (family.name.empty()) {
-      EXPECT_THAT(page(), HasSubstr(validation_page_line(family) + "\n"))
+      EXPECT_THAT(page(), HasSubstr(output::validation_page_line(family) + "\n"))
           << "lockstep validate --update-docs docs/validation.md";
     }
   }

@@ -12,7 +12,7 @@
 #include "tools/output/calibration_report.hpp"
 #include "tools/output/file.hpp"
 
-namespace lockstep {
+namespace lockstep::commands {
 namespace {
 
 struct CalibrateArguments {
@@ -24,9 +24,9 @@ struct CalibrateArguments {
 
 /// The measurements in the files; only one of the lists may be filled.
 struct Measurements {
-  std::vector<MeasuredKernel> kernels;
-  std::vector<TimedCollective> collectives;
-  std::vector<RunTable> steps;
+  std::vector<calibration::MeasuredKernel> kernels;
+  std::vector<calibration::TimedCollective> collectives;
+  std::vector<validation::RunTable> steps;
 };
 
 [[noreturn]] void refuse(const std::string& option, const std::string& what, const std::string& expected) {
@@ -36,15 +36,15 @@ struct Measurements {
 void read_csv(const std::filesystem::path& file, Measurements& into, Problems& problems) {
   const CsvTable table(file, problems);
   if (table.header().empty()) return;
-  if (has_kernel_columns(table)) {
-    const auto rows = read_measured_kernels(table);
+  if (calibration::has_kernel_columns(table)) {
+    const auto rows = calibration::read_measured_kernels(table);
     into.kernels.insert(into.kernels.end(), rows.begin(), rows.end());
-  } else if (has_collective_columns(table)) {
-    const auto rows = read_timed_collectives(table);
+  } else if (calibration::has_collective_columns(table)) {
+    const auto rows = calibration::read_timed_collectives(table);
     into.collectives.insert(into.collectives.end(), rows.begin(), rows.end());
-  } else if (has_measured_columns(table)) {
+  } else if (validation::has_measured_columns(table)) {
     into.steps.push_back(
-        {file.stem().string(), read_measured_runs(table, file.stem().string()), file.parent_path(), false});
+        {file.stem().string(), validation::read_measured_runs(table, file.stem().string()), file.parent_path(), false});
   } else {
     problems.add({table.header().front().where, "", "has no columns of measurements",
                   "kernels, collectives or training steps, as docs/howto/calibrate.md describes them"});
@@ -58,7 +58,7 @@ Measurements read_all(const CalibrateArguments& arguments) {
     if (file.ends_with(".csv")) {
       read_csv(file, measurements, problems);
     } else {
-      const auto rows = read_nccl_log(file, {arguments.collective, arguments.nodes}, problems);
+      const auto rows = calibration::read_nccl_log(file, {arguments.collective, arguments.nodes}, problems);
       measurements.collectives.insert(measurements.collectives.end(), rows.begin(), rows.end());
     }
   }
@@ -72,28 +72,28 @@ Measurements read_all(const CalibrateArguments& arguments) {
   return measurements;
 }
 
-std::filesystem::path catalog() { return data_root() / "topologies" / "catalog"; }
+std::filesystem::path catalog() { return scenario::data_root() / "topologies" / "catalog"; }
 
 bool is_file(const std::string& name) { return name.ends_with(".yaml") || name.ends_with(".yml"); }
 
 /// A chip of the catalog, or of a file with a chip block under `chip` or by itself.
-Chip chip_named(const std::string& name) {
+topologies::Chip chip_named(const std::string& name) {
   Problems problems;
-  Chip chip;
+  topologies::Chip chip;
   if (is_file(name)) {
     const auto file = YamlView::from_file(name, problems);
     problems.throw_if_any();
     const auto inner = file["chip"];
     if (inner.exists()) file.refuse_unknown_keys();
-    chip = read_chip_block(inner.exists() ? inner : file, catalog());
+    chip = topologies::read_chip_block(inner.exists() ? inner : file, catalog());
   } else {
-    const auto names = chip_names(catalog());
+    const auto names = topologies::chip_names(catalog());
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       const auto near = did_you_mean(name, names);
       refuse("--chip", "chip '" + name + "' is not in the catalog",
              near.empty() ? "a name such as h100, or a YAML file with a chip block" : near);
     }
-    chip = load_chip(catalog(), name, problems);
+    chip = topologies::load_chip(catalog(), name, problems);
   }
   problems.throw_if_any();
   if (!chip.kernels)
@@ -102,17 +102,17 @@ Chip chip_named(const std::string& name) {
   return chip;
 }
 
-NodeNetwork node_named(const std::string& name) {
+calibration::NodeNetwork node_named(const std::string& name) {
   Problems problems;
-  const auto names = node_names(catalog());
+  const auto names = topologies::node_names(catalog());
   auto found = name;
-  if (std::find(names.begin(), names.end(), found) == names.end()) found = usual_node(name);
+  if (std::find(names.begin(), names.end(), found) == names.end()) found = topologies::usual_node(name);
   if (std::find(names.begin(), names.end(), found) == names.end()) {
     const auto near = did_you_mean(name, names);
     refuse("--node", "node '" + name + "' is not in the catalog", near.empty() ? "a name such as dgx-h100" : near);
   }
-  NodeNetwork network{load_node(catalog(), found, problems), {}};
-  if (!network.node.fabric.empty()) network.fabric = load_fabric(catalog(), network.node.fabric, problems);
+  calibration::NodeNetwork network{topologies::load_node(catalog(), found, problems), {}};
+  if (!network.node.fabric.empty()) network.fabric = topologies::load_fabric(catalog(), network.node.fabric, problems);
   problems.throw_if_any();
   return network;
 }
@@ -132,23 +132,25 @@ std::string source_text(const CalibrateArguments& arguments, std::size_t rows) {
   return "fitted by lockstep calibrate to " + std::to_string(rows) + " rows of " + what;
 }
 
-std::string chip_yaml(const Chip& chip, const ChipKernels& kernels, const std::string& source) {
-  return "chip:\n  like: " + chip.name + "\n" + indented(kernels_yaml(kernels, source));
+std::string chip_yaml(const topologies::Chip& chip, const topologies::ChipKernels& kernels, const std::string& source) {
+  return "chip:\n  like: " + chip.name + "\n" + indented(calibration::kernels_yaml(kernels, source));
 }
 
-std::string group_of(const MeasuredKernel& measured) {
+std::string group_of(const calibration::MeasuredKernel& measured) {
   switch (measured.kernel.work) {
-    case ComputeWork::memory: return "memory";
-    case ComputeWork::attention: return measured.kernel.shape.backward ? "attention, backward" : "attention, forward";
-    case ComputeWork::product:
-    case ComputeWork::head_product: break;
+    case workloads::ComputeWork::memory: return "memory";
+    case workloads::ComputeWork::attention:
+      return measured.kernel.shape.backward ? "attention, backward" : "attention, forward";
+    case workloads::ComputeWork::product:
+    case workloads::ComputeWork::head_product: break;
   }
   return "products in " + std::string(name(measured.precision));
 }
 
-CalibrationReport of_kernels(const CalibrateArguments& arguments, const std::vector<MeasuredKernel>& kernels) {
+output::CalibrationReport of_kernels(const CalibrateArguments& arguments,
+                                     const std::vector<calibration::MeasuredKernel>& kernels) {
   const auto made = calibrate_chip(chip_named(arguments.chip), kernels);
-  CalibrationReport report{
+  output::CalibrationReport report{
       "kernels of " + made.chip.name + ", " + std::to_string(kernels.size()) + " measured", made.fit, {}, {}};
   for (const auto& residual : made.residuals) {
     report.rows.push_back({group_of(residual.measured), residual.measured.to_string(), residual.measured.time.value(),
@@ -158,9 +160,10 @@ CalibrationReport of_kernels(const CalibrateArguments& arguments, const std::vec
   return report;
 }
 
-CalibrationReport of_collectives(const CalibrateArguments& arguments, const std::vector<TimedCollective>& timed) {
+output::CalibrationReport of_collectives(const CalibrateArguments& arguments,
+                                         const std::vector<calibration::TimedCollective>& timed) {
   const auto made = calibrate_network(node_named(arguments.node), timed);
-  CalibrationReport report{
+  output::CalibrationReport report{
       "collectives of " + made.network.node.name + ", " + std::to_string(timed.size()) + " measured", made.fit, {}, {}};
   for (const auto& residual : made.residuals) {
     const auto& one = residual.measured;
@@ -173,13 +176,13 @@ CalibrationReport of_collectives(const CalibrateArguments& arguments, const std:
   return report;
 }
 
-CalibrationReport of_steps(const CalibrateArguments& arguments, const std::vector<RunTable>& tables,
-                           spdlog::logger& log) {
+output::CalibrationReport of_steps(const CalibrateArguments& arguments, const std::vector<validation::RunTable>& tables,
+                                   spdlog::logger& log) {
   const auto chip = chip_named(arguments.chip);
-  ValidateOptions options{"calibrated", arguments.jobs, EngineKind::simgrid, progress_line()};
-  const auto made = calibrate_steps(chip, tables, options, log);
+  validation::ValidateOptions options{"calibrated", arguments.jobs, engine::EngineKind::simgrid, progress_line()};
+  const auto made = calibration::calibrate_steps(chip, tables, options, log);
   if (options.progress) options.progress("done", 1);
-  CalibrationReport report{"steps on " + chip.name, made.fit, {}, {}};
+  output::CalibrationReport report{"steps on " + chip.name, made.fit, {}, {}};
   for (const auto& run : made.residuals) {
     if (run.counts())
       report.rows.push_back({run.run.family, run.run.table + " " + run.run.name, run.measured_s, run.predicted_s});
@@ -189,8 +192,8 @@ CalibrationReport of_steps(const CalibrateArguments& arguments, const std::vecto
 }
 
 void run_calibrate(const CalibrateArguments& arguments, spdlog::logger& log) {
-  if (arguments.json != "-") check_file_place(arguments.json);
-  check_file_place(arguments.write);
+  if (arguments.json != "-") output::check_file_place(arguments.json);
+  output::check_file_place(arguments.write);
   const auto measurements = read_all(arguments);
   const bool of_network = !measurements.collectives.empty();
   if (of_network && arguments.node.empty())
@@ -203,10 +206,10 @@ void run_calibrate(const CalibrateArguments& arguments, spdlog::logger& log) {
                       : measurements.kernels.empty() ? of_steps(arguments, measurements.steps, log)
                                                      : of_kernels(arguments, measurements.kernels);
   const auto json = calibration_json(report);
-  if (!arguments.write.empty()) write_file(arguments.write, report.yaml);
-  if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
+  if (!arguments.write.empty()) output::write_file(arguments.write, report.yaml);
+  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
   const auto text = arguments.json == "-" ? json : calibration_text(report);
-  print(text);
+  output::print(text);
 }
 
 }  // namespace
@@ -236,4 +239,4 @@ void add_calibrate(CommandLine& line, spdlog::logger& log) {
   command.callback([arguments, &log] { run_calibrate(*arguments, log); });
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

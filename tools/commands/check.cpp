@@ -12,7 +12,7 @@
 #include "tools/output/file.hpp"
 #include "tools/output/table.hpp"
 
-namespace lockstep {
+namespace lockstep::commands {
 namespace {
 
 constexpr double most_operations = 2e6;  // of all classes of ranks: some ten seconds of simulation
@@ -22,12 +22,12 @@ std::string without_timeline(const FoldedStep& step) {
   Bytes kept(0);
   for (const auto& held : step.preparation.step.held) kept = std::max(kept, held.weights + held.optimizer);
   return "ok; weights + optimizer " + format(kept) + " of " + format(step.preparation.machine.cluster->chip().memory) +
-         "; " + with_separators(step.folded.ranks.count()) +
+         "; " + output::with_separators(step.folded.ranks.count()) +
          " classes of ranks are too many to simulate here; lockstep run gives the rest";
 }
 
 /// All that `run` does but its files: what is refused there is refused here, and the figures are the same.
-std::string simulated(const Scenario& scenario) {
+std::string simulated(const scenario::Scenario& scenario) {
   auto step = folded_step(scenario);
   if (static_cast<double>(step.folded.program.ops.size()) * step.folded.ranks.count() > most_operations)
     return without_timeline(step);
@@ -44,8 +44,9 @@ void check_scenarios(const std::vector<std::string>& files, const std::vector<st
   for (const auto& file : files) {
     try {
       const auto scenario = load_scenario(file, parse_overrides(overrides));
-      const auto text = in_child([&] { return simulated(scenario); });  // SimGrid allows one engine per process
-      print(file + ": " + text + "\n");
+      const auto text =
+          studies::in_child([&] { return simulated(scenario); });  // SimGrid allows one engine per process
+      output::print(file + ": " + text + "\n");
     } catch (const ConfigError& error) {
       for (const auto& problem : error.problems()) problems.add(problem);
     }
@@ -66,4 +67,4 @@ void add_check(CommandLine& line) {
   command.callback([files, overrides] { check_scenarios(*files, *overrides); });
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

@@ -14,7 +14,7 @@
 #include "tools/output/link_load_text.hpp"
 #include "tools/output/table.hpp"
 
-namespace lockstep {
+namespace lockstep::commands {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -26,17 +26,19 @@ struct CollectiveArguments {
 
 /// The measured collectives, and the data with which they are named and rated.
 struct Measurement {
-  CollectiveKind kind;
-  const Cluster& cluster;
-  const Mesh& mesh;
-  CollectiveStudy study;
+  workloads::CollectiveKind kind;
+  const topologies::Cluster& cluster;
+  const topologies::Mesh& mesh;
+  studies::CollectiveStudy study;
   [[nodiscard]] int group() const { return mesh.axis("group").size(); }
   [[nodiscard]] bool on_torus() const { return study.chosen.back().book.has_value(); }
 };
 
-void check_algorithm(const Cluster& cluster, const Mesh& mesh, CollectiveKind kind, const std::string& wanted) {
-  if (wanted.empty() && kind != CollectiveKind::all_to_all) return;  // of the other kinds one serves any group
-  const auto serving = CollectiveModel(cluster, mesh).algorithms(kind, {"group"});
+void check_algorithm(const topologies::Cluster& cluster, const topologies::Mesh& mesh, workloads::CollectiveKind kind,
+                     const std::string& wanted) {
+  if (wanted.empty() && kind != workloads::CollectiveKind::all_to_all)
+    return;  // of the other kinds one serves any group
+  const auto serving = collectives::CollectiveModel(cluster, mesh).algorithms(kind, {"group"});
   if (serving.empty() && !cluster.unit_is_torus()) {
     refuse_option("--group",
                   std::string(name(kind)) + " on groups of " + std::to_string(mesh.axis("group").size()) +
@@ -50,12 +52,12 @@ void check_algorithm(const Cluster& cluster, const Mesh& mesh, CollectiveKind ki
   refuse_option("--algorithm", "'" + wanted + "' cannot run " + std::string(name(kind)) + " on such groups", list);
 }
 
-Json row_json(const Measurement& measurement, const MeasuredCollective& row) {
+Json row_json(const Measurement& measurement, const studies::MeasuredCollective& row) {
   const auto algbw = row.size / row.time;
   return {{"bytes", row.size.value()},
           {"time_s", row.time.value()},
           {"algbw_Bps", algbw.value()},
-          {"busbw_Bps", (algbw * bus_factor(measurement.kind, measurement.group())).value()},
+          {"busbw_Bps", (algbw * collectives::bus_factor(measurement.kind, measurement.group())).value()},
           {"algorithm", row.algorithm},
           {"bottleneck", bottleneck(measurement.cluster, row)},
           {"closed_form_s", row.closed_form.value()},
@@ -78,17 +80,17 @@ Json json_of(const Measurement& measurement, const CollectiveArguments& argument
 
 /// The table as nccl-tests prints it. In a torus all sizes have the same algorithm and bottleneck, which are printed
 /// above the table.
-std::string table_of(const Measurement& measurement, const std::vector<MeasuredCollective>& rows) {
+std::string table_of(const Measurement& measurement, const std::vector<studies::MeasuredCollective>& rows) {
   const bool torus = measurement.on_torus();
   std::vector<std::string> header = {"bytes", "time", "algbw", "busbw", "closed form"};
   if (torus) header.emplace_back("book form");
   header.emplace_back("algorithm");
   if (!torus) header.emplace_back("bottleneck link");
-  Table table(header);
+  output::Table table(header);
   for (const auto& row : rows) {
     const auto algbw = row.size / row.time;
     std::vector<std::string> cells = {std::to_string(row.size.value()), format(row.time), format(algbw),
-                                      format(algbw * bus_factor(measurement.kind, measurement.group())),
+                                      format(algbw * collectives::bus_factor(measurement.kind, measurement.group())),
                                       format(row.closed_form)};
     if (torus) cells.push_back(format(*row.book));
     cells.push_back(row.algorithm);
@@ -116,7 +118,7 @@ std::string text_of(const Measurement& measurement, const CollectiveArguments& a
   if (arguments.all && study.others.empty()) text += "\nno other algorithm can serve\n";
   if (!arguments.trace.empty()) {
     text += "\nbusiest links over the " + std::to_string(last.size.value()) + " bytes:\n" +
-            link_load_table(measurement.cluster, last.loads, 5);
+            output::link_load_table(measurement.cluster, last.loads, 5);
   }
   return text;
 }
@@ -130,20 +132,20 @@ std::string trace_of(const Measurement& measurement, const std::string& file) {
       json.push_back({{"bytes", row.size.value()},
                       {"algorithm", row.algorithm},
                       {"time_s", row.time.value()},
-                      {"links", link_load_json(measurement.cluster, row.loads)}});
+                      {"links", output::link_load_json(measurement.cluster, row.loads)}});
     }
-    return json_lines(json);
+    return output::json_lines(json);
   }
-  std::string text = std::string("message_bytes,algorithm,") + link_load_csv_header + "\n";
+  std::string text = std::string("message_bytes,algorithm,") + output::link_load_csv_header + "\n";
   for (const auto& row : rows)
-    text +=
-        link_load_csv(measurement.cluster, row.loads, std::to_string(row.size.value()) + ",\"" + row.algorithm + "\",");
+    text += output::link_load_csv(measurement.cluster, row.loads,
+                                  std::to_string(row.size.value()) + ",\"" + row.algorithm + "\",");
   return text;
 }
 
 void time_collective(const CollectiveArguments& arguments, spdlog::logger& log) {
-  if (arguments.json != "-") check_file_place(arguments.json);
-  check_file_place(arguments.trace);
+  if (arguments.json != "-") output::check_file_place(arguments.json);
+  output::check_file_place(arguments.trace);
   const auto kind = kind_named(arguments.kind);
   const auto sizes = sizes_named(arguments.bytes);
   const auto machine = machine_named(arguments.cluster);
@@ -151,25 +153,28 @@ void time_collective(const CollectiveArguments& arguments, spdlog::logger& log) 
   const auto mesh = mesh_of_groups(cluster, arguments.group, kind);
   if (mesh.axis("group").size() < 2)
     refuse_option("--group", "'" + arguments.group + "' is a group of one chip", "a group of at least 2");
-  if (sizes.back() > most_full_size / full_size_of(kind, Bytes(1), mesh.axis("group").size()).value()) {
-    refuse_option("--bytes", "'" + arguments.bytes + "' of each rank makes more than " + format(most_full_size),
+  if (sizes.back() >
+      collectives::most_full_size / collectives::full_size_of(kind, Bytes(1), mesh.axis("group").size()).value()) {
+    refuse_option("--bytes",
+                  "'" + arguments.bytes + "' of each rank makes more than " + format(collectives::most_full_size),
                   "a smaller size, or smaller groups");
   }
   check_algorithm(cluster, mesh, kind, arguments.algorithm);
-  const Measurement measurement{kind, cluster, mesh,
-                                study_collective(cluster, mesh, machine.rules, "group", kind, sizes,
-                                                 arguments.algorithm, arguments.all, machine.perturbations, log)};
-  const auto json = json_lines(json_of(measurement, arguments));
-  if (!arguments.trace.empty()) write_file(arguments.trace, trace_of(measurement, arguments.trace));
-  if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
+  const Measurement measurement{
+      kind, cluster, mesh,
+      studies::study_collective(cluster, mesh, machine.rules, "group", kind, sizes, arguments.algorithm, arguments.all,
+                                machine.perturbations, log)};
+  const auto json = output::json_lines(json_of(measurement, arguments));
+  if (!arguments.trace.empty()) output::write_file(arguments.trace, trace_of(measurement, arguments.trace));
+  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
   const auto text = arguments.json == "-" ? json : text_of(measurement, arguments);
-  print(text);
+  output::print(text);
 }
 
 void run_collective(const CollectiveArguments& arguments, spdlog::logger& log) {
   try {
     time_collective(arguments, log);
-  } catch (const NoRoute& error) {
+  } catch (const topologies::NoRoute& error) {
     refuse_option("--cluster", error.what(), "perturbations with links that can be avoided");
   }
 }
@@ -210,4 +215,4 @@ void add_collective(CommandLine& line, spdlog::logger& log) {
   command.callback([arguments, &log] { run_collective(*arguments, log); });
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

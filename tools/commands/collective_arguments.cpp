@@ -6,7 +6,7 @@
 #include "sim/scenario/scenario.hpp"
 #include "sim/simulate.hpp"
 
-namespace lockstep {
+namespace lockstep::commands {
 namespace {
 
 constexpr Bytes most_bytes(1'000'000'000'000'000);  // doublings and sums stay far inside 64 bits
@@ -35,7 +35,7 @@ std::vector<std::string> parts_of(const std::string& text) {
 }
 
 /// Whole axes from the innermost on, and a part of the last.
-std::vector<std::string> innermost(const Cluster& cluster, int count) {
+std::vector<std::string> innermost(const topologies::Cluster& cluster, int count) {
   std::vector<std::string> parts;
   int left = count;
   for (auto axis = cluster.axes().rbegin(); axis != cluster.axes().rend() && left > 1; ++axis) {
@@ -52,8 +52,8 @@ std::vector<std::string> innermost(const Cluster& cluster, int count) {
   return parts;
 }
 
-std::variant<std::vector<MeshAxis>, PlacementError> place(const Cluster& cluster,
-                                                          const std::vector<std::string>& parts) {
+std::variant<std::vector<topologies::MeshAxis>, topologies::PlacementError> place(
+    const topologies::Cluster& cluster, const std::vector<std::string>& parts) {
   return place_as_requested(cluster, {{"group", 0, parts}, {"others", 0, std::vector<std::string>{"rest"}}});
 }
 
@@ -63,9 +63,9 @@ void refuse_option(const std::string& option, const std::string& what, const std
   throw ConfigError({{{option, 0, 0}, "", what, expected}});
 }
 
-CollectiveKind kind_named(const std::string& word) {
+workloads::CollectiveKind kind_named(const std::string& word) {
   std::vector<std::string> names;
-  for (const auto kind : all_collective_kinds) {
+  for (const auto kind : workloads::all_collective_kinds) {
     if (name(kind) == word) return kind;
     names.emplace_back(name(kind));
   }
@@ -90,16 +90,17 @@ std::vector<Bytes> sizes_named(const std::string& text) {
 CollectiveMachine machine_named(const std::string& text) {
   if (text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json")) {
     const auto scenario = load_scenario(text);
-    return {cluster_of(scenario), scenario.collectives, scenario.perturbations};
+    return {preparation::cluster_of(scenario), scenario.collectives, scenario.perturbations};
   }
   Problems problems;
-  auto spec = parse_cluster(text, {"--cluster", 0, 0}, "", problems);
+  auto spec = scenario::parse_cluster(text, {"--cluster", 0, 0}, "", problems);
   problems.throw_if_any();
   return {build_cluster(spec), {}, {}};
 }
 
-Mesh mesh_of_groups(const Cluster& cluster, const std::string& text, CollectiveKind kind) {
-  std::variant<std::vector<MeshAxis>, PlacementError> placed;
+topologies::Mesh mesh_of_groups(const topologies::Cluster& cluster, const std::string& text,
+                                workloads::CollectiveKind kind) {
+  std::variant<std::vector<topologies::MeshAxis>, topologies::PlacementError> placed;
   std::string why = "as asked for";
   const bool number =
       !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
@@ -114,11 +115,13 @@ Mesh mesh_of_groups(const Cluster& cluster, const std::string& text, CollectiveK
                         std::to_string(cluster.devices()) + " chips",
                     "a number of ranks, at least 2, that divides them");
     }
-    if (cluster.axes().front().kind == PhysicalAxis::Kind::torus) {
+    if (cluster.axes().front().kind == topologies::PhysicalAxis::Kind::torus) {
       int tried = 0;
       placed = place_by_cost(
           cluster, {{"group", count, std::nullopt}, {"others", cluster.devices() / count, std::nullopt}},
-          [&](const Mesh& mesh) { return CollectiveModel(cluster, mesh).cost(kind, {"group"}, Bytes(1 << 30)); },
+          [&](const topologies::Mesh& mesh) {
+            return collectives::CollectiveModel(cluster, mesh).cost(kind, {"group"}, Bytes(1 << 30));
+          },
           tried);
       why = "fastest of " + std::to_string(tried) + " placements";
     } else {
@@ -126,8 +129,9 @@ Mesh mesh_of_groups(const Cluster& cluster, const std::string& text, CollectiveK
       why = "packed";
     }
   }
-  if (const auto* error = std::get_if<PlacementError>(&placed)) refuse_option("--group", error->what, error->expected);
+  if (const auto* error = std::get_if<topologies::PlacementError>(&placed))
+    refuse_option("--group", error->what, error->expected);
   return {cluster, std::get<0>(std::move(placed)), why};
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

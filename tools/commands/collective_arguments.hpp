@@ -8,22 +8,23 @@
 #include "topologies/fabrics/fabric.hpp"
 #include "topologies/placement/mesh.hpp"
 
-namespace lockstep {
+namespace lockstep::commands {
 
 [[noreturn]] void refuse_option(const std::string& option, const std::string& what, const std::string& expected);
-[[nodiscard]] CollectiveKind kind_named(const std::string& word);
+[[nodiscard]] workloads::CollectiveKind kind_named(const std::string& word);
 /// "1MiB..1GiB": both ends and every doubling between them; or one size.
 [[nodiscard]] std::vector<Bytes> sizes_named(const std::string& text);
 /// A cluster, how collectives run on it, and what is slow or missing in it.
 struct CollectiveMachine {
-  Cluster cluster;
-  CollectiveRules rules;
-  std::vector<Perturbation> perturbations;
+  topologies::Cluster cluster;
+  collectives::CollectiveRules rules;
+  std::vector<program::Perturbation> perturbations;
 };
 /// Shorthand, a catalog name, or a scenario file that says all three.
 [[nodiscard]] CollectiveMachine machine_named(const std::string& text);
 /// Axes `group` and `others`. `text`: parts of physical axes joined by + or a comma, or the number of ranks in a group:
 /// on one torus where they are fastest, elsewhere the innermost.
-[[nodiscard]] Mesh mesh_of_groups(const Cluster& cluster, const std::string& text, CollectiveKind kind);
+[[nodiscard]] topologies::Mesh mesh_of_groups(const topologies::Cluster& cluster, const std::string& text,
+                                              workloads::CollectiveKind kind);
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

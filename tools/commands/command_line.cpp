@@ -11,7 +11,7 @@
 #include "sim/core/visible_text.hpp"
 #include "tools/output/exit_code.hpp"
 
-namespace lockstep {
+namespace lockstep::commands {
 
 Option& Option::required() {
   option_->required();
@@ -134,10 +134,10 @@ std::optional<int> CommandLine::run(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     std::ostringstream out, err;
     const int code = app_->exit(error, out, err) == 0 ? 0 : 2;
-    tell(err.str());
+    output::tell(err.str());
     std::fputs(visible(out.str(), LineFeeds::kept).c_str(), stdout);
     return code;
   }
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

@@ -13,7 +13,7 @@ class App;
 class Option;
 }  // namespace CLI
 
-namespace lockstep {
+namespace lockstep::commands {
 
 /// One option of a command; each call restricts it further or adds to its line of --help.
 class Option {
@@ -78,4 +78,4 @@ class CommandLine {
   std::string program_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

@@ -10,7 +10,7 @@ namespace spdlog {
 class logger;
 }
 
-namespace lockstep {
+namespace lockstep::commands {
 
 class CommandLine;
 
@@ -29,9 +29,9 @@ void add_validate(CommandLine& line, spdlog::logger& log);
 void add_calibrate(CommandLine& line, spdlog::logger& log);
 
 /// "a.b=c" from --set, refused with a ConfigError if it has no '='.
-[[nodiscard]] std::vector<KeyOverride> parse_overrides(const std::vector<std::string>& texts);
+[[nodiscard]] std::vector<scenario::KeyOverride> parse_overrides(const std::vector<std::string>& texts);
 
 /// Draws a progress line on stderr, if that is a terminal and the work takes longer than a moment.
 [[nodiscard]] std::function<void(std::string_view, double)> progress_line();
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

@@ -11,7 +11,7 @@
 #include "tools/output/scenario_comparison.hpp"
 #include "tools/report/compare_report.hpp"
 
-namespace lockstep {
+namespace lockstep::commands {
 namespace {
 
 struct CompareArguments {
@@ -25,7 +25,7 @@ constexpr std::size_t most_scenarios = 64;  // columns that anybody reads
 /// One column: a file with keys replaced.
 struct Variant {
   std::string file, label;  ///< label: the varied keys, "" without
-  std::vector<KeyOverride> overrides;
+  std::vector<scenario::KeyOverride> overrides;
 };
 
 /// "1,[2,3],4" as three values: commas inside brackets and quotes belong to a value.
@@ -98,14 +98,15 @@ std::vector<Variant> variants_of(const CompareArguments& arguments) {
 }
 
 /// Checked as far as can be done without simulating; every problem of every scenario once.
-std::vector<Scenario> load_all(const std::vector<Variant>& variants, std::vector<ScenarioInputs>& inputs) {
-  std::vector<Scenario> scenarios;
+std::vector<scenario::Scenario> load_all(const std::vector<Variant>& variants,
+                                         std::vector<output::ScenarioInputs>& inputs) {
+  std::vector<scenario::Scenario> scenarios;
   Problems problems;
   std::vector<std::string> told;
   for (const auto& variant : variants) {
     try {
       auto scenario = load_scenario(variant.file, variant.overrides);
-      inputs.push_back(inputs_of(scenario, prepare(scenario)));
+      inputs.push_back(output::inputs_of(scenario, preparation::prepare(scenario)));
       scenarios.push_back(std::move(scenario));
     } catch (const ConfigError& error) {
       for (const auto& problem : error.problems()) {
@@ -132,40 +133,40 @@ std::string name_of(const Variant& variant, const std::vector<Variant>& all) {
 }
 
 void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
-  check_folder_place(arguments.out);
-  check_png_writer(arguments.png ? arguments.out : "");
-  if (arguments.json != "-") check_file_place(arguments.json);
+  output::check_folder_place(arguments.out);
+  output::check_png_writer(arguments.png ? arguments.out : "");
+  if (arguments.json != "-") output::check_file_place(arguments.json);
   const auto variants = variants_of(arguments);
-  std::vector<ScenarioInputs> inputs;
+  std::vector<output::ScenarioInputs> inputs;
   const auto scenarios = load_all(variants, inputs);
   const auto progress = progress_line();
-  std::vector<ComparedScenario> compared;
+  std::vector<output::ComparedScenario> compared;
   std::vector<std::string> timelines;
   for (std::size_t i = 0; i < scenarios.size(); ++i) {
     const auto name = name_of(variants[i], variants);
     if (progress) progress("simulating " + name, static_cast<double>(i) / static_cast<double>(scenarios.size()));
-    const auto answer = in_child([&] {
-      const auto simulation = simulate(scenarios[i], {EngineKind::simgrid, true, {}, true}, log);
-      return result_json(scenarios[i], simulation, WallTimes::hidden) + '\0' +
-             (arguments.out.empty() ? "" : packed_timeline(name, simulation));
+    const auto answer = studies::in_child([&] {
+      const auto simulation = simulate(scenarios[i], {engine::EngineKind::simgrid, true, {}, true}, log);
+      return result_json(scenarios[i], simulation, output::WallTimes::hidden) + '\0' +
+             (arguments.out.empty() ? "" : report::packed_timeline(name, simulation));
     });
     const auto end = answer.find('\0');  // of the JSON, which has none
-    compared.push_back(read_compared(name, std::move(inputs[i]), answer.substr(0, end)));
+    compared.push_back(output::read_compared(name, std::move(inputs[i]), answer.substr(0, end)));
     timelines.push_back(answer.substr(end + 1));
   }
   if (progress) progress("done", 1);
   const auto json = comparison_json(compared);
   std::string left_out;
   if (!arguments.out.empty()) {
-    NewFiles files(arguments.out);
+    output::NewFiles files(arguments.out);
     files.write(std::filesystem::path(arguments.out) / "compare.json", json);
     write_picture(files, std::filesystem::path(arguments.out) / "compare", comparison_picture(compared), arguments.png);
-    left_out = write_report(files, arguments.out, compare_report(compared, timelines));
+    left_out = report::write_report(files, arguments.out, report::compare_report(compared, timelines));
     files.finish();
   }
-  if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
+  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
   const auto text = arguments.json == "-" ? json : comparison_text(compared) + left_out;
-  print(text);
+  output::print(text);
 }
 
 }  // namespace
@@ -193,4 +194,4 @@ void add_compare(CommandLine& line, spdlog::logger& log) {
   command.callback([arguments, &log] { run_compare(*arguments, log); });
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

@@ -5,15 +5,15 @@
 #include "sim/engine/engine.hpp"
 #include "tools/commands/command_line.hpp"
 
-namespace lockstep {
+namespace lockstep::commands {
 
 inline void add_engine_option(Command& command, std::string& engine) {
   command
       .option("--engine", engine,
               "who shares links among flows: simgrid, max_min (our own solver, the same result), or reference (closed "
               "forms, no contention)")
-      .one_of(engine_names())
+      .one_of(engine::engine_names())
       .shows_default();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

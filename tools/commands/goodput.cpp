@@ -8,7 +8,7 @@
 #include "tools/output/file.hpp"
 #include "tools/output/goodput_text.hpp"
 
-namespace lockstep {
+namespace lockstep::commands {
 namespace {
 
 struct GoodputArguments {
@@ -20,7 +20,7 @@ struct GoodputArguments {
 };
 
 /// The chips of one data-parallel replica: the run can go on without them.
-std::int64_t replica_chips(const Mesh& mesh) {
+std::int64_t replica_chips(const topologies::Mesh& mesh) {
   std::int64_t chips = mesh.ranks();
   for (const auto& axis : mesh.axes()) {
     if (axis.name == "data" || axis.name == "fsdp") chips /= axis.size();
@@ -29,7 +29,7 @@ std::int64_t replica_chips(const Mesh& mesh) {
 }
 
 /// Simulated, unless it is given.
-Seconds step_time(const GoodputArguments& arguments, const Scenario& scenario, spdlog::logger& log) {
+Seconds step_time(const GoodputArguments& arguments, const scenario::Scenario& scenario, spdlog::logger& log) {
   if (arguments.step_time.empty()) return simulate(scenario, {}, log).metrics.step_time;
   const auto given = parse_seconds(arguments.step_time);
   if (const auto* error = std::get_if<QuantityError>(&given))
@@ -39,21 +39,22 @@ Seconds step_time(const GoodputArguments& arguments, const Scenario& scenario, s
 }
 
 void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
-  if (arguments.json != "-") check_file_place(arguments.json);
+  if (arguments.json != "-") output::check_file_place(arguments.json);
   const auto scenario = load_scenario(arguments.scenario, parse_overrides(arguments.overrides));
   if (!scenario.reliability) {
     throw ConfigError({{scenario.where(""), "reliability", "missing",
                         "what interrupts the run: {failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, "
                         "checkpoint: {write_bandwidth: 1 TB/s}}"}});
   }
-  const auto preparation = prepare(scenario);
+  const auto preparation = preparation::prepare(scenario);
   const auto step = step_time(arguments, scenario, log);
-  auto model = run_model(scenario, {preparation.step.parameters, replica_chips(*preparation.machine.mesh), step});
+  auto model =
+      goodput::run_model(scenario, {preparation.step.parameters, replica_chips(*preparation.machine.mesh), step});
 
-  GoodputAim aim{static_cast<double>(scenario.batch.sequences * scenario.batch.sequence_length) / step.value(),
-                 scenario.chips(),
-                 {},
-                 {}};
+  output::GoodputAim aim{static_cast<double>(scenario.batch.sequences * scenario.batch.sequence_length) / step.value(),
+                         scenario.chips(),
+                         {},
+                         {}};
   if (arguments.tokens > 0) aim.tokens = arguments.tokens;
   if (arguments.price > 0) aim.price_per_chip_hour = arguments.price;
   double days = arguments.days > 0 ? arguments.days : 30;
@@ -62,9 +63,9 @@ void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
   const auto study = study_goodput(std::move(model), arguments.runs, arguments.seed, Seconds(days * 86400));
 
   const auto json = goodput_json(scenario, study, aim);
-  if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
+  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
   const auto text = arguments.json == "-" ? json : goodput_text(scenario, study, aim);
-  print(text);
+  output::print(text);
 }
 
 }  // namespace
@@ -91,4 +92,4 @@ void add_goodput(CommandLine& line, spdlog::logger& log) {
   command.callback([arguments, &log] { run_goodput(*arguments, log); });
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

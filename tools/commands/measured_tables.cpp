@@ -5,26 +5,28 @@
 #include "sim/scenario/scenario.hpp"
 #include "sim/studies/calibration/validate_products.hpp"
 
-namespace lockstep {
+namespace lockstep::commands {
 namespace {
 
-std::filesystem::path shipped_data() { return data_root() / "tests" / "validation" / "data"; }
+std::filesystem::path shipped_data() { return scenario::data_root() / "tests" / "validation" / "data"; }
 
 bool is_file_name(const std::string& text) { return text.ends_with(".csv") || text.find('/') != std::string::npos; }
 
 /// All tables of a folder: the published ones in their order, then its other files in the own format.
 std::vector<std::filesystem::path> tables_in(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files, others;
-  for (const auto& table : published_tables()) {
+  for (const auto& table : validation::published_tables()) {
     const auto file = folder / (std::string(table.name) + ".csv");
     if (std::filesystem::exists(file)) files.push_back(file);
   }
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() != ".csv" || find_published_table(entry.path().stem().string()) != nullptr) continue;
+    if (entry.path().extension() != ".csv" || validation::find_published_table(entry.path().stem().string()) != nullptr)
+      continue;
     Problems ignored;
     const CsvTable table(entry.path(), ignored);
-    if (has_measured_columns(table) || has_product_columns(table)) others.push_back(entry.path());
+    if (validation::has_measured_columns(table) || calibration::has_product_columns(table))
+      others.push_back(entry.path());
   }
   std::sort(others.begin(), others.end());
   files.insert(files.end(), others.begin(), others.end());
@@ -44,7 +46,7 @@ std::vector<std::filesystem::path> measured_files(const std::vector<std::string>
   if (named.empty()) return tables_in(folder);
   std::vector<std::filesystem::path> files;
   std::vector<std::string> names;
-  for (const auto& table : published_tables()) names.emplace_back(table.name);
+  for (const auto& table : validation::published_tables()) names.emplace_back(table.name);
   Problems problems;
   for (const auto& text : named) {
     const auto file = is_file_name(text) ? std::filesystem::path(text) : folder / (text + ".csv");
@@ -65,10 +67,11 @@ MeasuredTable read_measured_table(const std::filesystem::path& file, Problems& p
   auto table = std::make_unique<const CsvTable>(file, problems);
   const auto name = file.stem().string();
   const auto folder = file.parent_path();
-  if (!has_measured_columns(*table) && has_product_columns(*table)) return {{name, {}, folder, true}, std::move(table)};
-  const auto* published = has_measured_columns(*table) ? nullptr : find_published_table(name);
+  if (!validation::has_measured_columns(*table) && calibration::has_product_columns(*table))
+    return {{name, {}, folder, true}, std::move(table)};
+  const auto* published = validation::has_measured_columns(*table) ? nullptr : validation::find_published_table(name);
   if (published != nullptr) return {{name, read_published_runs(*published, *table), folder, true}};
-  return {{name, read_measured_runs(*table, name), folder, false}};
+  return {{name, validation::read_measured_runs(*table, name), folder, false}};
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

@@ -8,11 +8,11 @@
 #include "sim/studies/validation/published_tables.hpp"
 #include "sim/studies/validation/validate.hpp"
 
-namespace lockstep {
+namespace lockstep::commands {
 
 /// Steps, or products (has_product_columns).
 struct MeasuredTable {
-  RunTable steps;
+  validation::RunTable steps;
   std::unique_ptr<const CsvTable> products{};
 };
 
@@ -25,4 +25,4 @@ struct MeasuredTable {
 /// `problems` must outlive the table.
 [[nodiscard]] MeasuredTable read_measured_table(const std::filesystem::path& file, Problems& problems);
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

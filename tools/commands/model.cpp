@@ -12,7 +12,7 @@
 #include "tools/output/table.hpp"
 #include "workloads/model/huggingface/import_hf.hpp"
 
-namespace lockstep {
+namespace lockstep::commands {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -34,27 +34,27 @@ struct Part {
   std::int64_t active = 0;
 };
 
-Model named_or_imported(const std::string& word) {
+workloads::Model named_or_imported(const std::string& word) {
   Problems problems;
-  Model model;
+  workloads::Model model;
   if (word.ends_with(".json") || word.find('/') != std::string::npos) {
-    model = import_hf_config(word, problems);
+    model = workloads::import_hf_config(word, problems);
   } else {
-    const auto catalog = data_root() / "workloads" / "catalog";
-    const auto names = model_names(catalog);
+    const auto catalog = scenario::data_root() / "workloads" / "catalog";
+    const auto names = workloads::model_names(catalog);
     if (std::find(names.begin(), names.end(), word) == names.end()) {
       throw ConfigError({{{"model", 0, 0},
                           "",
                           "model '" + word + "' is not in the catalog",
-                          catalog_name(word, names, "a path to a config.json")}});
+                          scenario::catalog_name(word, names, "a path to a config.json")}});
     }
-    model = load_model(catalog, word, problems);
+    model = workloads::load_model(catalog, word, problems);
   }
   problems.throw_if_any();
   return model;
 }
 
-std::vector<Part> parts_of(const ParameterCount& count) {
+std::vector<Part> parts_of(const workloads::ParameterCount& count) {
   std::vector<Part> parts = {{"embedding", count.embedding, count.embedding},
                              {"learned positions", count.positions, count.positions},
                              {"attention", count.attention, count.attention},
@@ -69,7 +69,7 @@ std::vector<Part> parts_of(const ParameterCount& count) {
 }
 
 /// "0-2, 5": runs of layers of one kind; of alternating kinds the first few.
-std::string layers_text(const LayerSequence& sequence, std::size_t kind) {
+std::string layers_text(const workloads::LayerSequence& sequence, std::size_t kind) {
   std::string text;
   int runs = 0;
   for (std::size_t i = 0; i < sequence.order.size(); ++i) {
@@ -83,26 +83,26 @@ std::string layers_text(const LayerSequence& sequence, std::size_t kind) {
   return text;
 }
 
-const char* reach_name(AttentionReach reach) {
+const char* reach_name(workloads::AttentionReach reach) {
   switch (reach) {
-    case AttentionReach::full: return "full";
-    case AttentionReach::sliding: return "sliding";
-    case AttentionReach::chunked: return "chunked";
+    case workloads::AttentionReach::full: return "full";
+    case workloads::AttentionReach::sliding: return "sliding";
+    case workloads::AttentionReach::chunked: return "chunked";
   }
   return "";
 }
 
-const char* attention_name(const Model& model) {
+const char* attention_name(const workloads::Model& model) {
   if (!model.attention) return "none";
   if (model.latent) return "latent";
   if (model.kv_heads == model.heads) return "multi-head";
   return model.kv_heads == 1 ? "multi-query" : "grouped-query";
 }
 
-std::string mlp_text(const Model& model, const LayerKind& kind) {
+std::string mlp_text(const workloads::Model& model, const workloads::LayerKind& kind) {
   const std::string gate = model.gated ? "gated " : "plain ";
   if (!kind.experts || !model.experts) return gate + std::to_string(model.d_ff);
-  const Experts& experts = *model.experts;
+  const workloads::Experts& experts = *model.experts;
   std::string text = std::to_string(experts.per_token) + " of " + std::to_string(experts.count) + " experts, " + gate +
                      std::to_string(experts.width);
   if (experts.shared > 0)
@@ -112,9 +112,9 @@ std::string mlp_text(const Model& model, const LayerKind& kind) {
   return text;
 }
 
-Json layer_json(const Model& model, const LayerSequence& sequence, std::size_t index) {
-  const LayerKind& kind = sequence.kinds[index];
-  const LayerParameters count = count_layer(model, kind);
+Json layer_json(const workloads::Model& model, const workloads::LayerSequence& sequence, std::size_t index) {
+  const workloads::LayerKind& kind = sequence.kinds[index];
+  const workloads::LayerParameters count = count_layer(model, kind);
   Json layer = {{"count", sequence.counts[index]},
                 {"layers", layers_text(sequence, index)},
                 {"params", count.total()},
@@ -129,7 +129,7 @@ Json layer_json(const Model& model, const LayerSequence& sequence, std::size_t i
                 {"mlp", kind.experts ? "experts" : "dense"},
                 {"d_ff", kind.experts ? 0 : model.d_ff}};
   if (kind.experts && model.experts) {
-    const Experts& experts = *model.experts;
+    const workloads::Experts& experts = *model.experts;
     layer["experts"] = {{"count", experts.count},
                         {"per_token", experts.per_token},
                         {"d_ff", experts.width},
@@ -141,9 +141,9 @@ Json layer_json(const Model& model, const LayerSequence& sequence, std::size_t i
   return layer;
 }
 
-Json json_of(const Model& model, std::int64_t tokens) {
-  const ParameterCount count = count_parameters(model);
-  const LayerSequence sequence = layer_sequence(model);
+Json json_of(const workloads::Model& model, std::int64_t tokens) {
+  const workloads::ParameterCount count = count_parameters(model);
+  const workloads::LayerSequence sequence = layer_sequence(model);
   Json json = {{"name", model.name},
                {"model_type", model.model_type},
                {"source", model.source},
@@ -167,13 +167,13 @@ Json json_of(const Model& model, std::int64_t tokens) {
   return json;
 }
 
-std::string number(std::int64_t value) { return with_separators(static_cast<double>(value)); }
+std::string number(std::int64_t value) { return output::with_separators(static_cast<double>(value)); }
 
-std::string parts_text(const ParameterCount& count) {
-  Table table({"part", "total", "share", "active", "share"});
+std::string parts_text(const workloads::ParameterCount& count) {
+  output::Table table({"part", "total", "share", "active", "share"});
   const auto row = [&](const char* name, std::int64_t total, std::int64_t active) {
-    table.add({name, number(total), percent(static_cast<double>(total) / static_cast<double>(count.total())),
-               number(active), percent(static_cast<double>(active) / static_cast<double>(count.active()))});
+    table.add({name, number(total), output::percent(static_cast<double>(total) / static_cast<double>(count.total())),
+               number(active), output::percent(static_cast<double>(active) / static_cast<double>(count.active()))});
   };
   for (const Part& part : parts_of(count)) row(part.name, part.total, part.active);
   row("sum", count.total(), count.active());
@@ -184,28 +184,28 @@ std::string parts_text(const ParameterCount& count) {
   return text;
 }
 
-std::string layers_table(const Model& model) {
-  const LayerSequence sequence = layer_sequence(model);
-  Table table({"layers", "count", "attention", "sees", "params", "active", "mlp"});
+std::string layers_table(const workloads::Model& model) {
+  const workloads::LayerSequence sequence = layer_sequence(model);
+  output::Table table({"layers", "count", "attention", "sees", "params", "active", "mlp"});
   table.align_left(6);
   for (std::size_t i = 0; i < sequence.kinds.size(); ++i) {
-    const LayerKind& kind = sequence.kinds[i];
-    const LayerParameters count = count_layer(model, kind);
+    const workloads::LayerKind& kind = sequence.kinds[i];
+    const workloads::LayerParameters count = count_layer(model, kind);
     const std::string sees =
-        kind.reach == AttentionReach::full
+        kind.reach == workloads::AttentionReach::full
             ? "all"
-            : (kind.reach == AttentionReach::sliding ? "window " : "chunk ") + std::to_string(kind.span);
+            : (kind.reach == workloads::AttentionReach::sliding ? "window " : "chunk ") + std::to_string(kind.span);
     table.add({layers_text(sequence, i), std::to_string(sequence.counts[i]), attention_name(model), sees,
                number(count.total()), number(count.active()), mlp_text(model, kind)});
   }
   return table.to_string();
 }
 
-std::string heads_text(const Model& model) {
+std::string heads_text(const workloads::Model& model) {
   if (!model.attention) return "";
   std::string text = std::to_string(model.heads) + " heads, ";
   if (model.latent) {
-    const LatentAttention& latent = *model.latent;
+    const workloads::LatentAttention& latent = *model.latent;
     text += "latent: query rank " + (latent.q_rank > 0 ? std::to_string(latent.q_rank) : "none") + ", key-value rank " +
             std::to_string(latent.kv_rank) + ", head sizes " + std::to_string(latent.nope_head_size) + " + " +
             std::to_string(latent.rope_head_size) + " rotary, values " + std::to_string(latent.value_head_size);
@@ -218,8 +218,8 @@ std::string heads_text(const Model& model) {
   return text + "; " + std::to_string(kv_width(model)) + " numbers a token and layer in the KV cache\n";
 }
 
-std::string text_of(const Model& model, std::int64_t tokens) {
-  const ParameterCount count = count_parameters(model);
+std::string text_of(const workloads::Model& model, std::int64_t tokens) {
+  const workloads::ParameterCount count = count_parameters(model);
   std::string text = model.name + " (" + model.model_type + "): " + number(count.total()) + " parameters";
   if (model.experts)
     text += ", " + number(count.active()) + " active (" + number(count.active() - count.embedding) +
@@ -229,16 +229,17 @@ std::string text_of(const Model& model, std::int64_t tokens) {
           heads_text(model) + layers_table(model) + "\n";
   text += "forward, sequences of " + std::to_string(tokens) + ": " +
           format(Flops(forward_flops_per_token(model, tokens, true))) + " a token\n  " + convention + "\n";
-  const bool windows = std::any_of(model.layer_kinds.begin(), model.layer_kinds.end(),
-                                   [](const LayerKind& kind) { return kind.reach != AttentionReach::full; });
+  const bool windows =
+      std::any_of(model.layer_kinds.begin(), model.layer_kinds.end(),
+                  [](const workloads::LayerKind& kind) { return kind.reach != workloads::AttentionReach::full; });
   text += "KV cache, bf16: " + number(bf16_bytes * model.layers * kv_width(model)) + " B a token" +
           (windows ? " while all layers hold it" : "") + "\n";
-  text += "weights, bf16: " + fixed(static_cast<double>(bf16_bytes * count.total()) / 1e9, 2) + " GB\n";
+  text += "weights, bf16: " + output::fixed(static_cast<double>(bf16_bytes * count.total()) / 1e9, 2) + " GB\n";
   return text;
 }
 
 void run_model(const ModelArguments& arguments) {
-  if (arguments.json != "-") check_file_place(arguments.json);
+  if (arguments.json != "-") output::check_file_place(arguments.json);
   if (arguments.sequence_length < 1 || arguments.sequence_length > most_tokens) {
     throw ConfigError({{{"--sequence-length", 0, 0},
                         "",
@@ -246,11 +247,11 @@ void run_model(const ModelArguments& arguments) {
                             (arguments.sequence_length < 1 ? "small" : "large"),
                         "1 to 1000000000 tokens"}});
   }
-  const Model model = named_or_imported(arguments.model);
-  const std::string json = json_lines(json_of(model, arguments.sequence_length));
-  if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
+  const workloads::Model model = named_or_imported(arguments.model);
+  const std::string json = output::json_lines(json_of(model, arguments.sequence_length));
+  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
   const std::string text = arguments.json == "-" ? json : text_of(model, arguments.sequence_length);
-  print(text);
+  output::print(text);
 }
 
 }  // namespace
@@ -270,4 +271,4 @@ void add_model(CommandLine& line) {
   command.callback([arguments] { run_model(*arguments); });
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

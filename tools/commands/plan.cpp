@@ -16,7 +16,7 @@
 #include "tools/output/table.hpp"
 #include "topologies/torus/torus.hpp"
 
-namespace lockstep {
+namespace lockstep::commands {
 namespace {
 
 struct PlanArguments {
@@ -31,31 +31,32 @@ struct PlanArguments {
   throw ConfigError({{{option, 0, 0}, "", what, expected}});
 }
 
-SearchOptions options_of(const PlanArguments& arguments) {
-  SearchOptions options;
+planning::SearchOptions options_of(const PlanArguments& arguments) {
+  planning::SearchOptions options;
   options.top = arguments.top;
   options.jobs = arguments.jobs;
-  options.engine = engine_named(arguments.engine);
+  options.engine = engine::engine_named(arguments.engine);
   options.progress = progress_line();
   return options;
 }
 
 /// The step as the file itself splits it; none if it says nothing of that, or something that does not go together.
-std::optional<Outcome> own_plan(const Scenario& scenario, const SearchOptions& options, spdlog::logger& log) {
+std::optional<studies::Outcome> own_plan(const scenario::Scenario& scenario, const planning::SearchOptions& options,
+                                         spdlog::logger& log) {
   if (scenario.mesh.empty()) return std::nullopt;
   try {
-    return simulate_isolated(scenario, options.engine, log);
+    return studies::simulate_isolated(scenario, options.engine, log);
   } catch (const ConfigError&) {
     return std::nullopt;
   }
 }
 
-std::string beside_the_files_own(const SearchResult& result, const std::optional<Outcome>& own) {
+std::string beside_the_files_own(const planning::SearchResult& result, const std::optional<studies::Outcome>& own) {
   if (!own || result.best.empty()) return "";
   const double best = result.best.front().figures.step_s;
   return "the file's own plan takes " + format(Seconds(own->step_s)) +
          (own->peak_bytes > own->capacity_bytes ? " and does not fit" : "") + "; the best takes " +
-         percent(std::abs(1 - best / own->step_s)) + (best <= own->step_s ? " less\n" : " more\n");
+         output::percent(std::abs(1 - best / own->step_s)) + (best <= own->step_s ? " less\n" : " more\n");
 }
 
 // ---- the plan as a scenario file -------------------------------------------------------------------
@@ -70,18 +71,20 @@ std::string moved(const std::string& named, const std::filesystem::path& scenari
 }
 
 /// The paths of files in a scenario: of a model's config.json, of an order of chips.
-void move_files(YamlView& root, const Scenario& scenario, const std::string& file, const std::string& target) {
+void move_files(YamlView& root, const scenario::Scenario& scenario, const std::string& file,
+                const std::string& target) {
   const auto move = [&](const YamlView& view, const std::string& path) {
     if (view.is_scalar()) root = root.with_override(path, in_one_line(moved(view.text(), file, target)));
   };
   const auto model = root["model"];
   if (model.is_scalar() && (model.text().ends_with(".json") || model.text().find('/') != std::string::npos))
     move(model, "model");
-  if (scenario.cluster.order.kind == RankOrder::Kind::listed) move(root["cluster"]["order"], "cluster.order");
+  if (scenario.cluster.order.kind == topologies::RankOrder::Kind::listed)
+    move(root["cluster"]["order"], "cluster.order");
 }
 
-std::string as_scenario(const Scenario& scenario, const std::string& file, const std::string& target,
-                        const std::vector<std::vector<KeyOverride>>& changes) {
+std::string as_scenario(const scenario::Scenario& scenario, const std::string& file, const std::string& target,
+                        const std::vector<std::vector<scenario::KeyOverride>>& changes) {
   Problems problems;
   auto root = YamlView::from_file(file, problems);
   for (const auto& keys : changes) {
@@ -100,14 +103,14 @@ std::string as_scenario(const Scenario& scenario, const std::string& file, const
 // ---- more or fewer chips ---------------------------------------------------------------------------
 
 /// The same machine with another number of chips; none if there is no such slice or number of nodes.
-std::optional<ClusterSpec> with_chips(ClusterSpec spec, std::int64_t chips) {
+std::optional<topologies::ClusterSpec> with_chips(topologies::ClusterSpec spec, std::int64_t chips) {
   if (spec.halls > 1) return std::nullopt;
   if (const auto* node = spec.node()) {
     if (chips % node->chips != 0) return std::nullopt;
     spec.units = static_cast<int>(chips / node->chips);
     return why_not_a_cluster(spec).empty() ? std::optional(spec) : std::nullopt;
   }
-  auto& torus = std::get<TorusSpec>(spec.unit);
+  auto& torus = std::get<topologies::TorusSpec>(spec.unit);
   std::optional<std::vector<int>> most_cubic;
   const auto axes = torus.shape.size();
   const auto fill = [&](const auto& self, std::vector<int> shape, std::int64_t left) -> void {
@@ -161,14 +164,15 @@ struct Training {
   double days = 0, cost = 0;
 };
 
-Training training_of(const PlanArguments& arguments, const Scenario& scenario, std::int64_t chips, double step_s) {
+Training training_of(const PlanArguments& arguments, const scenario::Scenario& scenario, std::int64_t chips,
+                     double step_s) {
   const double days = arguments.tokens /
                       static_cast<double>(scenario.batch.sequences * scenario.batch.sequence_length) * step_s / 86400;
   return {days, days * 24 * static_cast<double>(chips) * arguments.price};
 }
 
 /// The best plan for every doubling of the chips; with a deadline, up to the first that meets it.
-void run_for_chips(const PlanArguments& arguments, const Scenario& scenario, spdlog::logger& log) {
+void run_for_chips(const PlanArguments& arguments, const scenario::Scenario& scenario, spdlog::logger& log) {
   const bool deadline = arguments.days > 0;
   const auto range = arguments.chips.empty() ? Range{8, 1'000'000} : range_of(arguments.chips);
   auto options = options_of(arguments);
@@ -176,25 +180,25 @@ void run_for_chips(const PlanArguments& arguments, const Scenario& scenario, spd
   std::vector<std::string> header{"chips", "step time", "MFU", "memory", "plan"};
   if (arguments.tokens > 0) header.insert(header.begin() + 2, "days");
   if (arguments.price > 0) header.insert(header.begin() + 3, "cost");
-  Table table(header);
+  output::Table table(header);
   table.align_left(header.size() - 1);
-  PlanRows rows;
+  output::PlanRows rows;
   std::string met;
   for (std::int64_t chips = range.least; chips <= range.most && met.empty(); chips *= 2) {
     const auto cluster = with_chips(scenario.cluster, chips);
     if (!cluster) continue;
     auto scaled = scenario;
     scaled.cluster = *cluster;
-    std::vector<std::string> row{with_separators(static_cast<double>(chips))};
+    std::vector<std::string> row{output::with_separators(static_cast<double>(chips))};
     const auto without_plan = [&](const std::string& why) {
       row.resize(header.size() - 1);
       row.push_back(why);
       table.add(row);
       rows.add_none(chips, why);
     };
-    std::unique_ptr<const PlanSpace> made;
+    std::unique_ptr<const planning::PlanSpace> made;
     try {
-      made = std::make_unique<const PlanSpace>(scaled);
+      made = std::make_unique<const planning::PlanSpace>(scaled);
     } catch (const ConfigError& error) {
       without_plan(error.problems().front().what);
       continue;
@@ -208,33 +212,34 @@ void run_for_chips(const PlanArguments& arguments, const Scenario& scenario, spd
     const auto& best = result.best.front();
     const auto training = training_of(arguments, scenario, chips, best.figures.step_s);
     row.push_back(format(Seconds(best.figures.step_s)));
-    if (arguments.tokens > 0) row.push_back(fixed(training.days, 1));
-    if (arguments.price > 0) row.push_back(with_separators(training.cost));
-    row.insert(row.end(),
-               {percent(best.figures.mfu), format(Bytes(best.figures.peak_bytes)), plan_name(space, best.choice)});
+    if (arguments.tokens > 0) row.push_back(output::fixed(training.days, 1));
+    if (arguments.price > 0) row.push_back(output::with_separators(training.cost));
+    row.insert(row.end(), {output::percent(best.figures.mfu), format(Bytes(best.figures.peak_bytes)),
+                           output::plan_name(space, best.choice)});
     table.add(row);
     rows.add(space, result, training.days, training.cost);
     if (deadline && training.days <= arguments.days)
-      met = with_separators(static_cast<double>(chips)) + " chips are the fewest, doubling from " +
-            std::to_string(range.least) + ", that finish in " + fixed(arguments.days, 1) + " days\n";
+      met = output::with_separators(static_cast<double>(chips)) + " chips are the fewest, doubling from " +
+            std::to_string(range.least) + ", that finish in " + output::fixed(arguments.days, 1) + " days\n";
   }
   if (options.progress) options.progress("done", 1);
-  if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, rows.to_string());
+  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, rows.to_string());
   const auto text =
       arguments.json == "-"
           ? rows.to_string()
           : table.to_string() + (deadline ? "\n" + (met.empty() ? "no number of chips in the range finishes in " +
-                                                                      fixed(arguments.days, 1) + " days\n"
+                                                                      output::fixed(arguments.days, 1) + " days\n"
                                                                 : met)
                                           : "");
-  print(text);
+  output::print(text);
 }
 
-std::string training_text(const PlanArguments& arguments, const PlanSpace& space, const SearchResult& result) {
+std::string training_text(const PlanArguments& arguments, const planning::PlanSpace& space,
+                          const planning::SearchResult& result) {
   if (arguments.tokens <= 0 || result.best.empty()) return "";
   const auto training = training_of(arguments, space.base(), space.base().chips(), result.best.front().figures.step_s);
-  return with_separators(arguments.tokens) + " tokens take " + fixed(training.days, 1) + " days" +
-         (arguments.price > 0 ? " and cost " + with_separators(training.cost) : "") + "\n";
+  return output::with_separators(arguments.tokens) + " tokens take " + output::fixed(training.days, 1) + " days" +
+         (arguments.price > 0 ? " and cost " + output::with_separators(training.cost) : "") + "\n";
 }
 
 void refuse_what_asks_for_nothing(const PlanArguments& arguments) {
@@ -245,13 +250,13 @@ void refuse_what_asks_for_nothing(const PlanArguments& arguments) {
 }
 
 void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
-  if (arguments.json != "-") check_file_place(arguments.json);
-  check_file_place(arguments.write);
+  if (arguments.json != "-") output::check_file_place(arguments.json);
+  output::check_file_place(arguments.write);
   const auto overrides = parse_overrides(arguments.overrides);
   const auto scenario = load_scenario(arguments.scenario, overrides);
   refuse_what_asks_for_nothing(arguments);
   if (!arguments.chips.empty() || arguments.days > 0) return run_for_chips(arguments, scenario, log);
-  const PlanSpace space(scenario);
+  const planning::PlanSpace space(scenario);
   if (!arguments.write.empty())
     (void)as_scenario(scenario, arguments.scenario, arguments.write,
                       {overrides});  // what stands in its way is told before the search
@@ -259,17 +264,17 @@ void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
   const auto own = own_plan(scenario, options, log);
   const auto result = search_plans(space, options, log);
   if (!arguments.json.empty() && arguments.json != "-")
-    write_file(arguments.json, plan_json(space, result, WallTimes::hidden));
+    output::write_file(arguments.json, plan_json(space, result, output::WallTimes::hidden));
   if (!arguments.write.empty()) {
     if (result.best.empty()) refuse("--write", "no plan fits", "more chips, more memory or a wider search");
     const auto& best = result.best.front().choice;
-    write_file(arguments.write, as_scenario(scenario, arguments.scenario, arguments.write,
-                                            {overrides, space.keys(space.node_of(best), best)}));
+    output::write_file(arguments.write, as_scenario(scenario, arguments.scenario, arguments.write,
+                                                    {overrides, space.keys(space.node_of(best), best)}));
   }
-  const auto text = arguments.json == "-" ? plan_json(space, result, WallTimes::shown)
-                                          : plan_text(space, result) + beside_the_files_own(result, own) +
+  const auto text = arguments.json == "-" ? plan_json(space, result, output::WallTimes::shown)
+                                          : output::plan_text(space, result) + beside_the_files_own(result, own) +
                                                 training_text(arguments, space, result);
-  print(text);
+  output::print(text);
 }
 
 }  // namespace
@@ -302,4 +307,4 @@ void add_plan(CommandLine& line, spdlog::logger& log) {
   command.callback([arguments, &log] { run_plan(*arguments, log); });
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

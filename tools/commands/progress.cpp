@@ -6,7 +6,7 @@
 
 #include "tools/commands/commands.hpp"
 
-namespace lockstep {
+namespace lockstep::commands {
 
 std::function<void(std::string_view, double)> progress_line() {
   if (::isatty(STDERR_FILENO) == 0) return {};
@@ -30,4 +30,4 @@ std::function<void(std::string_view, double)> progress_line() {
   };
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

@@ -14,7 +14,7 @@
 #include "tools/output/table.hpp"
 #include "tools/report/roofline_report.hpp"
 
-namespace lockstep {
+namespace lockstep::commands {
 namespace {
 
 struct RooflineArguments {
@@ -23,51 +23,54 @@ struct RooflineArguments {
   std::vector<std::string> overrides;
 };
 
-std::string text_of(const Scenario& scenario, const RooflineStudy& study) {
-  std::string text = scenario.name + ": roofline of " + model_text(scenario) + " on " + chips_text(scenario) + "\n\n";
+std::string text_of(const scenario::Scenario& scenario, const roofline::RooflineStudy& study) {
+  std::string text =
+      scenario.name + ": roofline of " + output::model_text(scenario) + " on " + output::chips_text(scenario) + "\n\n";
   text += "  C = " + format(study.balance.flops) + " a chip, W = " + format(study.balance.axis) +
-          " an axis (both directions), C/W = " + fixed(study.balance.intensity(), 0) + " FLOPs a byte\n";
-  text += "  B = " + with_separators(study.layer.tokens) + " tokens, D = " + fixed(study.layer.d_model, 0) +
-          ", F = " + fixed(study.layer.d_ff, 0) + ", N = " + with_separators(static_cast<double>(study.chips)) +
-          " chips: " + fixed(study.tokens_per_chip, 0) + " tokens a chip\n\n";
+          " an axis (both directions), C/W = " + output::fixed(study.balance.intensity(), 0) + " FLOPs a byte\n";
+  text += "  B = " + output::with_separators(study.layer.tokens) +
+          " tokens, D = " + output::fixed(study.layer.d_model, 0) + ", F = " + output::fixed(study.layer.d_ff, 0) +
+          ", N = " + output::with_separators(static_cast<double>(study.chips)) +
+          " chips: " + output::fixed(study.tokens_per_chip, 0) + " tokens a chip\n\n";
 
   text += "FSDP is compute-bound above C/(W M) tokens a chip:\n";
-  Table fsdp({"  FSDP over", "book", "exact rings", "simulated", "this batch"});
+  output::Table fsdp({"  FSDP over", "book", "exact rings", "simulated", "this batch"});
   for (const auto& row : study.thresholds) {
-    fsdp.add({"  " + row.group, fixed(row.book, 0), fixed(row.exact, 0), fixed(row.simulated, 0),
-              fixed(study.tokens_per_chip, 0)});
+    fsdp.add({"  " + row.group, output::fixed(row.book, 0), output::fixed(row.exact, 0),
+              output::fixed(row.simulated, 0), output::fixed(study.tokens_per_chip, 0)});
   }
   text += fsdp.to_string() + "\n";
   text +=
-      "Tensor parallelism over one ring is compute-bound below Y = F W/C = " + fixed(study.tensor.book, 1) +
+      "Tensor parallelism over one ring is compute-bound below Y = F W/C = " + output::fixed(study.tensor.book, 1) +
       "; simulated: up to " + std::to_string(study.tensor.simulated) +
       (study.tensor.tried.empty() ? ""
                                   : " of the sizes tried (largest " + std::to_string(study.tensor.tried.back()) + ")") +
       ", with products overlapping their collectives\n";
   text += "FSDP + TP over " + std::to_string(study.fsdp_axes) + " + " + std::to_string(study.tensor_axes) +
-          " axes is compute-bound above " + fixed(study.mixed_need, 0) +
-          " tokens a chip; X_opt = sqrt(B/F M_X/M_Y N) = " + fixed(study.best_fsdp, 0) + "\n";
-  text += "The closed forms name " + plan_text(study.named) +
+          " axes is compute-bound above " + output::fixed(study.mixed_need, 0) +
+          " tokens a chip; X_opt = sqrt(B/F M_X/M_Y N) = " + output::fixed(study.best_fsdp, 0) + "\n";
+  text += "The closed forms name " + output::plan_text(study.named) +
           (study.fsdp_alone_hides ? " (FSDP alone hides its communication)" : "") + "\n\n";
 
   text += "One layer's forward by the book's closed forms, and the whole step simulated on the default placement:\n";
-  Table splits({"  split", "T_math", "T_fsdp", "T_tp", "book says", "no contention", "contention", "fits"});
+  output::Table splits({"  split", "T_math", "T_fsdp", "T_tp", "book says", "no contention", "contention", "fits"});
   for (const auto& split : study.splits) {
     if (!split.refused.empty()) continue;
     const bool hides = split.fsdp < split.math && split.tensor < split.math;
-    splits.add({"  " + plan_text(split.plan), format(split.math), format(split.fsdp), format(split.tensor),
+    splits.add({"  " + output::plan_text(split.plan), format(split.math), format(split.fsdp), format(split.tensor),
                 hides ? "compute-bound" : "comm-bound", format(split.without_contention), format(split.with_contention),
                 split.fits ? "yes" : "NO"});
   }
   text += splits.to_string();
   for (const auto& split : study.splits) {
-    text += "  " + plan_text(split.plan) + ": " + (split.refused.empty() ? split.placement : split.refused) + "\n";
+    text +=
+        "  " + output::plan_text(split.plan) + ": " + (split.refused.empty() ? split.placement : split.refused) + "\n";
   }
   text += "The two differ where rings share links: see docs/case_studies/llama2-13b-placement.md.\n";
   return text;
 }
 
-nlohmann::ordered_json json_of(const Scenario& scenario, const RooflineStudy& study) {
+nlohmann::ordered_json json_of(const scenario::Scenario& scenario, const roofline::RooflineStudy& study) {
   nlohmann::ordered_json json = {
       {"scenario", scenario.name},
       {"flops_per_s", study.balance.flops.value()},
@@ -104,30 +107,30 @@ nlohmann::ordered_json json_of(const Scenario& scenario, const RooflineStudy& st
 }
 
 void run_roofline(const RooflineArguments& arguments, spdlog::logger& log) {
-  check_folder_place(arguments.out);
-  check_png_writer(arguments.png ? arguments.out : "");
-  if (arguments.json != "-") check_file_place(arguments.json);
+  output::check_folder_place(arguments.out);
+  output::check_png_writer(arguments.png ? arguments.out : "");
+  if (arguments.json != "-") output::check_file_place(arguments.json);
   const auto scenario = load_scenario(arguments.scenario, parse_overrides(arguments.overrides));
-  (void)prepare(scenario);
+  (void)preparation::prepare(scenario);
   auto progress = progress_line();
-  const auto study = study_roofline(scenario, log, [&](std::string_view stage, double fraction) {
+  const auto study = roofline::study_roofline(scenario, log, [&](std::string_view stage, double fraction) {
     if (progress) progress(stage, fraction);
   });
-  const auto json = json_lines(json_of(scenario, study));
+  const auto json = output::json_lines(json_of(scenario, study));
   std::string left_out;
   if (!arguments.out.empty()) {
-    NewFiles files(arguments.out);
+    output::NewFiles files(arguments.out);
     files.write(std::filesystem::path(arguments.out) / "roofline.json", json);
-    write_picture(files, std::filesystem::path(arguments.out) / "ratio_by_tokens_per_chip", draw(ratio_plot(study)),
+    write_picture(files, std::filesystem::path(arguments.out) / "ratio_by_tokens_per_chip",
+                  draw(output::ratio_plot(study)), arguments.png);
+    write_picture(files, std::filesystem::path(arguments.out) / "times_by_batch", draw(output::times_plot(study)),
                   arguments.png);
-    write_picture(files, std::filesystem::path(arguments.out) / "times_by_batch", draw(times_plot(study)),
-                  arguments.png);
-    left_out = write_report(files, arguments.out, roofline_report(scenario, study));
+    left_out = report::write_report(files, arguments.out, report::roofline_report(scenario, study));
     files.finish();
   }
-  if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
+  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
   const auto text = arguments.json == "-" ? json : text_of(scenario, study) + left_out;
-  print(text);
+  output::print(text);
 }
 
 }  // namespace
@@ -147,4 +150,4 @@ void add_roofline(CommandLine& line, spdlog::logger& log) {
   command.callback([arguments, &log] { run_roofline(*arguments, log); });
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

@@ -19,7 +19,7 @@
 #include "tools/trace/chrome_trace.hpp"
 #include "tools/trace/perfetto_trace.hpp"
 
-namespace lockstep {
+namespace lockstep::commands {
 namespace {
 
 struct RunArguments {
@@ -36,13 +36,14 @@ struct RunArguments {
   std::vector<std::string> overrides;
 };
 
-std::string blocks_text(const Preparation& preparation) {
+std::string blocks_text(const preparation::Preparation& preparation) {
   std::string text = preparation.model.plan.to_string();
   for (const auto& block : preparation.model.layers) text += block.to_string();
   return text;
 }
 
-std::string program_text(const Scenario& scenario, const Preparation& preparation, bool folding) {
+std::string program_text(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
+                         bool folding) {
   auto whole = lower_with_perturbations(scenario, preparation);
   const auto folded = folding ? fold(whole) : unfolded(std::move(whole));
   std::string text = std::to_string(folded.ranks.class_of_rank.size()) + " ranks in " +
@@ -57,33 +58,34 @@ std::string program_text(const Scenario& scenario, const Preparation& preparatio
 }
 
 /// simulate(), seen from a given rank (-1: the critical one).
-Simulation simulate_at(std::int64_t rank, bool sensitivity, const Scenario& scenario, const SimulateOptions& options,
-                       spdlog::logger& log) {
+Simulation simulate_at(std::int64_t rank, bool sensitivity, const scenario::Scenario& scenario,
+                       const SimulateOptions& options, spdlog::logger& log) {
   if (rank >= scenario.chips()) {
     throw ConfigError({{{"--rank", 0, 0},
                         "",
                         "rank " + std::to_string(rank) + " does not exist",
                         "a rank from 0 to " + std::to_string(scenario.chips() - 1)}});
   }
-  auto simulation = sensitivity ? simulate_with_elasticity(scenario, options, log) : simulate(scenario, options, log);
-  if (rank >= 0) look_at(simulation, static_cast<RankId>(rank));
+  auto simulation =
+      sensitivity ? sensitivity::simulate_with_elasticity(scenario, options, log) : simulate(scenario, options, log);
+  if (rank >= 0) look_at(simulation, static_cast<topologies::RankId>(rank));
   return simulation;
 }
 
 /// Prints one value on the way and nothing else; only the timeline needs the engine.
-bool dump(const std::string& what, std::int64_t rank, const Scenario& scenario, const SimulateOptions& options,
-          spdlog::logger& log) {
+bool dump(const std::string& what, std::int64_t rank, const scenario::Scenario& scenario,
+          const SimulateOptions& options, spdlog::logger& log) {
   if (what.empty()) return false;
   if (what == "timeline") {
-    print(timeline_text(simulate_at(rank, false, scenario, options, log)));
+    output::print(output::timeline_text(simulate_at(rank, false, scenario, options, log)));
     return true;
   }
-  const auto preparation = prepare(scenario);
-  if (what == "cluster") print(preparation.machine.cluster->to_string());
-  if (what == "mesh") print(preparation.machine.mesh->to_string());
-  if (what == "plan") print(blocks_text(preparation));
-  if (what == "step") print(preparation.step.to_string());
-  if (what == "program") print(program_text(scenario, preparation, options.fold));
+  const auto preparation = preparation::prepare(scenario);
+  if (what == "cluster") output::print(preparation.machine.cluster->to_string());
+  if (what == "mesh") output::print(preparation.machine.mesh->to_string());
+  if (what == "plan") output::print(blocks_text(preparation));
+  if (what == "step") output::print(preparation.step.to_string());
+  if (what == "program") output::print(program_text(scenario, preparation, options.fold));
   return true;
 }
 
@@ -103,43 +105,43 @@ std::string text_of(const std::string& file) {
 }
 
 void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
-  check_folder_place(arguments.out);
-  check_png_writer(arguments.png ? arguments.out : "");
-  if (arguments.json != "-") check_file_place(arguments.json);
+  output::check_folder_place(arguments.out);
+  output::check_png_writer(arguments.png ? arguments.out : "");
+  if (arguments.json != "-") output::check_file_place(arguments.json);
   const auto scenario = load_scenario(arguments.scenario, parse_overrides(arguments.overrides));
   SimulateOptions options;
-  options.engine = engine_named(arguments.engine);
+  options.engine = engine::engine_named(arguments.engine);
   options.fold = !arguments.no_fold;
   options.progress = progress_line();
   options.record_phases = !arguments.out.empty() || !arguments.json.empty();  // for the link loads of result.json
   if (dump(arguments.dump, arguments.rank, scenario, options, log)) return;
   const auto simulation = simulate_at(arguments.rank, arguments.sensitivity, scenario, options, log);
-  const auto json = result_json(scenario, simulation, WallTimes::hidden);
+  const auto json = result_json(scenario, simulation, output::WallTimes::hidden);
   std::string left_out;
   if (!arguments.out.empty()) {
     const std::filesystem::path folder = arguments.out;
-    NewFiles files(folder);
+    output::NewFiles files(folder);
     files.write(folder / "result.json", json);
-    const auto window = middle_window(simulation);
-    write_picture(files, folder / "timeline", timeline_picture(scenario, simulation, window.from, window.to),
+    const auto window = output::middle_window(simulation);
+    write_picture(files, folder / "timeline", output::timeline_picture(scenario, simulation, window.from, window.to),
                   arguments.png);
     if (simulation.metrics.stages.size() > 1)
-      write_picture(files, folder / "pipeline", pipeline_picture(scenario, simulation), arguments.png);
-    left_out = write_report(files, folder,
-                            run_report(scenario, simulation, {command_of(arguments), text_of(arguments.scenario)}));
-    write_perfetto_trace(files, folder / "trace.pftrace.gz", scenario, simulation, {16, arguments.trace_flows});
-    write_chrome_trace(files, folder / "trace.json.gz", scenario, simulation, {16, arguments.trace_flows});
+      write_picture(files, folder / "pipeline", output::pipeline_picture(scenario, simulation), arguments.png);
+    left_out = report::write_report(
+        files, folder, report::run_report(scenario, simulation, {command_of(arguments), text_of(arguments.scenario)}));
+    trace::write_perfetto_trace(files, folder / "trace.pftrace.gz", scenario, simulation, {16, arguments.trace_flows});
+    trace::write_chrome_trace(files, folder / "trace.json.gz", scenario, simulation, {16, arguments.trace_flows});
     files.finish();
   }
-  if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
-  print(arguments.json == "-" ? result_json(scenario, simulation, WallTimes::shown)
-                              : summary(scenario, simulation) + left_out);
+  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
+  output::print(arguments.json == "-" ? result_json(scenario, simulation, output::WallTimes::shown)
+                                      : output::summary(scenario, simulation) + left_out);
 }
 
 }  // namespace
 
-std::vector<KeyOverride> parse_overrides(const std::vector<std::string>& texts) {
-  std::vector<KeyOverride> result;
+std::vector<scenario::KeyOverride> parse_overrides(const std::vector<std::string>& texts) {
+  std::vector<scenario::KeyOverride> result;
   Problems problems;
   for (const auto& text : texts) {
     const auto equals = text.find('=');
@@ -185,4 +187,4 @@ void add_run(CommandLine& line, spdlog::logger& log) {
   command.callback([arguments, &log] { run_scenario(*arguments, log); });
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

@@ -19,7 +19,7 @@
 #include "workloads/pipeline/schedules/schedules.hpp"
 #include "workloads/pipeline/verify_order.hpp"
 
-namespace lockstep {
+namespace lockstep::commands {
 namespace {
 
 constexpr std::uintmax_t most_csv_bytes = 256 << 20;
@@ -39,7 +39,7 @@ struct ScheduleArguments {
   throw ConfigError({{{option, 0, 0}, "", what, expected}});
 }
 
-[[noreturn]] void refuse(const ScheduleError& error, const std::string& schedule) {
+[[noreturn]] void refuse(const workloads::ScheduleError& error, const std::string& schedule) {
   refuse(error.about() == "schedule" ? "NAME" : "--" + error.about(), schedule + ": " + error.what_is_wrong(),
          error.expected());
 }
@@ -62,7 +62,7 @@ std::vector<double> numbers_of(const std::string& option, const std::string& tex
   return values;
 }
 
-StageTimes stage_times(const std::string& text) {
+workloads::StageTimes stage_times(const std::string& text) {
   const auto values = numbers_of("--times", text);
   if (values.size() != 3) {
     refuse("--times",
@@ -74,13 +74,13 @@ StageTimes stage_times(const std::string& text) {
   return {values[0], values[1], values[2]};
 }
 
-StageTimes scaled(const StageTimes& times, double factor) {
+workloads::StageTimes scaled(const workloads::StageTimes& times, double factor) {
   return {times.forward * factor, times.input_gradient * factor, times.weight_gradient * factor};
 }
 
 /// Times for an order of so many stages; `share` is the part of a rank's time that a chunk takes.
-PipelineTimes times_for(const ScheduleArguments& arguments, std::int32_t stages, double share = 1) {
-  PipelineTimes times;
+workloads::PipelineTimes times_for(const ScheduleArguments& arguments, std::int32_t stages, double share = 1) {
+  workloads::PipelineTimes times;
   const auto one = scaled(stage_times(arguments.times), share);
   times.stages = {one};
   times.latency = number_of("--latency", arguments.latency);
@@ -96,8 +96,9 @@ PipelineTimes times_for(const ScheduleArguments& arguments, std::int32_t stages,
   return times;
 }
 
-ScheduleRequest request_for(const ScheduleArguments& arguments, const Schedule& schedule, bool comparing) {
-  ScheduleRequest request;
+workloads::ScheduleRequest request_for(const ScheduleArguments& arguments, const workloads::Schedule& schedule,
+                                       bool comparing) {
+  workloads::ScheduleRequest request;
   request.name = schedule.name;
   request.ranks = *arguments.stages;
   request.microbatches = *arguments.microbatches;
@@ -114,20 +115,20 @@ ScheduleRequest request_for(const ScheduleArguments& arguments, const Schedule& 
 }
 
 /// Makes, verifies and times an order of ours.
-ScheduleStudy study_schedule(const ScheduleRequest& request) {
+output::ScheduleStudy study_schedule(const workloads::ScheduleRequest& request) {
   auto order = make_order(request);
   if (const auto problems = verify_order(order); !problems.empty()) {
     throw InternalError(request.name + " is not a sound order: " + problems[0].what + "; expected " +
                         problems[0].expected);
   }
-  return study_order(std::move(order), request.times, closed_form(request));
+  return output::study_order(std::move(order), request.times, closed_form(request));
 }
 
-const Schedule& schedule_named(const std::string& word) {
-  if (const auto* schedule = find_schedule(word)) return *schedule;
+const workloads::Schedule& schedule_named(const std::string& word) {
+  if (const auto* schedule = workloads::find_schedule(word)) return *schedule;
   std::vector<std::string> names;
   std::string list;
-  for (const Schedule& known : schedules()) {
+  for (const workloads::Schedule& known : workloads::schedules()) {
     names.emplace_back(known.name);
     list += (list.empty() ? "" : ", ") + names.back();
   }
@@ -147,9 +148,9 @@ std::string read_csv(const std::string& file) {
   return std::move(text).str();
 }
 
-StagePlacement placement_named(const std::string& word) {
+workloads::StagePlacement placement_named(const std::string& word) {
   std::string list;
-  for (const auto placement : all_stage_placements) {
+  for (const auto placement : workloads::all_stage_placements) {
     if (name(placement) == word) return placement;
     list += (list.empty() ? "" : ", ") + std::string(name(placement));
   }
@@ -157,7 +158,7 @@ StagePlacement placement_named(const std::string& word) {
          "one of " + list);
 }
 
-ImportedOrder import_order(const ScheduleArguments& arguments) {
+workloads::ImportedOrder import_order(const ScheduleArguments& arguments) {
   const auto placement = placement_named(arguments.placement);
   auto imported = import_pytorch_csv(read_csv(arguments.import), placement);
   Problems problems;
@@ -184,8 +185,8 @@ ImportedOrder import_order(const ScheduleArguments& arguments) {
 }
 
 /// Prints or writes what the options ask for.
-void deliver(const ScheduleArguments& arguments, const ScheduleStudy& study) {
-  const CsvExport dialect{arguments.communication, arguments.csv_dialect == "older"};
+void deliver(const ScheduleArguments& arguments, const output::ScheduleStudy& study) {
+  const workloads::CsvExport dialect{arguments.communication, arguments.csv_dialect == "older"};
   const bool picture = !arguments.svg.empty() || !arguments.png.empty() || !arguments.out.empty();
   if (picture && study.order.shape.ranks > most_ranks_in_picture) {
     refuse(arguments.svg.empty() ? "--out" : "--svg",
@@ -198,22 +199,22 @@ void deliver(const ScheduleArguments& arguments, const ScheduleStudy& study) {
   std::string left_out;
   if (!arguments.out.empty()) {
     const std::filesystem::path folder = arguments.out;
-    NewFiles files(folder);
+    output::NewFiles files(folder);
     files.write(folder / "schedule.csv", csv);
     files.write(folder / "schedule.json", json);
     files.write(folder / "schedule.svg", svg);
-    left_out = write_report(files, folder, schedule_report(study));
+    left_out = report::write_report(files, folder, report::schedule_report(study));
     files.finish();
   }
-  if (!arguments.svg.empty()) write_file(arguments.svg, svg);
+  if (!arguments.svg.empty()) output::write_file(arguments.svg, svg);
   if (!arguments.png.empty()) {
-    NewFiles files;
+    output::NewFiles files;
     write_png(files, arguments.png, svg);
     files.finish();
   }
-  if (!arguments.csv.empty() && arguments.csv != "-") write_file(arguments.csv, csv);
-  if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
-  print(arguments.csv == "-" ? csv : arguments.json == "-" ? json : schedule_text(study) + left_out);
+  if (!arguments.csv.empty() && arguments.csv != "-") output::write_file(arguments.csv, csv);
+  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
+  output::print(arguments.csv == "-" ? csv : arguments.json == "-" ? json : schedule_text(study) + left_out);
 }
 
 void compare(const ScheduleArguments& arguments) {
@@ -224,27 +225,27 @@ void compare(const ScheduleArguments& arguments) {
                                       {"--stage-scale", arguments.stage_scale}}) {
     if (!value.empty()) refuse(option, "is for one schedule", "one NAME");
   }
-  std::vector<ComparedSchedule> rows;
+  std::vector<output::ComparedSchedule> rows;
   for (const auto& word : arguments.names) {
-    ComparedSchedule row{word, std::nullopt, ""};
+    output::ComparedSchedule row{word, std::nullopt, ""};
     try {
       row.study = study_schedule(request_for(arguments, schedule_named(word), true));
-    } catch (const ScheduleError& error) {
+    } catch (const workloads::ScheduleError& error) {
       row.refused = error.what();
     }
     rows.push_back(std::move(row));
   }
   const auto json = arguments.json.empty() ? "" : comparison_json(rows);
-  if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
-  print(arguments.json == "-"
-            ? json
-            : comparison_text(rows, times_for(arguments, 1), *arguments.stages, *arguments.microbatches));
+  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
+  output::print(arguments.json == "-"
+                    ? json
+                    : comparison_text(rows, times_for(arguments, 1), *arguments.stages, *arguments.microbatches));
 }
 
 std::string list_text() {
-  Table table({"schedule", "placement", "V", "backward", "pairs", "what it is"});
+  output::Table table({"schedule", "placement", "V", "backward", "pairs", "what it is"});
   table.align_left(5);
-  for (const Schedule& schedule : schedules()) {
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     table.add({std::string(schedule.name), std::string(name(schedule.placement)), std::to_string(schedule.usual_chunks),
                schedule.splits_backward ? "split" : "whole", schedule.overlaps ? "yes" : "no",
                std::string(schedule.summary)});
@@ -280,27 +281,27 @@ void check_options(const ScheduleArguments& arguments) {
 }
 
 void run_schedule(const ScheduleArguments& arguments) {
-  if (arguments.list) return print(list_text());
+  if (arguments.list) return output::print(list_text());
   check_options(arguments);
-  check_folder_place(arguments.out);
-  check_file_place(arguments.svg);
-  check_file_place(arguments.png);
-  check_png_writer(arguments.png);
-  if (arguments.csv != "-") check_file_place(arguments.csv);
-  if (arguments.json != "-") check_file_place(arguments.json);
+  output::check_folder_place(arguments.out);
+  output::check_file_place(arguments.svg);
+  output::check_file_place(arguments.png);
+  output::check_png_writer(arguments.png);
+  if (arguments.csv != "-") output::check_file_place(arguments.csv);
+  if (arguments.json != "-") output::check_file_place(arguments.json);
   if (arguments.names.size() > 1) return compare(arguments);
   std::string about = arguments.import;
   try {
     if (!arguments.import.empty()) {
       auto imported = import_order(arguments);
       auto times = times_for(arguments, imported.order.shape.stages());
-      auto study = study_order(std::move(imported.order), std::move(times), std::nullopt);
+      auto study = output::study_order(std::move(imported.order), std::move(times), std::nullopt);
       if (imported.older_dialect) study.remark = "read as the older dialect: B input gradient, BW whole backward";
       return deliver(arguments, study);
     }
     about = arguments.names[0];
     deliver(arguments, study_schedule(request_for(arguments, schedule_named(about), false)));
-  } catch (const ScheduleError& error) {
+  } catch (const workloads::ScheduleError& error) {
     refuse(error, about);
   }
 }
@@ -349,4 +350,4 @@ void add_schedule(CommandLine& line) {
   command.callback([arguments] { run_schedule(*arguments); });
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

@@ -16,7 +16,7 @@
 #include "tools/sweep/progress.hpp"
 #include "tools/sweep/summary.hpp"
 
-namespace lockstep {
+namespace lockstep::commands {
 namespace {
 
 constexpr std::int64_t most_points_unasked = 20'000;
@@ -38,11 +38,11 @@ struct MergeArguments {
 }
 
 /// "2/8" into the options.
-void read_shard(const std::string& text, SweepOptions& options) {
+void read_shard(const std::string& text, sweep::SweepOptions& options) {
   long long shard = -1, shards = 0;
   int end = 0;
   if (std::sscanf(text.c_str(), "%lld/%lld%n", &shard, &shards, &end) != 2 ||
-      static_cast<std::size_t>(end) != text.size() || shards < 1 || shards > most_points || shard < 0 ||
+      static_cast<std::size_t>(end) != text.size() || shards < 1 || shards > sweep::most_points || shard < 0 ||
       shard >= shards) {
     refuse("--shard", "'" + text + "' is not a shard", "I/N with I from 0 to N-1, such as 0/8");
   }
@@ -51,9 +51,9 @@ void read_shard(const std::string& text, SweepOptions& options) {
 }
 
 /// A slip in a range is a question of days: many points are asked for twice.
-void confirm(const SweepArguments& arguments, const Sweep& sweep) {
+void confirm(const SweepArguments& arguments, const sweep::Sweep& sweep) {
   if (sweep.points() <= most_points_unasked || arguments.yes) return;
-  const auto count = with_separators(static_cast<double>(sweep.points()));
+  const auto count = output::with_separators(static_cast<double>(sweep.points()));
   if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0)
     refuse(arguments.file, "the sweep has " + count + " points", "fewer values, or --yes");
   std::fprintf(stderr, "The sweep has %s points. Go on? [y/N] ", count.c_str());
@@ -64,45 +64,47 @@ void confirm(const SweepArguments& arguments, const Sweep& sweep) {
 
 /// Before anything is simulated for a picture that cannot be drawn.
 void check_axes(const SweepArguments& arguments, const std::vector<std::string>& keys) {
-  SweepTable table;
+  sweep::SweepTable table;
   for (const auto& key : keys) table.keys.push_back({key, {}, {}, true});
   (void)axes_named(table, arguments.y, arguments.x, arguments.by);
 }
 
 void simulate_into(const std::string& db, const SweepArguments& arguments, spdlog::logger& log) {
-  SweepOptions options;
+  sweep::SweepOptions options;
   read_shard(arguments.shard, options);
-  const auto sweep = load_sweep(arguments.file);
+  const auto sweep = sweep::load_sweep(arguments.file);
   confirm(arguments, sweep);
   if (!arguments.plot.empty() || !arguments.report.empty()) check_axes(arguments, header_of(sweep).keys);
   options.jobs = arguments.jobs;
-  options.engine = engine_named(arguments.engine);
+  options.engine = engine::engine_named(arguments.engine);
   options.keep_results = arguments.keep_results;
-  SweepStore store(db, header_of(sweep));
+  sweep::SweepStore store(db, header_of(sweep));
   if (arguments.retry) store.forget_failures();
   try {
-    SweepProgressLine line;
+    sweep::SweepProgressLine line;
     run_sweep(
         sweep, store, options,
-        [&](std::size_t done, std::size_t all, PointResult::Status status) { line.point(done, all, status); }, log);
+        [&](std::size_t done, std::size_t all, sweep::PointResult::Status status) { line.point(done, all, status); },
+        log);
     store.finish();
-  } catch (const OutOfRoom& error) {
-    throw OutOfRoom(db + ": " + error.what() + "; " + with_separators(static_cast<double>(store.stored())) +
-                    " points are stored: make room and run the same command again");
+  } catch (const output::OutOfRoom& error) {
+    throw output::OutOfRoom(db + ": " + error.what() + "; " +
+                            output::with_separators(static_cast<double>(store.stored())) +
+                            " points are stored: make room and run the same command again");
   }
 }
 
 /// The picture and the page; gives back what to tell the user.
-std::string show(const SweepArguments& arguments, Database& database, const StoreHeader& header,
+std::string show(const SweepArguments& arguments, sweep::Database& database, const sweep::StoreHeader& header,
                  const std::string& title) {
   if (arguments.plot.empty() && arguments.report.empty()) return "";
   const auto table = read_table(database, header);
   const auto axes = axes_named(table, arguments.y, arguments.x, arguments.by);
-  if (!arguments.plot.empty()) write_picture_file(arguments.plot, sweep_picture(table, axes, title));
+  if (!arguments.plot.empty()) output::write_picture_file(arguments.plot, sweep_picture(table, axes, title));
   if (arguments.report.empty()) return "";
-  const auto page = sweep_report(database, table, axes, title);
+  const auto page = report::sweep_report(database, table, axes, title);
   if (!page) return "no " + arguments.report + ": this program was built without Node.js\n";
-  write_file(arguments.report, *page);
+  output::write_file(arguments.report, *page);
   return "";
 }
 
@@ -111,33 +113,33 @@ void run_sweep_command(const SweepArguments& arguments, spdlog::logger& log) {
     refuse("sweep", "there is nothing to sweep and nothing to read",
            "a sweep file, or --db with a database that is there");
   const auto db = arguments.db.empty() ? std::filesystem::path(arguments.file).stem().string() + ".db" : arguments.db;
-  for (const auto& file : {arguments.csv, arguments.report}) check_file_place(file);
-  check_picture_place(arguments.plot);
+  for (const auto& file : {arguments.csv, arguments.report}) output::check_file_place(file);
+  output::check_picture_place(arguments.plot);
   if (!arguments.file.empty()) simulate_into(db, arguments, log);
-  const auto header = header_in(db);
-  Database database(db, Database::Mode::read);
-  if (!arguments.csv.empty()) write_file(arguments.csv, export_csv(database, header));
+  const auto header = sweep::header_in(db);
+  sweep::Database database(db, sweep::Database::Mode::read);
+  if (!arguments.csv.empty()) output::write_file(arguments.csv, export_csv(database, header));
   const auto left_out = show(arguments, database, header, std::filesystem::path(db).stem().string());
-  print(sweep_summary(database, header, db) + left_out);
+  output::print(sweep_summary(database, header, db) + left_out);
 }
 
 void run_merge(const MergeArguments& arguments) {
-  SweepStore into(arguments.into, header_in(arguments.from.front()));
+  sweep::SweepStore into(arguments.into, sweep::header_in(arguments.from.front()));
   std::string text;
   try {
     for (const auto& file : arguments.from) {
       const auto counts = merge(into, file);
-      const auto count = [](std::int64_t number) { return with_separators(static_cast<double>(number)); };
+      const auto count = [](std::int64_t number) { return output::with_separators(static_cast<double>(number)); };
       text += file + ": " + count(counts.added) + " added, " + count(counts.known) + " known" +
               (counts.replaced > 0 ? ", " + count(counts.replaced) + " failures replaced" : "") +
               (counts.differing > 0 ? ", " + count(counts.differing) + " DIFFERING (the first stays)" : "") + "\n";
     }
     into.finish();
-  } catch (const OutOfRoom& error) {
-    throw OutOfRoom(arguments.into + ": " + error.what() +
-                    "; what was merged stays: make room and run the same command again");
+  } catch (const output::OutOfRoom& error) {
+    throw output::OutOfRoom(arguments.into + ": " + error.what() +
+                            "; what was merged stays: make room and run the same command again");
   }
-  print(text);
+  output::print(text);
 }
 
 }  // namespace
@@ -180,4 +182,4 @@ void add_merge(CommandLine& line) {
   command.callback([arguments] { run_merge(*arguments); });
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

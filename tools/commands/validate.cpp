@@ -15,7 +15,7 @@
 #include "tools/output/png.hpp"
 #include "tools/output/validation_report.hpp"
 
-namespace lockstep {
+namespace lockstep::commands {
 namespace {
 
 struct ValidateArguments {
@@ -30,24 +30,24 @@ const std::vector<std::string> models_of_time{"ideal", "roofline", "calibrated"}
 void write_scenarios(const std::vector<MeasuredTable>& tables, const std::filesystem::path& folder) {
   for (const auto& measured : tables) {
     const auto& table = measured.steps;
-    make_folder(folder / table.name);
+    output::make_folder(folder / table.name);
     for (const auto& run : table.runs) {
       const auto why = run.skipped_because.empty() ? "" : "# skipped: " + run.skipped_because + "\n";
-      write_file(folder / table.name / (std::to_string(run.row) + ".yaml"),
-                 "# " + table.name + ", " + run.name + "\n" + why + scenario_text(run));
+      output::write_file(folder / table.name / (std::to_string(run.row) + ".yaml"),
+                         "# " + table.name + ", " + run.name + "\n" + why + scenario_text(run));
     }
   }
 }
 
 /// Steps of all tables, then products.
-std::vector<ValidatedRun> validate_tables(const std::vector<MeasuredTable>& tables, const ValidateOptions& options,
-                                          spdlog::logger& log) {
-  std::vector<RunTable> steps;
+std::vector<validation::ValidatedRun> validate_tables(const std::vector<MeasuredTable>& tables,
+                                                      const validation::ValidateOptions& options, spdlog::logger& log) {
+  std::vector<validation::RunTable> steps;
   for (const auto& table : tables) steps.push_back(table.steps);
   auto runs = validate(steps, options, log);
   for (const auto& table : tables) {
     if (!table.products) continue;
-    auto products = validate_products(*table.products, table.steps.name, options.model_of_time);
+    auto products = calibration::validate_products(*table.products, table.steps.name, options.model_of_time);
     std::move(products.begin(), products.end(), std::back_inserter(runs));
   }
   return runs;
@@ -55,14 +55,14 @@ std::vector<ValidatedRun> validate_tables(const std::vector<MeasuredTable>& tabl
 
 /// Uses only a number of steps of each table, evenly spaced and without contention, since each is simulated three times
 /// more.
-std::vector<LeftOut> left_out_of(const std::vector<MeasuredTable>& tables, ValidateOptions options,
-                                 spdlog::logger& log) {
+std::vector<validation::LeftOut> left_out_of(const std::vector<MeasuredTable>& tables,
+                                             validation::ValidateOptions options, spdlog::logger& log) {
   constexpr std::size_t most = 6;
-  std::vector<RunTable> samples;
+  std::vector<validation::RunTable> samples;
   for (const auto& table : tables) {
     auto sample = table.steps;
     sample.runs.clear();
-    std::vector<const MeasuredRun*> timed;
+    std::vector<const validation::MeasuredRun*> timed;
     for (const auto& run : table.steps.runs) {
       if (run.time && run.skipped_because.empty()) timed.push_back(&run);
     }
@@ -71,29 +71,30 @@ std::vector<LeftOut> left_out_of(const std::vector<MeasuredTable>& tables, Valid
     samples.push_back(std::move(sample));
   }
   options.model_of_time = "calibrated";
-  options.engine = EngineKind::reference;
+  options.engine = engine::EngineKind::reference;
   options.responses = true;
   return leave_one_out(validate(samples, options, log));
 }
 
 /// The page; its first model's runs.
-std::vector<ValidatedRun> update_page(const std::string& file, const std::vector<MeasuredTable>& tables,
-                                      ValidateOptions options, spdlog::logger& log) {
+std::vector<validation::ValidatedRun> update_page(const std::string& file, const std::vector<MeasuredTable>& tables,
+                                                  validation::ValidateOptions options, spdlog::logger& log) {
   std::ifstream in(file, std::ios::binary);
   const std::string page(std::istreambuf_iterator<char>(in), {});
-  (void)with_generated_part(page, "", file);
+  (void)output::with_generated_part(page, "", file);
   options.model_of_time = "calibrated";
   auto runs = validate_tables(tables, options, log);
-  write_file(file, with_generated_part(page, validation_page(runs, left_out_of(tables, options, log)), file));
+  output::write_file(
+      file, output::with_generated_part(page, output::validation_page(runs, left_out_of(tables, options, log)), file));
   return runs;
 }
 
 void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
-  if (arguments.json != "-") check_file_place(arguments.json);
-  check_picture_place(arguments.plot);
-  check_folder_place(arguments.scenarios);
-  check_file_place(arguments.page);
-  check_file_place(arguments.errors);
+  if (arguments.json != "-") output::check_file_place(arguments.json);
+  output::check_picture_place(arguments.plot);
+  output::check_folder_place(arguments.scenarios);
+  output::check_file_place(arguments.page);
+  output::check_file_place(arguments.errors);
   Problems problems;
   std::vector<MeasuredTable> tables;
   for (const auto& file : measured_files(arguments.tables, arguments.data))
@@ -102,22 +103,25 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   if (!arguments.scenarios.empty()) return write_scenarios(tables, arguments.scenarios);
   if (arguments.leave_one_out && arguments.model_of_time != "calibrated")
     refuse_option("--leave-one-out", "there is nothing to fit", "--model-of-time calibrated");
-  ValidateOptions options{arguments.model_of_time, arguments.jobs, EngineKind::simgrid, progress_line()};
+  validation::ValidateOptions options{arguments.model_of_time, arguments.jobs, engine::EngineKind::simgrid,
+                                      progress_line()};
   const bool page = !arguments.page.empty();
   const auto model = page ? "calibrated" : arguments.model_of_time;
   const auto runs = page ? update_page(arguments.page, tables, options, log) : validate_tables(tables, options, log);
-  const auto json = validation_json(runs, model);
-  if (!arguments.errors.empty()) write_file(arguments.errors, families_csv(validated_families(runs)));
+  const auto json = output::validation_json(runs, model);
+  if (!arguments.errors.empty()) output::write_file(arguments.errors, families_csv(validated_families(runs)));
   if (!arguments.plot.empty())
-    write_picture_file(arguments.plot, validation_picture(runs, "Measured steps, model of time: " + model));
-  if (!arguments.json.empty() && arguments.json != "-") write_file(arguments.json, json);
+    output::write_picture_file(arguments.plot,
+                               output::validation_picture(runs, "Measured steps, model of time: " + model));
+  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
   std::string text;
   if (!page)
-    text = arguments.json == "-" ? json : validation_text(runs, arguments.families || !arguments.tables.empty());
+    text =
+        arguments.json == "-" ? json : output::validation_text(runs, arguments.families || !arguments.tables.empty());
   if (arguments.leave_one_out && arguments.json != "-")
-    text += "\n" + leave_one_out_text(left_out_of(tables, options, log));
+    text += "\n" + output::leave_one_out_text(left_out_of(tables, options, log));
   if (options.progress) options.progress("done", 1);
-  print(text);
+  output::print(text);
 }
 
 }  // namespace
@@ -154,4 +158,4 @@ void add_validate(CommandLine& line, spdlog::logger& log) {
   command.callback([arguments, &log] { run_validate(*arguments, log); });
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::commands

@@ -46,12 +46,13 @@ std::uint64_t number_at(std::string_view text, std::size_t at) {
 }
 
 /// Until the requests end: a count and as many points in, a length and the rows out.
-void serve(int requests, int answers, const Sweep& sweep, const SweepOptions& options, spdlog::logger& log) {
+void serve(int requests, int answers, const sweep::Sweep& sweep, const sweep::SweepOptions& options,
+           spdlog::logger& log) {
   for (std::uint64_t count = 0; read_all(requests, &count, sizeof count);) {
     std::vector<std::int64_t> points(count);
     if (!read_all(requests, points.data(), count * sizeof(std::int64_t))) return;
     std::string rows;
-    simulate_points(sweep, points, options, log, [&](std::int64_t point, const PointResult& result) {
+    simulate_points(sweep, points, options, log, [&](std::int64_t point, const sweep::PointResult& result) {
       const auto text = to_text(result);
       append_number(rows, static_cast<std::uint64_t>(point));
       append_number(rows, text.size());
@@ -64,7 +65,7 @@ void serve(int requests, int answers, const Sweep& sweep, const SweepOptions& op
 
 }  // namespace
 
-PointHelper::PointHelper(const Sweep& sweep, const SweepOptions& options, spdlog::logger& log) {
+PointHelper::PointHelper(const sweep::Sweep& sweep, const sweep::SweepOptions& options, spdlog::logger& log) {
   std::array<int, 2> requests{}, answers{};
   if (::pipe(requests.data()) != 0 || ::pipe(answers.data()) != 0) throw InternalError("no pipe to a helper");
   const auto parent = ::getpid();
@@ -104,12 +105,12 @@ std::string PointHelper::simulate(std::span<const std::int64_t> points) {
   return rows;
 }
 
-std::vector<std::pair<std::int64_t, PointResult>> rows_in(std::string_view text) {
-  std::vector<std::pair<std::int64_t, PointResult>> rows;
+std::vector<std::pair<std::int64_t, sweep::PointResult>> rows_in(std::string_view text) {
+  std::vector<std::pair<std::int64_t, sweep::PointResult>> rows;
   for (std::size_t at = 0; at < text.size();) {
     const auto point = static_cast<std::int64_t>(number_at(text, at));
     const auto size = number_at(text, at + 8);
-    rows.emplace_back(point, result_in(text.substr(at + 16, size)));
+    rows.emplace_back(point, sweep::result_in(text.substr(at + 16, size)));
     at += 16 + size;
   }
   return rows;

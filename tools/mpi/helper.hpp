@@ -12,7 +12,7 @@ namespace lockstep {
 
 class PointHelper {
  public:
-  PointHelper(const Sweep& sweep, const SweepOptions& options, spdlog::logger& log);
+  PointHelper(const sweep::Sweep& sweep, const sweep::SweepOptions& options, spdlog::logger& log);
   PointHelper(const PointHelper&) = delete;
   PointHelper& operator=(const PointHelper&) = delete;
   ~PointHelper();  ///< ends it
@@ -24,6 +24,6 @@ class PointHelper {
   int process_ = -1, requests_ = -1, answers_ = -1;
 };
 
-[[nodiscard]] std::vector<std::pair<std::int64_t, PointResult>> rows_in(std::string_view text);
+[[nodiscard]] std::vector<std::pair<std::int64_t, sweep::PointResult>> rows_in(std::string_view text);
 
 }  // namespace lockstep

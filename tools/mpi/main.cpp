@@ -45,11 +45,11 @@ std::string received_rows(int& from) {
 }
 
 /// A worker that sends rows, none at first, gets points; none: it is done.
-void hand_out(const Sweep& sweep, const Arguments& arguments, int workers) {
-  SweepStore store(arguments.db, header_of(sweep));
+void hand_out(const sweep::Sweep& sweep, const Arguments& arguments, int workers) {
+  sweep::SweepStore store(arguments.db, header_of(sweep));
   if (arguments.retry) store.forget_failures();
   const auto points = points_to_do(sweep, store, {});
-  SweepProgressLine line;
+  sweep::SweepProgressLine line;
   std::size_t next = 0, done = 0;
   try {
     for (int working = workers; working > 0;) {
@@ -66,13 +66,13 @@ void hand_out(const Sweep& sweep, const Arguments& arguments, int workers) {
       if (count == 0) --working;
     }
     store.finish();
-  } catch (const OutOfRoom& error) {
-    throw OutOfRoom(arguments.db + ": " + error.what() + "; " + std::to_string(store.stored()) +
-                    " points are stored: make room and run the same command again");
+  } catch (const output::OutOfRoom& error) {
+    throw output::OutOfRoom(arguments.db + ": " + error.what() + "; " + std::to_string(store.stored()) +
+                            " points are stored: make room and run the same command again");
   }
   line.clear();
   const auto text = sweep_summary(store.database(), header_of(sweep), arguments.db);
-  print(text);
+  output::print(text);
 }
 
 void work(PointHelper& helper) {
@@ -97,20 +97,20 @@ int guarded(Do work) {
     work();
     return 0;
   } catch (...) {
-    return exit_code_of_error("lockstep-mpi");
+    return output::exit_code_of_error("lockstep-mpi");
   }
 }
 
 int sweep_over_ranks(const Arguments& arguments, int& argc, char**& argv, spdlog::logger& log) {
-  std::optional<Sweep> sweep;
+  std::optional<sweep::Sweep> sweep;
   std::exception_ptr refused;  // told by one rank only
   try {
-    sweep = load_sweep(arguments.file);
+    sweep = sweep::load_sweep(arguments.file);
   } catch (const ConfigError&) {
     refused = std::current_exception();
   }
-  SweepOptions options;
-  options.engine = engine_named(arguments.engine);
+  sweep::SweepOptions options;
+  options.engine = engine::engine_named(arguments.engine);
   options.keep_results = arguments.keep_results;
   std::optional<PointHelper> helper;
   if (sweep) helper.emplace(*sweep, options, log);
@@ -145,11 +145,11 @@ int main(int argc, char** argv) {
   spdlog::logger log("lockstep-mpi", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   log.set_level(spdlog::level::warn);
   lockstep::Arguments arguments;
-  lockstep::CommandLine line("A lockstep sweep over the ranks of an MPI job.", "lockstep-mpi");
+  lockstep::commands::CommandLine line("A lockstep sweep over the ranks of an MPI job.", "lockstep-mpi");
   auto program = line.program();
   program.option("file", arguments.file, "sweep file (YAML)").required();
   program.option("--db", arguments.db, "the database, made or resumed").required();
-  lockstep::add_engine_option(program, arguments.engine);
+  lockstep::commands::add_engine_option(program, arguments.engine);
   program.flag("--keep-results", arguments.keep_results, "also keep result.json of every point in the database");
   program.flag("--retry", arguments.retry, "run points that failed or crashed once more");
   program.footer("Example:\n  mpirun -n 64 lockstep-mpi sweep.yaml --db sweep.db");

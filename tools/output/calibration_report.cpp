@@ -10,7 +10,7 @@
 #include "tools/output/json_lines.hpp"
 #include "tools/output/table.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -21,7 +21,7 @@ std::string signed_percent(double fraction) { return (fraction < 0 ? "-" : "+") 
 
 struct Group {
   std::string name;
-  ErrorStatistics errors;
+  validation::ErrorStatistics errors;
 };
 
 std::vector<Group> groups_of(const std::vector<CalibrationRow>& rows) {
@@ -33,12 +33,12 @@ std::vector<Group> groups_of(const std::vector<CalibrationRow>& rows) {
     known->second.push_back(row.error());
   }
   std::vector<Group> groups;
-  for (const auto& [name, errors] : by_name) groups.push_back({name, statistics_of(errors)});
+  for (const auto& [name, errors] : by_name) groups.push_back({name, validation::statistics_of(errors)});
   return groups;
 }
 
 /// A remark that a reader should know before using a fitted parameter.
-std::string remark(const FittedParameter& parameter) {
+std::string remark(const calibration::FittedParameter& parameter) {
   constexpr double little = 0.001;
   if (parameter.kept) return "kept: no row depends on it";
   if (parameter.at_limit) return "at its limit";
@@ -52,8 +52,9 @@ std::string calibration_text(const CalibrationReport& report) {
                      " before, " + percent(report.fit.after) + " after\n\n";
   Table parameters({"parameter", "before", "after", "error grows by", ""});
   for (const auto& parameter : report.fit.parameters) {
-    parameters.add({parameter.name, yaml_number(parameter.before), yaml_number(parameter.after),
-                    parameter.kept ? "-" : percent(parameter.determined), remark(parameter)});
+    parameters.add({parameter.name, calibration::yaml_number(parameter.before),
+                    calibration::yaml_number(parameter.after), parameter.kept ? "-" : percent(parameter.determined),
+                    remark(parameter)});
   }
   text += parameters.to_string() + "error grows by: of all rows, when the parameter alone moves by a tenth\n\n";
   Table groups({"residuals", "rows", "mean", "median", "bias", "max"});
@@ -103,4 +104,4 @@ std::string calibration_json(const CalibrationReport& report) {
   return json_lines(json);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -5,7 +5,7 @@
 
 #include "sim/studies/calibration/fit.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 
 /// A measurement and what the fitted parameters make of it.
 struct CalibrationRow {
@@ -17,7 +17,7 @@ struct CalibrationRow {
 
 struct CalibrationReport {
   std::string title;
-  Fit fit;
+  calibration::Fit fit;
   std::vector<CalibrationRow> rows;
   std::string yaml;
 };
@@ -25,4 +25,4 @@ struct CalibrationReport {
 [[nodiscard]] std::string calibration_text(const CalibrationReport& report);
 [[nodiscard]] std::string calibration_json(const CalibrationReport& report);
 
-}  // namespace lockstep
+}  // namespace lockstep::output

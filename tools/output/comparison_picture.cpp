@@ -6,7 +6,7 @@
 #include "tools/output/svg.hpp"
 #include "tools/output/table.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 constexpr double width = 1000, right = 110, top = 70, bar = 34, gap = 16;
@@ -93,4 +93,4 @@ std::string comparison_picture(const std::vector<ComparedScenario>& scenarios) {
   return out + bars + "</svg>\n";
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -5,26 +5,27 @@
 
 #include "tools/output/table.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 /// All parts of one kind.
 struct Share {
-  CriticalPart::Kind kind;
+  metrics::CriticalPart::Kind kind;
   Seconds time{0};
-  const CriticalPart* largest = nullptr;
+  const metrics::CriticalPart* largest = nullptr;
 };
 
 std::string share_text(const Share& share, Seconds step_time) {
   std::string text = percent(share.time / step_time) + " " + std::string(name(share.kind));
-  const bool told_by_its_kind = share.kind == CriticalPart::Kind::compute || share.kind == CriticalPart::Kind::update;
+  const bool told_by_its_kind =
+      share.kind == metrics::CriticalPart::Kind::compute || share.kind == metrics::CriticalPart::Kind::update;
   if (told_by_its_kind) return text;
   return text + " (" + (share.largest->time < share.time ? "mostly " : "") + share.largest->what + ")";
 }
 
 }  // namespace
 
-std::string critical_path_line(const CriticalPath& path, Seconds step_time) {
+std::string critical_path_line(const metrics::CriticalPath& path, Seconds step_time) {
   std::vector<Share> shares;
   for (const auto& part : path.parts) {  // the longest first, so the first of a kind is its largest
     auto share = std::find_if(shares.begin(), shares.end(), [&](const Share& one) { return one.kind == part.kind; });
@@ -37,7 +38,7 @@ std::string critical_path_line(const CriticalPath& path, Seconds step_time) {
   return text;
 }
 
-std::string what_would_help(std::span<const Elasticity> elasticities) {
+std::string what_would_help(std::span<const metrics::Elasticity> elasticities) {
   constexpr double nothing = 0.005;  // 0.00 % in print
   std::string text;
   for (const auto& one : elasticities) {
@@ -50,4 +51,4 @@ std::string what_would_help(std::span<const Elasticity> elasticities) {
   return text;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

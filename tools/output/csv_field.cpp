@@ -5,7 +5,7 @@
 
 #include "sim/core/visible_text.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 bool is_number(std::string_view text) {
@@ -28,4 +28,4 @@ std::string csv_field(const std::string& text) {
   return quoted + "\"";
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

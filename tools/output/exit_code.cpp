@@ -10,7 +10,7 @@
 #include "sim/studies/isolated.hpp"
 #include "tools/output/out_of_room.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 constexpr int user_error = 2, our_bug = 70, machine_is_used_up = 71, disk_is_full = 74;
@@ -34,7 +34,7 @@ int exit_code_of_error(const std::string& program) {
     return told(error.what(), user_error);
   } catch (const OutOfRoom& error) {
     return told(error.what(), disk_is_full);
-  } catch (const OutOfResources& error) {
+  } catch (const studies::OutOfResources& error) {
     return told(program + ": " + error.what(), machine_is_used_up);
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "%s: out of memory\n", program.c_str());  // without asking for more
@@ -48,4 +48,4 @@ int exit_code_of_error(const std::string& program) {
   }
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

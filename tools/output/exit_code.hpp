@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace lockstep {
+namespace lockstep::output {
 
 /// To stderr, without what would steer a terminal.
 void tell(std::string_view text);
@@ -12,4 +12,4 @@ void tell(std::string_view text);
 /// 70: our bug, 71: no memory, process or thread left on this machine, 74: no room on the disk.
 [[nodiscard]] int exit_code_of_error(const std::string& program);
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -5,15 +5,16 @@
 #include "sim/simulate.hpp"
 #include "workloads/pipeline/schedules/closed_form.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 
 struct ExpectedBubble {
-  ClosedForm form;  ///< in seconds
-  StageTimes
+  workloads::ClosedForm form;  ///< in seconds
+  workloads::StageTimes
       times;  ///< mean over the stages, in seconds: compute and the communication inside a stage that nothing hides
 };
 
 /// None without a pipeline or for an order without a closed form.
-[[nodiscard]] std::optional<ExpectedBubble> expected_bubble(const Scenario& scenario, const Simulation& simulation);
+[[nodiscard]] std::optional<ExpectedBubble> expected_bubble(const scenario::Scenario& scenario,
+                                                            const Simulation& simulation);
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -11,7 +11,7 @@
 #include "sim/core/visible_text.hpp"
 #include "tools/output/new_file.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 [[noreturn]] void refuse(const std::filesystem::path& place, const std::string& why, const std::string& expected) {
@@ -63,4 +63,4 @@ void print(std::string_view text) {
   if (!whole || std::fflush(stdout) != 0) refuse_to_write("stdout", errno);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string_view>
 
-namespace lockstep {
+namespace lockstep::output {
 
 /// Refuses a place that cannot be written before any work is done for it; makes nothing. "" is no place.
 void check_file_place(const std::filesystem::path& file);
@@ -18,4 +18,4 @@ void make_folder(const std::filesystem::path& folder);
 /// Prints to stdout. Control characters are shown as their codes, also in JSON, whose escapes have the same form.
 void print(std::string_view text);
 
-}  // namespace lockstep
+}  // namespace lockstep::output

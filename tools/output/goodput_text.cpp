@@ -8,7 +8,7 @@
 #include "tools/output/scenario_inputs.hpp"
 #include "tools/output/table.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 constexpr double day = 86400;
@@ -20,7 +20,7 @@ double chip_hours_of(const GoodputAim& aim, double useful) {
   return days_of(aim, useful) * 24 * static_cast<double>(aim.chips);
 }
 
-std::string checkpoint_text(const GoodputStudy& study) {
+std::string checkpoint_text(const goodput::GoodputStudy& study) {
   const auto& model = study.model;
   std::string text = "checkpoint of " + format(model.checkpoint) + ": training stands still for " + format(model.stall);
   if (model.until_durable > Seconds(0)) text += ", safe " + format(model.until_durable) + " later";
@@ -33,18 +33,19 @@ std::string checkpoint_text(const GoodputStudy& study) {
   return text + "\n";
 }
 
-std::string causes_text(const GoodputStudy& study) {
+std::string causes_text(const goodput::GoodputStudy& study) {
   const auto& model = study.model;
   Table table({"interruption", "of", "MTBF of one", "a day", "lost work", "recovery", "waiting", "all"});
   for (std::size_t i = 0; i < model.causes.size(); ++i) {
     const auto& cause = model.causes[i];
     const auto& share = study.expected.causes[i];
-    const auto kind = std::string(component_names[static_cast<std::size_t>(cause.of)]);
-    table.add({cause.name,
-               cause.of == Component::job ? kind : with_separators(static_cast<double>(cause.count)) + " x " + kind,
-               long_time(cause.mtbf()), fixed(share.interruptions * day, 2), two_digits(share.lost_work),
-               two_digits(share.recovery), two_digits(share.waiting),
-               two_digits(share.lost_work + share.recovery + share.waiting)});
+    const auto kind = std::string(scenario::component_names[static_cast<std::size_t>(cause.of)]);
+    table.add(
+        {cause.name,
+         cause.of == scenario::Component::job ? kind : with_separators(static_cast<double>(cause.count)) + " x " + kind,
+         long_time(cause.mtbf()), fixed(share.interruptions * day, 2), two_digits(share.lost_work),
+         two_digits(share.recovery), two_digits(share.waiting),
+         two_digits(share.lost_work + share.recovery + share.waiting)});
   }
   const auto all = study.expected.all_causes();
   table.add({"all", "", "", fixed(all.interruptions * day, 2), two_digits(all.lost_work), two_digits(all.recovery),
@@ -52,7 +53,7 @@ std::string causes_text(const GoodputStudy& study) {
   return table.to_string();
 }
 
-nlohmann::ordered_json shares_json(const TimeShares& shares) {
+nlohmann::ordered_json shares_json(const goodput::TimeShares& shares) {
   const auto all = shares.all_causes();
   return {{"useful", shares.useful},  {"checkpoints", shares.checkpoints}, {"lost_work", all.lost_work},
           {"recovery", all.recovery}, {"waiting_for_repair", all.waiting}, {"fewer_chips", shares.fewer_chips}};
@@ -75,7 +76,8 @@ std::string long_time(Seconds time) {
   return fixed(seconds / (365 * day), 1) + " years";
 }
 
-std::string goodput_text(const Scenario& scenario, const GoodputStudy& study, const GoodputAim& aim) {
+std::string goodput_text(const scenario::Scenario& scenario, const goodput::GoodputStudy& study,
+                         const GoodputAim& aim) {
   const auto& expected = study.expected;
   const auto& simulated = study.simulated;
   const auto all = expected.all_causes();
@@ -116,7 +118,8 @@ std::string goodput_text(const Scenario& scenario, const GoodputStudy& study, co
   return text;
 }
 
-std::string goodput_json(const Scenario& scenario, const GoodputStudy& study, const GoodputAim& aim) {
+std::string goodput_json(const scenario::Scenario& scenario, const goodput::GoodputStudy& study,
+                         const GoodputAim& aim) {
   using Json = nlohmann::ordered_json;
   const auto& model = study.model;
   const auto& simulated = study.simulated;
@@ -155,7 +158,7 @@ std::string goodput_json(const Scenario& scenario, const GoodputStudy& study, co
     const auto& cause = model.causes[i];
     const auto& share = study.expected.causes[i];
     json["interruptions"].push_back({{"name", cause.name},
-                                     {"of", std::string(component_names[static_cast<std::size_t>(cause.of)])},
+                                     {"of", std::string(scenario::component_names[static_cast<std::size_t>(cause.of)])},
                                      {"count", cause.count},
                                      {"mtbf_s", cause.mtbf().value()},
                                      {"planned", cause.planned},
@@ -173,4 +176,4 @@ std::string goodput_json(const Scenario& scenario, const GoodputStudy& study, co
   return json_lines(json);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -5,7 +5,7 @@
 
 #include "sim/studies/goodput/study.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 
 /// The aim of the run: the tokens to train on, and the price of a chip.
 struct GoodputAim {
@@ -15,10 +15,12 @@ struct GoodputAim {
   std::optional<double> price_per_chip_hour;  ///< any currency
 };
 
-[[nodiscard]] std::string goodput_text(const Scenario& scenario, const GoodputStudy& study, const GoodputAim& aim);
-[[nodiscard]] std::string goodput_json(const Scenario& scenario, const GoodputStudy& study, const GoodputAim& aim);
+[[nodiscard]] std::string goodput_text(const scenario::Scenario& scenario, const goodput::GoodputStudy& study,
+                                       const GoodputAim& aim);
+[[nodiscard]] std::string goodput_json(const scenario::Scenario& scenario, const goodput::GoodputStudy& study,
+                                       const GoodputAim& aim);
 
 /// "2.8 h", "54.0 days": times beyond the seconds of a step.
 [[nodiscard]] std::string long_time(Seconds time);
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-namespace lockstep {
+namespace lockstep::output {
 
 /// A JSON file's text. Bytes that are not UTF-8 become U+FFFD, since a file's name may be any bytes.
 template <class Json>
@@ -9,4 +9,4 @@ template <class Json>
   return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -8,7 +8,7 @@
 #include "tools/output/svg.hpp"
 #include "tools/output/table.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 constexpr double width = 800, height = 460, left = 80, right = 200, top = 44, bottom = 58;
@@ -81,4 +81,4 @@ std::string draw(const LinePlot& plot) {
   return out + "</svg>\n";
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

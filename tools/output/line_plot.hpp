@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-namespace lockstep {
+namespace lockstep::output {
 
 struct PlotLine {
   std::string name;
@@ -19,4 +19,4 @@ struct LinePlot {
 
 [[nodiscard]] std::string draw(const LinePlot& plot);  ///< SVG
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -6,19 +6,20 @@
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/table.hpp"
 
-namespace lockstep {
-std::string link_kind_name(LinkKind kind) {
+namespace lockstep::output {
+std::string link_kind_name(topologies::LinkKind kind) {
   switch (kind) {
-    case LinkKind::ici: return "ici";
-    case LinkKind::pcie: return "pcie";
-    case LinkKind::dcn: return "dcn";
-    case LinkKind::scale_up: return "scale-up";
-    case LinkKind::network: return "network";
+    case topologies::LinkKind::ici: return "ici";
+    case topologies::LinkKind::pcie: return "pcie";
+    case topologies::LinkKind::dcn: return "dcn";
+    case topologies::LinkKind::scale_up: return "scale-up";
+    case topologies::LinkKind::network: return "network";
   }
   return "";
 }
 
-std::string link_load_table(const Cluster& cluster, std::span<const LinkLoad> loads, std::size_t rows) {
+std::string link_load_table(const topologies::Cluster& cluster, std::span<const metrics::LinkLoad> loads,
+                            std::size_t rows) {
   struct Row {
     std::string link;
     std::int64_t alike;
@@ -48,7 +49,7 @@ std::string link_load_table(const Cluster& cluster, std::span<const LinkLoad> lo
   return table.to_string();
 }
 
-nlohmann::ordered_json link_load_json(const Cluster& cluster, std::span<const LinkLoad> loads) {
+nlohmann::ordered_json link_load_json(const topologies::Cluster& cluster, std::span<const metrics::LinkLoad> loads) {
   auto list = nlohmann::ordered_json::array();
   for (const auto& load : loads) {
     list.push_back({{"link", cluster.link_name(load.link)},
@@ -63,7 +64,8 @@ nlohmann::ordered_json link_load_json(const Cluster& cluster, std::span<const Li
   return list;
 }
 
-std::string link_load_csv(const Cluster& cluster, std::span<const LinkLoad> loads, const std::string& first) {
+std::string link_load_csv(const topologies::Cluster& cluster, std::span<const metrics::LinkLoad> loads,
+                          const std::string& first) {
   std::string text;
   for (const auto& load : loads) {
     text += first + "\"" + cluster.link_name(load.link) + "\"," + std::to_string(load.alike) + "," +
@@ -73,4 +75,4 @@ std::string link_load_csv(const Cluster& cluster, std::span<const LinkLoad> load
   return text;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

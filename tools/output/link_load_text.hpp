@@ -7,16 +7,18 @@
 #include "sim/metrics/link_loads.hpp"
 #include "topologies/cluster/cluster.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 
-[[nodiscard]] std::string link_kind_name(LinkKind kind);
+[[nodiscard]] std::string link_kind_name(topologies::LinkKind kind);
 /// The busiest of them, at most `rows`; links that read the same share one.
-[[nodiscard]] std::string link_load_table(const Cluster& cluster, std::span<const LinkLoad> loads, std::size_t rows);
-[[nodiscard]] nlohmann::ordered_json link_load_json(const Cluster& cluster, std::span<const LinkLoad> loads);
+[[nodiscard]] std::string link_load_table(const topologies::Cluster& cluster, std::span<const metrics::LinkLoad> loads,
+                                          std::size_t rows);
+[[nodiscard]] nlohmann::ordered_json link_load_json(const topologies::Cluster& cluster,
+                                                    std::span<const metrics::LinkLoad> loads);
 /// A line per class of links, without a header; `first` are columns before its own.
-[[nodiscard]] std::string link_load_csv(const Cluster& cluster, std::span<const LinkLoad> loads,
+[[nodiscard]] std::string link_load_csv(const topologies::Cluster& cluster, std::span<const metrics::LinkLoad> loads,
                                         const std::string& first);
 inline constexpr const char* link_load_csv_header =
     "link,alike,kind,bandwidth_Bps,bytes,busy_share,used_share,peak_share";
 
-}  // namespace lockstep
+}  // namespace lockstep::output

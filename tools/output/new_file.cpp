@@ -17,7 +17,7 @@
 #include "sim/core/visible_text.hpp"
 #include "tools/output/out_of_room.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 namespace fs = std::filesystem;
@@ -177,4 +177,4 @@ void NewFiles::finish() {
   made_folders_.clear();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace lockstep {
+namespace lockstep::output {
 
 /// One file while it is written. An existing path that is not a regular file, such as /dev/null, is written directly.
 class NewFile {
@@ -61,4 +61,4 @@ class NewFiles {
 /// Writing beyond a limit on file sizes (`ulimit -f`) is an error like a full disk, not the end of the program.
 void survive_file_size_limit();
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -1,7 +1,7 @@
 #pragma once
 #include <stdexcept>
 
-namespace lockstep {
+namespace lockstep::output {
 
 /// The disk is full or fails, exit 74: nothing of what was being written is kept, everything before it is.
 class OutOfRoom : public std::runtime_error {
@@ -9,4 +9,4 @@ class OutOfRoom : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::output

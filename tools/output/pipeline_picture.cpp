@@ -7,7 +7,7 @@
 #include "tools/output/svg.hpp"
 #include "tools/output/table.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 constexpr double width = 1400, left = 80, right = 20, top = 84;
@@ -16,7 +16,7 @@ constexpr double narrowest = 0.4;  // px: pieces closer than this become one
 /// Operations of one stage that follow one another and belong to the same pass of the same microbatch.
 struct Piece {
   double start, end;
-  StepPass pass;
+  workloads::StepPass pass;
   std::int32_t part, microbatch;
   bool communicates;
 };
@@ -29,16 +29,17 @@ const char* colour(const Piece& piece) {
   const bool odd = piece.part % 2 != 0;
   if (piece.communicates) return "#E69F00";
   switch (piece.pass) {
-    case StepPass::forward: return odd ? "#56B4E9" : "#0072B2";
-    case StepPass::backward: return odd ? "#e0894f" : "#D55E00";
-    case StepPass::update: return "#777777";
+    case workloads::StepPass::forward: return odd ? "#56B4E9" : "#0072B2";
+    case workloads::StepPass::backward: return odd ? "#e0894f" : "#D55E00";
+    case workloads::StepPass::update: return "#777777";
   }
   return "#777777";
 }
 
 class Picture {
  public:
-  Picture(const Scenario& scenario, const Simulation& simulation) : scenario_(scenario), simulation_(simulation) {}
+  Picture(const scenario::Scenario& scenario, const Simulation& simulation)
+      : scenario_(scenario), simulation_(simulation) {}
 
   std::string draw() {
     const auto& stages = simulation_.metrics.stages;
@@ -85,14 +86,14 @@ class Picture {
   /// The rank's compute, or its communication while it computes nothing.
   [[nodiscard]] std::vector<Piece> pieces(std::int32_t rank, bool communication) const {
     std::vector<Piece> all;
-    std::vector<Interval> computing;
+    std::vector<timeline::Interval> computing;
     for (std::int32_t id = 0; id < simulation_.run.timeline.ops(); ++id) {
       if (!simulation_.run.timeline.took_part(id, rank)) continue;
       const auto span = simulation_.run.timeline.span(id, rank);
       if (span.end <= span.start) continue;
       const auto& op = simulation_.program.ops[static_cast<std::size_t>(id)];
       const auto& vertex = simulation_.preparation.step.op(op.vertex);
-      const bool communicates = op.kind == ProgramOp::Kind::collective;
+      const bool communicates = op.kind == program::ProgramOp::Kind::collective;
       if (!communicates) computing.push_back(span);
       if (communicates != communication) continue;
       all.push_back({span.start.value(), span.end.value(), vertex.pass,
@@ -113,9 +114,9 @@ class Picture {
   }
 
   /// The part of the communication that lies in gaps of the compute.
-  static std::vector<Piece> exposed(std::vector<Piece> communication, std::vector<Interval> computing) {
+  static std::vector<Piece> exposed(std::vector<Piece> communication, std::vector<timeline::Interval> computing) {
     std::sort(computing.begin(), computing.end(),
-              [](const Interval& a, const Interval& b) { return a.start < b.start; });
+              [](const timeline::Interval& a, const timeline::Interval& b) { return a.start < b.start; });
     std::sort(communication.begin(), communication.end(),
               [](const Piece& a, const Piece& b) { return a.start < b.start; });
     std::vector<Piece> result;
@@ -144,7 +145,7 @@ class Picture {
       const double wide = std::max((piece.end - piece.start) * scale(), narrowest);
       box(x_of(piece.start), y, wide, height, colour(piece), wide > 3 ? " stroke=\"#fff\" stroke-width=\"0.4\"" : "");
       const auto number = std::to_string(piece.microbatch);
-      if (numbers && piece.pass != StepPass::update && height > 9 &&
+      if (numbers && piece.pass != workloads::StepPass::update && height > 9 &&
           wide > 7.0 * static_cast<double>(number.size()) + 2) {
         out_ += svg::text_at(x_of(piece.start) + wide / 2, y + height / 2 + 4, "middle", number,
                              " font-size=\"10\" fill=\"#fff\"");
@@ -168,7 +169,7 @@ class Picture {
   }
   [[nodiscard]] double x_of(double time) const { return left + time * scale(); }
 
-  const Scenario& scenario_;
+  const scenario::Scenario& scenario_;
   const Simulation& simulation_;
   std::string out_;
   double row_ = 0;
@@ -176,8 +177,8 @@ class Picture {
 
 }  // namespace
 
-std::string pipeline_picture(const Scenario& scenario, const Simulation& simulation) {
+std::string pipeline_picture(const scenario::Scenario& scenario, const Simulation& simulation) {
   return Picture(scenario, simulation).draw();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -8,28 +8,28 @@
 #include "tools/output/scenario_inputs.hpp"
 #include "tools/output/table.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string recompute_name(const Recompute& recompute) {
+std::string recompute_name(const workloads::Recompute& recompute) {
   return recompute.all ? "full" : recompute.any() ? "selective" : "none";
 }
 
-std::string schedule_name(const PlanSpace& space, const ScheduleChoice& choice) {
+std::string schedule_name(const planning::PlanSpace& space, const planning::ScheduleChoice& choice) {
   return choice.schedule < 0 ? "" : space.base().search.schedules[static_cast<std::size_t>(choice.schedule)];
 }
 
-Json parallel_json(const PlanChoice& choice) {
+Json parallel_json(const planning::PlanChoice& choice) {
   Json json;
-  for (int axis = 0; axis < std::ssize(plan_axes); ++axis)
-    json[plan_axis_name(axis, choice.zero)] = size_of(choice.degrees, axis);
+  for (int axis = 0; axis < std::ssize(planning::plan_axes); ++axis)
+    json[planning::plan_axis_name(axis, choice.zero)] = size_of(choice.degrees, axis);
   json["zero"] = choice.zero;
   return json;
 }
 
-Json best_json(const PlanSpace& space, const RankedPlan& plan, const PlanFigures& best) {
+Json best_json(const planning::PlanSpace& space, const planning::RankedPlan& plan, const planning::PlanFigures& best) {
   const auto& choice = plan.choice;
   const auto& figures = plan.figures;
   Json json{{"parallel", parallel_json(choice)},
@@ -51,15 +51,15 @@ Json best_json(const PlanSpace& space, const RankedPlan& plan, const PlanFigures
                     {"other_bytes", figures.other_bytes}};
   json["breakdown"] = {{"compute_s", figures.compute_s}, {"bubble_s", figures.bubble_s}};
   for (std::size_t axis = 0; axis < figures.exposed_s.size(); ++axis) {
-    const auto name =
-        axis < plan_axes.size() ? plan_axis_name(static_cast<int>(axis), choice.zero) : std::string("several axes");
+    const auto name = axis < planning::plan_axes.size() ? planning::plan_axis_name(static_cast<int>(axis), choice.zero)
+                                                        : std::string("several axes");
     if (figures.exposed_s[axis] > 0) json["breakdown"]["exposed_comm_s"][name] = figures.exposed_s[axis];
   }
   json["loses_by"] = why_it_loses(figures, best);
   return json;
 }
 
-Json proof_json(const SearchProof& proof) {
+Json proof_json(const planning::SearchProof& proof) {
   return {{"space", proof.space},
           {"pruned_memory", proof.pruned_by_memory},
           {"pruned_bound", proof.pruned_by_bound},
@@ -70,7 +70,7 @@ Json proof_json(const SearchProof& proof) {
 
 }  // namespace
 
-void PlanRows::add(const PlanSpace& space, const SearchResult& result, double days, double cost) {
+void PlanRows::add(const planning::PlanSpace& space, const planning::SearchResult& result, double days, double cost) {
   Json json{{"chips", space.base().chips()},
             {"days", days > 0 ? Json(days) : Json()},
             {"cost", cost > 0 ? Json(cost) : Json()}};
@@ -89,12 +89,12 @@ std::string PlanRows::to_string() const {
   return "[\n" + text + "\n]\n";
 }
 
-std::string plan_name(const PlanSpace& space, const PlanChoice& choice) {
+std::string plan_name(const planning::PlanSpace& space, const planning::PlanChoice& choice) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  for (int axis = 0; axis < std::ssize(plan_axes); ++axis) {
+  for (int axis = 0; axis < std::ssize(planning::plan_axes); ++axis) {
     if (size_of(choice.degrees, axis) > 1)
-      add(plan_axis_name(axis, choice.zero) + " " + std::to_string(size_of(choice.degrees, axis)));
+      add(planning::plan_axis_name(axis, choice.zero) + " " + std::to_string(size_of(choice.degrees, axis)));
   }
   add("ZeRO-" + std::to_string(choice.zero));
   add(std::to_string(choice.microbatches) + (choice.microbatches == 1 ? " microbatch" : " microbatches"));
@@ -106,26 +106,27 @@ std::string plan_name(const PlanSpace& space, const PlanChoice& choice) {
   return text;
 }
 
-std::string placement_name(const PlanSpace& space, const PlanChoice& choice) {
+std::string placement_name(const planning::PlanSpace& space, const planning::PlanChoice& choice) {
   std::string text;
   for (const auto& axis : space.node_of(choice).placements[static_cast<std::size_t>(choice.placement)]) {
     std::string parts;
     for (const auto& part : place_text(space.cluster(), axis)) parts += (parts.empty() ? "" : ", ") + part;
-    const auto name = axis.name == "data" ? plan_axis_name(data_axis, choice.zero) : axis.name;
+    const auto name = axis.name == "data" ? planning::plan_axis_name(planning::data_axis, choice.zero) : axis.name;
     text += (text.empty() ? "" : ", ") + name + " [" + parts + "]";
   }
   return text.empty() ? "one chip" : text;
 }
 
-std::string why_it_loses(const PlanFigures& plan, const PlanFigures& best) {
+std::string why_it_loses(const planning::PlanFigures& plan, const planning::PlanFigures& best) {
   struct Part {
     double more;
     std::string name;
   };
   std::vector<Part> parts{{plan.compute_s - best.compute_s, "compute"}, {plan.bubble_s - best.bubble_s, "bubble"}};
   for (std::size_t axis = 0; axis < plan.exposed_s.size(); ++axis) {
-    parts.push_back({plan.exposed_s[axis] - best.exposed_s[axis],
-                     "exposed " + (axis < plan_axes.size() ? std::string(plan_axes[axis]) : "several axes")});
+    parts.push_back(
+        {plan.exposed_s[axis] - best.exposed_s[axis],
+         "exposed " + (axis < planning::plan_axes.size() ? std::string(planning::plan_axes[axis]) : "several axes")});
   }
   std::stable_sort(parts.begin(), parts.end(),
                    [](const Part& a, const Part& b) { return std::abs(a.more) > std::abs(b.more); });
@@ -139,7 +140,7 @@ std::string why_it_loses(const PlanFigures& plan, const PlanFigures& best) {
   return text;
 }
 
-std::string plan_text(const PlanSpace& space, const SearchResult& result) {
+std::string plan_text(const planning::PlanSpace& space, const planning::SearchResult& result) {
   const auto& base = space.base();
   const auto& proof = result.proof;
   std::string text = base.name + ": " + model_text(base) + " on " + chips_text(base) + " (" + space.cluster().name() +
@@ -182,7 +183,7 @@ std::string plan_text(const PlanSpace& space, const SearchResult& result) {
   return text;
 }
 
-std::string plan_json(const PlanSpace& space, const SearchResult& result, WallTimes times) {
+std::string plan_json(const planning::PlanSpace& space, const planning::SearchResult& result, WallTimes times) {
   Json json{{"scenario", space.base().name}, {"chips", space.base().chips()}, {"best", Json::array()}};
   for (const auto& plan : result.best) json["best"].push_back(best_json(space, plan, result.best.front().figures));
   const auto& proof = result.proof;
@@ -195,4 +196,4 @@ std::string plan_json(const PlanSpace& space, const SearchResult& result, WallTi
   return json_lines(json);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

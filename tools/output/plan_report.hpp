@@ -5,20 +5,20 @@
 #include "sim/studies/planning/plan_search.hpp"
 #include "tools/output/result_json.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 
 /// "tensor 8, pipeline 4, data 16, ZeRO-1, 32 microbatches, 1f1b, recompute none": what the plan decides.
-[[nodiscard]] std::string plan_name(const PlanSpace& space, const PlanChoice& choice);
+[[nodiscard]] std::string plan_name(const planning::PlanSpace& space, const planning::PlanChoice& choice);
 /// The places of the axes: "tensor [gpu/8], data [node/16]".
-[[nodiscard]] std::string placement_name(const PlanSpace& space, const PlanChoice& choice);
+[[nodiscard]] std::string placement_name(const planning::PlanSpace& space, const planning::PlanChoice& choice);
 /// The parts in which a plan is slower than the best, largest first: "+0.12 s exposed tensor, +0.03 s bubble".
-[[nodiscard]] std::string why_it_loses(const PlanFigures& plan, const PlanFigures& best);
+[[nodiscard]] std::string why_it_loses(const planning::PlanFigures& plan, const planning::PlanFigures& best);
 
 /// A JSON list with the best plan of each of several clusters.
 class PlanRows {
  public:
   /// `days`, `cost`: of a training; 0: none asked for.
-  void add(const PlanSpace& space, const SearchResult& result, double days, double cost);
+  void add(const planning::PlanSpace& space, const planning::SearchResult& result, double days, double cost);
   void add_none(std::int64_t chips, const std::string& why);
   [[nodiscard]] std::string to_string() const;
 
@@ -26,7 +26,8 @@ class PlanRows {
   std::vector<std::string> rows_;
 };
 
-[[nodiscard]] std::string plan_text(const PlanSpace& space, const SearchResult& result);
-[[nodiscard]] std::string plan_json(const PlanSpace& space, const SearchResult& result, WallTimes times);
+[[nodiscard]] std::string plan_text(const planning::PlanSpace& space, const planning::SearchResult& result);
+[[nodiscard]] std::string plan_json(const planning::PlanSpace& space, const planning::SearchResult& result,
+                                    WallTimes times);
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -14,7 +14,7 @@
 
 extern char** environ;
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& what, const std::string& expected) {
@@ -92,4 +92,4 @@ void write_picture(NewFiles& files, const std::filesystem::path& place, std::str
   if (png) write_png(files, place.string() + ".png", svg);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

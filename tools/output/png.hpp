@@ -5,7 +5,7 @@
 
 #include "tools/output/new_file.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 
 /// Refuses, before any work is done for it, when rsvg-convert is not installed. "" is no file.
 void check_png_writer(const std::filesystem::path& file);
@@ -18,4 +18,4 @@ void write_picture_file(const std::filesystem::path& file, std::string_view svg)
 /// `place`.svg, and `place`.png beside it if asked for.
 void write_picture(NewFiles& files, const std::filesystem::path& place, std::string_view svg, bool png);
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -7,24 +7,25 @@
 #include "tools/output/json_lines.hpp"
 #include "tools/output/link_load_text.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json breakdown(const Breakdown& value) {
+Json breakdown(const metrics::Breakdown& value) {
   return {{"compute_s", value.compute.value()},
           {"exposed_comm_s", value.exposed_comm.value()},
           {"bubble_s", value.bubble.value()}};
 }
 
-Json memory(const Simulation& simulation, const MemoryUse& value) {
+Json memory(const Simulation& simulation, const metrics::MemoryUse& value) {
   const auto& step = simulation.preparation.step;
   Json result{{"peak_bytes", value.peak.value()},
               {"capacity_bytes", value.capacity.value()},
               {"fits", value.fits},
               {"spare_bytes", (value.capacity - value.peak).value()}};
-  for (const auto kind : all_memory_kinds) result[std::string(name(kind)) + "_bytes"] = value.of(kind).value();
+  for (const auto kind : workloads::all_memory_kinds)
+    result[std::string(name(kind)) + "_bytes"] = value.of(kind).value();
   result["other_bytes"] = value.other().value();
   result["weight_padding_bytes"] = value.weight_padding.value();
   result["stage"] = value.stage;
@@ -48,7 +49,7 @@ Json memory(const Simulation& simulation, const MemoryUse& value) {
   return result;
 }
 
-Json communication(const std::vector<CommunicationUse>& uses) {
+Json communication(const std::vector<metrics::CommunicationUse>& uses) {
   Json list = Json::array();
   for (const auto& use : uses) {
     list.push_back({{"axis", use.axis},
@@ -61,7 +62,7 @@ Json communication(const std::vector<CommunicationUse>& uses) {
   return list;
 }
 
-Json mesh(const Preparation& preparation) {
+Json mesh(const preparation::Preparation& preparation) {
   Json list = Json::array();
   for (const auto& axis : preparation.machine.mesh->axes()) {
     list.push_back(
@@ -70,7 +71,7 @@ Json mesh(const Preparation& preparation) {
   return list;
 }
 
-Json idle(const IdleTime& value) {
+Json idle(const metrics::IdleTime& value) {
   return {{"fill_s", value.fill.value()},
           {"drain_s", value.drain.value()},
           {"dependency_s", value.dependency.value()},
@@ -79,7 +80,7 @@ Json idle(const IdleTime& value) {
           {"collective_s", value.collective.value()}};
 }
 
-Json pipeline(const Scenario& scenario, const Simulation& simulation) {
+Json pipeline(const scenario::Scenario& scenario, const Simulation& simulation) {
   const auto& pipeline = simulation.preparation.pipeline;
   const auto& shape = pipeline.order.shape;
   const auto& metrics = simulation.metrics;
@@ -95,7 +96,7 @@ Json pipeline(const Scenario& scenario, const Simulation& simulation) {
   if (bubble) {
     result["closed_form"] = {{"expression", bubble->form.expression},
                              {"bubble_s", bubble->form.value},
-                             {"of", bubble->form.of == ClosedForm::Of::step ? "step" : "span"},
+                             {"of", bubble->form.of == workloads::ClosedForm::Of::step ? "step" : "span"},
                              {"applies", bubble->form.applies},
                              {"conditions", bubble->form.conditions},
                              {"symbols", bubble->form.symbols},
@@ -108,7 +109,7 @@ Json pipeline(const Scenario& scenario, const Simulation& simulation) {
   return result;
 }
 
-Json stage_json(const Simulation& simulation, const StageMetrics& stage) {
+Json stage_json(const Simulation& simulation, const metrics::StageMetrics& stage) {
   std::int64_t ranks = 0;
   for (std::size_t lane = 0; lane < simulation.program.stage_of_rank.size(); ++lane) {
     if (simulation.program.stage_of_rank[lane] == stage.stage) ranks += simulation.ranks.size[lane];
@@ -134,13 +135,13 @@ Json stage_json(const Simulation& simulation, const StageMetrics& stage) {
 Json links(const Simulation& simulation) {
   constexpr std::size_t most = 100;
   if (simulation.run.phases.empty()) return {};
-  auto loads = link_loads(simulation.program, simulation.run.phases, simulation.link_members,
-                          {Seconds(0), simulation.metrics.step_time});
+  auto loads = metrics::link_loads(simulation.program, simulation.run.phases, simulation.link_members,
+                                   {Seconds(0), simulation.metrics.step_time});
   if (loads.size() > most) loads.resize(most);
   return link_load_json(*simulation.preparation.machine.cluster, loads);
 }
 
-Json critical_path(const CriticalPath& path) {
+Json critical_path(const metrics::CriticalPath& path) {
   std::int32_t moves = 0;  // from one rank to another
   for (std::size_t i = 1; i < path.spans.size(); ++i) moves += path.spans[i].rank != path.spans[i - 1].rank ? 1 : 0;
   Json parts = Json::array();
@@ -154,7 +155,7 @@ Json critical_path(const CriticalPath& path) {
 }
 
 /// Null when it was not asked for.
-Json elasticity(const std::vector<Elasticity>& values) {
+Json elasticity(const std::vector<metrics::Elasticity>& values) {
   if (values.empty()) return {};
   Json list = Json::array();
   for (const auto& one : values) list.push_back({{"parameter", one.parameter}, {"value", one.value}});
@@ -165,7 +166,7 @@ Json elasticity(const std::vector<Elasticity>& values) {
 
 std::string version() { return LOCKSTEP_VERSION; }
 
-std::string result_json(const Scenario& scenario, const Simulation& simulation, WallTimes times) {
+std::string result_json(const scenario::Scenario& scenario, const Simulation& simulation, WallTimes times) {
   const auto& metrics = simulation.metrics;
   const auto& engine = simulation.run.statistics;
   const double chips = static_cast<double>(metrics.chips);
@@ -177,7 +178,7 @@ std::string result_json(const Scenario& scenario, const Simulation& simulation, 
   result["model"] = scenario.model.name;
   result["cluster"] = simulation.preparation.machine.cluster->name();
   result["step_time_s"] = metrics.step_time.value();
-  const auto family = expected_error(scenario);
+  const auto family = validation::expected_error(scenario);
   result["step_time_error_pct"] = family ? Json(100 * family->mean_abs) : Json();
   result["step_time_error_of"] = family ? Json(family->name) : Json();
   result["tokens_per_step"] = metrics.tokens;
@@ -217,4 +218,4 @@ std::string result_json(const Scenario& scenario, const Simulation& simulation, 
   return json_lines(result);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

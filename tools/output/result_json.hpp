@@ -4,12 +4,13 @@
 
 #include "sim/simulate.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 
 /// Real times of this run (`wall_s`, `fold_wall_s`) are the only values that two equal runs differ in;
 /// in files they are null, so that equal runs give equal bytes; `--json -` shows them.
 enum class WallTimes { shown, hidden };
-[[nodiscard]] std::string result_json(const Scenario& scenario, const Simulation& simulation, WallTimes times);
+[[nodiscard]] std::string result_json(const scenario::Scenario& scenario, const Simulation& simulation,
+                                      WallTimes times);
 [[nodiscard]] std::string version();
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 struct Times {
@@ -11,7 +11,7 @@ struct Times {
 };
 
 /// FSDP over all axes, TP over all axes, and both at X_opt (which may not exceed the chips nor fall below 1).
-Times times_at(const RooflineStudy& study, double tokens) {
+Times times_at(const roofline::RooflineStudy& study, double tokens) {
   const double chips = static_cast<double>(study.chips);
   const int axes = study.fsdp_axes + study.tensor_axes;
   auto layer = study.layer;
@@ -25,20 +25,20 @@ Times times_at(const RooflineStudy& study, double tokens) {
 }
 
 template <class Visit>
-void over_tokens_per_chip(const RooflineStudy& study, Visit visit) {
+void over_tokens_per_chip(const roofline::RooflineStudy& study, Visit visit) {
   for (double per_chip = 10; per_chip <= 10000 * 1.0001; per_chip *= std::pow(10.0, 0.05))
     visit(per_chip, times_at(study, per_chip * static_cast<double>(study.chips)));
 }
 
 }  // namespace
 
-std::string plan_text(const MixedPlan& plan) {
+std::string plan_text(const roofline::MixedPlan& plan) {
   if (plan.tensor == 1) return "FSDP " + std::to_string(plan.fsdp);
   if (plan.fsdp == 1) return "TP " + std::to_string(plan.tensor);
   return "FSDP " + std::to_string(plan.fsdp) + " x TP " + std::to_string(plan.tensor);
 }
 
-LinePlot ratio_plot(const RooflineStudy& study) {
+LinePlot ratio_plot(const roofline::RooflineStudy& study) {
   PlotLine tensor{"tensor parallel", {}}, fsdp{"FSDP", {}}, mixed{"FSDP + TP", {}},
       one{"compute-bound above", {}, true};
   over_tokens_per_chip(study, [&](double per_chip, const Times& times) {
@@ -51,7 +51,7 @@ LinePlot ratio_plot(const RooflineStudy& study) {
       "FLOPs time over communication time", "tokens per chip (B/N)", "T_math / T_comms", {tensor, fsdp, mixed, one}};
 }
 
-LinePlot times_plot(const RooflineStudy& study) {
+LinePlot times_plot(const roofline::RooflineStudy& study) {
   PlotLine math{"math", {}, true}, tensor{"tensor parallel", {}}, fsdp{"FSDP", {}}, mixed{"FSDP + TP", {}};
   over_tokens_per_chip(study, [&](double per_chip, const Times& times) {
     const double tokens = per_chip * static_cast<double>(study.chips);
@@ -66,4 +66,4 @@ LinePlot times_plot(const RooflineStudy& study) {
           {tensor, fsdp, mixed, math}};  // colours as in the other plot
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -8,7 +8,7 @@
 #include "tools/output/json_lines.hpp"
 #include "tools/output/table.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -190,4 +190,4 @@ std::string comparison_json(const std::vector<ComparedScenario>& scenarios) {
   return json_lines(json);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -7,7 +7,7 @@
 
 #include "tools/output/scenario_inputs.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 
 /// A part of the critical rank's step; all parts add up to the step time.
 struct StepPart {
@@ -48,4 +48,4 @@ struct ComparedScenario {
 /// SVG: a bar for each step, stacked of computing, exposed communication by axis, and idle time.
 [[nodiscard]] std::string comparison_picture(const std::vector<ComparedScenario>& scenarios);
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -3,45 +3,47 @@
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/table.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 std::string yes(bool value) { return value ? "yes" : "no"; }
 
-std::string text_of(const Bucketing& buckets) {
+std::string text_of(const workloads::Bucketing& buckets) {
   switch (buckets.unit) {
-    case Bucketing::Unit::matrix: return "matrix";
-    case Bucketing::Unit::layer: return "layer";
-    case Bucketing::Unit::size: return format(buckets.size);
+    case workloads::Bucketing::Unit::matrix: return "matrix";
+    case workloads::Bucketing::Unit::layer: return "layer";
+    case workloads::Bucketing::Unit::size: return format(buckets.size);
   }
   return "";
 }
 
-std::string text_of(const std::optional<KeptFormat>& kept) {
+std::string text_of(const std::optional<workloads::KeptFormat>& kept) {
   if (!kept) return "16 bits";
   return std::to_string(kept->bits) + " bits" +
          (kept->scaled_together > 0 ? ", a scale for " + std::to_string(kept->scaled_together) : "");
 }
 
-std::string text_of(const FabricSpec& fabric) {
+std::string text_of(const topologies::FabricSpec& fabric) {
   std::string text =
       fabric.name + ", " + std::string(name(fabric.kind)) +
-      (fabric.routing == FabricRouting::spray ? ", spraying" : ", ECMP by seed " + std::to_string(fabric.seed));
+      (fabric.routing == topologies::FabricRouting::spray ? ", spraying"
+                                                          : ", ECMP by seed " + std::to_string(fabric.seed));
   for (const double factor : fabric.oversubscription) text += ", " + fixed(factor, 2) + ":1";
   return text;
 }
 
-std::string text_of(const RankOrder& order) {
+std::string text_of(const topologies::RankOrder& order) {
   switch (order.kind) {
-    case RankOrder::Kind::packed: return "packed";
-    case RankOrder::Kind::round_robin: return "round robin";
-    case RankOrder::Kind::scattered: return "scattered by seed " + std::to_string(order.seed);
-    case RankOrder::Kind::listed: return "as listed";
+    case topologies::RankOrder::Kind::packed: return "packed";
+    case topologies::RankOrder::Kind::round_robin: return "round robin";
+    case topologies::RankOrder::Kind::scattered: return "scattered by seed " + std::to_string(order.seed);
+    case topologies::RankOrder::Kind::listed: return "as listed";
   }
   return "";
 }
 
-void add_parallel(const Scenario& scenario, const Preparation& preparation, ScenarioInputs& inputs) {
+void add_parallel(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
+                  ScenarioInputs& inputs) {
   for (const auto& axis : preparation.machine.mesh->axes()) {
     std::string shapes;
     for (const auto& shape : preparation.machine.mesh->shapes(axis.name))
@@ -57,7 +59,7 @@ void add_parallel(const Scenario& scenario, const Preparation& preparation, Scen
                           (order.shape.chunks > 1 ? " of " + std::to_string(order.shape.chunks) + " chunks" : ""));
 }
 
-void add_details(const Scenario& scenario, ScenarioInputs& inputs) {
+void add_details(const scenario::Scenario& scenario, ScenarioInputs& inputs) {
   const auto& step = scenario.step;
   inputs.emplace_back("prefetch", std::to_string(step.prefetch));
   inputs.emplace_back("reductions in flight", std::to_string(step.reductions_in_flight));
@@ -73,7 +75,8 @@ void add_details(const Scenario& scenario, ScenarioInputs& inputs) {
   inputs.emplace_back("sends in order", yes(scenario.lower.sends_in_order));
   for (const auto& [kind, algorithm] : scenario.collectives.algorithms)
     inputs.emplace_back("algorithm of " + std::string(name(kind)), algorithm);
-  inputs.emplace_back("order in rings", scenario.collectives.units == UnitOrder::ranks ? "ranks" : "topology");
+  inputs.emplace_back("order in rings",
+                      scenario.collectives.units == collectives::UnitOrder::ranks ? "ranks" : "topology");
   const auto& plan = scenario.plan;
   inputs.emplace_back("shardings of one's own", std::to_string(plan.activations.size() + plan.weights.size() +
                                                                plan.gradients.size() + plan.optimizer.size()));
@@ -84,13 +87,13 @@ constexpr std::string_view described_in_the_file = "inline";  // what readers ca
 
 }  // namespace
 
-std::string model_text(const Scenario& scenario) {
+std::string model_text(const scenario::Scenario& scenario) {
   const auto& model = scenario.model;
   if (model.name != described_in_the_file) return model.name;
   return "a model of " + std::to_string(model.layers) + (model.layers == 1 ? " layer" : " layers");
 }
 
-std::string chips_text(const Scenario& scenario) {
+std::string chips_text(const scenario::Scenario& scenario) {
   const auto chips = scenario.chips();
   const auto& name = scenario.cluster.chip().name;
   return with_separators(static_cast<double>(chips)) + ' ' +
@@ -99,7 +102,7 @@ std::string chips_text(const Scenario& scenario) {
                                         : "chips");
 }
 
-ScenarioInputs inputs_of(const Scenario& scenario, const Preparation& preparation) {
+ScenarioInputs inputs_of(const scenario::Scenario& scenario, const preparation::Preparation& preparation) {
   const auto& cluster = *preparation.machine.cluster;
   ScenarioInputs inputs = {{"model", model_text(scenario)}};
   if (!scenario.replay)
@@ -123,4 +126,4 @@ ScenarioInputs inputs_of(const Scenario& scenario, const Preparation& preparatio
   return inputs;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

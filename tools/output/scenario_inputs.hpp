@@ -6,15 +6,15 @@
 
 #include "sim/simulate.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 
 [[nodiscard]] std::string model_text(
-    const Scenario& scenario);  ///< its name, or "a model of 4 layers" where the file describes it
+    const scenario::Scenario& scenario);  ///< its name, or "a model of 4 layers" where the file describes it
 [[nodiscard]] std::string chips_text(
-    const Scenario& scenario);  ///< "512 h100", or "16 chips" where the file describes them
+    const scenario::Scenario& scenario);  ///< "512 h100", or "16 chips" where the file describes them
 
 /// In reading order: (what, value). Scenarios with equal inputs are simulated alike as far as these go.
 using ScenarioInputs = std::vector<std::pair<std::string, std::string>>;
-[[nodiscard]] ScenarioInputs inputs_of(const Scenario& scenario, const Preparation& preparation);
+[[nodiscard]] ScenarioInputs inputs_of(const scenario::Scenario& scenario, const preparation::Preparation& preparation);
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -3,14 +3,14 @@
 #include "tools/output/json_lines.hpp"
 #include "tools/output/schedule_study.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(const std::optional<ClosedForm>& form) {
+Json json_of(const std::optional<workloads::ClosedForm>& form) {
   if (!form) return nullptr;
-  Json json = {{"of", form->of == ClosedForm::Of::step ? "bubble_step" : "bubble_span"},
+  Json json = {{"of", form->of == workloads::ClosedForm::Of::step ? "bubble_step" : "bubble_span"},
                {"expression", form->expression},
                {"value", form->value},
                {"applies", form->applies},
@@ -28,7 +28,7 @@ Json json_of(const std::optional<ClosedForm>& form) {
   return json;
 }
 
-Json json_of(const PipelineTimes& times) {
+Json json_of(const workloads::PipelineTimes& times) {
   Json json = {{"stages", Json::array()}, {"latency", times.latency}, {"pair", nullptr}};
   for (const auto& stage : times.stages) {
     json["stages"].push_back({{"forward", stage.forward},
@@ -104,4 +104,4 @@ std::string comparison_json(std::span<const ComparedSchedule> schedules) {
   return json_lines(json);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -8,7 +8,7 @@
 #include "tools/output/svg.hpp"
 #include "tools/output/table.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 constexpr double left = 74, right = 86, top = 92, row = 26, strip = 13, gap = 9;
@@ -24,18 +24,18 @@ std::string number(double value) {
 using Rgb = std::array<int, 3>;
 
 // Okabe and Ito's blue, vermilion, orange and green: told apart by colour-blind readers.
-Rgb base_colour(PipelineWork work) {
+Rgb base_colour(workloads::PipelineWork work) {
   switch (work) {
-    case PipelineWork::forward: return {0, 114, 178};
-    case PipelineWork::backward: return {196, 78, 0};
-    case PipelineWork::input_gradient: return {214, 137, 16};
-    case PipelineWork::weight_gradient: return {0, 140, 102};
+    case workloads::PipelineWork::forward: return {0, 114, 178};
+    case workloads::PipelineWork::backward: return {196, 78, 0};
+    case workloads::PipelineWork::input_gradient: return {214, 137, 16};
+    case workloads::PipelineWork::weight_gradient: return {0, 140, 102};
   }
   return {119, 119, 119};
 }
 
 /// Later chunks, or microbatches from the other end, are lighter.
-std::string colour(PipelineWork work, std::int32_t shade, std::int32_t shades) {
+std::string colour(workloads::PipelineWork work, std::int32_t shade, std::int32_t shades) {
   const auto rgb = base_colour(work);
   const double white = shades > 1 ? 0.5 * shade / (shades - 1) : 0;
   std::array<char, 8> text{};
@@ -87,11 +87,11 @@ class Picture {
   [[nodiscard]] static double y(std::size_t rank) { return top + (row + strip + gap) * static_cast<double>(rank); }
 
   [[nodiscard]] std::int32_t shades() const {
-    return shape_.placement == StagePlacement::bidirectional ? 2 : shape_.chunks;
+    return shape_.placement == workloads::StagePlacement::bidirectional ? 2 : shape_.chunks;
   }
-  [[nodiscard]] std::string colour_of(const PipelineAction& action) const {
+  [[nodiscard]] std::string colour_of(const workloads::PipelineAction& action) const {
     const bool other_end =
-        shape_.placement == StagePlacement::bidirectional && action.microbatch >= shape_.microbatches / 2;
+        shape_.placement == workloads::StagePlacement::bidirectional && action.microbatch >= shape_.microbatches / 2;
     return colour(action.work, other_end ? 1 : action.stage / shape_.ranks, shades());
   }
 
@@ -108,7 +108,7 @@ class Picture {
                             percent(study_.step_fraction(step)) + "), of the span " +
                             number(study_.timing.bubble_span[span]) + " (" + percent(study_.span_fraction(span)) + ")");
     double at = left;
-    const auto entry = [&](PipelineWork work, const std::string& label) {
+    const auto entry = [&](workloads::PipelineWork work, const std::string& label) {
       for (std::int32_t shade = 0; shade < std::min(shades(), 4); ++shade) {
         out += rectangle(at, 61, 16, 14, colour(work, shade, std::min(shades(), 4)));
         at += 17;
@@ -119,23 +119,24 @@ class Picture {
     std::array<bool, 4> used{};
     for (const auto& rank : study_.order.ranks) {
       for (const auto& cell : rank)
-        for_each_action(cell,
-                        [&](const PipelineAction& action) { used[static_cast<std::size_t>(action.work)] = true; });
+        for_each_action(
+            cell, [&](const workloads::PipelineAction& action) { used[static_cast<std::size_t>(action.work)] = true; });
     }
-    using enum PipelineWork;
+    using enum workloads::PipelineWork;
     for (const auto& [work, label] : {std::pair{forward, "forward"},
                                       {backward, "whole backward"},
                                       {input_gradient, "input gradient"},
                                       {weight_gradient, "weight gradient"}}) {
       if (used[static_cast<std::size_t>(work)]) entry(work, label);
     }
-    const std::string shade_text = shape_.placement == StagePlacement::bidirectional ? "light: from the other end; "
-                                   : shades() > 1                                    ? "light: later chunks; "
-                                                                                     : "";
+    const std::string shade_text = shape_.placement == workloads::StagePlacement::bidirectional
+                                       ? "light: from the other end; "
+                                   : shades() > 1 ? "light: later chunks; "
+                                                  : "";
     return out + svg::text_at(at + 4, 73, "start", shade_text + "strip: activations held, peak in microbatches");
   }
 
-  [[nodiscard]] std::string label(const PipelineAction& action, double wide, double middle, double y,
+  [[nodiscard]] std::string label(const workloads::PipelineAction& action, double wide, double middle, double y,
                                   double high) const {
     const auto text = std::to_string(action.microbatch);
     const double size = std::min(11.0, high - 2);
@@ -157,7 +158,7 @@ class Picture {
                                        number(span.end) + "</title></rect>"
                                  : std::string("/>");
       double at = y(rank);
-      for_each_action(cell, [&](const PipelineAction& action) {
+      for_each_action(cell, [&](const workloads::PipelineAction& action) {
         out +=
             rectangle(from, at, std::max(wide - 0.6, 0.4), cell.second ? high - 0.3 : high, colour_of(action), title);
         out += label(action, wide, from + wide / 2, at, high);
@@ -227,8 +228,8 @@ class Picture {
     for (std::size_t i = 0; i < study_.order.ranks[rank].size(); ++i) {
       const auto& span = study_.timing.spans[rank][i];
       int taken = 0, let_go = 0;
-      for_each_action(study_.order.ranks[rank][i], [&](const PipelineAction& action) {
-        using enum PipelineWork;
+      for_each_action(study_.order.ranks[rank][i], [&](const workloads::PipelineAction& action) {
+        using enum workloads::PipelineWork;
         taken += action.work == forward;
         let_go += action.work == backward || action.work == weight_gradient;
       });
@@ -259,7 +260,7 @@ class Picture {
   }
 
   const ScheduleStudy& study_;
-  const PipelineShape& shape_;
+  const workloads::PipelineShape& shape_;
   double makespan_;
   double plot_ = 0;
   bool one_by_one_ = true, titles_ = true, pairs_ = false;
@@ -270,4 +271,4 @@ class Picture {
 
 std::string schedule_picture(const ScheduleStudy& study) { return Picture(study).draw(); }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

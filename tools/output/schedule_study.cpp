@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 std::size_t longest(const std::vector<double>& values) {
@@ -31,9 +31,12 @@ double ScheduleStudy::peak_microbatches() const {
   return static_cast<double>(*std::max_element(chunks.begin(), chunks.end())) / order.shape.chunks;
 }
 
-int ScheduleStudy::parameter_copies() const { return order.shape.placement == StagePlacement::bidirectional ? 2 : 1; }
+int ScheduleStudy::parameter_copies() const {
+  return order.shape.placement == workloads::StagePlacement::bidirectional ? 2 : 1;
+}
 
-ScheduleStudy study_order(PipelineOrder order, PipelineTimes times, std::optional<ClosedForm> form) {
+ScheduleStudy study_order(workloads::PipelineOrder order, workloads::PipelineTimes times,
+                          std::optional<workloads::ClosedForm> form) {
   auto timing = time_order(order, times);
   // Rounding would print a bubble of zero as -1e-15.
   const double noise = 1e-12 * timing.makespan;
@@ -44,4 +47,4 @@ ScheduleStudy study_order(PipelineOrder order, PipelineTimes times, std::optiona
   return {std::move(order), std::move(times), std::move(timing), std::move(held), std::move(form), ""};
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -7,14 +7,14 @@
 #include "workloads/pipeline/pipeline_timing.hpp"
 #include "workloads/pipeline/schedules/closed_form.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 
 struct ScheduleStudy {
-  PipelineOrder order;
-  PipelineTimes times;
-  PipelineTiming timing;
-  HeldActivations held;  ///< in chunks
-  std::optional<ClosedForm> form;
+  workloads::PipelineOrder order;
+  workloads::PipelineTimes times;
+  workloads::PipelineTiming timing;
+  workloads::HeldActivations held;  ///< in chunks
+  std::optional<workloads::ClosedForm> form;
   std::string remark;  ///< on how an imported file was read, "" if there is nothing to say
 
   [[nodiscard]] std::string title() const;       ///< "1f1b", or "imported order"
@@ -28,7 +28,8 @@ struct ScheduleStudy {
 };
 
 /// Times the order; throws ScheduleError if it never ends.
-[[nodiscard]] ScheduleStudy study_order(PipelineOrder order, PipelineTimes times, std::optional<ClosedForm> form);
+[[nodiscard]] ScheduleStudy study_order(workloads::PipelineOrder order, workloads::PipelineTimes times,
+                                        std::optional<workloads::ClosedForm> form);
 
 /// One line of a comparison: a study, or why there is none.
 struct ComparedSchedule {
@@ -39,11 +40,12 @@ struct ComparedSchedule {
 
 [[nodiscard]] std::string schedule_text(const ScheduleStudy& study);
 [[nodiscard]] std::string schedule_json(const ScheduleStudy& study);
-[[nodiscard]] std::string comparison_text(std::span<const ComparedSchedule> schedules, const PipelineTimes& rank_times,
-                                          std::int32_t ranks, std::int32_t microbatches);
+[[nodiscard]] std::string comparison_text(std::span<const ComparedSchedule> schedules,
+                                          const workloads::PipelineTimes& rank_times, std::int32_t ranks,
+                                          std::int32_t microbatches);
 [[nodiscard]] std::string comparison_json(std::span<const ComparedSchedule> schedules);
 
 /// SVG: a row per rank with its cells over time and the activations that it holds.
 [[nodiscard]] std::string schedule_picture(const ScheduleStudy& study);
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -6,7 +6,7 @@
 #include "tools/output/schedule_study.hpp"
 #include "tools/output/table.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 constexpr int widest_timeline = 100;
@@ -20,7 +20,7 @@ std::string number(double value) {
 
 std::string with_share(double value, double fraction) { return number(value) + " (" + percent(fraction) + ")"; }
 
-std::string times_text(const PipelineTimes& times, const std::string& of_what) {
+std::string times_text(const workloads::PipelineTimes& times, const std::string& of_what) {
   const auto& stages = times.stages;
   std::string text = "times " + of_what + ": ";
   if (stages.size() == 1) {
@@ -37,14 +37,14 @@ std::string times_text(const PipelineTimes& times, const std::string& of_what) {
 }
 
 /// A digit or letter tells the microbatch modulo 10.
-char mark(const PipelineCell& cell) {
+char mark(const workloads::PipelineCell& cell) {
   if (cell.second) return '#';
   const auto m = static_cast<char>(cell.first.microbatch % 10);
   switch (cell.first.work) {
-    case PipelineWork::forward: return static_cast<char>('0' + m);
-    case PipelineWork::backward:
-    case PipelineWork::input_gradient: return static_cast<char>('a' + m);
-    case PipelineWork::weight_gradient: return '+';
+    case workloads::PipelineWork::forward: return static_cast<char>('0' + m);
+    case workloads::PipelineWork::backward:
+    case workloads::PipelineWork::input_gradient: return static_cast<char>('a' + m);
+    case workloads::PipelineWork::weight_gradient: return '+';
   }
   return ' ';
 }
@@ -80,7 +80,7 @@ std::string timeline_text(const ScheduleStudy& study) {
          (std::string("backward or input gradient, + weight gradient, # overlapped pair, . idle\n\n"));
 }
 
-std::string form_value(const ClosedForm& form, bool with_latency) {
+std::string form_value(const workloads::ClosedForm& form, bool with_latency) {
   std::string text = form.expression + " = " + number(form.value);
   if (!with_latency) return text;
   if (form.latency_value) {
@@ -94,7 +94,7 @@ std::string form_value(const ClosedForm& form, bool with_latency) {
 std::string form_text(const ScheduleStudy& study) {
   if (!study.form) return "closed form: none\n";
   const auto& form = *study.form;
-  const bool of_step = form.of == ClosedForm::Of::step;
+  const bool of_step = form.of == workloads::ClosedForm::Of::step;
   const double simulated =
       of_step ? study.timing.bubble_step[study.worst_step()] : study.timing.bubble_span[study.worst_span()];
   std::string text = std::string("closed form, bubble of the ") + (of_step ? "step" : "span") + ": " +
@@ -149,7 +149,7 @@ std::string schedule_text(const ScheduleStudy& study) {
   return text;
 }
 
-std::string comparison_text(std::span<const ComparedSchedule> schedules, const PipelineTimes& rank_times,
+std::string comparison_text(std::span<const ComparedSchedule> schedules, const workloads::PipelineTimes& rank_times,
                             std::int32_t ranks, std::int32_t microbatches) {
   std::string text = "Equal devices and equal work: P = " + std::to_string(ranks) +
                      " ranks, M = " + std::to_string(microbatches) + " microbatches\n";
@@ -174,8 +174,8 @@ std::string comparison_text(std::span<const ComparedSchedule> schedules, const P
                                       with_share(study.timing.bubble_span[span], study.span_fraction(span))};
     if (const auto& form = study.form) {
       const auto value = form->value + form->latency_value.value_or(0);
-      cells.insert(cells.end(),
-                   {number(value), form->of == ClosedForm::Of::step ? "step" : "span", form->applies ? "yes" : "no"});
+      cells.insert(cells.end(), {number(value), form->of == workloads::ClosedForm::Of::step ? "step" : "span",
+                                 form->applies ? "yes" : "no"});
     } else {
       cells.insert(cells.end(), {"none", "", ""});
     }
@@ -188,4 +188,4 @@ std::string comparison_text(std::span<const ComparedSchedule> schedules, const P
   return text;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

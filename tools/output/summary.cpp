@@ -10,16 +10,16 @@
 #include "tools/output/scenario_inputs.hpp"
 #include "tools/output/table.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
-std::string shape_text(const Cluster& cluster) {
+std::string shape_text(const topologies::Cluster& cluster) {
   std::string text;
   for (const auto& axis : cluster.axes()) text += (text.empty() ? "" : "x") + std::to_string(axis.size);
   return text;
 }
 
-std::string mesh_text(const Mesh& mesh) {
+std::string mesh_text(const topologies::Mesh& mesh) {
   std::string text;
   for (const auto& axis : mesh.axes()) {
     std::string shapes;
@@ -29,7 +29,7 @@ std::string mesh_text(const Mesh& mesh) {
   return text;
 }
 
-std::string what_communicates(const CommunicationUse& use) {
+std::string what_communicates(const metrics::CommunicationUse& use) {
   return use.axis + (use.kind ? " " + std::string(name(*use.kind)) : std::string());
 }
 
@@ -50,9 +50,9 @@ std::string memory_text(const Simulation& simulation) {
             block_name(op.block) + ", microbatch " + std::to_string(op.microbatch) + ": " + op->name;
   }
   Table parts({"at the peak", "size", "share"});
-  for (const auto kind : all_memory_kinds) {
+  for (const auto kind : workloads::all_memory_kinds) {
     const auto size = memory.of(kind);
-    if (size.value() == 0 || kind == MemoryKind::host) continue;
+    if (size.value() == 0 || kind == workloads::MemoryKind::host) continue;
     parts.add({std::string(name(kind)), format(size), percent(size / memory.peak)});
   }
   text += "\n" + parts.to_string("  ");
@@ -73,7 +73,7 @@ std::string memory_text(const Simulation& simulation) {
 }
 
 /// Stages of a pipeline: who holds what and why it waits. Long lists show both ends and the worst.
-std::string pipeline_text(const Scenario& scenario, const Simulation& simulation) {
+std::string pipeline_text(const scenario::Scenario& scenario, const Simulation& simulation) {
   const auto& metrics = simulation.metrics;
   const auto& pipeline = simulation.preparation.pipeline;
   const auto& shape = pipeline.order.shape;
@@ -87,12 +87,13 @@ std::string pipeline_text(const Scenario& scenario, const Simulation& simulation
     const auto& form = expected->form;
     double worst = 0;
     for (const auto& stage : metrics.stages) {
-      worst = std::max(worst,
-                       (form.of == ClosedForm::Of::step ? stage.idle.step_bubble() : stage.idle.span_bubble()).value());
+      worst = std::max(
+          worst,
+          (form.of == workloads::ClosedForm::Of::step ? stage.idle.step_bubble() : stage.idle.span_bubble()).value());
     }
     text += "  closed form " + form.expression + " = " + format(Seconds(form.value)) +
-            (form.of == ClosedForm::Of::span ? " within the span" : "") + ", simulated " + format(Seconds(worst)) +
-            "; F " + format(Seconds(expected->times.forward)) + ", I " +
+            (form.of == workloads::ClosedForm::Of::span ? " within the span" : "") + ", simulated " +
+            format(Seconds(worst)) + "; F " + format(Seconds(expected->times.forward)) + ", I " +
             format(Seconds(expected->times.input_gradient)) + ", W " +
             format(Seconds(expected->times.weight_gradient)) +
             (form.applies ? "" : " (exact only where " + form.conditions + ")") + "\n";
@@ -119,10 +120,10 @@ std::string pipeline_text(const Scenario& scenario, const Simulation& simulation
 
 }  // namespace
 
-std::string bound_text(const Metrics& metrics) {
+std::string bound_text(const metrics::Metrics& metrics) {
   const auto& parts = metrics.breakdown;
   std::map<std::string, Seconds> busy;  // by mesh axes
-  const CommunicationUse* most_exposed = nullptr;
+  const metrics::CommunicationUse* most_exposed = nullptr;
   for (const auto& use : metrics.communication) {
     busy[use.axis] += use.busy;
     if (most_exposed == nullptr || use.exposed > most_exposed->exposed) most_exposed = &use;
@@ -149,14 +150,14 @@ std::string bound_text(const Metrics& metrics) {
 namespace {
 
 /// " +- 4.3 % (as dgxc_benchmarking: ...)" under calibrated rates.
-std::string trust_text(const Scenario& scenario) {
-  const auto family = expected_error(scenario);
+std::string trust_text(const scenario::Scenario& scenario) {
+  const auto family = validation::expected_error(scenario);
   return family ? " +- " + percent(family->mean_abs) + " (as " + family->name + ")" : "";
 }
 
 }  // namespace
 
-std::string summary(const Scenario& scenario, const Simulation& simulation) {
+std::string summary(const scenario::Scenario& scenario, const Simulation& simulation) {
   const auto& metrics = simulation.metrics;
   const auto& cluster = *simulation.preparation.machine.cluster;
   const double chips = static_cast<double>(metrics.chips);
@@ -203,4 +204,4 @@ std::string summary(const Scenario& scenario, const Simulation& simulation) {
          with_separators(simulation.links) + " links as " + with_separators(simulation.link_classes) + "\n";
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -4,14 +4,14 @@
 
 #include "sim/simulate.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 
 /// One line that says what limits the step: the roofline's view (busy time of each mesh axis against compute), then
 /// what of the communication could not hide.
-[[nodiscard]] std::string bound_text(const Metrics& metrics);
-[[nodiscard]] std::string summary(const Scenario& scenario, const Simulation& simulation);
+[[nodiscard]] std::string bound_text(const metrics::Metrics& metrics);
+[[nodiscard]] std::string summary(const scenario::Scenario& scenario, const Simulation& simulation);
 
 /// Every span of the critical rank, in program order, for --dump=timeline.
 [[nodiscard]] std::string timeline_text(const Simulation& simulation);
 
-}  // namespace lockstep
+}  // namespace lockstep::output

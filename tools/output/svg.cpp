@@ -3,7 +3,7 @@
 #include "sim/core/visible_text.hpp"
 #include "tools/output/table.hpp"
 
-namespace lockstep::svg {
+namespace lockstep::output::svg {
 
 std::string escaped(const std::string& text) {
   std::string result;
@@ -32,4 +32,4 @@ std::string open(double width, double height) {
          "\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#777\">\n";
 }
 
-}  // namespace lockstep::svg
+}  // namespace lockstep::output::svg

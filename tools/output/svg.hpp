@@ -2,7 +2,7 @@
 /// The few pieces of SVG that our pictures are made of.
 #include <string>
 
-namespace lockstep::svg {
+namespace lockstep::output::svg {
 
 /// Escapes text for XML; control characters are shown as their codes.
 [[nodiscard]] std::string escaped(const std::string& text);
@@ -12,4 +12,4 @@ namespace lockstep::svg {
 /// The opening tag of a picture whose text is readable on light and dark pages.
 [[nodiscard]] std::string open(double width, double height);
 
-}  // namespace lockstep::svg
+}  // namespace lockstep::output::svg

@@ -7,7 +7,7 @@
 
 #include "sim/core/visible_text.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 
 namespace {
 
@@ -95,4 +95,4 @@ std::string with_separators(double value) {
   return text;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

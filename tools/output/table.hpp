@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace lockstep {
+namespace lockstep::output {
 
 class Table {
  public:
@@ -27,4 +27,4 @@ class Table {
 [[nodiscard]] std::string fixed(double value, int digits);  ///< "3.14"
 [[nodiscard]] std::string with_separators(double value);    ///< "1,234,567"
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -8,20 +8,20 @@
 #include "tools/output/svg.hpp"
 #include "tools/output/table.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 constexpr double width = 1100, left = 110, right = 20, top = 54, row = 46, gap = 10;
 
 constexpr std::array axis_colours = {"#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};
 
-std::string colour(const StepOp& op, std::int32_t stream) {
-  if (op->kind == StepOp::Kind::collective)
+std::string colour(const workloads::StepOp& op, std::int32_t stream) {
+  if (op->kind == workloads::StepOp::Kind::collective)
     return axis_colours[static_cast<std::size_t>(stream - 1) % axis_colours.size()];
   switch (op.pass) {
-    case StepPass::forward: return "#0072B2";
-    case StepPass::backward: return "#004a78";
-    case StepPass::update: return "#777777";
+    case workloads::StepPass::forward: return "#0072B2";
+    case workloads::StepPass::backward: return "#004a78";
+    case workloads::StepPass::update: return "#777777";
   }
   return "#777777";
 }
@@ -53,17 +53,17 @@ Window middle_window(const Simulation& simulation) {
   const auto rank = simulation.metrics.critical_rank;
   const bool pipelined = simulation.metrics.stages.size() > 1;
   // A rank of a pipeline goes on to other microbatches between a forward and its backward: the backward alone is shown.
-  const auto shown = [&](OpId id) {
+  const auto shown = [&](workloads::OpId id) {
     const auto& op = step.op(id);
-    return op->kind == StepOp::Kind::compute && op.pass != StepPass::update &&
-           (!pipelined || op.pass == StepPass::backward) && timeline.took_part(id, rank);
+    return op->kind == workloads::StepOp::Kind::compute && op.pass != workloads::StepPass::update &&
+           (!pipelined || op.pass == workloads::StepPass::backward) && timeline.took_part(id, rank);
   };
   int last = -1;  // of the rank's own blocks
-  for (OpId id = 0; id < step.size(); ++id) {
+  for (workloads::OpId id = 0; id < step.size(); ++id) {
     if (shown(id)) last = std::max(last, step.op(id).block);
   }
   std::vector<std::int32_t> microbatches;  // that run there, in order
-  for (OpId id = 0; id < step.size(); ++id) {
+  for (workloads::OpId id = 0; id < step.size(); ++id) {
     if (shown(id) && step.op(id).block == last &&
         (microbatches.empty() || microbatches.back() != step.op(id).microbatch))
       microbatches.push_back(step.op(id).microbatch);
@@ -71,7 +71,7 @@ Window middle_window(const Simulation& simulation) {
   Window window{timeline.makespan(), Seconds(0)};
   if (microbatches.empty()) return {Seconds(0), timeline.makespan()};
   const auto microbatch = pipelined ? microbatches[microbatches.size() / 2] : microbatches.front();
-  for (OpId id = 0; id < step.size(); ++id) {
+  for (workloads::OpId id = 0; id < step.size(); ++id) {
     const auto& op = step.op(id);
     if (!shown(id) || op.microbatch != microbatch || op.block < last - 3) continue;
     const auto span = timeline.span(id, rank);
@@ -81,7 +81,8 @@ Window middle_window(const Simulation& simulation) {
   return window;
 }
 
-std::string timeline_picture(const Scenario& scenario, const Simulation& simulation, Seconds from, Seconds to) {
+std::string timeline_picture(const scenario::Scenario& scenario, const Simulation& simulation, Seconds from,
+                             Seconds to) {
   const auto& program = simulation.program;
   const auto& timeline = simulation.run.timeline;
   const auto rank = simulation.metrics.critical_rank;
@@ -118,8 +119,9 @@ std::string timeline_picture(const Scenario& scenario, const Simulation& simulat
       out += "<rect x=\"" + fixed(x(span.start), 2) + "\" y=\"" + fixed(y(stream), 1) + "\" width=\"" + fixed(wide, 2) +
              "\" height=\"" + fixed(row, 0) + "\" fill=\"" + colour(vertex, stream) + edge + "><title>" +
              svg::escaped(vertex->name + " " + format(span.end - span.start)) + "</title></rect>\n";
-      const auto label =
-          vertex->kind == StepOp::Kind::collective ? std::string(book_name(vertex->collective)) : vertex->name;
+      const auto label = vertex->kind == workloads::StepOp::Kind::collective
+                             ? std::string(book_name(vertex->collective))
+                             : vertex->name;
       if (wide > 7.2 * static_cast<double>(label.size())) {
         out += svg::text_at(x(span.start) + wide / 2, y(stream) + row / 2 + 4, "middle", label,
                             " font-size=\"11\" fill=\"#fff\"");
@@ -134,4 +136,4 @@ std::string timeline_picture(const Scenario& scenario, const Simulation& simulat
   return out + "</svg>\n";
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

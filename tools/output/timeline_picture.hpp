@@ -4,11 +4,11 @@
 
 #include "sim/simulate.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 
 /// SVG of the window [from, to] of the critical rank's lanes, at most a few thousand rectangles.
-[[nodiscard]] std::string timeline_picture(const Scenario& scenario, const Simulation& simulation, Seconds from,
-                                           Seconds to);
+[[nodiscard]] std::string timeline_picture(const scenario::Scenario& scenario, const Simulation& simulation,
+                                           Seconds from, Seconds to);
 /// A window that tells most: the last four blocks on either side of the turn from forward to backward; in a pipeline,
 /// where other microbatches run in between, the backward of a microbatch in the middle.
 struct Window {
@@ -16,4 +16,4 @@ struct Window {
 };
 [[nodiscard]] Window middle_window(const Simulation& simulation);
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -1,7 +1,7 @@
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/summary.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 
 std::string timeline_text(const Simulation& simulation) {
   const auto& step = simulation.preparation.step;
@@ -21,4 +21,4 @@ std::string timeline_text(const Simulation& simulation) {
   return text;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -5,7 +5,7 @@
 #include "tools/output/table.hpp"
 #include "tools/output/validation_report.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 
 namespace {
 
@@ -14,7 +14,7 @@ std::string with_sign(double fraction) { return (fraction < 0 ? "" : "+") + numb
 
 }  // namespace
 
-std::string validation_page_line(const Family& family) {
+std::string validation_page_line(const validation::Family& family) {
   const auto& time = family.time;
   const auto name =
       "| " + family.table + " | " + std::to_string(time.rows) + " | " + std::to_string(family.skipped) + " | ";
@@ -48,7 +48,7 @@ constexpr Target targets[] = {{"korthikanti2022_iteration_time", 3.5},
                               {"megatron_bridge_perf", 10},
                               {"gemm_achievable", 8}};
 
-bool meets(const Family& family, const Target& target) {
+bool meets(const validation::Family& family, const Target& target) {
   const auto& time = family.time;
   return 100 * time.mean_abs <= target.mean && (target.max == 0 || 100 * time.max_abs <= target.max) &&
          (target.spearman == 0 || family.spearman.value_or(0) >= target.spearman);
@@ -59,14 +59,14 @@ std::string asked(const Target& target) {
          (target.spearman > 0 ? ", Spearman " + fixed(target.spearman, 1) : "");
 }
 
-std::string row_line(const ValidatedRun& run) {
+std::string row_line(const validation::ValidatedRun& run) {
   return "| " + run.run.table + ", " + run.run.name + ": " + run.run.family + " | " + fixed(run.predicted_s, 3) +
          " | " + fixed(run.measured_s, 3) + " | " + with_sign(run.error()) + " |\n";
 }
 
 /// Tables that miss come first, with their worst rows, then those that hold.
-std::string targets_part(const std::vector<ValidatedRun>& runs) {
-  std::vector<std::pair<Family, const Target*>> judged;
+std::string targets_part(const std::vector<validation::ValidatedRun>& runs) {
+  std::vector<std::pair<validation::Family, const Target*>> judged;
   for (const auto& family : families_of(runs)) {
     const auto* target = std::find_if(std::begin(targets), std::end(targets),
                                       [&](const auto& each) { return each.table == family.table; });
@@ -100,7 +100,7 @@ std::string targets_part(const std::vector<ValidatedRun>& runs) {
   return text + "\n";
 }
 
-std::string left_out_part(const std::vector<LeftOut>& tables) {
+std::string left_out_part(const std::vector<validation::LeftOut>& tables) {
   if (tables.empty()) return "";
   std::string text =
       "### Left out\n\nMean errors of at most 6 rows of each table: as predicted; when the chip's `sustained` and "
@@ -115,7 +115,7 @@ std::string left_out_part(const std::vector<LeftOut>& tables) {
   return text + "\n";
 }
 
-std::string tables_part(const std::vector<ValidatedRun>& runs) {
+std::string tables_part(const std::vector<validation::ValidatedRun>& runs) {
   std::string text =
       "### By table\n\n| table | rows | skipped | mean % | median % | bias % | max % | Spearman "
       "|\n|---|---|---|---|---|---|---|---|\n";
@@ -132,7 +132,7 @@ std::string tables_part(const std::vector<ValidatedRun>& runs) {
   return text + "\n";
 }
 
-std::string worst_part(const std::vector<ValidatedRun>& runs) {
+std::string worst_part(const std::vector<validation::ValidatedRun>& runs) {
   std::string text = "### The worst rows of all\n\n| row | predicted s | measured s | error % |\n|---|---|---|---|\n";
   const auto worst = worst_first(runs);
   for (std::size_t i = 0; i < std::min(worst_of_a_page, worst.size()); ++i) text += row_line(*worst[i]);
@@ -141,12 +141,13 @@ std::string worst_part(const std::vector<ValidatedRun>& runs) {
 
 }  // namespace
 
-std::string validation_page(const std::vector<ValidatedRun>& runs, const std::vector<LeftOut>& left_out) {
+std::string validation_page(const std::vector<validation::ValidatedRun>& runs,
+                            const std::vector<validation::LeftOut>& left_out) {
   auto text = worst_part(runs) + targets_part(runs) + left_out_part(left_out) + tables_part(runs);
   text +=
       "### How a row becomes a scenario\n\n`lockstep validate TABLE --scenarios DIR` writes the scenario of every row. "
       "What the sources leave open:\n\n";
-  for (const auto& table : published_tables()) {
+  for (const auto& table : validation::published_tables()) {
     text += "- **" + std::string(table.name) + "**, " + std::string(table.about) + ".";
     for (const auto assumption : table.assumed) text += " " + std::string(assumption);
     text += "\n";
@@ -169,4 +170,4 @@ std::string with_generated_part(const std::string& page, const std::string& part
   return page.substr(0, begin + begin_marker.size()) + "\n" + part + "\n" + page.substr(end);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

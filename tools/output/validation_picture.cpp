@@ -7,7 +7,7 @@
 #include "tools/output/table.hpp"
 #include "tools/output/validation_report.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 constexpr double side = 520, left = 80, top = 44, legend = 300, bottom = 60;
@@ -35,7 +35,7 @@ std::string mark(double x, double y, std::size_t table, const std::string& title
 
 }  // namespace
 
-std::string validation_picture(const std::vector<ValidatedRun>& runs, const std::string& title) {
+std::string validation_picture(const std::vector<validation::ValidatedRun>& runs, const std::string& title) {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   std::vector<std::string> tables;
   for (const auto& run : runs) {
@@ -82,4 +82,4 @@ std::string validation_picture(const std::vector<ValidatedRun>& runs, const std:
   return out + "</svg>\n";
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -6,7 +6,7 @@
 #include "tools/output/table.hpp"
 #include "tools/output/validation_report.hpp"
 
-namespace lockstep {
+namespace lockstep::output {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -19,8 +19,8 @@ Json or_null(bool exists, double value) { return exists ? Json(value) : Json(); 
 
 }  // namespace
 
-std::vector<const ValidatedRun*> worst_first(const std::vector<ValidatedRun>& runs) {
-  std::vector<const ValidatedRun*> rows;
+std::vector<const validation::ValidatedRun*> worst_first(const std::vector<validation::ValidatedRun>& runs) {
+  std::vector<const validation::ValidatedRun*> rows;
   for (const auto& run : runs) {
     if (run.counts()) rows.push_back(&run);
   }
@@ -29,7 +29,7 @@ std::vector<const ValidatedRun*> worst_first(const std::vector<ValidatedRun>& ru
   return rows;
 }
 
-std::vector<std::pair<std::string, std::size_t>> reasons_of(const std::vector<ValidatedRun>& runs) {
+std::vector<std::pair<std::string, std::size_t>> reasons_of(const std::vector<validation::ValidatedRun>& runs) {
   std::vector<std::pair<std::string, std::size_t>> reasons;
   for (const auto& run : runs) {
     if (run.run.skipped_because.empty()) continue;
@@ -45,7 +45,7 @@ std::vector<std::pair<std::string, std::size_t>> reasons_of(const std::vector<Va
   return reasons;
 }
 
-std::string validation_text(const std::vector<ValidatedRun>& runs, bool with_families) {
+std::string validation_text(const std::vector<validation::ValidatedRun>& runs, bool with_families) {
   Table table({"", "rows", "skipped", "mean", "median", "bias", "max", "Spearman"});
   Table memory({"memory", "rows", "mean", "median", "bias", "max"});
   bool remembered = false;
@@ -81,7 +81,7 @@ std::string validation_text(const std::vector<ValidatedRun>& runs, bool with_fam
   return text;
 }
 
-std::string leave_one_out_text(const std::vector<LeftOut>& tables) {
+std::string leave_one_out_text(const std::vector<validation::LeftOut>& tables) {
   Table table({"left out", "rows", "as it is", "fitted to all", "fitted to the others", "matrix x", "memory x"});
   for (const auto& left : tables) {
     table.add({left.chip + ": " + left.table, std::to_string(left.as_is.rows), percent(left.as_is.mean_abs),
@@ -91,7 +91,7 @@ std::string leave_one_out_text(const std::vector<LeftOut>& tables) {
   return table.to_string();
 }
 
-std::string validation_json(const std::vector<ValidatedRun>& runs, const std::string& model_of_time) {
+std::string validation_json(const std::vector<validation::ValidatedRun>& runs, const std::string& model_of_time) {
   Json families = Json::array();
   for (const auto& family : families_of(runs)) {
     const auto& time = family.time;
@@ -127,4 +127,4 @@ std::string validation_json(const std::vector<ValidatedRun>& runs, const std::st
   return json_lines(Json{{"model_of_time", model_of_time}, {"families", families}, {"rows", rows}});
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::output

@@ -10,7 +10,7 @@
 #include "tools/trace/lanes.hpp"
 #include "tools/trace/shown_ranks.hpp"
 
-namespace lockstep {
+namespace lockstep::report {
 namespace {
 
 using Json = ReportData::Json;
@@ -23,13 +23,13 @@ constexpr double worth_showing = 0.01;  // of the bandwidth
 
 std::optional<Json> network_panel(const Simulation& simulation, ReportData& data) {
   const auto& cluster = *simulation.preparation.machine.cluster;
-  const Interval step{Seconds(0), simulation.metrics.step_time};
-  const auto loads = link_loads(simulation.program, simulation.run.phases, simulation.link_members, step);
+  const timeline::Interval step{Seconds(0), simulation.metrics.step_time};
+  const auto loads = metrics::link_loads(simulation.program, simulation.run.phases, simulation.link_members, step);
   if (loads.empty() || loads.front().used < worth_showing) return std::nullopt;
   const auto over_time =
-      link_use_over_time(simulation.program, simulation.run.phases, simulation.link_members, step, bins);
+      metrics::link_use_over_time(simulation.program, simulation.run.phases, simulation.link_members, step, bins);
   struct Row {
-    const LinkLoad* load;
+    const metrics::LinkLoad* load;
     std::int64_t alike;
     const std::vector<double>* used;
   };
@@ -50,7 +50,7 @@ std::optional<Json> network_panel(const Simulation& simulation, ReportData& data
     const auto& load = *row.load;
     list.push_back({{"name", cluster.link_name(load.link)},
                     {"alike", row.alike},
-                    {"kind", link_kind_name(cluster.link(load.link).kind)},
+                    {"kind", output::link_kind_name(cluster.link(load.link).kind)},
                     {"bandwidth", load.bandwidth.value()},
                     {"bytes", load.bytes},
                     {"busy", load.busy},
@@ -59,38 +59,40 @@ std::optional<Json> network_panel(const Simulation& simulation, ReportData& data
                     {"over_time", data.real(*row.used)}});
   }
   const auto& first = *rows.front().load;
-  return Json{{"panel", "network"},
-              {"title", "Links"},
-              {"wide", true},
-              {"end_ns", nanoseconds(simulation.metrics.step_time)},
-              {"rows", std::move(list)},
-              {"note", "Most used: " + cluster.link_name(first.link) +
-                           (rows.front().alike > 1
-                                ? " and " + with_separators(static_cast<double>(rows.front().alike - 1)) + " like it"
-                                : "") +
-                           ", " + percent(first.used) + " of what it could carry in the step, busy " +
-                           percent(first.busy) + " of the time. Colour: share of the bandwidth in use."}};
+  return Json{
+      {"panel", "network"},
+      {"title", "Links"},
+      {"wide", true},
+      {"end_ns", trace::nanoseconds(simulation.metrics.step_time)},
+      {"rows", std::move(list)},
+      {"note", "Most used: " + cluster.link_name(first.link) +
+                   (rows.front().alike > 1
+                        ? " and " + output::with_separators(static_cast<double>(rows.front().alike - 1)) + " like it"
+                        : "") +
+                   ", " + output::percent(first.used) + " of what it could carry in the step, busy " +
+                   output::percent(first.busy) + " of the time. Colour: share of the bandwidth in use."}};
 }
 
 Json classes_panel(const Simulation& simulation) {
   Json rows = Json::array();
-  const auto shown = distinct_ranks(simulation);
+  const auto shown = trace::distinct_ranks(simulation);
   constexpr std::size_t most = 100;
   for (const auto& rank : shown) {
     if (rows.size() == most) break;
     rows.push_back({simulation.program.stage_of_rank[static_cast<std::size_t>(rank.rank)], rank.number, rank.alike});
   }
   const auto listed = rows.size();
-  const auto chips = with_separators(static_cast<double>(simulation.metrics.chips));
+  const auto chips = output::with_separators(static_cast<double>(simulation.metrics.chips));
   return table_panel(
       "Who stands behind each lane",
-      chips + " ranks were simulated as " + with_separators(simulation.ranks.count()) +
-          (simulation.ranks.count() == 1 ? " class, " : " classes, ") + with_separators(simulation.links) +
-          " links as " + with_separators(simulation.link_classes) + "; this loses nothing (docs/models/folding.md). " +
+      chips + " ranks were simulated as " + output::with_separators(simulation.ranks.count()) +
+          (simulation.ranks.count() == 1 ? " class, " : " classes, ") + output::with_separators(simulation.links) +
+          " links as " + output::with_separators(simulation.link_classes) +
+          "; this loses nothing (docs/models/folding.md). " +
           (shown.size() > listed ? "The first " + std::to_string(listed) + " of " +
-                                       with_separators(static_cast<double>(shown.size())) + " different lanes."
+                                       output::with_separators(static_cast<double>(shown.size())) + " different lanes."
                                  : "Ranks with equal lanes are shown once."),
       {{"stage", "count"}, {"lowest rank", "count"}, {"ranks", "count"}}, std::move(rows));
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::report

@@ -6,26 +6,26 @@
 #include "tools/report/panels.hpp"
 #include "tools/report/timeline_data.hpp"
 
-namespace lockstep {
+namespace lockstep::report {
 namespace {
 
 using Json = ReportData::Json;
 
-Json headline(const std::vector<ComparedScenario>& scenarios) {
+Json headline(const std::vector<output::ComparedScenario>& scenarios) {
   const auto& first = scenarios.front();
   std::vector<Figure> figures;
   std::vector<std::string> remarks;
   for (const auto& scenario : scenarios) {
-    figures.push_back(
-        {scenario.name, scenario.step_s, "s",
-         (scenario.mfu ? "MFU " + percent(*scenario.mfu) : "") + (scenario.fits ? "" : ", does not fit in memory"),
-         scenario.fits ? "" : "bad"});
+    figures.push_back({scenario.name, scenario.step_s, "s",
+                       (scenario.mfu ? "MFU " + output::percent(*scenario.mfu) : "") +
+                           (scenario.fits ? "" : ", does not fit in memory"),
+                       scenario.fits ? "" : "bad"});
     if (&scenario != &first) remarks.push_back(difference_text(first, scenario));
   }
   return figures_panel("", remarks, figures);
 }
 
-Json numbers(const std::vector<ComparedScenario>& scenarios) {
+Json numbers(const std::vector<output::ComparedScenario>& scenarios) {
   const auto& first = scenarios.front();
   Json rows = Json::array();
   for (const auto& one : scenarios) {
@@ -49,7 +49,7 @@ Json numbers(const std::vector<ComparedScenario>& scenarios) {
   return panel;
 }
 
-Json parts(const std::vector<ComparedScenario>& scenarios) {
+Json parts(const std::vector<output::ComparedScenario>& scenarios) {
   std::vector<BarRow> rows;
   for (const auto& scenario : scenarios) {
     rows.push_back({scenario.name, {}});
@@ -73,13 +73,13 @@ Json parts(const std::vector<ComparedScenario>& scenarios) {
   return panel;
 }
 
-Json differences(const std::vector<ComparedScenario>& scenarios) {
+Json differences(const std::vector<output::ComparedScenario>& scenarios) {
   std::vector<TableColumn> columns = {{"input", ""}};
   for (const auto& scenario : scenarios) columns.push_back({scenario.name, ""});
   Json rows = Json::array();
   for (const auto& what : changed_inputs(scenarios)) {
     Json row = {what};
-    for (const auto& scenario : scenarios) row.push_back(value_of(scenario.inputs, what));
+    for (const auto& scenario : scenarios) row.push_back(output::value_of(scenario.inputs, what));
     rows.push_back(std::move(row));
   }
   const auto note = rows.empty() ? "No input differs." : "";
@@ -96,7 +96,7 @@ std::string packed_timeline(const std::string& name, const Simulation& simulatio
   return data.packed(timeline);
 }
 
-std::optional<std::string> compare_report(const std::vector<ComparedScenario>& scenarios,
+std::optional<std::string> compare_report(const std::vector<output::ComparedScenario>& scenarios,
                                           const std::vector<std::string>& timelines) {
   std::string names;
   for (const auto& scenario : scenarios) names += (names.empty() ? "" : " · ") + scenario.name;
@@ -111,4 +111,4 @@ std::optional<std::string> compare_report(const std::vector<ComparedScenario>& s
   return page.html();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::report

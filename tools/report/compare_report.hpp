@@ -5,13 +5,13 @@
 #include "tools/output/scenario_comparison.hpp"
 #include "tools/report/page.hpp"
 
-namespace lockstep {
+namespace lockstep::report {
 
 /// `timelines`: one for each scenario, as packed_timeline() gives it.
-[[nodiscard]] std::optional<std::string> compare_report(const std::vector<ComparedScenario>& scenarios,
+[[nodiscard]] std::optional<std::string> compare_report(const std::vector<output::ComparedScenario>& scenarios,
                                                         const std::vector<std::string>& timelines);
 
 /// A simulation's timeline by itself, for another process to put on a page.
 [[nodiscard]] std::string packed_timeline(const std::string& name, const Simulation& simulation);
 
-}  // namespace lockstep
+}  // namespace lockstep::report

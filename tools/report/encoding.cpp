@@ -7,7 +7,7 @@
 
 #include "sim/core/errors.hpp"
 
-namespace lockstep {
+namespace lockstep::report {
 namespace {
 
 constexpr int gzip_window = 15 + 16;  // zlib's largest window, with gzip's header
@@ -66,4 +66,4 @@ std::string base64(std::string_view content) {
   return out;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::report

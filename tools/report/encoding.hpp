@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace lockstep {
+namespace lockstep::report {
 
 /// Equal content gives equal bytes: the header carries neither a name nor a time.
 [[nodiscard]] std::string gzipped(std::string_view content);
@@ -12,4 +12,4 @@ namespace lockstep {
 [[nodiscard]] std::string gunzipped(std::span<const unsigned char> content);
 [[nodiscard]] std::string base64(std::string_view content);
 
-}  // namespace lockstep
+}  // namespace lockstep::report

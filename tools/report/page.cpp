@@ -10,12 +10,12 @@
 extern "C" const unsigned char lockstep_report_page[];
 extern "C" const unsigned char lockstep_report_page_end[];
 
-namespace lockstep {
+namespace lockstep::report {
 
 ReportPage::ReportPage(std::string title, std::string subtitle)
     : document_({{"title", std::move(title)},
                  {"subtitle", std::move(subtitle)},
-                 {"footer", "Lockstep " + version()},
+                 {"footer", "Lockstep " + output::version()},
                  {"panels", ReportData::Json::array()}}) {}
 
 void ReportPage::add(ReportData::Json panel) { document_["panels"].push_back(std::move(panel)); }
@@ -30,10 +30,11 @@ std::optional<std::string> ReportPage::html() const {
   return page.replace(at, place.size(), base64(gzipped(data_.packed(document_))));
 }
 
-std::string write_report(NewFiles& files, const std::filesystem::path& folder, const std::optional<std::string>& page) {
+std::string write_report(output::NewFiles& files, const std::filesystem::path& folder,
+                         const std::optional<std::string>& page) {
   if (!page) return "no report.html: this program was built without Node.js\n";
   files.write(folder / "report.html", *page);
   return "";
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::report

@@ -7,7 +7,7 @@
 #include "tools/output/new_file.hpp"
 #include "tools/report/report_data.hpp"
 
-namespace lockstep {
+namespace lockstep::report {
 
 class ReportPage {
  public:
@@ -26,7 +26,7 @@ class ReportPage {
 };
 
 /// Writes `folder`/report.html; gives back what to tell the user: a line if there is no page, else nothing.
-[[nodiscard]] std::string write_report(NewFiles& files, const std::filesystem::path& folder,
+[[nodiscard]] std::string write_report(output::NewFiles& files, const std::filesystem::path& folder,
                                        const std::optional<std::string>& page);
 
-}  // namespace lockstep
+}  // namespace lockstep::report

@@ -1,6 +1,6 @@
 #include "tools/report/panels.hpp"
 
-namespace lockstep {
+namespace lockstep::report {
 namespace {
 
 using Json = ReportData::Json;
@@ -26,7 +26,7 @@ Json figures_panel(const std::string& verdict, const std::vector<std::string>& r
   return {{"panel", "figures"}, {"verdict", verdict}, {"remarks", remarks}, {"figures", std::move(list)}};
 }
 
-Json lines_panel(const LinePlot& plot, ReportData& data) {
+Json lines_panel(const output::LinePlot& plot, ReportData& data) {
   auto result = headed("lines", plot.title, "");
   result["x"] = plot.x_title;
   result["y"] = plot.y_title;
@@ -65,4 +65,4 @@ Json table_panel(const std::string& title, const std::string& note, const std::v
   return result;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::report

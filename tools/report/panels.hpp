@@ -6,7 +6,7 @@
 #include "tools/output/line_plot.hpp"
 #include "tools/report/report_data.hpp"
 
-namespace lockstep {
+namespace lockstep::report {
 
 /// A headline number. Units: s, B, B/s, FLOP, FLOP/s, share (of 1), count; "" for a plain number.
 struct Figure {
@@ -19,7 +19,7 @@ struct Figure {
                                              const std::vector<Figure>& figures);
 
 /// Lines over logarithmic axes.
-[[nodiscard]] ReportData::Json lines_panel(const LinePlot& plot, ReportData& data);
+[[nodiscard]] ReportData::Json lines_panel(const output::LinePlot& plot, ReportData& data);
 
 /// Bars stacked of pieces. Equal colour names have equal colours on the whole page; a mesh axis is one.
 struct BarPiece {
@@ -41,4 +41,4 @@ struct TableColumn {
 [[nodiscard]] ReportData::Json table_panel(const std::string& title, const std::string& note,
                                            const std::vector<TableColumn>& columns, ReportData::Json rows);
 
-}  // namespace lockstep
+}  // namespace lockstep::report

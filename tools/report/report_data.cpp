@@ -2,7 +2,7 @@
 
 #include <bit>
 
-namespace lockstep {
+namespace lockstep::report {
 namespace {
 
 void append_bytes(std::string& out, std::uint64_t value, int count) {
@@ -39,4 +39,4 @@ std::string ReportData::packed(const Json& document) const {
   return out + text + bytes_;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::report

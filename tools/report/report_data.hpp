@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace lockstep {
+namespace lockstep::report {
 
 class ReportData {
  public:
@@ -34,4 +34,4 @@ class ReportData {
   return (static_cast<std::uint64_t>(number) << 1) ^ static_cast<std::uint64_t>(number >> 63);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::report

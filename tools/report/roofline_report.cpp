@@ -6,26 +6,26 @@
 #include "tools/output/table.hpp"
 #include "tools/report/panels.hpp"
 
-namespace lockstep {
+namespace lockstep::report {
 namespace {
 
 using Json = ReportData::Json;
 
-Json headline(const RooflineStudy& study) {
+Json headline(const roofline::RooflineStudy& study) {
   return figures_panel(
-      "The closed forms name " + plan_text(study.named) +
+      "The closed forms name " + output::plan_text(study.named) +
           (study.fsdp_alone_hides ? ": FSDP alone hides its communication" : ""),
       {},
       {{"compute rate", study.balance.flops.value(), "FLOP/s", "a chip", ""},
        {"bandwidth of an axis", study.balance.axis.value(), "B/s", "both directions", ""},
        {"C/W", study.balance.intensity(), "count", "FLOPs a byte", ""},
-       {"tokens a chip", study.tokens_per_chip, "count", "FSDP + TP need " + fixed(study.mixed_need, 0),
+       {"tokens a chip", study.tokens_per_chip, "count", "FSDP + TP need " + output::fixed(study.mixed_need, 0),
         study.tokens_per_chip > study.mixed_need ? "good" : "bad"},
        {"best FSDP size", study.best_fsdp, "count",
-        "of " + with_separators(static_cast<double>(study.chips)) + " chips", ""}});
+        "of " + output::with_separators(static_cast<double>(study.chips)) + " chips", ""}});
 }
 
-Json thresholds(const RooflineStudy& study) {
+Json thresholds(const roofline::RooflineStudy& study) {
   Json rows = Json::array();
   for (const auto& row : study.thresholds) rows.push_back({row.group, row.book, row.exact, row.simulated});
   return table_panel("FSDP is compute-bound above so many tokens a chip", "",
@@ -33,14 +33,14 @@ Json thresholds(const RooflineStudy& study) {
                      std::move(rows));
 }
 
-Json splits(const RooflineStudy& study) {
+Json splits(const roofline::RooflineStudy& study) {
   Json rows = Json::array();
   for (const auto& split : study.splits) {
     if (!split.refused.empty()) {
-      rows.push_back({plan_text(split.plan), nullptr, nullptr, nullptr, nullptr, nullptr, split.refused});
+      rows.push_back({output::plan_text(split.plan), nullptr, nullptr, nullptr, nullptr, nullptr, split.refused});
       continue;
     }
-    rows.push_back({plan_text(split.plan), split.math.value(), split.fsdp.value(), split.tensor.value(),
+    rows.push_back({output::plan_text(split.plan), split.math.value(), split.fsdp.value(), split.tensor.value(),
                     split.without_contention.value(), split.with_contention.value(),
                     split.placement + (split.fits ? "" : "; DOES NOT FIT")});
   }
@@ -61,14 +61,14 @@ Json splits(const RooflineStudy& study) {
 
 }  // namespace
 
-std::optional<std::string> roofline_report(const Scenario& scenario, const RooflineStudy& study) {
-  ReportPage page("Roofline of " + scenario.name, model_text(scenario) + " on " + chips_text(scenario));
+std::optional<std::string> roofline_report(const scenario::Scenario& scenario, const roofline::RooflineStudy& study) {
+  ReportPage page("Roofline of " + scenario.name, output::model_text(scenario) + " on " + output::chips_text(scenario));
   page.add(headline(study));
-  page.add(lines_panel(ratio_plot(study), page.data()));
-  page.add(lines_panel(times_plot(study), page.data()));
+  page.add(lines_panel(output::ratio_plot(study), page.data()));
+  page.add(lines_panel(output::times_plot(study), page.data()));
   page.add(splits(study));
   page.add(thresholds(study));
   return page.html();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::report

@@ -3,8 +3,9 @@
 #include "sim/studies/roofline/study.hpp"
 #include "tools/report/page.hpp"
 
-namespace lockstep {
+namespace lockstep::report {
 
-[[nodiscard]] std::optional<std::string> roofline_report(const Scenario& scenario, const RooflineStudy& study);
+[[nodiscard]] std::optional<std::string> roofline_report(const scenario::Scenario& scenario,
+                                                         const roofline::RooflineStudy& study);
 
-}  // namespace lockstep
+}  // namespace lockstep::report

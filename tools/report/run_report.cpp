@@ -10,40 +10,40 @@
 #include "tools/report/stage_panels.hpp"
 #include "tools/report/timeline_data.hpp"
 
-namespace lockstep {
+namespace lockstep::report {
 namespace {
 
 using Json = ReportData::Json;
 
-Json headline(const Scenario& scenario, const Simulation& simulation) {
+Json headline(const scenario::Scenario& scenario, const Simulation& simulation) {
   const auto& metrics = simulation.metrics;
   const double chips = static_cast<double>(metrics.chips);
   std::vector<Figure> figures = {{"step time", metrics.step_time.value(), "s", "", ""}};
   if (!scenario.replay) {
-    figures.push_back({"MFU", metrics.mfu(), "share", "HFU " + percent(metrics.hfu()), ""});
+    figures.push_back({"MFU", metrics.mfu(), "share", "HFU " + output::percent(metrics.hfu()), ""});
     figures.push_back({"model FLOP/s a chip", metrics.model_flops.value() / metrics.step_time.value() / chips, "FLOP/s",
                        "of " + format(metrics.peak), ""});
   }
   figures.push_back({"tokens a second", metrics.tokens_per_second(), "count",
-                     with_separators(metrics.tokens_per_second() / chips) + " a chip", ""});
+                     output::with_separators(metrics.tokens_per_second() / chips) + " a chip", ""});
   figures.push_back({"exposed comm.", metrics.breakdown.exposed_comm / metrics.step_time, "share",
                      format(metrics.breakdown.exposed_comm), ""});
   if (metrics.stages.size() > 1) {
     figures.push_back({"pipeline bubble", metrics.bubble_fraction_step(), "share",
-                       percent(metrics.bubble_fraction_span()) + " within the span", ""});
+                       output::percent(metrics.bubble_fraction_span()) + " within the span", ""});
   }
   const auto& memory = metrics.memory;
   if (!scenario.replay)
     figures.push_back({"peak memory", static_cast<double>(memory.peak.value()), "B",
                        (memory.fits ? "fits in " : "over ") + format(memory.capacity), memory.fits ? "good" : "bad"});
-  std::vector<std::string> remarks = {critical_path_line(metrics.critical_path, metrics.step_time)};
-  if (auto help = what_would_help(simulation.elasticity); !help.empty()) remarks.push_back(std::move(help));
-  return figures_panel(bound_text(metrics) + (memory.fits ? "" : "; does not fit in memory"), remarks, figures);
+  std::vector<std::string> remarks = {output::critical_path_line(metrics.critical_path, metrics.step_time)};
+  if (auto help = output::what_would_help(simulation.elasticity); !help.empty()) remarks.push_back(std::move(help));
+  return figures_panel(output::bound_text(metrics) + (memory.fits ? "" : "; does not fit in memory"), remarks, figures);
 }
 
-Json inputs(const Scenario& scenario, const Simulation& simulation) {
+Json inputs(const scenario::Scenario& scenario, const Simulation& simulation) {
   Json rows = Json::array();
-  for (const auto& [what, value] : inputs_of(scenario, simulation.preparation)) rows.push_back({what, value});
+  for (const auto& [what, value] : output::inputs_of(scenario, simulation.preparation)) rows.push_back({what, value});
   return table_panel("Inputs", "", {{"what", ""}, {"value", ""}}, std::move(rows));
 }
 
@@ -54,16 +54,16 @@ Json reproduce(const Reproduction& reproduction) {
           {"text", reproduction.command + "\n\n" + reproduction.scenario}};
 }
 
-std::string subtitle(const Scenario& scenario, const Simulation& simulation) {
+std::string subtitle(const scenario::Scenario& scenario, const Simulation& simulation) {
   const auto& metrics = simulation.metrics;
-  return model_text(scenario) + " on " + chips_text(scenario) + ", " +
-         with_separators(static_cast<double>(metrics.tokens)) + " tokens a step, " +
+  return output::model_text(scenario) + " on " + output::chips_text(scenario) + ", " +
+         output::with_separators(static_cast<double>(metrics.tokens)) + " tokens a step, " +
          std::string(name(scenario.time_model)) + " rates";
 }
 
 }  // namespace
 
-std::optional<std::string> run_report(const Scenario& scenario, const Simulation& simulation,
+std::optional<std::string> run_report(const scenario::Scenario& scenario, const Simulation& simulation,
                                       const Reproduction& reproduction) {
   ReportPage page(scenario.name, subtitle(scenario, simulation));
   page.add(headline(scenario, simulation));
@@ -84,4 +84,4 @@ std::optional<std::string> run_report(const Scenario& scenario, const Simulation
   return page.html();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::report

@@ -5,7 +5,7 @@
 #include "sim/simulate.hpp"
 #include "tools/report/page.hpp"
 
-namespace lockstep {
+namespace lockstep::report {
 
 /// The command and inputs that give the same result again.
 struct Reproduction {
@@ -14,7 +14,7 @@ struct Reproduction {
 };
 
 /// HTML; nothing where the program was built without the page.
-[[nodiscard]] std::optional<std::string> run_report(const Scenario& scenario, const Simulation& simulation,
+[[nodiscard]] std::optional<std::string> run_report(const scenario::Scenario& scenario, const Simulation& simulation,
                                                     const Reproduction& reproduction);
 
-}  // namespace lockstep
+}  // namespace lockstep::report

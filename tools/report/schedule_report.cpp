@@ -8,7 +8,7 @@
 #include "tools/report/panels.hpp"
 #include "tools/report/timeline_writer.hpp"
 
-namespace lockstep {
+namespace lockstep::report {
 namespace {
 
 using Json = ReportData::Json;
@@ -17,22 +17,22 @@ constexpr double ticks = 1e6;  // of a unit of time
 
 std::int64_t in_ticks(double time) { return std::llround(time * ticks); }
 
-std::string pass_of(const PipelineCell& cell) {
+std::string pass_of(const workloads::PipelineCell& cell) {
   if (cell.second) return "overlapped pair";
   switch (cell.first.work) {
-    case PipelineWork::forward: return "forward";
-    case PipelineWork::backward: return "backward";
-    case PipelineWork::input_gradient: return "input gradient";
-    case PipelineWork::weight_gradient: return "weight gradient";
+    case workloads::PipelineWork::forward: return "forward";
+    case workloads::PipelineWork::backward: return "backward";
+    case workloads::PipelineWork::input_gradient: return "input gradient";
+    case workloads::PipelineWork::weight_gradient: return "weight gradient";
   }
   return "";
 }
 
-std::string name_of(const PipelineAction& action) {
+std::string name_of(const workloads::PipelineAction& action) {
   return std::string(name(action.work)) + std::to_string(action.microbatch);
 }
 
-Json timeline(const ScheduleStudy& study, ReportData& data) {
+Json timeline(const output::ScheduleStudy& study, ReportData& data) {
   TimelineWriter writer(data);
   Json groups = Json::array();
   std::int32_t op = 0;
@@ -70,12 +70,12 @@ std::string number(double value) {
   return text.data();
 }
 
-Json headline(const ScheduleStudy& study) {
+Json headline(const output::ScheduleStudy& study) {
   const auto step = study.worst_step(), span = study.worst_span();
   std::vector<std::string> remarks;
   if (study.form) {
     remarks.push_back("closed form " + study.form->expression + " = " + number(study.form->value) +
-                      (study.form->of == ClosedForm::Of::span ? " within the span" : " of the step") +
+                      (study.form->of == workloads::ClosedForm::Of::span ? " within the span" : " of the step") +
                       (study.form->applies ? "" : " (not exact here: " + study.form->conditions + ")"));
   }
   if (!study.remark.empty()) remarks.push_back(study.remark);
@@ -87,7 +87,7 @@ Json headline(const ScheduleStudy& study) {
                         {"copies of parameters", static_cast<double>(study.parameter_copies()), "count", "", ""}});
 }
 
-Json ranks(const ScheduleStudy& study) {
+Json ranks(const output::ScheduleStudy& study) {
   Json rows = Json::array();
   for (std::size_t rank = 0; rank < study.order.ranks.size(); ++rank) {
     rows.push_back({rank, study.timing.busy[rank], study.timing.bubble_step[rank], study.step_fraction(rank),
@@ -105,7 +105,7 @@ Json ranks(const ScheduleStudy& study) {
                      std::move(rows));
 }
 
-Json bubbles(const ScheduleStudy& study) {
+Json bubbles(const output::ScheduleStudy& study) {
   std::vector<BarRow> rows;
   for (std::size_t rank = 0; rank < study.order.ranks.size(); ++rank) {
     const double within = study.timing.bubble_span[rank];
@@ -119,7 +119,7 @@ Json bubbles(const ScheduleStudy& study) {
 
 }  // namespace
 
-std::optional<std::string> schedule_report(const ScheduleStudy& study) {
+std::optional<std::string> schedule_report(const output::ScheduleStudy& study) {
   const auto& shape = study.order.shape;
   ReportPage page("Pipeline schedule " + study.title(),
                   std::to_string(shape.ranks) + " ranks" +
@@ -133,4 +133,4 @@ std::optional<std::string> schedule_report(const ScheduleStudy& study) {
   return page.html();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::report

@@ -3,8 +3,8 @@
 #include "tools/output/schedule_study.hpp"
 #include "tools/report/page.hpp"
 
-namespace lockstep {
+namespace lockstep::report {
 
-[[nodiscard]] std::optional<std::string> schedule_report(const ScheduleStudy& study);
+[[nodiscard]] std::optional<std::string> schedule_report(const output::ScheduleStudy& study);
 
-}  // namespace lockstep
+}  // namespace lockstep::report

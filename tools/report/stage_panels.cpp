@@ -9,17 +9,18 @@
 #include "tools/report/panels.hpp"
 #include "tools/trace/lanes.hpp"
 
-namespace lockstep {
+namespace lockstep::report {
 namespace {
 
 using Json = ReportData::Json;
 
-std::string row_name(const Simulation& simulation, const StageMetrics& stage) {
+std::string row_name(const Simulation& simulation, const metrics::StageMetrics& stage) {
   if (simulation.metrics.stages.size() > 1) return "stage " + std::to_string(stage.stage);
   return "rank " + std::to_string(simulation.ranks.representative[static_cast<std::size_t>(stage.rank)]);
 }
 
-std::vector<BarPiece> breakdown_pieces(const Breakdown& parts, const std::vector<CommunicationUse>& uses) {
+std::vector<BarPiece> breakdown_pieces(const metrics::Breakdown& parts,
+                                       const std::vector<metrics::CommunicationUse>& uses) {
   std::vector<BarPiece> pieces = {{"computing", parts.compute.value(), "computing"}};
   for (const auto& use : uses) {
     const auto what = "exposed " + use.axis;
@@ -36,8 +37,9 @@ std::vector<BarPiece> breakdown_pieces(const Breakdown& parts, const std::vector
 }
 
 /// The highest point of each of `bins` equal parts of the step, so that no peak is lost.
-std::vector<MemoryPoint> highest_points(const std::vector<MemoryPoint>& curve, Seconds end, int bins) {
-  std::vector<MemoryPoint> points;
+std::vector<metrics::MemoryPoint> highest_points(const std::vector<metrics::MemoryPoint>& curve, Seconds end,
+                                                 int bins) {
+  std::vector<metrics::MemoryPoint> points;
   int last = -1;
   for (const auto& point : curve) {
     const int bin = std::min(static_cast<int>(point.time / end * bins), bins - 1);
@@ -57,9 +59,10 @@ Json breakdown_panel(const Simulation& simulation) {
   const auto& metrics = simulation.metrics;
   std::vector<BarRow> rows;
   for (const auto& stage : metrics.stages) {
-    rows.push_back({row_name(simulation, stage),
-                    breakdown_pieces(stage.breakdown, communication_of(simulation.preparation.step, simulation.program,
-                                                                       simulation.run.timeline, stage.rank))});
+    rows.push_back(
+        {row_name(simulation, stage),
+         breakdown_pieces(stage.breakdown, metrics::communication_of(simulation.preparation.step, simulation.program,
+                                                                     simulation.run.timeline, stage.rank))});
   }
   return bars_panel("Where the step goes", "Exposed: communicating while computing nothing. Idle: neither.", "s", rows);
 }
@@ -67,8 +70,8 @@ Json breakdown_panel(const Simulation& simulation) {
 Json communication_panel(const Simulation& simulation) {
   std::vector<BarRow> rows;
   for (const auto& use : simulation.metrics.communication) {
-    const auto name = use.axis + (use.kind ? " " + std::string(lockstep::name(*use.kind)) : "") + " × " +
-                      with_separators(static_cast<double>(use.count));
+    const auto name = use.axis + (use.kind ? " " + std::string(lockstep::workloads::name(*use.kind)) : "") + " × " +
+                      output::with_separators(static_cast<double>(use.count));
     rows.push_back(
         {name, {{"exposed", use.exposed.value(), use.axis}, {"hidden", (use.busy - use.exposed).value(), "hidden"}}});
   }
@@ -78,7 +81,7 @@ Json communication_panel(const Simulation& simulation) {
       rows);
 }
 
-Json bubbles_panel(const Scenario& scenario, const Simulation& simulation) {
+Json bubbles_panel(const scenario::Scenario& scenario, const Simulation& simulation) {
   const auto& metrics = simulation.metrics;
   std::vector<BarRow> rows;
   for (const auto& stage : metrics.stages) {
@@ -92,12 +95,12 @@ Json bubbles_panel(const Scenario& scenario, const Simulation& simulation) {
                      {"collective", idle.collective.value(), "collective"}}});
   }
   std::string note =
-      "Worst stage: " + percent(metrics.bubble_fraction_step()) + " of the step (fill to drain), " +
-      percent(metrics.bubble_fraction_span()) +
+      "Worst stage: " + output::percent(metrics.bubble_fraction_step()) + " of the step (fill to drain), " +
+      output::percent(metrics.bubble_fraction_span()) +
       " of the step between its first and last pass; waiting for collectives of other axes is counted in neither.";
-  if (const auto expected = expected_bubble(scenario, simulation)) {
+  if (const auto expected = output::expected_bubble(scenario, simulation)) {
     note += " Closed form: " + expected->form.expression + " = " + format(Seconds(expected->form.value)) +
-            (expected->form.of == ClosedForm::Of::span ? " within the span" : "") +
+            (expected->form.of == workloads::ClosedForm::Of::span ? " within the span" : "") +
             (expected->form.applies ? "." : " with mean times; exact only where " + expected->form.conditions + ".");
   }
   return bars_panel("Why stages do not compute", note, "s", rows);
@@ -107,16 +110,17 @@ Json memory_panel(const Simulation& simulation, ReportData& data) {
   constexpr std::size_t most = 16;
   constexpr int bins = 400;
   // Memory that is held throughout is at the bottom.
-  constexpr std::array stacked{MemoryKind::overhead,  MemoryKind::weights,     MemoryKind::optimizer,
-                               MemoryKind::gradients, MemoryKind::activations, MemoryKind::gathered,
-                               MemoryKind::buffers,   MemoryKind::workspace};
+  constexpr std::array stacked{workloads::MemoryKind::overhead,    workloads::MemoryKind::weights,
+                               workloads::MemoryKind::optimizer,   workloads::MemoryKind::gradients,
+                               workloads::MemoryKind::activations, workloads::MemoryKind::gathered,
+                               workloads::MemoryKind::buffers,     workloads::MemoryKind::workspace};
   const auto& metrics = simulation.metrics;
   Json rows = Json::array();
   const auto count = std::min(metrics.stages.size(), most);
   for (std::size_t i = 0; i < count; ++i) {
     const auto& stage = metrics.stages[i];
     const auto curve =
-        memory_curve(simulation.preparation.step, simulation.program, simulation.run.timeline, stage.rank);
+        metrics::memory_curve(simulation.preparation.step, simulation.program, simulation.run.timeline, stage.rank);
     const auto points = highest_points(curve, metrics.step_time, bins);
     const auto column = [&](auto value_of) {
       std::vector<std::uint64_t> values;
@@ -125,11 +129,11 @@ Json memory_panel(const Simulation& simulation, ReportData& data) {
     };
     Json kinds;
     for (const auto kind : stacked)
-      kinds[std::string(lockstep::name(kind))] =
-          column([kind](const MemoryPoint& point) { return point.of(kind).value(); });
+      kinds[std::string(lockstep::workloads::name(kind))] =
+          column([kind](const metrics::MemoryPoint& point) { return point.of(kind).value(); });
     rows.push_back({{"name", row_name(simulation, stage)},
                     {"peak", stage.memory.peak.value()},
-                    {"time", column([](const MemoryPoint& point) { return nanoseconds(point.time); })},
+                    {"time", column([](const metrics::MemoryPoint& point) { return trace::nanoseconds(point.time); })},
                     {"kinds", std::move(kinds)}});
   }
   return {{"panel", "strips"},
@@ -139,7 +143,7 @@ Json memory_panel(const Simulation& simulation, ReportData& data) {
            "Gathered: weights for a pass; buffers: copies that collectives send from; workspace: of an operation while "
            "it runs." +
                std::string(count < metrics.stages.size() ? " The first " + std::to_string(count) + " stages." : "")},
-          {"end_ns", nanoseconds(metrics.step_time)},
+          {"end_ns", trace::nanoseconds(metrics.step_time)},
           {"capacity", metrics.memory.capacity.value()},
           {"rows", std::move(rows)}};
 }
@@ -151,9 +155,9 @@ Json critical_path_panel(const Simulation& simulation) {
   Seconds rest(0);
   for (const auto& part : path.parts) {
     if (part.time <= Seconds(0)) continue;
-    const auto kind = std::string(lockstep::name(part.kind));
+    const auto kind = std::string(lockstep::metrics::name(part.kind));
     if (rows.size() < most) {
-      rows.push_back({kind + ": " + part.what + " × " + with_separators(static_cast<double>(part.spans)),
+      rows.push_back({kind + ": " + part.what + " × " + output::with_separators(static_cast<double>(part.spans)),
                       {{kind, part.time.value(), kind}}});
     } else {
       rest += part.time;
@@ -178,4 +182,4 @@ Json sensitivity_panel(const Simulation& simulation) {
                     rows);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::report

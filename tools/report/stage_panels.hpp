@@ -5,7 +5,7 @@
 #include "sim/simulate.hpp"
 #include "tools/report/report_data.hpp"
 
-namespace lockstep {
+namespace lockstep::report {
 
 /// A bar for each stage: computing, exposed communication by mesh axis, idle.
 [[nodiscard]] ReportData::Json breakdown_panel(const Simulation& simulation);
@@ -13,7 +13,7 @@ namespace lockstep {
 /// communicates.
 [[nodiscard]] ReportData::Json communication_panel(const Simulation& simulation);
 /// A bar for each stage: why it does not compute. Precondition: a pipeline.
-[[nodiscard]] ReportData::Json bubbles_panel(const Scenario& scenario, const Simulation& simulation);
+[[nodiscard]] ReportData::Json bubbles_panel(const scenario::Scenario& scenario, const Simulation& simulation);
 /// A strip for each stage: memory by kind over time, at most 16 stages.
 [[nodiscard]] ReportData::Json memory_panel(const Simulation& simulation, ReportData& data);
 
@@ -22,4 +22,4 @@ namespace lockstep {
 /// How much shorter the step gets for a percent of each rate. Precondition: the simulation asked for it.
 [[nodiscard]] ReportData::Json sensitivity_panel(const Simulation& simulation);
 
-}  // namespace lockstep
+}  // namespace lockstep::report

@@ -8,14 +8,14 @@
 #include "tools/output/table.hpp"
 #include "tools/report/panels.hpp"
 
-namespace lockstep {
+namespace lockstep::report {
 namespace {
 
 using Json = ReportData::Json;
 
 constexpr std::size_t most_rows = 25;
 
-std::string settings_of(const SweepTable& table, std::size_t point) {
+std::string settings_of(const sweep::SweepTable& table, std::size_t point) {
   std::string text;
   for (const auto& key : table.keys) {
     if (!key.cells[point].empty()) text += (text.empty() ? "" : ", ") + key.name + " " + key.cells[point];
@@ -24,12 +24,12 @@ std::string settings_of(const SweepTable& table, std::size_t point) {
 }
 
 std::size_t column(std::string_view name) {
-  return static_cast<std::size_t>(&output_named(name, "sweep") - sweep_outputs().data());
+  return static_cast<std::size_t>(&sweep::output_named(name, "sweep") - sweep::sweep_outputs().data());
 }
 
 /// Points that fit come first, then by tokens a second of a chip, by which different batches and clusters can be
 /// compared.
-std::vector<std::size_t> best_first(const SweepTable& table) {
+std::vector<std::size_t> best_first(const sweep::SweepTable& table) {
   std::vector<std::size_t> order(table.points());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto& fits = table.outputs[column("fits")];
@@ -42,7 +42,7 @@ std::vector<std::size_t> best_first(const SweepTable& table) {
 
 Json known(double value) { return std::isnan(value) ? Json() : Json(value); }
 
-Json headline(Database& database, const SweepTable& table, const std::vector<std::size_t>& order) {
+Json headline(sweep::Database& database, const sweep::SweepTable& table, const std::vector<std::size_t>& order) {
   const auto counts = count_points(database);
   std::vector<Figure> figures = {{"points", static_cast<double>(counts.all()), "count", "", ""},
                                  {"simulated", static_cast<double>(counts.done), "count", "", ""}};
@@ -66,7 +66,7 @@ Json headline(Database& database, const SweepTable& table, const std::vector<std
 }
 
 /// Cells as places among the key's values.
-Json chart(const SweepTable& table, const SweepAxes& axes, ReportData& data) {
+Json chart(const sweep::SweepTable& table, const sweep::SweepAxes& axes, ReportData& data) {
   const std::size_t every = 1 + table.points() / most_points_on_a_page;
   Json panel = {{"panel", "sweep"},
                 {"title", "Over the swept keys"},
@@ -85,7 +85,7 @@ Json chart(const SweepTable& table, const SweepAxes& axes, ReportData& data) {
   }
   panel["outputs"] = Json::array();
   for (std::size_t k = 0; k < table.outputs.size(); ++k) {
-    const auto& output = sweep_outputs()[k];
+    const auto& output = sweep::sweep_outputs()[k];
     std::vector<double> values;
     for (std::size_t i = 0; i < table.points(); i += every) values.push_back(table.outputs[k][i]);
     panel["outputs"].push_back({{"name", output.name},
@@ -99,11 +99,11 @@ Json chart(const SweepTable& table, const SweepAxes& axes, ReportData& data) {
   return panel;
 }
 
-Json best(const SweepTable& table, const std::vector<std::size_t>& order) {
+Json best(const sweep::SweepTable& table, const std::vector<std::size_t>& order) {
   std::vector<TableColumn> columns;
   for (const auto& key : table.keys) columns.push_back({key.name, ""});
   for (const auto* name : {"step_time_s", "mfu", "tokens_per_s_per_chip", "exposed_comm_s", "bubble_s", "peak_bytes"})
-    columns.push_back({name, std::string(sweep_outputs()[column(name)].unit)});
+    columns.push_back({name, std::string(sweep::sweep_outputs()[column(name)].unit)});
   columns.push_back({"fits", ""});
   Json rows = Json::array();
   for (std::size_t i = 0; i < std::min(order.size(), most_rows); ++i) {
@@ -115,20 +115,21 @@ Json best(const SweepTable& table, const std::vector<std::size_t>& order) {
     rows.push_back(std::move(row));
   }
   auto panel = table_panel("Best points",
-                           order.size() > most_rows
-                               ? "The first " + std::to_string(most_rows) + " of " +
-                                     with_separators(static_cast<double>(order.size())) + "; those that fit first."
-                               : "",
+                           order.size() > most_rows ? "The first " + std::to_string(most_rows) + " of " +
+                                                          output::with_separators(static_cast<double>(order.size())) +
+                                                          "; those that fit first."
+                                                    : "",
                            columns, std::move(rows));
   panel["wide"] = true;
   return panel;
 }
 
-Json reasons(Database& database) {
+Json reasons(sweep::Database& database) {
   Json rows = Json::array();
-  Statement row(database,
-                "SELECT count(*) AS n, status, error FROM point WHERE status <> 'done' GROUP BY status, error ORDER BY "
-                "n DESC, error LIMIT 25");
+  sweep::Statement row(
+      database,
+      "SELECT count(*) AS n, status, error FROM point WHERE status <> 'done' GROUP BY status, error ORDER BY "
+      "n DESC, error LIMIT 25");
   while (row.step()) rows.push_back({row.whole(0), row.text(1), row.text(2)});
   auto panel =
       table_panel("Why points have no result", "", {{"points", "count"}, {"", ""}, {"reason", ""}}, std::move(rows));
@@ -138,8 +139,8 @@ Json reasons(Database& database) {
 
 }  // namespace
 
-std::optional<std::string> sweep_report(Database& database, const SweepTable& table, const SweepAxes& axes,
-                                        const std::string& title) {
+std::optional<std::string> sweep_report(sweep::Database& database, const sweep::SweepTable& table,
+                                        const sweep::SweepAxes& axes, const std::string& title) {
   std::string keys;
   for (const auto& key : table.keys) keys += (keys.empty() ? "" : " · ") + key.name;
   ReportPage page("Sweep " + title, keys);
@@ -154,4 +155,4 @@ std::optional<std::string> sweep_report(Database& database, const SweepTable& ta
   return page.html();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::report

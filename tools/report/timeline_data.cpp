@@ -10,15 +10,15 @@
 #include "tools/trace/lanes.hpp"
 #include "tools/trace/shown_ranks.hpp"
 
-namespace lockstep {
+namespace lockstep::report {
 namespace {
 
 using Json = ReportData::Json;
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-std::string axes_of(const StepOp& vertex) {
-  if (vertex->kind == StepOp::Kind::compute) return "";
+std::string axes_of(const workloads::StepOp& vertex) {
+  if (vertex->kind == workloads::StepOp::Kind::compute) return "";
   if (vertex->given_time) return vertex->stream;
   std::string text;
   for (const auto& axis : vertex->axes) text += (text.empty() ? "" : "+") + axis;
@@ -35,27 +35,29 @@ class TimelineData {
         collectives_(*simulation.preparation.machine.collectives) {}
 
   Json run(const std::string& name, std::size_t most_ranks) {
-    auto ranks = distinct_ranks(simulation_);
+    auto ranks = trace::distinct_ranks(simulation_);
     ranks.resize(std::min(ranks.size(), std::max(most_ranks, simulation_.metrics.stages.size())));
     for (const auto& op : simulation_.program.ops) add(op);
     Json groups = Json::array();
     for (const auto& rank : ranks) groups.push_back(group(rank));
-    auto result = writer_.run(name, nanoseconds(simulation_.metrics.step_time), std::move(groups));
+    auto result = writer_.run(name, trace::nanoseconds(simulation_.metrics.step_time), std::move(groups));
     result["critical"] = critical_path(ranks);
     return result;
   }
 
  private:
-  void add(const ProgramOp& op) {
+  void add(const program::ProgramOp& op) {
     const auto& step = simulation_.preparation.step;
     const auto& vertex = step.op(op.vertex);
-    const bool collective = vertex->kind == StepOp::Kind::collective;
-    const auto kind = !collective ? "compute" : vertex->given_time ? "measured" : lockstep::name(vertex->collective);
+    const bool collective = vertex->kind == workloads::StepOp::Kind::collective;
+    const auto kind = !collective          ? "compute"
+                      : vertex->given_time ? "measured"
+                                           : lockstep::workloads::name(vertex->collective);
     writer_.add({step.block_names[at(vertex.block)],
                  vertex->name,
                  vertex->detail,
                  std::string(kind),
-                 std::string(lockstep::name(vertex.pass)),
+                 std::string(lockstep::workloads::name(vertex.pass)),
                  axes_of(vertex),
                  vertex->reason,
                  algorithm(op, vertex),
@@ -66,39 +68,40 @@ class TimelineData {
                  {op.predecessors.begin(), op.predecessors.end()}});
   }
 
-  std::string algorithm(const ProgramOp& op, const StepOp& vertex) {
-    if (vertex->kind != StepOp::Kind::collective || vertex->given_time) return "";
+  std::string algorithm(const program::ProgramOp& op, const workloads::StepOp& vertex) {
+    if (vertex->kind != workloads::StepOp::Kind::collective || vertex->given_time) return "";
     const auto [found, is_new] = algorithms_.try_emplace({op.communicator, vertex->collective, vertex->full_size});
     if (is_new) found->second = collectives_.algorithm(vertex->collective, vertex->axes, vertex->full_size);
     return found->second;
   }
 
-  Json group(const ShownRank& shown) {
+  Json group(const trace::ShownRank& shown) {
     std::string name = "rank " + std::to_string(shown.number),
-                note = shown.alike > 1 ? "× " + with_separators(shown.alike) : "";
+                note = shown.alike > 1 ? "× " + output::with_separators(shown.alike) : "";
     if (simulation_.metrics.stages.size() > 1) {
       note = name + " " + note;
       name = "stage " + std::to_string(simulation_.program.stage_of_rank[at(shown.rank)]);
     }
     Json lanes = Json::array();
-    const auto by_stream = lanes_of(simulation_.program, simulation_.run.timeline, shown.rank);
+    const auto by_stream = trace::lanes_of(simulation_.program, simulation_.run.timeline, shown.rank);
     for (std::size_t stream = 0; stream < by_stream.size(); ++stream) {
       if (by_stream[stream].empty()) continue;
-      const bool computes = simulation_.program.ops[at(by_stream[stream].front().op)].kind == ProgramOp::Kind::compute;
+      const bool computes =
+          simulation_.program.ops[at(by_stream[stream].front().op)].kind == program::ProgramOp::Kind::compute;
       lanes.push_back(
           writer_.lane(simulation_.program.streams[stream], computes, spans_of(by_stream[stream], shown.rank)));
     }
     return {{"name", name}, {"note", note}, {"lanes", std::move(lanes)}};
   }
 
-  std::vector<TimelineSpan> spans_of(const TraceLane& lane, std::int32_t rank) {
+  std::vector<TimelineSpan> spans_of(const trace::TraceLane& lane, std::int32_t rank) {
     std::vector<TimelineSpan> spans;
     for (const auto& span : lane) {
       const auto blocker = blockers_.of(span.op, rank);
       spans.push_back({span.start_ns, span.end_ns, span.op});
       if (blocker.op < 0) continue;
       spans.back().because =
-          blocker.why == Blocker::Why::stream ? TimelineSpan::Because::lane : TimelineSpan::Because::needs;
+          blocker.why == metrics::Blocker::Why::stream ? TimelineSpan::Because::lane : TimelineSpan::Because::needs;
       spans.back().because_op = blocker.op;
       if (blocker.rank != rank) spans.back().because_rank = simulation_.ranks.representative[at(blocker.rank)];
     }
@@ -106,13 +109,13 @@ class TimelineData {
   }
 
   /// Spans of the critical path by the group that shows them and their operation, without those that take no time.
-  Json critical_path(const std::vector<ShownRank>& shown) {
+  Json critical_path(const std::vector<trace::ShownRank>& shown) {
     const auto& timeline = simulation_.run.timeline;
     std::vector<std::uint64_t> group, op;
     for (const auto& critical : simulation_.metrics.critical_path.spans) {
-      if (nanoseconds(critical.span.end) <= nanoseconds(critical.span.start)) continue;
-      const auto here = [&](const ShownRank& rank) { return rank.rank == critical.rank; };
-      const auto alike = [&](const ShownRank& rank) {
+      if (trace::nanoseconds(critical.span.end) <= trace::nanoseconds(critical.span.start)) continue;
+      const auto here = [&](const trace::ShownRank& rank) { return rank.rank == critical.rank; };
+      const auto alike = [&](const trace::ShownRank& rank) {
         return timeline.took_part(critical.op, rank.rank) && timeline.span(critical.op, rank.rank) == critical.span;
       };
       auto found = std::find_if(shown.begin(), shown.end(), here);
@@ -127,9 +130,9 @@ class TimelineData {
   const Simulation& simulation_;
   ReportData& data_;
   TimelineWriter writer_;
-  Blockers blockers_;
-  CollectiveModel& collectives_;
-  std::map<std::tuple<std::int32_t, CollectiveKind, Bytes>, std::string> algorithms_;
+  metrics::Blockers blockers_;
+  collectives::CollectiveModel& collectives_;
+  std::map<std::tuple<std::int32_t, workloads::CollectiveKind, Bytes>, std::string> algorithms_;
 };
 
 }  // namespace
@@ -138,4 +141,4 @@ Json timeline_data(const std::string& name, const Simulation& simulation, Report
   return TimelineData(simulation, data).run(name, most_ranks);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::report

@@ -5,11 +5,11 @@
 #include "sim/simulate.hpp"
 #include "tools/report/report_data.hpp"
 
-namespace lockstep {
+namespace lockstep::report {
 
 /// Ranks with identical lanes are shown once; at most `most_ranks` of them, but every stage. Times are whole
 /// nanoseconds.
 [[nodiscard]] ReportData::Json timeline_data(const std::string& name, const Simulation& simulation, ReportData& data,
                                              std::size_t most_ranks = 16);
 
-}  // namespace lockstep
+}  // namespace lockstep::report

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace lockstep {
+namespace lockstep::report {
 namespace {
 
 using Json = ReportData::Json;
@@ -70,4 +70,4 @@ Json TimelineWriter::run(const std::string& name, std::int64_t end, Json groups)
       {"name", name}, {"end_ns", end}, {"groups", std::move(groups)}, {"ops", std::move(ops)}, {"words", word_list_}};
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::report

@@ -8,7 +8,7 @@
 
 #include "tools/report/report_data.hpp"
 
-namespace lockstep {
+namespace lockstep::report {
 
 struct TimelineOp {
   std::string block, name, detail, kind, pass;
@@ -54,4 +54,4 @@ class TimelineWriter {
   std::vector<double> flops_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::report

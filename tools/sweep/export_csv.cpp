@@ -4,14 +4,14 @@
 #include "tools/output/csv_field.hpp"
 #include "tools/sweep/outputs.hpp"
 
-namespace lockstep {
+namespace lockstep::sweep {
 namespace {
 
 std::string field(const Statement& row, int at) {
   switch (row.type(at)) {
     case Statement::Type::whole: return std::to_string(row.whole(at));
     case Statement::Type::real: return exact(row.real(at));
-    case Statement::Type::text: return csv_field(row.text(at));
+    case Statement::Type::text: return output::csv_field(row.text(at));
     case Statement::Type::blob:
     case Statement::Type::null: return "";
   }
@@ -30,7 +30,7 @@ std::string export_csv(Database& database, const StoreHeader& header) {
   for (const auto& output : sweep_outputs()) columns += ", " + std::string(output.name);
   Statement rows(database, "SELECT " + columns + ", error FROM point ORDER BY " + order + "key");
   std::string text;
-  for (int at = 0; at < rows.columns(); ++at) text += (at > 0 ? "," : "") + csv_field(rows.column_name(at));
+  for (int at = 0; at < rows.columns(); ++at) text += (at > 0 ? "," : "") + output::csv_field(rows.column_name(at));
   text += "\n";
   while (rows.step()) {
     for (int at = 0; at < rows.columns(); ++at) text += (at > 0 ? "," : "") + field(rows, at);
@@ -39,4 +39,4 @@ std::string export_csv(Database& database, const StoreHeader& header) {
   return text;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

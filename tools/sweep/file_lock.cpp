@@ -10,7 +10,7 @@
 
 #include "sim/core/errors.hpp"
 
-namespace lockstep {
+namespace lockstep::sweep {
 namespace {
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& what, const std::string& expected) {
@@ -56,4 +56,4 @@ FileLock::~FileLock() {
   ::close(handle_);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

@@ -1,7 +1,7 @@
 #pragma once
 #include <filesystem>
 
-namespace lockstep {
+namespace lockstep::sweep {
 
 /// Held by one process at a time and by none that it forks, and gone with it: `FILE.lock`, removed at an orderly end.
 /// Not on the database itself, since closing another handle of that file would drop SQLite's own locks.
@@ -18,4 +18,4 @@ class FileLock {
   int handle_ = -1;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

@@ -3,7 +3,7 @@
 #include "sim/core/readable_file.hpp"
 #include "tools/sweep/outputs.hpp"
 
-namespace lockstep {
+namespace lockstep::sweep {
 namespace {
 
 void check_readable(const std::filesystem::path& file) {
@@ -80,4 +80,4 @@ MergeCounts merge(SweepStore& into, const std::filesystem::path& from) {
   return counts;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

@@ -2,7 +2,7 @@
 /// Databases of one sweep put together.
 #include "tools/sweep/store.hpp"
 
-namespace lockstep {
+namespace lockstep::sweep {
 
 struct MergeCounts {
   std::int64_t added = 0, known = 0;
@@ -16,4 +16,4 @@ struct MergeCounts {
 /// Header of a database that is there; throws ConfigError.
 [[nodiscard]] StoreHeader header_in(const std::filesystem::path& file);
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

@@ -3,14 +3,14 @@
 #include <array>
 #include <limits>
 
-namespace lockstep {
+namespace lockstep::sweep {
 namespace {
 
-double of_a_model(const Scenario& scenario, double value) {
+double of_a_model(const scenario::Scenario& scenario, double value) {
   return scenario.replay ? std::numeric_limits<double>::quiet_NaN() : value;
 }
 
-using S = const Scenario&;
+using S = const scenario::Scenario&;
 using R = const Simulation&;
 
 constexpr std::array outputs = {
@@ -56,10 +56,10 @@ const SweepOutput& output_named(std::string_view name, const std::string& option
                       near.empty() ? "one of " + list : near}});
 }
 
-std::vector<double> outputs_of(const Scenario& scenario, const Simulation& simulation) {
+std::vector<double> outputs_of(const scenario::Scenario& scenario, const Simulation& simulation) {
   std::vector<double> values;
   for (const auto& output : outputs) values.push_back(output.of(scenario, simulation));
   return values;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

@@ -7,18 +7,18 @@
 
 #include "sim/simulate.hpp"
 
-namespace lockstep {
+namespace lockstep::sweep {
 
 struct SweepOutput {
-  std::string_view name;                             ///< as in result.json, those of inner maps by their own name
-  std::string_view unit;                             ///< s, B, share, count or number
-  bool whole;                                        ///< kept as a whole number
-  double (*of)(const Scenario&, const Simulation&);  ///< NaN where there is no such number
+  std::string_view name;  ///< as in result.json, those of inner maps by their own name
+  std::string_view unit;  ///< s, B, share, count or number
+  bool whole;             ///< kept as a whole number
+  double (*of)(const scenario::Scenario&, const Simulation&);  ///< NaN where there is no such number
 };
 
 [[nodiscard]] std::span<const SweepOutput> sweep_outputs();
 /// Throws ConfigError, located at `option`, for a name that is no output.
 [[nodiscard]] const SweepOutput& output_named(std::string_view name, const std::string& option);
-[[nodiscard]] std::vector<double> outputs_of(const Scenario& scenario, const Simulation& simulation);
+[[nodiscard]] std::vector<double> outputs_of(const scenario::Scenario& scenario, const Simulation& simulation);
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

@@ -12,7 +12,7 @@
 
 #include "tools/output/table.hpp"
 
-namespace lockstep {
+namespace lockstep::sweep {
 namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -28,20 +28,21 @@ std::size_t width_of_terminal() {
 }
 
 std::string duration(double seconds) {
-  if (seconds < 100) return fixed(seconds, 0) + " s";
-  if (seconds < 6000) return fixed(seconds / 60, 0) + " min";
-  return fixed(seconds / 3600, 1) + " h";
+  if (seconds < 100) return output::fixed(seconds, 0) + " s";
+  if (seconds < 6000) return output::fixed(seconds / 60, 0) + " min";
+  return output::fixed(seconds / 3600, 1) + " h";
 }
 
 }  // namespace
 
 std::string SweepProgressLine::text(std::size_t done, std::size_t all) const {
-  std::string text = with_separators(static_cast<double>(done)) + " of " + with_separators(static_cast<double>(all)) +
-                     " points (" + percent(static_cast<double>(done) / static_cast<double>(all)) + ")";
-  if (not_done_ > 0) text += ", " + with_separators(static_cast<double>(not_done_)) + " without result";
+  std::string text = output::with_separators(static_cast<double>(done)) + " of " +
+                     output::with_separators(static_cast<double>(all)) + " points (" +
+                     output::percent(static_cast<double>(done) / static_cast<double>(all)) + ")";
+  if (not_done_ > 0) text += ", " + output::with_separators(static_cast<double>(not_done_)) + " without result";
   if (rate_ > 0)
-    text +=
-        ", " + fixed(rate_, rate_ < 10 ? 1 : 0) + "/s, " + duration(static_cast<double>(all - done) / rate_) + " left";
+    text += ", " + output::fixed(rate_, rate_ < 10 ? 1 : 0) + "/s, " +
+            duration(static_cast<double>(all - done) / rate_) + " left";
   return text;
 }
 
@@ -69,4 +70,4 @@ void SweepProgressLine::clear() {
   visible_ = false;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

@@ -1,7 +1,7 @@
 #pragma once
 #include "tools/sweep/run_sweep.hpp"
 
-namespace lockstep {
+namespace lockstep::sweep {
 
 /// A line on stderr that is drawn over: points, rate and remaining time. If stderr is not a terminal, a new line every
 /// half minute.
@@ -21,4 +21,4 @@ class SweepProgressLine {
   bool visible_ = false;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

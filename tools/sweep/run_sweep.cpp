@@ -7,7 +7,7 @@
 #include "tools/output/result_json.hpp"
 #include "tools/sweep/outputs.hpp"
 
-namespace lockstep {
+namespace lockstep::sweep {
 namespace {
 
 /// Spreads points evenly over shards. The digest's bits alone are not evenly distributed, so they are mixed
@@ -25,18 +25,18 @@ PointResult simulated(const Sweep& sweep, std::int64_t point, const SweepOptions
   const auto simulation = simulate(scenario, {options.engine, true, {}, options.keep_results}, log);
   PointResult result;
   result.outputs = outputs_of(scenario, simulation);
-  if (options.keep_results) result.json = result_json(scenario, simulation, WallTimes::hidden);
+  if (options.keep_results) result.json = result_json(scenario, simulation, output::WallTimes::hidden);
   return result;
 }
 
-PointResult answer_of(Child& child) {
+PointResult answer_of(studies::Child& child) {
   try {
     return result_in(child.answer());
   } catch (const ConfigError& error) {
     return {PointResult::Status::refused, error.what(), {}, ""};
-  } catch (const OutOfResources& error) {
+  } catch (const studies::OutOfResources& error) {
     return {PointResult::Status::crashed, error.what(), {}, ""};
-  } catch (const ProcessDied& error) {
+  } catch (const studies::ProcessDied& error) {
     return {PointResult::Status::crashed, error.what(), {}, ""};
   } catch (const InternalError& error) {
     return {PointResult::Status::failed, error.what(), {}, ""};
@@ -78,8 +78,8 @@ std::vector<std::int64_t> points_to_do(const Sweep& sweep, const SweepStore& sto
 void simulate_points(const Sweep& sweep, const std::vector<std::int64_t>& points, const SweepOptions& options,
                      spdlog::logger& log, const std::function<void(std::int64_t, PointResult)>& take) {
   const auto work = [&](std::size_t index) { return to_text(simulated(sweep, points[index], options, log)); };
-  in_children(points.size(), options.jobs, work,
-              [&](std::size_t index, Child& child) { take(points[index], answer_of(child)); });
+  studies::in_children(points.size(), options.jobs, work,
+                       [&](std::size_t index, studies::Child& child) { take(points[index], answer_of(child)); });
 }
 
 void run_sweep(const Sweep& sweep, SweepStore& store, const SweepOptions& options, const SweepProgress& progress,
@@ -93,4 +93,4 @@ void run_sweep(const Sweep& sweep, SweepStore& store, const SweepOptions& option
   store.commit();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

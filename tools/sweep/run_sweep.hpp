@@ -10,12 +10,12 @@ namespace spdlog {
 class logger;
 }
 
-namespace lockstep {
+namespace lockstep::sweep {
 
 struct SweepOptions {
   int jobs = 1;  ///< processes at a time
   std::int64_t shard = 0, shards = 1;
-  EngineKind engine = EngineKind::simgrid;
+  engine::EngineKind engine = engine::EngineKind::simgrid;
   bool keep_results = false;  ///< result.json of every point too
 };
 
@@ -38,4 +38,4 @@ void run_sweep(const Sweep& sweep, SweepStore& store, const SweepOptions& option
 [[nodiscard]] std::string to_text(const PointResult& result);
 [[nodiscard]] PointResult result_in(std::string_view text);
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

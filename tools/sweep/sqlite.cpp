@@ -4,7 +4,7 @@
 
 #include "sim/core/errors.hpp"
 
-namespace lockstep {
+namespace lockstep::sweep {
 namespace {
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& what, const std::string& expected) {
@@ -17,7 +17,7 @@ void Database::check(int code, const std::string& doing) const {
   const int kind = code & 0xff;
   if (kind == SQLITE_OK || kind == SQLITE_ROW || kind == SQLITE_DONE) return;
   const std::string message = handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
-  if (kind == SQLITE_FULL || kind == SQLITE_IOERR) throw OutOfRoom(message);
+  if (kind == SQLITE_FULL || kind == SQLITE_IOERR) throw output::OutOfRoom(message);
   if (kind == SQLITE_BUSY || kind == SQLITE_LOCKED || kind == SQLITE_PROTOCOL)
     refuse(file_, "is in use by another program", "a database that nothing else writes to");
   if (kind == SQLITE_NOTADB || kind == SQLITE_CORRUPT)
@@ -120,4 +120,4 @@ std::string quoted_name(std::string_view name) {
   return text + "\"";
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

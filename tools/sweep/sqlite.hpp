@@ -13,7 +13,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace lockstep {
+namespace lockstep::sweep {
 
 class Database {
  public:
@@ -70,4 +70,4 @@ class Statement {
 /// A name as SQL takes any, in double quotes.
 [[nodiscard]] std::string quoted_name(std::string_view name);
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

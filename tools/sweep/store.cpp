@@ -12,7 +12,7 @@
 #include "tools/output/result_json.hpp"
 #include "tools/sweep/outputs.hpp"
 
-namespace lockstep {
+namespace lockstep::sweep {
 namespace {
 
 constexpr std::int64_t our_files = 0x4c6b5374;  // "LkSt", SQLite's application_id
@@ -65,7 +65,7 @@ std::string point_table(const std::vector<std::string>& keys) {
 void check_table(Database& database, const std::filesystem::path& file, const std::string& name,
                  const std::string& made) {
   if (database.text("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = '" + name + "'") != made) {
-    refuse(file, "has no table `" + name + "` as lockstep " + version() + " makes it",
+    refuse(file, "has no table `" + name + "` as lockstep " + output::version() + " makes it",
            "a database of this version, undamaged, or a new file");
   }
 }
@@ -95,7 +95,7 @@ std::string name(PointResult::Status status) {
   return "";
 }
 
-StoreHeader header_of(const Sweep& sweep) { return {version(), sweep.scenario_digest.hex(), sweep.keys}; }
+StoreHeader header_of(const Sweep& sweep) { return {output::version(), sweep.scenario_digest.hex(), sweep.keys}; }
 
 StoreHeader read_header(Database& database, const std::filesystem::path& file) {
   if (database.number("PRAGMA application_id") != our_files)
@@ -230,4 +230,4 @@ void SweepStore::finish() {
   (void)database_.text("PRAGMA journal_mode=DELETE");
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

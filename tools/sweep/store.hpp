@@ -10,7 +10,7 @@
 #include "tools/sweep/file_lock.hpp"
 #include "tools/sweep/sqlite.hpp"
 
-namespace lockstep {
+namespace lockstep::sweep {
 
 /// The result of a point.
 struct PointResult {
@@ -73,4 +73,4 @@ class SweepStore {
 [[nodiscard]] StoreHeader read_header(Database& database, const std::filesystem::path& file);
 [[nodiscard]] PointCounts count_points(Database& database);
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

@@ -3,11 +3,11 @@
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/table.hpp"
 
-namespace lockstep {
+namespace lockstep::sweep {
 namespace {
 
 std::string count(std::int64_t number, const std::string& what) {
-  return with_separators(static_cast<double>(number)) + " " + what;
+  return output::with_separators(static_cast<double>(number)) + " " + what;
 }
 
 /// "parallel.tensor 4, batch.sequences 64" of the row's columns from `at` on.
@@ -28,8 +28,8 @@ std::string best(Database& database, const StoreHeader& header) {
                 "SELECT tokens_per_s_per_chip, step_time_s, mfu, fits" + keys +
                     " FROM point WHERE status = 'done' ORDER BY fits DESC, tokens_per_s_per_chip DESC, key LIMIT 1");
   if (!row.step()) return "";
-  return "most tokens/s a chip: " + with_separators(row.real(0)) + " (step " + format(Seconds(row.real(1))) +
-         (row.type(2) == Statement::Type::null ? "" : ", MFU " + percent(row.real(2))) +
+  return "most tokens/s a chip: " + output::with_separators(row.real(0)) + " (step " + format(Seconds(row.real(1))) +
+         (row.type(2) == Statement::Type::null ? "" : ", MFU " + output::percent(row.real(2))) +
          (row.whole(3) == 0 ? ", none fits in memory" : "") + ") with " + settings_of(row, header.keys, 4) + "\n";
 }
 
@@ -53,4 +53,4 @@ std::string sweep_summary(Database& database, const StoreHeader& header, const s
   return text;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

@@ -10,7 +10,7 @@
 #include "tools/output/table.hpp"
 #include "tools/sweep/sweep_table.hpp"
 
-namespace lockstep {
+namespace lockstep::sweep {
 namespace {
 
 constexpr double width = 800, height = 460, left = 92, right = 190, top = 44, bottom = 62;
@@ -21,8 +21,8 @@ std::string value_text(double value, const SweepOutput& output) {
   if (output.unit == "s") return format(Seconds(value));
   if (output.unit == "B") return format(Bytes(std::llround(value)));
   if (output.unit == "FLOP") return format(Flops(value));
-  if (output.unit == "share") return percent(value);
-  return std::abs(value) < 10 ? fixed(value, 1) : with_separators(value);
+  if (output.unit == "share") return output::percent(value);
+  return std::abs(value) < 10 ? output::fixed(value, 1) : output::with_separators(value);
 }
 
 /// 1, 2 or 5 times a power of ten, so that about five of them make up the largest.
@@ -89,19 +89,19 @@ class Frame {
   [[nodiscard]] std::string drawn(const SweepOutput& output) const {
     std::string out;
     for (double value = 0; value <= most_ * 1.0001; value += step_) {
-      out += "<path d=\"M" + fixed(left, 1) + " " + fixed(y(value), 1) + "H" + fixed(width - right, 1) +
-             "\" stroke=\"#8884\"/>\n";
-      out += svg::text_at(left - 8, y(value) + 4, "end", value_text(value, output));
+      out += "<path d=\"M" + output::fixed(left, 1) + " " + output::fixed(y(value), 1) + "H" +
+             output::fixed(width - right, 1) + "\" stroke=\"#8884\"/>\n";
+      out += output::svg::text_at(left - 8, y(value) + 4, "end", value_text(value, output));
     }
     if (named_) {
       const std::size_t every = 1 + x_.values.size() / 12;
       for (std::size_t i = 0; i < x_.values.size(); i += every)
-        out += svg::text_at(x(i), height - bottom + 18, "middle", x_.values[i].substr(0, 18));
+        out += output::svg::text_at(x(i), height - bottom + 18, "middle", x_.values[i].substr(0, 18));
     } else {
       const double step = step_of(high_ - low_);
       for (double value = std::ceil(low_ / step) * step; value <= high_ * 1.0001; value += step) {
         const double at = left + (value - low_) / (high_ - low_) * (width - left - right);
-        out += svg::text_at(at, height - bottom + 18, "middle", exact(value));
+        out += output::svg::text_at(at, height - bottom + 18, "middle", exact(value));
       }
     }
     return out;
@@ -118,26 +118,28 @@ class Frame {
 std::string sweep_picture(const SweepTable& table, const SweepAxes& axes, const std::string& title) {
   const auto& output = sweep_outputs()[axes.y];
   const auto lines = lines_of(table, axes);
-  std::string out =
-      svg::open(width, height) + svg::text_at((left + width - right) / 2, 22, "middle", title, " font-size=\"15\"");
+  std::string out = output::svg::open(width, height) +
+                    output::svg::text_at((left + width - right) / 2, 22, "middle", title, " font-size=\"15\"");
   if (lines.empty())
-    return out + svg::text_at(width / 2, height / 2, "middle", "no point has this number") + "</svg>\n";
+    return out + output::svg::text_at(width / 2, height / 2, "middle", "no point has this number") + "</svg>\n";
   double largest = 0;
   for (const auto& line : lines) {
     for (const auto& [place, value] : line.best) largest = std::max(largest, value);
   }
   const Frame frame(table.keys[axes.x], largest);
   out += frame.drawn(output);
-  out += svg::text_at((left + width - right) / 2, height - 16, "middle", table.keys[axes.x].name);
-  out += svg::text_at(0, 0, "middle", std::string(output.name),
-                      " transform=\"translate(16 " + fixed((top + height - bottom) / 2, 1) + ") rotate(-90)\"");
-  if (axes.by) out += svg::text_at(width - right + 12, top - 4, "start", table.keys[*axes.by].name.substr(0, 26));
+  out += output::svg::text_at((left + width - right) / 2, height - 16, "middle", table.keys[axes.x].name);
+  out += output::svg::text_at(
+      0, 0, "middle", std::string(output.name),
+      " transform=\"translate(16 " + output::fixed((top + height - bottom) / 2, 1) + ") rotate(-90)\"");
+  if (axes.by)
+    out += output::svg::text_at(width - right + 12, top - 4, "start", table.keys[*axes.by].name.substr(0, 26));
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string colour = colours[i % colours.size()];
     const std::string dashes = i >= colours.size() ? " stroke-dasharray=\"6 4\"" : "";
     std::string path, dots;
     for (const auto& [place, value] : lines[i].best) {
-      const auto px = fixed(frame.x(place), 2), py = fixed(frame.y(value), 2);
+      const auto px = output::fixed(frame.x(place), 2), py = output::fixed(frame.y(value), 2);
       path += (path.empty() ? "M" : "L") + px + " " + py;
       dots += "<circle cx=\"" + px + "\" cy=\"" + py + "\" r=\"3\" fill=\"" + colour + "\"/>\n";
     }
@@ -145,12 +147,12 @@ std::string sweep_picture(const SweepTable& table, const SweepAxes& axes, const 
         "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"2\"" + dashes + "/>\n" + dots;
     if (!axes.by) continue;
     const double ly = top + 16 + 22 * static_cast<double>(i);
-    out += "<path d=\"M" + fixed(width - right + 12, 1) + " " + fixed(ly - 4, 1) + "h24\" stroke=\"" + colour +
-           "\" stroke-width=\"2\"" + dashes + "/>\n";
-    out +=
-        svg::text_at(width - right + 42, ly, "start", lines[i].name.empty() ? "not set" : lines[i].name.substr(0, 20));
+    out += "<path d=\"M" + output::fixed(width - right + 12, 1) + " " + output::fixed(ly - 4, 1) + "h24\" stroke=\"" +
+           colour + "\" stroke-width=\"2\"" + dashes + "/>\n";
+    out += output::svg::text_at(width - right + 42, ly, "start",
+                                lines[i].name.empty() ? "not set" : lines[i].name.substr(0, 20));
   }
   return out + "</svg>\n";
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

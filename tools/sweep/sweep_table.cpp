@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <limits>
 
-namespace lockstep {
+namespace lockstep::sweep {
 namespace {
 
 constexpr std::size_t most_lines = 12;
@@ -87,4 +87,4 @@ bool less_is_better(const SweepOutput& output) {
   return output.unit == "s" || output.unit == "B" || output.name.starts_with("bubble");
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

@@ -6,7 +6,7 @@
 #include "tools/sweep/outputs.hpp"
 #include "tools/sweep/store.hpp"
 
-namespace lockstep {
+namespace lockstep::sweep {
 
 struct SweepTable {
   struct Key {
@@ -40,4 +40,4 @@ struct SweepAxes {
 /// The picture, SVG. Among points that differ only in other keys, the best is shown.
 [[nodiscard]] std::string sweep_picture(const SweepTable& table, const SweepAxes& axes, const std::string& title);
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

@@ -10,14 +10,14 @@
 #include "tools/trace/trace_content.hpp"
 #include "workloads/sharding/joined_axes.hpp"
 
-namespace lockstep {
+namespace lockstep::trace {
 namespace {
 
 constexpr std::size_t enough_to_write = 1u << 16;
 
 class ChromeTrace {
  public:
-  ChromeTrace(NewFile& file, const Simulation& simulation, const TraceOptions& options)
+  ChromeTrace(output::NewFile& file, const Simulation& simulation, const TraceOptions& options)
       : file_(file),
         content_(simulation, options),
         step_time_(simulation.metrics.step_time),
@@ -25,7 +25,7 @@ class ChromeTrace {
         arrows_(simulation),
         flows_(options.flows) {}
 
-  void write(const Scenario& scenario) {
+  void write(const scenario::Scenario& scenario) {
     out_ = "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"scenario\":";
     append_json(out_, scenario.name);
     out_ += ",\"distinct_ranks\":" + std::to_string(content_.distinct_ranks()) +
@@ -121,7 +121,7 @@ class ChromeTrace {
     out += "},\"name\":";
     append_json(out, words.name);
     out += ",\"cat\":";
-    append_json(out, joined(words.categories, ","));
+    append_json(out, workloads::joined(words.categories, ","));
     out += ",\"cname\":";
     append_json(out, words.colour);
     out += '}';
@@ -167,8 +167,8 @@ class ChromeTrace {
       begin_event('C', 0, time);
       out_ += ",\"name\":\"memory (bytes)\",\"args\":{";
       std::string separator;
-      for (const auto kind : all_memory_kinds) {
-        if (kind == MemoryKind::host) continue;
+      for (const auto kind : workloads::all_memory_kinds) {
+        if (kind == workloads::MemoryKind::host) continue;
         out_ += std::exchange(separator, ",") + "\"" + std::string(name(kind)) + "\":";
         append_json(out_, point.of(kind).value());
       }
@@ -209,11 +209,11 @@ class ChromeTrace {
 
 }  // namespace
 
-void write_chrome_trace(NewFiles& files, const std::filesystem::path& place, const Scenario& scenario,
+void write_chrome_trace(output::NewFiles& files, const std::filesystem::path& place, const scenario::Scenario& scenario,
                         const Simulation& simulation, const TraceOptions& options) {
   auto& file = files.open(place);
   ChromeTrace(file, simulation, options).write(scenario);
   file.close();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::trace

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace lockstep {
+namespace lockstep::trace {
 namespace {
 
 constexpr unsigned buffer_size = 1u << 18;
@@ -15,7 +15,7 @@ constexpr const char* mode = "wb3";  // of traces as fast as level 1, and smalle
 
 }  // namespace
 
-GzipFile::GzipFile(NewFile& file) : file_(file), stream_(nullptr) {
+GzipFile::GzipFile(output::NewFile& file) : file_(file), stream_(nullptr) {
   const int copy = ::fcntl(file.handle(), F_DUPFD_CLOEXEC, 0);  // gzclose closes its own
   if (copy >= 0) stream_ = ::gzdopen(copy, mode);
   if (stream_ == nullptr) {
@@ -42,4 +42,4 @@ void GzipFile::finish() {
 /// zlib leaves the number of the system's error where the system left it.
 void GzipFile::fail() const { file_.fail(errno); }
 
-}  // namespace lockstep
+}  // namespace lockstep::trace

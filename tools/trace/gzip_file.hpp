@@ -7,12 +7,12 @@
 
 struct gzFile_s;
 
-namespace lockstep {
+namespace lockstep::trace {
 
 class GzipFile {
  public:
   /// Throws as `file` does, like the other members.
-  explicit GzipFile(NewFile& file);
+  explicit GzipFile(output::NewFile& file);
   ~GzipFile();
   GzipFile(const GzipFile&) = delete;
   GzipFile& operator=(const GzipFile&) = delete;
@@ -24,8 +24,8 @@ class GzipFile {
  private:
   [[noreturn]] void fail() const;
 
-  NewFile& file_;
+  output::NewFile& file_;
   gzFile_s* stream_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::trace

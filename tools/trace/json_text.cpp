@@ -5,7 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-namespace lockstep {
+namespace lockstep::trace {
 namespace {
 
 bool plain(char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; }
@@ -39,4 +39,4 @@ void append_microseconds(std::string& out, std::int64_t nanoseconds) {
   for (const std::int64_t place : {100, 10, 1}) out += static_cast<char>('0' + fraction / place % 10);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::trace

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace lockstep {
+namespace lockstep::trace {
 
 /// With its quotes; what is not UTF-8 becomes U+FFFD.
 void append_json(std::string& out, std::string_view text);
@@ -14,4 +14,4 @@ void append_json(std::string& out, double value);
 /// Nanoseconds as microseconds, exactly: 123456 is 123.456.
 void append_microseconds(std::string& out, std::int64_t nanoseconds);
 
-}  // namespace lockstep
+}  // namespace lockstep::trace

@@ -7,11 +7,12 @@
 
 #include "sim/core/errors.hpp"
 
-namespace lockstep {
+namespace lockstep::trace {
 
 std::int64_t nanoseconds(Seconds time) { return std::llround(time.value() * 1e9); }
 
-std::vector<TraceLane> lanes_of(const Program& program, const Timeline& timeline, std::int32_t rank) {
+std::vector<TraceLane> lanes_of(const program::Program& program, const timeline::Timeline& timeline,
+                                std::int32_t rank) {
   std::vector<TraceLane> lanes(program.streams.size());
   for (std::int32_t id = 0; id < timeline.ops(); ++id) {
     if (!timeline.took_part(id, rank)) continue;
@@ -34,4 +35,4 @@ std::vector<TraceLane> lanes_of(const Program& program, const Timeline& timeline
   return lanes;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::trace

@@ -6,7 +6,7 @@
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
 
-namespace lockstep {
+namespace lockstep::trace {
 
 struct LaneSpan {
   std::int64_t start_ns;
@@ -20,6 +20,7 @@ using TraceLane = std::vector<LaneSpan>;
 
 [[nodiscard]] std::int64_t nanoseconds(Seconds time);
 /// The lanes of a rank, by stream. Throws InternalError if two spans of a lane overlap.
-[[nodiscard]] std::vector<TraceLane> lanes_of(const Program& program, const Timeline& timeline, std::int32_t rank);
+[[nodiscard]] std::vector<TraceLane> lanes_of(const program::Program& program, const timeline::Timeline& timeline,
+                                              std::int32_t rank);
 
-}  // namespace lockstep
+}  // namespace lockstep::trace

@@ -7,7 +7,7 @@
 #include "sim/collectives/collective.hpp"
 #include "workloads/sharding/joined_axes.hpp"
 
-namespace lockstep {
+namespace lockstep::trace {
 namespace {
 
 /// Names that trace viewers reserve for colours. A mesh axis keeps its colour in every trace of its mesh:
@@ -15,20 +15,20 @@ namespace {
 constexpr std::array axis_colours = {"thread_state_iowait",   "rail_load",     "detailed_memory_dump", "yellow",
                                      "vsync_highlight_color", "rail_animation"};
 
-std::string_view colour(const ProgramOp& op, StepPass pass) {
-  if (op.kind == ProgramOp::Kind::collective) {
+std::string_view colour(const program::ProgramOp& op, workloads::StepPass pass) {
+  if (op.kind == program::ProgramOp::Kind::collective) {
     return axis_colours[static_cast<std::size_t>(op.streams.front() - 1) % axis_colours.size()];
   }
   switch (pass) {
-    case StepPass::forward: return "thread_state_runnable";
-    case StepPass::backward: return "thread_state_uninterruptible";
-    case StepPass::update: return "generic_work";
+    case workloads::StepPass::forward: return "thread_state_runnable";
+    case workloads::StepPass::backward: return "thread_state_uninterruptible";
+    case workloads::StepPass::update: return "generic_work";
   }
   return "generic_work";
 }
 
 /// The properties on which an operation's text depends.
-auto told(const ProgramOp& op, const StepOp& vertex) {
+auto told(const program::ProgramOp& op, const workloads::StepOp& vertex) {
   return std::tuple{vertex.what, vertex.block, vertex.pass, op.communicator};
 }
 
@@ -43,7 +43,7 @@ OpText::OpText(const Simulation& simulation)
 std::size_t OpText::Hash::operator()(std::int32_t op) const {
   const auto& vertex = text->vertex(op);
   const auto place = static_cast<std::size_t>(vertex.block) * 3 + static_cast<std::size_t>(vertex.pass);
-  return std::hash<const StepWork*>{}(vertex.what) +
+  return std::hash<const workloads::StepWork*>{}(vertex.what) +
          place * 0x9e3779b97f4a7c15U;  // odd: every place moves the hash elsewhere
 }
 
@@ -53,7 +53,7 @@ bool OpText::Equal::operator()(std::int32_t a, std::int32_t b) const {
 
 std::size_t OpText::phrase(std::int32_t op) { return phrases_.try_emplace(op, phrases_.size()).first->second; }
 
-const std::string& OpText::algorithm(const ProgramOp& op, const StepOp& vertex) {
+const std::string& OpText::algorithm(const program::ProgramOp& op, const workloads::StepOp& vertex) {
   const auto [found, is_new] = algorithms_.try_emplace({op.communicator, vertex->collective, vertex->full_size});
   if (is_new) found->second = collectives_.algorithm(vertex->collective, vertex->axes, vertex->full_size);
   return found->second;
@@ -63,7 +63,7 @@ OpWords OpText::words(std::int32_t op) {
   const auto& lowered = this->lowered(op);
   const auto& vertex = step_.op(lowered.vertex);
   const auto& block = step_.block_names[static_cast<std::size_t>(vertex.block)];
-  const bool collective = vertex->kind == StepOp::Kind::collective;
+  const bool collective = vertex->kind == workloads::StepOp::Kind::collective;
   const bool measured = vertex->given_time.has_value();
   const std::string_view kind = !collective ? "compute" : measured ? "measured" : name(vertex->collective);
   OpWords words{block + " | " + vertex->name, {collective ? "comm" : "compute"}, colour(lowered, vertex.pass), {}};
@@ -75,7 +75,7 @@ OpWords OpText::words(std::int32_t op) {
   if (collective && !measured) {
     arguments.push_back({"reason", vertex->reason});
     const auto [axes, is_new] = joined_.try_emplace(vertex->axes);
-    if (is_new) axes->second = joined(vertex->axes);
+    if (is_new) axes->second = workloads::joined(vertex->axes);
     arguments.push_back({"axes", axes->second, true});
     arguments.push_back({"full_size_bytes", vertex->full_size.value()});
     arguments.push_back({"algorithm", algorithm(lowered, vertex)});
@@ -85,4 +85,4 @@ OpWords OpText::words(std::int32_t op) {
   return words;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::trace

@@ -10,7 +10,7 @@
 
 #include "sim/simulate.hpp"
 
-namespace lockstep {
+namespace lockstep::trace {
 
 /// All that is said of an operation but its number and its microbatch. Views are of the simulation and of the OpText
 /// that made them.
@@ -46,18 +46,20 @@ class OpText {
     const OpText* text;
     bool operator()(std::int32_t a, std::int32_t b) const;
   };
-  [[nodiscard]] const ProgramOp& lowered(std::int32_t op) const { return program_.ops[static_cast<std::size_t>(op)]; }
-  [[nodiscard]] const StepOp& vertex(std::int32_t op) const { return step_.op(lowered(op).vertex); }
-  const std::string& algorithm(const ProgramOp& op, const StepOp& vertex);
+  [[nodiscard]] const program::ProgramOp& lowered(std::int32_t op) const {
+    return program_.ops[static_cast<std::size_t>(op)];
+  }
+  [[nodiscard]] const workloads::StepOp& vertex(std::int32_t op) const { return step_.op(lowered(op).vertex); }
+  const std::string& algorithm(const program::ProgramOp& op, const workloads::StepOp& vertex);
 
-  const Program& program_;
-  const StepGraph& step_;
-  CollectiveModel& collectives_;
+  const program::Program& program_;
+  const workloads::StepGraph& step_;
+  collectives::CollectiveModel& collectives_;
   std::unordered_map<std::int32_t, std::size_t, Hash, Equal>
       phrases_;  ///< by an operation of each; looked up, never walked through
-  std::map<std::tuple<std::int32_t, CollectiveKind, Bytes>, std::string>
+  std::map<std::tuple<std::int32_t, workloads::CollectiveKind, Bytes>, std::string>
       algorithms_;  ///< by communicator, kind and size
-  std::map<AxisNames, std::string> joined_;
+  std::map<workloads::AxisNames, std::string> joined_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::trace

@@ -15,7 +15,7 @@
 #include "tools/trace/op_text.hpp"
 #include "tools/trace/proto_text.hpp"
 
-namespace lockstep {
+namespace lockstep::trace {
 namespace {
 
 using proto::append_bytes;
@@ -122,7 +122,7 @@ struct Phrase {
 
 class PerfettoTrace {
  public:
-  PerfettoTrace(NewFile& file, const Simulation& simulation, const TraceOptions& options)
+  PerfettoTrace(output::NewFile& file, const Simulation& simulation, const TraceOptions& options)
       : file_(file),
         content_(simulation, options),
         step_time_(simulation.metrics.step_time),
@@ -130,7 +130,7 @@ class PerfettoTrace {
         arrows_(simulation),
         flows_(options.flows) {}
 
-  void write(const Scenario& scenario) {
+  void write(const scenario::Scenario& scenario) {
     describe_root(scenario);
     for (std::size_t index = 0; index < content_.processes(); ++index) write_process(content_.process(index));
     write_links();
@@ -141,7 +141,7 @@ class PerfettoTrace {
  private:
   // ---- tracks ----------------------------------------------------------------------------------
 
-  void describe_root(const Scenario& scenario) {
+  void describe_root(const scenario::Scenario& scenario) {
     std::string track;
     append_number(track, uuid, 0);
     append_bytes(track, description,
@@ -320,13 +320,13 @@ class PerfettoTrace {
         add_event(time, event_);
       }
     };
-    write("memory", [](const MemoryPoint& point) { return point.total(); });
-    for (const auto kind : all_memory_kinds) {
+    write("memory", [](const metrics::MemoryPoint& point) { return point.total(); });
+    for (const auto kind : workloads::all_memory_kinds) {
       const bool empty = std::all_of(points.begin(), points.end(),
                                      [&](const auto& point) { return point.second.of(kind).value() == 0; });
       if (!empty)
-        write("memory: " + std::string(lockstep::name(kind)),
-              [kind](const MemoryPoint& point) { return point.of(kind); });
+        write("memory: " + std::string(lockstep::workloads::name(kind)),
+              [kind](const metrics::MemoryPoint& point) { return point.of(kind); });
     }
   }
 
@@ -370,11 +370,12 @@ class PerfettoTrace {
 
 }  // namespace
 
-void write_perfetto_trace(NewFiles& files, const std::filesystem::path& place, const Scenario& scenario,
-                          const Simulation& simulation, const TraceOptions& options) {
+void write_perfetto_trace(output::NewFiles& files, const std::filesystem::path& place,
+                          const scenario::Scenario& scenario, const Simulation& simulation,
+                          const TraceOptions& options) {
   auto& file = files.open(place);
   PerfettoTrace(file, simulation, options).write(scenario);
   file.close();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::trace

@@ -8,10 +8,11 @@
 #include "tools/output/new_file.hpp"
 #include "tools/trace/trace_content.hpp"
 
-namespace lockstep {
+namespace lockstep::trace {
 
 /// Equal simulations give equal bytes. Throws as NewFiles does.
-void write_perfetto_trace(NewFiles& files, const std::filesystem::path& place, const Scenario& scenario,
-                          const Simulation& simulation, const TraceOptions& options = {});
+void write_perfetto_trace(output::NewFiles& files, const std::filesystem::path& place,
+                          const scenario::Scenario& scenario, const Simulation& simulation,
+                          const TraceOptions& options = {});
 
-}  // namespace lockstep
+}  // namespace lockstep::trace

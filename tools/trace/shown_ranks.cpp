@@ -6,26 +6,26 @@
 #include <set>
 #include <utility>
 
-namespace lockstep {
+namespace lockstep::trace {
 namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 using Times = std::pair<double, double>;
 
-Times times(const Timeline& timeline, std::int32_t op, std::int32_t rank) {
+Times times(const timeline::Timeline& timeline, std::int32_t op, std::int32_t rank) {
   if (!timeline.took_part(op, rank)) return {-1, -1};
   const auto span = timeline.span(op, rank);
   return {span.start.value(), span.end.value()};
 }
 
 /// Classes of ranks of the program that have the same spans throughout.
-std::vector<std::int32_t> classes_by_spans(const Program& program, const Timeline& timeline) {
+std::vector<std::int32_t> classes_by_spans(const program::Program& program, const timeline::Timeline& timeline) {
   std::vector<std::int32_t> class_of(at(timeline.ranks()), 0);
-  std::set<std::pair<ProgramOp::Kind, std::int32_t>> participants;
+  std::set<std::pair<program::ProgramOp::Kind, std::int32_t>> participants;
   for (std::int32_t id = 0; id < timeline.ops(); ++id) {
     const auto& op = program.ops[at(id)];
-    const bool collective = op.kind == ProgramOp::Kind::collective;
+    const bool collective = op.kind == program::ProgramOp::Kind::collective;
     // If an operation ran at the same time on all its ranks, it distinguishes ranks only by whether they took part, so
     // one operation for each set of ranks is enough.
     const bool is_new = participants.emplace(op.kind, collective ? op.communicator : op.stage).second;
@@ -41,7 +41,7 @@ std::vector<std::int32_t> classes_by_spans(const Program& program, const Timelin
 }
 
 /// One rank of each stage in order, then the second of each that has more, and so on.
-void sort_by_stage(const Program& program, std::vector<ShownRank>& ranks) {
+void sort_by_stage(const program::Program& program, std::vector<ShownRank>& ranks) {
   std::sort(ranks.begin(), ranks.end(), [](const ShownRank& a, const ShownRank& b) { return a.number < b.number; });
   std::map<std::int32_t, int> seen;
   std::vector<std::pair<std::pair<int, std::int32_t>, ShownRank>> turns;
@@ -78,4 +78,4 @@ std::vector<ShownRank> distinct_ranks(const Simulation& simulation) {
   return result;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::trace

@@ -5,7 +5,7 @@
 
 #include "sim/simulate.hpp"
 
-namespace lockstep {
+namespace lockstep::trace {
 
 struct ShownRank {
   std::int32_t rank;    ///< of the program as run
@@ -16,4 +16,4 @@ struct ShownRank {
 /// One for every distinct set of lanes, the critical rank's first, the others by number.
 [[nodiscard]] std::vector<ShownRank> distinct_ranks(const Simulation& simulation);
 
-}  // namespace lockstep
+}  // namespace lockstep::trace

@@ -5,10 +5,10 @@
 
 #include "sim/metrics/link_loads.hpp"
 
-namespace lockstep {
+namespace lockstep::trace {
 
 TraceContent::TraceContent(const Simulation& simulation, const TraceOptions& options)
-    : simulation_(simulation), ranks_(lockstep::distinct_ranks(simulation)) {
+    : simulation_(simulation), ranks_(lockstep::trace::distinct_ranks(simulation)) {
   distinct_ = ranks_.size();
   const auto most =
       std::max(static_cast<std::size_t>(std::max(options.max_ranks, 1)), simulation.metrics.stages.size());
@@ -35,10 +35,10 @@ TraceProcess TraceContent::process(std::size_t index) const {
   return process;
 }
 
-std::vector<std::pair<std::int64_t, MemoryPoint>> TraceContent::memory(std::int32_t rank) const {
-  std::vector<std::pair<std::int64_t, MemoryPoint>> points;
+std::vector<std::pair<std::int64_t, metrics::MemoryPoint>> TraceContent::memory(std::int32_t rank) const {
+  std::vector<std::pair<std::int64_t, metrics::MemoryPoint>> points;
   for (const auto& point :
-       memory_curve(simulation_.preparation.step, simulation_.program, simulation_.run.timeline, rank)) {
+       metrics::memory_curve(simulation_.preparation.step, simulation_.program, simulation_.run.timeline, rank)) {
     const auto time = nanoseconds(point.time);
     if (!points.empty() && points.back().first == time) points.pop_back();
     points.emplace_back(time, point);
@@ -51,10 +51,10 @@ std::vector<TraceLink> TraceContent::links() const {
   constexpr int parts = 1000;
   std::vector<TraceLink> links;
   if (simulation_.run.phases.empty()) return links;
-  const Interval step{Seconds(0), simulation_.metrics.step_time};
-  const auto loads = link_loads(simulation_.program, simulation_.run.phases, simulation_.link_members, step);
+  const timeline::Interval step{Seconds(0), simulation_.metrics.step_time};
+  const auto loads = metrics::link_loads(simulation_.program, simulation_.run.phases, simulation_.link_members, step);
   auto over_time =
-      link_use_over_time(simulation_.program, simulation_.run.phases, simulation_.link_members, step, parts);
+      metrics::link_use_over_time(simulation_.program, simulation_.run.phases, simulation_.link_members, step, parts);
   for (std::size_t i = 0; i < std::min(loads.size(), most); ++i) {
     const auto& load = loads[i];
     links.push_back({simulation_.preparation.machine.cluster->link_name(load.link) +
@@ -85,4 +85,4 @@ bool TraceArrows::has_span(std::int32_t op, std::int32_t rank) const {
   return nanoseconds(span.start) < nanoseconds(span.end);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::trace

@@ -9,7 +9,7 @@
 #include "tools/trace/lanes.hpp"
 #include "tools/trace/shown_ranks.hpp"
 
-namespace lockstep {
+namespace lockstep::trace {
 
 struct TraceOptions {
   int max_ranks = 16;  ///< processes; ranks with identical lanes share one
@@ -44,7 +44,7 @@ class TraceContent {
   /// In the order in which they are shown.
   [[nodiscard]] TraceProcess process(std::size_t index) const;
   /// Memory of a rank, at most one point a nanosecond: the last.
-  [[nodiscard]] std::vector<std::pair<std::int64_t, MemoryPoint>> memory(std::int32_t rank) const;
+  [[nodiscard]] std::vector<std::pair<std::int64_t, metrics::MemoryPoint>> memory(std::int32_t rank) const;
   /// The most used links, if phases were recorded.
   [[nodiscard]] std::vector<TraceLink> links() const;
 
@@ -79,4 +79,4 @@ class TraceArrows {
   std::vector<Ids> arriving_, leaving_;  ///< by operation, of the connected rank
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::trace

@@ -3,7 +3,7 @@
 
 #include "topologies/chips/catalog_folder_private.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 std::vector<std::string> catalog_entries(const std::filesystem::path& folder) {
   std::vector<std::string> names;
@@ -33,4 +33,4 @@ bool is_catalog_entry(const std::filesystem::path& folder, std::string_view what
   return false;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

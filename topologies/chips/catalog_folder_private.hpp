@@ -7,7 +7,7 @@
 
 #include "sim/core/errors.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 /// The names of its files without `.yaml`, sorted.
 [[nodiscard]] std::vector<std::string> catalog_entries(const std::filesystem::path& folder);
@@ -16,4 +16,4 @@ namespace lockstep {
 [[nodiscard]] bool is_catalog_entry(const std::filesystem::path& folder, std::string_view what, std::string_view name,
                                     Problems& problems);
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

@@ -5,7 +5,7 @@
 
 #include "sim/core/quantity_text.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 constexpr std::array precision_names{
@@ -80,4 +80,4 @@ std::string to_string(const Chip& chip) {
   return text + '\n';
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

@@ -12,7 +12,7 @@
 #include "sim/core/yaml_view.hpp"
 #include "topologies/chips/chip_kernels.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 /// When a slice's axis closes into a ring: only when its size is a multiple of `multiple_of`
 /// (v4, v5p: 4, the optical cubes) or exactly `exactly` (v5e, v6e: 16). One of the two is set.
@@ -65,4 +65,4 @@ struct Chip {
 [[nodiscard]] std::vector<std::string> chip_names(const std::filesystem::path& catalog);
 [[nodiscard]] Chip load_chip(const std::filesystem::path& catalog, std::string_view name, Problems& problems);
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

@@ -1,6 +1,6 @@
 #include "topologies/chips/chip_kernels.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 constexpr double least_share = 0.01;
@@ -105,4 +105,4 @@ ChipKernels read_chip_kernels(const YamlView& view, const ChipKernels* base) {
   return kernels;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

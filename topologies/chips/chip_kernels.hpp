@@ -9,7 +9,7 @@
 #include "sim/core/yaml_view.hpp"
 #include "topologies/chips/precision.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 struct ChipKernels {
   std::map<Precision, double> matrix;  ///< shares of the peak that very large products reach
@@ -37,4 +37,4 @@ struct ChipKernels {
 /// give.
 [[nodiscard]] ChipKernels read_chip_kernels(const YamlView& view, const ChipKernels* base = nullptr);
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

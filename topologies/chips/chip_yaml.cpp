@@ -1,7 +1,7 @@
 #include "topologies/chips/catalog_folder_private.hpp"
 #include "topologies/chips/chip.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 constexpr std::int64_t largest_axis = 1'000'000;
@@ -136,4 +136,4 @@ Chip load_chip(const std::filesystem::path& catalog, std::string_view name, Prob
   return read_chip(view, name, &base);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

@@ -5,7 +5,7 @@
 
 #include "sim/core/units.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 enum class Precision { fp32, bf16, fp16, fp8, int8, fp4 };
 [[nodiscard]] std::string_view name(Precision precision);
@@ -13,4 +13,4 @@ enum class Precision { fp32, bf16, fp16, fp8, int8, fp4 };
 /// Bytes of one element (fp4 counts as packed pairs, so it is not offered for storage here).
 [[nodiscard]] Bytes element_size(Precision precision);
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

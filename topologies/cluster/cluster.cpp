@@ -7,7 +7,7 @@
 #include "topologies/cluster/cluster_graph_private.hpp"
 #include "topologies/cluster/cluster_spec.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 Cluster::Cluster(std::string name, Chip chip, std::vector<PhysicalAxis> axes, std::unique_ptr<Graph> graph)
     : name_(std::move(name)), chip_(std::move(chip)), axes_(std::move(axes)), graph_(std::move(graph)) {}
@@ -120,7 +120,7 @@ std::string Cluster::to_string() const {
   if (links_of[3] + links_of[4] > 0)
     text += ", scale-up " + std::to_string(links_of[3]) + ", network " + std::to_string(links_of[4]);
   text += '\n';
-  return text + lockstep::to_string(chip_);
+  return text + lockstep::topologies::to_string(chip_);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

@@ -13,7 +13,7 @@
 #include "sim/core/units.hpp"
 #include "topologies/chips/chip.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 using DeviceId = std::int32_t;  ///< 0 .. devices-1, row-major over the physical axes (last axis fastest)
 using NodeId = std::int32_t;    ///< devices come first, then hosts, then switches
@@ -134,4 +134,4 @@ class Cluster {
   MissingLinks missing_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

@@ -5,7 +5,7 @@
 #include "sim/core/errors.hpp"
 #include "topologies/cluster/cluster_graph_private.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 using Connections = Cluster::Graph::Connections;
@@ -59,4 +59,4 @@ std::vector<LinkId> Cluster::route_nodes(NodeId from, NodeId to) const {
   return route;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

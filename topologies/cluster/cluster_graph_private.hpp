@@ -5,7 +5,7 @@
 
 #include "topologies/cluster/cluster.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 struct Cluster::Graph {
   struct Edge {
@@ -25,4 +25,4 @@ struct Cluster::Graph {
   std::vector<LinkId> neighbours;  ///< by slot; -1 where a line ends
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

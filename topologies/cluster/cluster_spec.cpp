@@ -1,6 +1,6 @@
 #include "topologies/cluster/cluster_spec.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 const Chip& ClusterSpec::chip() const { return torus() != nullptr ? torus()->chip : node()->chip; }
 Chip& ClusterSpec::chip() {
@@ -15,4 +15,4 @@ std::int64_t ClusterSpec::devices() const {
   return count;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

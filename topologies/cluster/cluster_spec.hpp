@@ -10,7 +10,7 @@
 #include "topologies/chips/chip.hpp"
 #include "topologies/cluster/cluster.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 /// A slice of a pod. `pod` overrides the chip's largest shape for hypothetical machines.
 struct TorusSpec {
@@ -126,4 +126,4 @@ struct ClusterSpec {
   [[nodiscard]] const NodeSpec* node() const { return std::get_if<NodeSpec>(&unit); }
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

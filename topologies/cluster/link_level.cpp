@@ -1,6 +1,6 @@
 #include "topologies/cluster/link_level.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 std::string_view link_level(const Cluster& cluster, LinkId id) {
   const auto& link = cluster.link(id);
@@ -15,4 +15,4 @@ std::string_view link_level(const Cluster& cluster, LinkId id) {
   return is_switch(link.from) && is_switch(link.to) ? "fabric" : "NIC";
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

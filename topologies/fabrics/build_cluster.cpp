@@ -4,7 +4,7 @@
 #include "topologies/fabrics/unit_network_private.hpp"
 #include "topologies/torus/torus.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 /// Routes inside a node, or to the NIC, over the hall's network or the network between halls, and to the other chip.
@@ -149,4 +149,4 @@ Cluster build_cluster(const ClusterSpec& spec) {
           devices_in_order(spec), std::move(node), std::move(fabric)};
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

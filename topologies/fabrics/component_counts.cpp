@@ -2,7 +2,7 @@
 
 #include <vector>
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 bool between_hosts(LinkKind kind) {
@@ -41,4 +41,4 @@ ComponentCounts count_components(ClusterSpec spec) {
   return counts;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

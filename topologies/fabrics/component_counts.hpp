@@ -4,7 +4,7 @@
 
 #include "topologies/fabrics/fabric.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 /// Counts switches and links of the networks between hosts, and of a torus. Links and switches inside a node belong to
 /// its host.
@@ -19,4 +19,4 @@ struct ComponentCounts {
 /// Cables over which packets are sprayed are counted one by one, though the cluster models equal ones as one link.
 [[nodiscard]] ComponentCounts count_components(ClusterSpec spec);
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

@@ -1,6 +1,6 @@
 #include "topologies/fabrics/fabric_row_private.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 /// One switch without limits of its own.
@@ -54,4 +54,4 @@ const FabricRow<Crossbar>& Crossbar::row() {
   return row;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

@@ -4,7 +4,7 @@
 #include "sim/core/errors.hpp"
 #include "topologies/fabrics/fabric_row_private.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 /// The number of the pair a < b among all pairs of `count`.
@@ -267,4 +267,4 @@ const FabricRow<Dragonfly>& Dragonfly::row() {
   return row;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

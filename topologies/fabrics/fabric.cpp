@@ -10,7 +10,7 @@
 #include "topologies/fabrics/unit_network_private.hpp"
 #include "topologies/torus/torus.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 constexpr int most_devices = 1'000'000;  // refused before memory is spent on them
@@ -140,4 +140,4 @@ class ClusterCheck {
 
 std::vector<ClusterProblem> why_not_a_cluster(const ClusterSpec& spec) { return ClusterCheck(spec).problems(); }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

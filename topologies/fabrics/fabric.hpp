@@ -10,7 +10,7 @@
 #include "topologies/cluster/cluster.hpp"
 #include "topologies/cluster/cluster_spec.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 /// One value of every kind of fabric, in the order in which messages list them.
 [[nodiscard]] std::vector<FabricKind> fabric_kinds();
@@ -39,4 +39,4 @@ struct ClusterProblem {
 [[nodiscard]] NodeSpec load_node(const std::filesystem::path& catalog, std::string_view name, Problems& problems);
 [[nodiscard]] FabricSpec load_fabric(const std::filesystem::path& catalog, std::string_view name, Problems& problems);
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

@@ -1,6 +1,6 @@
 #include "topologies/fabrics/fabric_row_private.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 template <class... Kinds>
@@ -54,4 +54,4 @@ std::vector<ClusterProblem> why_no_tiers(const FabricSpec& spec) {
   return {{"oversubscription", "a " + std::string(name(spec.kind)) + " has no tiers", "none, or a fat tree"}};
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

@@ -3,7 +3,7 @@
 /// part is an abstract class and does not compile. All else asks the row and knows no kind by name.
 #include "topologies/fabrics/switch_network_private.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 template <class Kind>
 class FabricRow {
@@ -42,4 +42,4 @@ void check_count(const std::string& key, int count, const std::string& things, i
 /// A problem if the fabric, whose kind has no tiers, is oversubscribed.
 [[nodiscard]] std::vector<ClusterProblem> why_no_tiers(const FabricSpec& spec);
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

@@ -1,7 +1,7 @@
 #include "topologies/chips/catalog_folder_private.hpp"
 #include "topologies/fabrics/fabric_row_private.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 constexpr double most_oversubscription = 1e6;
@@ -92,4 +92,4 @@ FabricSpec load_fabric(const std::filesystem::path& catalog, std::string_view na
   return unknown;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

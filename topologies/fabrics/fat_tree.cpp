@@ -4,7 +4,7 @@
 #include "sim/core/errors.hpp"
 #include "topologies/fabrics/fabric_row_private.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 /// A tree as modelled. Hashed it has all switches of its shape. Sprayed it has one plane, whose links have the
@@ -175,4 +175,4 @@ const FabricRow<FatTree>& FatTree::row() {
   return row;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

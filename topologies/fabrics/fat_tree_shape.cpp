@@ -3,7 +3,7 @@
 
 #include "topologies/fabrics/fabric_row_private.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 /// Uplinks that carry what `down` ports bring, each of which fills `share` of an uplink.
@@ -108,4 +108,4 @@ std::variant<int, ClusterProblem> tree_tops(const PossibleTree& possible) {
   return std::get<TreeShape>(possible).tops();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

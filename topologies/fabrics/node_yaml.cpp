@@ -5,7 +5,7 @@
 #include "topologies/chips/catalog_folder_private.hpp"
 #include "topologies/fabrics/fabric.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 constexpr int most_chips = 1'000'000;
@@ -164,4 +164,4 @@ NodeSpec load_node(const std::filesystem::path& catalog, std::string_view name, 
   return unknown;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

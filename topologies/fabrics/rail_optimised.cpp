@@ -1,6 +1,6 @@
 #include "topologies/fabrics/fabric_row_private.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 class RailOptimisedRow final : public FabricRow<RailOptimised> {
@@ -35,4 +35,4 @@ const FabricRow<RailOptimised>& RailOptimised::row() {
   return row;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

@@ -4,7 +4,7 @@
 
 #include "topologies/fabrics/unit_network_private.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 /// Fisher-Yates by a modulus, which unlike std::shuffle is the same everywhere.
@@ -101,4 +101,4 @@ std::vector<ClusterProblem> why_not_an_order(const ClusterSpec& spec) {
   return problems;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

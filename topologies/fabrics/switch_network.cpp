@@ -3,7 +3,7 @@
 
 #include "topologies/fabrics/switch_network_private.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 /// Spreads a number over all 64 bits: two rounds of multiplying and folding the high half into the low one.
@@ -64,4 +64,4 @@ NetworkEnds port_by_port(NetworkEnds ends) {
   return ends;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

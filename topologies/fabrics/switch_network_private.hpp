@@ -9,7 +9,7 @@
 #include "topologies/fabrics/fabric.hpp"
 #include "topologies/torus/torus_private.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 /// The ends of a network, unit by unit: NICs, hosts, or the top switches of halls.
 struct NetworkEnds {
@@ -140,4 +140,4 @@ using PossibleTree = std::variant<TreeShape, ClusterProblem>;
 /// "leaf(2,5)": a switch of this network.
 [[nodiscard]] std::string switch_name(std::string_view what, std::vector<int> prefix, const std::vector<int>& numbers);
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 std::vector<int> followed_by(std::vector<int> place, int last) {
@@ -122,4 +122,4 @@ std::vector<NodeId> add_nics(const ClusterSpec& spec, UnitLinks& units, Cluster:
   return nics;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

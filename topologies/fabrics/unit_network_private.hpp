@@ -5,7 +5,7 @@
 
 #include "topologies/fabrics/switch_network_private.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 /// Ids of the units' links, by arithmetic: links inside nodes, and each chip's link to its NIC or host (id; the link
 /// back is id + 1).
@@ -42,4 +42,4 @@ struct UnitLinks {
 /// The reasons why the order is not an order of the cluster's devices.
 [[nodiscard]] std::vector<ClusterProblem> why_not_an_order(const ClusterSpec& spec);
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 const PhysicalAxis& axis_of(const Cluster& cluster, const Factor& factor) {
@@ -153,4 +153,4 @@ void add_lanes(const Cluster& cluster, const DimensionGeometry& geometry, int di
   lanes.push_back(std::move(backward));
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

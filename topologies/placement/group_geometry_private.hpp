@@ -6,7 +6,7 @@
 
 #include "topologies/placement/mesh.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 /// The way from one position to the next: `links` links of one physical axis.
 struct Step {
@@ -34,4 +34,4 @@ struct DimensionGeometry {
 void add_lanes(const Cluster& cluster, const DimensionGeometry& geometry, int dimension, DeviceId origin,
                std::vector<Lane>& lanes);
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

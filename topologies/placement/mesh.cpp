@@ -9,7 +9,7 @@
 #include "sim/core/errors.hpp"
 #include "topologies/placement/group_geometry_private.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 /// An axis cut into groups of neighbours: the positions in a group, and those of the groups.
@@ -171,4 +171,4 @@ std::vector<Group> Mesh::groups(const std::vector<std::string>& axes) const {
   return groups;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

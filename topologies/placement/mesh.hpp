@@ -15,7 +15,7 @@
 
 #include "topologies/cluster/cluster.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 using RankId = std::int32_t;  ///< position in the mesh, row-major over the mesh axes (last fastest)
 
@@ -140,4 +140,4 @@ struct PlacementError {
 /// A placed axis as `mesh` writes it: {"gpu/8", "node/2"}.
 [[nodiscard]] std::vector<std::string> place_text(const Cluster& cluster, const MeshAxis& axis);
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

@@ -2,7 +2,7 @@
 
 #include "topologies/placement/group_geometry_private.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 std::string padded(std::string text, std::size_t width, bool right) {
@@ -70,4 +70,4 @@ std::string Mesh::to_string() const {
   return text;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

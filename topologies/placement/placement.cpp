@@ -5,7 +5,7 @@
 
 #include "topologies/placement/placement_private.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 constexpr std::string_view rest = "rest";
@@ -176,4 +176,4 @@ std::variant<std::vector<MeshAxis>, PlacementError> place_as_requested(const Clu
   return axes;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

@@ -6,7 +6,7 @@
 
 #include "topologies/placement/mesh.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 /// The positions of each physical axis that no logical axis has taken yet.
 class FreePositions {
@@ -37,4 +37,4 @@ class FreePositions {
 /// An error if some position is left over.
 [[nodiscard]] std::optional<PlacementError> problem_of_leftover(const Cluster& cluster, const FreePositions& free);
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

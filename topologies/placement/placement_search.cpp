@@ -6,7 +6,7 @@
 
 #include "topologies/placement/placement_private.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 constexpr int most_candidates = 10'000;
@@ -228,4 +228,4 @@ std::vector<std::string> place_text(const Cluster& cluster, const MeshAxis& axis
   return parts;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

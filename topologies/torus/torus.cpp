@@ -6,7 +6,7 @@
 #include "topologies/torus/torus.hpp"
 #include "topologies/torus/torus_private.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 namespace {
 
 constexpr Seconds most_latency(1);
@@ -169,4 +169,4 @@ Cluster build_torus(const TorusSpec& spec) {
   return {spec.chip.name + ' ' + by_axis(spec.shape), spec.chip, std::move(axes), std::move(graph)};
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

@@ -5,7 +5,7 @@
 #include "topologies/cluster/cluster.hpp"
 #include "topologies/cluster/cluster_spec.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 /// The reason why a slice is impossible; empty if it is possible. Checks axis count, sizes and fit into the pod (axes
 /// may be taken in any order).
@@ -15,4 +15,4 @@ namespace lockstep {
 /// edge of the slice is clipped. Chips without a PCIe or DCN rate have no such nodes and links.
 [[nodiscard]] Cluster build_torus(const TorusSpec& spec);
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

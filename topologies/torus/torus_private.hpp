@@ -8,7 +8,7 @@
 #include "topologies/cluster/cluster_graph_private.hpp"
 #include "topologies/torus/torus.hpp"
 
-namespace lockstep {
+namespace lockstep::topologies {
 
 [[nodiscard]] std::string place_name(std::string_view what, const std::vector<int>& coordinates);
 /// Joins two nodes by a link in each direction; returns the id of the first link, and the second has the next id.
@@ -24,4 +24,4 @@ void add_ici(const std::vector<PhysicalAxis>& torus, int first_axis, DeviceId fi
 std::vector<NodeId> add_hosts(const TorusSpec& spec, const std::vector<int>& prefix, DeviceId first,
                               BytesPerSecond pcie, Cluster::Graph& graph);
 
-}  // namespace lockstep
+}  // namespace lockstep::topologies

@@ -6,7 +6,7 @@
 #include "sim/core/errors.hpp"
 #include "workloads/layers/block_writer_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 using Kind = BlockOp::Kind;
@@ -188,4 +188,4 @@ Sizes sizes_of(const Model& model, std::int64_t sequences, std::int64_t sequence
   return sizes;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

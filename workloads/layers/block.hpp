@@ -13,7 +13,7 @@
 #include "workloads/model/model.hpp"
 #include "workloads/sharding/sizes.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 struct BlockTensor {
   std::string name;
@@ -102,4 +102,4 @@ struct NotExpanded {
 [[nodiscard]] Sizes sizes_of(const Model& model, std::int64_t sequences, std::int64_t sequence_length,
                              double capacity_factor = 1.0);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -1,7 +1,7 @@
 // Queries, keys and values by direct projection or out of latents, and attention itself.
 #include "workloads/layers/block_writer_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 using Kind = BlockOp::Kind;
@@ -70,4 +70,4 @@ void BlockWriter::latent_queries_keys_values(const std::string& in) {
   linear("keys of both parts", {"Kn", "Kr"}, "K", queries, OpPart::latent_projection);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

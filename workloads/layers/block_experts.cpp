@@ -3,7 +3,7 @@
 // the same holds in the backward.
 #include "workloads/layers/block_writer_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 using Kind = BlockOp::Kind;
@@ -57,4 +57,4 @@ void BlockWriter::experts(const std::string& in, const std::string& out) {
   if (shared) add("sum of experts", {routed, out + "s"}, out, {"B", "T", "D"});
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

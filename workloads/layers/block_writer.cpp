@@ -1,6 +1,6 @@
 #include "workloads/layers/block_writer_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 using Kind = BlockOp::Kind;
@@ -124,4 +124,4 @@ void BlockWriter::mlp_down(const std::string& letter, const std::string& width, 
   product(what + "down projection", letter + "Z", weight_of(letter, "down"), {width, "D"}, out, stream, OpPart::mlp);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

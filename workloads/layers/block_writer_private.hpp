@@ -6,7 +6,7 @@
 
 #include "workloads/layers/block.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 class BlockWriter {
  public:
@@ -55,4 +55,4 @@ class BlockWriter {
   Block block_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 /// The kinds of the layers, layer by layer; none if the number of layers could not be read.
@@ -43,4 +43,4 @@ void drop_plain_layer_kinds(Model& model) {
   if (std::all_of(model.layer_kinds.begin(), model.layer_kinds.end(), plain)) model.layer_kinds.clear();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

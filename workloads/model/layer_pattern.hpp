@@ -5,7 +5,7 @@
 
 #include "workloads/model/model.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// Which layers have the window: all but the first few, and but every full_every-th (counted from 1; 0: none).
 struct WindowRule {
@@ -25,4 +25,4 @@ std::int64_t spread_experts(const std::function<bool(std::int64_t)>& here, Model
 /// Layers that are all of the plain kind are written as an empty list, so that equal models compare equal.
 void drop_plain_layer_kinds(Model& model);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

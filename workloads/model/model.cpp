@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 constexpr std::int64_t when(bool condition, std::int64_t value) { return condition ? value : 0; }
@@ -186,4 +186,4 @@ std::int64_t kv_width(const Model& model) {
   return model.latent->kv_rank + model.latent->rope_head_size + (model.indexer ? model.indexer->head_size : 0);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

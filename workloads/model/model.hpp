@@ -10,7 +10,7 @@
 
 #include "sim/core/yaml_view.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// none: weightless (OLMo); layer_norm: weight and bias; layer_norm_no_bias: weight alone (DBRX)
 enum class NormKind { none, rms, layer_norm, layer_norm_no_bias };
@@ -167,4 +167,4 @@ struct ParameterCount : LayerParameters {
 [[nodiscard]] std::vector<std::string> model_names(const std::filesystem::path& catalog);
 [[nodiscard]] Model load_model(const std::filesystem::path& catalog, std::string_view name, Problems& problems);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -4,7 +4,7 @@
 
 #include "workloads/model/layer_pattern.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 double number(std::int64_t value) { return static_cast<double>(value); }
@@ -101,4 +101,4 @@ void complete_shape(Model& model, const YamlView& place) {
   }
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

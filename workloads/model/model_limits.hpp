@@ -5,7 +5,7 @@
 #include "sim/core/yaml_view.hpp"
 #include "workloads/model/model.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 inline constexpr std::int64_t most_layers = 100'000;
 inline constexpr std::int64_t most_size = std::int64_t{1} << 31;  ///< of any one dimension
@@ -20,4 +20,4 @@ void complete_shape(Model& model, const YamlView& place);
 bool check_experts(const Experts& experts, const YamlView& per_token, const YamlView& groups,
                    const YamlView& groups_per_token);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

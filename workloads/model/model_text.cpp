@@ -4,7 +4,7 @@
 
 #include "workloads/model/model.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 const char* norm_name(NormKind kind) {
@@ -89,4 +89,4 @@ std::string to_string(const Model& model) {
   return out.str();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -6,7 +6,7 @@
 #include "workloads/model/model.hpp"
 #include "workloads/model/model_limits.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 /// The size, or 0 when it is missing or refused, so that no later check complains of a made-up value.
@@ -203,4 +203,4 @@ Model load_model(const std::filesystem::path& catalog, std::string_view name, Pr
   return none;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

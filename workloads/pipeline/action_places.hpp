@@ -5,7 +5,7 @@
 
 #include "workloads/pipeline/pipeline_order.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// The three things that happen to a microbatch on a stage. A whole backward does both gradients.
 enum class PipelineStep : std::uint8_t { forward, input_gradient, weight_gradient };
@@ -65,4 +65,4 @@ void for_each_need(const PipelineAction& action, std::int32_t stages, Visit visi
   }
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

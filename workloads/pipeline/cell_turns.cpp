@@ -5,7 +5,7 @@
 
 #include "workloads/pipeline/action_places.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
@@ -116,4 +116,4 @@ std::vector<CellPlace> cells_in_turn(const PipelineOrder& order) {
   return cells_in_turn(order.shape, ranks);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

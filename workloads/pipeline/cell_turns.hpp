@@ -9,7 +9,7 @@
 
 #include "workloads/pipeline/pipeline_order.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 struct CellPlace {
   std::int32_t rank = 0, index = 0;
@@ -24,4 +24,4 @@ struct CellPlace {
 using CellsAndOthers = std::vector<std::vector<const PipelineCell*>>;
 [[nodiscard]] std::vector<CellPlace> cells_in_turn(const PipelineShape& shape, const CellsAndOthers& ranks);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 /// A cell of another rank that has to run first.
@@ -128,4 +128,4 @@ std::optional<OrderProblem> find_deadlock(const PipelineOrder& order, const Acti
   return Run(order, places)();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -5,9 +5,9 @@
 #include "workloads/pipeline/action_places.hpp"
 #include "workloads/pipeline/verify_order.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// For an order that is otherwise sound.
 [[nodiscard]] std::optional<OrderProblem> find_deadlock(const PipelineOrder& order, const ActionPlaces& places);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 std::string_view name(PipelineWork work) {
   switch (work) {
@@ -76,4 +76,4 @@ ScheduleError::ScheduleError(std::string about, std::string what, std::string ex
       what_(std::move(what)),
       expected_(std::move(expected)) {}
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// Backward is whole (`backward`), or split into the gradient of the stage's input, which the stage before waits for,
 /// and the gradient of its weights, for which only the optimizer waits.
@@ -83,4 +83,4 @@ class ScheduleError : public std::runtime_error {
   std::string about_, what_, expected_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

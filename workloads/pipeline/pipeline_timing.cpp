@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 constexpr double not_yet = -1;
@@ -223,4 +223,4 @@ HeldActivations held_activations(const PipelineOrder& order) {
   return result;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

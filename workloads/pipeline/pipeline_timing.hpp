@@ -10,7 +10,7 @@
 
 #include "workloads/pipeline/pipeline_order.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// Times of one microbatch on one stage, in any unit of time, the same for all. backward = input + weight gradient.
 struct StageTimes {
@@ -59,4 +59,4 @@ struct HeldActivations {
 };
 [[nodiscard]] HeldActivations held_activations(const PipelineOrder& order);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

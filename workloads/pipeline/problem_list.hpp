@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 template <class Problem>
 class ProblemList {
@@ -33,4 +33,4 @@ class ProblemList {
   std::int64_t count_ = 0;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -8,7 +8,7 @@
 #include "workloads/pipeline/order_deadlock.hpp"
 #include "workloads/pipeline/problem_list.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 constexpr auto absent = ActionPlaces::absent;
@@ -268,4 +268,4 @@ class Verifier {
 
 std::vector<OrderProblem> verify_order(const PipelineOrder& order) { return Verifier(order).run(); }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

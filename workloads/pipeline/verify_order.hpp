@@ -5,7 +5,7 @@
 
 #include "workloads/pipeline/pipeline_order.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 struct OrderProblem {
   std::int32_t rank = -1;   ///< -1: of the whole order
@@ -19,4 +19,4 @@ struct OrderProblem {
 /// (the cycle of waits is spelled out). Nothing if it is sound.
 [[nodiscard]] std::vector<OrderProblem> verify_order(const PipelineOrder& order);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -6,7 +6,7 @@
 #include "workloads/model/model_limits.hpp"
 #include "workloads/replay/replay_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 BlockStep as_step(const ReplayOp& op, std::size_t layer) {
@@ -105,4 +105,4 @@ ReplayModel read_replay(const YamlView& view) {
   return replay;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -7,7 +7,7 @@
 #include "sim/core/yaml_view.hpp"
 #include "workloads/sharded_layers/sharded_layer.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 struct ReplayModel {
   std::vector<ShardedLayer>
@@ -18,4 +18,4 @@ struct ReplayModel {
 /// The map under `model.replay`; problems go to the view's sink.
 [[nodiscard]] ReplayModel read_replay(const YamlView& view);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

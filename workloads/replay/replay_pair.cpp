@@ -3,7 +3,7 @@
 
 #include "workloads/replay/replay_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 bool shares_compute(const ReplayOp& op) { return op.stream.empty(); }
@@ -89,4 +89,4 @@ std::vector<PairTurn> read_replay_pair(const YamlView& list, const std::vector<R
   return PairReader(forward, backward).read(list);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -2,7 +2,7 @@
 
 #include "workloads/replay/replay_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 constexpr double longest_operation = 86400;  // seconds
@@ -120,4 +120,4 @@ class PassReader {
 
 std::vector<ReplayOp> read_replay_pass(const YamlView& list, ReplayPass pass) { return PassReader(pass).read(list); }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

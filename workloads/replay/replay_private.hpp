@@ -7,7 +7,7 @@
 #include "sim/core/yaml_view.hpp"
 #include "workloads/sharded_layers/sharded_layer.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 struct ReplayOp {
   std::string name;
@@ -28,4 +28,4 @@ enum class ReplayPass { forward, backward };
 [[nodiscard]] std::vector<PairTurn> read_replay_pair(const YamlView& list, const std::vector<ReplayOp>& forward,
                                                      const std::vector<ReplayOp>& backward);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -4,7 +4,7 @@
 
 #include "sim/core/units.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 struct KeptFormat {
   std::int64_t bits = 8;  ///< of an element
@@ -20,4 +20,4 @@ struct KeptFormat {
   friend bool operator==(const KeptFormat&, const KeptFormat&) = default;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -2,7 +2,7 @@
 
 #include "workloads/sharding/bounded_elements.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 KernelShape product_shape(const Einsum& local, const Sizes& sizes) {
   KernelShape shape{1, 1, 1, 1};
@@ -18,4 +18,4 @@ KernelShape product_shape(const Einsum& local, const Sizes& sizes) {
   return shape;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

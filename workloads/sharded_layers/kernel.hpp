@@ -5,7 +5,7 @@
 #include "sim/core/units.hpp"
 #include "workloads/sharding/derive.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// The kind of work on which a compute step spends its FLOPs; decides at which peak rate they run.
 enum class ComputeWork {
@@ -42,4 +42,4 @@ struct Kernel {
   Bytes indexed{0};  ///< of the traffic: rows that are read or written where an index says
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 bool is_product(const BlockStep& step) {
@@ -91,4 +91,4 @@ void keep_weights_in_8_bits(ShardedLayer& derived, const Block& block, int copie
   }
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

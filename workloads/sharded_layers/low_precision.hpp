@@ -3,7 +3,7 @@
 /// unless a function below changes that, moved in 16.
 #include "workloads/sharded_layers/sharded_layer.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// The product that makes logits stays in 16 bits, forward and backward: their errors do not average out.
 void keep_unembedding_in_16_bits(ShardedLayer& derived, const Block& block);
@@ -22,4 +22,4 @@ void gather_weights_in_8_bits(ShardedLayer& derived, const Block& block);
 /// sum over.
 void keep_weights_in_8_bits(ShardedLayer& derived, const Block& block, int copies);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 /// The elements that a rank holds of a vector over some of an array's dimensions.
@@ -71,4 +71,4 @@ void complete_updates(ShardedLayer& derived, const Block& block, const Plan& pla
   }
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -4,7 +4,7 @@
 
 #include "workloads/sharded_layers/sharded_layer.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 enum class OptimizerKind { adam, sgd, adafactor };
 [[nodiscard]] std::string_view name(OptimizerKind kind);
@@ -26,4 +26,4 @@ struct OptimizerSpec {
 /// Fills in what updates of a block need to know beyond their derivation: factored_elements and split_over.
 void complete_updates(ShardedLayer& derived, const Block& block, const Plan& plan, const Sizes& sizes);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 /// The axes over which each strategy splits a tensor's dimensions.
@@ -186,4 +186,4 @@ std::string Plan::to_string() const {
   return text;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

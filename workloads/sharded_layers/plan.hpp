@@ -10,7 +10,7 @@
 #include "workloads/sharding/notation.hpp"
 #include "workloads/sharding/sizes.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 using Shardings = std::map<std::string, ShardedTensor>;  ///< by tensor name
 
@@ -53,4 +53,4 @@ void apply(const PlanOverrides& overrides, Plan& plan);
 /// added up after the last microbatch. To be called after the user's shardings are applied.
 void copy_key_value_heads(Plan& plan, Sizes& sizes);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

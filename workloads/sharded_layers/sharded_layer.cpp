@@ -4,7 +4,7 @@
 #include "workloads/sharded_layers/derived_weights.hpp"
 #include "workloads/sharded_layers/sharded_layer_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 constexpr int outside = BlockStep::outside;
@@ -224,4 +224,4 @@ ShardedLayer derive_weights(const Block& block, const Plan& plan, const Sizes& s
   return BlockDerivation(block, plan, sizes, {}, policy).run_for_weights();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

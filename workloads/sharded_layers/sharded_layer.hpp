@@ -14,7 +14,7 @@
 #include "workloads/sharded_layers/plan.hpp"
 #include "workloads/sharding/derive.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// The purpose of a collective; decides its priority on a stream and how it is grouped.
 enum class CollectiveRole { activation, weight, gradient };
@@ -184,4 +184,4 @@ struct DerivePolicy {
 [[nodiscard]] ShardedLayer derive_layer(const Block& block, const Plan& plan, const Sizes& sizes,
                                         const ShardedTensor& arrives, const DerivePolicy& policy);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

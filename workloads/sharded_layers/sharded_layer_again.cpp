@@ -6,7 +6,7 @@
 
 #include "workloads/sharded_layers/sharded_layer_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 bool BlockDerivation::drops_inside(const BlockOp& op) const {
   const auto& [all, parts, kept] = policy_.recompute;
@@ -50,4 +50,4 @@ void BlockDerivation::compute_all_again() {
   for (const auto& op : block_.ops) compute_again(op.output);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -3,7 +3,7 @@
 
 #include "workloads/sharded_layers/sharded_layer_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 constexpr int outside = BlockStep::outside;
@@ -188,4 +188,4 @@ void BlockDerivation::wait_for_start_of(const Version& gathered, const Version& 
   merge(reads.after, policy_.collective_matmul ? source.producers : gathered.producers);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -7,7 +7,7 @@
 #include "workloads/sharded_layers/sharded_layer_private.hpp"
 #include "workloads/sharding/bounded_elements.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 struct BlockDerivation::AttentionArrays {
   ShardedTensor q, k, v, o;
@@ -229,4 +229,4 @@ void BlockDerivation::backward_attention(const BlockOp& op) {
   }
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

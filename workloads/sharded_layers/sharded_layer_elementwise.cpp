@@ -4,7 +4,7 @@
 
 #include "workloads/sharded_layers/sharded_layer_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 constexpr std::int64_t fp32_bytes = 4;  // norms and losses reduce in fp32
@@ -173,4 +173,4 @@ void BlockDerivation::backward_add(const BlockOp& op) {
   }
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

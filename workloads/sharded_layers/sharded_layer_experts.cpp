@@ -6,7 +6,7 @@
 #include "workloads/sharded_layers/sharded_layer_private.hpp"
 #include "workloads/sharding/bounded_elements.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// Slots as the ranks that hold the tokens fill them. The order of slots means nothing: the axes that will share out
 /// the experts come last, where they move without disturbing the others.
@@ -110,4 +110,4 @@ void BlockDerivation::backward_combine(const BlockOp& op) {
   gradients_[op.inputs[0]].push_back({slots, {step}, step});
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -4,7 +4,7 @@
 
 #include "workloads/sharded_layers/sharded_layer_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 constexpr int outside = BlockStep::outside;
@@ -85,4 +85,4 @@ void BlockDerivation::drop_second_copies() {
   renumber(out_.output_steps, now);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -3,7 +3,7 @@
 
 #include "workloads/sharded_layers/sharded_layer_pass_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 int Pass::compute(std::string name, std::string detail, Reads reads, Flops flops, Bytes traffic, Bytes output,
                   MemoryKind kind) {
@@ -74,4 +74,4 @@ bool Pass::follows(int later, int earlier) const {
   return std::any_of(after.begin(), after.end(), [&](int id) { return id == earlier || follows(id, earlier); });
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

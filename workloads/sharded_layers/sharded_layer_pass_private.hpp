@@ -7,7 +7,7 @@
 #include "workloads/sharded_layers/sharded_layer.hpp"
 #include "workloads/sharded_layers/unique_ids_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 using StepIds = UniqueIds;
 
@@ -54,4 +54,4 @@ class Pass {
   bool routed_ = false;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -7,7 +7,7 @@
 
 #include "workloads/sharded_layers/sharded_layer_pass_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 class BlockDerivation {
  public:
@@ -156,4 +156,4 @@ class BlockDerivation {
   std::map<std::string, Inside> inside_;  ///< by the operation's output: whose buffer holds it
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -4,7 +4,7 @@
 
 #include "workloads/sharded_layers/sharded_layer_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 Flops flops(const BlockOp& op, const Derivation& derived) {
@@ -110,4 +110,4 @@ Bytes BlockDerivation::operand_element(const BlockOp& op) const {
   return block_.is_layer && op.kind == BlockOp::Kind::matmul ? policy_.operand_element : policy_.activation_element;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -1,7 +1,7 @@
 #include "sim/core/quantity_text.hpp"
 #include "workloads/sharded_layers/sharded_layer.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 std::string_view name(MemoryKind kind) {
   switch (kind) {
@@ -62,4 +62,4 @@ std::string ShardedLayer::to_string() const {
   return text;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 using UniqueIds = std::vector<std::int32_t>;
 
@@ -17,4 +17,4 @@ inline void merge(UniqueIds& into, const UniqueIds& more) {
   for (const auto id : more) merge(into, id);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -5,7 +5,7 @@
 
 #include "workloads/sharding/notation.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 inline constexpr double most_elements = 1e17;
 
@@ -18,4 +18,4 @@ class ArrayTooLarge : public ShardingError {
 /// a b; throws ArrayTooLarge, naming `array`, above `most_elements`.
 [[nodiscard]] std::int64_t bounded_elements(std::int64_t a, std::int64_t b, const std::string& array);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

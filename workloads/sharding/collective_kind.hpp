@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 enum class CollectiveKind { all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, reduce, point_to_point };
 
@@ -54,4 +54,4 @@ struct TokenCopies {
   return "";
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

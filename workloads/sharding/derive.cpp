@@ -4,7 +4,7 @@
 
 #include "workloads/sharding/bounded_elements.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 void refuse_bad_tensor(const ShardedTensor& tensor, const Sizes& sizes) {
@@ -217,4 +217,4 @@ Derivation derive(const Einsum& einsum, const Sizes& sizes, const DeriveOptions&
   return Product(einsum, sizes, options).run();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -17,7 +17,7 @@
 #include "workloads/sharding/notation.hpp"
 #include "workloads/sharding/sizes.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 struct DerivedCollective {
   CollectiveKind kind;
@@ -59,4 +59,4 @@ struct DeriveOptions {
 /// The tensor with the given axes removed from its dimensions.
 [[nodiscard]] ShardedTensor gathered(ShardedTensor tensor, const AxisNames& axes);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -4,7 +4,7 @@
 
 #include "workloads/sharding/notation.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// "fsdp+tensor".
 [[nodiscard]] inline std::string joined(const AxisNames& axes, std::string_view separator = "+") {
@@ -16,4 +16,4 @@ namespace lockstep {
   return text;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

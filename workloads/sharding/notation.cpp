@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 std::string join(const AxisNames& words) {
@@ -221,4 +221,4 @@ Einsum parse_einsum(std::string_view text, const AxisNames& axes) {
   return result;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

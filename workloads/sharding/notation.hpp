@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 using AxisNames = std::vector<std::string>;
 [[nodiscard]] bool contains(const AxisNames& axes, std::string_view axis);
@@ -68,4 +68,4 @@ class ShardingError : public std::runtime_error {
 /// "XY" for one-letter axes, "{data,fsdp}" or "fsdp" otherwise.
 [[nodiscard]] std::string subscript(const AxisNames& axes);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

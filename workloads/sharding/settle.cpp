@@ -3,7 +3,7 @@
 #include "workloads/sharding/bounded_elements.hpp"
 #include "workloads/sharding/derive.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 void remove(AxisNames& list, const AxisNames& gone) {
@@ -170,4 +170,4 @@ std::vector<DerivedCollective> settle(const ShardedTensor& from, const ShardedTe
   return Settling(from, to, sizes, element).run();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -6,11 +6,11 @@
 #include "topologies/placement/mesh.hpp"
 #include "workloads/sharding/bounded_elements.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 std::int64_t size_of_axis(const Sizes& sizes, const std::string& axis) {
-  const auto part = axis_part(axis);
+  const auto part = topologies::axis_part(axis);
   const auto found = sizes.axes.find(part.axis);
   if (found == sizes.axes.end())
     throw ShardingError(axis, "mesh axis " + axis + " does not exist", "an axis of the mesh");
@@ -55,7 +55,7 @@ void Sizes::copy_over(const std::string& name, const AxisNames& over) {
     const auto size = size_of_axis(*this, *axis);
     if (left % size != 0 && size % left != 0) return;  // no neighbours along these axes
     const auto inside = std::min(left, size);
-    parts.insert(parts.begin(), part_name(*axis, inside));
+    parts.insert(parts.begin(), topologies::part_name(*axis, inside));
     left /= inside;
   }
   dim.copies = ranks / dim.size;
@@ -126,4 +126,4 @@ void Sizes::check_weight_divides(const ShardedTensor& tensor) const {
   check_divides(split);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

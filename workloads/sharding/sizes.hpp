@@ -8,7 +8,7 @@
 #include "sim/core/units.hpp"
 #include "workloads/sharding/notation.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 struct DimSize {
   std::int64_t size = 1;
@@ -49,4 +49,4 @@ struct Sizes {
   void check_weight_divides(const ShardedTensor& tensor) const;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -3,7 +3,7 @@
 
 #include "workloads/sharding/collective_kind.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 double TokenCopies::share_across(int units) const {
   if (each <= 1) return 1.0;
@@ -15,4 +15,4 @@ double TokenCopies::share_across(int units) const {
   return n * (1 - std::pow(1 - 1 / n, static_cast<double>(each))) / static_cast<double>(each);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

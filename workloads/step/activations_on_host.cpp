@@ -1,6 +1,6 @@
 #include "workloads/step/activations_on_host_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// Not the model's last block, whose backward follows at once.
 ActivationsOnHost::ActivationsOnHost(StepWriter& writer) : writer_(writer) {
@@ -51,4 +51,4 @@ OpId ActivationsOnHost::bring_up(const StepPlace& place, PassVertices& forward, 
   return up;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -5,7 +5,7 @@
 
 #include "workloads/step/step_writer_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 class ActivationsOnHost {
  public:
@@ -22,4 +22,4 @@ class ActivationsOnHost {
   std::set<std::pair<std::int32_t, int>> layers_;  ///< stage, block
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -11,7 +11,7 @@
 #include "workloads/step/step_gathers_private.hpp"
 #include "workloads/step/step_gradients_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 /// Walks through the cells of a pipeline order, each of which runs one pass of some blocks.
@@ -375,4 +375,4 @@ StepGraph build_step(const std::vector<ShardedLayer>& kinds, const std::vector<i
   return build_step(kinds, order, single_stage(static_cast<int>(order.size()), options.microbatches), options);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -8,7 +8,7 @@
 #include "workloads/step/step_graph.hpp"
 #include "workloads/step/step_pipeline.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// How the collectives of many matrices are merged.
 struct Bucketing {
@@ -56,4 +56,4 @@ struct StepOptions {
 [[nodiscard]] StepGraph build_step(const std::vector<ShardedLayer>& kinds, const std::vector<int>& order,
                                    const StepOptions& options);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

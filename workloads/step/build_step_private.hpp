@@ -9,7 +9,7 @@
 #include "workloads/sharded_layers/unique_ids_private.hpp"
 #include "workloads/step/build_step.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 using OpIds = UniqueIds;
 
@@ -46,4 +46,4 @@ struct Gradient {
   std::optional<std::size_t> accumulated;  ///< its own buffer
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 void append(std::vector<const DerivedCollective*>& chain, const std::vector<DerivedCollective>& more) {
@@ -50,4 +50,4 @@ const std::vector<const StepWork*>& CollectiveChains::works(const ChainsTogether
   return made;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -6,7 +6,7 @@
 
 #include "workloads/step/step_writer_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// One collective after the other, for one weight.
 struct CollectiveChain {
@@ -39,4 +39,4 @@ class CollectiveChains {
   std::map<ChainsTogether, std::vector<const StepWork*>> works_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

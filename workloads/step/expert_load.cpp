@@ -5,7 +5,7 @@
 #include <numbers>
 #include <random>
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 /// In (0, 1]; the standard library's distributions differ between implementations.
@@ -33,4 +33,4 @@ double ExpertLoad::fullest(std::int64_t layer, std::int64_t microbatch) const {
   return most / sum * static_cast<double>(ranks);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -3,7 +3,7 @@
 /// microbatch.
 #include <cstdint>
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 struct ExpertLoad {
   double variation = 0;  ///< standard deviation over mean of the tokens of one expert, log-normal; 0: even
@@ -16,4 +16,4 @@ struct ExpertLoad {
   [[nodiscard]] double fullest(std::int64_t layer, std::int64_t microbatch) const;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -6,7 +6,7 @@
 
 #include "workloads/step/build_step_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 class PassOrder {
  public:
@@ -46,4 +46,4 @@ class PassOrder {
   OpIds last_;                 ///< operations of the pass that no other of the pass waits for yet
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -8,7 +8,7 @@
 
 #include "workloads/step/build_step_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 class ReductionsInFlight {
  public:
@@ -47,4 +47,4 @@ class ReductionsInFlight {
   std::vector<Stage> stages_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

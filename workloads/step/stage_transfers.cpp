@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 std::string handed_on(StepPass pass) { return pass == StepPass::forward ? "activations" : "gradients"; }
@@ -55,4 +55,4 @@ Handover StageTransfers::gather(const Handover& part, const StepPlace& place, St
   return {{id}, {writer_.hold(MemoryKind::activations, border.input_bytes, id, place.stage)}};
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -5,7 +5,7 @@
 
 #include "workloads/step/step_writer_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 class StageTransfers {
  public:
@@ -29,4 +29,4 @@ class StageTransfers {
   std::map<std::tuple<std::int32_t, std::int32_t, const ShardedLayer*, StepPass>, const StepWork*> gathers_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

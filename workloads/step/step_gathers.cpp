@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 OpIds StepGathers::room(std::int32_t stage) const {
   const auto& readers = readers_[static_cast<std::size_t>(stage)];
@@ -47,4 +47,4 @@ const StepWork* StepGathers::together(const StepPlace& place, StepPass pass, con
   return work = writer_.graph.share(std::move(made));
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

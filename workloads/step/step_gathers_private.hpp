@@ -6,7 +6,7 @@
 
 #include "workloads/step/step_writer_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 class StepGathers {
  public:
@@ -36,4 +36,4 @@ class StepGathers {
   std::map<std::pair<const std::vector<BlockStep>*, std::vector<std::size_t>>, const StepWork*> works_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 StepGradients::StepGradients(StepWriter& writer)
     : writer_(writer),
@@ -385,4 +385,4 @@ OpIds StepGradients::published_ahead(const StepPlace& place) {
   return publish(place, StepPass::forward, node->second, {});
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

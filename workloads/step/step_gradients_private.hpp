@@ -7,7 +7,7 @@
 #include "workloads/step/collective_chains_private.hpp"
 #include "workloads/step/reductions_in_flight_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 class StepGradients {
  public:
@@ -85,4 +85,4 @@ class StepGradients {
       on_host_;  ///< by stage and block: the buffer of offloaded gradients
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -6,7 +6,7 @@
 
 #include "sim/core/errors.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// The edges of a vertex: the first few need no memory of their own.
 template <class Edge>
@@ -24,18 +24,18 @@ boost::graph_detail::unstable_tag iterator_stability(const FewEdges<Edge>&) {
   return {};
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads
 
 template <class Edge>
-struct boost::container_gen<lockstep::FewEdgesS, Edge> {
-  using type = lockstep::FewEdges<Edge>;
+struct boost::container_gen<lockstep::workloads::FewEdgesS, Edge> {
+  using type = lockstep::workloads::FewEdges<Edge>;
 };
 template <>
-struct boost::parallel_edge_traits<lockstep::FewEdgesS> {
+struct boost::parallel_edge_traits<lockstep::workloads::FewEdgesS> {
   using type = boost::allow_parallel_edge_tag;
 };
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 struct StepGraph::Graph {
   boost::adjacency_list<FewEdgesS, boost::vecS, boost::directedS, StepOp> dag;  // an edge leads to what is waited for
@@ -107,4 +107,4 @@ std::string StepGraph::to_string() const {
   return text;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

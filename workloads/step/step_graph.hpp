@@ -14,7 +14,7 @@
 
 #include "workloads/sharded_layers/sharded_layer.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 using OpId = std::int32_t;
 
@@ -93,4 +93,4 @@ class StepGraph {
   std::deque<StepWork> works_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

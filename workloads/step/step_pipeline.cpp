@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 std::int32_t StepPipeline::stage_of_block(int block) const {
   const auto above = std::upper_bound(first_block.begin(), first_block.end(), block);
@@ -103,4 +103,4 @@ LayerSplit split_layers(const std::vector<bool>& is_layer, std::int32_t stages,
   return split;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -8,7 +8,7 @@
 #include "workloads/pipeline/pipeline_timing.hpp"
 #include "workloads/sharded_layers/sharded_layer.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 struct StepPipeline {
   PipelineOrder order;
@@ -44,4 +44,4 @@ struct LayerSplit {
 [[nodiscard]] LayerSplit split_layers(const std::vector<bool>& is_layer, std::int32_t stages,
                                       const std::vector<std::int64_t>& layers);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

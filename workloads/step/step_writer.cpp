@@ -3,7 +3,7 @@
 
 #include "workloads/step/step_writer_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 StepWriter::StepWriter(const std::vector<ShardedLayer>& kinds, const std::vector<int>& order,
                        const StepPipeline& placed, const StepOptions& chosen)
@@ -113,4 +113,4 @@ std::size_t StepWriter::hold(MemoryKind kind, Bytes size, OpId producer, std::in
   return graph.buffers.size() - 1;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

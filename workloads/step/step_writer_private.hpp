@@ -9,7 +9,7 @@
 #include "workloads/step/build_step_private.hpp"
 #include "workloads/step/step_pipeline.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// The place of an operation: a stage of the pipeline (a rank of its order), a block and a microbatch.
 struct StepPlace {
@@ -82,4 +82,4 @@ class StepWriter {
       collectives_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

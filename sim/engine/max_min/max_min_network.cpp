@@ -5,7 +5,7 @@
 
 #include "sim/core/errors.hpp"
 
-namespace lockstep {
+namespace lockstep::engine {
 
 namespace {
 
@@ -15,13 +15,13 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-MaxMinNetwork::MaxMinNetwork(const Program& program, std::vector<PhaseSpan>* phases)
+MaxMinNetwork::MaxMinNetwork(const program::Program& program, std::vector<timeline::PhaseSpan>* phases)
     : PhasedNetwork(program, phases), routes_(flow_count_), links_(program.links.size()) {
   for (std::size_t link = 0; link < links_.size(); ++link) links_[link].capacity = program.links[link].value();
   for (std::size_t communicator = 0; communicator < first_flow_.size(); ++communicator) {
     for (std::size_t group = 0; group < first_flow_[communicator].size(); ++group) {
       std::size_t flow = first_flow_[communicator][group];
-      for (const Flow& program_flow : program.communicators[communicator].groups[group].flows) {
+      for (const collectives::Flow& program_flow : program.communicators[communicator].groups[group].flows) {
         auto& route = routes_[flow++];
         route.begin = crossings_.size();
         for (const std::int32_t link : program_flow.links) {
@@ -172,4 +172,4 @@ void MaxMinNetwork::set_rate(Transfer& transfer, double rate) {
   transfer.ends_s = now_s_ + transfer.left / rate;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

@@ -7,11 +7,11 @@
 
 #include "sim/engine/runtime/phased_network.hpp"
 
-namespace lockstep {
+namespace lockstep::engine {
 
 class MaxMinNetwork final : public PhasedNetwork {
  public:
-  explicit MaxMinNetwork(const Program& program, std::vector<PhaseSpan>* phases = nullptr);
+  explicit MaxMinNetwork(const program::Program& program, std::vector<timeline::PhaseSpan>* phases = nullptr);
 
   void run(const TakeIn& take_in) override;
 
@@ -63,4 +63,4 @@ class MaxMinNetwork final : public PhasedNetwork {
   std::vector<std::int32_t> component_links_, component_transfers_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

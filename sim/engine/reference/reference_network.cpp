@@ -1,6 +1,6 @@
 #include "sim/engine/reference/reference_network.hpp"
 
-namespace lockstep {
+namespace lockstep::engine {
 
 void ReferenceNetwork::start_compute(Work work, Seconds duration) { dates_.push(now_s_ + duration.value(), work); }
 
@@ -21,4 +21,4 @@ void ReferenceNetwork::run(const TakeIn& take_in) {
   }
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

@@ -7,11 +7,11 @@
 #include "sim/engine/runtime/network.hpp"
 #include "sim/program/program.hpp"
 
-namespace lockstep {
+namespace lockstep::engine {
 
 class ReferenceNetwork final : public Network {
  public:
-  explicit ReferenceNetwork(const Program& program) : program_(program) {}
+  explicit ReferenceNetwork(const program::Program& program) : program_(program) {}
 
   [[nodiscard]] Seconds now() const override { return Seconds(now_s_); }
   void start_compute(Work work, Seconds duration) override;
@@ -20,9 +20,9 @@ class ReferenceNetwork final : public Network {
   [[nodiscard]] std::int64_t flows() const override { return 0; }
 
  private:
-  const Program& program_;
+  const program::Program& program_;
   DateQueue dates_;
   double now_s_ = 0;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lockstep {
+namespace lockstep::engine {
 
 void DateQueue::push(double date_s, Work work) {
   const bool same_date = !(newest_.date_s < date_s) && !(date_s < newest_.date_s);
@@ -35,4 +35,4 @@ double DateQueue::take(double limit_s, std::vector<Work>& due) {
   return last_s;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

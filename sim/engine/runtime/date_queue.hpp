@@ -6,7 +6,7 @@
 
 #include "sim/engine/runtime/network.hpp"
 
-namespace lockstep {
+namespace lockstep::engine {
 
 class DateQueue {
  public:
@@ -31,4 +31,4 @@ class DateQueue {
   Entry newest_{-1, 0};  // where the last push went; date -1 when that bucket is gone
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

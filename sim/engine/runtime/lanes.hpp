@@ -9,7 +9,7 @@
 
 #include "sim/engine/runtime/network.hpp"
 
-namespace lockstep {
+namespace lockstep::engine {
 
 class Lanes {
  public:
@@ -61,4 +61,4 @@ class Lanes {
   std::vector<std::int32_t> released_;      // lanes with waiting work
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

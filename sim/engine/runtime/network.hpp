@@ -8,7 +8,7 @@
 
 #include "sim/core/units.hpp"
 
-namespace lockstep {
+namespace lockstep::engine {
 
 /// An operation on one rank (compute) or in one group (collective). `turn` is the operation's place
 /// in (priority, position) order, so sorting Work sorts by who goes first.
@@ -49,4 +49,4 @@ class Network {
   [[nodiscard]] virtual std::int64_t flows() const = 0;  ///< started so far
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

@@ -1,6 +1,6 @@
 #include "sim/engine/runtime/phased_network.hpp"
 
-namespace lockstep {
+namespace lockstep::engine {
 
 namespace {
 
@@ -10,14 +10,14 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-std::vector<std::vector<std::size_t>> first_flows(const Program& program, std::size_t& flows) {
+std::vector<std::vector<std::size_t>> first_flows(const program::Program& program, std::size_t& flows) {
   std::vector<std::vector<std::size_t>> first(program.communicators.size());
   flows = 0;
-  for (const ProgramOp& op : program.ops) {
-    if (op.kind != ProgramOp::Kind::collective) continue;
+  for (const program::ProgramOp& op : program.ops) {
+    if (op.kind != program::ProgramOp::Kind::collective) continue;
     const std::size_t communicator = at(op.communicator);
     if (!first[communicator].empty()) continue;
-    for (const ProgramGroup& group : program.communicators[communicator].groups) {
+    for (const collectives::ProgramGroup& group : program.communicators[communicator].groups) {
       first[communicator].push_back(flows);
       flows += group.flows.size();
     }
@@ -25,7 +25,7 @@ std::vector<std::vector<std::size_t>> first_flows(const Program& program, std::s
   return first;
 }
 
-PhasedNetwork::PhasedNetwork(const Program& program, std::vector<PhaseSpan>* phases)
+PhasedNetwork::PhasedNetwork(const program::Program& program, std::vector<timeline::PhaseSpan>* phases)
     : program_(program), first_flow_(first_flows(program, flow_count_)), phases_(phases) {}
 
 void PhasedNetwork::start_compute(Work work, Seconds duration) { dates_.push(now_s_ + duration.value(), work); }
@@ -85,10 +85,11 @@ bool PhasedNetwork::enter_phase(std::int32_t collective, std::int32_t phase) {
 
 bool PhasedNetwork::start_flows(std::int32_t collective) {
   Collective& starting = collectives_[at(collective)];
-  const ProgramOp& op = program_.ops[at(starting.op)];
+  const program::ProgramOp& op = program_.ops[at(starting.op)];
   const std::vector<double>& slot_bytes = op.phases[at(starting.phase)].slot_bytes;
   std::size_t flow = first_flow_[at(op.communicator)][at(starting.group)];
-  for (const Flow& program_flow : program_.communicators[at(op.communicator)].groups[at(starting.group)].flows) {
+  for (const collectives::Flow& program_flow :
+       program_.communicators[at(op.communicator)].groups[at(starting.group)].flows) {
     const double bytes = slot_bytes[at(program_flow.slot)];
     if (bytes > 0) {
       start_flow(flow, bytes, collective);
@@ -101,4 +102,4 @@ bool PhasedNetwork::start_flows(std::int32_t collective) {
   return starting.flows_left > 0;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

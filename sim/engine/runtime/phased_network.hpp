@@ -9,12 +9,12 @@
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
 
-namespace lockstep {
+namespace lockstep::engine {
 
 class PhasedNetwork : public Network {
  public:
   /// `phases`, if given, gets every phase as its flows end; it must outlive the network, as must the program.
-  PhasedNetwork(const Program& program, std::vector<PhaseSpan>* phases);
+  PhasedNetwork(const program::Program& program, std::vector<timeline::PhaseSpan>* phases);
 
   [[nodiscard]] Seconds now() const final { return Seconds(now_s_); }
   void start_compute(Work work, Seconds duration) final;
@@ -28,7 +28,7 @@ class PhasedNetwork : public Network {
   /// Compute operations and latencies that end at this instant.
   void take_due_dates();
 
-  const Program& program_;
+  const program::Program& program_;
   double now_s_ = 0;
   DateQueue dates_;              // compute operations, and ends of latencies as Work{-1, collective}
   std::vector<Work> completed_;  // at this instant
@@ -52,7 +52,7 @@ class PhasedNetwork : public Network {
   [[nodiscard]] bool start_flows(std::int32_t collective);
   void go_on(std::int32_t collective, bool takes_time);
 
-  std::vector<PhaseSpan>* phases_;
+  std::vector<timeline::PhaseSpan>* phases_;
   std::vector<Collective> collectives_;
   std::vector<std::int32_t> free_collectives_;
   std::int64_t flows_started_ = 0;
@@ -60,6 +60,6 @@ class PhasedNetwork : public Network {
 };
 
 /// The number of the first flow of each group; none of communicators that no operation uses.
-[[nodiscard]] std::vector<std::vector<std::size_t>> first_flows(const Program& program, std::size_t& flows);
+[[nodiscard]] std::vector<std::vector<std::size_t>> first_flows(const program::Program& program, std::size_t& flows);
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

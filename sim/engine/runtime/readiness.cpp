@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace lockstep {
+namespace lockstep::engine {
 
 namespace {
 
@@ -11,8 +11,8 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-Readiness::Readiness(const Program& program) : program_(program), ranks_(program.stage_of_rank.size()) {
-  for (const Communicator& communicator : program.communicators) {
+Readiness::Readiness(const program::Program& program) : program_(program), ranks_(program.stage_of_rank.size()) {
+  for (const collectives::Communicator& communicator : program.communicators) {
     std::vector<std::uint8_t> set(ranks_, 0);
     std::vector<std::int32_t> group_of_rank(ranks_, -1);
     for (std::size_t group = 0; group < communicator.groups.size(); ++group) {
@@ -25,11 +25,11 @@ Readiness::Readiness(const Program& program) : program_(program), ranks_(program
     group_of_rank_.push_back(std::move(group_of_rank));
   }
   std::map<std::int32_t, std::size_t> set_of_stage;
-  for (const ProgramOp& op : program.ops) {
+  for (const program::ProgramOp& op : program.ops) {
     members_left_begin_.push_back(members_left_.size());
-    if (op.kind == ProgramOp::Kind::collective) {
+    if (op.kind == program::ProgramOp::Kind::collective) {
       set_of_op_.push_back(at(op.communicator));
-      for (const ProgramGroup& group : program.communicators[at(op.communicator)].groups) {
+      for (const collectives::ProgramGroup& group : program.communicators[at(op.communicator)].groups) {
         members_left_.push_back(static_cast<std::int32_t>(group.members.size()));
       }
       continue;
@@ -62,7 +62,7 @@ void Readiness::count_predecessors() {
 void Readiness::list_successors() {
   const std::size_t ops = program_.ops.size();
   successors_begin_.assign(ops + 1, 0);
-  for (const ProgramOp& op : program_.ops) {
+  for (const program::ProgramOp& op : program_.ops) {
     for (const std::int32_t predecessor : op.predecessors) ++successors_begin_[at(predecessor) + 1];
   }
   for (std::size_t op = 0; op < ops; ++op) successors_begin_[op + 1] += successors_begin_[op];
@@ -96,8 +96,8 @@ void Readiness::ended(std::int32_t op, std::int32_t rank, std::vector<Instance>&
 }
 
 void Readiness::became_ready(std::int32_t op, std::int32_t rank, std::vector<Instance>& ready) {
-  const ProgramOp& program_op = program_.ops[at(op)];
-  if (program_op.kind == ProgramOp::Kind::compute) {
+  const program::ProgramOp& program_op = program_.ops[at(op)];
+  if (program_op.kind == program::ProgramOp::Kind::compute) {
     ready.push_back({op, rank});
     return;
   }
@@ -105,4 +105,4 @@ void Readiness::became_ready(std::int32_t op, std::int32_t rank, std::vector<Ins
   if (--members_left_[members_left_begin_[at(op)] + at(group)] == 0) ready.push_back({op, group});
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

@@ -6,7 +6,7 @@
 
 #include "sim/program/program.hpp"
 
-namespace lockstep {
+namespace lockstep::engine {
 
 /// An operation on one rank, or in one group of its communicator.
 struct Instance {
@@ -16,7 +16,7 @@ struct Instance {
 
 class Readiness {
  public:
-  explicit Readiness(const Program& program);
+  explicit Readiness(const program::Program& program);
 
   /// Instances that wait for nothing.
   [[nodiscard]] std::vector<Instance> at_outset();
@@ -29,7 +29,7 @@ class Readiness {
   void list_successors();
   void became_ready(std::int32_t op, std::int32_t rank, std::vector<Instance>& ready);
 
-  const Program& program_;
+  const program::Program& program_;
   std::size_t ranks_;
   // A set of ranks per stage and per communicator, as bytes; operations share them.
   std::vector<std::vector<std::uint8_t>> rank_sets_;
@@ -46,4 +46,4 @@ class Readiness {
   std::vector<std::size_t> members_left_begin_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

@@ -8,7 +8,7 @@
 
 #include "sim/core/errors.hpp"
 
-namespace lockstep {
+namespace lockstep::engine {
 
 namespace {
 
@@ -16,7 +16,7 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-Runtime::Runtime(const Program& program, Network& network, std::function<void(double)> progress)
+Runtime::Runtime(const program::Program& program, Network& network, std::function<void(double)> progress)
     : program_(program),
       network_(network),
       progress_(std::move(progress)),
@@ -34,8 +34,8 @@ Runtime::Runtime(const Program& program, Network& network, std::function<void(do
   for (std::size_t turn = 0; turn < op_of_turn_.size(); ++turn) {
     turn_of_op_[at(op_of_turn_[turn])] = static_cast<std::int32_t>(turn);
   }
-  for (const ProgramOp& op : program.ops) {
-    const auto instances = op.kind == ProgramOp::Kind::collective
+  for (const program::ProgramOp& op : program.ops) {
+    const auto instances = op.kind == program::ProgramOp::Kind::collective
                                ? std::ssize(program.communicators[at(op.communicator)].groups)
                                : std::count(program.stage_of_rank.begin(), program.stage_of_rank.end(), op.stage);
     unfinished_.push_back(static_cast<std::int32_t>(instances));
@@ -43,7 +43,7 @@ Runtime::Runtime(const Program& program, Network& network, std::function<void(do
   }
 }
 
-Timeline Runtime::run() {
+timeline::Timeline Runtime::run() {
   ready_ = readiness_.at_outset();
   network_.run([this](std::span<const Work> completed) { take_in(completed); });
   throw_if_unfinished();
@@ -67,19 +67,19 @@ void Runtime::take_in(std::span<const Work> completed) {
 }
 
 bool Runtime::goes_on(Work work) {
-  const ProgramOp& op = program_.ops[at(op_of_turn_[at(work.turn)])];
-  if (op.kind != ProgramOp::Kind::compute || !op.shares_chip) return false;
+  const program::ProgramOp& op = program_.ops[at(op_of_turn_[at(work.turn)])];
+  if (op.kind != program::ProgramOp::Kind::compute || !op.shares_chip) return false;
   return !chips_.ends(work.index, op.streams.front(), work, network_.now());
 }
 
 void Runtime::complete(Work work) {
   const std::int32_t op = op_of_turn_[at(work.turn)];
-  const ProgramOp& program_op = program_.ops[at(op)];
+  const program::ProgramOp& program_op = program_.ops[at(op)];
   const std::span<const std::int32_t> ranks = ranks_of(program_op, work.index);
-  const Interval span{lanes_.busy_since(lane(ranks.front(), program_op.streams.front())), network_.now()};
+  const timeline::Interval span{lanes_.busy_since(lane(ranks.front(), program_op.streams.front())), network_.now()};
   for (const std::int32_t rank : ranks) {
     for (const std::int32_t stream : program_op.streams) lanes_.release(lane(rank, stream));
-    if (program_op.kind == ProgramOp::Kind::collective && program_op.shares_chip) chips_.collective_ends(rank);
+    if (program_op.kind == program::ProgramOp::Kind::collective && program_op.shares_chip) chips_.collective_ends(rank);
     timeline_.record(op, rank, span);
     readiness_.ended(op, rank, ready_);
   }
@@ -122,7 +122,7 @@ void Runtime::start_or_wait(const Lanes::Offer& offer) {
 }
 
 std::int32_t Runtime::blocking_lane(std::int32_t op, std::int32_t index) const {
-  const ProgramOp& program_op = program_.ops[at(op)];
+  const program::ProgramOp& program_op = program_.ops[at(op)];
   for (const std::int32_t rank : ranks_of(program_op, index)) {
     for (const std::int32_t stream : program_op.streams) {
       if (lanes_.busy(lane(rank, stream))) return lane(rank, stream);
@@ -132,11 +132,11 @@ std::int32_t Runtime::blocking_lane(std::int32_t op, std::int32_t index) const {
 }
 
 void Runtime::start(Work work, std::int32_t op) {
-  const ProgramOp& program_op = program_.ops[at(op)];
+  const program::ProgramOp& program_op = program_.ops[at(op)];
   for (const std::int32_t rank : ranks_of(program_op, work.index)) {
     for (const std::int32_t stream : program_op.streams) lanes_.occupy(lane(rank, stream), network_.now());
   }
-  if (program_op.kind == ProgramOp::Kind::compute) {
+  if (program_op.kind == program::ProgramOp::Kind::compute) {
     start_compute(work, program_op);
     return;
   }
@@ -146,7 +146,7 @@ void Runtime::start(Work work, std::int32_t op) {
   if (!network_.start_collective(work, op, work.index)) instantly_done_.push_back(work);
 }
 
-void Runtime::start_compute(Work work, const ProgramOp& op) {
+void Runtime::start_compute(Work work, const program::ProgramOp& op) {
   ++computes_;
   const Seconds duration = op.duration * program_.slowdown_of_rank[at(work.index)];
   const Seconds from = std::max(op.launched, network_.now());
@@ -159,8 +159,8 @@ void Runtime::start_compute(Work work, const ProgramOp& op) {
   }
 }
 
-std::span<const std::int32_t> Runtime::ranks_of(const ProgramOp& op, const std::int32_t& index) const {
-  if (op.kind == ProgramOp::Kind::compute) return {&index, 1};
+std::span<const std::int32_t> Runtime::ranks_of(const program::ProgramOp& op, const std::int32_t& index) const {
+  if (op.kind == program::ProgramOp::Kind::compute) return {&index, 1};
   return program_.communicators[at(op.communicator)].groups[at(index)].members;
 }
 
@@ -184,4 +184,4 @@ void Runtime::throw_if_unfinished() const {
   throw InternalError(message);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

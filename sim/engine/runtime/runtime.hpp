@@ -13,15 +13,15 @@
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
 
-namespace lockstep {
+namespace lockstep::engine {
 
 class Runtime {
  public:
   /// `progress` may be empty. Both references must outlive the runtime.
-  Runtime(const Program& program, Network& network, std::function<void(double)> progress);
+  Runtime(const program::Program& program, Network& network, std::function<void(double)> progress);
 
   /// Runs to the end, once. Throws InternalError if operations remain.
-  [[nodiscard]] Timeline run();
+  [[nodiscard]] timeline::Timeline run();
 
   [[nodiscard]] std::int64_t computes() const { return computes_; }  ///< compute operations started
   [[nodiscard]] std::int64_t instants() const { return instants_; }  ///< distinct dates
@@ -35,14 +35,14 @@ class Runtime {
   void start_or_wait(const Lanes::Offer& offer);
   [[nodiscard]] std::int32_t blocking_lane(std::int32_t op, std::int32_t index) const;
   void start(Work work, std::int32_t op);
-  void start_compute(Work work, const ProgramOp& op);
+  void start_compute(Work work, const program::ProgramOp& op);
   /// The ranks a collective's group or a compute operation's rank comes to.
-  [[nodiscard]] std::span<const std::int32_t> ranks_of(const ProgramOp& op, const std::int32_t& index) const;
+  [[nodiscard]] std::span<const std::int32_t> ranks_of(const program::ProgramOp& op, const std::int32_t& index) const;
   [[nodiscard]] std::int32_t lane(std::int32_t rank, std::int32_t stream) const { return rank * streams_ + stream; }
   void report_progress();
   void throw_if_unfinished() const;
 
-  const Program& program_;
+  const program::Program& program_;
   Network& network_;
   std::function<void(double)> progress_;
   std::int32_t streams_;
@@ -57,7 +57,7 @@ class Runtime {
   Readiness readiness_;
   Lanes lanes_;
   SharedChips chips_;
-  Timeline timeline_;
+  timeline::Timeline timeline_;
   // Kept between instants only to save allocations.
   std::vector<Instance> ready_;
   std::vector<Lanes::Offer> offers_;
@@ -66,4 +66,4 @@ class Runtime {
   std::vector<Work> taking_in_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

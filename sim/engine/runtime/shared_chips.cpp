@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
-namespace lockstep {
+namespace lockstep::engine {
 
-SharedChips::SharedChips(const Program& program)
+SharedChips::SharedChips(const program::Program& program)
     : slowdown_(program.shared_slowdown), streams_(static_cast<std::int32_t>(program.streams.size())) {
-  if (std::none_of(program.ops.begin(), program.ops.end(), [](const ProgramOp& op) { return op.shares_chip; })) return;
+  if (std::none_of(program.ops.begin(), program.ops.end(), [](const program::ProgramOp& op) { return op.shares_chip; }))
+    return;
   const auto ranks = program.stage_of_rank.size();
   kernels_.resize(ranks * program.streams.size());
   collectives_.assign(ranks, 0);
@@ -60,4 +61,4 @@ void SharedChips::touch(std::int32_t rank) {
   touched_.push_back(rank);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

@@ -8,11 +8,11 @@
 #include "sim/engine/runtime/network.hpp"
 #include "sim/program/program.hpp"
 
-namespace lockstep {
+namespace lockstep::engine {
 
 class SharedChips {
  public:
-  explicit SharedChips(const Program& program);
+  explicit SharedChips(const program::Program& program);
 
   /// Adds `work`, which takes `alone` without collectives beside it and starts at `from`, which may be later than now;
   /// `redate` sets when it ends.
@@ -49,4 +49,4 @@ class SharedChips {
   std::vector<bool> is_touched_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

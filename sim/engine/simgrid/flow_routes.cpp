@@ -17,7 +17,7 @@
 
 #include "sim/core/errors.hpp"
 
-namespace lockstep {
+namespace lockstep::engine {
 
 namespace s4u = simgrid::s4u;
 
@@ -64,7 +64,7 @@ void start_simgrid() {
 
 }  // namespace
 
-FlowRoutes::FlowRoutes(const Program& program, const std::vector<std::vector<std::size_t>>& first_flow) {
+FlowRoutes::FlowRoutes(const program::Program& program, const std::vector<std::vector<std::size_t>>& first_flow) {
   for (std::size_t communicator = 0; communicator < first_flow.size(); ++communicator) {
     for (std::size_t group = 0; group < first_flow[communicator].size(); ++group)
       flows_ += program.communicators[communicator].groups[group].flows.size();
@@ -97,14 +97,15 @@ std::pair<s4u::Host*, s4u::Host*> FlowRoutes::ends(std::size_t flow) const {
   return {hosts_[first_host + in_zone / side_], hosts_[first_host + in_zone % side_]};
 }
 
-void FlowRoutes::create_routes(const Program& program, const std::vector<std::vector<std::size_t>>& first_flow) {
+void FlowRoutes::create_routes(const program::Program& program,
+                               const std::vector<std::vector<std::size_t>>& first_flow) {
   std::vector<s4u::Link*> links(program.links.size(), nullptr);  // created when a flow first crosses them
   std::vector<s4u::LinkInRoute> route;
   std::size_t flow = 0;
   for (std::size_t communicator = 0; communicator < first_flow.size(); ++communicator) {
     for (std::size_t group = 0; group < first_flow[communicator].size(); ++group) {
       flow = first_flow[communicator][group];
-      for (const Flow& program_flow : program.communicators[communicator].groups[group].flows) {
+      for (const collectives::Flow& program_flow : program.communicators[communicator].groups[group].flows) {
         route.clear();
         for (const std::int32_t link : program_flow.links) {
           s4u::Link*& created = links[static_cast<std::size_t>(link)];
@@ -124,4 +125,4 @@ void FlowRoutes::create_routes(const Program& program, const std::vector<std::ve
   }
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

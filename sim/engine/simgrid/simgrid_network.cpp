@@ -13,7 +13,7 @@
 // next transfer of the same flow instead of being replaced. It keeps a stale pointer to its last
 // transfer, which only its destructor would follow: SimGrid holds it to the end of the process.
 
-namespace lockstep {
+namespace lockstep::engine {
 
 namespace s4u = simgrid::s4u;
 using simgrid::kernel::resource::Action;
@@ -25,7 +25,7 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-SimGridNetwork::SimGridNetwork(const Program& program, std::vector<PhaseSpan>* phases)
+SimGridNetwork::SimGridNetwork(const program::Program& program, std::vector<timeline::PhaseSpan>* phases)
     : PhasedNetwork(program, phases), routes_(program, first_flow_), idle_carrier_(routes_.flows(), -1) {}
 
 void SimGridNetwork::run(const TakeIn& take_in) {
@@ -90,4 +90,4 @@ void SimGridNetwork::start_flow(std::size_t flow, double bytes, std::int32_t col
   carrier_of_.emplace(&action, number);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

@@ -14,12 +14,12 @@
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
 
-namespace lockstep {
+namespace lockstep::engine {
 
 class SimGridNetwork final : public PhasedNetwork {
  public:
   /// `phases`, if given, gets every phase as its flows end; it must outlive the network.
-  explicit SimGridNetwork(const Program& program, std::vector<PhaseSpan>* phases = nullptr);
+  explicit SimGridNetwork(const program::Program& program, std::vector<timeline::PhaseSpan>* phases = nullptr);
 
   void run(const TakeIn& take_in) override;
 
@@ -44,4 +44,4 @@ class SimGridNetwork final : public PhasedNetwork {
   std::unordered_map<const simgrid::kernel::resource::Action*, std::int32_t> carrier_of_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::engine

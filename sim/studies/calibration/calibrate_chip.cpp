@@ -7,47 +7,50 @@
 #include "sim/cost/kernel_time.hpp"
 #include "sim/studies/calibration/yaml_number.hpp"
 
-namespace lockstep {
+namespace lockstep::calibration {
 namespace {
 
 /// A number among the chip's parameters, to read and to write.
 struct Place {
   FitParameter limits;
-  std::function<double&(ChipKernels&)> in;
+  std::function<double&(topologies::ChipKernels&)> in;
 };
 
-std::vector<Place> places_of(const Chip& chip, const std::vector<MeasuredKernel>& kernels) {
+std::vector<Place> places_of(const topologies::Chip& chip, const std::vector<MeasuredKernel>& kernels) {
   std::vector<Place> places;
-  const auto add = [&](const char* key, double low, double high, const std::function<double&(ChipKernels&)>& in) {
+  const auto add = [&](const char* key, double low, double high,
+                       const std::function<double&(topologies::ChipKernels&)>& in) {
     auto values = *chip.kernels;
     places.push_back({{key, in(values), low, high}, in});
   };
-  std::set<Precision> precisions;
+  std::set<topologies::Precision> precisions;
   for (const auto& kernel : kernels) {
-    if (kernel.kernel.work != ComputeWork::memory) precisions.insert(kernel.precision);
+    if (kernel.kernel.work != workloads::ComputeWork::memory) precisions.insert(kernel.precision);
   }
   for (const auto precision : precisions) {
     const std::string key = "matrix." + std::string(name(precision));
-    add(key.c_str(), 0.02, 1,
-        [precision](ChipKernels& k) -> double& { return k.matrix.try_emplace(precision, 0.8).first->second; });
+    add(key.c_str(), 0.02, 1, [precision](topologies::ChipKernels& k) -> double& {
+      return k.matrix.try_emplace(precision, 0.8).first->second;
+    });
   }
-  add("memory", 0.02, 1, [](ChipKernels& k) -> double& { return k.memory; });
-  if (chip.kernels->units > 0) add("waves.tile_edge", 0, 128, [](ChipKernels& k) -> double& { return k.tile_edge; });
-  add("depth", 0, 2048, [](ChipKernels& k) -> double& { return k.depth; });
-  add("attention.forward", 0.02, 1, [](ChipKernels& k) -> double& { return k.attention_forward; });
-  add("attention.backward", 0.02, 1, [](ChipKernels& k) -> double& { return k.attention_backward; });
-  add("attention.softmax", 0, 512, [](ChipKernels& k) -> double& { return k.softmax; });
-  add("attention.block", 0, 4096, [](ChipKernels& k) -> double& { return k.attention_block; });
+  add("memory", 0.02, 1, [](topologies::ChipKernels& k) -> double& { return k.memory; });
+  if (chip.kernels->units > 0)
+    add("waves.tile_edge", 0, 128, [](topologies::ChipKernels& k) -> double& { return k.tile_edge; });
+  add("depth", 0, 2048, [](topologies::ChipKernels& k) -> double& { return k.depth; });
+  add("attention.forward", 0.02, 1, [](topologies::ChipKernels& k) -> double& { return k.attention_forward; });
+  add("attention.backward", 0.02, 1, [](topologies::ChipKernels& k) -> double& { return k.attention_backward; });
+  add("attention.softmax", 0, 512, [](topologies::ChipKernels& k) -> double& { return k.softmax; });
+  add("attention.block", 0, 4096, [](topologies::ChipKernels& k) -> double& { return k.attention_block; });
   return places;
 }
 
 /// Quantities have types of their own: these two are varied in MB and microseconds.
 constexpr double most_staging = 64, most_gap = 50;
 
-void check_precisions(const Chip& chip, const std::vector<MeasuredKernel>& kernels) {
+void check_precisions(const topologies::Chip& chip, const std::vector<MeasuredKernel>& kernels) {
   Problems problems;
   for (const auto& kernel : kernels) {
-    if (kernel.kernel.work == ComputeWork::memory || chip.peak_for(kernel.precision)) continue;
+    if (kernel.kernel.work == workloads::ComputeWork::memory || chip.peak_for(kernel.precision)) continue;
     problems.add({kernel.where, "precision",
                   "chip " + chip.name + " has no " + std::string(name(kernel.precision)) + " rate",
                   "a precision with a peak"});
@@ -57,15 +60,15 @@ void check_precisions(const Chip& chip, const std::vector<MeasuredKernel>& kerne
 
 }  // namespace
 
-Seconds kernel_by_itself(const Chip& chip, const MeasuredKernel& measured) {
+Seconds kernel_by_itself(const topologies::Chip& chip, const MeasuredKernel& measured) {
   const auto& kernels = *chip.kernels;
-  KernelRates rates{{}, {}, chip.memory_bandwidth * kernels.memory, kernels};
-  if (measured.kernel.work != ComputeWork::memory)
+  cost::KernelRates rates{{}, {}, chip.memory_bandwidth * kernels.memory, kernels};
+  if (measured.kernel.work != workloads::ComputeWork::memory)
     rates.products = rates.in_16_bits = *chip.peak_for(measured.precision) * kernels.matrix.at(measured.precision);
   return kernel_time(rates, measured.kernel);
 }
 
-ChipCalibration calibrate_chip(const Chip& chip, const std::vector<MeasuredKernel>& kernels) {
+ChipCalibration calibrate_chip(const topologies::Chip& chip, const std::vector<MeasuredKernel>& kernels) {
   check_precisions(chip, kernels);
   const auto places = places_of(chip, kernels);
   std::vector<FitParameter> parameters;
@@ -74,7 +77,7 @@ ChipCalibration calibrate_chip(const Chip& chip, const std::vector<MeasuredKerne
   parameters.push_back({"gap", chip.kernels->gap.value() * 1e6, 0, most_gap});
 
   const auto chip_with = [&](const std::vector<double>& values) {
-    Chip fitted = chip;
+    topologies::Chip fitted = chip;
     auto& into = *fitted.kernels;
     for (std::size_t i = 0; i < places.size(); ++i) places[i].in(into) = values[i];
     into.staging = Bytes(std::llround(values[places.size()] * 1e6));
@@ -97,7 +100,7 @@ ChipCalibration calibrate_chip(const Chip& chip, const std::vector<MeasuredKerne
   return calibration;
 }
 
-std::string kernels_yaml(const ChipKernels& kernels, const std::string& source) {
+std::string kernels_yaml(const topologies::ChipKernels& kernels, const std::string& source) {
   std::string matrix;
   for (const auto& [precision, share] : kernels.matrix)
     matrix += (matrix.empty() ? "" : ", ") + std::string(name(precision)) + ": " + yaml_number(share);
@@ -120,4 +123,4 @@ std::string kernels_yaml(const ChipKernels& kernels, const std::string& source) 
   return text + "  sources: [" + yaml_quoted(source) + "]\n";
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::calibration

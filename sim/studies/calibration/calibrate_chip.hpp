@@ -7,7 +7,7 @@
 #include "sim/studies/calibration/measured_kernels.hpp"
 #include "topologies/chips/chip.hpp"
 
-namespace lockstep {
+namespace lockstep::calibration {
 
 /// A kernel and what the chip's parameters make of it.
 struct KernelResidual {
@@ -17,20 +17,20 @@ struct KernelResidual {
 };
 
 struct ChipCalibration {
-  Chip chip;  ///< with the fitted parameters
+  topologies::Chip chip;  ///< with the fitted parameters
   Fit fit;
   std::vector<KernelResidual> residuals;  ///< in the order of the measurements
 };
 
 /// Seconds of one kernel by itself, at the clock of a benchmark. The chip must have parameters and the precision's
 /// peak.
-[[nodiscard]] Seconds kernel_by_itself(const Chip& chip, const MeasuredKernel& measured);
+[[nodiscard]] Seconds kernel_by_itself(const topologies::Chip& chip, const MeasuredKernel& measured);
 
 /// Fits the parameters that the kernels depend on, from those that the chip has. Throws ConfigError for precisions that
 /// it has no peak for. `sustained` and `host` are of whole steps and stay.
-[[nodiscard]] ChipCalibration calibrate_chip(const Chip& chip, const std::vector<MeasuredKernel>& kernels);
+[[nodiscard]] ChipCalibration calibrate_chip(const topologies::Chip& chip, const std::vector<MeasuredKernel>& kernels);
 
 /// The key `kernels` of a chip, as YAML; `source` becomes its only source.
-[[nodiscard]] std::string kernels_yaml(const ChipKernels& kernels, const std::string& source);
+[[nodiscard]] std::string kernels_yaml(const topologies::ChipKernels& kernels, const std::string& source);
 
-}  // namespace lockstep
+}  // namespace lockstep::calibration

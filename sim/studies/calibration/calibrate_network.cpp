@@ -12,7 +12,7 @@
 #include "sim/collectives/nccl_size.hpp"
 #include "sim/studies/calibration/yaml_number.hpp"
 
-namespace lockstep {
+namespace lockstep::calibration {
 namespace {
 
 constexpr double most_launch = 5000;  // microseconds
@@ -51,16 +51,16 @@ std::vector<Place> places_of(const NodeNetwork& network) {
 
 /// All ranks of a run as one group on a cluster of their own.
 struct Machine {
-  std::unique_ptr<Cluster> cluster;
-  std::unique_ptr<Mesh> mesh;
-  std::unique_ptr<GroupNetwork> group;
+  std::unique_ptr<topologies::Cluster> cluster;
+  std::unique_ptr<topologies::Mesh> mesh;
+  std::unique_ptr<collectives::GroupNetwork> group;
 };
 
 constexpr int most_all_to_all = 512;  // ranks that can always exchange directly
 
-ClusterSpec spec_for(const NodeNetwork& network, int ranks, int nodes) {
-  ClusterSpec spec;
-  NodeSpec node = network.node;
+topologies::ClusterSpec spec_for(const NodeNetwork& network, int ranks, int nodes) {
+  topologies::ClusterSpec spec;
+  topologies::NodeSpec node = network.node;
   if (const int used = ranks / nodes; used < node.chips) {
     node.nics = std::max(1, node.nics * used / node.chips);
     node.chips = used;
@@ -72,12 +72,14 @@ ClusterSpec spec_for(const NodeNetwork& network, int ranks, int nodes) {
 }
 
 Machine machine_for(const NodeNetwork& network, int ranks, int nodes) {
-  Machine machine{std::make_unique<Cluster>(build_cluster(spec_for(network, ranks, nodes))), nullptr, nullptr};
-  MeshAxis all{"all", {}};
+  Machine machine{std::make_unique<topologies::Cluster>(build_cluster(spec_for(network, ranks, nodes))), nullptr,
+                  nullptr};
+  topologies::MeshAxis all{"all", {}};
   for (std::size_t i = 0; i < machine.cluster->axes().size(); ++i)
     all.factors.push_back({static_cast<int>(i), machine.cluster->axes()[i].size, 1});
-  machine.mesh = std::make_unique<Mesh>(*machine.cluster, std::vector{all}, "");
-  machine.group = std::make_unique<GroupNetwork>(*machine.cluster, *machine.mesh, std::vector<std::string>{"all"});
+  machine.mesh = std::make_unique<topologies::Mesh>(*machine.cluster, std::vector{all}, "");
+  machine.group =
+      std::make_unique<collectives::GroupNetwork>(*machine.cluster, *machine.mesh, std::vector<std::string>{"all"});
   return machine;
 }
 
@@ -98,9 +100,9 @@ void check_sizes(const NodeNetwork& network, const std::vector<TimedCollective>&
   }
   problems.throw_if_any();
   for (const auto& one : timed) {
-    if (one.kind != CollectiveKind::all_to_all || one.ranks <= most_all_to_all) continue;
+    if (one.kind != workloads::CollectiveKind::all_to_all || one.ranks <= most_all_to_all) continue;
     if (machine_for(network, one.ranks, one.nodes)
-            .group->choices(one.kind, full_size_of(one.kind, one.size, one.ranks))
+            .group->choices(one.kind, collectives::full_size_of(one.kind, one.size, one.ranks))
             .empty()) {
       problems.add({one.where, "",
                     "an all_to_all of " + std::to_string(one.ranks) + " ranks has too many pairs to lay out",
@@ -119,7 +121,7 @@ std::vector<CollectiveResidual> predicted_collectives(const NodeNetwork& network
   for (const auto& one : timed) {
     auto& machine = machines[{one.ranks, one.nodes}];
     if (!machine.group) machine = machine_for(network, one.ranks, one.nodes);
-    const auto choice = machine.group->choose(one.kind, full_size_of(one.kind, one.size, one.ranks));
+    const auto choice = machine.group->choose(one.kind, collectives::full_size_of(one.kind, one.size, one.ranks));
     residuals.push_back({one, choice.cost, choice.label});
   }
   return residuals;
@@ -152,11 +154,11 @@ NetworkCalibration calibrate_network(const NodeNetwork& network, const std::vect
 std::string cluster_yaml(const NetworkCalibration& calibration, const std::string& source) {
   const auto& node = calibration.network.node;
   const auto time = [](Seconds seconds) { return yaml_number(seconds.value() * 1e6) + " us"; };
-  std::string text = "node:\n  like: " + node.name +
-                     "\n  scale_up: {kind: " + (node.scale_up == NodeSpec::ScaleUp::full_mesh ? "mesh" : "switch") +
-                     ", link: " + yaml_number(node.scale_up_link.value() / 1e9) +
-                     " GB/s, efficiency: " + yaml_number(node.scale_up_efficiency) +
-                     ", latency: " + time(node.scale_up_latency);
+  std::string text =
+      "node:\n  like: " + node.name +
+      "\n  scale_up: {kind: " + (node.scale_up == topologies::NodeSpec::ScaleUp::full_mesh ? "mesh" : "switch") +
+      ", link: " + yaml_number(node.scale_up_link.value() / 1e9) +
+      " GB/s, efficiency: " + yaml_number(node.scale_up_efficiency) + ", latency: " + time(node.scale_up_latency);
   if (node.in_network_reduction) text += ", in_network_reduction: " + yaml_number(node.in_network_efficiency);
   text += "}\n";
   if (!node.protocols.empty()) text += "  protocols:\n";
@@ -174,4 +176,4 @@ std::string cluster_yaml(const NetworkCalibration& calibration, const std::strin
   return text;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::calibration

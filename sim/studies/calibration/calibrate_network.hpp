@@ -7,7 +7,7 @@
 #include "sim/studies/calibration/nccl_log.hpp"
 #include "topologies/fabrics/fabric.hpp"
 
-namespace lockstep {
+namespace lockstep::calibration {
 
 struct CollectiveResidual {
   TimedCollective measured;
@@ -18,8 +18,8 @@ struct CollectiveResidual {
 
 /// A node and the network between such nodes.
 struct NodeNetwork {
-  NodeSpec node;
-  FabricSpec fabric;
+  topologies::NodeSpec node;
+  topologies::FabricSpec fabric;
 };
 
 struct NetworkCalibration {
@@ -41,4 +41,4 @@ struct NetworkCalibration {
 /// The keys `node` and, if runs had more than one node, `fabric` of a scenario's cluster, as YAML.
 [[nodiscard]] std::string cluster_yaml(const NetworkCalibration& calibration, const std::string& source);
 
-}  // namespace lockstep
+}  // namespace lockstep::calibration

@@ -2,12 +2,12 @@
 
 #include <cmath>
 
-namespace lockstep {
+namespace lockstep::calibration {
 namespace {
 
 constexpr int most_evaluations = 60;
 
-void check_chips(const Chip& chip, const std::vector<RunTable>& tables) {
+void check_chips(const topologies::Chip& chip, const std::vector<validation::RunTable>& tables) {
   Problems problems;
   for (const auto& table : tables) {
     for (const auto& run : table.runs) {
@@ -23,8 +23,8 @@ void check_chips(const Chip& chip, const std::vector<RunTable>& tables) {
 
 }  // namespace
 
-StepCalibration calibrate_steps(const Chip& chip, const std::vector<RunTable>& tables, ValidateOptions options,
-                                spdlog::logger& log) {
+StepCalibration calibrate_steps(const topologies::Chip& chip, const std::vector<validation::RunTable>& tables,
+                                validation::ValidateOptions options, spdlog::logger& log) {
   check_chips(chip, tables);
   options.model_of_time = "calibrated";
   const auto kernels_with = [&](const std::vector<double>& values) {
@@ -35,7 +35,9 @@ StepCalibration calibrate_steps(const Chip& chip, const std::vector<RunTable>& t
   };
   const auto simulated = [&](const std::vector<double>& values) {
     auto with = options;
-    with.adjust = [kernels = kernels_with(values)](Scenario& scenario) { scenario.cluster.chip().kernels = kernels; };
+    with.adjust = [kernels = kernels_with(values)](scenario::Scenario& scenario) {
+      scenario.cluster.chip().kernels = kernels;
+    };
     return validate(tables, with, log);
   };
   const auto errors = [&](const std::vector<double>& values) {
@@ -56,4 +58,4 @@ StepCalibration calibrate_steps(const Chip& chip, const std::vector<RunTable>& t
   return calibration;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::calibration

@@ -3,17 +3,18 @@
 #include "sim/studies/calibration/fit.hpp"
 #include "sim/studies/validation/validate.hpp"
 
-namespace lockstep {
+namespace lockstep::calibration {
 
 struct StepCalibration {
-  ChipKernels kernels;  ///< with the fitted parameters
+  topologies::ChipKernels kernels;  ///< with the fitted parameters
   Fit fit;
-  std::vector<ValidatedRun> residuals;
+  std::vector<validation::ValidatedRun> residuals;
 };
 
 /// Every evaluation simulates all runs, so a few dozen are made. Throws ConfigError for runs on another chip and for
 /// mistakes in their scenarios.
-[[nodiscard]] StepCalibration calibrate_steps(const Chip& chip, const std::vector<RunTable>& tables,
-                                              ValidateOptions options, spdlog::logger& log);
+[[nodiscard]] StepCalibration calibrate_steps(const topologies::Chip& chip,
+                                              const std::vector<validation::RunTable>& tables,
+                                              validation::ValidateOptions options, spdlog::logger& log);
 
-}  // namespace lockstep
+}  // namespace lockstep::calibration

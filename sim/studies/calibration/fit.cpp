@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlopt.hpp>
 
-namespace lockstep {
+namespace lockstep::calibration {
 namespace {
 
 /// Parameters between 0 and 1, so that steps of all are alike.
@@ -150,4 +150,4 @@ Fit fit(const std::vector<FitParameter>& parameters,
   return fitting.result();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::calibration

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace lockstep {
+namespace lockstep::calibration {
 
 struct FitParameter {
   std::string name;
@@ -36,4 +36,4 @@ struct Fit {
 
 [[nodiscard]] double root_mean_square(const std::vector<double>& errors);
 
-}  // namespace lockstep
+}  // namespace lockstep::calibration

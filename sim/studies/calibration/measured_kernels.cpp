@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lockstep {
+namespace lockstep::calibration {
 namespace {
 
 constexpr std::int64_t largest_size = 10'000'000;
@@ -19,15 +19,15 @@ bool truth(const CsvRow& row, std::string_view column) {
   return false;
 }
 
-Precision precision_of(const CsvRow& row) {
+topologies::Precision precision_of(const CsvRow& row) {
   const auto text = row.text("precision");
-  if (const auto known = precision_named(text)) return *known;
+  if (const auto known = topologies::precision_named(text)) return *known;
   row.problem("precision", "unknown precision '" + text + "'", "one of fp32, bf16, fp16, fp8, int8, fp4");
-  return Precision::bf16;
+  return topologies::Precision::bf16;
 }
 
 /// Reads the columns that products and attention share.
-void read_shape(const CsvRow& row, KernelShape& shape) {
+void read_shape(const CsvRow& row, workloads::KernelShape& shape) {
   const auto size = [&](std::string_view column, std::optional<std::int64_t> fallback = std::nullopt) {
     const auto value = row.integer(column, fallback);
     if (value <= largest_size) return value;
@@ -43,7 +43,7 @@ void read_shape(const CsvRow& row, KernelShape& shape) {
 /// Reads both factors and writes the product in 16 bits, or wider if they are.
 void read_product(const CsvRow& row, MeasuredKernel& measured) {
   auto& shape = measured.kernel.shape;
-  measured.kernel.work = ComputeWork::product;
+  measured.kernel.work = workloads::ComputeWork::product;
   read_shape(row, shape);
   measured.kernel.flops = Flops(2 * real(shape.batch) * real(shape.m) * real(shape.n) * real(shape.k));
   const auto element = real(element_size(measured.precision).value());
@@ -56,7 +56,7 @@ void read_product(const CsvRow& row, MeasuredKernel& measured) {
 /// Counts attention as a step does: half of the scores under a mask; backward twice the FLOPs and bytes of the forward.
 void read_attention(const CsvRow& row, MeasuredKernel& measured) {
   auto& shape = measured.kernel.shape;
-  measured.kernel.work = ComputeWork::attention;
+  measured.kernel.work = workloads::ComputeWork::attention;
   read_shape(row, shape);
   shape.causal = truth(row, "causal");
   shape.backward = truth(row, "backward");
@@ -76,12 +76,12 @@ std::string MeasuredKernel::to_string() const {
   const std::string in = " in " + std::string(name(precision));
   const std::string of = shape.batch > 1 ? number(shape.batch) + " of " : "";
   switch (kernel.work) {
-    case ComputeWork::memory: return "copy of " + number(kernel.traffic.value()) + " bytes";
-    case ComputeWork::attention:
+    case workloads::ComputeWork::memory: return "copy of " + number(kernel.traffic.value()) + " bytes";
+    case workloads::ComputeWork::attention:
       return "attention " + of + number(shape.m) + " queries, " + number(shape.k) + " keys, head size " +
              number(shape.n) + (shape.causal ? ", causal" : "") + (shape.backward ? ", backward" : "") + in;
-    case ComputeWork::product:
-    case ComputeWork::head_product: break;
+    case workloads::ComputeWork::product:
+    case workloads::ComputeWork::head_product: break;
   }
   return "product " + of + number(shape.m) + " x " + number(shape.n) + " x " + number(shape.k) + in;
 }
@@ -116,4 +116,4 @@ std::vector<MeasuredKernel> read_measured_kernels(const CsvTable& table) {
   return kernels;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::calibration

@@ -7,11 +7,11 @@
 #include "topologies/chips/precision.hpp"
 #include "workloads/sharded_layers/kernel.hpp"
 
-namespace lockstep {
+namespace lockstep::calibration {
 
 struct MeasuredKernel {
-  Kernel kernel;
-  Precision precision = Precision::bf16;
+  workloads::Kernel kernel;
+  topologies::Precision precision = topologies::Precision::bf16;
   Seconds time{0};
   Location where;
   [[nodiscard]] std::string to_string() const;  ///< "product 8192 x 8192 x 8192 in bf16"
@@ -21,4 +21,4 @@ struct MeasuredKernel {
 [[nodiscard]] bool has_kernel_columns(const CsvTable& table);
 [[nodiscard]] std::vector<MeasuredKernel> read_measured_kernels(const CsvTable& table);
 
-}  // namespace lockstep
+}  // namespace lockstep::calibration

@@ -8,7 +8,7 @@
 #include "sim/collectives/nccl_size.hpp"
 #include "sim/core/readable_file.hpp"
 
-namespace lockstep {
+namespace lockstep::calibration {
 namespace {
 
 constexpr std::int64_t most_ranks = 1'000'000;
@@ -17,16 +17,16 @@ constexpr std::int64_t most_bytes = 1'000'000'000'000;  // of one rank: times th
 constexpr double longest = 1e6;                         // seconds
 
 /// "all_reduce_perf", "all_reduce", "AllReduce", "alltoall".
-std::optional<CollectiveKind> kind_called(std::string_view text) {
+std::optional<workloads::CollectiveKind> kind_called(std::string_view text) {
   std::string word;
   for (const char c : text) {
     if (std::isalpha(static_cast<unsigned char>(c)) != 0)
       word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
-  if (word.find("allreduce") != std::string::npos) return CollectiveKind::all_reduce;
-  if (word.find("allgather") != std::string::npos) return CollectiveKind::all_gather;
-  if (word.find("reducescatter") != std::string::npos) return CollectiveKind::reduce_scatter;
-  if (word.find("alltoall") != std::string::npos) return CollectiveKind::all_to_all;
+  if (word.find("allreduce") != std::string::npos) return workloads::CollectiveKind::all_reduce;
+  if (word.find("allgather") != std::string::npos) return workloads::CollectiveKind::all_gather;
+  if (word.find("reducescatter") != std::string::npos) return workloads::CollectiveKind::reduce_scatter;
+  if (word.find("alltoall") != std::string::npos) return workloads::CollectiveKind::all_to_all;
   return std::nullopt;
 }
 
@@ -102,7 +102,7 @@ class LogReader {
     if (*micros * 1e-6 > longest)
       return problem("'" + words[words.size() - of_times] + "' is not the time of a collective",
                      "microseconds, at most 1e12");
-    rows_.push_back({CollectiveKind::all_reduce,
+    rows_.push_back({workloads::CollectiveKind::all_reduce,
                      0,
                      1,
                      Bytes(static_cast<std::int64_t>(*size)),
@@ -133,7 +133,7 @@ class LogReader {
   const NcclRun& run_;
   Problems& problems_;
   int line_ = 0;
-  std::optional<CollectiveKind> kind_;
+  std::optional<workloads::CollectiveKind> kind_;
   int ranks_ = 0;
   std::set<std::string> hosts_;
   std::vector<TimedCollective> rows_;
@@ -173,4 +173,4 @@ std::vector<TimedCollective> read_timed_collectives(const CsvTable& table) {
   return timed;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::calibration

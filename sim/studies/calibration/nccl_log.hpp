@@ -7,10 +7,10 @@
 #include "sim/collectives/collective.hpp"
 #include "sim/core/csv_table.hpp"
 
-namespace lockstep {
+namespace lockstep::calibration {
 
 struct TimedCollective {
-  CollectiveKind kind = CollectiveKind::all_reduce;
+  workloads::CollectiveKind kind = workloads::CollectiveKind::all_reduce;
   int ranks = 0;
   int nodes = 1;
   Bytes size{0};  ///< as nccl-tests print it: the larger buffer of one rank
@@ -32,4 +32,4 @@ struct NcclRun {
 [[nodiscard]] bool has_collective_columns(const CsvTable& table);
 [[nodiscard]] std::vector<TimedCollective> read_timed_collectives(const CsvTable& table);
 
-}  // namespace lockstep
+}  // namespace lockstep::calibration

@@ -2,23 +2,23 @@
 
 #include "sim/studies/calibration/calibrate_chip.hpp"
 
-namespace lockstep {
+namespace lockstep::calibration {
 namespace {
 
 /// One of the devices that a chip shows itself as.
-Chip part_of(Chip chip, double parts) {
+topologies::Chip part_of(topologies::Chip chip, double parts) {
   for (auto& [precision, rate] : chip.peak) rate = rate / parts;
   chip.memory_bandwidth = chip.memory_bandwidth / parts;
   if (chip.kernels) chip.kernels->staging = chip.kernels->staging / static_cast<std::int64_t>(parts);
   return chip;
 }
 
-MeasuredKernel product_of(const CsvRow& row, Precision precision) {
+MeasuredKernel product_of(const CsvRow& row, topologies::Precision precision) {
   const auto m = row.integer("m"), n = row.integer("n"), k = row.integer("k");
   MeasuredKernel measured;
   measured.precision = precision;
   measured.where = row.where();
-  measured.kernel = {ComputeWork::product,
+  measured.kernel = {workloads::ComputeWork::product,
                      Flops(2 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k)),
                      element_size(precision) * (m * k + k * n) + Bytes(2) * (m * n),
                      {1, m, n, k},
@@ -27,13 +27,13 @@ MeasuredKernel product_of(const CsvRow& row, Precision precision) {
   return measured;
 }
 
-Seconds predicted(const Chip& chip, const MeasuredKernel& measured, const std::string& model_of_time) {
+Seconds predicted(const topologies::Chip& chip, const MeasuredKernel& measured, const std::string& model_of_time) {
   if (model_of_time == "calibrated") return kernel_by_itself(chip, measured);
   const Seconds at_peak = measured.kernel.flops / *chip.peak_for(measured.precision);
   return model_of_time == "ideal" ? at_peak : std::max(at_peak, measured.kernel.traffic / chip.memory_bandwidth);
 }
 
-std::string why_not(const Chip& chip, Precision precision, const std::string& model_of_time) {
+std::string why_not(const topologies::Chip& chip, topologies::Precision precision, const std::string& model_of_time) {
   const bool measured = chip.kernels && chip.kernels->matrix.contains(precision);
   if (chip.peak_for(precision) && (measured || model_of_time != "calibrated")) return "";
   return "chip " + chip.name + " has no kernel times in " + std::string(name(precision));
@@ -45,11 +45,11 @@ bool has_product_columns(const CsvTable& table) {
   return table.has("chip") && table.has("precision") && table.has("m") && table.has("tflops");
 }
 
-std::vector<ValidatedRun> validate_products(const CsvTable& table, const std::string& name,
-                                            const std::string& model_of_time) {
-  std::vector<ValidatedRun> validated;
+std::vector<validation::ValidatedRun> validate_products(const CsvTable& table, const std::string& name,
+                                                        const std::string& model_of_time) {
+  std::vector<validation::ValidatedRun> validated;
   for (const auto& row : table.rows()) {
-    ValidatedRun entry;
+    validation::ValidatedRun entry;
     entry.run.table = name;
     entry.run.row = static_cast<int>(validated.size()) + 1;
     entry.run.name = "line " + std::to_string(row.line());
@@ -57,9 +57,10 @@ std::vector<ValidatedRun> validate_products(const CsvTable& table, const std::st
     entry.run.source = row.text("source");
     entry.run.family = row.text("chip") + ", " + row.text("precision");
     Problems problems;
-    const auto chip = part_of(load_chip(data_root() / "topologies/catalog", row.text("chip"), problems),
-                              static_cast<double>(row.integer("parts", 1)));
-    const auto precision = precision_named(row.text("precision"));
+    const auto chip =
+        part_of(topologies::load_chip(scenario::data_root() / "topologies/catalog", row.text("chip"), problems),
+                static_cast<double>(row.integer("parts", 1)));
+    const auto precision = topologies::precision_named(row.text("precision"));
     if (!problems.empty() || !precision) {
       entry.run.skipped_because = "the catalog has no " + entry.run.family;
     } else {
@@ -75,4 +76,4 @@ std::vector<ValidatedRun> validate_products(const CsvTable& table, const std::st
   return validated;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::calibration

@@ -4,7 +4,7 @@
 
 #include "sim/studies/validation/validate.hpp"
 
-namespace lockstep {
+namespace lockstep::calibration {
 
 /// Whether a table has such rows: chip, precision, m, n, k, tflops, and perhaps parts (the chip was measured as so many
 /// devices, one of which ran the product).
@@ -12,7 +12,7 @@ namespace lockstep {
 
 /// Errors of time by chip and precision; a chip whose file does not know them is skipped. `model_of_time` empty:
 /// roofline.
-[[nodiscard]] std::vector<ValidatedRun> validate_products(const CsvTable& table, const std::string& name,
-                                                          const std::string& model_of_time);
+[[nodiscard]] std::vector<validation::ValidatedRun> validate_products(const CsvTable& table, const std::string& name,
+                                                                      const std::string& model_of_time);
 
-}  // namespace lockstep
+}  // namespace lockstep::calibration

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-namespace lockstep {
+namespace lockstep::calibration {
 
 /// Four digits: more than measurements give.
 [[nodiscard]] inline std::string yaml_number(double value) {
@@ -21,4 +21,4 @@ namespace lockstep {
   return quoted + "\"";
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::calibration

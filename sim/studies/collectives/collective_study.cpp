@@ -6,30 +6,34 @@
 #include "sim/collectives/nccl_size.hpp"
 #include "sim/engine/engine.hpp"
 
-namespace lockstep {
+namespace lockstep::studies {
 namespace {
 
 /// Collectives of one axis, one after the other.
 class Sequence {
  public:
-  Sequence(const Cluster& cluster, const Mesh& mesh, const CollectiveRules& rules, std::string axis)
+  Sequence(const topologies::Cluster& cluster, const topologies::Mesh& mesh, const collectives::CollectiveRules& rules,
+           std::string axis)
       : cluster_(cluster), mesh_(mesh), axis_(std::move(axis)), model_(cluster, mesh, rules) {
     program_.streams = {"compute", axis_};
     program_.stage_of_rank.assign(static_cast<std::size_t>(mesh.ranks()), 0);
     program_.slowdown_of_rank.assign(static_cast<std::size_t>(mesh.ranks()), 1.0);
-    for (LinkId link = 0; link < cluster.links(); ++link) program_.links.push_back(cluster.link(link).bandwidth);
+    for (topologies::LinkId link = 0; link < cluster.links(); ++link)
+      program_.links.push_back(cluster.link(link).bandwidth);
   }
 
-  [[nodiscard]] std::vector<std::string> algorithms(CollectiveKind kind) { return model_.algorithms(kind, {axis_}); }
+  [[nodiscard]] std::vector<std::string> algorithms(workloads::CollectiveKind kind) {
+    return model_.algorithms(kind, {axis_});
+  }
 
-  void add(CollectiveKind kind, Bytes size, const std::string& wanted) {
-    const auto full_size = full_size_of(kind, size, mesh_.axis(axis_).size());
+  void add(workloads::CollectiveKind kind, Bytes size, const std::string& wanted) {
+    const auto full_size = collectives::full_size_of(kind, size, mesh_.axis(axis_).size());
     auto lowered = model_.lower(kind, {axis_}, full_size, wanted);
     const auto [known, is_new] =
         communicators_.try_emplace(lowered.layout.second, static_cast<std::int32_t>(program_.communicators.size()));
     if (is_new) program_.communicators.push_back(model_.communicator(lowered.layout));
-    ProgramOp op;
-    op.kind = ProgramOp::Kind::collective;
+    program::ProgramOp op;
+    op.kind = program::ProgramOp::Kind::collective;
     op.streams = {1};
     op.communicator = known->second;
     op.phases = std::move(lowered.phases);
@@ -42,25 +46,26 @@ class Sequence {
     program_.ops.push_back(std::move(op));
   }
 
-  [[nodiscard]] std::vector<MeasuredCollective> run(const std::vector<Perturbation>& perturbations,
+  [[nodiscard]] std::vector<MeasuredCollective> run(const std::vector<program::Perturbation>& perturbations,
                                                     spdlog::logger& log) {
-    if (const auto why = perturb(program_, perturbations, cluster_, mesh_); !why.empty()) throw NoRoute(why);
+    if (const auto why = perturb(program_, perturbations, cluster_, mesh_); !why.empty())
+      throw topologies::NoRoute(why);
     check(program_);
     const auto folded = fold(program_);
-    const auto result = lockstep::run(folded.program, {EngineKind::simgrid, {}, true}, log);
-    std::vector<std::vector<PhaseSpan>> phases(measured_.size());
+    const auto result = lockstep::engine::run(folded.program, {engine::EngineKind::simgrid, {}, true}, log);
+    std::vector<std::vector<timeline::PhaseSpan>> phases(measured_.size());
     for (const auto& phase : result.phases) phases[static_cast<std::size_t>(phase.op)].push_back(phase);
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       const auto span = whole_span(result.timeline, static_cast<std::int32_t>(i));
       measured_[i].time = span.end - span.start;
-      measured_[i].loads = link_loads(folded.program, phases[i], folded.link_members, span);
+      measured_[i].loads = metrics::link_loads(folded.program, phases[i], folded.link_members, span);
     }
     return std::move(measured_);
   }
 
  private:
   /// From the start of the first group to the end of the last.
-  static Interval whole_span(const Timeline& timeline, std::int32_t op) {
+  static timeline::Interval whole_span(const timeline::Timeline& timeline, std::int32_t op) {
     auto span = timeline.span(op, 0);
     for (std::int32_t rank = 1; !timeline.uniform(op) && rank < timeline.ranks(); ++rank) {
       const auto other = timeline.span(op, rank);
@@ -69,27 +74,28 @@ class Sequence {
     return span;
   }
 
-  [[nodiscard]] std::optional<Seconds> book(CollectiveKind kind, Bytes size) const {
+  [[nodiscard]] std::optional<Seconds> book(workloads::CollectiveKind kind, Bytes size) const {
     const auto dimensions = mesh_.dimensions({axis_});
-    if (!cluster_.unit_is_torus() || members(dimensions) != mesh_.axis(axis_).size()) return std::nullopt;
-    return book_cost(kind, dimensions, size);
+    if (!cluster_.unit_is_torus() || collectives::members(dimensions) != mesh_.axis(axis_).size()) return std::nullopt;
+    return collectives::book_cost(kind, dimensions, size);
   }
 
-  const Cluster& cluster_;
-  const Mesh& mesh_;
+  const topologies::Cluster& cluster_;
+  const topologies::Mesh& mesh_;
   std::string axis_;
-  CollectiveModel model_;
-  Program program_;
+  collectives::CollectiveModel model_;
+  program::Program program_;
   std::map<std::string, std::int32_t> communicators_;  ///< by algorithm
   std::vector<MeasuredCollective> measured_;
 };
 
 }  // namespace
 
-CollectiveStudy study_collective(const Cluster& cluster, const Mesh& mesh, const CollectiveRules& rules,
-                                 const std::string& axis, CollectiveKind kind, const std::vector<Bytes>& sizes,
+CollectiveStudy study_collective(const topologies::Cluster& cluster, const topologies::Mesh& mesh,
+                                 const collectives::CollectiveRules& rules, const std::string& axis,
+                                 workloads::CollectiveKind kind, const std::vector<Bytes>& sizes,
                                  const std::string& wanted, bool with_others,
-                                 const std::vector<Perturbation>& perturbations, spdlog::logger& log) {
+                                 const std::vector<program::Perturbation>& perturbations, spdlog::logger& log) {
   Sequence sequence(cluster, mesh, rules, axis);
   for (const auto size : sizes) sequence.add(kind, size, wanted);
   const auto serving = sequence.algorithms(kind);
@@ -107,10 +113,10 @@ CollectiveStudy study_collective(const Cluster& cluster, const Mesh& mesh, const
   return study;
 }
 
-std::string bottleneck(const Cluster& cluster, const MeasuredCollective& measured) {
+std::string bottleneck(const topologies::Cluster& cluster, const MeasuredCollective& measured) {
   if (measured.loads.empty()) return "none";
   if (!measured.book && measured.latency > measured.time - measured.latency) return "latency";
-  LinkId lowest = measured.loads.front().link;
+  topologies::LinkId lowest = measured.loads.front().link;
   std::int64_t alike = 0;
   for (const auto& load : measured.loads) {  // the most used first; rounding does not tell links apart
     if (load.used < measured.loads.front().used * (1 - 1e-9)) break;
@@ -120,4 +126,4 @@ std::string bottleneck(const Cluster& cluster, const MeasuredCollective& measure
   return cluster.link_name(lowest) + (alike > 1 ? " and " + std::to_string(alike - 1) + " alike" : "");
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::studies

@@ -12,7 +12,7 @@ namespace spdlog {
 class logger;
 }
 
-namespace lockstep {
+namespace lockstep::studies {
 
 struct MeasuredCollective {
   Bytes size;  ///< as nccl-tests print it: the larger buffer of one rank
@@ -20,7 +20,7 @@ struct MeasuredCollective {
   Seconds latency;              ///< the part of `time` in which no flow runs
   std::optional<Seconds> book;  ///< on a torus
   std::string algorithm;
-  std::vector<LinkLoad> loads;  ///< of its own time
+  std::vector<metrics::LinkLoad> loads;  ///< of its own time
 };
 
 struct CollectiveStudy {
@@ -31,14 +31,15 @@ struct CollectiveStudy {
 /// All groups along `axis` run the collective at once, one size (as nccl-tests print it) after the other, on SimGrid.
 /// `wanted`: one of the model's algorithms for every size, or empty for the cheapest. `perturbations`: what why_not
 /// accepts, the cluster avoiding what is missing in its networks. Throws NoRoute where no way is left.
-[[nodiscard]] CollectiveStudy study_collective(const Cluster& cluster, const Mesh& mesh, const CollectiveRules& rules,
-                                               const std::string& axis, CollectiveKind kind,
-                                               const std::vector<Bytes>& sizes, const std::string& wanted,
-                                               bool with_others, const std::vector<Perturbation>& perturbations,
+[[nodiscard]] CollectiveStudy study_collective(const topologies::Cluster& cluster, const topologies::Mesh& mesh,
+                                               const collectives::CollectiveRules& rules, const std::string& axis,
+                                               workloads::CollectiveKind kind, const std::vector<Bytes>& sizes,
+                                               const std::string& wanted, bool with_others,
+                                               const std::vector<program::Perturbation>& perturbations,
                                                spdlog::logger& log);
 
 /// "gpu 0>nvswitch 0 and 511 alike": the link that is busy longest, how many others are as busy, or "latency" if on a
 /// network that takes longer than all bytes.
-[[nodiscard]] std::string bottleneck(const Cluster& cluster, const MeasuredCollective& measured);
+[[nodiscard]] std::string bottleneck(const topologies::Cluster& cluster, const MeasuredCollective& measured);
 
-}  // namespace lockstep
+}  // namespace lockstep::studies

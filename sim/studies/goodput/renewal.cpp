@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lockstep {
+namespace lockstep::goodput {
 namespace {
 
 /// Shares of the time in which failures strike.
@@ -128,4 +128,4 @@ Seconds first_order_interval(const RunModel& model) {
   return Seconds(std::sqrt(2 * model.stall.value() / model.failure_rate()));
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::goodput

@@ -5,7 +5,7 @@
 
 #include "sim/studies/goodput/run_model.hpp"
 
-namespace lockstep {
+namespace lockstep::goodput {
 
 /// Shares of wall time that one cause takes.
 struct CauseShares {
@@ -45,4 +45,4 @@ struct Shortage {
 };
 [[nodiscard]] Shortage shortage(std::int64_t spares, double load);
 
-}  // namespace lockstep
+}  // namespace lockstep::goodput

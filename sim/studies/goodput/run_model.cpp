@@ -7,28 +7,29 @@
 #include "topologies/fabrics/component_counts.hpp"
 #include "workloads/sharded_layers/optimizer.hpp"
 
-namespace lockstep {
+namespace lockstep::goodput {
 namespace {
 
-std::int64_t count_of(Component component, const ComponentCounts& counts) {
+std::int64_t count_of(scenario::Component component, const topologies::ComponentCounts& counts) {
   switch (component) {
-    case Component::chip: return counts.chips;
-    case Component::host: return counts.hosts;
-    case Component::nic: return counts.nics;
-    case Component::network_switch: return counts.switches;
-    case Component::link: return counts.links;
-    case Component::job: return 1;
+    case scenario::Component::chip: return counts.chips;
+    case scenario::Component::host: return counts.hosts;
+    case scenario::Component::nic: return counts.nics;
+    case scenario::Component::network_switch: return counts.switches;
+    case scenario::Component::link: return counts.links;
+    case scenario::Component::job: return 1;
   }
   return 1;
 }
 
 /// A spare host brings its chips and NICs.
-bool part_of_host(Component component) {
-  return component == Component::chip || component == Component::host || component == Component::nic;
+bool part_of_host(scenario::Component component) {
+  return component == scenario::Component::chip || component == scenario::Component::host ||
+         component == scenario::Component::nic;
 }
 
-Cause cause_of(const InterruptionClass& given, const ReliabilitySpec& spec, const ComponentCounts& counts,
-               Seconds read) {
+Cause cause_of(const scenario::InterruptionClass& given, const scenario::ReliabilitySpec& spec,
+               const topologies::ComponentCounts& counts, Seconds read) {
   Cause cause;
   cause.name = given.name;
   cause.of = given.of;
@@ -47,7 +48,7 @@ Cause cause_of(const InterruptionClass& given, const ReliabilitySpec& spec, cons
 }
 
 /// Adafactor's sums of rows and columns, well under a hundredth of the weights, are left out.
-Bytes checkpoint_size(const Scenario& scenario, std::int64_t parameters, Problems& problems) {
+Bytes checkpoint_size(const scenario::Scenario& scenario, std::int64_t parameters, Problems& problems) {
   if (const auto given = scenario.reliability->checkpoint.size) return *given;
   if (parameters == 0) {
     const std::string key = "reliability.checkpoint";
@@ -55,12 +56,12 @@ Bytes checkpoint_size(const Scenario& scenario, std::int64_t parameters, Problem
                   "size: such as 5 TB"});
     return Bytes(0);
   }
-  WeightUpdate all{};
+  workloads::WeightUpdate all{};
   all.optimizer_elements = parameters;
   return Bytes(2) * parameters + state_of(scenario.step.optimizer, all);
 }
 
-void check(const Scenario& scenario, const RunModel& model) {
+void check(const scenario::Scenario& scenario, const RunModel& model) {
   if (model.interval < model.least_interval()) {
     const std::string key = "reliability.checkpoint.interval";
     const bool step = model.least_interval() == model.step;
@@ -92,7 +93,7 @@ double RunModel::hosts_in_repair() const {
 
 Seconds RunModel::least_interval() const { return std::max(step, until_durable); }
 
-RunModel run_model(const Scenario& scenario, const RunFacts& facts) {
+RunModel run_model(const scenario::Scenario& scenario, const RunFacts& facts) {
   const auto& spec = *scenario.reliability;
   const auto counts = count_components(scenario.cluster);
   Problems problems;
@@ -114,7 +115,7 @@ RunModel run_model(const Scenario& scenario, const RunFacts& facts) {
     if (model.causes.back().count > 0) continue;
     const auto key = "reliability.failures." + given.name;
     problems.add({scenario.where(key), key,
-                  "the cluster has no " + std::string(component_names[static_cast<std::size_t>(given.of)]),
+                  "the cluster has no " + std::string(scenario::component_names[static_cast<std::size_t>(given.of)]),
                   "count: how many there are, or another component"});
   }
   problems.throw_if_any();
@@ -123,4 +124,4 @@ RunModel run_model(const Scenario& scenario, const RunFacts& facts) {
   return model;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::goodput

@@ -8,12 +8,12 @@
 #include "sim/core/units.hpp"
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep {
+namespace lockstep::goodput {
 
 /// A class of interruptions.
 struct Cause {
   std::string name;
-  Component of = Component::job;
+  scenario::Component of = scenario::Component::job;
   std::int64_t count = 1;
   double rate = 0;      ///< interruptions a second, of all components together
   Seconds recovery{0};  ///< detection, restart and reading of the checkpoint; of a planned stop the last two
@@ -53,6 +53,6 @@ struct RunFacts {
 
 /// `scenario.reliability` must be there. The interval is the scenario's, or the best. Throws ConfigError for rates of
 /// parts that the cluster does not have, an interval below the least one, and a run that does not get on.
-[[nodiscard]] RunModel run_model(const Scenario& scenario, const RunFacts& facts);
+[[nodiscard]] RunModel run_model(const scenario::Scenario& scenario, const RunFacts& facts);
 
-}  // namespace lockstep
+}  // namespace lockstep::goodput

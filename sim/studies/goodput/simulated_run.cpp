@@ -7,7 +7,7 @@
 #include <queue>
 #include <random>
 
-namespace lockstep {
+namespace lockstep::goodput {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
@@ -182,4 +182,4 @@ double expected_events(const RunModel& model, Seconds length) {
   return rate * length.value();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::goodput

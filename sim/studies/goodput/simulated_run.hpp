@@ -4,7 +4,7 @@
 
 #include "sim/studies/goodput/renewal.hpp"
 
-namespace lockstep {
+namespace lockstep::goodput {
 
 /// The shares of a run of this length of wall time. The same seed gives the same run.
 [[nodiscard]] TimeShares simulate_run(const RunModel& model, Seconds length, std::uint64_t seed);
@@ -12,4 +12,4 @@ namespace lockstep {
 /// About how many events such a run has.
 [[nodiscard]] double expected_events(const RunModel& model, Seconds length);
 
-}  // namespace lockstep
+}  // namespace lockstep::goodput

@@ -6,7 +6,7 @@
 #include "sim/core/errors.hpp"
 #include "sim/studies/goodput/simulated_run.hpp"
 
-namespace lockstep {
+namespace lockstep::goodput {
 namespace {
 
 constexpr double most_events = 2e9;
@@ -78,4 +78,4 @@ GoodputStudy study_goodput(RunModel model, std::int64_t runs, std::uint64_t seed
   return study;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::goodput

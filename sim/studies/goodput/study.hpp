@@ -6,7 +6,7 @@
 
 #include "sim/studies/goodput/renewal.hpp"
 
-namespace lockstep {
+namespace lockstep::goodput {
 
 /// Runs of equal length, seeds `seed`, `seed` + 1, ...
 struct SimulatedRuns {
@@ -35,4 +35,4 @@ struct GoodputStudy {
 /// Throws ConfigError, placed at `--runs`, for more than about a minute of events. At least two runs.
 [[nodiscard]] GoodputStudy study_goodput(RunModel model, std::int64_t runs, std::uint64_t seed, Seconds length);
 
-}  // namespace lockstep
+}  // namespace lockstep::goodput

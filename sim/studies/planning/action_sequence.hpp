@@ -7,10 +7,10 @@
 
 #include "sim/studies/planning/plan_space.hpp"
 
-namespace lockstep {
+namespace lockstep::planning {
 
 struct SequencedAction {
-  PipelineWork work{};
+  workloads::PipelineWork work{};
   std::int8_t half = 0;  ///< of a pair that overlaps: 1 and 2
   bool last = false;     ///< ends the gradients of its part on its rank
   std::int32_t rank = 0;
@@ -19,11 +19,11 @@ struct SequencedAction {
 };
 
 struct ActionSequence {
-  PipelineShape shape;
+  workloads::PipelineShape shape;
   std::vector<SequencedAction> actions;
 };
 
-[[nodiscard]] ActionSequence sequence_of(const PipelineOrder& order);
+[[nodiscard]] ActionSequence sequence_of(const workloads::PipelineOrder& order);
 
 /// Sequences of a space's schedules, as many as memory allows.
 class SequenceBook {
@@ -39,4 +39,4 @@ class SequenceBook {
   std::size_t actions_ = 0;  ///< of all that are known
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-namespace lockstep {
+namespace lockstep::planning {
 
-ExactTimes::ExactTimes(const PlanSpace& space, int jobs, EngineKind engine, spdlog::logger& log)
+ExactTimes::ExactTimes(const PlanSpace& space, int jobs, engine::EngineKind engine, spdlog::logger& log)
     : engine_(engine), log_(log), running_(static_cast<std::size_t>(jobs)) {
   for (std::size_t i = 0; i < running_.size(); ++i) simulators_.emplace_back(space);
 }
@@ -48,4 +48,4 @@ std::vector<ExactTimes::Timed> ExactTimes::wait() {
   return timed;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

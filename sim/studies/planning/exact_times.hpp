@@ -13,12 +13,12 @@
 #include "sim/studies/planning/plan_simulator.hpp"
 #include "sim/studies/planning/plan_tree.hpp"
 
-namespace lockstep {
+namespace lockstep::planning {
 
 /// To be used by one thread, which starts plans and waits for them. The destructor waits for plans that still run.
 class ExactTimes {
  public:
-  ExactTimes(const PlanSpace& space, int jobs, EngineKind engine, spdlog::logger& log);
+  ExactTimes(const PlanSpace& space, int jobs, engine::EngineKind engine, spdlog::logger& log);
 
   [[nodiscard]] bool has_room() const;
   [[nodiscard]] bool none_runs() const;
@@ -39,7 +39,7 @@ class ExactTimes {
     std::jthread thread;
   };
 
-  EngineKind engine_;
+  engine::EngineKind engine_;
   spdlog::logger& log_;
   std::deque<PlanSimulator> simulators_;
   std::mutex mutex_;
@@ -48,4 +48,4 @@ class ExactTimes {
   std::vector<std::optional<Running>> running_;  ///< by simulator; last, since its threads use the others
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

@@ -3,23 +3,23 @@
 #include <algorithm>
 #include <limits>
 
-namespace lockstep {
+namespace lockstep::planning {
 namespace {
 
 constexpr std::uint32_t pipeline_bit = 1U << pipeline_axis_number;
 constexpr std::size_t most_devices = 1'000'000;  // in all groups at a time, about 1 kB each
 
 /// Where the axes among `bits` lie; the placement lists only axes larger than 1.
-std::vector<std::vector<Factor>> place_of(const PlanSpace::Placement& placement, std::uint32_t bits) {
-  std::vector<std::vector<Factor>> place;
+std::vector<std::vector<topologies::Factor>> place_of(const PlanSpace::Placement& placement, std::uint32_t bits) {
+  std::vector<std::vector<topologies::Factor>> place;
   for (const auto& axis : placement) {
     if ((axis_bits({axis.name}) & bits) != 0) place.push_back(axis.factors);
   }
   return place;
 }
 
-AxisNames names_of(const PlanSpace::Placement& placement, std::uint32_t bits) {
-  AxisNames names;
+workloads::AxisNames names_of(const PlanSpace::Placement& placement, std::uint32_t bits) {
+  workloads::AxisNames names;
   for (const auto& axis : placement) {
     if ((axis_bits({axis.name}) & bits) != 0) names.push_back(axis.name);
   }
@@ -38,19 +38,20 @@ void add(const Value& value, ByPlacement<Value>& to) {
 
 bool CostBook::Before::operator()(const Place& a, const Place& b) const {
   return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [](const auto& one, const auto& other) {
-    return std::lexicographical_compare(
-        one.begin(), one.end(), other.begin(), other.end(), [](const Factor& x, const Factor& y) {
-          return std::tie(x.axis, x.size, x.stride) < std::tie(y.axis, y.size, y.stride);
-        });
+    return std::lexicographical_compare(one.begin(), one.end(), other.begin(), other.end(),
+                                        [](const topologies::Factor& x, const topologies::Factor& y) {
+                                          return std::tie(x.axis, x.size, x.stride) <
+                                                 std::tie(y.axis, y.size, y.stride);
+                                        });
   });
 }
 
 GroupsAlong::GroupsAlong(const PlanSpace& space, PlanSpace::Placement placement, std::uint32_t axes)
     : space_(space), placement_(std::move(placement)), axes_(names_of(placement_, axes)) {}
 
-CollectiveModel& GroupsAlong::model() {
+collectives::CollectiveModel& GroupsAlong::model() {
   if (model_) return *model_;
-  mesh_ = std::make_unique<const Mesh>(space_.cluster(), placement_, "");
+  mesh_ = std::make_unique<const topologies::Mesh>(space_.cluster(), placement_, "");
   return model_.emplace(space_.cluster(), *mesh_, space_.base().collectives);
 }
 
@@ -60,8 +61,8 @@ void GroupsAlong::forget() {
 }
 
 StagesAlong::StagesAlong(const PlanSpace& space, const PlanSpace::Placement& placement) {
-  const Mesh mesh(space.cluster(), placement, "");
-  const auto lines = pipeline_lines(mesh);
+  const topologies::Mesh mesh(space.cluster(), placement, "");
+  const auto lines = collectives::pipeline_lines(mesh);
   const auto stages = static_cast<std::int32_t>(lines.front().size());
   stage_of_device_.resize(static_cast<std::size_t>(mesh.ranks()));
   for (const auto& line : lines) {
@@ -70,7 +71,8 @@ StagesAlong::StagesAlong(const PlanSpace& space, const PlanSpace::Placement& pla
   }
   for (std::int32_t stage = 0; stage < stages; ++stage) {
     const auto next = (stage + 1) % stages;
-    next_.push_back(connect_stages(space.cluster(), mesh, lines, std::min(stage, next), std::max(stage, next)).routes);
+    next_.push_back(
+        collectives::connect_stages(space.cluster(), mesh, lines, std::min(stage, next), std::max(stage, next)).routes);
   }
 }
 
@@ -79,8 +81,10 @@ const StagesAlong::Times& StagesAlong::times(std::int64_t bytes) const {
   auto& made = known->second;
   if (!is_new) return made;
   for (const auto& routes : next_) {
-    made.upward.push_back(routes.transfer(StagePairRoutes::upward, static_cast<double>(bytes)).time.value());
-    made.downward.push_back(routes.transfer(StagePairRoutes::downward, static_cast<double>(bytes)).time.value());
+    made.upward.push_back(
+        routes.transfer(collectives::StagePairRoutes::upward, static_cast<double>(bytes)).time.value());
+    made.downward.push_back(
+        routes.transfer(collectives::StagePairRoutes::downward, static_cast<double>(bytes)).time.value());
   }
   return made;
 }
@@ -116,7 +120,7 @@ double GroupCosts::cost_of_stage(const PlanCollective& collective) {
   return of_stage.empty() ? 0 : *std::min_element(of_stage.begin(), of_stage.end());
 }
 
-const SlotLoads& GroupCosts::loads(const CollectiveModel::Lowered& lowered) {
+const collectives::SlotLoads& GroupCosts::loads(const collectives::CollectiveModel::Lowered& lowered) {
   const auto [known, is_new] = loads_.try_emplace(lowered.layout);
   auto& made = known->second;
   if (!is_new) return made;
@@ -125,7 +129,7 @@ const SlotLoads& GroupCosts::loads(const CollectiveModel::Lowered& lowered) {
   for (const auto& group : communicator.groups)
     stage_of_group.push_back(stages_->stage_of(groups_.device_of(group.members.front())));
   made = slot_loads(
-      communicator, [&](LinkId link) { return cluster_.link(link).bandwidth; }, stage_of_group);
+      communicator, [&](topologies::LinkId link) { return cluster_.link(link).bandwidth; }, stage_of_group);
   // Stages that are alike once.
   std::sort(made.of_class.begin(), made.of_class.end());
   made.of_class.erase(std::unique(made.of_class.begin(), made.of_class.end()), made.of_class.end());
@@ -223,4 +227,4 @@ std::vector<double> CostBook::least_costs(std::int32_t node, const CollectiveLis
   return result;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

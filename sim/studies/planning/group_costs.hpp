@@ -12,7 +12,7 @@
 #include "sim/studies/planning/plan_space.hpp"
 #include "sim/studies/planning/plan_summary.hpp"
 
-namespace lockstep {
+namespace lockstep::planning {
 
 /// All groups along some axes, whatever the other axes do with the rest of the machine.
 class GroupsAlong {
@@ -21,25 +21,27 @@ class GroupsAlong {
   [[nodiscard]] Seconds cost(const PlanCollective& collective) {
     return model().cost(collective.kind, axes_, collective.size, collective.copies);
   }
-  [[nodiscard]] CollectiveModel::Lowered lower(const PlanCollective& collective) {
+  [[nodiscard]] collectives::CollectiveModel::Lowered lower(const PlanCollective& collective) {
     return model().lower(collective.kind, axes_, collective.size, "", collective.copies);
   }
-  [[nodiscard]] const Communicator& communicator(const CollectiveModel::Lowered& lowered) {
+  [[nodiscard]] const collectives::Communicator& communicator(const collectives::CollectiveModel::Lowered& lowered) {
     return model().communicator(lowered.layout);
   }
-  [[nodiscard]] DeviceId device_of(RankId rank) { return (void)model(), mesh_->device_of(rank); }
+  [[nodiscard]] topologies::DeviceId device_of(topologies::RankId rank) {
+    return (void)model(), mesh_->device_of(rank);
+  }
   /// Groups and their flows are made at first use. They fill memory, and can be dropped and made again.
   [[nodiscard]] bool made() const { return model_.has_value(); }
   void forget();
 
  private:
-  CollectiveModel& model();
+  collectives::CollectiveModel& model();
 
   const PlanSpace& space_;
   PlanSpace::Placement placement_;
-  AxisNames axes_;
-  std::unique_ptr<const Mesh> mesh_;
-  std::optional<CollectiveModel> model_;
+  workloads::AxisNames axes_;
+  std::unique_ptr<const topologies::Mesh> mesh_;
+  std::optional<collectives::CollectiveModel> model_;
 };
 
 /// The places of a pipeline's stages, and transfers from each stage to the next and from the last to the first.
@@ -54,13 +56,14 @@ class StagesAlong {
   /// Computed at first use.
   [[nodiscard]] const Times& times(std::int64_t bytes) const;
   [[nodiscard]] std::int32_t stages() const { return static_cast<std::int32_t>(next_.size()); }
-  [[nodiscard]] std::int32_t stage_of(DeviceId device) const {
+  [[nodiscard]] std::int32_t stage_of(topologies::DeviceId device) const {
     return stage_of_device_[static_cast<std::size_t>(device)];
   }
 
  private:
   std::vector<std::int32_t> stage_of_device_;
-  std::vector<StagePairRoutes> next_;  ///< by the lower stage of the pair; the last entry joins the last and the first
+  std::vector<collectives::StagePairRoutes>
+      next_;  ///< by the lower stage of the pair; the last entry joins the last and the first
   mutable std::unordered_map<std::int64_t, Times> times_;
 };
 
@@ -70,7 +73,7 @@ class StagesAlong {
 class GroupCosts {
  public:
   /// `stages`: null without a pipeline.
-  GroupCosts(const Cluster& cluster, GroupsAlong& groups, const StagesAlong* stages)
+  GroupCosts(const topologies::Cluster& cluster, GroupsAlong& groups, const StagesAlong* stages)
       : cluster_(cluster), groups_(groups), stages_(stages) {}
   /// `number`: of the collective in the book.
   [[nodiscard]] double cost(std::int32_t number, const PlanCollective& collective);
@@ -80,13 +83,13 @@ class GroupCosts {
  private:
   [[nodiscard]] double cost_of_stage(const PlanCollective& collective);
   /// Loads of links by the stages that differ.
-  [[nodiscard]] const SlotLoads& loads(const CollectiveModel::Lowered& lowered);
+  [[nodiscard]] const collectives::SlotLoads& loads(const collectives::CollectiveModel::Lowered& lowered);
 
-  const Cluster& cluster_;
+  const topologies::Cluster& cluster_;
   GroupsAlong& groups_;
   const StagesAlong* stages_;
-  std::map<std::pair<AxisNames, std::string>, SlotLoads> loads_;  ///< by layout
-  std::unordered_map<std::int32_t, double> known_;                ///< by number
+  std::map<std::pair<workloads::AxisNames, std::string>, collectives::SlotLoads> loads_;  ///< by layout
+  std::unordered_map<std::int32_t, double> known_;                                        ///< by number
 };
 
 /// A value for each placement of a node, stored once for placements with equal values.
@@ -122,7 +125,7 @@ class CostBook {
 
  private:
   /// The places of axes, axis by axis.
-  using Place = std::vector<std::vector<Factor>>;
+  using Place = std::vector<std::vector<topologies::Factor>>;
   struct Before {
     bool operator()(const Place& a, const Place& b) const;
   };
@@ -143,4 +146,4 @@ class CostBook {
   std::vector<GroupsAlong*> made_;  ///< groups that fill memory now
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

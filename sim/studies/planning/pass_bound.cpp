@@ -1,6 +1,6 @@
 #include "sim/studies/planning/pass_bound.hpp"
 
-namespace lockstep {
+namespace lockstep::planning {
 
 namespace {
 
@@ -44,4 +44,4 @@ BlockPath path_of(const PassSummary& pass, std::span<const double> costs) {
           readers.weights};
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

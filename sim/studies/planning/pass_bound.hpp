@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace lockstep {
+namespace lockstep::planning {
 
 inline constexpr double never = -std::numeric_limits<double>::infinity();
 
@@ -66,4 +66,4 @@ struct PassSummary {
 /// `costs`: of its summary's collectives.
 [[nodiscard]] BlockPath path_of(const PassSummary& pass, std::span<const double> costs);
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

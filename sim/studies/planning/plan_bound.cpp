@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace lockstep {
+namespace lockstep::planning {
 namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
@@ -11,15 +11,16 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 /// The parts of rank r and their microbatches. In a bidirectional pipeline these are both stages with half of the
 /// microbatches each, otherwise the rank's own chunks with all microbatches.
 template <class Visit>
-void for_each_share(StagePlacement placement, std::int32_t ranks, std::int32_t chunks, double microbatches,
+void for_each_share(workloads::StagePlacement placement, std::int32_t ranks, std::int32_t chunks, double microbatches,
                     std::int32_t rank, Visit visit) {
-  if (placement == StagePlacement::bidirectional) {
+  if (placement == workloads::StagePlacement::bidirectional) {
     visit(rank, microbatches / 2);
     visit(ranks - 1 - rank, microbatches / 2);
     return;
   }
   for (std::int32_t run = 0; run < chunks; ++run) {
-    const auto backwards = (placement == StagePlacement::v || placement == StagePlacement::wave) && run % 2 == 1;
+    const auto backwards =
+        (placement == workloads::StagePlacement::v || placement == workloads::StagePlacement::wave) && run % 2 == 1;
     visit(run * ranks + (backwards ? ranks - 1 - rank : rank), microbatches);
   }
 }
@@ -85,7 +86,8 @@ double PlanBounds::send(std::int32_t from, std::int32_t to, std::int64_t bytes) 
   return sends_->between(from, to);
 }
 
-void PlanBounds::fill_and_drain(const Parts& parts, const Schedule& schedule, const PipelineShape& shape) {
+void PlanBounds::fill_and_drain(const Parts& parts, const workloads::Schedule& schedule,
+                                const workloads::PipelineShape& shape) {
   arrival_.assign(at(parts.size()), 0.0);
   drain_.assign(at(parts.size()), 0.0);
   for (std::int32_t part = 0; part + 1 < parts.size(); ++part) {
@@ -116,7 +118,7 @@ LowerBound PlanBounds::of(std::int32_t pipeline, std::int64_t microbatches, cons
   const auto& stages = parts(pipeline * choice.chunks);
   const auto many = static_cast<double>(microbatches);
   const bool split = schedule.splits_backward;
-  const bool one_chunk = choice.chunks == 1 && schedule.placement != StagePlacement::bidirectional;
+  const bool one_chunk = choice.chunks == 1 && schedule.placement != workloads::StagePlacement::bidirectional;
   fill_and_drain(stages, schedule, {schedule.placement, pipeline, choice.chunks, 2});
 
   LowerBound bound;
@@ -151,7 +153,8 @@ LowerBound PlanBounds::of(std::int32_t pipeline, std::int64_t microbatches, cons
       }
       update += part.update;
       held += part.held;
-      kept = schedule.placement == StagePlacement::bidirectional ? std::max(kept, part.kept) : kept + part.kept;
+      kept =
+          schedule.placement == workloads::StagePlacement::bidirectional ? std::max(kept, part.kept) : kept + part.kept;
     });
     const double end = begin + std::max(work, backwards);
     if (split || schedule.overlaps) {
@@ -189,4 +192,4 @@ LowerBound PlanBounds::of(std::int32_t pipeline, std::int64_t microbatches) {
   return least;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

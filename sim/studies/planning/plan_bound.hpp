@@ -19,7 +19,7 @@
 #include "sim/studies/planning/plan_summary.hpp"
 #include "sim/studies/planning/timed_blocks.hpp"
 
-namespace lockstep {
+namespace lockstep::planning {
 
 struct LowerBound {
   double seconds = 0;
@@ -70,7 +70,7 @@ class PlanBounds {
   [[nodiscard]] const Parts& parts(std::int32_t count);
   [[nodiscard]] Part part_of(const StageParts::Blocks& blocks) const;
   /// From the start of the step to the first microbatch's input on each part; from a part's last backward to the end.
-  void fill_and_drain(const Parts& parts, const Schedule& schedule, const PipelineShape& shape);
+  void fill_and_drain(const Parts& parts, const workloads::Schedule& schedule, const workloads::PipelineShape& shape);
   [[nodiscard]] double send(std::int32_t from, std::int32_t to, std::int64_t bytes);
   /// When a rank whose passes end at `end` has reduced the gradients of its last microbatch.
   [[nodiscard]] double reduced(const Part& part, double end, bool split) const;
@@ -89,4 +89,4 @@ class PlanBounds {
   std::vector<double> arrival_, drain_;  ///< by part, or by part and microbatch
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

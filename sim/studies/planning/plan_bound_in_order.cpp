@@ -3,7 +3,7 @@
 
 #include "sim/studies/planning/plan_bound.hpp"
 
-namespace lockstep {
+namespace lockstep::planning {
 namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
@@ -22,7 +22,8 @@ class PlanBounds::InOrder {
         ranks_(at(sequence.shape.ranks)) {
     const auto& step = bounds.space_.base().step;
     // If arrays are gathered one by one, or a pair's blocks take turns, the bound does not wait for weights.
-    gathers_ = !bounds.space_.schedule(choice).overlaps && step.weight_buckets.unit == Bucketing::Unit::layer &&
+    gathers_ = !bounds.space_.schedule(choice).overlaps &&
+               step.weight_buckets.unit == workloads::Bucketing::Unit::layer &&
                std::any_of(bounds.plan_.passes.kinds.begin(), bounds.plan_.passes.kinds.end(),
                            [](const TimedPasses::Kind& kind) { return kind.forward.gather.first > 0; });
     for (std::int32_t rank = 0; rank < sequence.shape.ranks; ++rank) {
@@ -87,7 +88,7 @@ class PlanBounds::InOrder {
     const auto& part = stages_.of(action.part);
     const auto here = place(action.part, action.microbatch);
     switch (action.work) {
-      case PipelineWork::forward: {
+      case workloads::PipelineWork::forward: {
         const auto after = through(action, inputs_[here], &TimedPasses::Kind::forward, part.forward_compute);
         if (action.part + 1 < stages_.size()) {
           hand_on(action, action.part + 1, after.data, inputs_);
@@ -96,7 +97,7 @@ class PlanBounds::InOrder {
         }
         break;
       }
-      case PipelineWork::backward: {
+      case workloads::PipelineWork::backward: {
         const auto after = through(action, gradients_[here], &TimedPasses::Kind::backward, part.backward_compute);
         if (action.part == 0) break;
         const bool sends = sequence_.shape.rank_of(action.part - 1, action.microbatch) != action.rank;
@@ -104,12 +105,14 @@ class PlanBounds::InOrder {
                 gradients_);  // whole before anything is sent
         break;
       }
-      case PipelineWork::input_gradient: {
+      case workloads::PipelineWork::input_gradient: {
         const auto after = through(action, gradients_[here], &TimedPasses::Kind::input_gradient, 0);
         if (action.part > 0) hand_on(action, action.part - 1, after.data, gradients_);
         break;
       }
-      case PipelineWork::weight_gradient: (void)through(action, never, &TimedPasses::Kind::weight_gradient, 0); break;
+      case workloads::PipelineWork::weight_gradient:
+        (void)through(action, never, &TimedPasses::Kind::weight_gradient, 0);
+        break;
     }
   }
 
@@ -125,9 +128,10 @@ class PlanBounds::InOrder {
                 double compute) {
     auto& rank = ranks_[at(action.rank)];
     const auto& blocks = stages_.of(action.part).blocks;
-    const bool forward = action.work == PipelineWork::forward;
-    const bool ends_gradients = action.work == PipelineWork::backward || action.work == PipelineWork::weight_gradient;
-    const bool uses_weights = gathers_ && action.work != PipelineWork::weight_gradient;
+    const bool forward = action.work == workloads::PipelineWork::forward;
+    const bool ends_gradients =
+        action.work == workloads::PipelineWork::backward || action.work == workloads::PipelineWork::weight_gradient;
+    const bool uses_weights = gathers_ && action.work != workloads::PipelineWork::weight_gradient;
     if (action.half != 2) rank.before = {rank.free, 0};
     rank.before.compute += compute;
     Front front{rank.before.free, input};
@@ -167,21 +171,21 @@ class PlanBounds::InOrder {
     const auto& part = stages_.of(action.part);
     std::int64_t most = 0;
     switch (action.work) {
-      case PipelineWork::forward:
+      case workloads::PipelineWork::forward:
         most = rank.bytes + part.forward_most;
         rank.bytes += part.kept;
         break;
-      case PipelineWork::backward:
+      case workloads::PipelineWork::backward:
         most = rank.bytes + part.backward_most;
         rank.bytes -= part.kept;
         break;
-      case PipelineWork::input_gradient:
+      case workloads::PipelineWork::input_gradient:
         most = rank.bytes + part.input_gradient_most;
         rank.bytes += part.kept_for_weights - part.kept;
         break;
-      case PipelineWork::weight_gradient: rank.bytes -= part.kept_for_weights; break;
+      case workloads::PipelineWork::weight_gradient: rank.bytes -= part.kept_for_weights; break;
     }
-    if ((action.work == PipelineWork::backward || action.work == PipelineWork::weight_gradient) &&
+    if ((action.work == workloads::PipelineWork::backward || action.work == workloads::PipelineWork::weight_gradient) &&
         !rank.accumulated[at(action.part)]) {
       rank.accumulated[at(action.part)] = true;
       rank.bytes += part.gradients;
@@ -218,4 +222,4 @@ double PlanBounds::published(const std::vector<std::int32_t>& own, const Parts& 
   return std::max(free, stream);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

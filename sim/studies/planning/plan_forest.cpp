@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-namespace lockstep {
+namespace lockstep::planning {
 
 PlanForest::PlanForest(const PlanSpace& space, int threads) {
   for (int i = 0; i < threads; ++i) trees_.push_back(std::make_unique<PlanTree>(space));
@@ -59,4 +59,4 @@ std::int64_t PlanForest::bounds() const {
   return bounds;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

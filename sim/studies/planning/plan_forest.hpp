@@ -7,7 +7,7 @@
 
 #include "sim/studies/planning/plan_tree.hpp"
 
-namespace lockstep {
+namespace lockstep::planning {
 
 class PlanForest {
  public:
@@ -28,4 +28,4 @@ class PlanForest {
   std::vector<std::size_t> tree_of_node_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

@@ -14,30 +14,30 @@
 #include "sim/studies/planning/exact_times.hpp"
 #include "sim/studies/planning/plan_forest.hpp"
 
-namespace lockstep {
+namespace lockstep::planning {
 namespace {
 
 constexpr double nothing_yet = std::numeric_limits<double>::infinity();
 
 /// Keeps only those metrics of a run that a comparison of plans shows.
-PlanFigures figures_of(const Scenario& scenario, const Preparation& preparation, const Program& program,
-                       const Timeline& timeline) {
+PlanFigures figures_of(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
+                       const program::Program& program, const timeline::Timeline& timeline) {
   PlanFigures figures;
-  const auto rank = critical_rank(timeline);
-  const auto breakdown = breakdown_of(program, timeline, rank);
+  const auto rank = metrics::critical_rank(timeline);
+  const auto breakdown = metrics::breakdown_of(program, timeline, rank);
   figures.step_s = timeline.makespan().value();
   figures.compute_s = breakdown.compute.value();
   figures.bubble_s = breakdown.bubble.value();
-  for (const auto& use : communication_of(preparation.step, program, timeline, rank)) {
-    const auto name = axis_part(use.axis).axis;
+  for (const auto& use : metrics::communication_of(preparation.step, program, timeline, rank)) {
+    const auto name = topologies::axis_part(use.axis).axis;
     const auto axis = std::find(plan_axes.begin(), plan_axes.end(), name == "fsdp" ? "data" : name);
     figures.exposed_s[static_cast<std::size_t>(axis - plan_axes.begin())] += use.exposed.value();
   }
   figures.mfu = measure_step(scenario, preparation, timeline).mfu();
   const auto capacity = preparation.machine.cluster->chip().memory;
-  auto fullest = memory_of(preparation.step, program, timeline, rank, capacity);
-  for (const auto lane : last_rank_of_stages(program, timeline)) {
-    auto memory = memory_of(preparation.step, program, timeline, lane, capacity);
+  auto fullest = metrics::memory_of(preparation.step, program, timeline, rank, capacity);
+  for (const auto lane : metrics::last_rank_of_stages(program, timeline)) {
+    auto memory = metrics::memory_of(preparation.step, program, timeline, lane, capacity);
     if (memory.peak > fullest.peak) fullest = std::move(memory);
   }
   figures.peak_bytes = fullest.peak.value();
@@ -179,7 +179,7 @@ class Search {
 
   void confirm(const PlanBranch& branch, double bound_s) {
     unconfirmed_.erase(unconfirmed_.find(branch.bound_s));
-    const auto text = in_child([&] {
+    const auto text = studies::in_child([&] {
       const auto figures = simulated_figures(space_, branch.choice, options_.engine, log_);
       return std::string(reinterpret_cast<const char*>(&figures), sizeof figures);
     });
@@ -246,13 +246,13 @@ SearchResult search_plans(const PlanSpace& space, const SearchOptions& options, 
   return Search(space, options, log).run();
 }
 
-PlanFigures simulated_figures(const PlanSpace& space, const PlanChoice& choice, EngineKind engine,
+PlanFigures simulated_figures(const PlanSpace& space, const PlanChoice& choice, engine::EngineKind engine,
                               spdlog::logger& log) {
   const auto scenario = space.scenario(space.node_of(choice), choice);
-  const auto preparation = prepare(scenario);
+  const auto preparation = preparation::prepare(scenario);
   const auto folded = fold(lower_with_perturbations(scenario, preparation));
-  const auto result = run(folded.program, {engine, {}, false}, log);
+  const auto result = engine::run(folded.program, {engine, {}, false}, log);
   return figures_of(scenario, preparation, folded.program, result.timeline);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

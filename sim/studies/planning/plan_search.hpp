@@ -9,7 +9,7 @@
 #include "sim/simulate.hpp"
 #include "sim/studies/planning/plan_space.hpp"
 
-namespace lockstep {
+namespace lockstep::planning {
 
 /// A simulated plan, on its critical rank.
 struct PlanFigures {
@@ -48,14 +48,14 @@ struct SearchResult {
 struct SearchOptions {
   std::size_t top = 5;
   int jobs = 1;
-  EngineKind engine = EngineKind::simgrid;
+  engine::EngineKind engine = engine::EngineKind::simgrid;
   std::function<void(std::string_view stage, double fraction)> progress;  ///< may be empty
 };
 
 [[nodiscard]] SearchResult search_plans(const PlanSpace& space, const SearchOptions& options, spdlog::logger& log);
 
 /// One plan as `lockstep run` would simulate it. SimGrid's engine is one for each process.
-[[nodiscard]] PlanFigures simulated_figures(const PlanSpace& space, const PlanChoice& choice, EngineKind engine,
+[[nodiscard]] PlanFigures simulated_figures(const PlanSpace& space, const PlanChoice& choice, engine::EngineKind engine,
                                             spdlog::logger& log);
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

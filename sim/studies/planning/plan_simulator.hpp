@@ -9,7 +9,7 @@
 #include "sim/simulate.hpp"
 #include "sim/studies/planning/plan_space.hpp"
 
-namespace lockstep {
+namespace lockstep::planning {
 
 class PlanSimulator {
  public:
@@ -17,24 +17,24 @@ class PlanSimulator {
   explicit PlanSimulator(const PlanSpace& space) : space_(space), cluster_(std::shared_ptr<void>{}, &space.cluster()) {}
 
   /// `engine`: what a run would use; in this process, SimGrid's place is taken by MaxMinNetwork.
-  [[nodiscard]] double step_s(const PlanChoice& choice, EngineKind engine, spdlog::logger& log);
+  [[nodiscard]] double step_s(const PlanChoice& choice, engine::EngineKind engine, spdlog::logger& log);
 
  private:
   struct Placed {
-    std::shared_ptr<const Mesh> mesh;
-    std::shared_ptr<CollectiveModel> collectives;
+    std::shared_ptr<const topologies::Mesh> mesh;
+    std::shared_ptr<collectives::CollectiveModel> collectives;
   };
   struct Blocks {
-    ShardedModel model;
-    std::vector<ShardedLayer> joined;
+    preparation::ShardedModel model;
+    std::vector<workloads::ShardedLayer> joined;
   };
-  const Placed& placed(const PlanSpace::Node& node, const PlanChoice& choice, const Scenario& scenario);
-  const Blocks& blocks(const PlanChoice& choice, const Scenario& scenario);
+  const Placed& placed(const PlanSpace::Node& node, const PlanChoice& choice, const scenario::Scenario& scenario);
+  const Blocks& blocks(const PlanChoice& choice, const scenario::Scenario& scenario);
 
   const PlanSpace& space_;
-  std::shared_ptr<const Cluster> cluster_;  // that of the space
+  std::shared_ptr<const topologies::Cluster> cluster_;  // that of the space
   std::map<std::tuple<Degrees, std::int32_t, bool>, Placed> placed_;
   std::map<std::tuple<Degrees, std::int32_t, std::int32_t, std::int64_t>, Blocks> blocks_;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

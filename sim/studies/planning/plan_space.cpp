@@ -7,13 +7,13 @@
 #include "sim/simulate.hpp"
 #include "workloads/pipeline/schedules/schedules.hpp"
 
-namespace lockstep {
+namespace lockstep::planning {
 namespace {
 
 // A little under what `prepare` refuses, since steps of a block are counted on one plan of each kind.
 constexpr double share_of_limits = 0.75;
 
-void refuse_fixed_parts(const Scenario& scenario) {
+void refuse_fixed_parts(const scenario::Scenario& scenario) {
   Problems problems;
   const auto refuse = [&](const std::string& key, const std::string& what, const std::string& expected) {
     problems.add({scenario.where(key), key, what, expected});
@@ -37,11 +37,11 @@ bool allows(const std::vector<std::int64_t>& allowed, std::int64_t size) {
 }
 
 /// One chunk of an interleaved schedule is 1F1B or a relative of it, which stands in a search by its own name.
-bool is_another(const Schedule& schedule, std::int32_t chunks) {
-  return schedule.placement == StagePlacement::loop && chunks == 1;
+bool is_another(const workloads::Schedule& schedule, std::int32_t chunks) {
+  return schedule.placement == workloads::StagePlacement::loop && chunks == 1;
 }
 
-std::string recompute_text(const Recompute& recompute) {
+std::string recompute_text(const workloads::Recompute& recompute) {
   return recompute.all ? "full" : recompute.any() ? "selective" : "none";
 }
 
@@ -56,17 +56,17 @@ std::int32_t size_of(const Degrees& degrees, int axis) {
                     degrees.pipeline}[static_cast<std::size_t>(axis)];
 }
 
-PlanSpace::PlanSpace(const Scenario& scenario)
+PlanSpace::PlanSpace(const scenario::Scenario& scenario)
     : base_((refuse_fixed_parts(scenario), scenario)),
       cluster_(build_cluster(scenario.cluster)),
       memory_(scenario.search.memory.value_or(scenario.cluster.chip().memory)),
       recomputations_(scenario.search.recompute),
       recompute_is_searched_(!scenario.search.recompute.empty() || !scenario.places.contains("training.recompute")) {
   if (recomputations_.empty() && recompute_is_searched_)
-    recomputations_ = {{}, {false, {OpPart::core_attention}}, {true, {}}};
+    recomputations_ = {{}, {false, {workloads::OpPart::core_attention}}, {true, {}}};
   if (recomputations_.empty()) recomputations_ = {base_.derive.recompute};
   base_.mesh.clear();
-  for (const auto& name : base_.search.schedules) schedule_of_choice_.push_back(find_schedule(name));
+  for (const auto& name : base_.search.schedules) schedule_of_choice_.push_back(workloads::find_schedule(name));
   const auto blocks = blocks_of(base_.model, base_.blocks);
   kinds_ = blocks.order;
   for (const int kind : kinds_) is_layer_.push_back(blocks.kinds[static_cast<std::size_t>(kind)].is_layer);
@@ -112,7 +112,7 @@ void PlanSpace::add(const Degrees& degrees) {
   PlanChoice any;
   any.degrees = degrees;
   const auto placements = every_placement(cluster_, scenario(any, base_.batch.sequences).mesh);
-  if (const auto* error = std::get_if<PlacementError>(&placements)) {
+  if (const auto* error = std::get_if<topologies::PlacementError>(&placements)) {
     throw ConfigError(
         {{base_.where("search"), "search", error->what, "fewer sizes to choose from, or a smaller cluster"}});
   }
@@ -147,7 +147,7 @@ std::vector<std::int64_t> PlanSpace::microbatches_of(const Degrees& degrees) {
                    0,
                    {}};
     try {
-      const auto model = sharded_model(scenario(one, batch.sequences));
+      const auto model = preparation::sharded_model(scenario(one, batch.sequences));
       for (const int kind : model.order) {
         const auto& block = model.layers[static_cast<std::size_t>(kind)];
         known->second += static_cast<double>(block.forward.size() + block.backward.size() + 2 * block.weights.size());
@@ -160,11 +160,12 @@ std::vector<std::int64_t> PlanSpace::microbatches_of(const Degrees& degrees) {
   if (known->second == 0) return result;
   const std::int64_t ranks = std::int64_t{degrees.data} * degrees.expert;
   if (batch.sequences % ranks != 0) return result;
-  for (std::int64_t count = 1; count <= std::min(batch.sequences / ranks, most_microbatches_of_a_step); ++count) {
+  for (std::int64_t count = 1; count <= std::min(batch.sequences / ranks, scenario::most_microbatches_of_a_step);
+       ++count) {
     if (batch.sequences / ranks % count != 0 || !allows(base_.search.microbatches, count)) continue;
     const double operations = known->second * static_cast<double>(count);
-    if (operations > share_of_limits * most_step_operations ||
-        operations * (cluster_.devices() / degrees.pipeline) > share_of_limits * most_rank_operations)
+    if (operations > share_of_limits * scenario::most_step_operations ||
+        operations * (cluster_.devices() / degrees.pipeline) > share_of_limits * scenario::most_rank_operations)
       break;
     result.push_back(count);
   }
@@ -181,12 +182,12 @@ const PlanSpace::ScheduleChoices& PlanSpace::choices(std::int32_t pipeline, std:
     return made;
   }
   const auto& search = base_.search;
-  std::map<std::tuple<StagePlacement, std::int32_t, bool, bool>, std::size_t> forms;
+  std::map<std::tuple<workloads::StagePlacement, std::int32_t, bool, bool>, std::size_t> forms;
   for (std::int32_t i = 0; i < std::ssize(search.schedules); ++i) {
     const auto& schedule = *schedule_of_choice_[static_cast<std::size_t>(i)];
     for (const auto chunks : schedule.takes_chunks() ? search.chunks : std::vector{schedule.usual_chunks}) {
       if (is_another(schedule, chunks) || schedule.why_not(pipeline, microbatches, chunks) ||
-          !split_layers(is_layer_, pipeline * chunks, {}).what.empty())
+          !workloads::split_layers(is_layer_, pipeline * chunks, {}).what.empty())
         continue;
       made.all.push_back({i, chunks});
       const auto form =
@@ -201,14 +202,14 @@ const PlanSpace::ScheduleChoices& PlanSpace::choices(std::int32_t pipeline, std:
 }
 
 std::int32_t PlanSpace::least_recomputation() const {
-  const auto more = [](const Recompute& recompute) { return std::pair(recompute.all, recompute.any()); };
+  const auto more = [](const workloads::Recompute& recompute) { return std::pair(recompute.all, recompute.any()); };
   const auto least = std::min_element(recomputations_.begin(), recomputations_.end(),
                                       [&](const auto& a, const auto& b) { return more(a) < more(b); });
   return static_cast<std::int32_t>(least - recomputations_.begin());
 }
 
-const Schedule& PlanSpace::schedule(const ScheduleChoice& choice) const {
-  static const Schedule& without_pipeline = *find_schedule("1f1b");
+const workloads::Schedule& PlanSpace::schedule(const ScheduleChoice& choice) const {
+  static const workloads::Schedule& without_pipeline = *workloads::find_schedule("1f1b");
   return choice.schedule < 0 ? without_pipeline : *schedule_of_choice_[static_cast<std::size_t>(choice.schedule)];
 }
 
@@ -217,7 +218,7 @@ const StageParts& PlanSpace::parts(std::int32_t count) const {
   const auto [known, is_new] = parts_.try_emplace(count);
   auto& made = known->second;
   if (!is_new) return made;
-  const auto first_block = split_layers(is_layer_, count, {}).first_block;
+  const auto first_block = workloads::split_layers(is_layer_, count, {}).first_block;
   const auto kind = [&](int block) { return kinds_.begin() + block; };
   for (std::size_t part = 0; part + 1 < first_block.size(); ++part) {
     const StageParts::Blocks blocks{first_block[part], first_block[part + 1]};
@@ -233,8 +234,8 @@ const StageParts& PlanSpace::parts(std::int32_t count) const {
   return made;
 }
 
-Scenario PlanSpace::scenario(const PlanChoice& choice, std::int64_t sequences) const {
-  Scenario made = base_;
+scenario::Scenario PlanSpace::scenario(const PlanChoice& choice, std::int64_t sequences) const {
+  scenario::Scenario made = base_;
   for (int axis = 0; axis < std::ssize(plan_axes); ++axis) {
     const auto size = size_of(choice.degrees, axis);
     if (size > 1) made.mesh.push_back({plan_axis_name(axis, choice.zero), size, std::nullopt});
@@ -247,7 +248,7 @@ Scenario PlanSpace::scenario(const PlanChoice& choice, std::int64_t sequences) c
   return made;
 }
 
-Scenario PlanSpace::scenario(const Node& node, const PlanChoice& choice) const {
+scenario::Scenario PlanSpace::scenario(const Node& node, const PlanChoice& choice) const {
   auto made = scenario(choice, base_.batch.sequences);
   for (std::size_t axis = 0; axis < made.mesh.size(); ++axis) {
     made.mesh[axis].place = place_text(cluster_, node.placements[static_cast<std::size_t>(choice.placement)][axis]);
@@ -262,9 +263,9 @@ Scenario PlanSpace::scenario(const Node& node, const PlanChoice& choice) const {
   return made;
 }
 
-std::vector<KeyOverride> PlanSpace::keys(const Node& node, const PlanChoice& choice) const {
+std::vector<scenario::KeyOverride> PlanSpace::keys(const Node& node, const PlanChoice& choice) const {
   const auto made = scenario(node, choice);
-  std::vector<KeyOverride> keys;
+  std::vector<scenario::KeyOverride> keys;
   for (int axis = 0; axis < std::ssize(plan_axes); ++axis) {
     const auto name = plan_axis_name(axis, choice.zero);
     keys.push_back({"parallel." + name, std::to_string(size_of(choice.degrees, axis))});
@@ -315,4 +316,4 @@ std::vector<PlanChoice> PlanSpace::plans_of(const Node& node) const {
   return plans;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

@@ -12,7 +12,7 @@
 #include "topologies/placement/mesh.hpp"
 #include "workloads/pipeline/schedules/schedules.hpp"
 
-namespace lockstep {
+namespace lockstep::planning {
 
 /// Sizes of the mesh axes; they multiply to the chips. `data` is called fsdp where ZeRO splits weights too.
 struct Degrees {
@@ -56,16 +56,16 @@ struct StageParts {
 
 class PlanSpace {
  public:
-  using Placement = std::vector<MeshAxis>;  ///< of the axes larger than 1, in their order
+  using Placement = std::vector<topologies::MeshAxis>;  ///< of the axes larger than 1, in their order
 
   /// Throws ConfigError for what a search cannot vary: replayed steps, perturbations, shardings tensor by tensor,
   /// orders from a file, layers of stages; and for a space that holds no plan.
-  explicit PlanSpace(const Scenario& scenario);
+  explicit PlanSpace(const scenario::Scenario& scenario);
 
-  [[nodiscard]] const Scenario& base() const { return base_; }
-  [[nodiscard]] const Cluster& cluster() const { return cluster_; }
+  [[nodiscard]] const scenario::Scenario& base() const { return base_; }
+  [[nodiscard]] const topologies::Cluster& cluster() const { return cluster_; }
   [[nodiscard]] Bytes memory() const { return memory_; }
-  [[nodiscard]] const std::vector<Recompute>& recomputations() const { return recomputations_; }
+  [[nodiscard]] const std::vector<workloads::Recompute>& recomputations() const { return recomputations_; }
   [[nodiscard]] std::int32_t least_recomputation() const;  ///< the one that computes least again
 
   struct Node {
@@ -85,16 +85,16 @@ class PlanSpace {
                                                                                std::int64_t microbatches) const {
     return choices(pipeline, microbatches).forms;
   }
-  [[nodiscard]] const Schedule& schedule(const ScheduleChoice& choice) const;
+  [[nodiscard]] const workloads::Schedule& schedule(const ScheduleChoice& choice) const;
   [[nodiscard]] const std::vector<int>& kinds() const { return kinds_; }  ///< of the model's blocks, in forward order
   [[nodiscard]] const StageParts& parts(std::int32_t count) const;
 
   /// The scenario that `lockstep run` would load, without places in a file.
-  [[nodiscard]] Scenario scenario(const Node& node, const PlanChoice& choice) const;
+  [[nodiscard]] scenario::Scenario scenario(const Node& node, const PlanChoice& choice) const;
   /// The same without the plan's mesh, and with so many sequences: as much as deriving blocks needs.
-  [[nodiscard]] Scenario scenario(const PlanChoice& choice, std::int64_t sequences) const;
+  [[nodiscard]] scenario::Scenario scenario(const PlanChoice& choice, std::int64_t sequences) const;
   /// The same as keys of a scenario file: parallel, mesh, pipeline, batch.microbatches, training.recompute.
-  [[nodiscard]] std::vector<KeyOverride> keys(const Node& node, const PlanChoice& choice) const;
+  [[nodiscard]] std::vector<scenario::KeyOverride> keys(const Node& node, const PlanChoice& choice) const;
   [[nodiscard]] const Node& node_of(const PlanChoice& choice) const;
   /// Every plan of a node, in canonical order.
   [[nodiscard]] std::vector<PlanChoice> plans_of(const Node& node) const;
@@ -106,12 +106,12 @@ class PlanSpace {
   [[nodiscard]] std::vector<std::int64_t> microbatches_of(const Degrees& degrees);
   void tell_why_no_schedule(const Node& node);
 
-  Scenario base_;
-  Cluster cluster_;
+  scenario::Scenario base_;
+  topologies::Cluster cluster_;
   Bytes memory_;
-  std::vector<Recompute> recomputations_;
+  std::vector<workloads::Recompute> recomputations_;
   bool recompute_is_searched_;
-  std::vector<const Schedule*> schedule_of_choice_;
+  std::vector<const workloads::Schedule*> schedule_of_choice_;
   std::vector<int> kinds_;
   std::vector<bool> is_layer_;  ///< of the model's blocks
   mutable std::mutex making_;   ///< of what is made when first asked for
@@ -129,4 +129,4 @@ class PlanSpace {
   std::string no_schedule_;  ///< why the first schedule searched cannot be had where none can
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

@@ -6,7 +6,7 @@
 #include "sim/studies/planning/summary_memory_private.hpp"
 #include "workloads/sharded_layers/optimizer.hpp"
 
-namespace lockstep {
+namespace lockstep::planning {
 namespace {
 
 /// The place of a collective among those of a summary.
@@ -18,12 +18,13 @@ std::int32_t listed(const PlanCollective& wanted, std::vector<PlanCollective>& c
 }
 
 /// Copies of weights are added up in groups of neighbours along an axis, for which there are no costs: left out.
-bool along_whole_axes(const AxisNames& names) {
-  return std::all_of(names.begin(), names.end(), [](const auto& name) { return axis_part(name).size == 0; });
+bool along_whole_axes(const workloads::AxisNames& names) {
+  return std::all_of(names.begin(), names.end(),
+                     [](const auto& name) { return topologies::axis_part(name).size == 0; });
 }
 
 /// The places of a layer's buckets among the collectives of a summary.
-std::vector<std::int32_t> listed(const LayerBuckets& buckets, std::vector<PlanCollective>& collectives) {
+std::vector<std::int32_t> listed(const cost::LayerBuckets& buckets, std::vector<PlanCollective>& collectives) {
   std::vector<std::int32_t> places;
   for (const auto& bucket : buckets.all())
     places.push_back(listed(PlanCollective{bucket.kind, axis_bits(bucket.axes), bucket.full_size, {}}, collectives));
@@ -32,10 +33,10 @@ std::vector<std::int32_t> listed(const LayerBuckets& buckets, std::vector<PlanCo
 
 class PassesSummarizer {
  public:
-  PassesSummarizer(const Scenario& scenario, WeightGathers gathers)
-      : step_(scenario.step), rates_(rates_of(scenario)), gathers_(gathers) {}
+  PassesSummarizer(const scenario::Scenario& scenario, WeightGathers gathers)
+      : step_(scenario.step), rates_(preparation::rates_of(scenario)), gathers_(gathers) {}
 
-  void add(const ShardedLayer& block) {
+  void add(const workloads::ShardedLayer& block) {
     BlockPasses made;
     const auto of_input = steps_of_input_gradient(block);
     auto of_weights = of_input;
@@ -56,19 +57,20 @@ class PassesSummarizer {
   PassesSummary summary;
 
  private:
-  [[nodiscard]] std::vector<bool> counted(const std::vector<BlockStep>& steps, std::vector<bool> chosen) const {
+  [[nodiscard]] std::vector<bool> counted(const std::vector<workloads::BlockStep>& steps,
+                                          std::vector<bool> chosen) const {
     if (gathers_ == WeightGathers::counted) return chosen;
     for (std::size_t i = 0; i < steps.size(); ++i) chosen[i] = chosen[i] && !is_gather(steps[i]);
     return chosen;
   }
 
-  PassSummary pass(const std::vector<BlockStep>& steps, const std::vector<bool>& chosen,
+  PassSummary pass(const std::vector<workloads::BlockStep>& steps, const std::vector<bool>& chosen,
                    const std::vector<int>& output) {
     PassSummary made;
-    LayerBuckets gathers(Bucketing::Unit::layer);
+    cost::LayerBuckets gathers(workloads::Bucketing::Unit::layer);
     std::vector<std::int32_t> place(steps.size(), -2);
     const auto known = [&](int step) {
-      return step == BlockStep::outside ? -1 : place[static_cast<std::size_t>(step)];
+      return step == workloads::BlockStep::outside ? -1 : place[static_cast<std::size_t>(step)];
     };
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const auto& step = steps[i];
@@ -82,10 +84,10 @@ class PassesSummarizer {
         if (known(before) >= -1) summarized.after.push_back(known(before));
         // Arrays gathered one by one are waited for one by one: left out.
         if (before >= 0 && gathers_ == WeightGathers::counted && is_gather(steps[static_cast<std::size_t>(before)]) &&
-            step_.weight_buckets.unit == Bucketing::Unit::layer)
+            step_.weight_buckets.unit == workloads::Bucketing::Unit::layer)
           summarized.weights = true;
       }
-      if (step.kind == BlockStep::Kind::compute) {
+      if (step.kind == workloads::BlockStep::Kind::compute) {
         summarized.beside = !step.stream.empty();
         summarized.compute = operation_time(rates_, step).value();
         if (!summarized.beside) made.compute += summarized.compute;
@@ -103,14 +105,14 @@ class PassesSummarizer {
     return made;
   }
 
-  const StepOptions& step_;
-  ComputeRates rates_;
+  const workloads::StepOptions& step_;
+  cost::ComputeRates rates_;
   WeightGathers gathers_;
 };
 
 }  // namespace
 
-std::uint32_t axis_bits(const AxisNames& names) {
+std::uint32_t axis_bits(const workloads::AxisNames& names) {
   std::uint32_t bits = 0;
   for (const auto& name : names) {
     const auto found = std::find(plan_axes.begin(), plan_axes.end(), name == "fsdp" ? "data" : name);
@@ -120,22 +122,23 @@ std::uint32_t axis_bits(const AxisNames& names) {
   return bits;
 }
 
-PassesSummary summarize_passes(const Scenario& scenario, const ShardedModel& model, WeightGathers gathers) {
+PassesSummary summarize_passes(const scenario::Scenario& scenario, const preparation::ShardedModel& model,
+                               WeightGathers gathers) {
   PassesSummarizer summarizer(scenario, gathers);
   for (const auto& block : model.layers) summarizer.add(block);
   return std::move(summarizer.summary);
 }
 
-StateSummary summarize_state(const Scenario& scenario, const ShardedModel& model) {
+StateSummary summarize_state(const scenario::Scenario& scenario, const preparation::ShardedModel& model) {
   const auto& step = scenario.step;
-  const auto rates = rates_of(scenario);
+  const auto rates = preparation::rates_of(scenario);
   // Buckets by size reach over blocks: left out. Arrays one by one cost no less than a block's together.
-  const bool by_block = step.gradient_buckets.unit != Bucketing::Unit::size;
+  const bool by_block = step.gradient_buckets.unit != workloads::Bucketing::Unit::size;
   StateSummary summary;
   for (const auto& block : model.layers) {
     BlockState made;
-    const auto together = [&](std::vector<DerivedCollective> WeightUpdate::*chain) {
-      LayerBuckets all(Bucketing::Unit::layer);
+    const auto together = [&](std::vector<workloads::DerivedCollective> WeightUpdate::*chain) {
+      cost::LayerBuckets all(workloads::Bucketing::Unit::layer);
       for (const auto& update : block.weights) {
         for (const auto& one : update.*chain) {
           if (along_whole_axes(one.axes)) all.add(one.kind, one.axes, one.full_size);
@@ -151,15 +154,15 @@ StateSummary summarize_state(const Scenario& scenario, const ShardedModel& model
       traffic += update_traffic(step.optimizer, step.gradient_element, update);
     }
     if (by_block) {
-      made.each_microbatch = together(&WeightUpdate::each_microbatch);
-      made.last_microbatch = together(&WeightUpdate::last_microbatch);
+      made.each_microbatch = together(&workloads::WeightUpdate::each_microbatch);
+      made.last_microbatch = together(&workloads::WeightUpdate::last_microbatch);
     }
-    made.publish = together(&WeightUpdate::publish);
+    made.publish = together(&workloads::WeightUpdate::publish);
     if (!step.offload.optimizer && !block.weights.empty())
-      made.update = compute_time(rates, {ComputeWork::memory, Flops(0), traffic, {}}).value();
+      made.update = compute_time(rates, {workloads::ComputeWork::memory, Flops(0), traffic, {}}).value();
     summary.kinds.push_back(std::move(made));
   }
   return summary;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

@@ -7,17 +7,17 @@
 #include "sim/preparation/preparation.hpp"
 #include "sim/studies/planning/pass_bound.hpp"
 
-namespace lockstep {
+namespace lockstep::planning {
 
 /// A collective of a plan as far as its cost goes. Axes are a set of bits, in the order of plan_axes.
 struct PlanCollective {
-  CollectiveKind kind{};
+  workloads::CollectiveKind kind{};
   std::uint32_t axes = 0;
   Bytes size{0};
-  TokenCopies copies{};
+  workloads::TokenCopies copies{};
   friend bool operator==(const PlanCollective&, const PlanCollective&) = default;
 };
-[[nodiscard]] std::uint32_t axis_bits(const AxisNames& names);
+[[nodiscard]] std::uint32_t axis_bits(const workloads::AxisNames& names);
 
 /// The passes of a kind of block: everything that depends on tokens.
 struct BlockPasses {
@@ -62,8 +62,8 @@ using StateSummary = Summary<BlockState>;
 
 enum class WeightGathers { counted, left_out };
 /// Without gathers, passes are those of a plan that splits neither weights nor gradients.
-[[nodiscard]] PassesSummary summarize_passes(const Scenario& scenario, const ShardedModel& model,
+[[nodiscard]] PassesSummary summarize_passes(const scenario::Scenario& scenario, const preparation::ShardedModel& model,
                                              WeightGathers gathers = WeightGathers::counted);
-[[nodiscard]] StateSummary summarize_state(const Scenario& scenario, const ShardedModel& model);
+[[nodiscard]] StateSummary summarize_state(const scenario::Scenario& scenario, const preparation::ShardedModel& model);
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace lockstep {
+namespace lockstep::planning {
 namespace {
 
 constexpr double rounding = 1 - 1e-9;  // sums in another order than the engine's
@@ -33,9 +33,9 @@ PlanBranch PlanTree::root(std::int32_t number) {
   const auto& summary = lightest_passes(node, largest);
   const auto& passes = at_least(least_passes_, number, summary);
   const auto& schedules = space_.base().search.schedules;
-  const bool overlaps =
-      node.degrees.pipeline > 1 &&
-      std::any_of(schedules.begin(), schedules.end(), [](const auto& name) { return find_schedule(name)->overlaps; });
+  const bool overlaps = node.degrees.pipeline > 1 &&
+                        std::any_of(schedules.begin(), schedules.end(),
+                                    [](const auto& name) { return workloads::find_schedule(name)->overlaps; });
   double work = 0;
   for (const int kind : space_.kinds()) {
     const auto& timed = passes.kinds[static_cast<std::size_t>(kind)];
@@ -160,10 +160,10 @@ const Timed& PlanTree::at_least(Known<Timed>& known, std::int32_t node, const Su
 }
 
 void PlanTree::make_room() {
-  lockstep::make_room(least_passes_);
-  lockstep::make_room(least_states_);
-  lockstep::make_room(passes_);
-  lockstep::make_room(states_);
+  planning::make_room(least_passes_);
+  planning::make_room(least_states_);
+  planning::make_room(passes_);
+  planning::make_room(states_);
 }
 
 PlanTree::Placed PlanTree::placed(std::int32_t number, const PlanChoice& choice) {
@@ -235,4 +235,4 @@ std::vector<LowerBound> PlanTree::bounds_of(const PlanChoice& choice) {
           bounds.in_order(sequences_.sequence(pipeline, choice.microbatches, choice.schedule), choice.schedule)};
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

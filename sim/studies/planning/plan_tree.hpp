@@ -7,7 +7,7 @@
 #include "sim/studies/planning/plan_bound.hpp"
 #include "sim/studies/planning/summary_book.hpp"
 
-namespace lockstep {
+namespace lockstep::planning {
 
 /// A set of plans and a lower bound of their step times.
 struct PlanBranch {
@@ -89,4 +89,4 @@ class PlanTree {
   std::int64_t bounds_ = 0;
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lockstep {
+namespace lockstep::planning {
 namespace {
 
 std::int32_t smallest_factor(std::int32_t number) {
@@ -34,7 +34,7 @@ const PassesSummary& SummaryBook::passes(const PlanChoice& choice) {
   const bool both = like.microbatches == 1 && replicated && std::find(zeros.begin(), zeros.end(), 3) != zeros.end();
   if (both) like.zero = 3;
   const auto scenario = space_.scenario(like, sequences * like.degrees.data * like.degrees.expert * like.microbatches);
-  const auto model = sharded_model(scenario);
+  const auto model = preparation::sharded_model(scenario);
   const auto fill = [&](std::int32_t zero, WeightGathers gathers) {
     auto& summary = summary_of(zero);
     summary = summarize_passes(scenario, model, gathers);
@@ -49,7 +49,7 @@ StateSummary SummaryBook::state(const PlanChoice& choice, std::int64_t sequences
   PlanChoice like{choice.degrees, choice.zero, space_.least_recomputation(), 1, 0, {}};
   like.degrees.pipeline = 1;
   const auto scenario = space_.scenario(like, sequences * choice.degrees.data * choice.degrees.expert);
-  return summarize_state(scenario, sharded_weights(scenario));
+  return summarize_state(scenario, preparation::sharded_weights(scenario));
 }
 
 const StateSummary& SummaryBook::state(const PlanChoice& choice) {
@@ -90,4 +90,4 @@ std::int64_t SummaryBook::sequences(const PlanChoice& choice) const {
          choice.microbatches;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

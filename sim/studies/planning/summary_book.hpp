@@ -7,7 +7,7 @@
 #include "sim/studies/planning/plan_space.hpp"
 #include "sim/studies/planning/plan_summary.hpp"
 
-namespace lockstep {
+namespace lockstep::planning {
 
 class SummaryBook {
  public:
@@ -41,10 +41,11 @@ class SummaryBook {
   [[nodiscard]] std::int64_t sequences(const PlanChoice& choice) const;  ///< of a microbatch on one rank
   std::map<std::pair<Degrees, std::int32_t>, States> states_;            ///< axes, ZeRO
   void number(CollectiveList& list);
-  CollectiveList norm_over_stages_{{{CollectiveKind::all_reduce, 1U << pipeline_axis_number, Bytes(4), {}}}, {}};
-  std::map<std::tuple<CollectiveKind, std::uint32_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>,
+  CollectiveList norm_over_stages_{{{workloads::CollectiveKind::all_reduce, 1U << pipeline_axis_number, Bytes(4), {}}},
+                                   {}};
+  std::map<std::tuple<workloads::CollectiveKind, std::uint32_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>,
            std::int32_t>
       numbers_;  ///< of all collectives
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

@@ -7,7 +7,7 @@
 #include "sim/core/errors.hpp"
 #include "sim/cost/layer_time.hpp"
 
-namespace lockstep {
+namespace lockstep::planning {
 namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
@@ -16,9 +16,9 @@ class PassMemory {
  public:
   /// `saved`: bytes of the forward's outputs, for a backward; `stays`: of this pass's steps, whose output is read after
   /// it.
-  PassMemory(const ComputeRates& rates, const std::vector<BlockStep>& steps, const std::vector<bool>& chosen,
-             const std::vector<std::int64_t>& saved, const std::vector<bool>& stays, bool gathers_together,
-             bool whole_gradients)
+  PassMemory(const cost::ComputeRates& rates, const std::vector<workloads::BlockStep>& steps,
+             const std::vector<bool>& chosen, const std::vector<std::int64_t>& saved, const std::vector<bool>& stays,
+             bool gathers_together, bool whole_gradients)
       : rates_(rates),
         steps_(steps),
         chosen_(chosen),
@@ -37,11 +37,13 @@ class PassMemory {
 
  private:
   [[nodiscard]] bool computes(std::size_t i) const {
-    return chosen_[i] && steps_[i].kind == BlockStep::Kind::compute && steps_[i].stream.empty();
+    return chosen_[i] && steps_[i].kind == workloads::BlockStep::Kind::compute && steps_[i].stream.empty();
   }
 
   /// A buffer that is read and freed in the same instant takes no memory.
-  [[nodiscard]] bool takes_time(const BlockStep& step) const { return operation_time(rates_, step) > Seconds(0); }
+  [[nodiscard]] bool takes_time(const workloads::BlockStep& step) const {
+    return operation_time(rates_, step) > Seconds(0);
+  }
 
   [[nodiscard]] std::int64_t held_during(std::size_t now) {
     before_.assign(steps_.size(), false);
@@ -76,7 +78,7 @@ class PassMemory {
     }
     std::int64_t bytes = steps_[now].workspace.value();
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-      const bool left_out = !whole_gradients_ && steps_[i].output_kind == MemoryKind::gradients;
+      const bool left_out = !whole_gradients_ && steps_[i].output_kind == workloads::MemoryKind::gradients;
       if (chosen_[i] && before_[i] && !left_out && (i == now || read_later[i] || stays_[i]))
         bytes += steps_[i].output.value();
     }
@@ -96,8 +98,8 @@ class PassMemory {
     }
   }
 
-  const ComputeRates& rates_;
-  const std::vector<BlockStep>& steps_;
+  const cost::ComputeRates& rates_;
+  const std::vector<workloads::BlockStep>& steps_;
   const std::vector<bool>& chosen_;
   const std::vector<std::int64_t>& saved_;
   const std::vector<bool>& stays_;
@@ -107,26 +109,26 @@ class PassMemory {
 
 }  // namespace
 
-void summary_memory(const ShardedLayer& block, const SummarizedSteps& steps, const StepOptions& options,
-                    const ComputeRates& rates, BlockPasses& passes) {
+void summary_memory(const workloads::ShardedLayer& block, const SummarizedSteps& steps,
+                    const workloads::StepOptions& options, const cost::ComputeRates& rates, BlockPasses& passes) {
   const auto of_input = steps_of_input_gradient(block);
   std::vector<std::int64_t> saved(block.forward.size(), 0), none;
   std::vector<bool> stays(block.forward.size(), false), stays_for_weights(block.backward.size(), false),
       for_weights(block.forward.size(), false);
   for (std::size_t i = 0; i < block.backward.size(); ++i) {
     for (const int read : block.backward[i].saved) {
-      if (read == BlockStep::outside) {
+      if (read == workloads::BlockStep::outside) {
         passes.keeps_input = true;
         continue;
       }
       const auto& of = block.forward[at(read)];
       stays[at(read)] = true;
-      if (of.output_kind == MemoryKind::activations) saved[at(read)] = of.output.value();
+      if (of.output_kind == workloads::MemoryKind::activations) saved[at(read)] = of.output.value();
       if (!of_input[i]) for_weights[at(read)] = true;
     }
     for (const int read : block.backward[i].after) {
       if (read >= 0 && of_input[at(read)] && !of_input[i] &&
-          block.backward[at(read)].output_kind == MemoryKind::activations)
+          block.backward[at(read)].output_kind == workloads::MemoryKind::activations)
         stays_for_weights[at(read)] = true;
     }
   }
@@ -139,7 +141,7 @@ void summary_memory(const ShardedLayer& block, const SummarizedSteps& steps, con
   passes.keeps_output = std::any_of(block.output_steps.begin(), block.output_steps.end(),
                                     [&](int step) { return step >= 0 && stays[at(step)]; });
 
-  const bool together = options.weight_buckets.unit != Bucketing::Unit::matrix;
+  const bool together = options.weight_buckets.unit != workloads::Bucketing::Unit::matrix;
   const std::vector<bool> nothing(block.backward.size(), false);
   passes.forward_most =
       PassMemory(rates, block.forward, steps.forward, none, stays, together, steps.whole_gradients).most();
@@ -150,4 +152,4 @@ void summary_memory(const ShardedLayer& block, const SummarizedSteps& steps, con
           .most();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

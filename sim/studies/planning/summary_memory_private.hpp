@@ -2,10 +2,10 @@
 /// The least memory that the passes of a block hold.
 #include "sim/studies/planning/plan_summary.hpp"
 
-namespace lockstep {
+namespace lockstep::planning {
 
-[[nodiscard]] inline bool is_gather(const BlockStep& step) {
-  return step.kind == BlockStep::Kind::collective && step.role == CollectiveRole::weight;
+[[nodiscard]] inline bool is_gather(const workloads::BlockStep& step) {
+  return step.kind == workloads::BlockStep::Kind::collective && step.role == workloads::CollectiveRole::weight;
 }
 
 /// Which steps of a block's passes count.
@@ -15,7 +15,7 @@ struct SummarizedSteps {
 };
 
 /// Fills in what is kept, what lies between and the most of each pass.
-void summary_memory(const ShardedLayer& block, const SummarizedSteps& steps, const StepOptions& options,
-                    const ComputeRates& rates, BlockPasses& passes);
+void summary_memory(const workloads::ShardedLayer& block, const SummarizedSteps& steps,
+                    const workloads::StepOptions& options, const cost::ComputeRates& rates, BlockPasses& passes);
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lockstep {
+namespace lockstep::planning {
 namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
@@ -99,4 +99,4 @@ TimedState least(const TimedState& one, const TimedState& other) {
   return result;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

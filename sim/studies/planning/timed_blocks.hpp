@@ -8,7 +8,7 @@
 #include "sim/studies/planning/plan_space.hpp"
 #include "sim/studies/planning/plan_summary.hpp"
 
-namespace lockstep {
+namespace lockstep::planning {
 
 /// Seconds for which the communication streams are busy, by axis.
 using BusyStreams = std::array<double, plan_axes.size()>;
@@ -48,4 +48,4 @@ struct TimedState {
 /// The element-wise minimum.
 [[nodiscard]] TimedState least(const TimedState& one, const TimedState& other);
 
-}  // namespace lockstep
+}  // namespace lockstep::planning

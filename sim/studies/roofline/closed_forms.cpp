@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-namespace lockstep {
+namespace lockstep::roofline {
 
-ChipBalance balance_of(const Chip& chip, Precision precision) {
+ChipBalance balance_of(const topologies::Chip& chip, topologies::Precision precision) {
   const auto peak = chip.peak_for(precision).value_or(FlopsPerSecond(0));
   return {peak, chip.torus ? chip.torus->link * 2.0 : BytesPerSecond(0)};
 }
@@ -51,4 +51,4 @@ MixedPlan nearest_plan(double best_fsdp, std::int64_t chips) {
   return best;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::roofline

@@ -7,7 +7,7 @@
 #include "sim/core/units.hpp"
 #include "topologies/chips/chip.hpp"
 
-namespace lockstep {
+namespace lockstep::roofline {
 
 struct LayerShape {
   double tokens;   ///< B
@@ -20,7 +20,7 @@ struct ChipBalance {
   BytesPerSecond axis;                                                             ///< W: both directions of one axis
   [[nodiscard]] double intensity() const { return flops.value() / axis.value(); }  ///< alpha = C / W, FLOPs per byte
 };
-[[nodiscard]] ChipBalance balance_of(const Chip& chip, Precision precision);
+[[nodiscard]] ChipBalance balance_of(const topologies::Chip& chip, topologies::Precision precision);
 
 /// Tokens per chip above which DP or FSDP over `axes` hardware axes is compute-bound: C / (W M_X).
 [[nodiscard]] double fsdp_threshold(const ChipBalance& balance, int axes);
@@ -51,4 +51,4 @@ struct MixedPlan {
 };
 [[nodiscard]] MixedPlan nearest_plan(double best_fsdp, std::int64_t chips);
 
-}  // namespace lockstep
+}  // namespace lockstep::roofline

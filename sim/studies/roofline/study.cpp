@@ -9,12 +9,13 @@
 #include "sim/studies/roofline/threshold_search.hpp"
 #include "topologies/torus/torus.hpp"
 
-namespace lockstep {
+namespace lockstep::roofline {
 namespace {
 
 /// The book's layer at the scenario's sizes on a cluster of its own.
-Scenario two_matmul(const Scenario& scenario, std::vector<int> shape, const Parallel& parallel) {
-  Scenario result;
+scenario::Scenario two_matmul(const scenario::Scenario& scenario, std::vector<int> shape,
+                              const workloads::Parallel& parallel) {
+  scenario::Scenario result;
   result.name = scenario.name;
   result.model.name = "two-matmul";
   result.model.attention = false;
@@ -22,7 +23,7 @@ Scenario two_matmul(const Scenario& scenario, std::vector<int> shape, const Para
   result.model.layers = 4;
   result.model.d_model = scenario.model.d_model;
   result.model.d_ff = scenario.model.d_ff;
-  auto& torus = result.cluster.unit.emplace<TorusSpec>(*scenario.cluster.torus());
+  auto& torus = result.cluster.unit.emplace<topologies::TorusSpec>(*scenario.cluster.torus());
   torus.shape = std::move(shape);
   result.parallel = parallel;
   if (parallel.tensor > 1) result.mesh.push_back({"tensor", static_cast<int>(parallel.tensor), std::nullopt});
@@ -32,7 +33,7 @@ Scenario two_matmul(const Scenario& scenario, std::vector<int> shape, const Para
   return result;
 }
 
-std::vector<int> long_axes(const Scenario& scenario) {
+std::vector<int> long_axes(const scenario::Scenario& scenario) {
   std::vector<int> sizes;
   for (const int size : scenario.cluster.torus()->shape) {
     if (size > 1) sizes.push_back(size);
@@ -46,48 +47,49 @@ std::string shape_text(const std::vector<int>& shape) {
   return text;
 }
 
-FsdpThreshold fsdp_on(const Scenario& scenario, const ChipBalance& balance, const std::vector<int>& shape,
+FsdpThreshold fsdp_on(const scenario::Scenario& scenario, const ChipBalance& balance, const std::vector<int>& shape,
                       spdlog::logger& log) {
-  Parallel parallel;
+  workloads::Parallel parallel;
   for (const int size : shape) parallel.fsdp *= size;
   const auto trial = two_matmul(scenario, shape, parallel);
   FsdpThreshold result;
   result.group = shape_text(shape);
   result.book = fsdp_threshold(balance, static_cast<int>(shape.size()));
   // Exact: gathering 4 D F bytes a layer takes cost(); computing takes 4 b D F / C for b tokens per chip.
-  const auto preparation = prepare(trial);
+  const auto preparation = preparation::prepare(trial);
   const double weights = 4.0 * static_cast<double>(trial.model.d_model * trial.model.d_ff);
-  const auto gather =
-      cost(CollectiveKind::all_gather, preparation.machine.mesh->dimensions({"fsdp"}), Bytes(std::llround(weights)));
+  const auto gather = collectives::cost(workloads::CollectiveKind::all_gather,
+                                        preparation.machine.mesh->dimensions({"fsdp"}), Bytes(std::llround(weights)));
   result.exact = gather.value() * balance.flops.value() / weights;
-  result.simulated = simulated_token_threshold(trial, result.exact / 4, result.exact * 4, 1e-3, [&](const Scenario& s) {
-    return estimate_one_rank(s, prepare(s), log).exposed_comm;
-  });
+  result.simulated = simulated_token_threshold(
+      trial, result.exact / 4, result.exact * 4, 1e-3,
+      [&](const scenario::Scenario& s) { return estimate_one_rank(s, preparation::prepare(s), log).exposed_comm; });
   return result;
 }
 
-TensorLimit tensor_on_rings(const Scenario& scenario, const ChipBalance& balance, spdlog::logger& log) {
+TensorLimit tensor_on_rings(const scenario::Scenario& scenario, const ChipBalance& balance, spdlog::logger& log) {
   TensorLimit result{tensor_limit(balance, static_cast<double>(scenario.model.d_ff), 1), 1, {}};
   const auto& torus = *scenario.cluster.chip().torus;
   for (int size = 2; size <= 64; ++size) {
     if (!torus.wrap.wraps(size) || scenario.model.d_model % size != 0 || scenario.model.d_ff % size != 0) continue;
-    Parallel parallel;
+    workloads::Parallel parallel;
     parallel.tensor = size;
     auto trial = two_matmul(scenario, {size}, parallel);
     if (!why_not_a_slice(*trial.cluster.torus()).empty()) continue;
     trial.derive.collective_matmul = true;
     trial.batch = {1 << 16, 1, 1};
-    const auto exposed =
-        exposed_per_layer(trial, [&](const Scenario& s) { return estimate_one_rank(s, prepare(s), log).exposed_comm; });
+    const auto exposed = exposed_per_layer(trial, [&](const scenario::Scenario& s) {
+      return estimate_one_rank(s, preparation::prepare(s), log).exposed_comm;
+    });
     result.tried.push_back(size);
-    const auto one = estimate_one_rank(trial, prepare(trial), log);
+    const auto one = estimate_one_rank(trial, preparation::prepare(trial), log);
     if (exposed < one.step_time * 1e-6) result.simulated = size;
   }
   return result;
 }
 
 /// The scenario itself with its chips split another way and placed by default.
-Scenario resplit(const Scenario& scenario, const MixedPlan& plan) {
+scenario::Scenario resplit(const scenario::Scenario& scenario, const MixedPlan& plan) {
   auto trial = scenario;
   trial.mesh.clear();
   trial.plan = {};
@@ -96,7 +98,8 @@ Scenario resplit(const Scenario& scenario, const MixedPlan& plan) {
   return trial;
 }
 
-Split try_split(const Scenario& scenario, const RooflineStudy& study, const MixedPlan& plan, spdlog::logger& log) {
+Split try_split(const scenario::Scenario& scenario, const RooflineStudy& study, const MixedPlan& plan,
+                spdlog::logger& log) {
   Split split;
   split.plan = plan;
   split.math = math_time(study.balance, study.layer, static_cast<double>(study.chips));
@@ -108,7 +111,7 @@ Split try_split(const Scenario& scenario, const RooflineStudy& study, const Mixe
                      : Seconds(0);
   const auto trial = resplit(scenario, plan);
   try {
-    const auto preparation = prepare(trial);
+    const auto preparation = preparation::prepare(trial);
     for (const auto& axis : preparation.machine.mesh->axes()) {
       split.placement += (split.placement.empty() ? "" : "; ") + axis.name + ":";
       const auto dimensions = preparation.machine.mesh->dimensions({axis.name});
@@ -117,7 +120,7 @@ Split try_split(const Scenario& scenario, const RooflineStudy& study, const Mixe
     }
     const auto estimate = estimate_one_rank(trial, preparation, log);
     split.without_contention = estimate.step_time;
-    const auto outcome = simulate_isolated(trial, EngineKind::simgrid, log);
+    const auto outcome = studies::simulate_isolated(trial, engine::EngineKind::simgrid, log);
     split.fits = outcome.peak_bytes <= outcome.capacity_bytes;
     split.with_contention = Seconds(outcome.step_s);
   } catch (const ConfigError& error) {
@@ -128,21 +131,23 @@ Split try_split(const Scenario& scenario, const RooflineStudy& study, const Mixe
 
 }  // namespace
 
-Estimate estimate_one_rank(const Scenario& scenario, const Preparation& preparation, spdlog::logger& log) {
-  const auto program =
-      lower_one_rank_per_stage(preparation.step, *preparation.machine.collectives, rates_of(scenario), scenario.lower);
-  const auto result = run(program, {EngineKind::reference, {}}, log);
-  const auto critical = critical_rank(result.timeline);
-  Estimate estimate{result.timeline.makespan(), breakdown_of(program, result.timeline, critical).exposed_comm, {}};
+Estimate estimate_one_rank(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
+                           spdlog::logger& log) {
+  const auto program = lower_one_rank_per_stage(preparation.step, *preparation.machine.collectives,
+                                                preparation::rates_of(scenario), scenario.lower);
+  const auto result = engine::run(program, {engine::EngineKind::reference, {}}, log);
+  const auto critical = metrics::critical_rank(result.timeline);
+  Estimate estimate{
+      result.timeline.makespan(), metrics::breakdown_of(program, result.timeline, critical).exposed_comm, {}};
   for (std::int32_t rank = 0; rank < program.ranks(); ++rank) {
-    const auto memory =
-        memory_of(preparation.step, program, result.timeline, rank, preparation.machine.cluster->chip().memory);
+    const auto memory = metrics::memory_of(preparation.step, program, result.timeline, rank,
+                                           preparation.machine.cluster->chip().memory);
     if (rank == 0 || memory.peak > estimate.memory.peak) estimate.memory = memory;
   }
   return estimate;
 }
 
-RooflineStudy study_roofline(const Scenario& scenario, spdlog::logger& log,
+RooflineStudy study_roofline(const scenario::Scenario& scenario, spdlog::logger& log,
                              const std::function<void(std::string_view, double)>& progress) {
   if (scenario.replay) {
     throw ConfigError(
@@ -189,4 +194,4 @@ RooflineStudy study_roofline(const Scenario& scenario, spdlog::logger& log,
   return study;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::roofline

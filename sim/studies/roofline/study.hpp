@@ -7,7 +7,7 @@
 #include "sim/simulate.hpp"
 #include "sim/studies/roofline/closed_forms.hpp"
 
-namespace lockstep {
+namespace lockstep::roofline {
 
 /// FSDP over the first `axes` axes of the cluster: when does it hide behind compute?
 struct FsdpThreshold {
@@ -51,15 +51,16 @@ struct RooflineStudy {
 };
 
 /// `progress` is told what is being simulated.
-[[nodiscard]] RooflineStudy study_roofline(const Scenario& scenario, spdlog::logger& log,
+[[nodiscard]] RooflineStudy study_roofline(const scenario::Scenario& scenario, spdlog::logger& log,
                                            const std::function<void(std::string_view, double)>& progress);
 
 /// Step time of one rank without contention (closed-form collectives), and its memory.
 struct Estimate {
   Seconds step_time;
   Seconds exposed_comm;
-  MemoryUse memory;
+  metrics::MemoryUse memory;
 };
-[[nodiscard]] Estimate estimate_one_rank(const Scenario& scenario, const Preparation& preparation, spdlog::logger& log);
+[[nodiscard]] Estimate estimate_one_rank(const scenario::Scenario& scenario,
+                                         const preparation::Preparation& preparation, spdlog::logger& log);
 
-}  // namespace lockstep
+}  // namespace lockstep::roofline

@@ -2,13 +2,13 @@
 
 #include <cmath>
 
-namespace lockstep {
+namespace lockstep::roofline {
 namespace {
 
 constexpr std::int64_t shallow = 6;
 constexpr std::int64_t deep = 10;
 
-Seconds layer_math(const Scenario& scenario) {
+Seconds layer_math(const scenario::Scenario& scenario) {
   const auto& model = scenario.model;
   const double tokens = static_cast<double>(scenario.batch.sequences * scenario.batch.sequence_length);
   const double chips = static_cast<double>(scenario.chips());
@@ -18,7 +18,8 @@ Seconds layer_math(const Scenario& scenario) {
 
 }  // namespace
 
-Seconds exposed_per_layer(Scenario scenario, const std::function<Seconds(const Scenario&)>& exposed) {
+Seconds exposed_per_layer(scenario::Scenario scenario,
+                          const std::function<Seconds(const scenario::Scenario&)>& exposed) {
   scenario.model.layers = shallow;
   const auto few = exposed(scenario);
   scenario.model.layers = deep;
@@ -26,8 +27,8 @@ Seconds exposed_per_layer(Scenario scenario, const std::function<Seconds(const S
   return (many - few) / static_cast<double>(deep - shallow);
 }
 
-double simulated_token_threshold(const Scenario& scenario, double low, double high, double tolerance,
-                                 const std::function<Seconds(const Scenario&)>& exposed) {
+double simulated_token_threshold(const scenario::Scenario& scenario, double low, double high, double tolerance,
+                                 const std::function<Seconds(const scenario::Scenario&)>& exposed) {
   const double chips = static_cast<double>(scenario.chips());
   auto hides = [&](double tokens_per_chip) {
     auto trial = scenario;
@@ -42,4 +43,4 @@ double simulated_token_threshold(const Scenario& scenario, double low, double hi
   return std::sqrt(low * high);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::roofline

@@ -9,7 +9,7 @@
 #include "sim/simulate.hpp"
 #include "sim/studies/isolated.hpp"
 
-namespace lockstep {
+namespace lockstep::sensitivity {
 namespace {
 
 /// A parameter is made better by this factor. One-sided: at a kink, where another chain becomes the critical one, the
@@ -17,8 +17,8 @@ namespace {
 /// way; not smaller, since near events may change places without end.
 constexpr double better = 1.001;
 
-double makespan_of(const Program& program, EngineKind engine, spdlog::logger& log) {
-  return run(program, {engine, {}, false}, log).timeline.makespan().value();
+double makespan_of(const program::Program& program, engine::EngineKind engine, spdlog::logger& log) {
+  return engine::run(program, {engine, {}, false}, log).timeline.makespan().value();
 }
 
 std::string bytes_of(double value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
@@ -26,17 +26,18 @@ std::string bytes_of(double value) { return {reinterpret_cast<const char*>(&valu
 }  // namespace
 
 struct Elasticities::Running {
-  Running(std::vector<MachineParameter> list, Child started) : parameters(std::move(list)), child(std::move(started)) {}
+  Running(std::vector<MachineParameter> list, studies::Child started)
+      : parameters(std::move(list)), child(std::move(started)) {}
   std::vector<MachineParameter> parameters;
-  Child child;
+  studies::Child child;
 };
 
-Elasticities::Elasticities(const Scenario& scenario, const Preparation& preparation, const FoldedProgram& folded,
-                           EngineKind engine, spdlog::logger& log) {
+Elasticities::Elasticities(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
+                           const program::FoldedProgram& folded, engine::EngineKind engine, spdlog::logger& log) {
   const MachineParameters parameters(scenario, preparation, folded, engine);
-  Child child([&] {
+  studies::Child child([&] {
     std::string makespans;
-    std::deque<Child> running;  // as many at a time as there are processors
+    std::deque<studies::Child> running;  // as many at a time as there are processors
     for (const auto& parameter : parameters.list()) {
       if (running.size() >= std::max(std::thread::hardware_concurrency(), 1U)) {
         makespans += running.front().answer();
@@ -56,9 +57,9 @@ Elasticities::Elasticities(const Scenario& scenario, const Preparation& preparat
 
 Elasticities::~Elasticities() = default;
 
-std::vector<Elasticity> Elasticities::of(Seconds step_time) {
+std::vector<metrics::Elasticity> Elasticities::of(Seconds step_time) {
   const auto makespans = running_->child.answer();
-  std::vector<Elasticity> result;
+  std::vector<metrics::Elasticity> result;
   for (std::size_t i = 0; i < running_->parameters.size(); ++i) {
     double makespan = 0;
     std::memcpy(&makespan, makespans.data() + i * sizeof makespan, sizeof makespan);
@@ -68,18 +69,19 @@ std::vector<Elasticity> Elasticities::of(Seconds step_time) {
     result.push_back({parameter.name, parameter.is_rate ? change : -change, parameter.is_rate});
   }
   std::stable_sort(result.begin(), result.end(),
-                   [](const Elasticity& a, const Elasticity& b) { return a.gain() > b.gain(); });
+                   [](const metrics::Elasticity& a, const metrics::Elasticity& b) { return a.gain() > b.gain(); });
   return result;
 }
 
-Simulation simulate_with_elasticity(const Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
+Simulation simulate_with_elasticity(const scenario::Scenario& scenario, const SimulateOptions& options,
+                                    spdlog::logger& log) {
   if (options.progress) options.progress("preparing", 0);
   // A faster NIC may fill a link that it cannot fill as it is, so every link counts here.
-  auto step = folded_step(scenario, options.fold, FoldedLinks::all);
+  auto step = folded_step(scenario, options.fold, program::FoldedLinks::all);
   Elasticities elasticities(scenario, step.preparation, step.folded, options.engine, log);
   auto simulation = simulate(scenario, std::move(step), options, log);
   simulation.elasticity = elasticities.of(simulation.metrics.step_time);
   return simulation;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::sensitivity

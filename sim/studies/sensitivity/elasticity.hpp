@@ -13,14 +13,14 @@
 #include "sim/simulate.hpp"
 #include "workloads/sharded_layers/sharded_layer.hpp"
 
-namespace lockstep {
+namespace lockstep::sensitivity {
 
 /// A machine other than the one that a program was made for: all values from which the program's times follow.
 struct TunedMachine {
-  ComputeRates rates;                   ///< with the gap between kernels and what the host takes to launch one
-  std::map<std::string, double> links;  ///< by level: times their bandwidth
-  double latency = 1;                   ///< times all latencies
-  std::map<GivenTime, double> given;    ///< times that kind of given times
+  cost::ComputeRates rates;                      ///< with the gap between kernels and what the host takes to launch one
+  std::map<std::string, double> links;           ///< by level: times their bandwidth
+  double latency = 1;                            ///< times all latencies
+  std::map<workloads::GivenTime, double> given;  ///< times that kind of given times
 };
 
 /// A rate, or a latency or another fixed time: less of it is better.
@@ -34,22 +34,22 @@ struct MachineParameter {
 /// complete: if every parameter is better by a factor k, every duration is 1/k. Keeps references.
 class MachineParameters {
  public:
-  MachineParameters(const Scenario& scenario, const Preparation& preparation, const FoldedProgram& folded,
-                    EngineKind engine);
+  MachineParameters(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
+                    const program::FoldedProgram& folded, engine::EngineKind engine);
   [[nodiscard]] const std::vector<MachineParameter>& list() const { return list_; }
   [[nodiscard]] const TunedMachine& as_it_is() const { return machine_; }
   /// Algorithms, placement and schedule stay.
-  [[nodiscard]] Program program_on(const TunedMachine& machine) const;
+  [[nodiscard]] program::Program program_on(const TunedMachine& machine) const;
 
  private:
-  void list_compute(const Scenario& scenario);
-  void list_networks(const Preparation& preparation, const FoldedProgram& folded);
+  void list_compute(const scenario::Scenario& scenario);
+  void list_networks(const preparation::Preparation& preparation, const program::FoldedProgram& folded);
   void list_given();
-  void set_compute(const TunedMachine& machine, Program& program) const;
-  void set_collectives(const TunedMachine& machine, Program& program) const;
+  void set_compute(const TunedMachine& machine, program::Program& program) const;
+  void set_collectives(const TunedMachine& machine, program::Program& program) const;
 
-  const StepGraph& step_;
-  const Program& program_;
+  const workloads::StepGraph& step_;
+  const program::Program& program_;
   bool closed_forms_;  ///< what the engine looks at
   TunedMachine machine_;
   std::map<std::string, std::vector<bool>> links_of_;  ///< by level: those that something crosses
@@ -60,15 +60,15 @@ class MachineParameters {
 /// simulation of the program itself, and must be started before it, since a process can run SimGrid once.
 class Elasticities {
  public:
-  Elasticities(const Scenario& scenario, const Preparation& preparation, const FoldedProgram& folded, EngineKind engine,
-               spdlog::logger& log);
+  Elasticities(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
+               const program::FoldedProgram& folded, engine::EngineKind engine, spdlog::logger& log);
   ~Elasticities();
   Elasticities(const Elasticities&) = delete;
   Elasticities& operator=(const Elasticities&) = delete;
 
   /// Waits for the simulations. The parameter that helps most comes first, equals in the order of parameters. May be
   /// called once.
-  [[nodiscard]] std::vector<Elasticity> of(Seconds step_time);
+  [[nodiscard]] std::vector<metrics::Elasticity> of(Seconds step_time);
 
  private:
   struct Running;
@@ -76,7 +76,7 @@ class Elasticities {
 };
 
 /// `simulate` with the elasticity of the step time for every parameter of the machine.
-[[nodiscard]] Simulation simulate_with_elasticity(const Scenario& scenario, const SimulateOptions& options,
+[[nodiscard]] Simulation simulate_with_elasticity(const scenario::Scenario& scenario, const SimulateOptions& options,
                                                   spdlog::logger& log);
 
-}  // namespace lockstep
+}  // namespace lockstep::sensitivity

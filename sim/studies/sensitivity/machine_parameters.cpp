@@ -9,13 +9,13 @@
 #include "sim/studies/sensitivity/elasticity.hpp"
 #include "topologies/cluster/link_level.hpp"
 
-namespace lockstep {
+namespace lockstep::sensitivity {
 namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// Latencies, and on its busiest link the bytes of every phase, of the slowest group: what the closed forms count.
-Seconds time_alone(const Program& program, const ProgramOp& op) {
+Seconds time_alone(const program::Program& program, const program::ProgramOp& op) {
   const auto& communicator = program.communicators[at(op.communicator)];
   std::vector<std::int32_t> each(communicator.groups.size());
   std::iota(each.begin(), each.end(), 0);
@@ -44,18 +44,18 @@ double factor_of(const std::map<Value, double>& factors, const Value& which) {
 
 }  // namespace
 
-MachineParameters::MachineParameters(const Scenario& scenario, const Preparation& preparation,
-                                     const FoldedProgram& folded, EngineKind engine)
+MachineParameters::MachineParameters(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
+                                     const program::FoldedProgram& folded, engine::EngineKind engine)
     : step_(preparation.step),
       program_(folded.program),
-      closed_forms_(engine == EngineKind::reference),
-      machine_{rates_of(scenario), {}, 1, {}} {
+      closed_forms_(engine == engine::EngineKind::reference),
+      machine_{preparation::rates_of(scenario), {}, 1, {}} {
   if (!scenario.replay) list_compute(scenario);
   list_networks(preparation, folded);
   list_given();
 }
 
-void MachineParameters::list_compute(const Scenario& scenario) {
+void MachineParameters::list_compute(const scenario::Scenario& scenario) {
   list_.push_back({"compute rate", true, [](TunedMachine& machine, double factor) {
                      auto& rates = machine.rates;
                      rates.flops = rates.flops * factor;
@@ -64,7 +64,7 @@ void MachineParameters::list_compute(const Scenario& scenario) {
                      rates.kernels->products = rates.kernels->products * factor;
                      rates.kernels->in_16_bits = rates.kernels->in_16_bits * factor;
                    }});
-  if (scenario.time_model != TimeModel::ideal) {
+  if (scenario.time_model != cost::TimeModel::ideal) {
     list_.push_back({"memory bandwidth", true, [](TunedMachine& machine, double factor) {
                        machine.rates.memory = machine.rates.memory * factor;
                        if (machine.rates.kernels)
@@ -84,7 +84,8 @@ void MachineParameters::list_compute(const Scenario& scenario) {
   }
 }
 
-void MachineParameters::list_networks(const Preparation& preparation, const FoldedProgram& folded) {
+void MachineParameters::list_networks(const preparation::Preparation& preparation,
+                                      const program::FoldedProgram& folded) {
   for (const auto& communicator : program_.communicators) {
     for (const auto& group : communicator.groups) {
       for (const auto& flow : group.flows) {
@@ -103,8 +104,8 @@ void MachineParameters::list_networks(const Preparation& preparation, const Fold
                        machine.links.try_emplace(name, 1).first->second *= factor;
                      }});
   }
-  const bool communicates = std::any_of(program_.ops.begin(), program_.ops.end(), [&](const ProgramOp& op) {
-    return op.kind == ProgramOp::Kind::collective && !step_.op(op.vertex)->given_time;
+  const bool communicates = std::any_of(program_.ops.begin(), program_.ops.end(), [&](const program::ProgramOp& op) {
+    return op.kind == program::ProgramOp::Kind::collective && !step_.op(op.vertex)->given_time;
   });
   if (communicates) {
     list_.push_back({"latency", false, [](TunedMachine& machine, double factor) { machine.latency /= factor; }});
@@ -112,28 +113,30 @@ void MachineParameters::list_networks(const Preparation& preparation, const Fold
 }
 
 void MachineParameters::list_given() {
-  std::set<GivenTime> found;
+  std::set<workloads::GivenTime> found;
   for (const auto& op : program_.ops) {
     if (step_.op(op.vertex)->given_time) found.insert(step_.op(op.vertex)->given);
   }
-  const auto shorten = [](GivenTime which) {
+  const auto shorten = [](workloads::GivenTime which) {
     return
         [which](TunedMachine& machine, double factor) { machine.given.try_emplace(which, 1).first->second /= factor; };
   };
-  if (found.contains(GivenTime::host_link) || links_of_.contains(host_link)) {
+  if (found.contains(workloads::GivenTime::host_link) || links_of_.contains(host_link)) {
     list_.push_back({host_link + " bandwidth", true,
-                     [transfers = shorten(GivenTime::host_link)](TunedMachine& machine, double factor) {
+                     [transfers = shorten(workloads::GivenTime::host_link)](TunedMachine& machine, double factor) {
                        machine.links.try_emplace(host_link, 1).first->second *= factor;
                        transfers(machine, factor);
                      }});
   }
-  if (found.contains(GivenTime::host_memory))
-    list_.push_back({"host memory bandwidth", true, shorten(GivenTime::host_memory)});
-  if (found.contains(GivenTime::overhead)) list_.push_back({"step overhead", false, shorten(GivenTime::overhead)});
-  if (found.contains(GivenTime::measured)) list_.push_back({"measured time", false, shorten(GivenTime::measured)});
+  if (found.contains(workloads::GivenTime::host_memory))
+    list_.push_back({"host memory bandwidth", true, shorten(workloads::GivenTime::host_memory)});
+  if (found.contains(workloads::GivenTime::overhead))
+    list_.push_back({"step overhead", false, shorten(workloads::GivenTime::overhead)});
+  if (found.contains(workloads::GivenTime::measured))
+    list_.push_back({"measured time", false, shorten(workloads::GivenTime::measured)});
 }
 
-Program MachineParameters::program_on(const TunedMachine& machine) const {
+program::Program MachineParameters::program_on(const TunedMachine& machine) const {
   auto program = program_;
   for (const auto& [level, links] : links_of_) {
     const double factor = factor_of(machine.links, level);
@@ -146,10 +149,10 @@ Program MachineParameters::program_on(const TunedMachine& machine) const {
   return program;
 }
 
-void MachineParameters::set_compute(const TunedMachine& machine, Program& program) const {
+void MachineParameters::set_compute(const TunedMachine& machine, program::Program& program) const {
   const bool launched = machine_.rates.kernels && machine_.rates.kernels->chip.host > Seconds(0);
   for (auto& op : program.ops) {
-    if (op.kind != ProgramOp::Kind::compute) continue;
+    if (op.kind != program::ProgramOp::Kind::compute) continue;
     const auto& work = *step_.op(op.vertex).what;
     if (work.given_time) {
       op.duration = op.duration * factor_of(machine.given, work.given);
@@ -160,11 +163,12 @@ void MachineParameters::set_compute(const TunedMachine& machine, Program& progra
   }
 }
 
-void MachineParameters::set_collectives(const TunedMachine& machine, Program& program) const {
-  std::map<std::pair<const Phase*, double>, SharedList<Phase>> scaled;  // operations that share phases still do
+void MachineParameters::set_collectives(const TunedMachine& machine, program::Program& program) const {
+  std::map<std::pair<const collectives::Phase*, double>, program::SharedList<collectives::Phase>>
+      scaled;  // operations that share phases still do
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     auto& op = program.ops[i];
-    if (op.kind != ProgramOp::Kind::collective) continue;
+    if (op.kind != program::ProgramOp::Kind::collective) continue;
     const auto& work = *step_.op(op.vertex).what;
     const double factor = work.given_time ? factor_of(machine.given, work.given) : machine.latency;
     if (!op.phases.empty()) {
@@ -185,4 +189,4 @@ void MachineParameters::set_collectives(const TunedMachine& machine, Program& pr
   }
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::sensitivity

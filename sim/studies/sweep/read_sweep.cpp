@@ -8,7 +8,7 @@
 #include "sim/studies/sweep/sweep.hpp"
 #include "sim/studies/sweep/swept_values.hpp"
 
-namespace lockstep {
+namespace lockstep::sweep {
 namespace {
 
 std::string content_of(const std::filesystem::path& file) {
@@ -47,7 +47,8 @@ void add_catalogs(Digest& digest) {
   for (const auto* catalog : {"topologies/catalog", "workloads/catalog"}) {
     std::vector<std::filesystem::path> files;
     std::error_code unreadable;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(data_root() / catalog, unreadable)) {
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(scenario::data_root() / catalog, unreadable)) {
       if (entry.path().extension() == ".yaml") files.push_back(entry.path());
     }
     std::sort(files.begin(), files.end());
@@ -248,4 +249,4 @@ class Reader {
 
 Sweep load_sweep(const std::filesystem::path& file) { return Reader(file).read(); }
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

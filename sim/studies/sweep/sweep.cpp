@@ -4,7 +4,7 @@
 
 #include "sim/scenario/scenario_of_document.hpp"
 
-namespace lockstep {
+namespace lockstep::sweep {
 
 std::int64_t Sweep::points() const {
   std::int64_t count = axes.empty() ? 0 : 1;
@@ -51,10 +51,10 @@ Digest::Bytes16 Sweep::identity(std::int64_t point) const {
   return digest.bytes();
 }
 
-Scenario Sweep::scenario_at(std::int64_t point) const { return scenario_with(settings(point)); }
+scenario::Scenario Sweep::scenario_at(std::int64_t point) const { return scenario_with(settings(point)); }
 
-Scenario Sweep::scenario_with(std::vector<const SweptSetting*> settings) const {
-  std::vector<KeyOverride> overrides;
+scenario::Scenario Sweep::scenario_with(std::vector<const SweptSetting*> settings) const {
+  std::vector<scenario::KeyOverride> overrides;
   for (const auto* setting : by_key(settings)) overrides.push_back({setting->key, setting->value});
   const auto in_the_file = [&](Location& where) {
     for (const auto* setting : settings) {
@@ -73,4 +73,4 @@ Scenario Sweep::scenario_with(std::vector<const SweptSetting*> settings) const {
   }
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

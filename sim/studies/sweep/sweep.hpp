@@ -10,7 +10,7 @@
 #include "sim/core/digest.hpp"
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep {
+namespace lockstep::sweep {
 
 /// A key with one of its values.
 struct SweptSetting {
@@ -43,8 +43,8 @@ class Sweep {
   [[nodiscard]] Digest::Bytes16 identity(std::int64_t point) const;
   /// Throws ConfigError with the problems of the point's scenario, located in the sweep file where it has them. For one
   /// thread at a time.
-  [[nodiscard]] Scenario scenario_at(std::int64_t point) const;
-  [[nodiscard]] Scenario scenario_with(std::vector<const SweptSetting*> settings) const;
+  [[nodiscard]] scenario::Scenario scenario_at(std::int64_t point) const;
+  [[nodiscard]] scenario::Scenario scenario_with(std::vector<const SweptSetting*> settings) const;
 };
 
 /// Throws ConfigError; an unknown swept key is a problem of the file, a value that a scenario cannot have is not.
@@ -55,4 +55,4 @@ inline constexpr std::int64_t most_points = 10'000'000, most_choices = 1'000'000
 /// Sweep::points() returns this for so many points and more.
 inline constexpr std::int64_t very_many = 1'000'000'000'000;
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

@@ -6,7 +6,7 @@
 #include "sim/core/quantity_text.hpp"
 #include "sim/core/yaml_text.hpp"
 
-namespace lockstep {
+namespace lockstep::sweep {
 namespace {
 
 constexpr double largest = 1e15;  // whole numbers up to here are exact
@@ -88,4 +88,4 @@ SweptSetting SweptValues::draw(std::mt19937_64& generator) const {
   return number(whole_ ? std::min(to_, std::floor(from_ + share * (to_ - from_ + 1))) : from_ + share * (to_ - from_));
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

@@ -6,7 +6,7 @@
 
 #include "sim/studies/sweep/sweep.hpp"
 
-namespace lockstep {
+namespace lockstep::sweep {
 
 class SweptValues {
  public:
@@ -30,4 +30,4 @@ class SweptValues {
   bool whole_ = false, times_ = false;  ///< times: from one to the next by a factor; drawn: evenly over the logarithm
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::sweep

@@ -5,7 +5,7 @@
 
 #include "sim/studies/validation/validate.hpp"
 
-namespace lockstep {
+namespace lockstep::validation {
 namespace {
 
 /// Ranks from 1; equal values share the mean of theirs.
@@ -97,4 +97,4 @@ std::vector<Family> families_of(const std::vector<ValidatedRun>& runs) {
   return families;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

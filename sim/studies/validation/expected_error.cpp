@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace lockstep {
+namespace lockstep::validation {
 namespace {
 
 constexpr double of_precision = 3, of_experts = 6;
@@ -61,7 +61,8 @@ std::vector<ValidatedFamily> read_families(const std::filesystem::path& file) {
   std::vector<ValidatedFamily> families;
   for (const auto& row : table.rows()) {
     ValidatedFamily family;
-    family.traits = {row.text("chip"), precision_named(row.text("precision")).value_or(Precision::bf16),
+    family.traits = {row.text("chip"),
+                     topologies::precision_named(row.text("precision")).value_or(topologies::Precision::bf16),
                      row.text("experts") == "yes", row.integer("chips"), row.number("parameters").value_or(1)};
     family.name = row.text("family");
     family.rows = static_cast<std::size_t>(row.integer("rows"));
@@ -81,13 +82,13 @@ const ValidatedFamily* nearest_family(const std::vector<ValidatedFamily>& famili
   return nearest;
 }
 
-std::optional<ValidatedFamily> expected_error(const Scenario& scenario) {
-  const auto file = data_root() / "topologies/catalog/validated.csv";
-  if (scenario.time_model != TimeModel::calibrated || scenario.replay || !std::filesystem::exists(file))
+std::optional<ValidatedFamily> expected_error(const scenario::Scenario& scenario) {
+  const auto file = scenario::data_root() / "topologies/catalog/validated.csv";
+  if (scenario.time_model != cost::TimeModel::calibrated || scenario.replay || !std::filesystem::exists(file))
     return std::nullopt;
   const auto families = read_families(file);
   const auto* nearest = nearest_family(families, traits_of(scenario));
   return nearest == nullptr ? std::nullopt : std::optional(*nearest);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

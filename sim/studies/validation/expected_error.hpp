@@ -7,7 +7,7 @@
 
 #include "sim/studies/validation/validate.hpp"
 
-namespace lockstep {
+namespace lockstep::validation {
 
 /// Validated steps of one table that share model, chip and precision.
 struct ValidatedFamily {
@@ -30,6 +30,6 @@ struct ValidatedFamily {
 
 /// The error expected of a step under `model_of_time: calibrated`, from the catalog's families; none under other
 /// models.
-[[nodiscard]] std::optional<ValidatedFamily> expected_error(const Scenario& scenario);
+[[nodiscard]] std::optional<ValidatedFamily> expected_error(const scenario::Scenario& scenario);
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-namespace lockstep {
+namespace lockstep::validation {
 namespace {
 
 struct Scales {
@@ -72,4 +72,4 @@ std::vector<LeftOut> leave_one_out(const std::vector<ValidatedRun>& runs) {
   return made;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

@@ -5,7 +5,7 @@
 
 #include "sim/studies/validation/validate.hpp"
 
-namespace lockstep {
+namespace lockstep::validation {
 
 /// Every table of a chip with rows of more than one table: its errors as they are, when two scales of the chip (of what
 /// kernels reach of the matrix rate, and of memory) are fitted to all its tables, and when they are fitted to the
@@ -20,4 +20,4 @@ struct LeftOut {
 /// and y make its mean square least, tables weighing the same. The rows need their responses.
 [[nodiscard]] std::vector<LeftOut> leave_one_out(const std::vector<ValidatedRun>& runs);
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

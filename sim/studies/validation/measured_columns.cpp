@@ -3,7 +3,7 @@
 
 #include "sim/studies/validation/measured_run.hpp"
 
-namespace lockstep {
+namespace lockstep::validation {
 namespace {
 
 using Unit = Measurement::Unit;
@@ -166,4 +166,4 @@ std::vector<MeasuredRun> read_measured_runs(const CsvTable& table, const std::st
   return runs;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

@@ -4,7 +4,7 @@
 
 #include "sim/simulate.hpp"
 
-namespace lockstep {
+namespace lockstep::validation {
 namespace {
 
 /// Keys below `prefix`, the first of each kept in its place.
@@ -27,7 +27,7 @@ void write_keys(const std::vector<Setting>& settings, const std::string& prefix,
 }
 
 /// Model FLOPs, with attention counted as the source counts it.
-double counted_flops(const Scenario& scenario, bool whole_attention) {
+double counted_flops(const scenario::Scenario& scenario, bool whole_attention) {
   return model_flops(scenario.model, scenario.batch.sequences, scenario.batch.sequence_length,
                      scenario.training.causal_attention && !whole_attention)
       .value();
@@ -74,9 +74,9 @@ std::vector<Problem> at_their_cells(const MeasuredRun& run, std::vector<Problem>
   return problems;
 }
 
-Scenario scenario_of(const MeasuredRun& run, const std::filesystem::path& folder) {
+scenario::Scenario scenario_of(const MeasuredRun& run, const std::filesystem::path& folder) {
   try {
-    auto scenario = scenario_of_text(scenario_text(run), run.table, folder);
+    auto scenario = scenario::scenario_of_text(scenario_text(run), run.table, folder);
     scenario.name = run.table + " " + run.name;
     return scenario;
   } catch (const ConfigError& error) {
@@ -84,7 +84,7 @@ Scenario scenario_of(const MeasuredRun& run, const std::filesystem::path& folder
   }
 }
 
-Seconds measured_time(const Measurement& measurement, const Scenario& scenario) {
+Seconds measured_time(const Measurement& measurement, const scenario::Scenario& scenario) {
   const auto chips = static_cast<double>(scenario.chips());
   switch (measurement.unit) {
     case Measurement::Unit::step_seconds: break;
@@ -95,9 +95,9 @@ Seconds measured_time(const Measurement& measurement, const Scenario& scenario) 
       return Seconds(counted_flops(scenario, measurement.whole_attention) / (measurement.value * 1e12 * chips));
     case Measurement::Unit::mfu:
       return Seconds(counted_flops(scenario, measurement.whole_attention) /
-                     (measurement.value * rates_of(scenario).flops.value() * chips));
+                     (measurement.value * preparation::rates_of(scenario).flops.value() * chips));
   }
   return Seconds(measurement.value);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

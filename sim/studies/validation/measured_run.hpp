@@ -9,7 +9,7 @@
 #include "sim/core/csv_table.hpp"
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep {
+namespace lockstep::validation {
 
 /// One key of a scenario ("batch.sequences"), its value as YAML, and the cell that it comes from.
 struct Setting {
@@ -60,13 +60,13 @@ struct MeasuredRun {
 [[nodiscard]] std::string scenario_text(const MeasuredRun& run);
 /// The scenario, with files seen from `folder`; its problems are reported at the cells that caused them. Throws
 /// ConfigError.
-[[nodiscard]] Scenario scenario_of(const MeasuredRun& run, const std::filesystem::path& folder);
+[[nodiscard]] scenario::Scenario scenario_of(const MeasuredRun& run, const std::filesystem::path& folder);
 /// Problems of the scenario's text, put at the cells that caused them.
 [[nodiscard]] std::vector<Problem> at_their_cells(const MeasuredRun& run, std::vector<Problem> problems);
 
 /// The time that was measured. tokens/s per chip: sequences T / (value chips). TFLOP/s per chip: model FLOPs / (value
 /// chips), model FLOPs = 3 forward; MFU likewise with the chip's peak.
-[[nodiscard]] Seconds measured_time(const Measurement& measurement, const Scenario& scenario);
+[[nodiscard]] Seconds measured_time(const Measurement& measurement, const scenario::Scenario& scenario);
 
 /// Runs of a CSV with this program's own columns.
 [[nodiscard]] std::vector<MeasuredRun> read_measured_runs(const CsvTable& table, const std::string& name);
@@ -78,4 +78,4 @@ struct MeasuredColumn {
 /// Whether a table has that format.
 [[nodiscard]] bool has_measured_columns(const CsvTable& table);
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

@@ -1,7 +1,7 @@
 // PyTorch's FSDP: MosaicML's LLM Foundry and torchtitan.
 #include "sim/studies/validation/published_private.hpp"
 
-namespace lockstep {
+namespace lockstep::validation {
 namespace {
 
 // HBM2 of 1555 GB/s: NVIDIA A100 data sheet, 40GB SXM.
@@ -129,4 +129,4 @@ std::vector<PublishedTable> fsdp_tables() {
   };
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

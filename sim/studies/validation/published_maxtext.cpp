@@ -1,7 +1,7 @@
 // MaxText on TPUs and on A3 virtual machines, and Google's TPU recipes.
 #include "sim/studies/validation/published_private.hpp"
 
-namespace lockstep {
+namespace lockstep::validation {
 namespace {
 
 constexpr std::string_view cheap_parts = "[norms, activations]";  // every product is kept
@@ -192,4 +192,4 @@ std::vector<PublishedTable> maxtext_tables() {
   };
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

@@ -2,7 +2,7 @@
 // runs.
 #include "sim/studies/validation/published_private.hpp"
 
-namespace lockstep {
+namespace lockstep::validation {
 namespace {
 
 /// A row with layers, d_model, ..., tp, pp, vp, gbs, mbs and n_chips.
@@ -141,4 +141,4 @@ std::vector<PublishedTable> megatron_tables() {
   };
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

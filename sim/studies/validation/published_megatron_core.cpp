@@ -4,7 +4,7 @@
 
 #include "sim/studies/validation/published_private.hpp"
 
-namespace lockstep {
+namespace lockstep::validation {
 namespace {
 
 void set_model(MeasuredRun& run, const std::string& name) {
@@ -170,4 +170,4 @@ std::vector<PublishedTable> megatron_core_tables() {
   };
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

@@ -1,7 +1,7 @@
 // MLPerf Training's GPT-3 benchmark: steps from the raw logs.
 #include "sim/studies/validation/published_private.hpp"
 
-namespace lockstep {
+namespace lockstep::validation {
 namespace {
 
 void nvidia(const CsvRow& row, std::int64_t chips, MeasuredRun& run) {
@@ -82,4 +82,4 @@ std::vector<PublishedTable> mlperf_tables() {
            mlperf}};
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

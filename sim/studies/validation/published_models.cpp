@@ -5,7 +5,7 @@
 
 #include "sim/studies/validation/published_private.hpp"
 
-namespace lockstep {
+namespace lockstep::validation {
 namespace {
 
 struct NamedModel {
@@ -120,4 +120,4 @@ std::string gpt_shape(const CsvRow& row) {
                    row.integer("vocab"), row.integer("seq"));
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

@@ -6,7 +6,7 @@
 
 #include "sim/studies/validation/published_tables.hpp"
 
-namespace lockstep {
+namespace lockstep::validation {
 
 [[nodiscard]] std::string lower_case(std::string_view text);
 /// The integer at the start of a cell such as "12 (default)"; `fallback` where there is none ("n/a", "").
@@ -77,4 +77,4 @@ void skip(MeasuredRun& run, std::string why);  ///< the first reason stays
 [[nodiscard]] std::vector<PublishedTable> maxtext_tables();
 [[nodiscard]] std::vector<PublishedTable> mlperf_tables();
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

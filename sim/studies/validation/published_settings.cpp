@@ -5,7 +5,7 @@
 
 #include "sim/studies/validation/published_private.hpp"
 
-namespace lockstep {
+namespace lockstep::validation {
 namespace {
 
 /// A part of a chip's text, and that chip's usual node. The first that fits is used.
@@ -165,4 +165,4 @@ void set_family(MeasuredRun& run, std::string_view model, std::string_view chip,
   run.family = std::string(model) + ", " + std::string(chip) + ", " + std::string(precision);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

@@ -5,7 +5,7 @@
 
 #include "sim/studies/validation/published_private.hpp"
 
-namespace lockstep {
+namespace lockstep::validation {
 
 const std::vector<PublishedTable>& published_tables() {
   static const auto all = [] {
@@ -41,4 +41,4 @@ std::vector<MeasuredRun> read_published_runs(const PublishedTable& published, co
   return runs;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

@@ -6,7 +6,7 @@
 
 #include "sim/studies/validation/measured_run.hpp"
 
-namespace lockstep {
+namespace lockstep::validation {
 
 struct PublishedTable {
   std::string_view name;                  ///< its file's stem
@@ -22,4 +22,4 @@ struct PublishedTable {
 /// One run for each row, skipped ones too.
 [[nodiscard]] std::vector<MeasuredRun> read_published_runs(const PublishedTable& published, const CsvTable& table);
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

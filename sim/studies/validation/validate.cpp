@@ -7,7 +7,7 @@
 
 #include "sim/studies/isolated.hpp"
 
-namespace lockstep {
+namespace lockstep::validation {
 namespace {
 
 /// Seconds as they are, with a slower matrix unit, and with slower memory.
@@ -90,7 +90,7 @@ void simulate_all(std::vector<Job>& jobs, const ValidateOptions& options, spdlog
     const auto& [job, fewer, variant] = steps[index];
     return answer_of(simulated(fewer ? *job->fewer : *job->run, *job->table, variant, options, log));
   };
-  const auto take = [&](std::size_t index, Child& child) {
+  const auto take = [&](std::size_t index, studies::Child& child) {
     const auto& [job, fewer, variant] = steps[index];
     try {
       const auto made = simulated_in(child.answer());
@@ -98,8 +98,8 @@ void simulate_all(std::vector<Job>& jobs, const ValidateOptions& options, spdlog
       if (!fewer) job->prediction.peak_bytes = made.peak_bytes;
     } catch (const ConfigError& error) {
       job->refused = at_their_cells(*job->run, error.problems());
-    } catch (const OutOfResources& error) {
-      throw OutOfResources(job->run->table + " " + job->run->name + ": " + error.what());
+    } catch (const studies::OutOfResources& error) {
+      throw studies::OutOfResources(job->run->table + " " + job->run->name + ": " + error.what());
     } catch (const InternalError& error) {
       throw InternalError(job->run->table + " " + job->run->name + ": " + error.what());
     }
@@ -107,7 +107,7 @@ void simulate_all(std::vector<Job>& jobs, const ValidateOptions& options, spdlog
       options.progress("simulating " + job->run->table,
                        static_cast<double>(++done) / static_cast<double>(steps.size()));
   };
-  in_children(steps.size(), options.jobs, work, take);
+  studies::in_children(steps.size(), options.jobs, work, take);
 }
 
 Response response_of(const Prediction& prediction) {
@@ -124,7 +124,7 @@ std::string reason(const std::vector<Problem>& problems) {
 
 }  // namespace
 
-StepTraits traits_of(const Scenario& scenario) {
+StepTraits traits_of(const scenario::Scenario& scenario) {
   return {scenario.cluster.chip().measured_as, scenario.training.precision, scenario.model.experts.has_value(),
           scenario.chips(), static_cast<double>(count_parameters(scenario.model).total())};
 }
@@ -191,4 +191,4 @@ std::vector<ValidatedRun> validate(const std::vector<RunTable>& tables, const Va
   return validated;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

@@ -9,7 +9,7 @@
 #include "sim/simulate.hpp"
 #include "sim/studies/validation/measured_run.hpp"
 
-namespace lockstep {
+namespace lockstep::validation {
 
 /// The runs of one table and where they come from.
 struct RunTable {
@@ -22,21 +22,21 @@ struct RunTable {
 struct ValidateOptions {
   std::string model_of_time;  ///< put over that of every run, as a scenario writes it
   int jobs = 1;               ///< simulations at a time, each in a process
-  EngineKind engine = EngineKind::simgrid;
+  engine::EngineKind engine = engine::EngineKind::simgrid;
   std::function<void(std::string_view what, double fraction)> progress;  ///< may be empty
-  std::function<void(Scenario&)> adjust{};  ///< changes every scenario before it is simulated; may be empty
-  bool responses = false;                   ///< calibrated: simulate every step twice more, for `response`
+  std::function<void(scenario::Scenario&)> adjust{};  ///< changes every scenario before it is simulated; may be empty
+  bool responses = false;                             ///< calibrated: simulate every step twice more, for `response`
 };
 
 /// The traits that decide how much the error of a validated step says about another step.
 struct StepTraits {
   std::string chip;
-  Precision precision = Precision::bf16;
+  topologies::Precision precision = topologies::Precision::bf16;
   bool experts = false;
   std::int64_t chips = 0;
   double parameters = 0;
 };
-[[nodiscard]] StepTraits traits_of(const Scenario& scenario);
+[[nodiscard]] StepTraits traits_of(const scenario::Scenario& scenario);
 
 /// d log(time) / d log of what kernels reach of the matrix rate and of memory.
 struct Response {
@@ -80,4 +80,4 @@ struct Family {
 /// Every table, then its families, in the order of the rows.
 [[nodiscard]] std::vector<Family> families_of(const std::vector<ValidatedRun>& runs);
 
-}  // namespace lockstep
+}  // namespace lockstep::validation

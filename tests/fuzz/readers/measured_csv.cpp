@@ -14,7 +14,7 @@ using namespace lockstep;
 
 constexpr std::size_t most_scenarios = 3;  // of a table: they are the slow part
 
-void read_scenarios(const std::vector<MeasuredRun>& runs) {
+void read_scenarios(const std::vector<validation::MeasuredRun>& runs) {
   std::size_t read = 0;
   for (const auto& run : runs) {
     if (!run.skipped_because.empty() || ++read > most_scenarios) continue;
@@ -27,11 +27,13 @@ void read_scenarios(const std::vector<MeasuredRun>& runs) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Problems problems;
   const CsvTable table(test::text_of(data, size), "fuzzed.csv", problems);
-  (void)read_measured_kernels(table);
-  (void)read_timed_collectives(table);
-  if (has_product_columns(table)) (void)test::answered([&] { (void)validate_products(table, "fuzzed", ""); });
-  if (has_measured_columns(table)) (void)test::answered([&] { read_scenarios(read_measured_runs(table, "fuzzed")); });
-  for (const auto& published : published_tables()) {
+  (void)calibration::read_measured_kernels(table);
+  (void)calibration::read_timed_collectives(table);
+  if (calibration::has_product_columns(table))
+    (void)test::answered([&] { (void)calibration::validate_products(table, "fuzzed", ""); });
+  if (validation::has_measured_columns(table))
+    (void)test::answered([&] { read_scenarios(validation::read_measured_runs(table, "fuzzed")); });
+  for (const auto& published : validation::published_tables()) {
     if (std::all_of(published.columns.begin(), published.columns.end(),
                     [&](const auto& column) { return table.has(column); })) {
       (void)test::answered([&] { read_scenarios(read_published_runs(published, table)); });

@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto& written = file.with(test::text_of(data, size));
   for (const auto* kind : {"", "all_to_all"}) {
     Problems problems;
-    const auto timed = read_nccl_log(written, {kind, 0}, problems);
+    const auto timed = calibration::read_nccl_log(written, {kind, 0}, problems);
     if (timed.empty()) test::check(problems.list());
     for (const auto& one : timed) {
       if (one.ranks < 2 || one.nodes < 1 || one.size.value() < 1 || !(one.time.value() > 0))

@@ -5,7 +5,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lockstep;
-  const auto placement = all_stage_placements[size % std::size(all_stage_placements)];
+  const auto placement = workloads::all_stage_placements[size % std::size(workloads::all_stage_placements)];
   const auto read = import_pytorch_csv(test::text_of(data, size), placement);
   if (!read.problems.empty()) return 0;
   for (const bool communication : {false, true}) {

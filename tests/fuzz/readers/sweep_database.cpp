@@ -10,15 +10,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const test::InputFile file("sweep.db");
   return test::answered([&] {
     const auto& written = file.with(test::text_of(data, size));
-    const auto header = header_in(written);
+    const auto header = sweep::header_in(written);
     {
-      Database database(written, Database::Mode::read);
+      sweep::Database database(written, sweep::Database::Mode::read);
       (void)export_csv(database, header);
       const auto table = read_table(database, header);
       if (!table.keys.empty()) (void)sweep_picture(table, axes_named(table, "", "", ""), "fuzzed");
       (void)sweep_summary(database, header, written);
     }
-    SweepStore store(written, header);
+    sweep::SweepStore store(written, header);
     store.forget_failures();
     store.finish();
   });

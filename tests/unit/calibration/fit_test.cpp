@@ -16,7 +16,7 @@ TEST(Fit, FindsTheStartAndTheRateOfALine) {
     for (const double x : places) logs.push_back(std::log((values[0] + x / values[1]) / (5 + x / 20)));
     return logs;
   };
-  const auto made = fit({{"start", 1, 0, 100}, {"rate", 1, 0.01, 1000}}, errors);
+  const auto made = calibration::fit({{"start", 1, 0, 100}, {"rate", 1, 0.01, 1000}}, errors);
   EXPECT_NEAR(made.parameters[0].after, 5, 1e-3);
   EXPECT_NEAR(made.parameters[1].after, 20, 1e-2);
   EXPECT_LT(made.after, 1e-4);
@@ -25,8 +25,9 @@ TEST(Fit, FindsTheStartAndTheRateOfALine) {
 
 // Nothing depends on the second parameter: it stays, and the answer says so.
 TEST(Fit, KeepsWhatNothingDependsOn) {
-  const auto made = fit({{"used", 1, 0.1, 10}, {"unused", 3, 0.1, 10}},
-                        [](const std::vector<double>& values) { return std::vector{std::log(values[0] / 2)}; });
+  const auto made =
+      calibration::fit({{"used", 1, 0.1, 10}, {"unused", 3, 0.1, 10}},
+                       [](const std::vector<double>& values) { return std::vector{std::log(values[0] / 2)}; });
   EXPECT_NEAR(made.parameters[0].after, 2, 1e-4);
   EXPECT_FALSE(made.parameters[0].kept);
   EXPECT_TRUE(made.parameters[1].kept);
@@ -35,15 +36,16 @@ TEST(Fit, KeepsWhatNothingDependsOn) {
 
 // The best share is 1.5, and shares end at 1.
 TEST(Fit, SaysWhereAParameterWantsToLeaveItsRange) {
-  const auto made = fit({{"share", 0.5, 0.01, 1}},
-                        [](const std::vector<double>& values) { return std::vector{std::log(values[0] / 1.5)}; });
+  const auto made = calibration::fit({{"share", 0.5, 0.01, 1}}, [](const std::vector<double>& values) {
+    return std::vector{std::log(values[0] / 1.5)};
+  });
   EXPECT_NEAR(made.parameters[0].after, 1, 1e-4);
   EXPECT_TRUE(made.parameters[0].at_limit);
 }
 
 // Two rows that contradict each other by a factor of four: the best is between, and the error that is left is log 2.
 TEST(Fit, LeavesWhatCannotBeFitted) {
-  const auto made = fit({{"a", 3, 0.1, 10}}, [](const std::vector<double>& values) {
+  const auto made = calibration::fit({{"a", 3, 0.1, 10}}, [](const std::vector<double>& values) {
     return std::vector{std::log(values[0] / 1), std::log(values[0] / 4)};
   });
   EXPECT_NEAR(made.parameters[0].after, 2, 1e-4);
@@ -51,7 +53,8 @@ TEST(Fit, LeavesWhatCannotBeFitted) {
 }
 
 TEST(Fit, OfNoRowsKeepsEverything) {
-  const auto made = fit({{"a", 3, 0.1, 10}}, [](const std::vector<double>&) { return std::vector<double>{}; });
+  const auto made =
+      calibration::fit({{"a", 3, 0.1, 10}}, [](const std::vector<double>&) { return std::vector<double>{}; });
   EXPECT_TRUE(made.parameters[0].kept);
   EXPECT_EQ(made.after, 0);
 }

@@ -10,17 +10,17 @@ namespace {
 
 const std::filesystem::path catalog = std::filesystem::path(source_dir) / "topologies/catalog";
 
-Chip chip_of(const std::string& name) {
+topologies::Chip chip_of(const std::string& name) {
   Problems problems;
-  auto chip = load_chip(catalog, name, problems);
+  auto chip = topologies::load_chip(catalog, name, problems);
   problems.throw_if_any();
   return chip;
 }
 
-std::vector<MeasuredKernel> rows_of(const std::string& text) {
+std::vector<calibration::MeasuredKernel> rows_of(const std::string& text) {
   Problems problems;
   const CsvTable table(text, "kernels.csv", problems);
-  auto rows = read_measured_kernels(table);
+  auto rows = calibration::read_measured_kernels(table);
   problems.throw_if_any();
   return rows;
 }
@@ -64,7 +64,7 @@ TEST(MeasuredKernels, MistakesAreLocatedAllAtOnce) {
 }
 
 /// Products from one tile to far more than the chip has units for, attention with and without masks, copies.
-std::vector<MeasuredKernel> timed_on(const Chip& chip) {
+std::vector<calibration::MeasuredKernel> timed_on(const topologies::Chip& chip) {
   std::string text = header;
   const auto add = [&](const std::string& row) { text += row + ",1\n"; };
   for (const int m : {256, 1024, 4096, 16384}) {
@@ -94,7 +94,7 @@ class RoundTrip : public testing::TestWithParam<const char*> {};
 TEST_P(RoundTrip, KnownParametersComeBack) {
   auto truth = chip_of(GetParam());
   auto& kernels = *truth.kernels;
-  kernels.matrix[Precision::bf16] = 0.81;
+  kernels.matrix[topologies::Precision::bf16] = 0.81;
   kernels.memory = 0.72;
   kernels.depth = 96;
   kernels.gap = Seconds(3e-6);
@@ -107,12 +107,12 @@ TEST_P(RoundTrip, KnownParametersComeBack) {
   EXPECT_LT(made.fit.after, 0.002);
   for (const auto& residual : made.residuals) EXPECT_NEAR(residual.error(), 0, 0.01) << residual.measured.to_string();
   const auto& found = *made.chip.kernels;
-  EXPECT_NEAR(found.matrix.at(Precision::bf16), 0.81, 0.02);
+  EXPECT_NEAR(found.matrix.at(topologies::Precision::bf16), 0.81, 0.02);
   EXPECT_NEAR(found.memory, 0.72, 0.01);
   EXPECT_NEAR(found.gap.value(), 3e-6, 3e-7);
   // Attention's shares are of the matrix rate, so their product is what the times tell.
-  EXPECT_NEAR(found.attention_forward * found.matrix.at(Precision::bf16), 0.55 * 0.81, 0.01);
-  EXPECT_NEAR(found.attention_backward * found.matrix.at(Precision::bf16), 0.42 * 0.81, 0.01);
+  EXPECT_NEAR(found.attention_forward * found.matrix.at(topologies::Precision::bf16), 0.55 * 0.81, 0.01);
+  EXPECT_NEAR(found.attention_backward * found.matrix.at(topologies::Precision::bf16), 0.42 * 0.81, 0.01);
   EXPECT_NEAR(found.softmax, 40, 4);
   EXPECT_EQ(found.sustained, truth.kernels->sustained) << "is of whole steps";
 }
@@ -138,7 +138,7 @@ TEST(CalibrateChip, RefusesAPrecisionThatTheChipLacks) {
 // What is written is read back as it was, to the four digits that are written.
 TEST(CalibrateChip, WritesABlockThatIsReadBack) {
   const auto chip = chip_of("h100");
-  const auto text = kernels_yaml(*chip.kernels, "a \"quoted\" log");
+  const auto text = calibration::kernels_yaml(*chip.kernels, "a \"quoted\" log");
   Problems problems;
   const auto view = YamlView::from_text(text, "written.yaml", problems);
   const auto read = read_chip_kernels(view["kernels"]);

@@ -13,8 +13,8 @@ namespace {
 
 class NcclLog : public testing::Test {
  protected:
-  std::vector<TimedCollective> read(const std::string& text, const NcclRun& run = {},
-                                    const std::string& name = "run.log") {
+  std::vector<calibration::TimedCollective> read(const std::string& text, const calibration::NcclRun& run = {},
+                                                 const std::string& name = "run.log") {
     std::filesystem::create_directories(folder_);
     std::ofstream(folder_ / name) << text;
     problems_ = Problems();
@@ -63,7 +63,7 @@ TEST_F(NcclLog, RanksHostsSizesAndTimes) {
   const auto timed = read(ranks(16, 8) + rows, {"all_reduce", 0});
   EXPECT_THAT(mistakes(), testing::IsEmpty());
   ASSERT_EQ(timed.size(), 2U);
-  EXPECT_EQ(timed[0].kind, CollectiveKind::all_reduce);
+  EXPECT_EQ(timed[0].kind, workloads::CollectiveKind::all_reduce);
   EXPECT_EQ(timed[0].ranks, 16);
   EXPECT_EQ(timed[0].nodes, 2);
   EXPECT_EQ(timed[0].size, Bytes(1048576));
@@ -74,10 +74,10 @@ TEST_F(NcclLog, RanksHostsSizesAndTimes) {
 // The kind stands in newer logs, or in the file's name; what the caller says comes first.
 TEST_F(NcclLog, TheKindIsFoundWhereItStands) {
   EXPECT_EQ(read("# Collective test starting: all_gather_perf\n" + ranks(8, 8) + rows).at(0).kind,
-            CollectiveKind::all_gather);
-  EXPECT_EQ(read(ranks(8, 8) + rows, {}, "reduce_scatter.txt").at(0).kind, CollectiveKind::reduce_scatter);
+            workloads::CollectiveKind::all_gather);
+  EXPECT_EQ(read(ranks(8, 8) + rows, {}, "reduce_scatter.txt").at(0).kind, workloads::CollectiveKind::reduce_scatter);
   EXPECT_EQ(read("# Collective test starting: all_gather_perf\n" + ranks(8, 8) + rows, {"alltoall", 0}).at(0).kind,
-            CollectiveKind::all_to_all);
+            workloads::CollectiveKind::all_to_all);
   EXPECT_TRUE(read(ranks(8, 8) + rows).empty());
   EXPECT_THAT(mistakes(), testing::ElementsAre("does not say which collective ran"));
 }
@@ -103,7 +103,7 @@ TEST_F(NcclLog, WhatIsMissingIsSaid) {
   EXPECT_TRUE(read(ranks(9, 8) + rows, {"all_reduce", 0}).empty());
   EXPECT_THAT(mistakes(), testing::ElementsAre("9 ranks are not spread evenly over 2 nodes"));
   Problems problems;
-  (void)read_nccl_log("/nowhere/at/all.log", {}, problems);
+  (void)calibration::read_nccl_log("/nowhere/at/all.log", {}, problems);
   EXPECT_FALSE(problems.empty());
 }
 
@@ -120,7 +120,7 @@ TEST_F(NcclLog, SizesAndTimesOfNothingAreSaid) {
                                    "'1e300' is not the time of a collective", "has no rows of nccl-tests"));
   Problems problems;
   EXPECT_TRUE(
-      read_timed_collectives(
+      calibration::read_timed_collectives(
           CsvTable("collective,ranks,nodes,bytes,seconds\nalltoall,1000000,1,2000000000000,1\n", "own.csv", problems))
           .empty());
   ASSERT_EQ(problems.size(), 1U);

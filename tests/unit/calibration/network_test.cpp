@@ -10,26 +10,27 @@ namespace {
 
 const std::filesystem::path catalog = std::filesystem::path(source_dir) / "topologies/catalog";
 
-NodeNetwork network_of(const std::string& node) {
+calibration::NodeNetwork network_of(const std::string& node) {
   Problems problems;
-  NodeNetwork network{load_node(catalog, node, problems), {}};
-  network.fabric = load_fabric(catalog, network.node.fabric, problems);
+  calibration::NodeNetwork network{topologies::load_node(catalog, node, problems), {}};
+  network.fabric = topologies::load_fabric(catalog, network.node.fabric, problems);
   problems.throw_if_any();
   return network;
 }
 
 /// Times of a network without fitting it.
-std::vector<TimedCollective> timed_on(const NodeNetwork& network, std::vector<TimedCollective> asked) {
+std::vector<calibration::TimedCollective> timed_on(const calibration::NodeNetwork& network,
+                                                   std::vector<calibration::TimedCollective> asked) {
   for (auto& one : asked) one.time = Seconds(1);
   const auto unfitted = predicted_collectives(network, asked);
   for (std::size_t i = 0; i < asked.size(); ++i) asked[i].time = unfitted[i].predicted;
   return asked;
 }
 
-std::vector<TimedCollective> sweep(const std::vector<int>& node_counts) {
-  std::vector<TimedCollective> asked;
+std::vector<calibration::TimedCollective> sweep(const std::vector<int>& node_counts) {
+  std::vector<calibration::TimedCollective> asked;
   for (const int nodes : node_counts) {
-    for (const auto kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather}) {
+    for (const auto kind : {workloads::CollectiveKind::all_reduce, workloads::CollectiveKind::all_gather}) {
       for (std::int64_t size = 1 << 14; size <= std::int64_t{1} << 32; size *= 8)
         asked.push_back({kind, 8 * nodes, nodes, Bytes(size), Seconds(0), {}});
     }
@@ -66,7 +67,7 @@ TEST(CalibrateNetwork, WritesABlockThatIsReadBack) {
   const auto made = calibrate_network(network_of("dgx-a100"), timed_on(network_of("dgx-a100"), sweep({2})));
   Problems problems;
   const auto view = YamlView::from_text(cluster_yaml(made, "a log"), "written.yaml", problems);
-  const auto read = read_node(view["node"], "inline", catalog);
+  const auto read = topologies::read_node(view["node"], "inline", catalog);
   problems.throw_if_any();
   EXPECT_NEAR(read.scale_up_efficiency / made.network.node.scale_up_efficiency, 1, 1e-3);
   EXPECT_EQ(read.protocols.size(), made.network.node.protocols.size());
@@ -75,9 +76,10 @@ TEST(CalibrateNetwork, WritesABlockThatIsReadBack) {
 }
 
 TEST(CalibrateNetwork, RefusesMoreRanksThanANodeHas) {
-  EXPECT_THROW((void)calibrate_network(network_of("dgx-h100"),
-                                       {{CollectiveKind::all_reduce, 16, 1, Bytes(1 << 20), Seconds(1), {}}}),
-               ConfigError);
+  EXPECT_THROW(
+      (void)calibrate_network(network_of("dgx-h100"),
+                              {{workloads::CollectiveKind::all_reduce, 16, 1, Bytes(1 << 20), Seconds(1), {}}}),
+      ConfigError);
 }
 
 }  // namespace

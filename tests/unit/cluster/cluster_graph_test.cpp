@@ -18,17 +18,19 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-Link one_way(NodeId from, NodeId to) { return {from, to, LinkKind::network, BytesPerSecond(1), Seconds(1)}; }
+topologies::Link one_way(topologies::NodeId from, topologies::NodeId to) {
+  return {from, to, topologies::LinkKind::network, BytesPerSecond(1), Seconds(1)};
+}
 
 /// A cluster of so many devices on one line axis, joined as the graph says.
-Cluster of(std::unique_ptr<Cluster::Graph> graph, int devices) {
+topologies::Cluster of(std::unique_ptr<topologies::Cluster::Graph> graph, int devices) {
   return {"test", test::chip(test::never), {{"x", devices, false, BytesPerSecond(1), Seconds(1)}}, std::move(graph)};
 }
 
 TEST(ClusterGraph, EveryDeviceAxisAndDirectionHasASlotOfItsOwn) {
-  const Cluster::Graph graph(5, 3);
+  const topologies::Cluster::Graph graph(5, 3);
   std::set<std::size_t> slots;
-  for (DeviceId device = 0; device < 5; ++device) {
+  for (topologies::DeviceId device = 0; device < 5; ++device) {
     for (int axis = 0; axis < 3; ++axis) {
       for (const int direction : {1, -1}) slots.insert(graph.slot(device, axis, direction));
     }
@@ -40,13 +42,13 @@ TEST(ClusterGraph, EveryDeviceAxisAndDirectionHasASlotOfItsOwn) {
 }
 
 TEST(ClusterGraph, NumbersNodesAndLinksAsTheyCome) {
-  Cluster::Graph graph(2, 1);
-  EXPECT_EQ(graph.add_node(NodeKind::device, "a"), 0);
-  EXPECT_EQ(graph.add_node(NodeKind::device, "b"), 1);
-  EXPECT_EQ(graph.add_node(NodeKind::network_switch, "s"), 2);
+  topologies::Cluster::Graph graph(2, 1);
+  EXPECT_EQ(graph.add_node(topologies::NodeKind::device, "a"), 0);
+  EXPECT_EQ(graph.add_node(topologies::NodeKind::device, "b"), 1);
+  EXPECT_EQ(graph.add_node(topologies::NodeKind::network_switch, "s"), 2);
   EXPECT_EQ(graph.add_link(one_way(0, 2)), 0);
-  EXPECT_EQ(graph.add_link({0, 1, LinkKind::ici, BytesPerSecond(1), Seconds(0), 0, 1}), 1);
-  EXPECT_EQ(graph.add_link({1, 0, LinkKind::ici, BytesPerSecond(1), Seconds(0), 0, -1}), 2);
+  EXPECT_EQ(graph.add_link({0, 1, topologies::LinkKind::ici, BytesPerSecond(1), Seconds(0), 0, 1}), 1);
+  EXPECT_EQ(graph.add_link({1, 0, topologies::LinkKind::ici, BytesPerSecond(1), Seconds(0), 0, -1}), 2);
   EXPECT_EQ(graph.links[1].to, 1);
   // Only links along an axis are neighbours.
   EXPECT_THAT(graph.neighbours, ElementsAre(1, -1, -1, 2));
@@ -54,12 +56,12 @@ TEST(ClusterGraph, NumbersNodesAndLinksAsTheyCome) {
 
 // On a ring of two both directions lead to the same neighbour, over links of their own.
 TEST(ClusterGraph, ParallelLinksStaySeveral) {
-  auto graph = std::make_unique<Cluster::Graph>(2, 1);
-  graph->add_node(NodeKind::device, "a");
-  graph->add_node(NodeKind::device, "b");
+  auto graph = std::make_unique<topologies::Cluster::Graph>(2, 1);
+  graph->add_node(topologies::NodeKind::device, "a");
+  graph->add_node(topologies::NodeKind::device, "b");
   for (const int direction : {1, -1})
-    graph->add_link({0, 1, LinkKind::ici, BytesPerSecond(1), Seconds(0), 0, direction});
-  const Cluster cluster = of(std::move(graph), 2);
+    graph->add_link({0, 1, topologies::LinkKind::ici, BytesPerSecond(1), Seconds(0), 0, direction});
+  const topologies::Cluster cluster = of(std::move(graph), 2);
   EXPECT_EQ(cluster.links(), 2);
   EXPECT_EQ(cluster.neighbour_link(0, 0, 1), 0);
   EXPECT_EQ(cluster.neighbour_link(0, 0, -1), 1);
@@ -67,18 +69,18 @@ TEST(ClusterGraph, ParallelLinksStaySeveral) {
 }
 
 TEST(RouteNodes, NeedsNoLinkToWhereItIs) {
-  auto graph = std::make_unique<Cluster::Graph>(1, 1);
-  graph->add_node(NodeKind::device, "alone");
+  auto graph = std::make_unique<topologies::Cluster::Graph>(1, 1);
+  graph->add_node(topologies::NodeKind::device, "alone");
   EXPECT_THAT(of(std::move(graph), 1).route_nodes(0, 0), IsEmpty());
 }
 
 // Links are one way: there is a route to the end of a one-way street, and none back.
 TEST(RouteNodes, AnUnreachableNodeIsABug) {
-  auto graph = std::make_unique<Cluster::Graph>(2, 1);
-  graph->add_node(NodeKind::device, "a");
-  graph->add_node(NodeKind::device, "b");
+  auto graph = std::make_unique<topologies::Cluster::Graph>(2, 1);
+  graph->add_node(topologies::NodeKind::device, "a");
+  graph->add_node(topologies::NodeKind::device, "b");
   graph->add_link(one_way(0, 1));
-  const Cluster cluster = of(std::move(graph), 2);
+  const topologies::Cluster cluster = of(std::move(graph), 2);
   EXPECT_THAT(cluster.route_nodes(0, 1), ElementsAre(0));
   try {
     static_cast<void>(cluster.route_nodes(1, 0));
@@ -95,36 +97,37 @@ TEST(RouteNodes, HasTheFewestHops) {
   int unreachable = 0;
   for (int round = 0; round < 60; ++round) {
     const int nodes = 1 + static_cast<int>(random() % 9);
-    auto graph = std::make_unique<Cluster::Graph>(nodes, 1);
-    for (int i = 0; i < nodes; ++i) graph->add_node(NodeKind::device, std::to_string(i));
+    auto graph = std::make_unique<topologies::Cluster::Graph>(nodes, 1);
+    for (int i = 0; i < nodes; ++i) graph->add_node(topologies::NodeKind::device, std::to_string(i));
     std::vector<std::vector<int>> hops(static_cast<std::size_t>(nodes),
                                        std::vector<int>(static_cast<std::size_t>(nodes), far));
-    const auto at = [&](NodeId from, NodeId to) -> int& {
+    const auto at = [&](topologies::NodeId from, topologies::NodeId to) -> int& {
       return hops[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
     };
     for (int link = static_cast<int>(random() % 20); link > 0; --link) {
-      const auto from = static_cast<NodeId>(random() % static_cast<unsigned>(nodes));
-      const auto to = static_cast<NodeId>(random() % static_cast<unsigned>(nodes));
+      const auto from = static_cast<topologies::NodeId>(random() % static_cast<unsigned>(nodes));
+      const auto to = static_cast<topologies::NodeId>(random() % static_cast<unsigned>(nodes));
       graph->add_link(one_way(from, to));
       at(from, to) = 1;
     }
-    for (NodeId node = 0; node < nodes; ++node) at(node, node) = 0;
-    for (NodeId by = 0; by < nodes; ++by) {
-      for (NodeId from = 0; from < nodes; ++from) {
-        for (NodeId to = 0; to < nodes; ++to) at(from, to) = std::min(at(from, to), at(from, by) + at(by, to));
+    for (topologies::NodeId node = 0; node < nodes; ++node) at(node, node) = 0;
+    for (topologies::NodeId by = 0; by < nodes; ++by) {
+      for (topologies::NodeId from = 0; from < nodes; ++from) {
+        for (topologies::NodeId to = 0; to < nodes; ++to)
+          at(from, to) = std::min(at(from, to), at(from, by) + at(by, to));
       }
     }
-    const Cluster cluster = of(std::move(graph), nodes);
-    for (NodeId from = 0; from < nodes; ++from) {
-      for (NodeId to = 0; to < nodes; ++to) {
+    const topologies::Cluster cluster = of(std::move(graph), nodes);
+    for (topologies::NodeId from = 0; from < nodes; ++from) {
+      for (topologies::NodeId to = 0; to < nodes; ++to) {
         if (at(from, to) >= far) {
           ++unreachable;
           EXPECT_THROW(static_cast<void>(cluster.route_nodes(from, to)), InternalError);
           continue;
         }
-        NodeId here = from;
+        topologies::NodeId here = from;
         const auto route = cluster.route_nodes(from, to);
-        for (const LinkId link : route) {
+        for (const topologies::LinkId link : route) {
           EXPECT_EQ(cluster.link(link).from, here);
           here = cluster.link(link).to;
         }

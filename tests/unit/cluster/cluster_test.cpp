@@ -16,17 +16,17 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-ClusterSpec in_halls(ClusterSpec spec, int halls) {
+topologies::ClusterSpec in_halls(topologies::ClusterSpec spec, int halls) {
   spec.halls = halls;
-  spec.between_halls = test::fabric(Crossbar{});
+  spec.between_halls = test::fabric(topologies::Crossbar{});
   return spec;
 }
 
-std::vector<Cluster> several() {
-  std::vector<Cluster> clusters;
+std::vector<topologies::Cluster> several() {
+  std::vector<topologies::Cluster> clusters;
   clusters.push_back(test::torus({4, 3, 2}, test::always));
   clusters.push_back(test::torus({1}, test::never));
-  const auto crossbar = test::fabric(Crossbar{});
+  const auto crossbar = test::fabric(topologies::Crossbar{});
   clusters.push_back(build_cluster(test::nodes(1, crossbar)));
   clusters.push_back(build_cluster(test::nodes(3, crossbar)));
   clusters.push_back(build_cluster(test::pods(2, crossbar, {4, 2}, test::always)));
@@ -36,10 +36,10 @@ std::vector<Cluster> several() {
 }
 
 TEST(Cluster, CoordinatesAreThoseOfTheDeviceAndBack) {
-  for (const Cluster& cluster : several()) {
+  for (const topologies::Cluster& cluster : several()) {
     std::set<std::vector<int>> seen;
     std::vector<int> before;
-    for (DeviceId device = 0; device < cluster.devices(); ++device) {
+    for (topologies::DeviceId device = 0; device < cluster.devices(); ++device) {
       const auto place = cluster.coordinates(device);
       ASSERT_EQ(place.size(), cluster.axes().size());
       for (std::size_t axis = 0; axis < place.size(); ++axis) {
@@ -57,7 +57,8 @@ TEST(Cluster, CoordinatesAreThoseOfTheDeviceAndBack) {
 
 // Two halls of three nodes of two: device 9 is chip 1 of node 1 of hall 1.
 TEST(Cluster, CountsHallsThenUnitsThenChips) {
-  const Cluster cluster = build_cluster(in_halls(test::nodes(3, test::fabric(Crossbar{}), test::node(2, 1)), 2));
+  const topologies::Cluster cluster =
+      build_cluster(in_halls(test::nodes(3, test::fabric(topologies::Crossbar{}), test::node(2, 1)), 2));
   ASSERT_EQ(cluster.devices(), 12);
   EXPECT_THAT(cluster.coordinates(9), ElementsAre(1, 1, 1));
   EXPECT_EQ(cluster.node(9).name, "chip(1,1,1)");
@@ -68,25 +69,25 @@ TEST(Cluster, CountsHallsThenUnitsThenChips) {
 
 // Devices of a unit follow one another, and share all coordinates on axes between units.
 TEST(Cluster, UnitsAreRunsOfDevices) {
-  for (const Cluster& cluster : several()) {
+  for (const topologies::Cluster& cluster : several()) {
     EXPECT_EQ(cluster.devices() % cluster.unit_size(), 0);
-    const auto outside = [&](DeviceId device) {
+    const auto outside = [&](topologies::DeviceId device) {
       std::vector<int> place;
       for (std::size_t axis = 0; axis < cluster.axes().size(); ++axis) {
-        if (cluster.axes()[axis].kind == PhysicalAxis::Kind::scale_out)
+        if (cluster.axes()[axis].kind == topologies::PhysicalAxis::Kind::scale_out)
           place.push_back(cluster.coordinates(device)[axis]);
       }
       return place;
     };
-    for (DeviceId a = 0; a < cluster.devices(); ++a) {
-      for (DeviceId b = 0; b < cluster.devices(); ++b)
+    for (topologies::DeviceId a = 0; a < cluster.devices(); ++a) {
+      for (topologies::DeviceId b = 0; b < cluster.devices(); ++b)
         EXPECT_EQ(cluster.unit_of(a) == cluster.unit_of(b), outside(a) == outside(b)) << cluster.name();
     }
   }
 }
 
 TEST(Cluster, ATorusAloneIsOneUnit) {
-  const Cluster torus = test::torus({4, 3}, test::never);
+  const topologies::Cluster torus = test::torus({4, 3}, test::never);
   EXPECT_EQ(torus.unit_size(), 12);
   EXPECT_EQ(torus.unit_of(11), 0);
   EXPECT_TRUE(torus.unit_is_torus());
@@ -96,48 +97,48 @@ TEST(Cluster, ATorusAloneIsOneUnit) {
 }
 
 TEST(Cluster, KnowsTheNodeAndTheNetworkThatItIsMadeOf) {
-  const Cluster nodes = build_cluster(test::nodes(2, test::fabric(Crossbar{})));
+  const topologies::Cluster nodes = build_cluster(test::nodes(2, test::fabric(topologies::Crossbar{})));
   ASSERT_NE(nodes.node_spec(), nullptr);
   EXPECT_EQ(nodes.node_spec()->name, "test-node");
   ASSERT_NE(nodes.fabric_spec(), nullptr);
-  const Cluster alone = build_cluster(test::nodes(1, test::fabric(Crossbar{})));
+  const topologies::Cluster alone = build_cluster(test::nodes(1, test::fabric(topologies::Crossbar{})));
   EXPECT_NE(alone.node_spec(), nullptr);
   EXPECT_EQ(alone.fabric_spec(), nullptr) << "a single unit has no network";
-  const Cluster pods = build_cluster(test::pods(2, test::fabric(Crossbar{}), {4}));
+  const topologies::Cluster pods = build_cluster(test::pods(2, test::fabric(topologies::Crossbar{}), {4}));
   EXPECT_EQ(pods.node_spec(), nullptr);
   EXPECT_NE(pods.fabric_spec(), nullptr);
 }
 
 // From a device to itself there is nothing to cross, whatever is missing; to every other one a route leads there.
 TEST(Cluster, RoutesLeadFromEveryDeviceToEveryOther) {
-  for (const Cluster& cluster : several()) {
-    for (DeviceId from = 0; from < cluster.devices(); ++from) {
-      for (DeviceId to = 0; to < cluster.devices(); ++to) {
-        NodeId here = from;
+  for (const topologies::Cluster& cluster : several()) {
+    for (topologies::DeviceId from = 0; from < cluster.devices(); ++from) {
+      for (topologies::DeviceId to = 0; to < cluster.devices(); ++to) {
+        topologies::NodeId here = from;
         const auto route = cluster.route(from, to);
         EXPECT_EQ(route.empty(), from == to);
-        for (const LinkId link : route) {
+        for (const topologies::LinkId link : route) {
           ASSERT_EQ(cluster.link(link).from, here) << cluster.name();
           here = cluster.link(link).to;
         }
         EXPECT_EQ(here, to);
-        EXPECT_EQ(std::set<LinkId>(route.begin(), route.end()).size(), route.size()) << "no link twice";
+        EXPECT_EQ(std::set<topologies::LinkId>(route.begin(), route.end()).size(), route.size()) << "no link twice";
       }
     }
   }
 }
 
 TEST(Cluster, AvoidsWhatIsMissingUntilItIsThereAgain) {
-  Cluster cluster = build_cluster(test::nodes(2, test::fabric(Crossbar{})));
+  topologies::Cluster cluster = build_cluster(test::nodes(2, test::fabric(topologies::Crossbar{})));
   const auto whole = cluster.route(0, 4);
-  MissingLinks missing(static_cast<std::size_t>(cluster.links()), false);
+  topologies::MissingLinks missing(static_cast<std::size_t>(cluster.links()), false);
   missing[static_cast<std::size_t>(whole[1])] = true;
   cluster.avoid(missing);
   EXPECT_TRUE(cluster.route(0, 0).empty());
   try {
     static_cast<void>(cluster.route(0, 4));
     FAIL() << "must throw";
-  } catch (const NoRoute& none) {
+  } catch (const topologies::NoRoute& none) {
     EXPECT_STREQ(none.what(), "missing links leave no way from chip(0,0) to chip(1,0)");
   }
   EXPECT_FALSE(cluster.route(2, 4).empty()) << "by the node's other NIC";
@@ -146,10 +147,10 @@ TEST(Cluster, AvoidsWhatIsMissingUntilItIsThereAgain) {
 }
 
 TEST(Cluster, MovesWithAllThatItHolds) {
-  Cluster from = build_cluster(test::nodes(2, test::fabric(Crossbar{})));
+  topologies::Cluster from = build_cluster(test::nodes(2, test::fabric(topologies::Crossbar{})));
   const auto text = from.to_string();
   const auto route = from.route(0, 5);
-  Cluster to = test::torus({4}, test::never);
+  topologies::Cluster to = test::torus({4}, test::never);
   to = std::move(from);
   EXPECT_EQ(to.to_string(), text);
   EXPECT_EQ(to.route(0, 5), route);
@@ -157,7 +158,7 @@ TEST(Cluster, MovesWithAllThatItHolds) {
 
 // Twelve chips: 12 links each way to the nodes' switches, 12 to NICs, 6 of NICs to the one switch.
 TEST(Cluster, PrintsNodesAndTheirNetwork) {
-  const auto text = build_cluster(test::nodes(3, test::fabric(Crossbar{}))).to_string();
+  const auto text = build_cluster(test::nodes(3, test::fabric(topologies::Crossbar{}))).to_string();
   EXPECT_THAT(text, testing::StartsWith("cluster 3 x test-node on test-fabric: 12 chips\n"
                                         "  axis node 3, scale-out, 50.0 GB/s one way, latency 6.00 us\n"
                                         "  axis gpu 4, scale-up, 400 GB/s one way, latency 2.00 us\n"

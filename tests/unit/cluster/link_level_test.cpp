@@ -11,9 +11,9 @@ namespace lockstep {
 namespace {
 
 /// How many links of each level a cluster has.
-std::map<std::string, int> levels(const Cluster& cluster) {
+std::map<std::string, int> levels(const topologies::Cluster& cluster) {
   std::map<std::string, int> count;
-  for (LinkId link = 0; link < cluster.links(); ++link) ++count[std::string(link_level(cluster, link))];
+  for (topologies::LinkId link = 0; link < cluster.links(); ++link) ++count[std::string(link_level(cluster, link))];
   return count;
 }
 
@@ -26,24 +26,26 @@ TEST(LinkLevel, OfATorus) {
 
 // Three nodes of four chips behind a switch, chips two by two at a NIC, six NICs on one switch.
 TEST(LinkLevel, OfNodesOnACrossbar) {
-  EXPECT_EQ(levels(build_cluster(test::nodes(3, test::fabric(Crossbar{})))),
+  EXPECT_EQ(levels(build_cluster(test::nodes(3, test::fabric(topologies::Crossbar{})))),
             (Levels{{"scale-up", 2 * 12}, {"pcie", 2 * 12}, {"NIC", 2 * 6}}));
 }
 
 // A node alone has no way out; its chips are joined pair by pair where there is no switch.
 TEST(LinkLevel, OfANodeAlone) {
-  NodeSpec mesh = test::node(4, 2);
-  mesh.scale_up = NodeSpec::ScaleUp::full_mesh;
-  EXPECT_EQ(levels(build_cluster(test::nodes(1, test::fabric(Crossbar{})))), (Levels{{"scale-up", 2 * 4}}));
-  EXPECT_EQ(levels(build_cluster(test::nodes(1, test::fabric(Crossbar{}), mesh))), (Levels{{"scale-up", 4 * 3}}));
+  topologies::NodeSpec mesh = test::node(4, 2);
+  mesh.scale_up = topologies::NodeSpec::ScaleUp::full_mesh;
+  EXPECT_EQ(levels(build_cluster(test::nodes(1, test::fabric(topologies::Crossbar{})))), (Levels{{"scale-up", 2 * 4}}));
+  EXPECT_EQ(levels(build_cluster(test::nodes(1, test::fabric(topologies::Crossbar{}), mesh))),
+            (Levels{{"scale-up", 4 * 3}}));
 }
 
 // 16 NICs on switches of 8 ports: 4 leaves with 4 uplinks each, one to each of 4 spines. Links
 // between switches are the fabric's, those of NICs are not.
 TEST(LinkLevel, OfATree) {
-  const auto ecmp = build_cluster(test::nodes(8, test::fabric(FatTree{}, 8, {}, FabricRouting::ecmp)));
+  const auto ecmp =
+      build_cluster(test::nodes(8, test::fabric(topologies::FatTree{}, 8, {}, topologies::FabricRouting::ecmp)));
   EXPECT_EQ(levels(ecmp), (Levels{{"scale-up", 2 * 32}, {"pcie", 2 * 32}, {"NIC", 2 * 16}, {"fabric", 2 * 16}}));
-  for (LinkId link = 0; link < ecmp.links(); ++link) {
+  for (topologies::LinkId link = 0; link < ecmp.links(); ++link) {
     const bool names_a_spine = ecmp.link_name(link).find("spine") != std::string::npos;
     EXPECT_EQ(link_level(ecmp, link) == "fabric", names_a_spine) << ecmp.link_name(link);
   }
@@ -51,7 +53,7 @@ TEST(LinkLevel, OfATree) {
 
 // Hosts of pods hang on the network by their data-centre links.
 TEST(LinkLevel, OfPods) {
-  const auto pods = levels(build_cluster(test::pods(2, test::fabric(Crossbar{}), {4, 2})));
+  const auto pods = levels(build_cluster(test::pods(2, test::fabric(topologies::Crossbar{}), {4, 2})));
   EXPECT_EQ(pods, (Levels{{"ici", 2 * 2 * (3 * 2 + 4)}, {"pcie", 2 * 16}, {"dcn", 2 * 4}}));
 }
 

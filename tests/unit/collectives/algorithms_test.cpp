@@ -15,12 +15,12 @@
 namespace lockstep::test {
 namespace {
 
-using namespace network;
-using Kind = CollectiveKind;
+using namespace collectives::network;
+using Kind = workloads::CollectiveKind;
 using testing::ElementsAre;
 
-GroupStructure of_units(int units, int local) {
-  GroupStructure groups;
+collectives::GroupStructure of_units(int units, int local) {
+  collectives::GroupStructure groups;
   groups.units = units;
   groups.local = groups.most_local = local;
   groups.members = units * local;
@@ -31,7 +31,7 @@ GroupStructure of_units(int units, int local) {
 
 TEST(CollectiveAlgorithms, HaveNamesOfTheirOwn) {
   std::set<std::string_view> names;
-  for (const CollectiveAlgorithm* algorithm : collective_algorithms()) {
+  for (const collectives::CollectiveAlgorithm* algorithm : collectives::collective_algorithms()) {
     EXPECT_TRUE(names.insert(algorithm->name()).second) << algorithm->name();
     EXPECT_FALSE(algorithm->name().empty());
   }
@@ -39,13 +39,13 @@ TEST(CollectiveAlgorithms, HaveNamesOfTheirOwn) {
 }
 
 TEST(Protocols, AddTheirStepsAndTakeTheirShare) {
-  const Protocol protocol{"LL", 0.5, Seconds(1e-6), Seconds(2e-6), Seconds(4e-6), Seconds(8e-6)};
-  const GroupStructure groups = of_units(2, 4);
+  const topologies::Protocol protocol{"LL", 0.5, Seconds(1e-6), Seconds(2e-6), Seconds(4e-6), Seconds(8e-6)};
+  const collectives::GroupStructure groups = of_units(2, 4);
   EXPECT_DOUBLE_EQ(local_step(groups, protocol).value(), 4e-6);
   EXPECT_DOUBLE_EQ(remote_step(groups, protocol).value(), 10e-6);
   EXPECT_DOUBLE_EQ(carried(Bytes(100), protocol), 200);
-  EXPECT_DOUBLE_EQ(carried(Bytes(100), Protocol{}), 100);
-  const Protocol running = launched(protocol);
+  EXPECT_DOUBLE_EQ(carried(Bytes(100), topologies::Protocol{}), 100);
+  const topologies::Protocol running = launched(protocol);
   EXPECT_EQ(running.launch, Seconds(0));
   EXPECT_EQ(running.local_step, protocol.local_step);
   EXPECT_EQ(running.efficiency, 0.5);
@@ -53,8 +53,8 @@ TEST(Protocols, AddTheirStepsAndTakeTheirShare) {
 
 // Between nodes, and between single chips of pods, every way leads through switches; chips of one torus have links.
 TEST(WithoutTorus, WhereEveryWayLeadsThroughSwitches) {
-  const Cluster of_nodes = build_cluster(nodes(2, fabric(Crossbar{})));
-  const Cluster of_pods = build_cluster(pods(2, fabric(Crossbar{}), {4}));
+  const topologies::Cluster of_nodes = build_cluster(nodes(2, fabric(topologies::Crossbar{})));
+  const topologies::Cluster of_pods = build_cluster(pods(2, fabric(topologies::Crossbar{}), {4}));
   EXPECT_TRUE(without_torus(of_nodes, of_units(1, 4)));
   EXPECT_TRUE(without_torus(of_nodes, of_units(2, 4)));
   EXPECT_FALSE(without_torus(of_pods, of_units(1, 4)));
@@ -64,14 +64,14 @@ TEST(WithoutTorus, WhereEveryWayLeadsThroughSwitches) {
 
 // Nodes of four chips with two NICs: chips 0 and 1 share the first.
 TEST(Nics, AreFoundByTheWayOutOfTheUnit) {
-  const Cluster cluster = build_cluster(nodes(2, fabric(Crossbar{})));
+  const topologies::Cluster cluster = build_cluster(nodes(2, fabric(topologies::Crossbar{})));
   EXPECT_EQ(cluster.node(nic_of(cluster, 1, 4)).name, "nic(0,0)");
   EXPECT_EQ(cluster.node(nic_of(cluster, 2, 4)).name, "nic(0,1)");
   EXPECT_EQ(cluster.node(nic_of(cluster, 7, 0)).name, "nic(1,1)");
-  NetworkGroup group;
+  collectives::NetworkGroup group;
   group.members = {0, 1, 2, 3, 4, 5, 6, 7};
   group.units = {{0, 1, 2, 3}, {4, 5, 6, 7}};
-  GroupStructure groups = of_units(2, 4);
+  collectives::GroupStructure groups = of_units(2, 4);
   groups.rails = 2;
   EXPECT_THAT(rail_starts(cluster, group, groups), ElementsAre(0, 2)) << "the first chip on each NIC";
   groups.rails = 1;
@@ -82,15 +82,15 @@ TEST(Nics, AreFoundByTheWayOutOfTheUnit) {
 }
 
 TEST(ByUnit, MembersFollowTheOrderOfUnits) {
-  NetworkGroup group;
+  collectives::NetworkGroup group;
   group.members = {0, 4, 1, 5};
   group.units = {{4, 5}, {0, 1}};
   EXPECT_THAT(by_unit(group), ElementsAre(4, 5, 0, 1));
 }
 
 TEST(AppendRoute, AddsBehindWhatIsThere) {
-  const Cluster cluster = torus({4}, never);
-  std::vector<LinkId> links{99};
+  const topologies::Cluster cluster = torus({4}, never);
+  std::vector<topologies::LinkId> links{99};
   append_route(cluster, 0, 2, links);
   append_route(cluster, 2, 2, links);
   EXPECT_EQ(links.size(), 3U);
@@ -100,17 +100,17 @@ TEST(AppendRoute, AddsBehindWhatIsThere) {
 
 // Halving needs a power of two; a tree needs several units; a hierarchy several members in each of several units.
 TEST(CollectiveAlgorithms, ServeTheGroupsThatTheyAreMadeFor) {
-  const Cluster cluster = build_cluster(nodes(4, fabric(Crossbar{})));
+  const topologies::Cluster cluster = build_cluster(nodes(4, fabric(topologies::Crossbar{})));
   for (const int units : {1, 2, 3, 4}) {
     for (const int local : {1, 2, 3, 4}) {
-      const GroupStructure groups = of_units(units, local);
+      const collectives::GroupStructure groups = of_units(units, local);
       const int members = units * local;
       const bool power = members == 1 || members == 2 || members == 4 || members == 8 || members == 16;
       EXPECT_EQ(recursive_halving().serves(Kind::all_reduce, cluster, groups), power) << members;
       EXPECT_EQ(tree().serves(Kind::all_reduce, cluster, groups), units > 1);
       EXPECT_EQ(hierarchical_ring().serves(Kind::all_reduce, cluster, groups), units > 1 && local > 1);
       EXPECT_EQ(UnitStages::possible(Kind::all_reduce, cluster, groups, tree()), units > 1 && local > 1);
-      EXPECT_FALSE(network::torus().serves(Kind::all_reduce, cluster, groups));
+      EXPECT_FALSE(collectives::network::torus().serves(Kind::all_reduce, cluster, groups));
       EXPECT_TRUE(ring().serves(Kind::all_reduce, cluster, groups));
     }
   }
@@ -123,9 +123,10 @@ TEST(CollectiveAlgorithms, ServeTheGroupsThatTheyAreMadeFor) {
 // Halving: V/2, V/4, ... V/N, together V (N-1)/N; with the nearest partners first, each step inside a unit as long as
 // all partners share one. Doubling goes the same way back.
 TEST(RecursiveHalving, CarriesHalfOfWhatIsLeftInEachStep) {
-  const Cluster cluster = build_cluster(nodes(4, fabric(Crossbar{})));
-  const GroupStructure groups = of_units(4, 4);
-  const auto scatter = recursive_halving().plan(Kind::reduce_scatter, Bytes(1600), cluster, groups, Protocol{});
+  const topologies::Cluster cluster = build_cluster(nodes(4, fabric(topologies::Crossbar{})));
+  const collectives::GroupStructure groups = of_units(4, 4);
+  const auto scatter =
+      recursive_halving().plan(Kind::reduce_scatter, Bytes(1600), cluster, groups, topologies::Protocol{});
   ASSERT_EQ(scatter.size(), 4U);
   double bytes = 0;
   for (std::size_t step = 0; step < 4; ++step) {
@@ -134,8 +135,8 @@ TEST(RecursiveHalving, CarriesHalfOfWhatIsLeftInEachStep) {
     bytes += scatter[step].slot_bytes[step];
   }
   EXPECT_DOUBLE_EQ(bytes, 1500);
-  const auto gather = recursive_halving().plan(Kind::all_gather, Bytes(1600), cluster, groups, Protocol{});
-  const auto both = recursive_halving().plan(Kind::all_reduce, Bytes(1600), cluster, groups, Protocol{});
+  const auto gather = recursive_halving().plan(Kind::all_gather, Bytes(1600), cluster, groups, topologies::Protocol{});
+  const auto both = recursive_halving().plan(Kind::all_reduce, Bytes(1600), cluster, groups, topologies::Protocol{});
   ASSERT_EQ(both.size(), 8U);
   for (std::size_t step = 0; step < 4; ++step) {
     EXPECT_EQ(gather[step].slot_bytes, scatter[3 - step].slot_bytes);
@@ -146,15 +147,15 @@ TEST(RecursiveHalving, CarriesHalfOfWhatIsLeftInEachStep) {
 
 // The launch is paid once, by the first stage; inner slots come first, and each stage uses only its own.
 TEST(UnitStages, FollowOneAnother) {
-  const Cluster cluster = build_cluster(nodes(2, fabric(Crossbar{})));
-  const GroupStructure groups = of_units(2, 4);
+  const topologies::Cluster cluster = build_cluster(nodes(2, fabric(topologies::Crossbar{})));
+  const collectives::GroupStructure groups = of_units(2, 4);
   const UnitStages stages(cluster, groups, ring());
-  const Protocol protocol{"Simple", 1, Seconds(100e-6), Seconds(0), Seconds(0), Seconds(0)};
-  std::vector<Phase> phases;
+  const topologies::Protocol protocol{"Simple", 1, Seconds(100e-6), Seconds(0), Seconds(0), Seconds(0)};
+  std::vector<collectives::Phase> phases;
   stages.inside(phases, Kind::reduce_scatter, Bytes(4000), 1, protocol);
   const std::size_t inner = phases.size();
   stages.across(phases, Kind::all_reduce, Bytes(4000), 0.25, protocol);
-  std::vector<Phase> whole;
+  std::vector<collectives::Phase> whole;
   stages.across(whole, Kind::all_reduce, Bytes(4000), 1, protocol);
   ASSERT_EQ(phases.size(), inner + whole.size());
   for (std::size_t i = 0; i < whole.size(); ++i) {

@@ -11,18 +11,18 @@ namespace {
 constexpr double us = 1e-6;
 
 /// Every physical axis x, y, z as a mesh axis X, Y, Z of its own.
-Dimensions along(const Cluster& cluster, const std::vector<std::string>& axes) {
-  std::vector<AxisRequest> requests{on("X", {"x"}), on("Y", {"y"})};
+collectives::Dimensions along(const topologies::Cluster& cluster, const std::vector<std::string>& axes) {
+  std::vector<topologies::AxisRequest> requests{on("X", {"x"}), on("Y", {"y"})};
   if (cluster.axes().size() == 3) requests.push_back(on("Z", {"z"}));
   return placed(cluster, requests).dimensions(axes);
 }
 
-const Cluster& v5e() {
-  static const Cluster slice = build_torus({catalog_chip("tpu-v5e"), {8, 4}, {}});
+const topologies::Cluster& v5e() {
+  static const topologies::Cluster slice = topologies::build_torus({catalog_chip("tpu-v5e"), {8, 4}, {}});
   return slice;
 }
-const Cluster& v4() {
-  static const Cluster slice = build_torus({catalog_chip("tpu-v4"), {4, 4, 4}, {}});
+const topologies::Cluster& v4() {
+  static const topologies::Cluster slice = topologies::build_torus({catalog_chip("tpu-v4"), {4, 4, 4}, {}});
   return slice;
 }
 
@@ -34,23 +34,27 @@ TEST(BookNumbers, AllGatherAlongALineOfFour) {
   const auto dimensions = along(v5e(), {"Y"});
   const Bytes v(2LL * 2048 * 8192);
   ASSERT_EQ(dimensions.size(), 1U);
-  EXPECT_EQ(dimensions[0].shape, GroupDimension::Shape::line);
-  EXPECT_NEAR(seconds(book_cost(CollectiveKind::all_gather, dimensions, v)), 559.24 * us, 0.01 * us);
-  EXPECT_NEAR(seconds(cost(CollectiveKind::all_gather, dimensions, v)), (559.24 + 3) * us, 0.01 * us);
+  EXPECT_EQ(dimensions[0].shape, topologies::GroupDimension::Shape::line);
+  EXPECT_NEAR(seconds(collectives::book_cost(workloads::CollectiveKind::all_gather, dimensions, v)), 559.24 * us,
+              0.01 * us);
+  EXPECT_NEAR(seconds(collectives::cost(workloads::CollectiveKind::all_gather, dimensions, v)), (559.24 + 3) * us,
+              0.01 * us);
 }
 
 // The book's ring form of the same, V / 9e10 = 373 us, would need a wrap.
 TEST(BookNumbers, TheSameIfTheAxisWrapped) {
   auto dimensions = along(v5e(), {"Y"});
-  dimensions[0].shape = GroupDimension::Shape::ring;
+  dimensions[0].shape = topologies::GroupDimension::Shape::ring;
   const Bytes v(2LL * 2048 * 8192);
-  EXPECT_NEAR(seconds(book_cost(CollectiveKind::all_gather, dimensions, v)), 372.83 * us, 0.01 * us);
+  EXPECT_NEAR(seconds(collectives::book_cost(workloads::CollectiveKind::all_gather, dimensions, v)), 372.83 * us,
+              0.01 * us);
 }
 
 // bf16[256_Y, 256]: shards of 32 KiB, below 4.5e10 x 1 us = 45 kB, so the 3 hops of 1 us are more than the 3 x 0.73 us
 // of moving.
 TEST(BookNumbers, SmallAllGatherIsBoundByLatency) {
-  const double total = seconds(cost(CollectiveKind::all_gather, along(v5e(), {"Y"}), Bytes(2 * 256 * 256)));
+  const double total =
+      seconds(collectives::cost(workloads::CollectiveKind::all_gather, along(v5e(), {"Y"}), Bytes(2 * 256 * 256)));
   EXPECT_NEAR(total, 3 * us + 3 * 32768 / 4.5e10, 1e-12);
   EXPECT_GT(3 * us, total / 2);
 }
@@ -59,41 +63,48 @@ TEST(BookNumbers, SmallAllGatherIsBoundByLatency) {
 // a ring of 4 moves 3/4 of it in 2 hops.
 TEST(BookNumbers, AllGatherOverOneAxis) {
   const Bytes v(2LL * 1024 * 4096 / 4);
-  EXPECT_NEAR(seconds(book_cost(CollectiveKind::all_gather, along(v4(), {"X"}), v)), 23.30 * us, 0.01 * us);
-  EXPECT_NEAR(seconds(cost(CollectiveKind::all_gather, along(v4(), {"X"}), v)), (23.302 * 3 / 4 + 2) * us, 0.01 * us);
+  EXPECT_NEAR(seconds(collectives::book_cost(workloads::CollectiveKind::all_gather, along(v4(), {"X"}), v)), 23.30 * us,
+              0.01 * us);
+  EXPECT_NEAR(seconds(collectives::cost(workloads::CollectiveKind::all_gather, along(v4(), {"X"}), v)),
+              (23.302 * 3 / 4 + 2) * us, 0.01 * us);
 }
 
 // Over X and Y the array is 2BD, and both axes carry it: 8.4e6 / 1.8e11 = 46.6 us; 15/16 of it in 2 + 2 hops.
 TEST(BookNumbers, AllGatherOverTwoAxes) {
   const Bytes v(2LL * 1024 * 4096);
-  EXPECT_NEAR(seconds(book_cost(CollectiveKind::all_gather, along(v4(), {"X", "Y"}), v)), 46.60 * us, 0.01 * us);
-  EXPECT_NEAR(seconds(cost(CollectiveKind::all_gather, along(v4(), {"X", "Y"}), v)), (46.603 * 15 / 16 + 4) * us,
-              0.01 * us);
+  EXPECT_NEAR(seconds(collectives::book_cost(workloads::CollectiveKind::all_gather, along(v4(), {"X", "Y"}), v)),
+              46.60 * us, 0.01 * us);
+  EXPECT_NEAR(seconds(collectives::cost(workloads::CollectiveKind::all_gather, along(v4(), {"X", "Y"}), v)),
+              (46.603 * 15 / 16 + 4) * us, 0.01 * us);
 }
 
 // A partial sum over Z, sharded over X and Y: 2BD/16 on each rank, 2 x 524288 / 9e10 = 11.65 us; 3/4 of it in 2 x 2
 // hops.
 TEST(BookNumbers, AllReduceOfAShardedSum) {
   const Bytes v(2LL * 1024 * 4096 / 16);
-  EXPECT_NEAR(seconds(book_cost(CollectiveKind::all_reduce, along(v4(), {"Z"}), v)), 11.65 * us, 0.01 * us);
-  EXPECT_NEAR(seconds(cost(CollectiveKind::all_reduce, along(v4(), {"Z"}), v)), (11.651 * 3 / 4 + 4) * us, 0.01 * us);
+  EXPECT_NEAR(seconds(collectives::book_cost(workloads::CollectiveKind::all_reduce, along(v4(), {"Z"}), v)), 11.65 * us,
+              0.01 * us);
+  EXPECT_NEAR(seconds(collectives::cost(workloads::CollectiveKind::all_reduce, along(v4(), {"Z"}), v)),
+              (11.651 * 3 / 4 + 4) * us, 0.01 * us);
 }
 
 // bf16[128]: the opposite member is 2 hops of 1 us away, the 256 B take 2 ns.
 TEST(BookNumbers, TinyAllGatherTakesItsHops) {
-  EXPECT_NEAR(seconds(cost(CollectiveKind::all_gather, along(v4(), {"X"}), Bytes(256))), 2 * us, 0.01 * us);
+  EXPECT_NEAR(seconds(collectives::cost(workloads::CollectiveKind::all_gather, along(v4(), {"X"}), Bytes(256))), 2 * us,
+              0.01 * us);
 }
 
 // All-to-all on an even ring: N^2/8 chunks of V/N^2 over each link and direction, V/8 / W = V/W_bidi / 4.
 TEST(BookNumbers, AllToAllIsAQuarterOfAnAllGather) {
   const auto dimensions = along(v4(), {"X"});
   const Bytes v(1 << 30);
-  const double gather = seconds(book_cost(CollectiveKind::all_gather, dimensions, v));
-  EXPECT_DOUBLE_EQ(seconds(book_cost(CollectiveKind::all_to_all, dimensions, v)), gather / 4);
-  EXPECT_NEAR(seconds(cost(CollectiveKind::all_to_all, dimensions, v)), gather / 4 + 2 * us, 1e-12);
+  const double gather = seconds(collectives::book_cost(workloads::CollectiveKind::all_gather, dimensions, v));
+  EXPECT_DOUBLE_EQ(seconds(collectives::book_cost(workloads::CollectiveKind::all_to_all, dimensions, v)), gather / 4);
+  EXPECT_NEAR(seconds(collectives::cost(workloads::CollectiveKind::all_to_all, dimensions, v)), gather / 4 + 2 * us,
+              1e-12);
   // One way round, the chunk between members d apart crosses d links: N (N-1)/2 of them a link, 4 times as many for
   // large N.
-  const auto phases = plan(CollectiveKind::all_to_all, dimensions, v);
+  const auto phases = collectives::plan(workloads::CollectiveKind::all_to_all, dimensions, v);
   EXPECT_DOUBLE_EQ(phases[0].slot_bytes[0], static_cast<double>(v.value()) / 8);
 }
 

@@ -10,14 +10,14 @@ namespace {
 
 class Bottleneck : public testing::Test {
  protected:
-  static LinkLoad load(std::int32_t link, std::int32_t alike, double used) {
+  static metrics::LinkLoad load(std::int32_t link, std::int32_t alike, double used) {
     return {link, alike, BytesPerSecond(100e9), 1e9, used, used, 1};
   }
   /// Of 10 s, one of them latency.
-  static MeasuredCollective measured(std::vector<LinkLoad> loads) {
+  static studies::MeasuredCollective measured(std::vector<metrics::LinkLoad> loads) {
     return {Bytes(1), Seconds(10), Seconds(10), Seconds(1), std::nullopt, "ring", std::move(loads)};
   }
-  Cluster cluster_ = torus({4, 4}, always);
+  topologies::Cluster cluster_ = torus({4, 4}, always);
 };
 
 // Links 3 and 1 are as busy but for rounding: they and the two alike are named by the lowest.

@@ -7,7 +7,7 @@
 namespace lockstep::test {
 namespace {
 
-using Kind = CollectiveKind;
+using Kind = workloads::CollectiveKind;
 
 constexpr double v = 512e6;
 const Bytes size(512'000'000);
@@ -62,7 +62,7 @@ TEST(RingOnSwitches, RailsOverMeshes) {
 // leaf's bandwidth rings are as fast as without limit, but the direct exchange is not.
 TEST(RingOnSwitches, CrossingsStayOnTheirRail) {
   auto fabric = fat_tree(4, 4);
-  fabric.kind = RailOptimised{.nodes_per_scalable_unit = 4};
+  fabric.kind = topologies::RailOptimised{.nodes_per_scalable_unit = 4};
   fabric.radix = 64;
   const NetworkCase groups(nodes(4, node(), fabric), "all");
   expect_time(groups, Kind::all_gather, "ring", v * 31 / 32 / 8 / nic + 27 * local + 4 * remote);

@@ -11,7 +11,7 @@
 namespace lockstep::test {
 namespace {
 
-using Kind = CollectiveKind;
+using Kind = workloads::CollectiveKind;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -19,24 +19,25 @@ using testing::IsEmpty;
 const Bytes size(64'000'000);
 
 struct Modelled {
-  Modelled(Cluster made, const std::vector<AxisRequest>& axes, CollectiveRules rules = {})
+  Modelled(topologies::Cluster made, const std::vector<topologies::AxisRequest>& axes,
+           collectives::CollectiveRules rules = {})
       : cluster(std::move(made)), mesh(placed(cluster, axes)), model(cluster, mesh, std::move(rules)) {}
-  Cluster cluster;
-  Mesh mesh;
-  CollectiveModel model;
+  topologies::Cluster cluster;
+  topologies::Mesh mesh;
+  collectives::CollectiveModel model;
 };
 
-Cluster four_nodes() { return build_cluster(nodes(4, fabric(Crossbar{}))); }
-const std::vector<AxisRequest> by_node_and_chip{on("data", {"node"}), on("tensor", {"gpu"})};
+topologies::Cluster four_nodes() { return build_cluster(nodes(4, fabric(topologies::Crossbar{}))); }
+const std::vector<topologies::AxisRequest> by_node_and_chip{on("data", {"node"}), on("tensor", {"gpu"})};
 
 // A torus has closed forms of its own, of the rings and lines of the mesh.
 TEST(CollectiveModel, InsideATorusIsItsClosedForm) {
   Modelled torus_of(torus({4, 3, 2}, multiple_of_four), {on("a", {"x"}), on("b", {"y"}), on("c", {"z"})});
   for (const std::vector<std::string>& axes : std::vector<std::vector<std::string>>{{"a"}, {"b"}, {"a", "c"}}) {
-    for (const Kind kind : all_collective_kinds) {
+    for (const Kind kind : workloads::all_collective_kinds) {
       const auto dimensions = torus_of.mesh.dimensions(axes);
-      EXPECT_EQ(torus_of.model.cost(kind, axes, size), cost(kind, dimensions, size)) << name(kind);
-      EXPECT_EQ(torus_of.model.algorithm(kind, axes, size), algorithm_name(kind, dimensions));
+      EXPECT_EQ(torus_of.model.cost(kind, axes, size), collectives::cost(kind, dimensions, size)) << name(kind);
+      EXPECT_EQ(torus_of.model.algorithm(kind, axes, size), collectives::algorithm_name(kind, dimensions));
       EXPECT_THAT(torus_of.model.algorithms(kind, axes), ElementsAre("torus"));
     }
   }
@@ -44,7 +45,7 @@ TEST(CollectiveModel, InsideATorusIsItsClosedForm) {
 
 TEST(CollectiveModel, AxesMayBeNamedInAnyOrder) {
   Modelled nodes_of(four_nodes(), by_node_and_chip);
-  for (const Kind kind : all_collective_kinds) {
+  for (const Kind kind : workloads::all_collective_kinds) {
     EXPECT_EQ(nodes_of.model.cost(kind, {"data", "tensor"}, size), nodes_of.model.cost(kind, {"tensor", "data"}, size));
     const auto one = nodes_of.model.lower(kind, {"data", "tensor"}, size);
     const auto other = nodes_of.model.lower(kind, {"tensor", "data"}, size);
@@ -58,7 +59,7 @@ TEST(CollectiveModel, LowersTheCheapest) {
   Modelled nodes_of(four_nodes(), by_node_and_chip);
   for (const std::vector<std::string>& axes :
        std::vector<std::vector<std::string>>{{"data"}, {"tensor"}, {"data", "tensor"}}) {
-    for (const Kind kind : all_collective_kinds) {
+    for (const Kind kind : workloads::all_collective_kinds) {
       const auto own = nodes_of.model.lower(kind, axes, size);
       EXPECT_EQ(own.closed_form, nodes_of.model.cost(kind, axes, size));
       EXPECT_EQ(own.algorithm, nodes_of.model.algorithm(kind, axes, size));
@@ -80,7 +81,7 @@ TEST(CollectiveModel, KeepsACommunicatorForEachLayout) {
   const auto ring = model.lower(Kind::all_reduce, {"data"}, size, "ring");
   const auto larger = model.lower(Kind::all_gather, {"data"}, size * 2, "ring");
   EXPECT_EQ(ring.layout, larger.layout);
-  const Communicator* const kept = &model.communicator(ring.layout);
+  const collectives::Communicator* const kept = &model.communicator(ring.layout);
   EXPECT_EQ(&model.communicator(larger.layout), kept);
   const auto tree = model.lower(Kind::all_reduce, {"data"}, size, "tree");
   EXPECT_NE(&model.communicator(tree.layout), kept);
@@ -92,7 +93,7 @@ TEST(CollectiveModel, KeepsACommunicatorForEachLayout) {
 
 // A rule names the algorithm of a kind wherever that can serve: a tree needs several units.
 TEST(CollectiveModel, FollowsItsRulesWhereTheyCanServe) {
-  CollectiveRules rules;
+  collectives::CollectiveRules rules;
   rules.algorithms[Kind::all_reduce] = "tree";
   Modelled ruled(four_nodes(), by_node_and_chip, rules);
   Modelled free(four_nodes(), by_node_and_chip);
@@ -108,13 +109,13 @@ TEST(CollectiveModel, FollowsItsRulesWhereTheyCanServe) {
 
 TEST(CollectiveModel, AGroupOfOneHasNothingToDo) {
   Modelled nodes_of(four_nodes(), {on("data", {"node"}), on("tensor", {"gpu"}), on("expert", {"gpu/1"})});
-  for (const Kind kind : all_collective_kinds) {
+  for (const Kind kind : workloads::all_collective_kinds) {
     EXPECT_EQ(nodes_of.model.cost(kind, {"expert"}, size), Seconds(0));
     const auto none = nodes_of.model.lower(kind, {"expert"}, size);
     EXPECT_THAT(none.phases, IsEmpty());
     EXPECT_EQ(none.closed_form, Seconds(0));
     EXPECT_EQ(none.algorithm, "none");
-    for (const ProgramGroup& group : nodes_of.model.communicator(none.layout).groups) {
+    for (const collectives::ProgramGroup& group : nodes_of.model.communicator(none.layout).groups) {
       EXPECT_EQ(group.members.size(), 1U);
       EXPECT_THAT(group.flows, IsEmpty());
     }
@@ -124,10 +125,10 @@ TEST(CollectiveModel, AGroupOfOneHasNothingToDo) {
 // A part of an axis has groups of its own: two of the four chips of each node.
 TEST(CollectiveModel, ServesPartsOfAxes) {
   Modelled nodes_of(four_nodes(), by_node_and_chip);
-  const auto half = nodes_of.model.lower(Kind::all_gather, {part_name("tensor", 2)}, size);
-  const Communicator& pairs = nodes_of.model.communicator(half.layout);
+  const auto half = nodes_of.model.lower(Kind::all_gather, {topologies::part_name("tensor", 2)}, size);
+  const collectives::Communicator& pairs = nodes_of.model.communicator(half.layout);
   EXPECT_EQ(pairs.groups.size(), 8U);
-  for (const ProgramGroup& group : pairs.groups) EXPECT_EQ(group.members.size(), 2U);
+  for (const collectives::ProgramGroup& group : pairs.groups) EXPECT_EQ(group.members.size(), 2U);
   EXPECT_LT(half.closed_form, nodes_of.model.cost(Kind::all_gather, {"tensor"}, size));
 }
 
@@ -135,7 +136,7 @@ TEST(CollectiveModel, WhatThereIsNotIsABug) {
   Modelled nodes_of(four_nodes(), by_node_and_chip);
   EXPECT_THROW((void)nodes_of.model.lower(Kind::all_reduce, {"tensor"}, size, "tree"), InternalError);
   EXPECT_THROW((void)nodes_of.model.communicator({{"data"}, "carrier pigeon"}), InternalError);
-  CollectiveRules rules;
+  collectives::CollectiveRules rules;
   rules.algorithms[Kind::all_reduce] = "carrier pigeon";
   Modelled ruled(four_nodes(), by_node_and_chip, rules);
   EXPECT_THROW((void)ruled.model.cost(Kind::all_reduce, {"data"}, size), InternalError);

@@ -11,10 +11,10 @@
 namespace lockstep::test {
 namespace {
 
-using Shape = GroupDimension::Shape;
+using Shape = topologies::GroupDimension::Shape;
 
 /// How often the flows of all groups in one slot cross each link.
-std::map<std::int32_t, int> crossings(const Communicator& communicator, std::int32_t slot) {
+std::map<std::int32_t, int> crossings(const collectives::Communicator& communicator, std::int32_t slot) {
   std::map<std::int32_t, int> count;
   for (const auto& group : communicator.groups) {
     for (const auto& flow : group.flows) {
@@ -27,8 +27,8 @@ std::map<std::int32_t, int> crossings(const Communicator& communicator, std::int
 
 struct Case {
   std::vector<int> shape;
-  WrapRule wrap;
-  std::vector<AxisRequest> axes;
+  topologies::WrapRule wrap;
+  std::vector<topologies::AxisRequest> axes;
 };
 
 std::vector<Case> cases() {
@@ -39,7 +39,7 @@ std::vector<Case> cases() {
           {{8, 4}, always, {on("X", {"x/2", "y/2"}), on("Y", {"rest"})}}};
 }
 
-std::vector<std::vector<std::string>> axis_sets(const Mesh& mesh) {
+std::vector<std::vector<std::string>> axis_sets(const topologies::Mesh& mesh) {
   std::vector<std::vector<std::string>> sets;
   std::vector<std::string> all;
   for (const auto& axis : mesh.axes()) {
@@ -55,10 +55,10 @@ TEST(Communicator, GroupsAreDisjointAndHoldEveryRank) {
     const auto cluster = torus(each.shape, each.wrap);
     const auto mesh = placed(cluster, each.axes);
     for (const auto& axes : axis_sets(mesh)) {
-      const auto communicator = make_communicator(mesh, axes);
+      const auto communicator = collectives::make_communicator(mesh, axes);
       std::set<std::int32_t> seen;
       for (const auto& group : communicator.groups) {
-        EXPECT_EQ(static_cast<int>(group.members.size()), members(mesh.dimensions(axes)));
+        EXPECT_EQ(static_cast<int>(group.members.size()), collectives::members(mesh.dimensions(axes)));
         for (const auto rank : group.members) EXPECT_TRUE(seen.insert(rank).second);
       }
       EXPECT_EQ(static_cast<int>(seen.size()), mesh.ranks());
@@ -73,10 +73,10 @@ TEST(Communicator, SlotsAndSharingAreThoseOfTheDimensions) {
     const auto mesh = placed(cluster, each.axes);
     for (const auto& axes : axis_sets(mesh)) {
       const auto dimensions = mesh.dimensions(axes);
-      const auto communicator = make_communicator(mesh, axes);
-      const SlotLayout slots(dimensions);
+      const auto communicator = collectives::make_communicator(mesh, axes);
+      const collectives::SlotLayout slots(dimensions);
       ASSERT_EQ(communicator.slots, slots.total);
-      const int n = members(dimensions);
+      const int n = collectives::members(dimensions);
       for (int d = 0; d < static_cast<int>(dimensions.size()); ++d) {
         const auto& dimension = dimensions[static_cast<std::size_t>(d)];
         const bool is_ring = dimension.shape == Shape::ring;
@@ -111,7 +111,7 @@ TEST(Communicator, FlowsAreWalksFromMemberToMember) {
     const auto cluster = torus(each.shape, each.wrap);
     const auto mesh = placed(cluster, each.axes);
     for (const auto& axes : axis_sets(mesh)) {
-      const auto communicator = make_communicator(mesh, axes);
+      const auto communicator = collectives::make_communicator(mesh, axes);
       for (const auto& group : communicator.groups) {
         for (const auto& flow : group.flows) {
           for (std::size_t i = 1; i < flow.links.size(); ++i) {
@@ -130,8 +130,8 @@ TEST(Communicator, FlowsAreWalksFromMemberToMember) {
 TEST(Communicator, HopsOfALineAreInOrder) {
   const auto cluster = torus({4, 2}, never);
   const auto mesh = placed(cluster, {on("X", {"x"}), on("Y", {"y"})});
-  const auto communicator = make_communicator(mesh, {"X"});
-  const SlotLayout slots(mesh.dimensions({"X"}));
+  const auto communicator = collectives::make_communicator(mesh, {"X"});
+  const collectives::SlotLayout slots(mesh.dimensions({"X"}));
   for (const auto& group : communicator.groups) {
     for (const auto& flow : group.flows) {
       const auto& link = cluster.link(flow.links.front());
@@ -141,7 +141,7 @@ TEST(Communicator, HopsOfALineAreInOrder) {
     }
   }
   EXPECT_EQ(communicator.name, "X");
-  EXPECT_EQ(make_communicator(mesh, {"X", "Y"}).name, "X+Y");
+  EXPECT_EQ(collectives::make_communicator(mesh, {"X", "Y"}).name, "X+Y");
 }
 
 }  // namespace

@@ -11,10 +11,10 @@
 namespace lockstep::test {
 namespace {
 
-using Kind = CollectiveKind;
+using Kind = workloads::CollectiveKind;
 
 /// Groups of chips 0, 2 and of chips 1, 3: each has one chip under either leaf.
-NetworkCase across_leaves(const FabricSpec& fabric, std::vector<Perturbation> faults = {}) {
+NetworkCase across_leaves(const topologies::FabricSpec& fabric, std::vector<program::Perturbation> faults = {}) {
   return {nodes(4, node(1), fabric),
           {{"group", {{0, 2, 2}}}, {"sibling", {{0, 2, 1}, {1, 1, 1}}}},
           {"group"},
@@ -22,9 +22,11 @@ NetworkCase across_leaves(const FabricSpec& fabric, std::vector<Perturbation> fa
 }
 
 /// The communicator of one group alone.
-Communicator alone(const Communicator& all, std::size_t group) { return {all.name, all.slots, {all.groups[group]}}; }
+collectives::Communicator alone(const collectives::Communicator& all, std::size_t group) {
+  return {all.name, all.slots, {all.groups[group]}};
+}
 
-double end_of(const Spans& spans, std::int32_t op, RankId rank) { return spans.end(op, rank); }
+double end_of(const Spans& spans, std::int32_t op, topologies::RankId rank) { return spans.end(op, rank); }
 
 // Two rings of two through uplinks of 2 x 50 / 2 = 50 GB/s: each hop carries V/2. All at once both get half an uplink:
 // T = V/2 / 25e9 and two hops of 4 + 2 x 0.5 us less one.
@@ -51,7 +53,7 @@ TEST(SharedUplink, TwoRingsOfDifferentSizes) {
   auto program = empty_program(groups.cluster());
   add_collective(program, alone(all, 0), small);
   add_collective(program, alone(all, 1), large);
-  const auto spans = run_in_child(program, EngineKind::simgrid);
+  const auto spans = run_in_child(program, engine::EngineKind::simgrid);
   EXPECT_NEAR(end_of(spans, 0, all.groups[0].members.front()), 20e-3 + 5 * us, 1e-11);
   EXPECT_NEAR(end_of(spans, 1, all.groups[1].members.front()), 30e-3 + 5 * us, 1e-11);
 }
@@ -66,7 +68,7 @@ TEST(SharedUplink, RingAndAllToAll) {
     const auto choice = network.choose(kind, Bytes(1'000'000'000), algorithm);
     add_collective(program, network.communicator(*choice.algorithm), choice);
   }
-  const auto spans = run_in_child(program, EngineKind::simgrid);
+  const auto spans = run_in_child(program, engine::EngineKind::simgrid);
   EXPECT_NEAR(spans.end(1), 10e-3 + 4 * us, 1e-11);
   EXPECT_NEAR(spans.end(0), 15e-3 + 4 * us, 1e-11);
 }
@@ -75,7 +77,7 @@ TEST(SharedUplink, RingAndAllToAll) {
 // sends 3 V/16. Without oversubscription the NIC decides. Three times the members below the spine with 3:1: 9 of V/36.
 TEST(AllToAllThroughASpine, UplinkOfALeaf) {
   const Bytes size(1'600'000'000);
-  const auto direct_time = [&](const ClusterSpec& spec) {
+  const auto direct_time = [&](const topologies::ClusterSpec& spec) {
     const NetworkCase groups(spec, "unit");
     const auto choice = groups.network().choose(Kind::all_to_all, size, "direct");
     EXPECT_NEAR(groups.simulated(choice), choice.cost.value(), 1e-9 * choice.cost.value());
@@ -90,38 +92,39 @@ TEST(AllToAllThroughASpine, UplinkOfALeaf) {
 // numbered leave each leaf once, 3/4 V over an uplink; ranks on nodes 0 2 1 3 do at every hop, twice as much. Whoever
 // knows the network goes round as in the first case. A hop that crosses has 5 us of latency, one that stays has 4.
 TEST(RankOrder, RingsFollowTheRanks) {
-  const auto ring = [](const std::vector<DeviceId>& devices, UnitOrder order) {
+  const auto ring = [](const std::vector<topologies::DeviceId>& devices, collectives::UnitOrder order) {
     auto spec = nodes(4, node(1), fat_tree(2, 2));
-    spec.order = {RankOrder::Kind::listed, 1, devices};
-    const Cluster cluster = build_cluster(spec);
-    const Mesh mesh(cluster, all_as_one(cluster), "");
-    const GroupNetwork network(cluster, mesh, {"all"}, order);
+    spec.order = {topologies::RankOrder::Kind::listed, 1, devices};
+    const topologies::Cluster cluster = build_cluster(spec);
+    const topologies::Mesh mesh(cluster, all_as_one(cluster), "");
+    const collectives::GroupNetwork network(cluster, mesh, {"all"}, order);
     const auto choice = network.choose(Kind::all_gather, Bytes(1'000'000'000), "ring");
     auto program = empty_program(cluster);
     add_collective(program, network.communicator(*choice.algorithm), choice);
-    const auto spans = run_in_child(program, EngineKind::simgrid);
+    const auto spans = run_in_child(program, engine::EngineKind::simgrid);
     EXPECT_NEAR(spans.end(0), choice.cost.value(), 1e-12);
     return choice.cost.value();
   };
   const double once = 0.75e9 / 50e9, latency = 3.0 / 4 * (2 * 4 + 2 * 5) * us;
-  EXPECT_NEAR(ring({0, 1, 2, 3}, UnitOrder::ranks), once + latency, 1e-12);
-  EXPECT_NEAR(ring({1, 0, 3, 2}, UnitOrder::ranks), once + latency, 1e-12);
-  EXPECT_NEAR(ring({0, 2, 1, 3}, UnitOrder::ranks), 2 * once + 3.0 / 4 * (4 * 5) * us, 1e-12);
-  EXPECT_NEAR(ring({0, 2, 1, 3}, UnitOrder::topology_aware), once + latency, 1e-12);
+  EXPECT_NEAR(ring({0, 1, 2, 3}, collectives::UnitOrder::ranks), once + latency, 1e-12);
+  EXPECT_NEAR(ring({1, 0, 3, 2}, collectives::UnitOrder::ranks), once + latency, 1e-12);
+  EXPECT_NEAR(ring({0, 2, 1, 3}, collectives::UnitOrder::ranks), 2 * once + 3.0 / 4 * (4 * 5) * us, 1e-12);
+  EXPECT_NEAR(ring({0, 2, 1, 3}, collectives::UnitOrder::topology_aware), once + latency, 1e-12);
 }
 
 // Packed ranks are in the cluster's order, whichever axis of the mesh is the outer one: a group of both has the same
 // rings.
 TEST(RankOrder, PackedRanksAreInTheOrderOfTheNetwork) {
-  const Cluster cluster = build_cluster(nodes(8, node(4), fat_tree(8, 2)));
-  const std::vector<Factor> near{{0, 2, 1}}, far{{0, 4, 2}}, chips{{1, 4, 1}};
-  for (const auto& axes : {std::vector<MeshAxis>{{"a", near}, {"b", far}, {"c", chips}},
-                           std::vector<MeshAxis>{{"b", far}, {"a", near}, {"c", chips}},
-                           std::vector<MeshAxis>{{"c", chips}, {"a", near}, {"b", far}}}) {
-    const Mesh mesh(cluster, axes, "");
+  const topologies::Cluster cluster = build_cluster(nodes(8, node(4), fat_tree(8, 2)));
+  const std::vector<topologies::Factor> near{{0, 2, 1}}, far{{0, 4, 2}}, chips{{1, 4, 1}};
+  for (const auto& axes : {std::vector<topologies::MeshAxis>{{"a", near}, {"b", far}, {"c", chips}},
+                           std::vector<topologies::MeshAxis>{{"b", far}, {"a", near}, {"c", chips}},
+                           std::vector<topologies::MeshAxis>{{"c", chips}, {"a", near}, {"b", far}}}) {
+    const topologies::Mesh mesh(cluster, axes, "");
     for (const auto& along :
          {std::vector<std::string>{"a", "b"}, std::vector<std::string>{"b"}, std::vector<std::string>{"a", "b", "c"}}) {
-      const GroupNetwork ranks(cluster, mesh, along), aware(cluster, mesh, along, UnitOrder::topology_aware);
+      const collectives::GroupNetwork ranks(cluster, mesh, along),
+          aware(cluster, mesh, along, collectives::UnitOrder::topology_aware);
       const auto& algorithm = *ranks.choose(Kind::all_gather, Bytes(1'000'000), "ring").algorithm;
       const auto& one = ranks.communicator(algorithm).groups;
       const auto& other = aware.communicator(algorithm).groups;
@@ -148,13 +151,13 @@ TEST(SharedLinks, ALateGroupMayEndAllSooner) {
     program.communicators.push_back(
         {"two phases", 2, {{{0, 2}, {{0, {0}}, {1, {2}}}}, {{1, 3}, {{0, {0}}, {1, {2}}}}}});
     program.streams = {"compute", "communication"};
-    ProgramOp wait;
-    wait.kind = ProgramOp::Kind::compute;
+    program::ProgramOp wait;
+    wait.kind = program::ProgramOp::Kind::compute;
     wait.streams = {0};
     wait.duration = Seconds(t);
     program.slowdown_of_rank = {1, 1 + late, 1, 1 + late};
-    ProgramOp both;
-    both.kind = ProgramOp::Kind::collective;
+    program::ProgramOp both;
+    both.kind = program::ProgramOp::Kind::collective;
     both.streams = {1};
     both.communicator = 0;
     both.phases = {{Seconds(0), {bytes, 0}},
@@ -162,7 +165,7 @@ TEST(SharedLinks, ALateGroupMayEndAllSooner) {
     both.closed_form = Seconds(4 * t);
     both.predecessors = {0};
     program.ops = {wait, both};
-    const auto spans = run_in_child(program, EngineKind::simgrid);
+    const auto spans = run_in_child(program, engine::EngineKind::simgrid);
     return std::max(spans.end(1, 0), spans.end(1, 1));
   };
   EXPECT_NEAR(end(0), 5 * t, 1e-9 * t);
@@ -175,11 +178,13 @@ TEST(SharedLinks, ALateGroupMayEndAllSooner) {
 TEST(Ecmp, CollisionsHalveTheBandwidth) {
   bool collided = false, apart = false;
   for (std::uint64_t seed = 1; seed < 100 && !(collided && apart); ++seed) {
-    const auto groups = across_leaves(fat_tree(2, 1, FabricRouting::ecmp, seed));
-    const auto shared = [&](DeviceId a, DeviceId b, DeviceId c, DeviceId d) {
+    const auto groups = across_leaves(fat_tree(2, 1, topologies::FabricRouting::ecmp, seed));
+    const auto shared = [&](topologies::DeviceId a, topologies::DeviceId b, topologies::DeviceId c,
+                            topologies::DeviceId d) {
       const auto one = groups.cluster().route(a, b), other = groups.cluster().route(c, d);
-      return std::any_of(one.begin(), one.end(),
-                         [&](LinkId link) { return std::find(other.begin(), other.end(), link) != other.end(); });
+      return std::any_of(one.begin(), one.end(), [&](topologies::LinkId link) {
+        return std::find(other.begin(), other.end(), link) != other.end();
+      });
     };
     const bool there = shared(0, 2, 1, 3), back = shared(2, 0, 3, 1);
     if (there != back) continue;
@@ -196,9 +201,10 @@ TEST(Ecmp, CollisionsHalveTheBandwidth) {
 // bandwidth, T = V / 12.5 GB/s; the cost, which looks at whole links, does not know.
 TEST(Faults, AMissingSpineLeavesTheOther) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    const auto fabric = fat_tree(2, 1, FabricRouting::ecmp, seed);
+    const auto fabric = fat_tree(2, 1, topologies::FabricRouting::ecmp, seed);
     for (const double left : {1.0, 0.5}) {
-      const auto groups = across_leaves(fabric, {DegradedNode{"spine(0,1)", 0}, DegradedNode{"spine(0,0)", left}});
+      const auto groups =
+          across_leaves(fabric, {program::DegradedNode{"spine(0,1)", 0}, program::DegradedNode{"spine(0,0)", left}});
       const auto choice = groups.network().choose(Kind::point_to_point, Bytes(1'000'000'000), "shift");
       EXPECT_NEAR(choice.cost.value(), 1e9 / 25e9 + 5 * us, 1e-11);
       EXPECT_NEAR(groups.simulated(choice), 1e9 / 25e9 / left + 5 * us, 1e-11);
@@ -211,12 +217,12 @@ TEST(Faults, AMissingSpineLeavesTheOther) {
 TEST(Faults, ThreeFlowsOverTwoSpines) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     for (const char* gone : {"spine(0,0)", "spine(0,1)", "spine(0,2)"}) {
-      const NetworkCase groups(nodes(6, node(1), fat_tree(3, 1, FabricRouting::ecmp, seed)),
+      const NetworkCase groups(nodes(6, node(1), fat_tree(3, 1, topologies::FabricRouting::ecmp, seed)),
                                {{"group", {{0, 2, 3}}}, {"sibling", {{0, 3, 1}, {1, 1, 1}}}}, {"group"},
-                               {DegradedNode{gone, 0}});
+                               {program::DegradedNode{gone, 0}});
       int most = 0;
-      std::map<LinkId, int> flows;
-      for (DeviceId device = 0; device < 6; ++device)
+      std::map<topologies::LinkId, int> flows;
+      for (topologies::DeviceId device = 0; device < 6; ++device)
         most = std::max(most, ++flows[groups.cluster().route(device, (device + 3) % 6)[2]]);
       EXPECT_LE(flows.size(), 4U);  // two up from each leaf
       ASSERT_GE(most, 2);
@@ -229,7 +235,7 @@ TEST(Faults, ThreeFlowsOverTwoSpines) {
 // A sprayed uplink of 2 x 50 GB/s that has lost one of its two cables: two rings with hops of V/2 get 25 GB/s each on
 // the way up, and go round at that rate; without faults each has its own NIC's 50.
 TEST(Faults, ASprayedUplinkThatLostACable) {
-  const auto groups = across_leaves(fat_tree(2, 1), {DegradedLink{"leaf(0)", "spine(0)", 0.5}});
+  const auto groups = across_leaves(fat_tree(2, 1), {program::DegradedLink{"leaf(0)", "spine(0)", 0.5}});
   const auto choice = groups.network().choose(Kind::all_gather, Bytes(1'000'000'000), "ring");
   EXPECT_NEAR(choice.cost.value(), 0.5e9 / 50e9 + 5 * us, 1e-11);
   EXPECT_NEAR(groups.simulated(choice), 0.5e9 / 25e9 + 5 * us, 1e-11);
@@ -237,9 +243,9 @@ TEST(Faults, ASprayedUplinkThatLostACable) {
 
 // A NIC at a fifth of its rate: the ring through it goes at 10 GB/s, the other group's at 50.
 TEST(Faults, ASlowNicSlowsItsGroupOnly) {
-  const auto groups = across_leaves(fat_tree(2, 1), {DegradedNode{"nic(0,0)", 0.2}});
+  const auto groups = across_leaves(fat_tree(2, 1), {program::DegradedNode{"nic(0,0)", 0.2}});
   const auto choice = groups.network().choose(Kind::all_gather, Bytes(1'000'000'000), "ring");
-  const auto spans = run_in_child(groups.program(choice), EngineKind::simgrid);
+  const auto spans = run_in_child(groups.program(choice), engine::EngineKind::simgrid);
   EXPECT_NEAR(end_of(spans, 0, 0), 0.5e9 / 10e9 + 5 * us, 1e-11);
   EXPECT_NEAR(end_of(spans, 0, 1), 0.5e9 / 50e9 + 5 * us, 1e-11);
 }

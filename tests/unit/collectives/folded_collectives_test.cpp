@@ -9,17 +9,17 @@
 namespace lockstep::test {
 namespace {
 
-void expect_folded_as_whole(const ClusterSpec& spec, const char* group, std::int32_t most_classes,
-                            const std::vector<Perturbation>& faults = {}) {
+void expect_folded_as_whole(const topologies::ClusterSpec& spec, const char* group, std::int32_t most_classes,
+                            const std::vector<program::Perturbation>& faults = {}) {
   const NetworkCase groups(spec, group, faults);
-  for (const auto kind : all_collective_kinds) {
+  for (const auto kind : workloads::all_collective_kinds) {
     for (const auto& choice : groups.network().choices(kind, Bytes(123'456'789))) {
       const auto program = groups.program(choice);
       const auto folded = fold(program);
       EXPECT_LE(folded.ranks.count(), most_classes) << choice.label;
-      const auto of_class = run_in_child(folded.program, EngineKind::simgrid);
-      const auto of_rank = run_in_child(program, EngineKind::simgrid);
-      for (RankId rank = 0; rank < program.ranks(); ++rank) {
+      const auto of_class = run_in_child(folded.program, engine::EngineKind::simgrid);
+      const auto of_rank = run_in_child(program, engine::EngineKind::simgrid);
+      for (topologies::RankId rank = 0; rank < program.ranks(); ++rank) {
         const double end = of_rank.end(0, rank);
         EXPECT_NEAR(of_class.end(0, folded.ranks.class_of_rank[static_cast<std::size_t>(rank)]), end, 1e-12 * end)
             << choice.label << ' ' << name(kind);
@@ -37,16 +37,17 @@ TEST(FoldedCollectives, SymmetricNodes) {
 // Three nodes on leaves of two: one leaf is half full, but one group still is one class.
 TEST(FoldedCollectives, UnevenLeaves) {
   expect_folded_as_whole(nodes(3, node(), fat_tree(16, 2)), "all", 1);
-  expect_folded_as_whole(nodes(4, node(), fat_tree(16, 1, FabricRouting::ecmp)), "unit", 32);
+  expect_folded_as_whole(nodes(4, node(), fat_tree(16, 1, topologies::FabricRouting::ecmp)), "unit", 32);
 }
 
 // A spine that is missing, one that is slow, and a slow NIC tell ranks apart, but change nothing else.
 TEST(FoldedCollectives, Faults) {
-  const auto tree = nodes(4, node(), fat_tree(16, 1, FabricRouting::ecmp));
+  const auto tree = nodes(4, node(), fat_tree(16, 1, topologies::FabricRouting::ecmp));
   for (const char* group : {"all", "unit", "local"}) {
-    expect_folded_as_whole(tree, group, 32, {DegradedNode{"spine(0,3)", 0}, DegradedNode{"spine(0,5)", 0.3}});
+    expect_folded_as_whole(tree, group, 32,
+                           {program::DegradedNode{"spine(0,3)", 0}, program::DegradedNode{"spine(0,5)", 0.3}});
     expect_folded_as_whole(nodes(4, node(), fat_tree(16, 2)), group, 32,
-                           {DegradedLink{"leaf(1)", "spine(0)", 0.7}, DegradedNode{"nic(2,5)", 0.5}});
+                           {program::DegradedLink{"leaf(1)", "spine(0)", 0.7}, program::DegradedNode{"nic(2,5)", 0.5}});
   }
 }
 

@@ -16,41 +16,43 @@
 namespace lockstep::test {
 namespace {
 
-using Kind = CollectiveKind;
+using Kind = workloads::CollectiveKind;
 
 struct Grouped {
-  Grouped(Cluster made, const std::vector<AxisRequest>& requests, std::vector<std::string> along)
+  Grouped(topologies::Cluster made, const std::vector<topologies::AxisRequest>& requests,
+          std::vector<std::string> along)
       : cluster(std::move(made)), mesh(placed(cluster, requests)), network(cluster, mesh, std::move(along)) {}
-  Cluster cluster;
-  Mesh mesh;
-  GroupNetwork network;
+  topologies::Cluster cluster;
+  topologies::Mesh mesh;
+  collectives::GroupNetwork network;
 };
 
 /// Nodes whose library has two protocols.
-NodeSpec with_protocols() {
-  NodeSpec spec = node(4, 4);
+topologies::NodeSpec with_protocols() {
+  topologies::NodeSpec spec = node(4, 4);
   spec.protocols = {{"LL", 0.5, Seconds(1e-6), Seconds(1e-6), Seconds(2e-6), Seconds(3e-6)},
                     {"Simple", 0.9, Seconds(5e-6), Seconds(2e-6), Seconds(6e-6), Seconds(9e-6)}};
   return spec;
 }
 
 /// Chips joined pair by pair.
-NodeSpec full_mesh() {
-  NodeSpec spec = node(4, 4);
-  spec.scale_up = NodeSpec::ScaleUp::full_mesh;
+topologies::NodeSpec full_mesh() {
+  topologies::NodeSpec spec = node(4, 4);
+  spec.scale_up = topologies::NodeSpec::ScaleUp::full_mesh;
   return spec;
 }
 
 std::deque<Grouped> several() {
-  const auto crossbar = fabric(Crossbar{});
-  const std::vector<AxisRequest> nodes_and_chips{on("data", {"node"}), on("tensor", {"gpu"})};
+  const auto crossbar = fabric(topologies::Crossbar{});
+  const std::vector<topologies::AxisRequest> nodes_and_chips{on("data", {"node"}), on("tensor", {"gpu"})};
   std::deque<Grouped> all;
   for (const std::vector<std::string>& axes :
        std::vector<std::vector<std::string>>{{"data"}, {"tensor"}, {"data", "tensor"}}) {
     all.emplace_back(build_cluster(nodes(4, crossbar)), nodes_and_chips, axes);
     all.emplace_back(build_cluster(nodes(3, crossbar, with_protocols())), nodes_and_chips, axes);
     all.emplace_back(build_cluster(nodes(2, crossbar, full_mesh())), nodes_and_chips, axes);
-    all.emplace_back(build_cluster(nodes(4, fabric(FatTree{}, 4, {}, FabricRouting::ecmp))), nodes_and_chips, axes);
+    all.emplace_back(build_cluster(nodes(4, fabric(topologies::FatTree{}, 4, {}, topologies::FabricRouting::ecmp))),
+                     nodes_and_chips, axes);
     all.emplace_back(build_cluster(pods(2, crossbar, {4, 2}, always)),
                      std::vector{on("data", {"pod"}), on("tensor", {"rest"})}, axes);
   }
@@ -58,11 +60,12 @@ std::deque<Grouped> several() {
 }
 
 /// Seconds of a phase's bytes on each link, from the flows one by one.
-std::map<LinkId, double> seconds_by_link(const Grouped& groups, const CollectiveChoice& choice, const Phase& phase) {
-  std::map<LinkId, double> seconds;
-  for (const ProgramGroup& group : groups.network.communicator(*choice.algorithm).groups) {
-    for (const Flow& flow : group.flows) {
-      for (const LinkId link : flow.links)
+std::map<topologies::LinkId, double> seconds_by_link(const Grouped& groups, const collectives::CollectiveChoice& choice,
+                                                     const collectives::Phase& phase) {
+  std::map<topologies::LinkId, double> seconds;
+  for (const collectives::ProgramGroup& group : groups.network.communicator(*choice.algorithm).groups) {
+    for (const collectives::Flow& flow : group.flows) {
+      for (const topologies::LinkId link : flow.links)
         seconds[link] +=
             phase.slot_bytes[static_cast<std::size_t>(flow.slot)] / groups.cluster.link(link).bandwidth.value();
     }
@@ -73,11 +76,11 @@ std::map<LinkId, double> seconds_by_link(const Grouped& groups, const Collective
 TEST(GroupNetwork, ACostIsThatOfTheBusiestLinkOfEachPhase) {
   int compared = 0;
   for (const Grouped& groups : several()) {
-    for (const Kind kind : all_collective_kinds) {
+    for (const Kind kind : workloads::all_collective_kinds) {
       for (const std::int64_t bytes : {1'000, 100'000'000}) {
-        for (const CollectiveChoice& choice : groups.network.choices(kind, Bytes(bytes))) {
+        for (const collectives::CollectiveChoice& choice : groups.network.choices(kind, Bytes(bytes))) {
           double latencies = 0, carrying = 0, longest = 0;
-          for (const Phase& phase : choice.phases) {
+          for (const collectives::Phase& phase : choice.phases) {
             latencies += phase.latency.value();
             double busiest = 0;
             for (const auto& [link, seconds] : seconds_by_link(groups, choice, phase))
@@ -90,12 +93,12 @@ TEST(GroupNetwork, ACostIsThatOfTheBusiestLinkOfEachPhase) {
               << choice.label << ' ' << name(kind) << " on " << groups.cluster.name();
           ++compared;
 
-          const LinkId limiting = groups.network.bottleneck(choice);
+          const topologies::LinkId limiting = groups.network.bottleneck(choice);
           if (latencies > carrying * (1 + 1e-9)) {
             EXPECT_EQ(limiting, -1) << "latency is what takes longest";
           } else if (latencies < carrying * (1 - 1e-9)) {
             double of_limiting = 0;
-            for (const Phase& phase : choice.phases)
+            for (const collectives::Phase& phase : choice.phases)
               of_limiting = std::max(of_limiting, seconds_by_link(groups, choice, phase)[limiting]);
             EXPECT_NEAR(of_limiting, longest, 1e-9 * longest);
           }
@@ -109,17 +112,17 @@ TEST(GroupNetwork, ACostIsThatOfTheBusiestLinkOfEachPhase) {
 // Slots of every phase are the communicator's, and what a slot carries, flows of every group carry.
 TEST(GroupNetwork, PhasesFitTheirCommunicator) {
   for (const Grouped& groups : several()) {
-    for (const Kind kind : all_collective_kinds) {
-      for (const CollectiveChoice& choice : groups.network.choices(kind, Bytes(1'000'000))) {
-        const Communicator& communicator = groups.network.communicator(*choice.algorithm);
+    for (const Kind kind : workloads::all_collective_kinds) {
+      for (const collectives::CollectiveChoice& choice : groups.network.choices(kind, Bytes(1'000'000))) {
+        const collectives::Communicator& communicator = groups.network.communicator(*choice.algorithm);
         EXPECT_EQ(&groups.network.communicator(*choice.algorithm), &communicator) << "made once";
-        for (const Phase& phase : choice.phases) {
+        for (const collectives::Phase& phase : choice.phases) {
           ASSERT_EQ(std::ssize(phase.slot_bytes), communicator.slots) << choice.label;
           for (std::int32_t slot = 0; slot < communicator.slots; ++slot) {
             if (!(phase.slot_bytes[static_cast<std::size_t>(slot)] > 0)) continue;
-            for (const ProgramGroup& group : communicator.groups) {
+            for (const collectives::ProgramGroup& group : communicator.groups) {
               EXPECT_TRUE(std::any_of(group.flows.begin(), group.flows.end(),
-                                      [&](const Flow& flow) { return flow.slot == slot; }))
+                                      [&](const collectives::Flow& flow) { return flow.slot == slot; }))
                   << choice.label << " slot " << slot;
             }
           }
@@ -131,7 +134,7 @@ TEST(GroupNetwork, PhasesFitTheirCommunicator) {
 
 TEST(GroupNetwork, ChoosesTheFirstOfTheCheapest) {
   for (const Grouped& groups : several()) {
-    for (const Kind kind : all_collective_kinds) {
+    for (const Kind kind : workloads::all_collective_kinds) {
       for (const std::int64_t bytes : {1, 1'000, 1'000'000, 1'000'000'000}) {
         const auto choices = groups.network.choices(kind, Bytes(bytes));
         const auto cheapest = std::min_element(choices.begin(), choices.end(),
@@ -149,7 +152,7 @@ TEST(GroupNetwork, ChoosesTheFirstOfTheCheapest) {
 // More bytes never take less time, by any algorithm and whichever protocol is the fastest.
 TEST(GroupNetwork, MoreBytesTakeNoLessTime) {
   for (const Grouped& groups : several()) {
-    for (const Kind kind : all_collective_kinds) {
+    for (const Kind kind : workloads::all_collective_kinds) {
       Seconds before(0);
       for (std::int64_t bytes = 1; bytes < 1'000'000'000'000; bytes *= 7) {
         const Seconds now = groups.network.cost(kind, Bytes(bytes));
@@ -163,18 +166,18 @@ TEST(GroupNetwork, MoreBytesTakeNoLessTime) {
 // A library with two protocols takes the faster for each algorithm and size: the least of those of libraries that have
 // one of them only.
 TEST(GroupNetwork, TakesTheFasterProtocol) {
-  const auto of_protocols = [](std::vector<Protocol> protocols) {
-    NodeSpec spec = with_protocols();
+  const auto of_protocols = [](std::vector<topologies::Protocol> protocols) {
+    topologies::NodeSpec spec = with_protocols();
     spec.protocols = std::move(protocols);
-    return build_cluster(nodes(3, fabric(Crossbar{}), spec));
+    return build_cluster(nodes(3, fabric(topologies::Crossbar{}), spec));
   };
-  const std::vector<AxisRequest> axes{on("data", {"node"}), on("tensor", {"gpu"})};
+  const std::vector<topologies::AxisRequest> axes{on("data", {"node"}), on("tensor", {"gpu"})};
   const auto protocols = with_protocols().protocols;
   const Grouped both(of_protocols(protocols), axes, {"data", "tensor"});
   const Grouped first(of_protocols({protocols[0]}), axes, {"data", "tensor"});
   const Grouped second(of_protocols({protocols[1]}), axes, {"data", "tensor"});
   std::set<std::string> taken;
-  for (const Kind kind : all_collective_kinds) {
+  for (const Kind kind : workloads::all_collective_kinds) {
     for (std::int64_t bytes = 1; bytes < 10'000'000'000; bytes *= 10) {
       const auto choices = both.network.choices(kind, Bytes(bytes));
       const auto of_first = first.network.choices(kind, Bytes(bytes));
@@ -191,9 +194,9 @@ TEST(GroupNetwork, TakesTheFasterProtocol) {
 
 // Four nodes of four chips on two NICs; 2 us inside a node, 6 us between nodes, four crossings around.
 TEST(GroupStructure, OfNodes) {
-  const Grouped groups(build_cluster(nodes(4, fabric(Crossbar{}))), {on("data", {"node"}), on("tensor", {"gpu"})},
-                       {"data", "tensor"});
-  const GroupStructure& all = groups.network.structure();
+  const Grouped groups(build_cluster(nodes(4, fabric(topologies::Crossbar{}))),
+                       {on("data", {"node"}), on("tensor", {"gpu"})}, {"data", "tensor"});
+  const collectives::GroupStructure& all = groups.network.structure();
   EXPECT_EQ(all.members, 16);
   EXPECT_EQ(all.units, 4);
   EXPECT_EQ(all.local, 4);
@@ -201,19 +204,19 @@ TEST(GroupStructure, OfNodes) {
   EXPECT_DOUBLE_EQ(all.local_hop.value(), 2e-6);
   EXPECT_DOUBLE_EQ(all.remote_hop.value(), 6e-6);
   EXPECT_DOUBLE_EQ(all.around.value(), 24e-6);
-  const GroupNetwork inside(groups.cluster, groups.mesh, {"tensor"});
+  const collectives::GroupNetwork inside(groups.cluster, groups.mesh, {"tensor"});
   EXPECT_EQ(inside.structure().units, 1);
   EXPECT_EQ(inside.structure().members, 4);
   EXPECT_EQ(inside.structure().rails, 1);
-  const GroupNetwork across(groups.cluster, groups.mesh, {"data"});
+  const collectives::GroupNetwork across(groups.cluster, groups.mesh, {"data"});
   EXPECT_EQ(across.structure().units, 4);
   EXPECT_EQ(across.structure().local, 1);
 }
 
 // An order of ranks that puts three members of a group into one node and one into the other: no number for each.
 TEST(GroupStructure, OfUnevenUnits) {
-  ClusterSpec spec = nodes(2, fabric(Crossbar{}));
-  spec.order = {RankOrder::Kind::listed, 1, {0, 1, 2, 4, 3, 5, 6, 7}};
+  topologies::ClusterSpec spec = nodes(2, fabric(topologies::Crossbar{}));
+  spec.order = {topologies::RankOrder::Kind::listed, 1, {0, 1, 2, 4, 3, 5, 6, 7}};
   const Grouped groups(build_cluster(spec), {on("data", {"node"}), on("tensor", {"gpu"})}, {"tensor"});
   EXPECT_EQ(groups.network.structure().local, 0);
   EXPECT_EQ(groups.network.structure().most_local, 3);
@@ -223,9 +226,9 @@ TEST(GroupStructure, OfUnevenUnits) {
 
 // A library that has only rings gets rings; what it has nothing for, anything may serve.
 TEST(GroupNetwork, TakesWhatTheLibraryHas) {
-  NodeSpec only_rings = node();
+  topologies::NodeSpec only_rings = node();
   only_rings.algorithms = {"ring"};
-  const Grouped groups(build_cluster(nodes(4, fabric(Crossbar{}), only_rings)),
+  const Grouped groups(build_cluster(nodes(4, fabric(topologies::Crossbar{}), only_rings)),
                        {on("data", {"node"}), on("tensor", {"gpu"})}, {"data", "tensor"});
   for (const std::int64_t bytes : {1, 1'000'000'000})
     EXPECT_EQ(groups.network.choose(Kind::all_reduce, Bytes(bytes)).algorithm->name(), "ring");
@@ -235,7 +238,7 @@ TEST(GroupNetwork, TakesWhatTheLibraryHas) {
 }
 
 TEST(GroupNetwork, OfOneMemberCostsNothing) {
-  const Grouped groups(build_cluster(nodes(2, fabric(Crossbar{}))),
+  const Grouped groups(build_cluster(nodes(2, fabric(topologies::Crossbar{}))),
                        {on("data", {"node"}), on("tensor", {"gpu"}), on("expert", {"gpu/1"})}, {"expert"});
   EXPECT_TRUE(groups.network.choices(Kind::all_reduce, Bytes(100)).empty());
   const auto none = groups.network.choose(Kind::all_reduce, Bytes(100));

@@ -12,7 +12,7 @@ namespace lockstep::test {
 namespace {
 
 TEST(SlotLayout, CountsUpwardsThenDownwards) {
-  const SlotLayout slots({line(4), ring(8), line(2)});
+  const collectives::SlotLayout slots({line(4), ring(8), line(2)});
   EXPECT_EQ(slots.hop(0, +1, 0), 0);
   EXPECT_EQ(slots.hop(0, +1, 2), 2);
   EXPECT_EQ(slots.hop(0, -1, 0), 3);
@@ -22,16 +22,16 @@ TEST(SlotLayout, CountsUpwardsThenDownwards) {
   EXPECT_EQ(slots.hop(2, +1, 0), 8);
   EXPECT_EQ(slots.hop(2, -1, 0), 9);
   EXPECT_EQ(slots.total, 10);
-  EXPECT_EQ(SlotLayout({}).total, 0);
+  EXPECT_EQ(collectives::SlotLayout({}).total, 0);
 }
 
 TEST(SlotLayout, GivesEachItsOwn) {
-  for (const Dimensions& dimensions : many_groups()) {
-    const SlotLayout slots(dimensions);
+  for (const collectives::Dimensions& dimensions : many_groups()) {
+    const collectives::SlotLayout slots(dimensions);
     std::set<std::int32_t> used;
     std::size_t asked = 0;
     for (int d = 0; d < static_cast<int>(dimensions.size()); ++d) {
-      const GroupDimension& dimension = dimensions[static_cast<std::size_t>(d)];
+      const topologies::GroupDimension& dimension = dimensions[static_cast<std::size_t>(d)];
       for (const int direction : {+1, -1}) {
         if (dimension.shape == Shape::ring) {
           used.insert(slots.ring(d, direction));
@@ -50,23 +50,23 @@ TEST(SlotLayout, GivesEachItsOwn) {
 
 // Links of 100 GB/s: a ring is used both ways, a line one way; shared by s groups, each has the s-th part.
 TEST(TorusBandwidth, OfRingsAndLines) {
-  EXPECT_EQ(torus::bandwidth(ring(8)), BytesPerSecond(200e9));
-  EXPECT_EQ(torus::bandwidth(ring(8, 4)), BytesPerSecond(50e9));
-  EXPECT_EQ(torus::bandwidth(line(8)), BytesPerSecond(100e9));
-  EXPECT_EQ(torus::bandwidth(line(8, 2)), BytesPerSecond(50e9));
-  EXPECT_EQ(torus::bandwidth(Dimensions{ring(8), line(3, 2)}), BytesPerSecond(250e9));
-  EXPECT_EQ(torus::bandwidth(Dimensions{}), BytesPerSecond(0));
+  EXPECT_EQ(collectives::torus::bandwidth(ring(8)), BytesPerSecond(200e9));
+  EXPECT_EQ(collectives::torus::bandwidth(ring(8, 4)), BytesPerSecond(50e9));
+  EXPECT_EQ(collectives::torus::bandwidth(line(8)), BytesPerSecond(100e9));
+  EXPECT_EQ(collectives::torus::bandwidth(line(8, 2)), BytesPerSecond(50e9));
+  EXPECT_EQ(collectives::torus::bandwidth(collectives::Dimensions{ring(8), line(3, 2)}), BytesPerSecond(250e9));
+  EXPECT_EQ(collectives::torus::bandwidth(collectives::Dimensions{}), BytesPerSecond(0));
 }
 
 // Hops of 1 us for each link of the stride: ceil(X/2) of them around a ring, X - 1 along a line, one dimension after
 // the other.
 TEST(TorusLatency, IsTheLongestWay) {
-  EXPECT_EQ(torus::latency({ring(2)}), Seconds(1e-6));
-  EXPECT_DOUBLE_EQ(torus::latency({ring(5)}).value(), 3e-6);
-  EXPECT_DOUBLE_EQ(torus::latency({ring(8)}).value(), 4e-6);
-  EXPECT_DOUBLE_EQ(torus::latency({line(5)}).value(), 4e-6);
-  EXPECT_DOUBLE_EQ(torus::latency({line(5, 2), ring(4)}).value(), 8e-6 + 2e-6);
-  EXPECT_EQ(torus::latency({}), Seconds(0));
+  EXPECT_EQ(collectives::torus::latency({ring(2)}), Seconds(1e-6));
+  EXPECT_DOUBLE_EQ(collectives::torus::latency({ring(5)}).value(), 3e-6);
+  EXPECT_DOUBLE_EQ(collectives::torus::latency({ring(8)}).value(), 4e-6);
+  EXPECT_DOUBLE_EQ(collectives::torus::latency({line(5)}).value(), 4e-6);
+  EXPECT_DOUBLE_EQ(collectives::torus::latency({line(5, 2), ring(4)}).value(), 8e-6 + 2e-6);
+  EXPECT_EQ(collectives::torus::latency({}), Seconds(0));
 }
 
 }  // namespace

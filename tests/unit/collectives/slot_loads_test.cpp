@@ -15,7 +15,9 @@ using testing::Pair;
 
 BytesPerSecond even(std::int32_t /*link*/) { return BytesPerSecond(10); }
 
-Communicator of(std::vector<ProgramGroup> groups, std::int32_t slots) { return {"data", slots, std::move(groups)}; }
+collectives::Communicator of(std::vector<collectives::ProgramGroup> groups, std::int32_t slots) {
+  return {"data", slots, std::move(groups)};
+}
 
 TEST(SlotLoads, CountCrossingsBySlot) {
   // Slot 0 crosses link 2 twice and link 5 once, slot 1 crosses link 5.
@@ -27,7 +29,7 @@ TEST(SlotLoads, CountCrossingsBySlot) {
   EXPECT_THAT(loads.loads[1].crossings, ElementsAre(Pair(0, 1), Pair(1, 1)));
   EXPECT_THAT(loads.of_class, ElementsAre(ElementsAre(0, 1)));
 
-  const Phase phase{Seconds(0), {30, 50}};
+  const collectives::Phase phase{Seconds(0), {30, 50}};
   EXPECT_DOUBLE_EQ(loads.loads[0].seconds(phase), 2 * 30 / 10.0);
   EXPECT_DOUBLE_EQ(loads.loads[1].seconds(phase), (30 + 50) / 10.0);
   EXPECT_EQ(loads.heaviest(phase), &loads.loads[1]);
@@ -45,7 +47,7 @@ TEST(SlotLoads, EqualLoadsAreToldOnce) {
 
 TEST(SlotLoads, GroupsOfOneClassShareLinksThoseOfOthersDoNot) {
   const auto groups = of({{{0}, {{0, {1}}}}, {{1}, {{0, {1}}}}, {{2}, {{0, {1}}}}}, 1);
-  const Phase phase{Seconds(0), {10}};
+  const collectives::Phase phase{Seconds(0), {10}};
   const auto together = slot_loads(groups, even);
   EXPECT_DOUBLE_EQ(together.heaviest(phase)->seconds(phase), 3);
   const auto apart = slot_loads(groups, even, {0, 1, 0});
@@ -66,14 +68,14 @@ TEST(SlotLoads, AreTheSumOverFlows) {
   for (const std::int32_t links : {5, 40, 20'000}) {
     for (int round = 0; round < 20; ++round) {
       constexpr std::int32_t slots = 3;
-      std::vector<ProgramGroup> groups(1 + random() % 4);
+      std::vector<collectives::ProgramGroup> groups(1 + random() % 4);
       std::vector<std::int32_t> class_of_group;
       std::map<std::pair<std::int32_t, std::int32_t>, double> bytes;  // by class and link
-      const Phase phase{Seconds(0), {1, 10, 100}};
+      const collectives::Phase phase{Seconds(0), {1, 10, 100}};
       for (std::size_t group = 0; group < groups.size(); ++group) {
         class_of_group.push_back(static_cast<std::int32_t>(random() % 2));
         for (int flow = 0; flow < 6; ++flow) {
-          Flow made{static_cast<std::int32_t>(random() % slots), {}};
+          collectives::Flow made{static_cast<std::int32_t>(random() % slots), {}};
           for (std::size_t hop = 0; hop < 1 + random() % 3; ++hop) {
             made.links.push_back(static_cast<std::int32_t>(random() % static_cast<unsigned>(links)));
             bytes[{class_of_group.back(), made.links.back()}] += phase.slot_bytes[static_cast<std::size_t>(made.slot)];

@@ -8,10 +8,10 @@
 
 namespace lockstep::test {
 
-using Shape = GroupDimension::Shape;
+using Shape = topologies::GroupDimension::Shape;
 
 /// Links of 100 GB/s, hops of 1 us.
-inline GroupDimension dimension(Shape shape, int members, int sharing = 1) {
+inline topologies::GroupDimension dimension(Shape shape, int members, int sharing = 1) {
   return {shape,
           members,
           sharing,
@@ -20,18 +20,22 @@ inline GroupDimension dimension(Shape shape, int members, int sharing = 1) {
           Seconds(1e-6 * sharing),
           shape == Shape::ring ? "ring" : "line"};
 }
-inline GroupDimension ring(int members, int sharing = 1) { return dimension(Shape::ring, members, sharing); }
-inline GroupDimension line(int members, int sharing = 1) { return dimension(Shape::line, members, sharing); }
+inline topologies::GroupDimension ring(int members, int sharing = 1) {
+  return dimension(Shape::ring, members, sharing);
+}
+inline topologies::GroupDimension line(int members, int sharing = 1) {
+  return dimension(Shape::line, members, sharing);
+}
 
 /// One to three dimensions of every shape, with links shared by 1, 2 or 4.
-inline std::vector<Dimensions> many_groups() {
-  std::vector<GroupDimension> singles;
+inline std::vector<collectives::Dimensions> many_groups() {
+  std::vector<topologies::GroupDimension> singles;
   for (const auto shape : {Shape::ring, Shape::line}) {
     for (const int members : {2, 3, 4, 5, 8}) {
       for (const int sharing : {1, 2, 4}) singles.push_back(dimension(shape, members, sharing));
     }
   }
-  std::vector<Dimensions> groups;
+  std::vector<collectives::Dimensions> groups;
   for (const auto& one : singles) groups.push_back({one});
   for (const auto& one : singles) {
     for (const auto& two : singles) groups.push_back({one, two});
@@ -42,7 +46,7 @@ inline std::vector<Dimensions> many_groups() {
   return groups;
 }
 
-inline std::string describe(const Dimensions& dimensions) {
+inline std::string describe(const collectives::Dimensions& dimensions) {
   std::string text;
   for (const auto& d : dimensions)
     text += (text.empty() ? "" : " x ") + d.label + " of " + std::to_string(d.members) + " shared by " +
@@ -51,8 +55,9 @@ inline std::string describe(const Dimensions& dimensions) {
 }
 
 /// Bytes of `phase` on the link that leaves position `at` of a dimension; 0 beyond a line's end.
-inline double leaving(const Phase& phase, const Dimensions& dimensions, int dimension, int direction, int at) {
-  const SlotLayout slots(dimensions);
+inline double leaving(const collectives::Phase& phase, const collectives::Dimensions& dimensions, int dimension,
+                      int direction, int at) {
+  const collectives::SlotLayout slots(dimensions);
   const auto& d = dimensions[static_cast<std::size_t>(dimension)];
   if (d.shape == Shape::ring) return phase.slot_bytes[static_cast<std::size_t>(slots.ring(dimension, direction))];
   const int hop = direction > 0 ? at : at - 1;
@@ -61,7 +66,8 @@ inline double leaving(const Phase& phase, const Dimensions& dimensions, int dime
 }
 
 /// ... and on the link that arrives there.
-inline double arriving(const Phase& phase, const Dimensions& dimensions, int dimension, int direction, int at) {
+inline double arriving(const collectives::Phase& phase, const collectives::Dimensions& dimensions, int dimension,
+                       int direction, int at) {
   const auto& d = dimensions[static_cast<std::size_t>(dimension)];
   if (d.shape == Shape::ring) return leaving(phase, dimensions, dimension, direction, at);
   const int from = at - direction;

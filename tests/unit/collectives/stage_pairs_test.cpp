@@ -17,22 +17,23 @@ namespace {
 using testing::ElementsAre;
 
 struct Placed {
-  Placed(Cluster made, const std::vector<AxisRequest>& axes) : cluster(std::move(made)), mesh(placed(cluster, axes)) {}
-  [[nodiscard]] StagePairs connect(std::int32_t low, std::int32_t high) const {
-    return connect_stages(cluster, mesh, pipeline_lines(mesh), low, high);
+  Placed(topologies::Cluster made, const std::vector<topologies::AxisRequest>& axes)
+      : cluster(std::move(made)), mesh(placed(cluster, axes)) {}
+  [[nodiscard]] collectives::StagePairs connect(std::int32_t low, std::int32_t high) const {
+    return collectives::connect_stages(cluster, mesh, collectives::pipeline_lines(mesh), low, high);
   }
-  Cluster cluster;
-  Mesh mesh;
+  topologies::Cluster cluster;
+  topologies::Mesh mesh;
 };
 
 // A line of 4 chips with links of 100 GB/s and 1 us: stages 0 and 1 are neighbours, 0 and 3 are three hops apart.
 TEST(StagePairs, OnALineOfChips) {
   const Placed line(torus({4}, never), {on("pipeline", {"x"})});
-  const StagePairs neighbours = line.connect(0, 1);
+  const collectives::StagePairs neighbours = line.connect(0, 1);
   EXPECT_EQ(neighbours.communicator.name, "pipeline 0-1");
   EXPECT_EQ(neighbours.communicator.slots, 2);
   ASSERT_EQ(neighbours.communicator.groups.size(), 1U);
-  const ProgramGroup& pair = neighbours.communicator.groups[0];
+  const collectives::ProgramGroup& pair = neighbours.communicator.groups[0];
   EXPECT_THAT(pair.members, ElementsAre(0, 1));
   ASSERT_EQ(pair.flows.size(), 2U);
   EXPECT_EQ(pair.flows[0].slot, 0);
@@ -47,7 +48,7 @@ TEST(StagePairs, OnALineOfChips) {
 // Data takes neighbours, so that pairs 0-2 and 1-3 cross the link in the middle together: half of its bandwidth each.
 TEST(StagePairs, RoutesThatShareALinkShareItsBandwidth) {
   const Placed interleaved(torus({4}, never), {on("data", {"x/2"}), on("pipeline", {"rest"})});
-  const StagePairs pairs = interleaved.connect(0, 1);
+  const collectives::StagePairs pairs = interleaved.connect(0, 1);
   EXPECT_EQ(pairs.communicator.groups.size(), 2U);
   EXPECT_DOUBLE_EQ(pairs.routes.seconds_per_byte[0], 2 / 100e9);
   EXPECT_DOUBLE_EQ(pairs.routes.seconds_per_byte[1], 2 / 100e9);
@@ -66,8 +67,9 @@ TEST(StagePairs, WraparoundIsTheShorterWay) {
 
 // Two nodes of four chips, two chips to a NIC of 50 GB/s; 3 us to the switch and 3 us from it.
 TEST(StagePairs, OverNicsThatChipsShare) {
-  const Placed nodes_of(build_cluster(nodes(2, fabric(Crossbar{}))), {on("pipeline", {"node"}), on("tensor", {"gpu"})});
-  const StagePairs pairs = nodes_of.connect(0, 1);
+  const Placed nodes_of(build_cluster(nodes(2, fabric(topologies::Crossbar{}))),
+                        {on("pipeline", {"node"}), on("tensor", {"gpu"})});
+  const collectives::StagePairs pairs = nodes_of.connect(0, 1);
   EXPECT_EQ(pairs.communicator.groups.size(), 4U);
   EXPECT_DOUBLE_EQ(pairs.routes.latency.value(), 6e-6);
   EXPECT_DOUBLE_EQ(pairs.routes.seconds_per_byte[0], 2 / 50e9);
@@ -77,7 +79,7 @@ TEST(StagePairs, OverNicsThatChipsShare) {
 // From a later stage to an earlier one, slot 0 leads from the first that is named.
 TEST(StagePairs, MayLeadBackwards) {
   const Placed line(torus({4}, never), {on("pipeline", {"x"})});
-  const StagePairs back = line.connect(2, 1);
+  const collectives::StagePairs back = line.connect(2, 1);
   EXPECT_EQ(back.communicator.name, "pipeline 2-1");
   EXPECT_THAT(back.communicator.groups[0].members, ElementsAre(1, 2)) << "in order of ranks";
   EXPECT_THAT(names(line.cluster, back.communicator.groups[0].flows[0].links), ElementsAre("chip(2)>chip(1)"));
@@ -85,9 +87,9 @@ TEST(StagePairs, MayLeadBackwards) {
 
 TEST(PipelineLines, AreTheStagesOfEachPlaceOnTheOtherAxes) {
   const Placed mesh(torus({2, 3}, never), {on("data", {"x"}), on("pipeline", {"y"})});
-  EXPECT_THAT(pipeline_lines(mesh.mesh), ElementsAre(ElementsAre(0, 1, 2), ElementsAre(3, 4, 5)));
+  EXPECT_THAT(collectives::pipeline_lines(mesh.mesh), ElementsAre(ElementsAre(0, 1, 2), ElementsAre(3, 4, 5)));
   const Placed outer(torus({2, 3}, never), {on("pipeline", {"y"}), on("data", {"x"})});
-  EXPECT_THAT(pipeline_lines(outer.mesh), ElementsAre(ElementsAre(0, 2, 4), ElementsAre(1, 3, 5)));
+  EXPECT_THAT(collectives::pipeline_lines(outer.mesh), ElementsAre(ElementsAre(0, 2, 4), ElementsAre(1, 3, 5)));
 }
 
 // Each pair has a flow each way from partner to partner, and the time for a byte is that of the busiest link, counted
@@ -96,28 +98,28 @@ TEST(StagePairs, TheBusiestLinkDecides) {
   std::deque<Placed> all;  // a mesh looks at its cluster, which must not move
   all.emplace_back(torus({4, 6}, always), std::vector{on("data", {"x", "y/2"}), on("pipeline", {"rest"})});
   all.emplace_back(torus({4, 6}, never), std::vector{on("pipeline", {"y/3", "x/2"}), on("data", {"rest"})});
-  all.emplace_back(build_cluster(nodes(6, fabric(FatTree{}, 4, {}, FabricRouting::ecmp))),
+  all.emplace_back(build_cluster(nodes(6, fabric(topologies::FatTree{}, 4, {}, topologies::FabricRouting::ecmp))),
                    std::vector{on("pipeline", {"node/3"}), on("data", {"rest"})});
-  all.emplace_back(build_cluster(pods(3, fabric(Crossbar{}), {4, 2})),
+  all.emplace_back(build_cluster(pods(3, fabric(topologies::Crossbar{}), {4, 2})),
                    std::vector{on("pipeline", {"pod"}), on("data", {"rest"})});
   for (const Placed& each : all) {
-    const auto lines = pipeline_lines(each.mesh);
+    const auto lines = collectives::pipeline_lines(each.mesh);
     for (std::int32_t low = 0; low < std::ssize(lines.front()); ++low) {
       for (std::int32_t high = 0; high < std::ssize(lines.front()); ++high) {
         if (low == high) continue;
-        const StagePairs pairs = each.connect(low, high);
+        const collectives::StagePairs pairs = each.connect(low, high);
         ASSERT_EQ(pairs.communicator.groups.size(), lines.size());
-        std::array<std::map<LinkId, int>, 2> crossed;
+        std::array<std::map<topologies::LinkId, int>, 2> crossed;
         Seconds longest(0);
         for (std::size_t line = 0; line < lines.size(); ++line) {
-          const std::array<RankId, 2> ends{lines[line][static_cast<std::size_t>(low)],
-                                           lines[line][static_cast<std::size_t>(high)]};
+          const std::array<topologies::RankId, 2> ends{lines[line][static_cast<std::size_t>(low)],
+                                                       lines[line][static_cast<std::size_t>(high)]};
           for (const std::size_t slot : {0U, 1U}) {
-            const Flow& flow = pairs.communicator.groups[line].flows[slot];
+            const collectives::Flow& flow = pairs.communicator.groups[line].flows[slot];
             EXPECT_EQ(flow.slot, static_cast<std::int32_t>(slot));
             EXPECT_EQ(each.cluster.link(flow.links.front()).from, each.mesh.device_of(ends[slot]));
             EXPECT_EQ(each.cluster.link(flow.links.back()).to, each.mesh.device_of(ends[1 - slot]));
-            for (const LinkId link : flow.links) ++crossed[slot][link];
+            for (const topologies::LinkId link : flow.links) ++crossed[slot][link];
             longest = std::max(longest, latency(each.cluster, flow.links));
           }
         }
@@ -134,8 +136,8 @@ TEST(StagePairs, TheBusiestLinkDecides) {
 }
 
 /// 1 us; 1 GB/s up and 0.5 GB/s down. The one protocol starts sooner, the other carries twice as much.
-StagePairRoutes two_protocols() {
-  StagePairRoutes routes;
+collectives::StagePairRoutes two_protocols() {
+  collectives::StagePairRoutes routes;
   routes.latency = Seconds(1e-6);
   routes.seconds_per_byte = {1e-9, 2e-9};
   routes.protocols = {{"LL", 0.5, Seconds(2e-6), Seconds(100), Seconds(1e-6), Seconds(100)},
@@ -145,14 +147,14 @@ StagePairRoutes two_protocols() {
 
 // LL: 1 + 2 + 1 = 4 us and 2 ns a byte upwards; Simple: 14 us and 1 ns. They meet at 10'000 bytes.
 TEST(StagePairRoutes, TheFastestProtocolForTheSize) {
-  const StagePairRoutes routes = two_protocols();
+  const collectives::StagePairRoutes routes = two_protocols();
   EXPECT_DOUBLE_EQ(routes.time(0, 0).value(), 4e-6);
   EXPECT_DOUBLE_EQ(routes.time(0, 5'000).value(), 14e-6);
   EXPECT_DOUBLE_EQ(routes.time(0, 20'000).value(), 34e-6);
-  const auto small = routes.transfer(StagePairRoutes::upward, 5'000);
+  const auto small = routes.transfer(collectives::StagePairRoutes::upward, 5'000);
   EXPECT_DOUBLE_EQ(small.latency.value(), 4e-6);
   EXPECT_DOUBLE_EQ(small.bytes, 10'000) << "LL carries a flag with every word";
-  const auto large = routes.transfer(StagePairRoutes::upward, 20'000);
+  const auto large = routes.transfer(collectives::StagePairRoutes::upward, 20'000);
   EXPECT_DOUBLE_EQ(large.latency.value(), 14e-6);
   EXPECT_DOUBLE_EQ(large.bytes, 20'000);
 }
@@ -160,11 +162,11 @@ TEST(StagePairRoutes, TheFastestProtocolForTheSize) {
 // Downwards a byte takes twice as long, so the protocols meet at half the size; both ways at once are as slow as the
 // slower one.
 TEST(StagePairRoutes, TheSlowerDirectionDecidesForBoth) {
-  const StagePairRoutes routes = two_protocols();
+  const collectives::StagePairRoutes routes = two_protocols();
   EXPECT_DOUBLE_EQ(routes.time(1, 4'000).value(), 4e-6 + 16e-6);
   EXPECT_DOUBLE_EQ(routes.time(1, 6'000).value(), 14e-6 + 12e-6);
   for (double bytes = 1; bytes < 1e6; bytes *= 3) {
-    EXPECT_EQ(routes.transfer(StagePairRoutes::both, bytes).time,
+    EXPECT_EQ(routes.transfer(collectives::StagePairRoutes::both, bytes).time,
               std::max(routes.time(0, bytes), routes.time(1, bytes)));
     EXPECT_LE(routes.time(0, bytes), routes.time(0, 2 * bytes));
     EXPECT_LE(routes.time(0, bytes), routes.time(1, bytes));
@@ -172,9 +174,9 @@ TEST(StagePairRoutes, TheSlowerDirectionDecidesForBoth) {
 }
 
 TEST(StagePairRoutes, WithoutProtocolsBytesGoAsTheyAre) {
-  StagePairRoutes routes = two_protocols();
+  collectives::StagePairRoutes routes = two_protocols();
   routes.protocols.clear();
-  const auto transfer = routes.transfer(StagePairRoutes::downward, 500);
+  const auto transfer = routes.transfer(collectives::StagePairRoutes::downward, 500);
   EXPECT_DOUBLE_EQ(transfer.bytes, 500);
   EXPECT_DOUBLE_EQ(transfer.latency.value(), 1e-6);
   EXPECT_DOUBLE_EQ(transfer.time.value(), 2e-6);

@@ -9,7 +9,7 @@
 namespace lockstep::test {
 namespace {
 
-void expect_the_same(const Communicator& one, const Communicator& other) {
+void expect_the_same(const collectives::Communicator& one, const collectives::Communicator& other) {
   EXPECT_EQ(one.name, other.name);
   EXPECT_EQ(one.slots, other.slots);
   ASSERT_EQ(one.groups.size(), other.groups.size());
@@ -29,29 +29,29 @@ TEST(TorusNetwork, SameFlowsPhasesAndTimes) {
   const Bytes size(123'456'789);
   for (const std::vector<std::string>& axes :
        {std::vector<std::string>{"a"}, {"b"}, {"c"}, {"a", "b"}, {"a", "b", "c"}}) {
-    const GroupNetwork network(cluster, mesh, axes);
+    const collectives::GroupNetwork network(cluster, mesh, axes);
     const auto dimensions = mesh.dimensions(axes);
-    for (const auto kind : all_collective_kinds) {
+    for (const auto kind : workloads::all_collective_kinds) {
       const auto choice = network.choose(kind, size);
       EXPECT_EQ(choice.algorithm->name(), "torus");
-      EXPECT_EQ(choice.cost, cost(kind, dimensions, size));
-      const auto phases = plan(kind, dimensions, size);
+      EXPECT_EQ(choice.cost, collectives::cost(kind, dimensions, size));
+      const auto phases = collectives::plan(kind, dimensions, size);
       ASSERT_EQ(choice.phases.size(), phases.size());
       for (std::size_t i = 0; i < phases.size(); ++i) {
         EXPECT_EQ(choice.phases[i].latency, phases[i].latency);
         EXPECT_EQ(choice.phases[i].slot_bytes, phases[i].slot_bytes);
       }
-      expect_the_same(network.communicator(*choice.algorithm), make_communicator(mesh, axes));
+      expect_the_same(network.communicator(*choice.algorithm), collectives::make_communicator(mesh, axes));
     }
   }
 }
 
 /// An 8x8x8 torus of 50 GB/s links and 1 us hops as one group.
-ClusterSpec cube() {
+topologies::ClusterSpec cube() {
   auto fifty = chip(always);
   fifty.torus->link = BytesPerSecond(50e9);
-  ClusterSpec spec;
-  spec.unit = TorusSpec{fifty, {8, 8, 8}, {}};
+  topologies::ClusterSpec spec;
+  spec.unit = topologies::TorusSpec{fifty, {8, 8, 8}, {}};
   return spec;
 }
 
@@ -61,7 +61,7 @@ TEST(TorusNetwork, AllReduceOnACubeIsNearItsSixLinkBound) {
   const NetworkCase groups(cube(), "all");
   const double v = 1 << 30;
   const double bound = 2 * v * 511 / 512 / 300e9;
-  const double time = groups.simulated(groups.network().choose(CollectiveKind::all_reduce, Bytes(1 << 30)));
+  const double time = groups.simulated(groups.network().choose(workloads::CollectiveKind::all_reduce, Bytes(1 << 30)));
   EXPECT_GE(time, bound);
   EXPECT_LE(time, 1.15 * bound);
 }
@@ -71,7 +71,7 @@ TEST(TorusNetwork, AllToAllOnACubeIsNearItsBisectionBound) {
   const NetworkCase groups(cube(), "all");
   const Bytes size(std::int64_t{512} << 30);
   const double bound = static_cast<double>(size.value()) / 4 / (128 * 50e9);
-  const double time = groups.simulated(groups.network().choose(CollectiveKind::all_to_all, size));
+  const double time = groups.simulated(groups.network().choose(workloads::CollectiveKind::all_to_all, size));
   EXPECT_GE(time, bound);
   EXPECT_LE(time, 1.5 * bound);
 }

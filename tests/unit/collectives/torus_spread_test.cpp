@@ -12,13 +12,13 @@
 namespace lockstep::test {
 namespace {
 
-using torus::spread;
-using torus::Spread;
+using collectives::torus::spread;
+using collectives::torus::Spread;
 
 bool contains(std::size_t set, std::size_t d) { return (set >> d & 1U) != 0; }
 
 /// Shards that members with other places only in the dimensions of a set lack.
-double lacking(const Dimensions& dimensions, std::size_t set, int own) {
+double lacking(const collectives::Dimensions& dimensions, std::size_t set, int own) {
   double members = 1;
   for (std::size_t d = 0; d < dimensions.size(); ++d) members *= contains(set, d) ? dimensions[d].members : 1;
   return members - own;
@@ -29,7 +29,7 @@ TEST(TorusSpread, OneDimensionTakesAll) {
     for (const int own : {0, 1}) {
       const Spread of_one = spread({only}, own);
       EXPECT_DOUBLE_EQ(of_one.share.at(0), 1);
-      EXPECT_DOUBLE_EQ(of_one.bandwidth.value(), torus::bandwidth(only).value());
+      EXPECT_DOUBLE_EQ(of_one.bandwidth.value(), collectives::torus::bandwidth(only).value());
     }
   }
 }
@@ -47,7 +47,7 @@ TEST(TorusSpread, DimensionsShareByTheirBandwidth) {
 // whatever the ring does: 7/25 > 15/225. So the line takes 7/15 and the ring the other 8/15, and all arrives at 15/7 of
 // 25 GB/s. A broadcast has 8 of 16: half each, at 50 GB/s.
 TEST(TorusSpread, ASlowDimensionTakesOnlyWhatItMust) {
-  const Dimensions dimensions{line(8, 4), ring(2)};
+  const collectives::Dimensions dimensions{line(8, 4), ring(2)};
   const Spread gather = spread(dimensions, 1);
   EXPECT_DOUBLE_EQ(gather.share[0], 7.0 / 15);
   EXPECT_DOUBLE_EQ(gather.share[1], 8.0 / 15);
@@ -70,7 +70,7 @@ TEST(TorusSpread, TheRestIsSpreadLikewise) {
 
 TEST(TorusSpread, MeetsTheBoundOfEverySetOfDimensions) {
   int held_up = 0;
-  for (const Dimensions& dimensions : many_groups()) {
+  for (const collectives::Dimensions& dimensions : many_groups()) {
     for (const int own : {0, 1}) {
       const Spread made = spread(dimensions, own);
       SCOPED_TRACE(describe(dimensions) + (own == 0 ? ", broadcast" : ", all-gather"));
@@ -82,7 +82,7 @@ TEST(TorusSpread, MeetsTheBoundOfEverySetOfDimensions) {
         double rate = 0, brought = 0;
         for (std::size_t d = 0; d < dimensions.size(); ++d) {
           if (!contains(set, d)) continue;
-          rate += torus::bandwidth(dimensions[d]).value();
+          rate += collectives::torus::bandwidth(dimensions[d]).value();
           brought += made.share[d] * shards;
         }
         bound = std::max(bound, lacking(dimensions, set, own) / rate);
@@ -91,10 +91,10 @@ TEST(TorusSpread, MeetsTheBoundOfEverySetOfDimensions) {
       EXPECT_NEAR(shards / made.bandwidth.value(), bound, 1e-12 * bound) << "no faster and no slower than the bound";
       for (std::size_t d = 0; d < dimensions.size(); ++d) {
         EXPECT_GE(made.share[d], 0);
-        EXPECT_LE(made.share[d] * shards / torus::bandwidth(dimensions[d]).value(), bound * (1 + 1e-12))
+        EXPECT_LE(made.share[d] * shards / collectives::torus::bandwidth(dimensions[d]).value(), bound * (1 + 1e-12))
             << "dimension " << d << " takes longer than all";
       }
-      held_up += made.bandwidth < torus::bandwidth(dimensions) * (1 - 1e-9) ? 1 : 0;
+      held_up += made.bandwidth < collectives::torus::bandwidth(dimensions) * (1 - 1e-9) ? 1 : 0;
       if (HasFailure()) return;
     }
   }

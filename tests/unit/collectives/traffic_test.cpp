@@ -14,17 +14,19 @@ namespace {
 const Bytes v(48'000'000);
 
 /// Calls `visit` with the coordinates of every member of the group.
-void for_all_members(const Dimensions& dimensions, const std::function<void(const std::vector<int>&)>& visit) {
+void for_all_members(const collectives::Dimensions& dimensions,
+                     const std::function<void(const std::vector<int>&)>& visit) {
   std::vector<int> at(dimensions.size(), 0);
-  for (int i = 0; i < members(dimensions); ++i) {
+  for (int i = 0; i < collectives::members(dimensions); ++i) {
     visit(at);
     for (std::size_t d = 0; d < at.size() && ++at[d] == dimensions[d].members; ++d) at[d] = 0;
   }
 }
 
-using LinkBytes = double (*)(const Phase&, const Dimensions&, int, int, int);
+using LinkBytes = double (*)(const collectives::Phase&, const collectives::Dimensions&, int, int, int);
 
-double all_links(LinkBytes bytes, const Phase& phase, const Dimensions& dimensions, const std::vector<int>& at) {
+double all_links(LinkBytes bytes, const collectives::Phase& phase, const collectives::Dimensions& dimensions,
+                 const std::vector<int>& at) {
   double sum = 0;
   for (int d = 0; d < static_cast<int>(dimensions.size()); ++d) {
     for (const int direction : {+1, -1}) sum += bytes(phase, dimensions, d, direction, at[static_cast<std::size_t>(d)]);
@@ -35,9 +37,9 @@ double all_links(LinkBytes bytes, const Phase& phase, const Dimensions& dimensio
 // Each member lacks N-1 of the N shards: V (N-1)/N arrive over its links, no more and no less.
 TEST(CollectiveTraffic, AllGatherBringsEveryMemberWhatItLacks) {
   for (const auto& dimensions : many_groups()) {
-    const double n = members(dimensions);
+    const double n = collectives::members(dimensions);
     const double lacking = static_cast<double>(v.value()) * (n - 1) / n;
-    const auto phase = plan(CollectiveKind::all_gather, dimensions, v)[0];
+    const auto phase = collectives::plan(workloads::CollectiveKind::all_gather, dimensions, v)[0];
     for_all_members(dimensions, [&](const auto& at) {
       ASSERT_NEAR(all_links(arriving, phase, dimensions, at), lacking, 1e-9 * lacking) << describe(dimensions);
     });
@@ -47,9 +49,9 @@ TEST(CollectiveTraffic, AllGatherBringsEveryMemberWhatItLacks) {
 // The mirror image: each member sends its parts of the N-1 shards that others own.
 TEST(CollectiveTraffic, ReduceScatterTakesFromEveryMemberWhatOthersOwn) {
   for (const auto& dimensions : many_groups()) {
-    const double n = members(dimensions);
+    const double n = collectives::members(dimensions);
     const double others = static_cast<double>(v.value()) * (n - 1) / n;
-    const auto phase = plan(CollectiveKind::reduce_scatter, dimensions, v)[0];
+    const auto phase = collectives::plan(workloads::CollectiveKind::reduce_scatter, dimensions, v)[0];
     for_all_members(dimensions, [&](const auto& at) {
       ASSERT_NEAR(all_links(leaving, phase, dimensions, at), others, 1e-9 * others) << describe(dimensions);
     });
@@ -59,8 +61,8 @@ TEST(CollectiveTraffic, ReduceScatterTakesFromEveryMemberWhatOthersOwn) {
 // On a line the shards below a hop go up through it and those above go down: counted one by one.
 TEST(CollectiveTraffic, AllGatherAlongALineHopByHop) {
   for (const int x : {2, 3, 7}) {
-    const Dimensions dimensions{line(x)};
-    const auto phase = plan(CollectiveKind::all_gather, dimensions, v)[0];
+    const collectives::Dimensions dimensions{line(x)};
+    const auto phase = collectives::plan(workloads::CollectiveKind::all_gather, dimensions, v)[0];
     for (int hop = 0; hop + 1 < x; ++hop) {
       double up = 0;
       double down = 0;
@@ -73,9 +75,9 @@ TEST(CollectiveTraffic, AllGatherAlongALineHopByHop) {
 
 /// Every pair's chunk of V/N^2, routed dimension by dimension the shorter way; a tie is split in half.
 /// Returns the bytes on the links along dimension d, by direction (0 up, 1 down), position, averaged over its rings.
-std::vector<std::vector<double>> routed(const Dimensions& dimensions, std::size_t d) {
+std::vector<std::vector<double>> routed(const collectives::Dimensions& dimensions, std::size_t d) {
   const int x = dimensions[d].members;
-  const double n = members(dimensions);
+  const double n = collectives::members(dimensions);
   std::vector<std::vector<double>> bytes(2, std::vector<double>(static_cast<std::size_t>(x), 0.0));
   for_all_members(dimensions, [&](const auto& from) {
     for_all_members(dimensions, [&](const auto& to) {
@@ -94,9 +96,10 @@ std::vector<std::vector<double>> routed(const Dimensions& dimensions, std::size_
 
 TEST(CollectiveTraffic, AllToAllIsEveryPairsRoute) {
   for (const auto& dimensions :
-       {Dimensions{ring(4)}, Dimensions{ring(5)}, Dimensions{line(4)}, Dimensions{line(5)},
-        Dimensions{ring(4), ring(3)}, Dimensions{ring(4), line(3)}, Dimensions{line(2), ring(5), line(3)}}) {
-    const auto phase = plan(CollectiveKind::all_to_all, dimensions, v)[0];
+       {collectives::Dimensions{ring(4)}, collectives::Dimensions{ring(5)}, collectives::Dimensions{line(4)},
+        collectives::Dimensions{line(5)}, collectives::Dimensions{ring(4), ring(3)},
+        collectives::Dimensions{ring(4), line(3)}, collectives::Dimensions{line(2), ring(5), line(3)}}) {
+    const auto phase = collectives::plan(workloads::CollectiveKind::all_to_all, dimensions, v)[0];
     for (std::size_t d = 0; d < dimensions.size(); ++d) {
       const auto expected = routed(dimensions, d);
       for (int at = 0; at < dimensions[d].members; ++at) {
@@ -113,8 +116,8 @@ TEST(CollectiveTraffic, AllToAllIsEveryPairsRoute) {
 // Member 0 has all; everyone else must receive V, wherever on rings and lines it is. A reduce is the mirror image.
 TEST(CollectiveTraffic, BroadcastBringsTheWholeArray) {
   for (const auto& dimensions : many_groups()) {
-    const auto broadcast = plan(CollectiveKind::broadcast, dimensions, v)[0];
-    const auto reduce = plan(CollectiveKind::reduce, dimensions, v)[0];
+    const auto broadcast = collectives::plan(workloads::CollectiveKind::broadcast, dimensions, v)[0];
+    const auto reduce = collectives::plan(workloads::CollectiveKind::reduce, dimensions, v)[0];
     for_all_members(dimensions, [&](const auto& at) {
       if (std::all_of(at.begin(), at.end(), [](int place) { return place == 0; })) return;
       ASSERT_NEAR(all_links(arriving, broadcast, dimensions, at), static_cast<double>(v.value()), 1e-3)
@@ -127,8 +130,8 @@ TEST(CollectiveTraffic, BroadcastBringsTheWholeArray) {
 
 // A shift: everyone sends V to the next, and nothing else moves.
 TEST(CollectiveTraffic, ShiftLoadsOneDirectionOfTheFirstDimension) {
-  const Dimensions dimensions{ring(4), line(3)};
-  const auto phase = plan(CollectiveKind::point_to_point, dimensions, v)[0];
+  const collectives::Dimensions dimensions{ring(4), line(3)};
+  const auto phase = collectives::plan(workloads::CollectiveKind::point_to_point, dimensions, v)[0];
   for_all_members(dimensions, [&](const auto& at) {
     EXPECT_DOUBLE_EQ(leaving(phase, dimensions, 0, +1, at[0]), static_cast<double>(v.value()));
     EXPECT_DOUBLE_EQ(all_links(leaving, phase, dimensions, at), static_cast<double>(v.value()));

@@ -33,7 +33,7 @@ struct Ended {
 
 /// A program of two commands, `work` with one option of each type.
 Ended run(Values& values, std::vector<const char*> words) {
-  CommandLine line("Tries the command line.", "tried");
+  commands::CommandLine line("Tries the command line.", "tried");
   line.version("tried 1.2");
   auto work = line.command("work", "does nothing");
   work.option("file", values.file, "a file").required();

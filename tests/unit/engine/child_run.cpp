@@ -31,9 +31,9 @@ std::string read_all(int file) {
   return text;
 }
 
-EngineResult run_here(const Program& program, EngineKind kind) {
+engine::EngineResult run_here(const program::Program& program, engine::EngineKind kind) {
   spdlog::logger silent("test");
-  EngineOptions options;
+  engine::EngineOptions options;
   options.kind = kind;
   return run(program, options, silent);
 }
@@ -70,9 +70,9 @@ std::vector<double> in_child(const std::function<std::vector<double>()>& body) {
   return values;
 }
 
-Spans run_in_child(const Program& program, EngineKind kind) {
+Spans run_in_child(const program::Program& program, engine::EngineKind kind) {
   return {program.ranks(), in_child([&] {
-            const Timeline timeline = run_here(program, kind).timeline;
+            const timeline::Timeline timeline = run_here(program, kind).timeline;
             std::vector<double> values;
             for (std::int32_t op = 0; op < timeline.ops(); ++op) {
               for (std::int32_t rank = 0; rank < timeline.ranks(); ++rank) {
@@ -85,6 +85,8 @@ Spans run_in_child(const Program& program, EngineKind kind) {
           })};
 }
 
-EngineResult run_reference(const Program& program) { return run_here(program, EngineKind::reference); }
+engine::EngineResult run_reference(const program::Program& program) {
+  return run_here(program, engine::EngineKind::reference);
+}
 
 }  // namespace lockstep::test

@@ -27,9 +27,9 @@ class Spans {
   std::vector<double> values_;
 };
 
-Spans run_in_child(const Program& program, EngineKind kind);
+Spans run_in_child(const program::Program& program, engine::EngineKind kind);
 
 /// In this process, without contention.
-EngineResult run_reference(const Program& program);
+engine::EngineResult run_reference(const program::Program& program);
 
 }  // namespace lockstep::test

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double GB = 1e9;
 
-Spans run_flows(const Program& program) { return run_in_child(program, EngineKind::simgrid); }
+Spans run_flows(const program::Program& program) { return run_in_child(program, engine::EngineKind::simgrid); }
 
 void expect_close(double actual, double expected) { EXPECT_NEAR(actual, expected, 1e-12 * expected); }
 
@@ -18,8 +18,8 @@ struct FlowCase {
   std::vector<std::int32_t> links;
   double bytes;
 };
-Program flows_at_once(const std::vector<double>& capacities, const std::vector<FlowCase>& flows) {
-  Program program = ranks(static_cast<std::int32_t>(flows.size()));
+program::Program flows_at_once(const std::vector<double>& capacities, const std::vector<FlowCase>& flows) {
+  program::Program program = ranks(static_cast<std::int32_t>(flows.size()));
   for (const double capacity : capacities) add_link(program, capacity);
   for (std::size_t i = 0; i < flows.size(); ++i) {
     const std::int32_t communicator = add_lone_flow(program, static_cast<std::int32_t>(i), flows[i].links);
@@ -32,7 +32,7 @@ Program flows_at_once(const std::vector<double>& capacities, const std::vector<F
 // direction: T = alpha + V (X-1) / (2X) / B. With V = 64 MB, X = 4, B = 50 GB/s, alpha = 3 us:
 // T = 3e-6 + 24e6 / 50e9 = 483 us.
 TEST(CollectiveFlows, RingTakesLatencyPlusBytesOverBandwidth) {
-  Program program = ranks(4);
+  program::Program program = ranks(4);
   for (int link = 0; link < 8; ++link) add_link(program, 50 * GB);
   const std::int32_t ring = add_communicator(program, 1, {{{0, 1, 2, 3}, {{0, {0, 1, 2, 3}}, {0, {4, 5, 6, 7}}}}});
   const std::int32_t gather = add_collective(program, ring, {{Seconds(3e-6), {24e6}}});
@@ -85,7 +85,7 @@ TEST(CollectiveFlows, WeightsCountInSharing) {
 // Latency uses no bandwidth and is no sharing penalty: f1 (latency 0, 2 GB) has the link alone until 1 s,
 // when f2 (latency 1 s, 1 GB) joins. Both at 1/2: f1's last 1 GB and f2's 1 GB end at 1 + 2 = 3 s.
 TEST(CollectiveFlows, LatencyDelaysButDoesNotChangeTheShare) {
-  Program program = flows_at_once({1 * GB}, {{{0}, 2 * GB}, {{0}, 1 * GB}});
+  program::Program program = flows_at_once({1 * GB}, {{{0}, 2 * GB}, {{0}, 1 * GB}});
   auto phases = program.ops[1].phases.items();
   phases[0].latency = Seconds(1);
   program.ops[1].phases = phases;
@@ -97,7 +97,7 @@ TEST(CollectiveFlows, LatencyDelaysButDoesNotChangeTheShare) {
 // T = sum over phases of (latency + slowest flow). Slots 0 and 1 on links of 1 GB/s:
 // (1 + max(2, 3)) + (0.5 + max(4, 0)) + (0.25 + 0) = 8.75 s.
 TEST(CollectiveFlows, PhasesFollowOneAnother) {
-  Program program = ranks(2);
+  program::Program program = ranks(2);
   add_link(program, GB);
   add_link(program, GB);
   const std::int32_t pair = add_communicator(program, 2, {{{0, 1}, {{0, {0}}, {1, {1}}}}});
@@ -111,10 +111,10 @@ TEST(CollectiveFlows, PhasesFollowOneAnother) {
 // Two collectives of one group at once, on two streams: each flow gets C/2. 1 and 1 GB at 1 GB/s: 2 s.
 // A third one, later and alone, takes 1 s: the flow is the same, the share is not.
 TEST(CollectiveFlows, OneGroupRunsTwoCollectivesAtOnce) {
-  Program program = ranks(1);
+  program::Program program = ranks(1);
   add_link(program, GB);
   const std::int32_t communicator = add_lone_flow(program, 0, {0});
-  const std::vector<Phase> phases{{Seconds(0), {1 * GB}}};
+  const std::vector<collectives::Phase> phases{{Seconds(0), {1 * GB}}};
   const std::int32_t first = add_collective(program, communicator, phases, {}, 0, 1);
   const std::int32_t second = add_collective(program, communicator, phases, {}, 0, 2);
   const std::int32_t third = add_collective(program, communicator, phases, {first, second}, 0, 1);
@@ -131,7 +131,7 @@ TEST(CollectiveFlows, FractionsOfAByteCount) {
 
 // All phases empty: T = 0, and what follows starts at once.
 TEST(CollectiveFlows, NothingToSendTakesNoTime) {
-  Program program = flows_at_once({1 * GB}, {{{0}, 0}});
+  program::Program program = flows_at_once({1 * GB}, {{{0}, 0}});
   const std::int32_t next = add_compute(program, 2, {0});
   const Spans spans = run_flows(program);
   EXPECT_EQ(spans.end(0), 0.0);
@@ -143,8 +143,8 @@ TEST(CollectiveFlows, NothingToSendTakesNoTime) {
 // takes 1 / (1 + i mod 7) s.
 TEST(CollectiveFlows, ManyRoutesKeepTheirLinks) {
   constexpr std::int32_t count = 128 * 128 + 50;
-  Program program = ranks(count);
-  std::vector<ProgramGroup> groups;
+  program::Program program = ranks(count);
+  std::vector<collectives::ProgramGroup> groups;
   for (std::int32_t i = 0; i < count; ++i) groups.push_back({{i}, {{0, {add_link(program, (1 + i % 7) * GB)}}}});
   const std::int32_t op = add_collective(program, add_communicator(program, 1, groups), {{Seconds(0), {1 * GB}}});
   const Spans spans = run_flows(program);

@@ -5,15 +5,15 @@
 namespace lockstep {
 namespace {
 
-Work work(std::int32_t turn) { return {turn, 0}; }
+engine::Work work(std::int32_t turn) { return {turn, 0}; }
 
 TEST(DateQueue, TakesByDateUpToTheLimit) {
-  DateQueue dates;
+  engine::DateQueue dates;
   dates.push(2, work(2));
   dates.push(1, work(1));
   dates.push(3, work(3));
   EXPECT_EQ(dates.next_date_s(), 1);
-  std::vector<Work> due;
+  std::vector<engine::Work> due;
   EXPECT_EQ(dates.take(2.5, due), 2);
   EXPECT_EQ(due, (std::vector{work(1), work(2)}));
   EXPECT_EQ(dates.next_date_s(), 3);
@@ -22,21 +22,21 @@ TEST(DateQueue, TakesByDateUpToTheLimit) {
 }
 
 TEST(DateQueue, NothingDueGivesTheLimit) {
-  DateQueue dates;
+  engine::DateQueue dates;
   dates.push(2, work(0));
-  std::vector<Work> due;
+  std::vector<engine::Work> due;
   EXPECT_EQ(dates.take(1, due), 1);
   EXPECT_TRUE(due.empty());
 }
 
 // Work for one date, pushed in a row or not, before and after that date was taken: none is lost.
 TEST(DateQueue, SameDateManyTimes) {
-  DateQueue dates;
+  engine::DateQueue dates;
   dates.push(1, work(0));
   dates.push(1, work(1));
   dates.push(2, work(2));
   dates.push(1, work(3));
-  std::vector<Work> due;
+  std::vector<engine::Work> due;
   dates.take(1, due);
   EXPECT_EQ(due.size(), 3U);
   dates.push(1, work(4));

@@ -10,18 +10,18 @@ namespace lockstep::test {
 namespace {
 
 TEST(EngineNames, LeadThereAndBack) {
-  EXPECT_THAT(engine_names(), testing::ElementsAre("simgrid", "max_min", "reference"));
-  for (const auto& word : engine_names()) EXPECT_EQ(name(engine_named(word)), word);
-  EXPECT_THROW((void)engine_named("fast"), InternalError);
+  EXPECT_THAT(engine::engine_names(), testing::ElementsAre("simgrid", "max_min", "reference"));
+  for (const auto& word : engine::engine_names()) EXPECT_EQ(name(engine::engine_named(word)), word);
+  EXPECT_THROW((void)engine::engine_named("fast"), InternalError);
 }
 
 TEST(EngineNames, StandInTheResult) {
   spdlog::logger silent("test");
-  Program program;
+  program::Program program;
   program.streams = {"compute"};
   program.stage_of_rank = {0};
   program.slowdown_of_rank = {1};
-  for (const auto kind : {EngineKind::max_min, EngineKind::reference})
+  for (const auto kind : {engine::EngineKind::max_min, engine::EngineKind::reference})
     EXPECT_EQ(run(program, {kind, {}, false}, silent).kind, kind);
 }
 

@@ -12,16 +12,16 @@ namespace {
 
 using testing::ElementsAre;
 
-std::vector<std::pair<std::int32_t, Work>> offers_of(Lanes& lanes) {
-  std::vector<Lanes::Offer> offers;
+std::vector<std::pair<std::int32_t, engine::Work>> offers_of(engine::Lanes& lanes) {
+  std::vector<engine::Lanes::Offer> offers;
   lanes.offer_released(offers);
-  std::vector<std::pair<std::int32_t, Work>> result;
-  for (const Lanes::Offer& offer : offers) result.emplace_back(offer.lane, offer.work);
+  std::vector<std::pair<std::int32_t, engine::Work>> result;
+  for (const engine::Lanes::Offer& offer : offers) result.emplace_back(offer.lane, offer.work);
   return result;
 }
 
 TEST(Lanes, AreBusyFromTheirOccupationToTheirRelease) {
-  Lanes lanes(2);
+  engine::Lanes lanes(2);
   EXPECT_FALSE(lanes.busy(0));
   lanes.occupy(0, Seconds(0));  // the beginning of time counts too
   EXPECT_TRUE(lanes.busy(0));
@@ -34,7 +34,7 @@ TEST(Lanes, AreBusyFromTheirOccupationToTheirRelease) {
 }
 
 TEST(Lanes, OfferTheFirstThatWaitsOncePerRelease) {
-  Lanes lanes(3);
+  engine::Lanes lanes(3);
   for (const std::int32_t lane : {0, 1, 2}) lanes.occupy(lane, Seconds(0));
   lanes.wait(0, {7, 0});
   lanes.wait(0, {3, 2});
@@ -43,21 +43,22 @@ TEST(Lanes, OfferTheFirstThatWaitsOncePerRelease) {
   lanes.release(2);
   lanes.release(0);
   lanes.release(1);  // nobody waits here
-  EXPECT_THAT(offers_of(lanes), ElementsAre(testing::Pair(2, Work{5, 0}), testing::Pair(0, Work{3, 1})));
+  EXPECT_THAT(offers_of(lanes),
+              ElementsAre(testing::Pair(2, engine::Work{5, 0}), testing::Pair(0, engine::Work{3, 1})));
   EXPECT_TRUE(offers_of(lanes).empty()) << "each release offers once";
   EXPECT_FALSE(lanes.has_offer(1));
   EXPECT_FALSE(lanes.has_offer(2)) << "its only one has been offered";
 
   EXPECT_TRUE(lanes.has_offer(0));
-  EXPECT_EQ(lanes.take_first(0).work, (Work{3, 2}));
+  EXPECT_EQ(lanes.take_first(0).work, (engine::Work{3, 2}));
   lanes.occupy(0, Seconds(1));
   EXPECT_FALSE(lanes.has_offer(0)) << "one still waits, but the lane is busy again";
   lanes.release(0);
-  EXPECT_THAT(offers_of(lanes), ElementsAre(testing::Pair(0, Work{7, 0})));
+  EXPECT_THAT(offers_of(lanes), ElementsAre(testing::Pair(0, engine::Work{7, 0})));
 }
 
 TEST(Lanes, OffersSortByWhoGoesFirst) {
-  const Lanes::Offer early{{1, 5}, 9}, late{{2, 0}, 0};
+  const engine::Lanes::Offer early{{1, 5}, 9}, late{{2, 0}, 0};
   EXPECT_LT(early, late);
   EXPECT_GT(late, early);
   EXPECT_FALSE(early < early);
@@ -66,16 +67,16 @@ TEST(Lanes, OffersSortByWhoGoesFirst) {
 TEST(Lanes, LetTheWaitingGoInOrder) {
   std::mt19937 random(3);
   for (int round = 0; round < 50; ++round) {
-    Lanes lanes(1);
+    engine::Lanes lanes(1);
     lanes.occupy(0, Seconds(0));
-    std::vector<Work> waiting(1 + random() % 30);
-    for (Work& work : waiting) {
+    std::vector<engine::Work> waiting(1 + random() % 30);
+    for (engine::Work& work : waiting) {
       work = {static_cast<std::int32_t>(random() % 5), static_cast<std::int32_t>(random() % 5)};
       lanes.wait(0, work);
     }
     std::sort(waiting.begin(), waiting.end());
     lanes.release(0);
-    std::vector<Work> gone{offers_of(lanes).front().second};
+    std::vector<engine::Work> gone{offers_of(lanes).front().second};
     while (lanes.has_offer(0)) gone.push_back(lanes.take_first(0).work);
     EXPECT_EQ(gone, waiting);
   }

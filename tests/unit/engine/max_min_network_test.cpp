@@ -13,39 +13,39 @@
 namespace lockstep::test {
 namespace {
 
-EngineResult run_max_min(const Program& program, bool phases = false) {
+engine::EngineResult run_max_min(const program::Program& program, bool phases = false) {
   spdlog::logger silent("test");
-  return run(program, {EngineKind::max_min, {}, phases}, silent);
+  return engine::run(program, {engine::EngineKind::max_min, {}, phases}, silent);
 }
 
-double end(const EngineResult& result, std::int32_t op, std::int32_t rank) {
+double end(const engine::EngineResult& result, std::int32_t op, std::int32_t rank) {
   return result.timeline.span(op, rank).end.value();
 }
 
 // Two flows of 1 and 2 bytes on one link of 1 B/s: half each until the first ends at 2 s, then the other's last byte.
 TEST(MaxMinNetwork, WhatEndsLeavesItsShareToTheOthers) {
-  Program program = ranks(2);
+  program::Program program = ranks(2);
   add_link(program, 1);
   for (const std::int32_t rank : {0, 1})
     add_collective(program, add_lone_flow(program, rank, {0}), {{Seconds(0), {1.0 + rank}}});
-  const EngineResult result = run_max_min(program, true);
+  const engine::EngineResult result = run_max_min(program, true);
   EXPECT_DOUBLE_EQ(end(result, 0, 0), 2);
   EXPECT_DOUBLE_EQ(end(result, 1, 1), 3);
   ASSERT_EQ(result.phases.size(), 2U);
   EXPECT_EQ(result.phases[1].op, 1);
-  EXPECT_EQ(result.phases[1].flows, (Interval{Seconds(0), Seconds(3)}));
+  EXPECT_EQ(result.phases[1].flows, (timeline::Interval{Seconds(0), Seconds(3)}));
   EXPECT_EQ(result.statistics.flows, 2);
 }
 
 // Links of 1 and 9 B/s: flow 0 on both, flow 1 on the second gets 9 - 1 = 8. When flow 0 ends at 1 s, flow 1 has 10 of
 // 18 bytes left, now at 9 B/s.
 TEST(MaxMinNetwork, TheBottleneckElsewhereLeavesTheRest) {
-  Program program = ranks(2);
+  program::Program program = ranks(2);
   add_link(program, 1);
   add_link(program, 9);
   add_collective(program, add_lone_flow(program, 0, {0, 1}), {{Seconds(0), {1}}});
   add_collective(program, add_lone_flow(program, 1, {1}), {{Seconds(0), {18}}});
-  const EngineResult result = run_max_min(program);
+  const engine::EngineResult result = run_max_min(program);
   EXPECT_DOUBLE_EQ(end(result, 0, 0), 1);
   EXPECT_DOUBLE_EQ(end(result, 1, 1), 1 + 10 / 9.0);
 }
@@ -53,7 +53,7 @@ TEST(MaxMinNetwork, TheBottleneckElsewhereLeavesTheRest) {
 /// Levels of flows, the fastest first. All flows of a level share a link; so do, at random, slower ones, some of them
 /// twice. Its capacity is what they carry, so that it is full and nobody on it is faster than its level.
 struct Answered {
-  Program program;
+  program::Program program;
   std::vector<double> rates;
 };
 Answered made_from_its_answer(unsigned seed) {
@@ -93,7 +93,7 @@ Answered made_from_its_answer(unsigned seed) {
 TEST(MaxMinNetwork, RatesAreTheOnlyOnesThatAreFair) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     const Answered made = made_from_its_answer(seed);
-    const EngineResult result = run_max_min(made.program);
+    const engine::EngineResult result = run_max_min(made.program);
     for (std::int32_t flow = 0; flow < made.program.ranks(); ++flow)
       ASSERT_NEAR(end(result, flow, flow), 1, 1e-9) << "seed " << seed << " flow " << flow;
   }
@@ -103,9 +103,9 @@ TEST(MaxMinNetwork, RatesAreTheOnlyOnesThatAreFair) {
 // ranks of its own, everything ends to the bit when it does alone.
 TEST(MaxMinNetwork, WhatSharesNoLinkDoesNotInterfere) {
   for (unsigned seed = 0; seed < 30; ++seed) {
-    const Program alone = made_from_its_answer(seed).program;
-    Program beside = alone;
-    const Program other = made_from_its_answer(seed + 1000).program;
+    const program::Program alone = made_from_its_answer(seed).program;
+    program::Program beside = alone;
+    const program::Program other = made_from_its_answer(seed + 1000).program;
     const auto first_link = static_cast<std::int32_t>(alone.links.size());
     beside.links.insert(beside.links.end(), other.links.begin(), other.links.end());
     for (std::int32_t rank = 0; rank < other.ranks(); ++rank) {
@@ -117,7 +117,7 @@ TEST(MaxMinNetwork, WhatSharesNoLinkDoesNotInterfere) {
       const double bytes = other.ops[static_cast<std::size_t>(rank)].phases[0].slot_bytes[0];
       add_collective(beside, add_lone_flow(beside, alone.ranks() + rank, links), {{Seconds(0.3), {bytes / 3}}});
     }
-    const EngineResult one = run_max_min(alone), both = run_max_min(beside);
+    const engine::EngineResult one = run_max_min(alone), both = run_max_min(beside);
     for (std::int32_t op = 0; op < alone.ranks(); ++op) EXPECT_EQ(end(one, op, op), end(both, op, op)) << seed;
   }
 }
@@ -126,15 +126,15 @@ TEST(MaxMinNetwork, WhatSharesNoLinkDoesNotInterfere) {
 //   sum over flows of times x bytes <= C x makespan.
 TEST(MaxMinNetwork, NoLinkCarriesMoreThanItsCapacity) {
   for (unsigned seed = 0; seed < 60; ++seed) {
-    const Program program = seed % 2 == 0 ? contended(seed) : entangled(seed);
-    const EngineResult result = run_max_min(program, true);
+    const program::Program program = seed % 2 == 0 ? contended(seed) : entangled(seed);
+    const engine::EngineResult result = run_max_min(program, true);
     std::vector<double> carried(program.links.size(), 0);
-    for (const PhaseSpan& span : result.phases) {
-      const ProgramOp& op = program.ops[static_cast<std::size_t>(span.op)];
+    for (const timeline::PhaseSpan& span : result.phases) {
+      const program::ProgramOp& op = program.ops[static_cast<std::size_t>(span.op)];
       const auto& group =
           program.communicators[static_cast<std::size_t>(op.communicator)].groups[static_cast<std::size_t>(span.group)];
       const double lasts = (span.flows.end - span.flows.start).value();
-      for (const Flow& flow : group.flows) {
+      for (const collectives::Flow& flow : group.flows) {
         const double bytes =
             op.phases[static_cast<std::size_t>(span.phase)].slot_bytes[static_cast<std::size_t>(flow.slot)];
         for (const std::int32_t link : flow.links) {
@@ -151,8 +151,8 @@ TEST(MaxMinNetwork, NoLinkCarriesMoreThanItsCapacity) {
 }
 
 TEST(MaxMinNetwork, RunsAgainAndAgainInOneProcessToTheSameBits) {
-  const Program program = entangled(1);
-  const EngineResult one = run_max_min(program), other = run_max_min(program);
+  const program::Program program = entangled(1);
+  const engine::EngineResult one = run_max_min(program), other = run_max_min(program);
   for (std::int32_t op = 0; op < one.timeline.ops(); ++op) {
     for (std::int32_t rank = 0; rank < one.timeline.ranks(); ++rank) {
       if (one.timeline.took_part(op, rank)) {

@@ -17,10 +17,10 @@ namespace {
 using testing::ElementsAre;
 
 /// Every flow has the network to itself and carries a byte a second.
-class ByteASecond final : public PhasedNetwork {
+class ByteASecond final : public engine::PhasedNetwork {
  public:
-  explicit ByteASecond(const Program& program, std::vector<PhaseSpan>* phases = nullptr)
-      : PhasedNetwork(program, phases) {}
+  explicit ByteASecond(const program::Program& program, std::vector<timeline::PhaseSpan>* phases = nullptr)
+      : engine::PhasedNetwork(program, phases) {}
 
   void run(const TakeIn& take_in) override {
     take_in({});
@@ -48,13 +48,13 @@ class ByteASecond final : public PhasedNetwork {
   std::multimap<double, std::int32_t> flows_;  // end, collective
 };
 
-constexpr Work work{0, 0};
+constexpr engine::Work work{0, 0};
 
 /// When the one collective of a program ends in its first group; -1 if it takes no time.
-double end_of_first(const Program& program, std::vector<PhaseSpan>* phases = nullptr) {
+double end_of_first(const program::Program& program, std::vector<timeline::PhaseSpan>* phases = nullptr) {
   ByteASecond network(program, phases);
   double end = -1;
-  network.run([&](std::span<const Work> completed) {
+  network.run([&](std::span<const engine::Work> completed) {
     if (network.now() == Seconds(0) && completed.empty()) {
       EXPECT_EQ(network.start_collective(work, 0, 0), !program.ops[0].phases.empty());
       return;
@@ -65,8 +65,8 @@ double end_of_first(const Program& program, std::vector<PhaseSpan>* phases = nul
   return end;
 }
 
-Program two_slots(std::vector<Phase> phases) {
-  Program program = ranks(2);
+program::Program two_slots(std::vector<collectives::Phase> phases) {
+  program::Program program = ranks(2);
   add_link(program, 1);
   add_link(program, 1);
   add_collective(program, add_communicator(program, 2, {{{0, 1}, {{0, {0}}, {1, {1}}}}}), std::move(phases));
@@ -76,18 +76,18 @@ Program two_slots(std::vector<Phase> phases) {
 // (1 + max(2, 3)) + (0.5 + max(4, 0)) = 8.5; the flows of the first phase are under way from 1 to 4, those of the
 // second from 4.5 to 8.5: latencies are no part of that.
 TEST(PhasedNetwork, PhasesFollowOneAnother) {
-  std::vector<PhaseSpan> spans;
+  std::vector<timeline::PhaseSpan> spans;
   EXPECT_DOUBLE_EQ(end_of_first(two_slots({{Seconds(1), {2, 3}}, {Seconds(0.5), {4, 0}}}), &spans), 8.5);
   ASSERT_EQ(spans.size(), 2U);
   EXPECT_EQ(spans[0].phase, 0);
-  EXPECT_EQ(spans[0].flows, (Interval{Seconds(1), Seconds(4)}));
+  EXPECT_EQ(spans[0].flows, (timeline::Interval{Seconds(1), Seconds(4)}));
   EXPECT_EQ(spans[1].phase, 1);
-  EXPECT_EQ(spans[1].flows, (Interval{Seconds(4.5), Seconds(8.5)}));
+  EXPECT_EQ(spans[1].flows, (timeline::Interval{Seconds(4.5), Seconds(8.5)}));
 }
 
 // A phase without bytes is its latency, wherever it stands, and has no span: 0.25 + (0 + 2) + 0.5.
 TEST(PhasedNetwork, APhaseWithoutBytesIsItsLatency) {
-  std::vector<PhaseSpan> spans;
+  std::vector<timeline::PhaseSpan> spans;
   EXPECT_DOUBLE_EQ(
       end_of_first(two_slots({{Seconds(0.25), {0, 0}}, {Seconds(0), {0, 2}}, {Seconds(0.5), {0, 0}}}), &spans), 2.75);
   ASSERT_EQ(spans.size(), 1U);
@@ -95,11 +95,11 @@ TEST(PhasedNetwork, APhaseWithoutBytesIsItsLatency) {
 }
 
 TEST(PhasedNetwork, ACollectiveThatTakesNoTimeIsNotReported) {
-  for (const auto& phases : {std::vector<Phase>{}, {{Seconds(0), {0, 0}}, {Seconds(0), {0, 0}}}}) {
-    const Program program = two_slots(phases);
+  for (const auto& phases : {std::vector<collectives::Phase>{}, {{Seconds(0), {0, 0}}, {Seconds(0), {0, 0}}}}) {
+    const program::Program program = two_slots(phases);
     ByteASecond network(program);
     int instants = 0;
-    network.run([&](std::span<const Work>) {
+    network.run([&](std::span<const engine::Work>) {
       ++instants;
       EXPECT_FALSE(network.start_collective(work, 0, 0));
     });
@@ -110,10 +110,10 @@ TEST(PhasedNetwork, ACollectiveThatTakesNoTimeIsNotReported) {
 
 // A compute operation is a date. Things within 1e-12 s of one another are one instant.
 TEST(PhasedNetwork, WhatEndsAtOneInstantIsTakenInTogether) {
-  const Program program = two_slots({{Seconds(0.3), {0, 0}}});
+  const program::Program program = two_slots({{Seconds(0.3), {0, 0}}});
   ByteASecond network(program);
   std::vector<std::size_t> completions;
-  network.run([&](std::span<const Work> completed) {
+  network.run([&](std::span<const engine::Work> completed) {
     if (network.now() > Seconds(0)) return completions.push_back(completed.size());
     network.start_compute({1, 0}, Seconds(0.1 + 0.2));  // one rounding after 0.3
     network.start_compute({2, 0}, Seconds(1));
@@ -125,7 +125,7 @@ TEST(PhasedNetwork, WhatEndsAtOneInstantIsTakenInTogether) {
 // Flows are numbered group by group over the communicators that some operation uses; 0, 1 and 2 here are those of the
 // second communicator, 3 that of the third. Flows without bytes are not started.
 TEST(PhasedNetwork, FlowsOfUnusedCommunicatorsHaveNoNumbers) {
-  Program program = ranks(2);
+  program::Program program = ranks(2);
   add_link(program, 1);
   add_communicator(program, 1, {{{0, 1}, {{0, {0}}}}});
   const std::int32_t pairs = add_communicator(program, 2, {{{0}, {{0, {0}}, {1, {0}}}}, {{1}, {{1, {0}}}}});
@@ -134,12 +134,12 @@ TEST(PhasedNetwork, FlowsOfUnusedCommunicatorsHaveNoNumbers) {
   const std::int32_t first = add_collective(program, pairs, {{Seconds(0), {0, 7}}});
   std::size_t flows = 99;
   // The order is that of the operations: what `last` uses is numbered first.
-  EXPECT_THAT(first_flows(program, flows), ElementsAre(testing::IsEmpty(), ElementsAre(1, 3), ElementsAre(0)));
+  EXPECT_THAT(engine::first_flows(program, flows), ElementsAre(testing::IsEmpty(), ElementsAre(1, 3), ElementsAre(0)));
   EXPECT_EQ(flows, 4U);
 
   ByteASecond network(program);
   EXPECT_EQ(network.flow_count(), 4U);
-  network.run([&](std::span<const Work> completed) {
+  network.run([&](std::span<const engine::Work> completed) {
     if (!completed.empty()) return;
     EXPECT_TRUE(network.start_collective({0, 0}, first, 0));
     EXPECT_TRUE(network.start_collective({0, 1}, first, 1));
@@ -154,14 +154,14 @@ TEST(PhasedNetwork, FlowsOfUnusedCommunicatorsHaveNoNumbers) {
 TEST(PhasedNetwork, TimesAreSumsOfPhasesWhateverElseIsUnderWay) {
   std::mt19937 random(5);
   for (int round = 0; round < 200; ++round) {
-    Program program = ranks(2);
+    program::Program program = ranks(2);
     add_link(program, 1);
     const std::int32_t alone = add_communicator(program, 2, {{{0}, {{0, {0}}, {1, {0}}}}, {{1}, {{1, {0}}, {0, {0}}}}});
     std::vector<double> takes;
     for (int op = 0; op < 5; ++op) {
-      std::vector<Phase> phases(1 + random() % 3);
+      std::vector<collectives::Phase> phases(1 + random() % 3);
       takes.push_back(0);
-      for (Phase& phase : phases) {
+      for (collectives::Phase& phase : phases) {
         phase = {Seconds(static_cast<double>(random() % 3)),
                  {static_cast<double>(random() % 3), static_cast<double>(random() % 4)}};
         takes.back() += phase.latency.value() + std::max(phase.slot_bytes[0], phase.slot_bytes[1]);
@@ -169,7 +169,7 @@ TEST(PhasedNetwork, TimesAreSumsOfPhasesWhateverElseIsUnderWay) {
       add_collective(program, alone, phases);
     }
     // In each group one collective after the other.
-    std::vector<PhaseSpan> spans;
+    std::vector<timeline::PhaseSpan> spans;
     ByteASecond network(program, &spans);
     std::vector<double> ends(2, 0), expected(2, 0);
     const auto start_next = [&](std::int32_t group, std::int32_t op) {
@@ -179,12 +179,12 @@ TEST(PhasedNetwork, TimesAreSumsOfPhasesWhateverElseIsUnderWay) {
         if (takes_time) return;
       }
     };
-    network.run([&](std::span<const Work> completed) {
+    network.run([&](std::span<const engine::Work> completed) {
       if (completed.empty()) {
         start_next(0, 0);
         start_next(1, 2);
       }
-      for (const Work ended : completed) {
+      for (const engine::Work ended : completed) {
         ends[static_cast<std::size_t>(ended.index)] = network.now().value();
         start_next(ended.index, ended.turn + 1);
       }

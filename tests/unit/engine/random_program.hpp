@@ -16,8 +16,8 @@ class RandomProgram {
  public:
   explicit RandomProgram(unsigned seed) : random_(seed) {}
 
-  Program build() {
-    Program program = ranks(rank_count);
+  program::Program build() {
+    program::Program program = ranks(rank_count);
     for (double& slowdown : program.slowdown_of_rank) slowdown = draw(3) == 0 ? 1.25 : 1.0;
     for (std::size_t rank = rank_count / 2; rank < rank_count; ++rank) program.stage_of_rank[rank] = 1;
     add_rings(program, {{0, 1, 2, 3}, {4, 5, 6, 7}});
@@ -33,14 +33,14 @@ class RandomProgram {
       }
     }
     program.shared_slowdown = 1 + 0.25 * draw(3);
-    for (ProgramOp& op : program.ops) op.shares_chip = draw(3) > 0;
+    for (program::ProgramOp& op : program.ops) op.shares_chip = draw(3) > 0;
     return program;
   }
 
  private:
   std::int32_t draw(std::int32_t below) { return static_cast<std::int32_t>(random_() % static_cast<unsigned>(below)); }
 
-  std::vector<std::int32_t> predecessors(const Program& program) {
+  std::vector<std::int32_t> predecessors(const program::Program& program) {
     std::vector<std::int32_t> chosen;
     const auto count = static_cast<std::int32_t>(program.ops.size());
     for (std::int32_t i = draw(4); i > 0 && count > 0; --i) chosen.push_back(draw(count));
@@ -48,10 +48,10 @@ class RandomProgram {
   }
 
   /// Groups with one flow per member, on links that no one else uses.
-  static void add_rings(Program& program, const std::vector<std::vector<std::int32_t>>& members) {
-    std::vector<ProgramGroup> groups;
+  static void add_rings(program::Program& program, const std::vector<std::vector<std::int32_t>>& members) {
+    std::vector<collectives::ProgramGroup> groups;
     for (const std::vector<std::int32_t>& ranks_of_group : members) {
-      ProgramGroup group{ranks_of_group, {}};
+      collectives::ProgramGroup group{ranks_of_group, {}};
       for (std::size_t i = 0; i < ranks_of_group.size(); ++i) {
         group.flows.push_back(
             {static_cast<std::int32_t>(i % 2), {add_link(program, capacity), add_link(program, capacity)}});
@@ -61,8 +61,8 @@ class RandomProgram {
     add_communicator(program, 2, groups);
   }
 
-  void add_random_collective(Program& program) {
-    std::vector<Phase> phases;
+  void add_random_collective(program::Program& program) {
+    std::vector<collectives::Phase> phases;
     double closed_form = 0;
     for (std::int32_t phase = draw(4); phase > 0; --phase) {
       phases.push_back({Seconds(1e-6 * draw(3)), {1e4 * draw(3), 1e4 * draw(3)}});
@@ -78,24 +78,24 @@ class RandomProgram {
 };
 
 /// All flows cross one link, so every start and end moves every other.
-inline Program contended(unsigned seed) {
-  Program program = RandomProgram(seed).build();
-  for (Communicator& communicator : program.communicators) {
-    for (ProgramGroup& group : communicator.groups) {
-      for (Flow& flow : group.flows) flow.links.push_back(0);
+inline program::Program contended(unsigned seed) {
+  program::Program program = RandomProgram(seed).build();
+  for (collectives::Communicator& communicator : program.communicators) {
+    for (collectives::ProgramGroup& group : communicator.groups) {
+      for (collectives::Flow& flow : group.flows) flow.links.push_back(0);
     }
   }
   return program;
 }
 
 /// Flows over several links that others use too, of different capacities, some crossed twice.
-inline Program entangled(unsigned seed) {
-  Program program = RandomProgram(seed).build();
+inline program::Program entangled(unsigned seed) {
+  program::Program program = RandomProgram(seed).build();
   std::mt19937 random(seed);
   for (auto& link : program.links) link = link * (1 + static_cast<double>(random() % 4));
-  for (Communicator& communicator : program.communicators) {
-    for (ProgramGroup& group : communicator.groups) {
-      for (Flow& flow : group.flows) {
+  for (collectives::Communicator& communicator : program.communicators) {
+    for (collectives::ProgramGroup& group : communicator.groups) {
+      for (collectives::Flow& flow : group.flows) {
         for (int more = 0; more < 3; ++more)
           flow.links.push_back(static_cast<std::int32_t>(random() % program.links.size()));
       }

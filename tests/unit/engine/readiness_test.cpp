@@ -20,34 +20,35 @@ using testing::Pair;
 /// Operation, and the rank or group.
 using Instances = std::set<std::pair<std::int32_t, std::int32_t>>;
 
-Instances as_set(const std::vector<Instance>& instances) {
+Instances as_set(const std::vector<engine::Instance>& instances) {
   Instances set;
-  for (const Instance& instance : instances) EXPECT_TRUE(set.emplace(instance.op, instance.index).second) << "twice";
+  for (const engine::Instance& instance : instances)
+    EXPECT_TRUE(set.emplace(instance.op, instance.index).second) << "twice";
   return set;
 }
 
-Instances after_end(Readiness& readiness, std::int32_t op, std::int32_t rank) {
-  std::vector<Instance> ready;
+Instances after_end(engine::Readiness& readiness, std::int32_t op, std::int32_t rank) {
+  std::vector<engine::Instance> ready;
   readiness.ended(op, rank, ready);
   return as_set(ready);
 }
 
 TEST(Readiness, AtTheOutsetStandsWhatWaitsForNothing) {
-  Program program = ranks(2);
+  program::Program program = ranks(2);
   const std::int32_t first = add_compute(program, 1);
   const std::int32_t second = add_compute(program, 1, {first});
-  Readiness readiness(program);
+  engine::Readiness readiness(program);
   EXPECT_THAT(as_set(readiness.at_outset()), ElementsAre(Pair(first, 0), Pair(first, 1)));
   EXPECT_THAT(after_end(readiness, first, 1), ElementsAre(Pair(second, 1))) << "rank 0 has not ended it";
   EXPECT_THAT(after_end(readiness, first, 0), ElementsAre(Pair(second, 0)));
 }
 
 TEST(Readiness, ACollectiveIsReadyWithTheLastMemberOfItsGroup) {
-  Program program = ranks(4);
+  program::Program program = ranks(4);
   const std::int32_t pairs = add_communicator(program, 0, {{{0, 1}, {}}, {{2, 3}, {}}});
   const std::int32_t compute = add_compute(program, 1);
   const std::int32_t reduce = add_collective(program, pairs, {}, {compute});
-  Readiness readiness(program);
+  engine::Readiness readiness(program);
   EXPECT_EQ(as_set(readiness.at_outset()).size(), 4U);
   EXPECT_THAT(after_end(readiness, compute, 0), IsEmpty());
   EXPECT_THAT(after_end(readiness, compute, 3), IsEmpty());
@@ -56,20 +57,20 @@ TEST(Readiness, ACollectiveIsReadyWithTheLastMemberOfItsGroup) {
 }
 
 TEST(Readiness, ARankOutsideAllGroupsWaitsForNoCollective) {
-  Program program = ranks(3);
+  program::Program program = ranks(3);
   const std::int32_t pair = add_communicator(program, 0, {{{0, 1}, {}}});
   const std::int32_t reduce = add_collective(program, pair, {});
   const std::int32_t compute = add_compute(program, 1, {reduce});
-  Readiness readiness(program);
+  engine::Readiness readiness(program);
   EXPECT_THAT(as_set(readiness.at_outset()), ElementsAre(Pair(reduce, 0), Pair(compute, 2)));
   EXPECT_THAT(after_end(readiness, reduce, 0), ElementsAre(Pair(compute, 0)));
 }
 
 TEST(Readiness, APredecessorThatIsNamedTwiceIsOne) {
-  Program program = ranks(1);
+  program::Program program = ranks(1);
   const std::int32_t first = add_compute(program, 1);
   const std::int32_t second = add_compute(program, 1, {first, first});
-  Readiness readiness(program);
+  engine::Readiness readiness(program);
   EXPECT_THAT(as_set(readiness.at_outset()), ElementsAre(Pair(first, 0)));
   EXPECT_THAT(after_end(readiness, first, 0), ElementsAre(Pair(second, 0)));
 }
@@ -77,7 +78,7 @@ TEST(Readiness, APredecessorThatIsNamedTwiceIsOne) {
 // 65535 predecessors are the most that a program may have. The count of rank 0, which takes part in all of them but not
 // in the last operation, goes below 0 that often and must not come round to 0; that of rank 1 was 0 from the start.
 TEST(Readiness, TheMostPredecessorsDoNotWakeARankThatTakesNoPart) {
-  Program program = ranks(2);
+  program::Program program = ranks(2);
   program.stage_of_rank = {0, 1};
   constexpr std::int32_t most = 65535;
   std::vector<std::int32_t> all;
@@ -85,7 +86,7 @@ TEST(Readiness, TheMostPredecessorsDoNotWakeARankThatTakesNoPart) {
   const std::int32_t last = add_compute(program, 1, all, 0, 0, 1);
   const std::int32_t own = add_compute(program, 1, all);
   ASSERT_NO_THROW(check(program));
-  Readiness readiness(program);
+  engine::Readiness readiness(program);
   const Instances outset = as_set(readiness.at_outset());
   EXPECT_EQ(outset.size(), static_cast<std::size_t>(most) + 1);
   EXPECT_TRUE(outset.contains({last, 1}));
@@ -95,22 +96,22 @@ TEST(Readiness, TheMostPredecessorsDoNotWakeARankThatTakesNoPart) {
 }
 
 TEST(Readiness, OfNothingIsNothing) {
-  EXPECT_THAT(as_set(Readiness(ranks(0)).at_outset()), IsEmpty());
-  EXPECT_THAT(as_set(Readiness(ranks(3)).at_outset()), IsEmpty());
+  EXPECT_THAT(as_set(engine::Readiness(ranks(0)).at_outset()), IsEmpty());
+  EXPECT_THAT(as_set(engine::Readiness(ranks(3)).at_outset()), IsEmpty());
 }
 
 /// The definition above, counted anew each time.
 class Definition {
  public:
-  explicit Definition(const Program& program) : program_(program) {}
+  explicit Definition(const program::Program& program) : program_(program) {}
 
   void ended(std::int32_t op, std::int32_t rank) { ended_.emplace(op, rank); }
 
   [[nodiscard]] Instances ready() const {
     Instances ready;
     for (std::int32_t op = 0; op < std::ssize(program_.ops); ++op) {
-      const ProgramOp& each = program_.ops[static_cast<std::size_t>(op)];
-      if (each.kind == ProgramOp::Kind::compute) {
+      const program::ProgramOp& each = program_.ops[static_cast<std::size_t>(op)];
+      if (each.kind == program::ProgramOp::Kind::compute) {
         for (std::int32_t rank = 0; rank < program_.ranks(); ++rank) {
           if (takes_part(op, rank) && waits_for_nothing(op, rank)) ready.emplace(op, rank);
         }
@@ -128,11 +129,11 @@ class Definition {
 
  private:
   [[nodiscard]] bool takes_part(std::int32_t op, std::int32_t rank) const {
-    const ProgramOp& each = program_.ops[static_cast<std::size_t>(op)];
-    if (each.kind == ProgramOp::Kind::compute)
+    const program::ProgramOp& each = program_.ops[static_cast<std::size_t>(op)];
+    if (each.kind == program::ProgramOp::Kind::compute)
       return program_.stage_of_rank[static_cast<std::size_t>(rank)] == each.stage;
     const auto& groups = program_.communicators[static_cast<std::size_t>(each.communicator)].groups;
-    return std::any_of(groups.begin(), groups.end(), [&](const ProgramGroup& group) {
+    return std::any_of(groups.begin(), groups.end(), [&](const collectives::ProgramGroup& group) {
       return std::find(group.members.begin(), group.members.end(), rank) != group.members.end();
     });
   }
@@ -143,7 +144,7 @@ class Definition {
     });
   }
 
-  const Program& program_;
+  const program::Program& program_;
   Instances ended_;
 };
 
@@ -151,9 +152,9 @@ class Definition {
 // the definition names, and in the end all have.
 TEST(Readiness, IsThatOfTheDefinition) {
   for (unsigned seed = 0; seed < 40; ++seed) {
-    const Program program = RandomProgram(seed).build();
+    const program::Program program = RandomProgram(seed).build();
     std::mt19937 random(seed);
-    Readiness readiness(program);
+    engine::Readiness readiness(program);
     Definition definition(program);
     Instances ready = as_set(readiness.at_outset());
     ASSERT_EQ(ready, definition.ready()) << "seed " << seed;
@@ -162,8 +163,8 @@ TEST(Readiness, IsThatOfTheDefinition) {
       std::swap(open[random() % open.size()], open.back());
       const auto [op, index] = open.back();
       open.pop_back();
-      const ProgramOp& each = program.ops[static_cast<std::size_t>(op)];
-      const bool computes = each.kind == ProgramOp::Kind::compute;
+      const program::ProgramOp& each = program.ops[static_cast<std::size_t>(op)];
+      const bool computes = each.kind == program::ProgramOp::Kind::compute;
       const std::vector<std::int32_t> members = computes
                                                     ? std::vector{index}
                                                     : program.communicators[static_cast<std::size_t>(each.communicator)]
@@ -179,8 +180,8 @@ TEST(Readiness, IsThatOfTheDefinition) {
       }
     }
     std::size_t instances = 0;
-    for (const ProgramOp& op : program.ops) {
-      instances += op.kind == ProgramOp::Kind::compute
+    for (const program::ProgramOp& op : program.ops) {
+      instances += op.kind == program::ProgramOp::Kind::compute
                        ? static_cast<std::size_t>(rank_count / 2)
                        : program.communicators[static_cast<std::size_t>(op.communicator)].groups.size();
     }

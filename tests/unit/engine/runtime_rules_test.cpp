@@ -10,7 +10,7 @@
 namespace lockstep::test {
 namespace {
 
-void expect_span(const EngineResult& result, std::int32_t op, double start, double end, std::int32_t rank = 0) {
+void expect_span(const engine::EngineResult& result, std::int32_t op, double start, double end, std::int32_t rank = 0) {
   ASSERT_TRUE(result.timeline.took_part(op, rank));
   EXPECT_DOUBLE_EQ(result.timeline.span(op, rank).start.value(), start) << "op " << op;
   EXPECT_DOUBLE_EQ(result.timeline.span(op, rank).end.value(), end) << "op " << op;
@@ -18,55 +18,55 @@ void expect_span(const EngineResult& result, std::int32_t op, double start, doub
 
 // One stream runs one thing at a time, lower priority value first: 3 s before 2 s.
 TEST(RuntimeRules, StreamRunsOneThingAtATimeByPriority) {
-  Program program = ranks(1);
+  program::Program program = ranks(1);
   const std::int32_t late = add_compute(program, 2, {}, 1);
   const std::int32_t early = add_compute(program, 3, {}, 0);
-  const EngineResult result = run_reference(program);
+  const engine::EngineResult result = run_reference(program);
   expect_span(result, early, 0, 3);
   expect_span(result, late, 3, 5);
 }
 
 TEST(RuntimeRules, PositionBreaksTies) {
-  Program program = ranks(1);
+  program::Program program = ranks(1);
   const std::int32_t first = add_compute(program, 2);
   const std::int32_t second = add_compute(program, 3);
   const std::int32_t third = add_compute(program, 1);
-  const EngineResult result = run_reference(program);
+  const engine::EngineResult result = run_reference(program);
   expect_span(result, first, 0, 2);
   expect_span(result, second, 2, 5);
   expect_span(result, third, 5, 6);
 }
 
 TEST(RuntimeRules, DifferentStreamsOverlap) {
-  Program program = ranks(1);
+  program::Program program = ranks(1);
   const std::int32_t compute = add_compute(program, 2);
   const std::int32_t other = add_compute(program, 3, {}, 0, 1);
-  const EngineResult result = run_reference(program);
+  const engine::EngineResult result = run_reference(program);
   expect_span(result, compute, 0, 2);
   expect_span(result, other, 0, 3);
 }
 
 // An op on streams 0 and 1 waits for both: max(2, 3), and holds both for 1 s.
 TEST(RuntimeRules, OperationOnTwoStreamsNeedsBoth) {
-  Program program = ranks(1);
+  program::Program program = ranks(1);
   add_compute(program, 2, {}, 0, 0);
   add_compute(program, 3, {}, 0, 1);
   const std::int32_t both = add_compute(program, 1, {}, 1);
   program.ops.back().streams = {0, 1};
   const std::int32_t after = add_compute(program, 1, {}, 2, 1);
-  const EngineResult result = run_reference(program);
+  const engine::EngineResult result = run_reference(program);
   expect_span(result, both, 3, 4);
   expect_span(result, after, 4, 5);
 }
 
 // start = max over members of (2 s x slowdown) = 3 s; all members share the span.
 TEST(RuntimeRules, CollectiveWaitsForTheSlowestMember) {
-  Program program = ranks(3);
+  program::Program program = ranks(3);
   program.slowdown_of_rank[1] = 1.5;
   const std::int32_t all = add_communicator(program, 0, {{{0, 1, 2}, {}}});
   const std::int32_t compute = add_compute(program, 2);
   const std::int32_t reduce = add_timed_collective(program, all, 1, {compute});
-  const EngineResult result = run_reference(program);
+  const engine::EngineResult result = run_reference(program);
   expect_span(result, compute, 0, 2, 0);
   expect_span(result, compute, 0, 3, 1);
   for (std::int32_t rank = 0; rank < 3; ++rank) expect_span(result, reduce, 3, 4, rank);
@@ -76,12 +76,12 @@ TEST(RuntimeRules, CollectiveWaitsForTheSlowestMember) {
 
 // Groups of one collective are independent: each starts when its own members are ready.
 TEST(RuntimeRules, GroupsDoNotWaitForEachOther) {
-  Program program = ranks(4);
+  program::Program program = ranks(4);
   program.slowdown_of_rank[3] = 2;
   const std::int32_t pairs = add_communicator(program, 0, {{{0, 1}, {}}, {{2, 3}, {}}});
   const std::int32_t compute = add_compute(program, 1);
   const std::int32_t reduce = add_timed_collective(program, pairs, 1, {compute});
-  const EngineResult result = run_reference(program);
+  const engine::EngineResult result = run_reference(program);
   expect_span(result, reduce, 1, 2, 0);
   expect_span(result, reduce, 2, 3, 2);
 }
@@ -89,7 +89,7 @@ TEST(RuntimeRules, GroupsDoNotWaitForEachOther) {
 // A collective that waits for rank 1's stream (busy until 5 s) holds nothing on rank 0: lower priorities
 // run there, [0,2] and [2,6]. At 6 s the collective goes before what else waits on rank 0.
 TEST(RuntimeRules, WaitingCollectiveHoldsNothing) {
-  Program program = ranks(2);
+  program::Program program = ranks(2);
   program.stage_of_rank = {0, 1};
   const std::int32_t both = add_communicator(program, 0, {{{0, 1}, {}}});
   add_compute(program, 5, {}, -1, 0, 1);
@@ -97,7 +97,7 @@ TEST(RuntimeRules, WaitingCollectiveHoldsNothing) {
   const std::int32_t first = add_compute(program, 2, {}, 1);
   const std::int32_t second = add_compute(program, 4, {}, 2);
   const std::int32_t third = add_compute(program, 1, {}, 3);
-  const EngineResult result = run_reference(program);
+  const engine::EngineResult result = run_reference(program);
   expect_span(result, first, 0, 2);
   expect_span(result, second, 2, 6);
   expect_span(result, reduce, 6, 7);
@@ -107,7 +107,7 @@ TEST(RuntimeRules, WaitingCollectiveHoldsNothing) {
 // A high-priority collective blocked elsewhere lets the next one that waits for the same stream through:
 // at 1 s rank 0's stream 1 is free; X (ranks 0, 1) is blocked by rank 1 until 3 s, Y (rank 0) runs [1,2].
 TEST(RuntimeRules, BlockedOfferPassesTheStreamOn) {
-  Program program = ranks(2);
+  program::Program program = ranks(2);
   program.stage_of_rank = {0, 1};
   const std::int32_t both = add_communicator(program, 0, {{{0, 1}, {}}});
   const std::int32_t alone = add_communicator(program, 0, {{{0}, {}}});
@@ -115,7 +115,7 @@ TEST(RuntimeRules, BlockedOfferPassesTheStreamOn) {
   add_compute(program, 3, {}, -1, 1, 1);
   const std::int32_t x = add_timed_collective(program, both, 1, {}, 0);
   const std::int32_t y = add_timed_collective(program, alone, 1, {}, 1);
-  const EngineResult result = run_reference(program);
+  const engine::EngineResult result = run_reference(program);
   expect_span(result, y, 1, 2);
   expect_span(result, x, 3, 4);
 }
@@ -123,32 +123,32 @@ TEST(RuntimeRules, BlockedOfferPassesTheStreamOn) {
 // At 1 s op 0 frees stream 0, for which `waiting` waits, and op 1 makes `urgent` ready for the same
 // stream: both ends are taken in before either starts, so priority decides.
 TEST(RuntimeRules, AllEndsOfAnInstantComeBeforeAnyStart) {
-  Program program = ranks(1);
+  program::Program program = ranks(1);
   add_compute(program, 1, {}, -1, 0);
   const std::int32_t enabler = add_compute(program, 1, {}, -1, 1);
   const std::int32_t waiting = add_compute(program, 2, {}, 5, 0);
   const std::int32_t urgent = add_compute(program, 3, {enabler}, 0, 0);
-  const EngineResult result = run_reference(program);
+  const engine::EngineResult result = run_reference(program);
   expect_span(result, urgent, 1, 4);
   expect_span(result, waiting, 4, 6);
 }
 
 // Rounding does not make an instant two: 0.1 + 0.2 and 0.3 differ by 1 ulp, and priority still decides.
 TEST(RuntimeRules, RoundingDoesNotDecideWhoGoesFirst) {
-  Program program = ranks(1);
+  program::Program program = ranks(1);
   const std::int32_t a = add_compute(program, 0.1, {}, -1, 1);
   const std::int32_t b = add_compute(program, 0.2, {a}, -1, 1);  // ends at 0.1 + 0.2
   add_compute(program, 0.3, {}, -1, 0);                          // ends at 0.3
   const std::int32_t waiting = add_compute(program, 1, {}, 5, 0);
   const std::int32_t urgent = add_compute(program, 1, {b}, 0, 0);
-  const EngineResult result = run_reference(program);
+  const engine::EngineResult result = run_reference(program);
   expect_span(result, urgent, 0.3, 1.3);
   expect_span(result, waiting, 1.3, 2.3);
 }
 
 /// `layers` of gather (g s, stream 1) before compute (c s, stream 0), gathers running ahead.
 double prefetched(double g, double c, int layers) {
-  Program program = ranks(2);
+  program::Program program = ranks(2);
   const std::int32_t all = add_communicator(program, 0, {{{0, 1}, {}}});
   std::int32_t compute = -1;
   for (int layer = 0; layer < layers; ++layer) {
@@ -167,14 +167,14 @@ TEST(RuntimeRules, PrefetchOverlapsWithCompute) {
 // Beside a collective for h of its time, compute of c s goes at 1/s: h + (c - h / s) = c + h (1 - 1/s), 4 + 3/2 with s
 // = 2. The kernel before and the one after are not slowed down.
 TEST(RuntimeRules, ComputeSlowsDownBesideACollectiveOnItsChip) {
-  Program program = ranks(1);
+  program::Program program = ranks(1);
   const std::int32_t alone = add_communicator(program, 0, {{{0}, {}}});
   const std::int32_t before = add_compute(program, 1);
   add_timed_collective(program, alone, 3, {before});
   const std::int32_t beside = add_compute(program, 4, {before});
   const std::int32_t after = add_compute(program, 2, {beside});
   share_chips(program, 2);
-  const EngineResult result = run_reference(program);
+  const engine::EngineResult result = run_reference(program);
   expect_span(result, before, 0, 1);
   expect_span(result, beside, 1, 6.5);
   expect_span(result, after, 6.5, 8.5);
@@ -182,7 +182,7 @@ TEST(RuntimeRules, ComputeSlowsDownBesideACollectiveOnItsChip) {
 
 // No further than s c, however long the collective; and two at a time take no more of the chip than one.
 TEST(RuntimeRules, ComputeSlowsDownNoFurtherThanTheSlowdown) {
-  Program program = ranks(1);
+  program::Program program = ranks(1);
   const std::int32_t alone = add_communicator(program, 0, {{{0}, {}}});
   add_timed_collective(program, alone, 100);
   add_timed_collective(program, alone, 100, {}, 0, 2);
@@ -194,7 +194,7 @@ TEST(RuntimeRules, ComputeSlowsDownNoFurtherThanTheSlowdown) {
 // 4 s from 0 on; collectives from 1 to 2 and from 3 to 5 of the clock: 1 + 1/2 + 1 + 2/2 are done by 5, and 1/2 is
 // left.
 TEST(RuntimeRules, ComputeSpeedsUpAgainAfterTheCollective) {
-  Program program = ranks(1);
+  program::Program program = ranks(1);
   const std::int32_t alone = add_communicator(program, 0, {{{0}, {}}});
   const std::int32_t wait = add_timed_collective(program, alone, 1);
   const std::int32_t first = add_timed_collective(program, alone, 1, {wait});
@@ -208,13 +208,13 @@ TEST(RuntimeRules, ComputeSpeedsUpAgainAfterTheCollective) {
 
 // Of another rank, or of one that does not share the chip: nothing. A slow rank slows down in proportion: 1.5 x 2 x 2.
 TEST(RuntimeRules, ComputeSlowsDownWhereTheCollectiveRuns) {
-  Program program = ranks(2);
+  program::Program program = ranks(2);
   program.slowdown_of_rank[1] = 1.5;
   const std::int32_t second = add_communicator(program, 0, {{{1}, {}}});
   add_timed_collective(program, second, 100);
   const std::int32_t compute = add_compute(program, 2);
   share_chips(program, 2);
-  EngineResult result = run_reference(program);
+  engine::EngineResult result = run_reference(program);
   expect_span(result, compute, 0, 2, 0);
   expect_span(result, compute, 0, 6, 1);
   program.ops[0].shares_chip = false;
@@ -224,14 +224,14 @@ TEST(RuntimeRules, ComputeSlowsDownWhereTheCollectiveRuns) {
 // The host launches kernels of 1 s at 3 s and at 3.5 s: the first waits for it, the second for the first. Until then
 // they slow nothing down and are not slowed down: the collective is gone at 3 s.
 TEST(RuntimeRules, KernelsWaitForTheirLaunch) {
-  Program program = ranks(1);
+  program::Program program = ranks(1);
   const std::int32_t alone = add_communicator(program, 0, {{{0}, {}}});
   add_timed_collective(program, alone, 3);
   const std::int32_t first = add_compute(program, 1);
   program.ops.back().launched = Seconds(3);
   const std::int32_t second = add_compute(program, 1);
   program.ops.back().launched = Seconds(3.5);
-  EngineResult result = run_reference(program);
+  engine::EngineResult result = run_reference(program);
   expect_span(result, first, 0, 4);
   expect_span(result, second, 4, 5);
   share_chips(program, 2);
@@ -242,14 +242,14 @@ TEST(RuntimeRules, KernelsWaitForTheirLaunch) {
 
 // Zero-duration operations end at the instant they start, in a chain too: 1 + 0 + 0 + 0 + 2.
 TEST(RuntimeRules, ZeroDurationTakesNoTime) {
-  Program program = ranks(2);
+  program::Program program = ranks(2);
   const std::int32_t all = add_communicator(program, 0, {{{0, 1}, {}}});
   std::int32_t last = add_compute(program, 1);
   const std::int32_t zero = add_compute(program, 0, {last});
   const std::int32_t reduce = add_timed_collective(program, all, 0, {zero});
   last = add_compute(program, 0, {reduce});
   last = add_compute(program, 2, {last});
-  const EngineResult result = run_reference(program);
+  const engine::EngineResult result = run_reference(program);
   expect_span(result, zero, 1, 1);
   expect_span(result, reduce, 1, 1, 1);
   expect_span(result, last, 1, 3);
@@ -257,11 +257,11 @@ TEST(RuntimeRules, ZeroDurationTakesNoTime) {
 
 // A rank waits only for predecessors it takes part in: rank 1 (stage 1) does not wait for op 0.
 TEST(RuntimeRules, PredecessorsOfOtherStagesDoNotCount) {
-  Program program = ranks(2);
+  program::Program program = ranks(2);
   program.stage_of_rank = {0, 1};
   const std::int32_t first = add_compute(program, 4, {}, 0, 0, 0);
   const std::int32_t second = add_compute(program, 1, {first}, 0, 0, 1);
-  const EngineResult result = run_reference(program);
+  const engine::EngineResult result = run_reference(program);
   expect_span(result, second, 0, 1, 1);
   EXPECT_FALSE(result.timeline.took_part(second, 0));
   EXPECT_FALSE(result.timeline.took_part(first, 1));
@@ -269,15 +269,15 @@ TEST(RuntimeRules, PredecessorsOfOtherStagesDoNotCount) {
 
 // 2 computes x 3 ranks; the reference engine has no flows.
 TEST(RuntimeRules, CountsActivitiesAndReportsProgress) {
-  Program program = ranks(3);
+  program::Program program = ranks(3);
   add_compute(program, 1);
   add_compute(program, 1);
-  EngineOptions options;
-  options.kind = EngineKind::reference;
+  engine::EngineOptions options;
+  options.kind = engine::EngineKind::reference;
   std::vector<double> reported;
   options.progress = [&](double fraction) { reported.push_back(fraction); };
   spdlog::logger silent("test");
-  const EngineResult result = run(program, options, silent);
+  const engine::EngineResult result = run(program, options, silent);
   EXPECT_EQ(result.statistics.activities, 6);
   EXPECT_EQ(result.statistics.flows, 0);
   EXPECT_EQ(reported, (std::vector<double>{0, 0.5, 1}));
@@ -286,22 +286,22 @@ TEST(RuntimeRules, CountsActivitiesAndReportsProgress) {
 TEST(RuntimeRules, EmptyProgramTakesNoTime) { EXPECT_EQ(run_reference(ranks(2)).timeline.makespan().value(), 0); }
 
 /// Forgets what it is given.
-class LosesWork final : public Network {
+class LosesWork final : public engine::Network {
  public:
   [[nodiscard]] Seconds now() const override { return Seconds(0); }
-  void start_compute(Work, Seconds) override {}
-  [[nodiscard]] bool start_collective(Work, std::int32_t, std::int32_t) override { return true; }
+  void start_compute(engine::Work, Seconds) override {}
+  [[nodiscard]] bool start_collective(engine::Work, std::int32_t, std::int32_t) override { return true; }
   void run(const TakeIn& take_in) override { take_in({}); }
   [[nodiscard]] std::int64_t flows() const override { return 0; }
 };
 
 TEST(RuntimeRules, OperationsThatNeverEndAreNamed) {
-  Program program = ranks(2);
+  program::Program program = ranks(2);
   add_compute(program, 0);
   const std::int32_t lost = add_compute(program, 1);
   add_compute(program, 1, {lost});
   LosesWork network;
-  Runtime runtime(program, network, {});
+  engine::Runtime runtime(program, network, {});
   try {
     static_cast<void>(runtime.run());
     FAIL() << "must throw";

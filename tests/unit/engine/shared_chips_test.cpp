@@ -15,35 +15,35 @@ namespace lockstep::test {
 namespace {
 
 /// A clock that the test sets; keeps the date that each kernel was given last, and how many it got.
-class Clock final : public Network {
+class Clock final : public engine::Network {
  public:
   [[nodiscard]] Seconds now() const override { return Seconds(now_s); }
-  void start_compute(Work work, Seconds duration) override {
+  void start_compute(engine::Work work, Seconds duration) override {
     ends_s[work] = now_s + duration.value();
     ++dates;
   }
-  [[nodiscard]] bool start_collective(Work, std::int32_t, std::int32_t) override { return false; }
+  [[nodiscard]] bool start_collective(engine::Work, std::int32_t, std::int32_t) override { return false; }
   void run(const TakeIn&) override {}
   [[nodiscard]] std::int64_t flows() const override { return 0; }
 
   double now_s = 0;
-  std::map<Work, double> ends_s;
+  std::map<engine::Work, double> ends_s;
   int dates = 0;
 };
 
-Program sharing(double slowdown, std::int32_t count = 2) {
-  Program program = ranks(count);
+program::Program sharing(double slowdown, std::int32_t count = 2) {
+  program::Program program = ranks(count);
   add_compute(program, 1);
   share_chips(program, slowdown);
   return program;
 }
 
-constexpr Work kernel{0, 0};
+constexpr engine::Work kernel{0, 0};
 
 // 4 s from 0 on with a slowdown of 2. At 1 s a collective starts: 3 s are left, which take 6, so the end is at 7. At 3
 // s it ends: 2 of the 3 s are left, so the end is at 5.
 TEST(SharedChips, CollectivesThatStartAndEndMoveTheEnd) {
-  SharedChips chips(sharing(2));
+  engine::SharedChips chips(sharing(2));
   Clock clock;
   chips.kernel_starts(0, 0, kernel, Seconds(4), Seconds(0));
   chips.redate(clock);
@@ -63,7 +63,7 @@ TEST(SharedChips, CollectivesThatStartAndEndMoveTheEnd) {
 
 // Two collectives slow down no more than one, and the end of one of two changes nothing: no new date is given.
 TEST(SharedChips, SeveralCollectivesAreAsOne) {
-  SharedChips chips(sharing(1.5));
+  engine::SharedChips chips(sharing(1.5));
   Clock clock;
   chips.collective_starts(0);
   chips.collective_starts(0);
@@ -83,7 +83,7 @@ TEST(SharedChips, SeveralCollectivesAreAsOne) {
 
 // A collective that starts and ends within one instant has slowed nothing down.
 TEST(SharedChips, NothingHappensWithinAnInstant) {
-  SharedChips chips(sharing(2));
+  engine::SharedChips chips(sharing(2));
   Clock clock;
   chips.kernel_starts(0, 0, kernel, Seconds(1), Seconds(0));
   chips.redate(clock);
@@ -95,9 +95,9 @@ TEST(SharedChips, NothingHappensWithinAnInstant) {
 }
 
 TEST(SharedChips, EachStreamAndRankHasItsOwnKernel) {
-  SharedChips chips(sharing(3));
+  engine::SharedChips chips(sharing(3));
   Clock clock;
-  const Work here{0, 0}, beside{1, 0}, elsewhere{0, 1};
+  const engine::Work here{0, 0}, beside{1, 0}, elsewhere{0, 1};
   chips.kernel_starts(0, 0, here, Seconds(1), Seconds(0));
   chips.kernel_starts(0, 2, beside, Seconds(2), Seconds(0));
   chips.kernel_starts(1, 0, elsewhere, Seconds(1), Seconds(0));
@@ -113,7 +113,7 @@ TEST(SharedChips, EachStreamAndRankHasItsOwnKernel) {
 
 // Nothing is left when a kernel's pace changes at its very end: it still gets a date that is later than now.
 TEST(SharedChips, AKernelWithNothingLeftEndsAnInstantLater) {
-  SharedChips chips(sharing(2));
+  engine::SharedChips chips(sharing(2));
   Clock clock;
   chips.kernel_starts(0, 0, kernel, Seconds(1), Seconds(0));
   chips.redate(clock);
@@ -121,7 +121,7 @@ TEST(SharedChips, AKernelWithNothingLeftEndsAnInstantLater) {
   chips.collective_starts(0);
   chips.redate(clock);
   EXPECT_GT(clock.ends_s.at(kernel), 1);
-  EXPECT_LE(clock.ends_s.at(kernel), 1 + 2 * one_instant_s);
+  EXPECT_LE(clock.ends_s.at(kernel), 1 + 2 * engine::one_instant_s);
   EXPECT_TRUE(chips.ends(0, 0, kernel, Seconds(clock.ends_s.at(kernel))));
 }
 
@@ -132,7 +132,7 @@ TEST(SharedChips, TheWorkDoneIsTheIntegralOfThePace) {
     const double slowdown = 1 + 0.5 * static_cast<double>(random() % 5);
     const double alone = 0.5 + static_cast<double>(random() % 8);
     const double from = static_cast<double>(random() % 4);  // launched later than its stream is free
-    SharedChips chips(sharing(slowdown, 1));
+    engine::SharedChips chips(sharing(slowdown, 1));
     Clock clock;
     chips.kernel_starts(0, 0, kernel, Seconds(alone), Seconds(from));
     int under_way = 0;
@@ -155,9 +155,9 @@ TEST(SharedChips, TheWorkDoneIsTheIntegralOfThePace) {
 
 // A program in which nothing shares a chip needs none of this, and its instants end without a date.
 TEST(SharedChips, WithoutSharingThereIsNothingToDate) {
-  Program program = ranks(2);
+  program::Program program = ranks(2);
   add_compute(program, 1);
-  SharedChips chips(program);
+  engine::SharedChips chips(program);
   Clock clock;
   chips.redate(clock);
   EXPECT_EQ(clock.dates, 0);

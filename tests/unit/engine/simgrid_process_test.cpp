@@ -11,16 +11,16 @@
 namespace lockstep::test {
 namespace {
 
-Program one_transfer() {
-  Program program = ranks(1);
+program::Program one_transfer() {
+  program::Program program = ranks(1);
   add_link(program, 1e9);
   add_collective(program, add_lone_flow(program, 0, {0}), {{Seconds(0), {1e9}}});
   return program;
 }
 
-double makespan(const Program& program) {
+double makespan(const program::Program& program) {
   spdlog::logger silent("test");
-  return run(program, {}, silent).timeline.makespan().value();
+  return engine::run(program, {}, silent).timeline.makespan().value();
 }
 
 TEST(SimGridProcess, SecondRunIsRefused) {
@@ -38,20 +38,20 @@ TEST(SimGridProcess, SecondRunIsRefused) {
 
 TEST(SimGridProcess, CountsFlowsAsActivities) {
   const std::vector<double> answer = in_child([] {
-    Program program = one_transfer();
+    program::Program program = one_transfer();
     add_compute(program, 1);
     spdlog::logger silent("test");
-    const EngineStatistics statistics = run(program, {}, silent).statistics;
+    const engine::EngineStatistics statistics = engine::run(program, {}, silent).statistics;
     return std::vector{static_cast<double>(statistics.activities), static_cast<double>(statistics.flows)};
   });
   EXPECT_EQ(answer, (std::vector<double>{2, 1}));
 }
 
 TEST(SimGridProcess, RunsProgramsWithoutFlows) {
-  Program program = ranks(2);
-  EXPECT_TRUE(run_in_child(program, EngineKind::simgrid).values().empty());
+  program::Program program = ranks(2);
+  EXPECT_TRUE(run_in_child(program, engine::EngineKind::simgrid).values().empty());
   add_compute(program, 1, {add_compute(program, 2)});
-  EXPECT_EQ(run_in_child(program, EngineKind::simgrid).end(1, 1), 3);
+  EXPECT_EQ(run_in_child(program, engine::EngineKind::simgrid).end(1, 1), 3);
 }
 
 // SimGrid's solver recurses from link to link through the flows they share. Flow i crosses links i and
@@ -59,8 +59,8 @@ TEST(SimGridProcess, RunsProgramsWithoutFlows) {
 // flows get C/2: T = 2 bytes / C.
 TEST(SimGridProcess, LongChainOfSharedLinksDoesNotOverflowTheStack) {
   constexpr std::int32_t flows = 300000;
-  Program program = ranks(1);
-  ProgramGroup group{{0}, {}};
+  program::Program program = ranks(1);
+  collectives::ProgramGroup group{{0}, {}};
   std::int32_t last = add_link(program, 1e9);
   for (std::int32_t i = 0; i < flows; ++i) {
     const std::int32_t next = add_link(program, 1e9);
@@ -68,12 +68,12 @@ TEST(SimGridProcess, LongChainOfSharedLinksDoesNotOverflowTheStack) {
     last = next;
   }
   const std::int32_t op = add_collective(program, add_communicator(program, 1, {group}), {{Seconds(0), {1e9}}});
-  EXPECT_NEAR(run_in_child(program, EngineKind::simgrid).end(op), 2.0, 1e-12);
+  EXPECT_NEAR(run_in_child(program, engine::EngineKind::simgrid).end(op), 2.0, 1e-12);
 }
 
 // A program that is wrong never reaches SimGrid, which would abort.
 TEST(SimGridProcess, WrongProgramThrows) {
-  Program program = one_transfer();
+  program::Program program = one_transfer();
   program.links[0] = BytesPerSecond(0);
   EXPECT_THROW(makespan(program), InternalError);
 }

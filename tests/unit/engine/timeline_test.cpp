@@ -5,10 +5,10 @@
 namespace lockstep {
 namespace {
 
-Interval interval(double start, double end) { return {Seconds(start), Seconds(end)}; }
+timeline::Interval interval(double start, double end) { return {Seconds(start), Seconds(end)}; }
 
 TEST(Timeline, NobodyTookPartAtFirst) {
-  const Timeline timeline(2, 3);
+  const timeline::Timeline timeline(2, 3);
   EXPECT_EQ(timeline.ops(), 2);
   EXPECT_EQ(timeline.ranks(), 3);
   EXPECT_FALSE(timeline.took_part(1, 2));
@@ -17,7 +17,7 @@ TEST(Timeline, NobodyTookPartAtFirst) {
 }
 
 TEST(Timeline, RanksThatAgreeAreUniform) {
-  Timeline timeline(1, 3);
+  timeline::Timeline timeline(1, 3);
   timeline.record(0, 0, interval(1, 2));
   timeline.record(0, 2, interval(1, 2));
   EXPECT_TRUE(timeline.uniform(0));
@@ -27,7 +27,7 @@ TEST(Timeline, RanksThatAgreeAreUniform) {
 }
 
 TEST(Timeline, RanksThatDifferKeepTheirOwn) {
-  Timeline timeline(1, 5);
+  timeline::Timeline timeline(1, 5);
   timeline.record(0, 3, interval(1, 2));
   timeline.record(0, 0, interval(1, 2));
   timeline.record(0, 1, interval(1, 4));
@@ -42,7 +42,7 @@ TEST(Timeline, RanksThatDifferKeepTheirOwn) {
 
 // Makespan: the latest end, whoever's and in whatever order.
 TEST(Timeline, MakespanIsTheLatestEnd) {
-  Timeline timeline(2, 1);
+  timeline::Timeline timeline(2, 1);
   timeline.record(1, 0, interval(3, 7));
   timeline.record(0, 0, interval(0, 3));
   EXPECT_EQ(timeline.makespan(), Seconds(7));

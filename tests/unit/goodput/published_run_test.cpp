@@ -13,8 +13,8 @@ constexpr double days = 54 * 86400.0;
 
 /// 405.85e9 parameters, a replica of 8 x 16 GPUs, a step as published: 16.8e6 tokens at 400 TFLOP/s a GPU take
 /// about 6.5 s.
-RunModel published(const std::vector<KeyOverride>& overrides = {}) {
-  return run_model(
+goodput::RunModel published(const std::vector<scenario::KeyOverride>& overrides = {}) {
+  return goodput::run_model(
       load_scenario(std::filesystem::path(source_dir) / "scenarios" / "published" / "llama3-405b-54-days.yaml",
                     overrides),
       {405'853'388'800, 128, Seconds(6.5)});
@@ -25,7 +25,7 @@ TEST(PublishedRun, HasItsInterruptions) {
   double planned = 0, gpus = 0;
   for (const auto& cause : model.causes) {
     if (cause.planned) planned += cause.rate * days;
-    if (cause.of == Component::chip) gpus += cause.rate * days;
+    if (cause.of == scenario::Component::chip) gpus += cause.rate * days;
   }
   EXPECT_NEAR(model.failure_rate() * days, 419, 1e-9);
   EXPECT_NEAR(planned, 47, 1e-9);

@@ -78,8 +78,8 @@ TEST(Renewal, RepairsAreWaitedFor) {
 
 // Erlang's B of 1 and of 2 servers at load 1 is 1/2 and (1/2)/(1 + 1 + 1/2) = 1/5; B/(1 - B) is 1 and 1/4.
 TEST(Renewal, SparesShortenTheWaitByErlangsFormula) {
-  EXPECT_NEAR(wait_for_repair(0, 1), 1, 1e-12);
-  EXPECT_NEAR(wait_for_repair(1, 1), 0.25, 1e-12);
+  EXPECT_NEAR(goodput::wait_for_repair(0, 1), 1, 1e-12);
+  EXPECT_NEAR(goodput::wait_for_repair(1, 1), 0.25, 1e-12);
   auto model = run_of({spared(1, 0, 1)}, ln2, 0);
   model.spares = 1;
   EXPECT_NEAR(expected_shares(model).useful, ln2 / 1.25, 1e-12);
@@ -88,10 +88,10 @@ TEST(Renewal, SparesShortenTheWaitByErlangsFormula) {
 
 // K Poisson of mean 1: E(K - 1)+ = 1 - 1 + P(0) = 1/e, P(K >= 1) = 1 - 1/e.
 TEST(Renewal, ShortageOfPoissonManyHosts) {
-  EXPECT_EQ(shortage(0, 1).missing, 1);
-  EXPECT_EQ(shortage(0, 1).probability, 1);
-  EXPECT_NEAR(shortage(1, 1).missing, std::exp(-1), 1e-12);
-  EXPECT_NEAR(shortage(1, 1).probability, 1 - std::exp(-1), 1e-12);
+  EXPECT_EQ(goodput::shortage(0, 1).missing, 1);
+  EXPECT_EQ(goodput::shortage(0, 1).probability, 1);
+  EXPECT_NEAR(goodput::shortage(1, 1).missing, std::exp(-1), 1e-12);
+  EXPECT_NEAR(goodput::shortage(1, 1).probability, 1 - std::exp(-1), 1e-12);
 }
 
 // A host is a tenth of the speed, one is missing on average; every recovery is one with fewer chips, q = e^(-ln 2).

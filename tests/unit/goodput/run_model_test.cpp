@@ -8,16 +8,16 @@ namespace lockstep {
 namespace {
 
 /// Two nodes of eight on a fat tree of one leaf; `more` is YAML under `reliability`.
-Scenario scenario_with(const std::string& more, const std::string& cluster = "{node: dgx-h100, nodes: 2}") {
-  return scenario_of_text("format: 1\nmodel: llama-2-7b\ncluster: " + cluster +
-                              "\nbatch: {sequences: 16, sequence_length: 128}\nreliability:\n" + more,
-                          "test.yaml", ".");
+scenario::Scenario scenario_with(const std::string& more, const std::string& cluster = "{node: dgx-h100, nodes: 2}") {
+  return scenario::scenario_of_text("format: 1\nmodel: llama-2-7b\ncluster: " + cluster +
+                                        "\nbatch: {sequences: 16, sequence_length: 128}\nreliability:\n" + more,
+                                    "test.yaml", ".");
 }
 
 const std::string basics =
     "  restart: 100 s\n  detection: 20 s\n  checkpoint: {size: 1 TB, write_bandwidth: 10 GB/s, read_bandwidth: 20 "
     "GB/s}\n";
-const RunFacts facts{0, 8, Seconds(1)};
+const goodput::RunFacts facts{0, 8, Seconds(1)};
 
 // 16 GPUs of 1,600 h: one failure in 100 h. 2 hosts of which 2 of 4 failed in 100 h: one in 100 h.
 TEST(RunModel, RatesAreThoseOfAllComponents) {
@@ -85,7 +85,7 @@ TEST(RunModel, AnElasticRunLosesWholeReplicas) {
   EXPECT_EQ(run_model(scenario, {0, 16, Seconds(1)}).share_of_host, 0.5);
 }
 
-std::string problem_of(const std::string& more, const std::string& cluster, RunFacts of) {
+std::string problem_of(const std::string& more, const std::string& cluster, goodput::RunFacts of) {
   try {
     (void)run_model(scenario_with(more, cluster), of);
   } catch (const ConfigError& error) {

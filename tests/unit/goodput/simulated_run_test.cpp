@@ -14,7 +14,7 @@ using test::run_of;
 using test::spared;
 
 /// The formula lies inside an interval that holds it 999 times of 1000; each loss is met within 3 %.
-void expect_agreement(const RunModel& model) {
+void expect_agreement(const goodput::RunModel& model) {
   const double failures = 2000;
   const auto study = study_goodput(model, 60, 7, Seconds(failures / model.failure_rate()));
   EXPECT_NEAR(study.simulated.mean.useful, study.expected.useful, study.simulated.half_width / 1.96 * 3.3);

@@ -4,8 +4,8 @@
 
 namespace lockstep::test {
 
-inline Cause cause(double rate, double recovery = 0, double repair = 0) {
-  Cause result;
+inline goodput::Cause cause(double rate, double recovery = 0, double repair = 0) {
+  goodput::Cause result;
   result.name = "cause";
   result.rate = rate;
   result.recovery = Seconds(recovery);
@@ -13,20 +13,21 @@ inline Cause cause(double rate, double recovery = 0, double repair = 0) {
   return result;
 }
 
-inline Cause spared(double rate, double recovery, double repair) {
+inline goodput::Cause spared(double rate, double recovery, double repair) {
   auto result = cause(rate, recovery, repair);
   result.spared = true;
   return result;
 }
 
-inline Cause planned(double rate, double recovery) {
+inline goodput::Cause planned(double rate, double recovery) {
   auto result = cause(rate, recovery);
   result.planned = true;
   return result;
 }
 
-inline RunModel run_of(std::vector<Cause> causes, double interval, double stall, double until_durable = 0) {
-  RunModel model;
+inline goodput::RunModel run_of(std::vector<goodput::Cause> causes, double interval, double stall,
+                                double until_durable = 0) {
+  goodput::RunModel model;
   model.causes = std::move(causes);
   model.interval = Seconds(interval);
   model.stall = Seconds(stall);
@@ -34,7 +35,7 @@ inline RunModel run_of(std::vector<Cause> causes, double interval, double stall,
   return model;
 }
 
-inline double sum(const TimeShares& shares) {
+inline double sum(const goodput::TimeShares& shares) {
   const auto all = shares.all_causes();
   return shares.useful + shares.checkpoints + shares.fewer_chips + all.lost_work + all.recovery + all.waiting;
 }

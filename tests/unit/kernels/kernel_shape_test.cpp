@@ -9,20 +9,22 @@
 namespace lockstep {
 namespace {
 
-const AxisNames axes{"X", "Y"};
-const Sizes sizes{{{"B", {8}}, {"T", {32}}, {"D", {256}}, {"F", {1024}}, {"E", {16}}, {"C", {64}}},
-                  {{"X", 2}, {"Y", 4}}};
+const workloads::AxisNames axes{"X", "Y"};
+const workloads::Sizes sizes{{{"B", {8}}, {"T", {32}}, {"D", {256}}, {"F", {1024}}, {"E", {16}}, {"C", {64}}},
+                             {{"X", 2}, {"Y", 4}}};
 
-KernelShape shape_of(const std::string& einsum) { return product_shape(parse_einsum(einsum, axes), sizes); }
+workloads::KernelShape shape_of(const std::string& einsum) {
+  return product_shape(workloads::parse_einsum(einsum, axes), sizes);
+}
 
 TEST(KernelShapeTest, ForwardInputAndWeightGradient) {
-  EXPECT_EQ(shape_of("In[B_X,T,D] * W[D,F_Y] -> Out[B_X,T,F_Y]"), (KernelShape{1, 4 * 32, 256, 256}));
-  EXPECT_EQ(shape_of("dOut[B_X,T,F_Y] * W[D,F_Y] -> dIn[B_X,T,D]{U_Y}"), (KernelShape{1, 4 * 32, 256, 256}));
-  EXPECT_EQ(shape_of("In[B_X,T,D] * dOut[B_X,T,F_Y] -> dW[D,F_Y]{U_X}"), (KernelShape{1, 256, 256, 4 * 32}));
+  EXPECT_EQ(shape_of("In[B_X,T,D] * W[D,F_Y] -> Out[B_X,T,F_Y]"), (workloads::KernelShape{1, 4 * 32, 256, 256}));
+  EXPECT_EQ(shape_of("dOut[B_X,T,F_Y] * W[D,F_Y] -> dIn[B_X,T,D]{U_Y}"), (workloads::KernelShape{1, 4 * 32, 256, 256}));
+  EXPECT_EQ(shape_of("In[B_X,T,D] * dOut[B_X,T,F_Y] -> dW[D,F_Y]{U_X}"), (workloads::KernelShape{1, 256, 256, 4 * 32}));
 }
 
 TEST(KernelShapeTest, ExpertsAreABatch) {
-  EXPECT_EQ(shape_of("Slots[E_X,C,D] * W[E_X,D,F_Y] -> Out[E_X,C,F_Y]"), (KernelShape{8, 64, 256, 256}));
+  EXPECT_EQ(shape_of("Slots[E_X,C,D] * W[E_X,D,F_Y] -> Out[E_X,C,F_Y]"), (workloads::KernelShape{8, 64, 256, 256}));
 }
 
 using test::OneRank;
@@ -36,13 +38,13 @@ TEST(KernelShapeTest, ShapesHoldTheFlopsOfEveryStep) {
                                       {"parallel", "{tensor: 8, fsdp: 32}"},
                                       {"batch", "{sequences: 32, sequence_length: 2048}"}});
     int seen = 0;
-    for (OpId id = 0; id < rank.step().size(); ++id) {
+    for (workloads::OpId id = 0; id < rank.step().size(); ++id) {
       const auto& op = rank.step().op(id);
-      if (op->kind != StepOp::Kind::compute || op->flops.value() == 0) continue;
+      if (op->kind != workloads::StepOp::Kind::compute || op->flops.value() == 0) continue;
       const auto& [batch, m, n, k, causal, backward, fused, counted] = op->shape;
       const double all =
           2.0 * static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-      const double expected = op->work == ComputeWork::attention ? all * (backward ? 2 : 1) : all;
+      const double expected = op->work == workloads::ComputeWork::attention ? all * (backward ? 2 : 1) : all;
       ASSERT_NEAR(op->flops.value() / expected, 1, 1e-9) << file << ": " << op->name << ", " << op->detail;
       ++seen;
     }

@@ -6,14 +6,14 @@
 namespace lockstep {
 namespace {
 
-KernelRates plain() {
-  KernelRates rates{FlopsPerSecond(2e12), FlopsPerSecond(1e12), BytesPerSecond(1e9), {}};
+cost::KernelRates plain() {
+  cost::KernelRates rates{FlopsPerSecond(2e12), FlopsPerSecond(1e12), BytesPerSecond(1e9), {}};
   rates.chip.units = 100;
   return rates;
 }
 
-ChipKernels with_systolic(int side) {
-  ChipKernels chip;
+topologies::ChipKernels with_systolic(int side) {
+  topologies::ChipKernels chip;
   chip.systolic = side;
   return chip;
 }
@@ -22,7 +22,7 @@ ChipKernels with_systolic(int side) {
 TEST(KernelTimeTest, MemoryBoundKernelsMoveTheirBytesAndWaitForTheNextLaunch) {
   auto rates = plain();
   rates.chip.gap = Seconds(1e-3);
-  EXPECT_DOUBLE_EQ(kernel_time(rates, {ComputeWork::memory, Flops(0), Bytes(5'000'000)}).value(), 6e-3);
+  EXPECT_DOUBLE_EQ(kernel_time(rates, {workloads::ComputeWork::memory, Flops(0), Bytes(5'000'000)}).value(), 6e-3);
 }
 
 TEST(KernelTimeTest, BookkeepingTakesNoTime) {
@@ -35,32 +35,32 @@ TEST(KernelTimeTest, BookkeepingTakesNoTime) {
 TEST(KernelTimeTest, OneTileOccupiesOneUnitOfAll) {
   auto chip = plain().chip;
   chip.tile_edge = 16;
-  EXPECT_DOUBLE_EQ(product_overhead(chip, {1, 64, 64, 512}), 156.25);
+  EXPECT_DOUBLE_EQ(cost::product_overhead(chip, {1, 64, 64, 512}), 156.25);
 }
 
 // 404 x 4 tiles of 64 x 64 are 17 waves of 100 for the work of 16.16; larger tiles waste more here.
 TEST(KernelTimeTest, TheLastWaveIsPaidWhole) {
-  EXPECT_DOUBLE_EQ(product_overhead(plain().chip, {1, 404 * 64, 256, 512}), 1700.0 / 1616.0);
-  EXPECT_DOUBLE_EQ(product_overhead(plain().chip, {1, 400 * 64, 256, 512}), 1);
+  EXPECT_DOUBLE_EQ(cost::product_overhead(plain().chip, {1, 404 * 64, 256, 512}), 1700.0 / 1616.0);
+  EXPECT_DOUBLE_EQ(cost::product_overhead(plain().chip, {1, 400 * 64, 256, 512}), 1);
 }
 
 // Experts share their waves: 100 products of one tile each fill one wave, one after the other they would take 100.
 TEST(KernelTimeTest, GroupedProductsFillWavesTogether) {
-  EXPECT_DOUBLE_EQ(product_overhead(plain().chip, {100, 64, 64, 512}), 1);
-  EXPECT_DOUBLE_EQ(product_overhead(plain().chip, {1, 64, 64, 512}), 100);
+  EXPECT_DOUBLE_EQ(cost::product_overhead(plain().chip, {100, 64, 64, 512}), 1);
+  EXPECT_DOUBLE_EQ(cost::product_overhead(plain().chip, {1, 64, 64, 512}), 100);
 }
 
 // Large products take the largest tile: (1 + e/256)^2 with e = 8.
 TEST(KernelTimeTest, EdgesOfTilesCost) {
   auto chip = plain().chip;
   chip.tile_edge = 8;
-  EXPECT_DOUBLE_EQ(product_overhead(chip, {1, 256 * 100, 256 * 10, 512}), (264.0 / 256) * (264.0 / 256));
+  EXPECT_DOUBLE_EQ(cost::product_overhead(chip, {1, 256 * 100, 256 * 10, 512}), (264.0 / 256) * (264.0 / 256));
 }
 
 // Rows to a multiple of 8, n and k to the side of the matrix unit: 16/9 x 256/130 x 256/200.
 TEST(KernelTimeTest, SystolicUnitsPad) {
-  EXPECT_DOUBLE_EQ(product_overhead(with_systolic(128), {1, 9, 130, 200}), 16.0 / 9 * 256 / 130 * 256 / 200);
-  EXPECT_DOUBLE_EQ(product_overhead(with_systolic(128), {4, 8, 128, 256}), 1);
+  EXPECT_DOUBLE_EQ(cost::product_overhead(with_systolic(128), {1, 9, 130, 200}), 16.0 / 9 * 256 / 130 * 256 / 200);
+  EXPECT_DOUBLE_EQ(cost::product_overhead(with_systolic(128), {4, 8, 128, 256}), 1);
 }
 
 // Tokens of experts in tiles of 512 rows: each expert's 1024 begin somewhere in a tile and run in 1024/512 + 1 on the
@@ -68,13 +68,13 @@ TEST(KernelTimeTest, SystolicUnitsPad) {
 TEST(KernelTimeTest, TilesThatTwoExpertsShareRunTwice) {
   auto chip = with_systolic(128);
   chip.grouped_tile = 512;
-  KernelShape shape{16, 1024, 2048, 4096};
-  EXPECT_DOUBLE_EQ(product_overhead(chip, shape), 1);
-  shape.counted = KernelShape::Counted::rows;
-  EXPECT_DOUBLE_EQ(product_overhead(chip, shape), 1.5);
+  workloads::KernelShape shape{16, 1024, 2048, 4096};
+  EXPECT_DOUBLE_EQ(cost::product_overhead(chip, shape), 1);
+  shape.counted = workloads::KernelShape::Counted::rows;
+  EXPECT_DOUBLE_EQ(cost::product_overhead(chip, shape), 1.5);
   shape = {16, 2048, 4096, 1024};
-  shape.counted = KernelShape::Counted::depth;
-  EXPECT_DOUBLE_EQ(product_overhead(chip, shape), 1.5);
+  shape.counted = workloads::KernelShape::Counted::depth;
+  EXPECT_DOUBLE_EQ(cost::product_overhead(chip, shape), 1.5);
 }
 
 // 5e6 B of which 2e6 go to where an index says, at a quarter of 1e9 B/s: 3 ms + 8 ms.
@@ -88,7 +88,7 @@ TEST(KernelTimeTest, RowsBehindAnIndexMoveSlower) {
 TEST(KernelTimeTest, ShortSumsDoNotFillThePipeline) {
   auto chip = with_systolic(128);
   chip.depth = 64;
-  EXPECT_DOUBLE_EQ(product_overhead(chip, {1, 128, 128, 256}), 1.25);
+  EXPECT_DOUBLE_EQ(cost::product_overhead(chip, {1, 128, 128, 256}), 1.25);
 }
 
 // 2e9 FLOPs at 2e12 are 1 ms; 3e6 B are 3 ms; of the shorter, the first 0.25 ms stand alone: 3.25 ms. In 16 bits the
@@ -96,27 +96,27 @@ TEST(KernelTimeTest, ShortSumsDoNotFillThePipeline) {
 TEST(KernelTimeTest, ComputeAndMemoryOverlapButForTheirEnds) {
   auto rates = plain();
   rates.chip.staging = Bytes(250'000);
-  Kernel kernel{ComputeWork::product, Flops(2e9), Bytes(3'000'000), {}};
+  workloads::Kernel kernel{workloads::ComputeWork::product, Flops(2e9), Bytes(3'000'000), {}};
   EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), 3.25e-3);
   rates.chip.staging = Bytes(1'000'000'000);
   EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), 4e-3);
-  kernel.work = ComputeWork::head_product;
+  kernel.work = workloads::ComputeWork::head_product;
   EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), 5e-3);
 }
 
 // (1 + softmax/h)(1 + block/keys) / share: (1 + 64/128)(1 + 128/1024) / 0.5, and without a mask (1 + 64/128) / 0.5.
 TEST(KernelTimeTest, FusedAttentionPaysForSoftmaxAndTheDiagonal) {
-  ChipKernels chip;
+  topologies::ChipKernels chip;
   chip.attention_forward = 0.5;
   chip.attention_backward = 0.25;
   chip.softmax = 64;
   chip.attention_block = 128;
-  KernelShape shape{32, 1024, 128, 1024, true};
-  EXPECT_DOUBLE_EQ(attention_overhead(chip, shape), 1.5 * 1.125 / 0.5);
+  workloads::KernelShape shape{32, 1024, 128, 1024, true};
+  EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), 1.5 * 1.125 / 0.5);
   shape.causal = false;
-  EXPECT_DOUBLE_EQ(attention_overhead(chip, shape), 3);
+  EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), 3);
   shape.backward = true;
-  EXPECT_DOUBLE_EQ(attention_overhead(chip, shape), 6);
+  EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), 6);
 }
 
 // Unfused: both products whole, though the mask halves their FLOPs, then the scores' bytes, in four kernels:
@@ -127,7 +127,8 @@ TEST(KernelTimeTest, UnfusedAttentionComputesMaskedScores) {
   rates.chip.systolic = 128;
   rates.chip.gap = Seconds(1e-4);
   const double both = 4.0 * 8 * 1024 * 1024 * 128;
-  Kernel kernel{ComputeWork::attention, Flops(both / 2), Bytes(1'000'000), {8, 1024, 128, 1024, true, false, false}};
+  workloads::Kernel kernel{
+      workloads::ComputeWork::attention, Flops(both / 2), Bytes(1'000'000), {8, 1024, 128, 1024, true, false, false}};
   EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), both / 1e12 + 1e-3 + 4e-4);
   kernel.shape.backward = true;
   EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), 2 * both / 1e12 + 1e-3 + 6e-4);
@@ -137,21 +138,22 @@ TEST(KernelTimeTest, UnfusedAttentionComputesMaskedScores) {
 TEST(KernelTimeTest, OperandsOf8BitsAreMadeByAKernelOfTheirOwn) {
   auto rates = plain();
   rates.chip.gap = Seconds(1e-3);
-  Kernel product{ComputeWork::product, Flops(2e12), Bytes(0), {1, 256 * 100, 256, 512}, Bytes(3'000'000'000)};
+  workloads::Kernel product{
+      workloads::ComputeWork::product, Flops(2e12), Bytes(0), {1, 256 * 100, 256, 512}, Bytes(3'000'000'000)};
   EXPECT_NEAR(kernel_time(rates, product).value(), 4.002, 1e-12);
-  EXPECT_EQ(launches(rates.chip, product), 2);
+  EXPECT_EQ(cost::launches(rates.chip, product), 2);
   product.casts = Bytes(0);
   EXPECT_NEAR(kernel_time(rates, product).value(), 1.001, 1e-12);
 }
 
 // 16 experts of a rank are 16 launches on a GPU, 32 with their casts, and one kernel on a TPU.
 TEST(KernelTimeTest, GpusLaunchAKernelForEachExpert) {
-  const Kernel products{ComputeWork::product, Flops(1), Bytes(1), {16, 64, 64, 512}, Bytes(0)};
+  const workloads::Kernel products{workloads::ComputeWork::product, Flops(1), Bytes(1), {16, 64, 64, 512}, Bytes(0)};
   auto cast = products;
   cast.casts = Bytes(1);
-  EXPECT_EQ(launches(plain().chip, products), 16);
-  EXPECT_EQ(launches(plain().chip, cast), 32);
-  EXPECT_EQ(launches(with_systolic(128), products), 1);
+  EXPECT_EQ(cost::launches(plain().chip, products), 16);
+  EXPECT_EQ(cost::launches(plain().chip, cast), 32);
+  EXPECT_EQ(cost::launches(with_systolic(128), products), 1);
 }
 
 }  // namespace

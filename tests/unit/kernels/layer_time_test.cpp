@@ -13,48 +13,52 @@ namespace {
 /// Ranks on a ring of 4, and a chip that computes 1 FLOP a second.
 class LayerTime : public testing::Test {
  protected:
-  static BlockStep compute(double seconds, std::vector<int> after) {
-    BlockStep step;
-    step.kind = BlockStep::Kind::compute;
+  static workloads::BlockStep compute(double seconds, std::vector<int> after) {
+    workloads::BlockStep step;
+    step.kind = workloads::BlockStep::Kind::compute;
     step.flops = Flops(seconds);
     step.after = std::move(after);
     return step;
   }
-  static BlockStep collective(CollectiveRole role, std::vector<int> after) {
-    BlockStep step;
-    step.kind = BlockStep::Kind::collective;
+  static workloads::BlockStep collective(workloads::CollectiveRole role, std::vector<int> after) {
+    workloads::BlockStep step;
+    step.kind = workloads::BlockStep::Kind::collective;
     step.role = role;
-    step.collective = CollectiveKind::all_gather;
+    step.collective = workloads::CollectiveKind::all_gather;
     step.axes = {"tensor"};
     step.full_size = size;
     step.after = std::move(after);
     return step;
   }
-  static BlockStep given(BlockStep step, double seconds) {
+  static workloads::BlockStep given(workloads::BlockStep step, double seconds) {
     step.given_time = Seconds(seconds);
     return step;
   }
   /// compute 2, gather of activations, compute 3; weights are gathered beside.
-  static ShardedLayer layer() {
-    ShardedLayer made;
-    made.forward = {compute(2, {BlockStep::outside}), collective(CollectiveRole::activation, {0}), compute(3, {1}),
-                    collective(CollectiveRole::weight, {})};
+  static workloads::ShardedLayer layer() {
+    workloads::ShardedLayer made;
+    made.forward = {compute(2, {workloads::BlockStep::outside}), collective(workloads::CollectiveRole::activation, {0}),
+                    compute(3, {1}), collective(workloads::CollectiveRole::weight, {})};
     return made;
   }
-  [[nodiscard]] double gather() { return collectives.cost(CollectiveKind::all_gather, {"tensor"}, size).value(); }
+  [[nodiscard]] double gather() {
+    return collectives.cost(workloads::CollectiveKind::all_gather, {"tensor"}, size).value();
+  }
 
   static constexpr Bytes size{40'000'000'000};
-  const Cluster cluster = torus({4}, always);
-  const Mesh mesh = placed(cluster, {on("tensor", {"x"})});
-  CollectiveModel collectives{cluster, mesh};
-  const ComputeRates rates{TimeModel::ideal, FlopsPerSecond(1), FlopsPerSecond(1), BytesPerSecond(1), {}};
+  const topologies::Cluster cluster = torus({4}, always);
+  const topologies::Mesh mesh = placed(cluster, {on("tensor", {"x"})});
+  collectives::CollectiveModel collectives{cluster, mesh};
+  const cost::ComputeRates rates{cost::TimeModel::ideal, FlopsPerSecond(1), FlopsPerSecond(1), BytesPerSecond(1), {}};
 };
 
 TEST_F(LayerTime, OfAnOperationIsGivenOrItsKernels) {
   EXPECT_DOUBLE_EQ(operation_time(rates, compute(2, {})).value(), 2);
   EXPECT_DOUBLE_EQ(operation_time(rates, given(compute(2, {}), 7)).value(), 7);
-  EXPECT_DOUBLE_EQ(operation_time(rates, collective(CollectiveRole::activation, {}), collectives).value(), gather());
-  EXPECT_DOUBLE_EQ(operation_time(rates, given(collective(CollectiveRole::activation, {}), 7), collectives).value(), 7);
+  EXPECT_DOUBLE_EQ(operation_time(rates, collective(workloads::CollectiveRole::activation, {}), collectives).value(),
+                   gather());
+  EXPECT_DOUBLE_EQ(
+      operation_time(rates, given(collective(workloads::CollectiveRole::activation, {}), 7), collectives).value(), 7);
 }
 
 TEST_F(LayerTime, OneAfterAnotherIsTheSumWithoutWeights) {
@@ -67,7 +71,7 @@ TEST_F(LayerTime, OneAfterAnotherIsTheSumWithoutWeights) {
 // Steps that the input's gradient waits for are I, the others W.
 TEST_F(LayerTime, ABackwardIsSplitByWhatTheInputWaitsFor) {
   auto made = layer();
-  made.backward = {compute(5, {BlockStep::outside}), compute(7, {BlockStep::outside})};
+  made.backward = {compute(5, {workloads::BlockStep::outside}), compute(7, {workloads::BlockStep::outside})};
   made.input_gradient_steps = {0};
   const auto time = time_one_after_another(made, collectives, rates);
   EXPECT_DOUBLE_EQ(time.input_gradient, 5);
@@ -75,12 +79,12 @@ TEST_F(LayerTime, ABackwardIsSplitByWhatTheInputWaitsFor) {
 }
 
 TEST_F(LayerTime, OverlappedIsTheLongerOfPathAndCommunicationBeside) {
-  const StepOptions options;
+  const workloads::StepOptions options;
   const double path = 2 + gather() + 3, all = 2 * gather();
   EXPECT_DOUBLE_EQ(time_overlapped(layer(), collectives, rates, options).each.value(),
                    std::max(path, gather()) + 0.1 * all);
   auto more = layer();
-  for (int i = 0; i < 200; ++i) more.forward.push_back(given(collective(CollectiveRole::weight, {}), 1));
+  for (int i = 0; i < 200; ++i) more.forward.push_back(given(collective(workloads::CollectiveRole::weight, {}), 1));
   EXPECT_DOUBLE_EQ(time_overlapped(more, collectives, rates, options).each.value(), 200 + gather() + 0.1 * (200 + all))
       << "200 s of communication beside hide nothing behind 5 s of compute";
 }
@@ -89,13 +93,15 @@ TEST_F(LayerTime, OverlappedIsTheLongerOfPathAndCommunicationBeside) {
 // together.
 TEST_F(LayerTime, OnceAStepAreReductionsAndUpdatedWeights) {
   auto made = layer();
-  WeightUpdate update{};
-  update.last_microbatch = {{CollectiveKind::reduce_scatter, {"tensor"}, {}, {}, size, ""}};
-  update.publish = {{CollectiveKind::all_gather, {"tensor"}, {}, {}, size, ""}};
+  workloads::WeightUpdate update{};
+  update.last_microbatch = {{workloads::CollectiveKind::reduce_scatter, {"tensor"}, {}, {}, size, ""}};
+  update.publish = {{workloads::CollectiveKind::all_gather, {"tensor"}, {}, {}, size, ""}};
   made.weights = {update, update};
-  const auto twice = [&](CollectiveKind kind) { return collectives.cost(kind, {"tensor"}, 2 * size).value(); };
+  const auto twice = [&](workloads::CollectiveKind kind) {
+    return collectives.cost(kind, {"tensor"}, 2 * size).value();
+  };
   EXPECT_DOUBLE_EQ(time_overlapped(made, collectives, rates, {}).once.value(),
-                   twice(CollectiveKind::reduce_scatter) + twice(CollectiveKind::all_gather));
+                   twice(workloads::CollectiveKind::reduce_scatter) + twice(workloads::CollectiveKind::all_gather));
 }
 
 }  // namespace

@@ -27,15 +27,17 @@ double error_of(const std::string& line) {
   const double measured = std::stod(next()) * 1e12;
 
   Problems problems;
-  const auto chip = load_chip(data_root() / "topologies/catalog", chip_name, problems);
+  const auto chip = topologies::load_chip(scenario::data_root() / "topologies/catalog", chip_name, problems);
   auto kernels = chip.kernels.value();
   kernels.staging = kernels.staging / parts;
-  const auto number_format = *precision_named(precision);
+  const auto number_format = *topologies::precision_named(precision);
   const auto rate = *chip.peak_for(number_format) * (kernels.matrix.at(number_format) / parts);
-  const KernelRates rates{rate, rate, chip.memory_bandwidth * (kernels.memory / parts), kernels};
+  const cost::KernelRates rates{rate, rate, chip.memory_bandwidth * (kernels.memory / parts), kernels};
   const Flops flops(2.0 * static_cast<double>(m * n * k));
   const Bytes moved = element_size(number_format) * (m * k + k * n) + Bytes(2) * (m * n);
-  return flops.value() / kernel_time(rates, {ComputeWork::product, flops, moved, {1, m, n, k}}).value() / measured - 1;
+  return flops.value() / kernel_time(rates, {workloads::ComputeWork::product, flops, moved, {1, m, n, k}}).value() /
+             measured -
+         1;
 }
 
 TEST(MeasuredKernelsTest, Products) {
@@ -81,7 +83,8 @@ TEST(MeasuredKernelsTest, LayersOf22BillionParameters) {
            {"model_of_time", "calibrated"},
            {"training",
             "{precision: fp16, master_weights: true, attention: unfused, dropout: true, recompute: " + again + "}"}});
-      return std::pair{rank.ends_of(StepPass::forward).back().value(), rank.ends_of(StepPass::backward).back().value()};
+      return std::pair{rank.ends_of(workloads::StepPass::forward).back().value(),
+                       rank.ends_of(workloads::StepPass::backward).back().value()};
     };
     const auto one = ends("1"), two = ends("2");
     const double forward_error = (two.first - one.first) / forward - 1;

@@ -10,22 +10,23 @@ namespace {
 
 class SharedChipTest : public ::testing::Test {
  protected:
-  void add(ProgramOp::Kind kind, Seconds time, std::int32_t stage = 0, bool given = false) {
-    StepWork work;
-    work.kind = kind == ProgramOp::Kind::compute ? StepWork::Kind::compute : StepWork::Kind::collective;
+  void add(program::ProgramOp::Kind kind, Seconds time, std::int32_t stage = 0, bool given = false) {
+    workloads::StepWork work;
+    work.kind = kind == program::ProgramOp::Kind::compute ? workloads::StepWork::Kind::compute
+                                                          : workloads::StepWork::Kind::collective;
     if (given) work.given_time = time;
-    StepOp op;
+    workloads::StepOp op;
     op.what = step_.share(std::move(work));
     op.stage = stage;
-    ProgramOp lowered;
+    program::ProgramOp lowered;
     lowered.kind = kind;
     lowered.stage = stage;
     lowered.vertex = step_.add(op);
-    (kind == ProgramOp::Kind::compute ? lowered.duration : lowered.closed_form) = time;
+    (kind == program::ProgramOp::Kind::compute ? lowered.duration : lowered.closed_form) = time;
     program_.ops.push_back(lowered);
   }
   void share(int units, int taken, double host = 0) {
-    ChipKernels chip;
+    topologies::ChipKernels chip;
     chip.units = units;
     chip.communication_units = taken;
     chip.host = Seconds(host);
@@ -33,9 +34,9 @@ class SharedChipTest : public ::testing::Test {
   }
   double launched(std::size_t op) const { return program_.ops[op].launched.value(); }
 
-  static constexpr auto compute = ProgramOp::Kind::compute, collective = ProgramOp::Kind::collective;
-  StepGraph step_;
-  Program program_;
+  static constexpr auto compute = program::ProgramOp::Kind::compute, collective = program::ProgramOp::Kind::collective;
+  workloads::StepGraph step_;
+  program::Program program_;
 };
 
 // Kernels keep the time that they take alone: what runs beside them is the engine's to see. 100 units less 50: twice as
@@ -85,13 +86,13 @@ TEST_F(SharedChipTest, TheHostLaunchesOneAfterTheOther) {
 
 // Whichever is scarcer: 132 / (132 - 20) of the units, or 1 / (1 - 0.2) of the memory. TPUs: none.
 TEST(OverlapSlowdownTest, CollectivesTakeUnitsAndMemory) {
-  ChipKernels chip;
-  EXPECT_EQ(overlap_slowdown(chip), 1);
+  topologies::ChipKernels chip;
+  EXPECT_EQ(program::overlap_slowdown(chip), 1);
   chip.units = 132;
   chip.communication_units = 20;
-  EXPECT_DOUBLE_EQ(overlap_slowdown(chip), 132.0 / 112);
+  EXPECT_DOUBLE_EQ(program::overlap_slowdown(chip), 132.0 / 112);
   chip.communication_memory = 0.2;
-  EXPECT_DOUBLE_EQ(overlap_slowdown(chip), 1.25);
+  EXPECT_DOUBLE_EQ(program::overlap_slowdown(chip), 1.25);
 }
 
 // Every rank ends its step 40 ms later.

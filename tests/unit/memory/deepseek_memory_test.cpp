@@ -16,20 +16,22 @@ constexpr std::int64_t t = 4096, D = 7168, heads = 128, Fe = 2048,
                        slots = 8 * t;  // experts of a token are spread evenly
 
 struct Trained {
-  Scenario scenario = load_scenario(std::filesystem::path(source_dir) / "scenarios/published/deepseek-v3.yaml");
-  ShardedModel model = sharded_model(scenario);
-  [[nodiscard]] const ShardedLayer& block(const std::string& name) const {
+  scenario::Scenario scenario =
+      load_scenario(std::filesystem::path(source_dir) / "scenarios/published/deepseek-v3.yaml");
+  preparation::ShardedModel model = preparation::sharded_model(scenario);
+  [[nodiscard]] const workloads::ShardedLayer& block(const std::string& name) const {
     return *std::find_if(model.layers.begin(), model.layers.end(), [&](const auto& one) { return one.name == name; });
   }
 };
 
-std::int64_t kept_of_a_microbatch(const ShardedLayer& layer) {
+std::int64_t kept_of_a_microbatch(const workloads::ShardedLayer& layer) {
   std::set<int> read;
   for (const auto& step : layer.backward) read.insert(step.saved.begin(), step.saved.end());
   std::int64_t sum = 0;
   for (const int step : read)
-    sum +=
-        (step == BlockStep::outside ? layer.input_bytes : layer.forward[static_cast<std::size_t>(step)].output).value();
+    sum += (step == workloads::BlockStep::outside ? layer.input_bytes
+                                                  : layer.forward[static_cast<std::size_t>(step)].output)
+               .value();
   return sum;
 }
 

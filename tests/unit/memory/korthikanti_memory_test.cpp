@@ -51,7 +51,7 @@ double published(const std::string& model, const std::string& quantity) {
 OneRank simulated(const Shape& shape, bool sequence_parallel, const std::string& recompute,
                   std::int64_t vocabulary = 51200) {
   const auto number = [](std::int64_t value) { return std::to_string(value); };
-  std::vector<KeyOverride> overrides{
+  std::vector<scenario::KeyOverride> overrides{
       {"model", "{layers: " + number(shape.layers) + ", d_model: " + number(shape.hidden) +
                     ", d_ff: " + number(4 * shape.hidden) + ", heads: " + number(shape.heads) +
                     ", vocabulary: " + number(vocabulary) + ", mlp: plain, norm: none, learned_positions: 2048}"},
@@ -70,20 +70,20 @@ OneRank simulated(const Shape& shape, bool sequence_parallel, const std::string&
 /// order of operations.
 double kept(const OneRank& rank) {
   const auto& step = rank.step();
-  const auto is_layer = [&](const StepOp& op) {
+  const auto is_layer = [&](const workloads::StepOp& op) {
     return rank.preparation.model
         .layers[static_cast<std::size_t>(rank.preparation.pipeline.kinds[static_cast<std::size_t>(op.block)])]
         .is_layer;
   };
-  std::vector<std::tuple<Seconds, OpId, std::int64_t>> changes;
+  std::vector<std::tuple<Seconds, workloads::OpId, std::int64_t>> changes;
   for (const auto& buffer : step.buffers) {
-    if (buffer.stage != 0 || buffer.kind != MemoryKind::activations || buffer.producer < 0 ||
-        step.op(buffer.producer).pass != StepPass::forward)
+    if (buffer.stage != 0 || buffer.kind != workloads::MemoryKind::activations || buffer.producer < 0 ||
+        step.op(buffer.producer).pass != workloads::StepPass::forward)
       continue;
-    std::pair<Seconds, OpId> last{Seconds(0), -1};
+    std::pair<Seconds, workloads::OpId> last{Seconds(0), -1};
     for (const auto reader : buffer.readers) {
       const auto& op = step.op(reader);
-      if (op.pass == StepPass::backward && is_layer(op))
+      if (op.pass == workloads::StepPass::backward && is_layer(op))
         last = std::max(last, {rank.timeline.span(reader, 0).end, reader});
     }
     if (last.second < 0) continue;

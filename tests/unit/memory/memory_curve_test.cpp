@@ -13,12 +13,13 @@ using test::OneRank;
 
 /// Activations held at the end of every layer of a pass, in time order. Layers hold nothing of their own
 /// temporaries then.
-std::vector<std::int64_t> at_ends_of_layers(const OneRank& rank, StepPass pass, MemoryKind kind) {
+std::vector<std::int64_t> at_ends_of_layers(const OneRank& rank, workloads::StepPass pass, workloads::MemoryKind kind) {
   std::vector<Seconds> last(rank.step().block_names.size());
-  for (OpId id = 0; id < rank.step().size(); ++id) {
+  for (workloads::OpId id = 0; id < rank.step().size(); ++id) {
     const auto& op = rank.step().op(id);
     auto& end = last[static_cast<std::size_t>(op.block)];
-    if (op.pass == pass && op->kind == StepOp::Kind::compute) end = std::max(end, rank.timeline.span(id, 0).end);
+    if (op.pass == pass && op->kind == workloads::StepOp::Kind::compute)
+      end = std::max(end, rank.timeline.span(id, 0).end);
   }
   std::sort(last.begin(), last.end());
   std::vector<std::int64_t> held;
@@ -31,18 +32,18 @@ struct MemoryCurve : testing::Test {
 };
 
 TEST_F(MemoryCurve, ActivationsRiseThroughTheForward) {
-  const auto held = at_ends_of_layers(rank, StepPass::forward, MemoryKind::activations);
+  const auto held = at_ends_of_layers(rank, workloads::StepPass::forward, workloads::MemoryKind::activations);
   ASSERT_EQ(held.size(), 8u);  // embedding, six layers, head
   for (std::size_t i = 1; i < 7; ++i) EXPECT_GT(held[i], held[i - 1]) << i;
 }
 
 TEST_F(MemoryCurve, EveryLayerKeepsTheSame) {
-  const auto held = at_ends_of_layers(rank, StepPass::forward, MemoryKind::activations);
+  const auto held = at_ends_of_layers(rank, workloads::StepPass::forward, workloads::MemoryKind::activations);
   for (std::size_t i = 3; i < 7; ++i) EXPECT_EQ(held[i] - held[i - 1], held[2] - held[1]) << i;
 }
 
 TEST_F(MemoryCurve, ActivationsFallThroughTheBackward) {
-  const auto held = at_ends_of_layers(rank, StepPass::backward, MemoryKind::activations);
+  const auto held = at_ends_of_layers(rank, workloads::StepPass::backward, workloads::MemoryKind::activations);
   ASSERT_EQ(held.size(), 8u);
   for (std::size_t i = 1; i < held.size(); ++i) EXPECT_LT(held[i], held[i - 1]) << i;
   EXPECT_EQ(held.back(), 0);
@@ -53,9 +54,9 @@ TEST_F(MemoryCurve, ActivationsFallThroughTheBackward) {
 TEST(MemoryCurveOfOneChip, GradientsGrowThroughTheBackward) {
   const OneRank alone("validation_memory_curve.yaml",
                       {{"mesh", "{}"}, {"parallel", "{}"}, {"cluster", "tpu-v5p:1"}, {"batch.sequences", "4"}});
-  const auto forward = at_ends_of_layers(alone, StepPass::forward, MemoryKind::gradients);
+  const auto forward = at_ends_of_layers(alone, workloads::StepPass::forward, workloads::MemoryKind::gradients);
   EXPECT_EQ(*std::max_element(forward.begin(), forward.end()), 0);
-  const auto backward = at_ends_of_layers(alone, StepPass::backward, MemoryKind::gradients);
+  const auto backward = at_ends_of_layers(alone, workloads::StepPass::backward, workloads::MemoryKind::gradients);
   ASSERT_EQ(backward.size(), 8u);
   const std::int64_t layer =
       2 * (4 * 1024 * 1024 + 3 * 1024 * 4096 + 2 * 1024);  // bf16; four projections, gated MLP, two norms
@@ -64,8 +65,8 @@ TEST(MemoryCurveOfOneChip, GradientsGrowThroughTheBackward) {
 }
 
 TEST_F(MemoryCurve, ThePeakIsInsideTheBackward) {
-  const auto forward = rank.ends_of(StepPass::forward);
-  const auto backward = rank.ends_of(StepPass::backward);
+  const auto forward = rank.ends_of(workloads::StepPass::forward);
+  const auto backward = rank.ends_of(workloads::StepPass::backward);
   ASSERT_FALSE(forward.empty());
   EXPECT_GE(rank.memory.peak_at, *std::prev(forward.end(), 2));
   EXPECT_LE(rank.memory.peak_at, backward.back());
@@ -84,13 +85,13 @@ TEST_F(MemoryCurve, ThePartsOfThePeakAddUp) {
 TEST_F(MemoryCurve, ThePeakIsTheCurvesMaximum) {
   auto total = [&](Seconds time) {
     Bytes sum = rank.step().held[0].weights + rank.step().held[0].optimizer;
-    for (const auto kind : all_memory_kinds) {
+    for (const auto kind : workloads::all_memory_kinds) {
       sum += rank.held(kind, time);
     }
     return sum;
   };
   EXPECT_EQ(total(rank.memory.peak_at), rank.memory.peak);
-  for (OpId id = 0; id < rank.step().size(); ++id) {
+  for (workloads::OpId id = 0; id < rank.step().size(); ++id) {
     EXPECT_LE(total(rank.timeline.span(id, 0).start), rank.memory.peak) << rank.step().op(id)->name;
   }
 }

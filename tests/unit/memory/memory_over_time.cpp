@@ -10,13 +10,13 @@
 namespace lockstep::test {
 namespace {
 
-Program alone(const Scenario& scenario, const Preparation& preparation) {
-  return lower_one_rank_per_stage(preparation.step, *preparation.machine.collectives, rates_of(scenario));
+program::Program alone(const scenario::Scenario& scenario, const preparation::Preparation& preparation) {
+  return lower_one_rank_per_stage(preparation.step, *preparation.machine.collectives, preparation::rates_of(scenario));
 }
 
-Timeline run_alone(const Program& program) {
+timeline::Timeline run_alone(const program::Program& program) {
   spdlog::logger silent("test");
-  return run(program, {EngineKind::reference, {}}, silent).timeline;
+  return engine::run(program, {engine::EngineKind::reference, {}}, silent).timeline;
 }
 
 }  // namespace
@@ -25,14 +25,14 @@ std::filesystem::path test_scenario(const std::string& file) {
   return std::filesystem::path(source_dir) / "tests/data/scenarios" / file;
 }
 
-OneRank::OneRank(const std::string& file, const std::vector<KeyOverride>& overrides)
+OneRank::OneRank(const std::string& file, const std::vector<scenario::KeyOverride>& overrides)
     : scenario(load_scenario(test_scenario(file), overrides)),
-      preparation(prepare(scenario)),
+      preparation(preparation::prepare(scenario)),
       program(alone(scenario, preparation)),
       timeline(run_alone(program)),
-      memory(memory_of(preparation.step, program, timeline, 0, preparation.machine.cluster->chip().memory)) {}
+      memory(metrics::memory_of(preparation.step, program, timeline, 0, preparation.machine.cluster->chip().memory)) {}
 
-Bytes OneRank::held(MemoryKind kind, Seconds time) const {
+Bytes OneRank::held(workloads::MemoryKind kind, Seconds time) const {
   Bytes sum(0);
   for (const auto& buffer : step().buffers) {
     if (buffer.kind != kind) continue;
@@ -44,11 +44,11 @@ Bytes OneRank::held(MemoryKind kind, Seconds time) const {
   return sum;
 }
 
-std::vector<Seconds> OneRank::ends_of(StepPass pass) const {
+std::vector<Seconds> OneRank::ends_of(workloads::StepPass pass) const {
   std::vector<Seconds> ends;
-  for (OpId id = 0; id < step().size(); ++id) {
+  for (workloads::OpId id = 0; id < step().size(); ++id) {
     const auto& op = step().op(id);
-    if (op->kind == StepOp::Kind::compute && op.pass == pass) ends.push_back(timeline.span(id, 0).end);
+    if (op->kind == workloads::StepOp::Kind::compute && op.pass == pass) ends.push_back(timeline.span(id, 0).end);
   }
   std::sort(ends.begin(), ends.end());
   return ends;
@@ -57,9 +57,10 @@ std::vector<Seconds> OneRank::ends_of(StepPass pass) const {
 Bytes OneRank::accumulated_gradients() const {
   Bytes sum(0);
   for (const auto& buffer : step().buffers) {
-    const bool updated = std::any_of(buffer.readers.begin(), buffer.readers.end(),
-                                     [&](OpId reader) { return step().op(reader).pass == StepPass::update; });
-    if (buffer.kind == MemoryKind::gradients && buffer.stage == 0 && updated) sum += buffer.size;
+    const bool updated = std::any_of(buffer.readers.begin(), buffer.readers.end(), [&](workloads::OpId reader) {
+      return step().op(reader).pass == workloads::StepPass::update;
+    });
+    if (buffer.kind == workloads::MemoryKind::gradients && buffer.stage == 0 && updated) sum += buffer.size;
   }
   return sum;
 }

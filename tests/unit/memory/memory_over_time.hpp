@@ -10,18 +10,18 @@ namespace lockstep::test {
 
 /// A scenario of tests/data/scenarios without contention, one rank.
 struct OneRank {
-  explicit OneRank(const std::string& file, const std::vector<KeyOverride>& overrides = {});
-  Scenario scenario;
-  Preparation preparation;
-  Program program;
-  Timeline timeline;
-  MemoryUse memory;
+  explicit OneRank(const std::string& file, const std::vector<scenario::KeyOverride>& overrides = {});
+  scenario::Scenario scenario;
+  preparation::Preparation preparation;
+  program::Program program;
+  timeline::Timeline timeline;
+  metrics::MemoryUse memory;
 
-  [[nodiscard]] const StepGraph& step() const { return preparation.step; }
+  [[nodiscard]] const workloads::StepGraph& step() const { return preparation.step; }
   /// Bytes of that kind, beyond what is held throughout, in buffers alive at `time` (ends excluded).
-  [[nodiscard]] Bytes held(MemoryKind kind, Seconds time) const;
+  [[nodiscard]] Bytes held(workloads::MemoryKind kind, Seconds time) const;
   /// The moments at which the compute operations of a pass end, in order.
-  [[nodiscard]] std::vector<Seconds> ends_of(StepPass pass) const;
+  [[nodiscard]] std::vector<Seconds> ends_of(workloads::StepPass pass) const;
   /// Bytes of gradients that the update reads: the accumulated ones.
   [[nodiscard]] Bytes accumulated_gradients() const;
 };

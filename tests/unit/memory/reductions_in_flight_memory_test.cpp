@@ -25,7 +25,7 @@ OneRank on_links_of(int gigabytes, const char* parallel, int in_flight) {
 
 std::int64_t most_gradients(const OneRank& rank) {
   std::int64_t most = 0;
-  for (const auto& point : memory_curve(rank.step(), rank.program, rank.timeline, 0))
+  for (const auto& point : metrics::memory_curve(rank.step(), rank.program, rank.timeline, 0))
     most = std::max(most, point.gradients.value());
   return most;
 }

@@ -8,7 +8,7 @@ namespace {
 
 using test::DrawnStep;
 
-void expect_breakdown(const Breakdown& got, double compute, double exposed, double bubble) {
+void expect_breakdown(const metrics::Breakdown& got, double compute, double exposed, double bubble) {
   EXPECT_DOUBLE_EQ(got.compute.value(), compute);
   EXPECT_DOUBLE_EQ(got.exposed_comm.value(), exposed);
   EXPECT_DOUBLE_EQ(got.bubble.value(), bubble);
@@ -22,7 +22,7 @@ TEST(BreakdownTest, OverlapIsNotExposed) {
   drawn.compute({{0, 4}});
   drawn.collective({"x"}, {{1, 6}});
   drawn.compute({{7, 10}});
-  expect_breakdown(breakdown_of(drawn.program, drawn.timeline(), 0), 7, 2, 1);
+  expect_breakdown(metrics::breakdown_of(drawn.program, drawn.timeline(), 0), 7, 2, 1);
 }
 
 // Two collectives at once expose their union, 0..3 and 2..5, once: 5 s.
@@ -30,22 +30,22 @@ TEST(BreakdownTest, ParallelCollectivesAreExposedOnce) {
   DrawnStep drawn(1);
   drawn.collective({"x"}, {{0, 3}});
   drawn.collective({"y"}, {{2, 5}});
-  expect_breakdown(breakdown_of(drawn.program, drawn.timeline(), 0), 0, 5, 0);
+  expect_breakdown(metrics::breakdown_of(drawn.program, drawn.timeline(), 0), 0, 5, 0);
 }
 
 // Rank 1 starts late and ends before the makespan, 10: 2 + 3 s idle.
 TEST(BreakdownTest, IdleBeforeAndAfterIsBubble) {
   DrawnStep drawn(2);
   drawn.compute({{0, 10}, {2, 7}});
-  expect_breakdown(breakdown_of(drawn.program, drawn.timeline(), 0), 10, 0, 0);
-  expect_breakdown(breakdown_of(drawn.program, drawn.timeline(), 1), 5, 0, 5);
+  expect_breakdown(metrics::breakdown_of(drawn.program, drawn.timeline(), 0), 10, 0, 0);
+  expect_breakdown(metrics::breakdown_of(drawn.program, drawn.timeline(), 1), 5, 0, 5);
 }
 
 TEST(BreakdownTest, ARankThatTakesNoPartIsIdle) {
   DrawnStep drawn(2);
   drawn.compute({{0, 4}, {-1, -1}});
   drawn.collective({"x"}, {{4, 6}, {-1, -1}});
-  expect_breakdown(breakdown_of(drawn.program, drawn.timeline(), 1), 0, 0, 6);
+  expect_breakdown(metrics::breakdown_of(drawn.program, drawn.timeline(), 1), 0, 0, 6);
 }
 
 // Operations without duration leave no trace, not even when they are the only ones.
@@ -55,8 +55,8 @@ TEST(BreakdownTest, ZeroLengthSpansCountNothing) {
   drawn.compute({{2, 2}});
   drawn.collective({"x"}, {{2, 2}});
   drawn.compute({{2, 3}});
-  expect_breakdown(breakdown_of(drawn.program, drawn.timeline(), 0), 3, 0, 0);
-  expect_breakdown(breakdown_of({}, Timeline(0, 1), 0), 0, 0, 0);
+  expect_breakdown(metrics::breakdown_of(drawn.program, drawn.timeline(), 0), 3, 0, 0);
+  expect_breakdown(metrics::breakdown_of({}, timeline::Timeline(0, 1), 0), 0, 0, 0);
 }
 
 // Spans that touch: what ends and what begins at one instant do not both count.
@@ -66,7 +66,7 @@ TEST(BreakdownTest, TouchingSpansNeitherOverlapNorGap) {
   drawn.compute({{1, 2}});
   drawn.collective({"x"}, {{2, 3}});
   drawn.collective({"x"}, {{3, 5}});
-  expect_breakdown(breakdown_of(drawn.program, drawn.timeline(), 0), 1, 4, 0);
+  expect_breakdown(metrics::breakdown_of(drawn.program, drawn.timeline(), 0), 1, 4, 0);
 }
 
 // The rank that sets the step time: ranks 1 and 2 end at 6, of them the lower.
@@ -74,7 +74,7 @@ TEST(CriticalRankTest, IsTheFirstOfThoseThatEndLast) {
   DrawnStep drawn(3);
   drawn.compute({{0, 5}, {0, 6}, {0, 6}});
   drawn.compute({{5, 5.5}, {-1, -1}, {-1, -1}});
-  EXPECT_EQ(critical_rank(drawn.timeline()), 1);
+  EXPECT_EQ(metrics::critical_rank(drawn.timeline()), 1);
 }
 
 // Rank 1 ends last in the first operation, rank 0 in the second: both at 6, so rank 0.
@@ -82,7 +82,7 @@ TEST(CriticalRankTest, LooksAtAllOperations) {
   DrawnStep drawn(2);
   drawn.compute({{0, 6}, {0, 1}});
   drawn.compute({{-1, -1}, {1, 6}});
-  EXPECT_EQ(critical_rank(drawn.timeline()), 0);
+  EXPECT_EQ(metrics::critical_rank(drawn.timeline()), 0);
 }
 
 // Operations that some ranks have no part in: rank 1 alone ends last, though its span is the only one there.
@@ -90,7 +90,7 @@ TEST(CriticalRankTest, LooksAtThoseThatTakePart) {
   DrawnStep drawn(3);
   drawn.compute({{0, 5}, {-1, -1}, {-1, -1}});
   drawn.compute({{-1, -1}, {0, 9}, {-1, -1}});
-  EXPECT_EQ(critical_rank(drawn.timeline()), 1);
+  EXPECT_EQ(metrics::critical_rank(drawn.timeline()), 1);
 }
 
 // Rank 2 ends last in an earlier operation, rank 1 in a later one: the lower of the two.
@@ -98,10 +98,10 @@ TEST(CriticalRankTest, PrefersTheLowerOfTwoOperations) {
   DrawnStep drawn(3);
   drawn.compute({{-1, -1}, {-1, -1}, {0, 9}});
   drawn.compute({{0, 1}, {0, 9}, {-1, -1}});
-  EXPECT_EQ(critical_rank(drawn.timeline()), 1);
+  EXPECT_EQ(metrics::critical_rank(drawn.timeline()), 1);
 }
 
-TEST(CriticalRankTest, OfAnEmptyTimelineIsTheFirst) { EXPECT_EQ(critical_rank(Timeline(0, 4)), 0); }
+TEST(CriticalRankTest, OfAnEmptyTimelineIsTheFirst) { EXPECT_EQ(metrics::critical_rank(timeline::Timeline(0, 4)), 0); }
 
 }  // namespace
 }  // namespace lockstep

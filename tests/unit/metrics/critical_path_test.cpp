@@ -9,8 +9,8 @@
 namespace lockstep {
 namespace {
 
-using Why = CriticalSpan::Why;
-using Kind = CriticalPart::Kind;
+using Why = metrics::CriticalSpan::Why;
+using Kind = metrics::CriticalPart::Kind;
 
 /// Two ranks; collectives join them. Compute runs on stream 0, collectives on 1 ("x").
 class Chain {
@@ -18,11 +18,12 @@ class Chain {
   Chain() : drawn_(2) { drawn_.program.communicators = {{"x", 0, {{{0, 1}, {}}}}}; }
 
   /// `after` is needed; `behind` only comes first on the stream.
-  OpId compute(const std::string& name, const test::DrawnStep::Drawn& spans, const std::vector<OpId>& after = {},
-               std::optional<OpId> behind = {}, StepPass pass = StepPass::forward) {
-    StepWork work;
+  workloads::OpId compute(const std::string& name, const test::DrawnStep::Drawn& spans,
+                          const std::vector<workloads::OpId>& after = {}, std::optional<workloads::OpId> behind = {},
+                          workloads::StepPass pass = workloads::StepPass::forward) {
+    workloads::StepWork work;
     work.name = name;
-    StepOp op;
+    workloads::StepOp op;
     op.pass = pass;
     auto waits = after;
     if (behind) waits.push_back(*behind);
@@ -32,11 +33,12 @@ class Chain {
     return id;
   }
 
-  OpId gather(double start, double end, const std::vector<OpId>& after, double latency = 0, double alone = 0) {
-    StepWork work;
-    work.kind = StepWork::Kind::collective;
+  workloads::OpId gather(double start, double end, const std::vector<workloads::OpId>& after, double latency = 0,
+                         double alone = 0) {
+    workloads::StepWork work;
+    work.kind = workloads::StepWork::Kind::collective;
     work.axes = {"x"};
-    work.collective = CollectiveKind::all_gather;
+    work.collective = workloads::CollectiveKind::all_gather;
     const auto id = drawn_.add(std::move(work), {{start, end}, {start, end}}, after);
     auto& lowered = drawn_.program.ops.back();
     lowered.streams = {1};
@@ -47,14 +49,16 @@ class Chain {
     return id;
   }
 
-  [[nodiscard]] CriticalPath path() const { return critical_path_of(drawn_.step, drawn_.program, drawn_.timeline()); }
+  [[nodiscard]] metrics::CriticalPath path() const {
+    return metrics::critical_path_of(drawn_.step, drawn_.program, drawn_.timeline());
+  }
 
  private:
   test::DrawnStep drawn_;
 };
 
 struct Link {
-  OpId op;
+  workloads::OpId op;
   std::int32_t rank;
   Why why;
   friend bool operator==(const Link&, const Link&) = default;
@@ -63,13 +67,13 @@ struct Link {
   }
 };
 
-std::vector<Link> links(const CriticalPath& path) {
+std::vector<Link> links(const metrics::CriticalPath& path) {
   std::vector<Link> result;
   for (const auto& span : path.spans) result.push_back({span.op, span.rank, span.why});
   return result;
 }
 
-double time_of(const CriticalPath& path, Kind kind, const std::string& what) {
+double time_of(const metrics::CriticalPath& path, Kind kind, const std::string& what) {
   for (const auto& part : path.parts) {
     if (part.kind == kind && part.what == what) return part.time.value();
   }
@@ -113,7 +117,7 @@ TEST(CriticalPathTest, TheOrderOfComputeIsNotAnInput) {
   Chain chain;
   const auto early = chain.gather(0, 1, {});
   const auto a = chain.compute("a", {{0, 4}, {0, 4}});
-  const auto b = chain.compute("b", {{4, 5}, {4, 5}}, {early}, a, StepPass::update);
+  const auto b = chain.compute("b", {{4, 5}, {4, 5}}, {early}, a, workloads::StepPass::update);
   const auto path = chain.path();
   EXPECT_EQ(links(path), (std::vector<Link>{{a, 0, Why::start}, {b, 0, Why::order}}));
   EXPECT_DOUBLE_EQ(time_of(path, Kind::update, "b"), 1);

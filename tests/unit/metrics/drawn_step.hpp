@@ -17,12 +17,12 @@ class DrawnStep {
     program.stage_of_rank.assign(static_cast<std::size_t>(ranks), 0);
   }
 
-  OpId compute(const Drawn& spans) { return add({}, spans); }
+  workloads::OpId compute(const Drawn& spans) { return add({}, spans); }
 
-  OpId collective(const AxisNames& axes, const Drawn& spans, Bytes full_size = Bytes(0),
-                  CollectiveKind kind = CollectiveKind::all_gather) {
-    StepWork work;
-    work.kind = StepWork::Kind::collective;
+  workloads::OpId collective(const workloads::AxisNames& axes, const Drawn& spans, Bytes full_size = Bytes(0),
+                             workloads::CollectiveKind kind = workloads::CollectiveKind::all_gather) {
+    workloads::StepWork work;
+    work.kind = workloads::StepWork::Kind::collective;
     work.axes = axes;
     work.collective = kind;
     work.full_size = full_size;
@@ -30,9 +30,11 @@ class DrawnStep {
   }
 
   /// Any operation, with those that it waited for.
-  OpId add(StepWork work, const Drawn& spans, const std::vector<OpId>& predecessors = {}, StepOp op = {}) {
-    ProgramOp lowered;
-    lowered.kind = work.kind == StepWork::Kind::compute ? ProgramOp::Kind::compute : ProgramOp::Kind::collective;
+  workloads::OpId add(workloads::StepWork work, const Drawn& spans,
+                      const std::vector<workloads::OpId>& predecessors = {}, workloads::StepOp op = {}) {
+    program::ProgramOp lowered;
+    lowered.kind = work.kind == workloads::StepWork::Kind::compute ? program::ProgramOp::Kind::compute
+                                                                   : program::ProgramOp::Kind::collective;
     lowered.stage = op.stage;
     op.what = step.share(std::move(work));
     const auto id = step.add(op);
@@ -44,8 +46,8 @@ class DrawnStep {
   }
 
   /// A rank with start < 0 takes no part.
-  [[nodiscard]] Timeline timeline() const {
-    Timeline result(static_cast<std::int32_t>(spans_.size()), ranks_);
+  [[nodiscard]] timeline::Timeline timeline() const {
+    timeline::Timeline result(static_cast<std::int32_t>(spans_.size()), ranks_);
     for (std::size_t op = 0; op < spans_.size(); ++op) {
       for (std::size_t rank = 0; rank < spans_[op].size(); ++rank) {
         const auto [start, end] = spans_[op][rank];
@@ -56,8 +58,8 @@ class DrawnStep {
     return result;
   }
 
-  StepGraph step;
-  Program program;
+  workloads::StepGraph step;
+  program::Program program;
 
  private:
   std::int32_t ranks_;

@@ -8,7 +8,7 @@ namespace {
 
 // 8 chips of 1e14 FLOP/s for 2 s could compute 1.6e15; 4e14 are 25 %, 6e14 with recomputation 37.5 %.
 TEST(EfficiencyTest, IsOfAllChipsAtPeak) {
-  Metrics metrics;
+  metrics::Metrics metrics;
   metrics.step_time = Seconds(2);
   metrics.chips = 8;
   metrics.tokens = 5000;

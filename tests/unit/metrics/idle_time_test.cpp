@@ -17,15 +17,16 @@ class DrawnPipeline {
     drawn_.program.communicators = {
         {"pipeline 0-1", 2, {{{0, 1}, {}}}}, {"x of stage 0", 0, {{{0}, {}}}}, {"x of stage 1", 0, {{{1}, {}}}}};
     drawn_.step.held.resize(2);
-    ScheduleRequest request;
+    workloads::ScheduleRequest request;
     request.name = "1f1b";
     request.ranks = 2;
     request.microbatches = 2;
     pipeline_.order = make_order(request);
   }
 
-  OpId compute(std::int32_t stage, StepPass pass, double start, double end, const std::vector<OpId>& after = {}) {
-    StepOp op;
+  workloads::OpId compute(std::int32_t stage, workloads::StepPass pass, double start, double end,
+                          const std::vector<workloads::OpId>& after = {}) {
+    workloads::StepOp op;
     op.stage = stage;
     op.pass = pass;
     return drawn_.add(
@@ -33,13 +34,13 @@ class DrawnPipeline {
         after, op);
   }
 
-  OpId send(double start, double end, OpId what) {
+  workloads::OpId send(double start, double end, workloads::OpId what) {
     const auto id = communication("pipeline", {{start, end}, {start, end}}, what);
     drawn_.program.ops.back().communicator = 0;
     return id;
   }
 
-  OpId collective(std::int32_t stage, double start, double end, OpId what) {
+  workloads::OpId collective(std::int32_t stage, double start, double end, workloads::OpId what) {
     const auto id = communication(
         "x", stage == 0 ? test::DrawnStep::Drawn{{start, end}, absent} : test::DrawnStep::Drawn{absent, {start, end}},
         what);
@@ -50,28 +51,28 @@ class DrawnPipeline {
   /// fill, drain, dependency, imbalance, transfer, collective
   void expect_idle(std::int32_t rank, const std::vector<double>& causes) {
     const auto timeline = drawn_.timeline();
-    const auto idle = idle_of(drawn_.step, pipeline_, drawn_.program, timeline, {rank}).front();
+    const auto idle = metrics::idle_of(drawn_.step, pipeline_, drawn_.program, timeline, {rank}).front();
     const std::vector<Seconds> got{idle.fill,      idle.drain,    idle.dependency,
                                    idle.imbalance, idle.transfer, idle.collective};
     for (std::size_t cause = 0; cause < got.size(); ++cause)
       EXPECT_NEAR(got[cause].value(), causes[cause], 1e-12) << "cause " << cause << " of rank " << rank;
-    EXPECT_NEAR((idle.total() + breakdown_of(drawn_.program, timeline, rank).compute).value(),
+    EXPECT_NEAR((idle.total() + metrics::breakdown_of(drawn_.program, timeline, rank).compute).value(),
                 timeline.makespan().value(), 1e-12);
   }
 
  private:
-  OpId communication(const std::string& axis, const test::DrawnStep::Drawn& spans, OpId what) {
-    StepWork work;
-    work.kind = StepWork::Kind::collective;
+  workloads::OpId communication(const std::string& axis, const test::DrawnStep::Drawn& spans, workloads::OpId what) {
+    workloads::StepWork work;
+    work.kind = workloads::StepWork::Kind::collective;
     work.axes = {axis};
     return drawn_.add(std::move(work), spans, {what});
   }
 
   test::DrawnStep drawn_;
-  StepPipeline pipeline_;
+  workloads::StepPipeline pipeline_;
 };
 
-using enum StepPass;
+using enum workloads::StepPass;
 
 // Sends of 0.5 s:
 //   rank 0  F0 0-1  F1 1-2                        B0 5-7               B1 8-10

@@ -10,10 +10,10 @@ namespace {
 class LinkLoads : public testing::Test {
  protected:
   void flow(std::vector<std::int32_t> links, std::vector<double> bytes_by_phase) {
-    ProgramOp op;
-    op.kind = ProgramOp::Kind::collective;
+    program::ProgramOp op;
+    op.kind = program::ProgramOp::Kind::collective;
     op.communicator = static_cast<std::int32_t>(program_.communicators.size());
-    std::vector<Phase> phases;
+    std::vector<collectives::Phase> phases;
     for (const double bytes : bytes_by_phase) phases.push_back({Seconds(0), {bytes}});
     op.phases = std::move(phases);
     program_.communicators.push_back({"", 1, {{{0}, {{0, std::move(links)}}}}});
@@ -24,20 +24,20 @@ class LinkLoads : public testing::Test {
   }
 
   /// Over the first 4 s of three links.
-  [[nodiscard]] std::vector<LinkLoad> loads() {
+  [[nodiscard]] std::vector<metrics::LinkLoad> loads() {
     program_.links.assign(3, BytesPerSecond(100));
-    return link_loads(program_, phases_, members_, window_);
+    return metrics::link_loads(program_, phases_, members_, window_);
   }
   [[nodiscard]] std::map<std::int32_t, std::vector<double>> over_time(int bins) {
     program_.links.assign(3, BytesPerSecond(100));
-    return link_use_over_time(program_, phases_, members_, window_, bins);
+    return metrics::link_use_over_time(program_, phases_, members_, window_, bins);
   }
 
  private:
-  Program program_;
-  std::vector<PhaseSpan> phases_;
-  LinkClasses members_{{0, 1, 2}, {1, 7, 1}};
-  Interval window_{Seconds(0), Seconds(4)};
+  program::Program program_;
+  std::vector<timeline::PhaseSpan> phases_;
+  program::LinkClasses members_{{0, 1, 2}, {1, 7, 1}};
+  timeline::Interval window_{Seconds(0), Seconds(4)};
 };
 
 // 100 B in [0, 2] and 100 B in [1, 3], 50 B/s each: 200 of 400 B, under way for 3 of 4 s, both at once for 1 s.

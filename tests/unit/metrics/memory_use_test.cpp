@@ -19,10 +19,10 @@ TEST(MemoryUseTest, PeaksWhereMostBuffersMeet) {
   const auto d = drawn.compute({{5, 6}});
   drawn.step.held[0].weights = Bytes(3);
   drawn.step.held[0].optimizer = Bytes(4);
-  drawn.step.buffers = {{MemoryKind::activations, Bytes(10), a, {b, c}},
-                        {MemoryKind::gradients, Bytes(20), b, {c}},
-                        {MemoryKind::workspace, Bytes(5), d, {}}};
-  const auto use = memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty);
+  drawn.step.buffers = {{workloads::MemoryKind::activations, Bytes(10), a, {b, c}},
+                        {workloads::MemoryKind::gradients, Bytes(20), b, {c}},
+                        {workloads::MemoryKind::workspace, Bytes(5), d, {}}};
+  const auto use = metrics::memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty);
   EXPECT_EQ(use.peak.value(), 37);
   EXPECT_DOUBLE_EQ(use.peak_at.value(), 2);
   EXPECT_EQ(use.weights.value(), 3);
@@ -37,8 +37,9 @@ TEST(MemoryUseTest, HandsOverWithoutHoldingBoth) {
   DrawnStep drawn(1);
   const auto a = drawn.compute({{0, 1}});
   const auto b = drawn.compute({{1, 2}});
-  drawn.step.buffers = {{MemoryKind::activations, Bytes(10), a, {}}, {MemoryKind::activations, Bytes(12), b, {}}};
-  EXPECT_EQ(memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty).peak.value(), 12);
+  drawn.step.buffers = {{workloads::MemoryKind::activations, Bytes(10), a, {}},
+                        {workloads::MemoryKind::activations, Bytes(12), b, {}}};
+  EXPECT_EQ(metrics::memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty).peak.value(), 12);
 }
 
 // A gathered weight counts as weights while it is there.
@@ -46,8 +47,8 @@ TEST(MemoryUseTest, GatheredWeightsComeOnTopOfTheStored) {
   DrawnStep drawn(1);
   const auto gather = drawn.collective({"x"}, {{0, 1}});
   drawn.step.held[0].weights = Bytes(100);
-  drawn.step.buffers = {{MemoryKind::weights, Bytes(800), gather, {}}};
-  const auto use = memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty);
+  drawn.step.buffers = {{workloads::MemoryKind::weights, Bytes(800), gather, {}}};
+  const auto use = metrics::memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty);
   EXPECT_EQ(use.weights.value(), 900);
   EXPECT_EQ(use.peak.value(), 900);
 }
@@ -57,16 +58,16 @@ TEST(MemoryUseTest, GatheredWeightsComeOnTopOfTheStored) {
 TEST(MemoryUseTest, SaysWhoMakesThePeakAndWhoHoldsIt) {
   DrawnStep drawn(1);
   const auto in = [&](std::int32_t block, std::int32_t microbatch, double start, double end) {
-    StepOp op;
+    workloads::StepOp op;
     op.block = block;
     op.microbatch = microbatch;
     return drawn.add({}, {{start, end}}, {}, op);
   };
   const auto a = in(0, 0, 0, 1), b = in(1, 0, 1, 2), c = in(1, 1, 2, 3), end = in(1, 1, 3, 4);
-  drawn.step.buffers = {{MemoryKind::activations, Bytes(5), a, {end}},
-                        {MemoryKind::activations, Bytes(10), b, {end}},
-                        {MemoryKind::activations, Bytes(30), c, {}}};
-  const auto use = memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty);
+  drawn.step.buffers = {{workloads::MemoryKind::activations, Bytes(5), a, {end}},
+                        {workloads::MemoryKind::activations, Bytes(10), b, {end}},
+                        {workloads::MemoryKind::activations, Bytes(30), c, {}}};
+  const auto use = metrics::memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty);
   EXPECT_EQ(use.peak.value(), 45);
   EXPECT_EQ(use.peak_op, c);
   ASSERT_EQ(use.activations_by_block.size(), 2U);
@@ -84,21 +85,21 @@ TEST(MemoryUseTest, TheHostIsNotTheChip) {
   drawn.step.held[0].weights = Bytes(3);
   drawn.step.held[0].overhead = Bytes(7);
   drawn.step.held[0].host = Bytes(100);
-  drawn.step.buffers = {{MemoryKind::host, Bytes(50), a, {}}};
-  const auto use = memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty);
+  drawn.step.buffers = {{workloads::MemoryKind::host, Bytes(50), a, {}}};
+  const auto use = metrics::memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty);
   EXPECT_EQ(use.peak.value(), 10);
   EXPECT_EQ(use.other().value(), 7);
   EXPECT_EQ(use.peak_op, -1);
-  EXPECT_EQ(memory_curve(drawn.step, drawn.program, drawn.timeline(), 0)[1].host.value(), 150);
+  EXPECT_EQ(metrics::memory_curve(drawn.step, drawn.program, drawn.timeline(), 0)[1].host.value(), 150);
 }
 
 TEST(MemoryUseTest, FitsExactlyToTheLastByte) {
   DrawnStep drawn(1);
   drawn.compute({{0, 1}});
   drawn.step.held[0].weights = Bytes(1000);
-  EXPECT_TRUE(memory_of(drawn.step, drawn.program, drawn.timeline(), 0, Bytes(1000)).fits);
-  EXPECT_FALSE(memory_of(drawn.step, drawn.program, drawn.timeline(), 0, Bytes(999)).fits);
-  EXPECT_EQ(memory_of(drawn.step, drawn.program, drawn.timeline(), 0, Bytes(999)).capacity.value(), 999);
+  EXPECT_TRUE(metrics::memory_of(drawn.step, drawn.program, drawn.timeline(), 0, Bytes(1000)).fits);
+  EXPECT_FALSE(metrics::memory_of(drawn.step, drawn.program, drawn.timeline(), 0, Bytes(999)).fits);
+  EXPECT_EQ(metrics::memory_of(drawn.step, drawn.program, drawn.timeline(), 0, Bytes(999)).capacity.value(), 999);
 }
 
 // Rank 1 does not run the producer, so it holds nothing; rank 0's reader of another rank does not prolong.
@@ -107,9 +108,10 @@ TEST(MemoryUseTest, IsOfOneRank) {
   const auto a = drawn.compute({{0, 1}, {-1, -1}});
   const auto b = drawn.compute({{-1, -1}, {0, 9}});
   const auto c = drawn.compute({{1, 2}, {-1, -1}});
-  drawn.step.buffers = {{MemoryKind::activations, Bytes(10), a, {b}}, {MemoryKind::activations, Bytes(6), c, {}}};
-  EXPECT_EQ(memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty).peak.value(), 10);
-  EXPECT_EQ(memory_of(drawn.step, drawn.program, drawn.timeline(), 1, plenty).peak.value(), 0);
+  drawn.step.buffers = {{workloads::MemoryKind::activations, Bytes(10), a, {b}},
+                        {workloads::MemoryKind::activations, Bytes(6), c, {}}};
+  EXPECT_EQ(metrics::memory_of(drawn.step, drawn.program, drawn.timeline(), 0, plenty).peak.value(), 10);
+  EXPECT_EQ(metrics::memory_of(drawn.step, drawn.program, drawn.timeline(), 1, plenty).peak.value(), 0);
 }
 
 }  // namespace

@@ -15,51 +15,54 @@ namespace {
 /// A rank for each place of the pipeline, cells where time_order puts them, sends where they end.
 class TimedPipeline {
  public:
-  TimedPipeline(const ScheduleRequest& request, const PipelineTimes& times) : drawn_(request.ranks) {
+  TimedPipeline(const workloads::ScheduleRequest& request, const workloads::PipelineTimes& times)
+      : drawn_(request.ranks) {
     pipeline_.order = make_order(request);
     timing_ = time_order(pipeline_.order, times);
     drawn_.program.stage_of_rank.clear();
     for (std::int32_t rank = 0; rank < request.ranks; ++rank) drawn_.program.stage_of_rank.push_back(rank);
     drawn_.step.held.resize(static_cast<std::size_t>(request.ranks));
-    std::map<std::int32_t, OpId> last;  // by rank
+    std::map<std::int32_t, workloads::OpId> last;  // by rank
     for (const auto& [rank, cell] : timing_.by_start) {
       const auto& action = pipeline_.order.ranks[static_cast<std::size_t>(rank)][static_cast<std::size_t>(cell)].first;
       const auto span = timing_.spans[static_cast<std::size_t>(rank)][static_cast<std::size_t>(cell)];
-      std::vector<OpId> after;
+      std::vector<workloads::OpId> after;
       for (const auto& needed : inputs_of(action)) {
         const auto found = made_.find(key(needed));
         if (found != made_.end()) after.push_back(arrived(found->second, needed, rank, times.latency));
       }
       if (last.contains(rank)) after.push_back(last[rank]);
-      StepOp op;
+      workloads::StepOp op;
       op.stage = rank;
-      op.pass = action.work == PipelineWork::forward ? StepPass::forward : StepPass::backward;
+      op.pass = action.work == workloads::PipelineWork::forward ? workloads::StepPass::forward
+                                                                : workloads::StepPass::backward;
       const auto id = drawn_.add({}, only(rank, span.start, span.end), after, op);
       made_[key(action)] = {id, span.end};
       last[rank] = id;
     }
   }
 
-  [[nodiscard]] const PipelineTiming& timing() const { return timing_; }
-  [[nodiscard]] std::vector<IdleTime> idle() const {
+  [[nodiscard]] const workloads::PipelineTiming& timing() const { return timing_; }
+  [[nodiscard]] std::vector<metrics::IdleTime> idle() const {
     const auto timeline = drawn_.timeline();
-    return idle_of(drawn_.step, pipeline_, drawn_.program, timeline, drawn_.program.stage_of_rank);
+    return metrics::idle_of(drawn_.step, pipeline_, drawn_.program, timeline, drawn_.program.stage_of_rank);
   }
 
  private:
   struct Made {
-    OpId op;
+    workloads::OpId op;
     double end;
   };
-  using Key = std::tuple<PipelineWork, std::int32_t, std::int32_t>;
+  using Key = std::tuple<workloads::PipelineWork, std::int32_t, std::int32_t>;
   /// A whole backward makes the gradient of the input too.
-  static Key key(const PipelineAction& action) {
-    const auto work = action.work == PipelineWork::backward ? PipelineWork::input_gradient : action.work;
+  static Key key(const workloads::PipelineAction& action) {
+    const auto work =
+        action.work == workloads::PipelineWork::backward ? workloads::PipelineWork::input_gradient : action.work;
     return {work, action.stage, action.microbatch};
   }
 
-  [[nodiscard]] static std::vector<PipelineAction> inputs_of(const PipelineAction& action) {
-    using enum PipelineWork;
+  [[nodiscard]] static std::vector<workloads::PipelineAction> inputs_of(const workloads::PipelineAction& action) {
+    using enum workloads::PipelineWork;
     const auto [work, stage, microbatch] = action;
     if (work == forward) return {{forward, stage - 1, microbatch}};
     if (work == weight_gradient) return {{input_gradient, stage, microbatch}};
@@ -73,11 +76,12 @@ class TimedPipeline {
   }
 
   /// What was made on another rank is sent from there.
-  OpId arrived(const Made& made, const PipelineAction& action, std::int32_t rank, double latency) {
+  workloads::OpId arrived(const Made& made, const workloads::PipelineAction& action, std::int32_t rank,
+                          double latency) {
     const auto from = pipeline_.order.shape.rank_of(action.stage, action.microbatch);
     if (from == rank) return made.op;
-    StepWork work;
-    work.kind = StepWork::Kind::collective;
+    workloads::StepWork work;
+    work.kind = workloads::StepWork::Kind::collective;
     work.axes = {"pipeline"};
     auto spans = only(rank, made.end, made.end + latency);
     spans[static_cast<std::size_t>(from)] = spans[static_cast<std::size_t>(rank)];
@@ -88,13 +92,13 @@ class TimedPipeline {
   }
 
   test::DrawnStep drawn_;
-  StepPipeline pipeline_;
-  PipelineTiming timing_;
+  workloads::StepPipeline pipeline_;
+  workloads::PipelineTiming timing_;
   std::map<Key, Made> made_;
 };
 
-ScheduleRequest request(const std::string& name, std::int32_t ranks, std::int32_t microbatches) {
-  ScheduleRequest made;
+workloads::ScheduleRequest request(const std::string& name, std::int32_t ranks, std::int32_t microbatches) {
+  workloads::ScheduleRequest made;
   made.name = name;
   made.ranks = ranks;
   made.microbatches = microbatches;
@@ -114,7 +118,7 @@ TEST_P(RandomPipelines, TheBubbleIsThatOfTheSchedule) {
   const auto drawn = [&](int most) { return static_cast<double>(1 + random() % static_cast<unsigned>(most)) / 8; };
   for (int round = 0; round < 20; ++round) {
     const auto asked = request(GetParam(), 2 + static_cast<std::int32_t>(random() % 3), 8);
-    PipelineTimes times;
+    workloads::PipelineTimes times;
     times.stages.clear();
     for (std::int32_t stage = 0; stage < asked.ranks * asked.chunks.value_or(1); ++stage)
       times.stages.push_back({drawn(16), drawn(16), drawn(16)});

@@ -33,12 +33,12 @@ class RandomTimeline {
     }
     drawn_.step.held[0].weights = Bytes(below(50));
     drawn_.step.held[0].optimizer = Bytes(below(50));
-    for (OpId producer = 0; producer < 12; ++producer) {
-      Readers readers;
-      for (OpId reader = producer + 1; reader < 12; ++reader) {
+    for (workloads::OpId producer = 0; producer < 12; ++producer) {
+      workloads::Readers readers;
+      for (workloads::OpId reader = producer + 1; reader < 12; ++reader) {
         if (below(6) == 0) readers.push_back(reader);
       }
-      const auto kind = below(2) == 0 ? MemoryKind::activations : MemoryKind::gradients;
+      const auto kind = below(2) == 0 ? workloads::MemoryKind::activations : workloads::MemoryKind::gradients;
       drawn_.step.buffers.push_back({kind, Bytes(below(100)), producer, readers});
     }
   }
@@ -51,7 +51,7 @@ class RandomTimeline {
   DrawnStep drawn_;
 };
 
-bool runs_at(const Timeline& timeline, OpId op, std::int32_t rank, double time) {
+bool runs_at(const timeline::Timeline& timeline, workloads::OpId op, std::int32_t rank, double time) {
   if (!timeline.took_part(op, rank)) return false;
   const auto span = timeline.span(op, rank);
   return span.start.value() < time && time < span.end.value();
@@ -61,7 +61,7 @@ class RandomTimelines : public testing::TestWithParam<unsigned> {
  protected:
   RandomTimeline random_{GetParam()};
   const DrawnStep& drawn_ = random_.drawn();
-  Timeline timeline_ = drawn_.timeline();
+  timeline::Timeline timeline_ = drawn_.timeline();
   int end_ = static_cast<int>(timeline_.makespan().value());
 };
 INSTANTIATE_TEST_SUITE_P(Metrics, RandomTimelines, testing::Range(1U, 101U));
@@ -71,14 +71,14 @@ TEST_P(RandomTimelines, EverySecondIsComputeExposedOrBubble) {
     int compute = 0, exposed = 0, bubble = 0;
     for (double time = 0.5; time < end_; ++time) {
       bool computes = false, communicates = false;
-      for (OpId op = 0; op < timeline_.ops(); ++op) {
+      for (workloads::OpId op = 0; op < timeline_.ops(); ++op) {
         if (!runs_at(timeline_, op, rank, time)) continue;
         const auto kind = drawn_.program.ops[static_cast<std::size_t>(op)].kind;
-        (kind == ProgramOp::Kind::compute ? computes : communicates) = true;
+        (kind == program::ProgramOp::Kind::compute ? computes : communicates) = true;
       }
       ++(computes ? compute : communicates ? exposed : bubble);
     }
-    const auto got = breakdown_of(drawn_.program, timeline_, rank);
+    const auto got = metrics::breakdown_of(drawn_.program, timeline_, rank);
     EXPECT_DOUBLE_EQ(got.compute.value(), compute);
     EXPECT_DOUBLE_EQ(got.exposed_comm.value(), exposed);
     EXPECT_DOUBLE_EQ(got.bubble.value(), bubble);
@@ -92,10 +92,10 @@ TEST_P(RandomTimelines, ExposedSecondsGoToTheEarliestCollective) {
     std::map<std::string, double> exposed, busy;
     for (double time = 0.5; time < end_; ++time) {
       bool computes = false;
-      OpId first = -1;
-      for (OpId op = 0; op < timeline_.ops(); ++op) {
+      workloads::OpId first = -1;
+      for (workloads::OpId op = 0; op < timeline_.ops(); ++op) {
         if (!runs_at(timeline_, op, rank, time)) continue;
-        if (drawn_.program.ops[static_cast<std::size_t>(op)].kind == ProgramOp::Kind::compute) {
+        if (drawn_.program.ops[static_cast<std::size_t>(op)].kind == program::ProgramOp::Kind::compute) {
           computes = true;
           continue;
         }
@@ -104,7 +104,7 @@ TEST_P(RandomTimelines, ExposedSecondsGoToTheEarliestCollective) {
       }
       if (!computes && first >= 0) ++exposed[drawn_.step.op(first)->axes.front()];
     }
-    for (const auto& use : communication_of(drawn_.step, drawn_.program, timeline_, rank)) {
+    for (const auto& use : metrics::communication_of(drawn_.step, drawn_.program, timeline_, rank)) {
       EXPECT_DOUBLE_EQ(use.exposed.value(), exposed[use.axis]) << "axis " << use.axis << " of rank " << rank;
       EXPECT_DOUBLE_EQ(use.busy.value(), busy[use.axis]);
     }
@@ -116,10 +116,10 @@ TEST_P(RandomTimelines, ExposedSecondsGoToTheEarliestCollective) {
 TEST_P(RandomTimelines, MemoryIsTheSumOfTheBuffersThatAreThere) {
   const auto& held = drawn_.step.held[0];
   for (std::int32_t rank = 0; rank < ranks; ++rank) {
-    const auto curve = memory_curve(drawn_.step, drawn_.program, timeline_, rank);
+    const auto curve = metrics::memory_curve(drawn_.step, drawn_.program, timeline_, rank);
     std::int64_t peak = (held.weights + held.optimizer).value();
     for (double time = 0.5; time < end_; ++time) {
-      std::map<MemoryKind, std::int64_t> there;
+      std::map<workloads::MemoryKind, std::int64_t> there;
       for (const auto& buffer : drawn_.step.buffers) {
         if (!timeline_.took_part(buffer.producer, rank)) continue;
         auto until = timeline_.span(buffer.producer, rank).end;
@@ -132,11 +132,12 @@ TEST_P(RandomTimelines, MemoryIsTheSumOfTheBuffersThatAreThere) {
       const auto next =
           std::find_if(curve.begin(), curve.end(), [&](const auto& point) { return point.time.value() > time; });
       const auto& now = *std::prev(next);
-      EXPECT_EQ(now.activations.value(), there[MemoryKind::activations]) << "rank " << rank << " at " << time;
-      EXPECT_EQ(now.gradients.value(), there[MemoryKind::gradients]) << "rank " << rank << " at " << time;
+      EXPECT_EQ(now.activations.value(), there[workloads::MemoryKind::activations])
+          << "rank " << rank << " at " << time;
+      EXPECT_EQ(now.gradients.value(), there[workloads::MemoryKind::gradients]) << "rank " << rank << " at " << time;
       peak = std::max(peak, now.total().value());
     }
-    const auto use = memory_of(drawn_.step, drawn_.program, timeline_, rank, Bytes(100));
+    const auto use = metrics::memory_of(drawn_.step, drawn_.program, timeline_, rank, Bytes(100));
     EXPECT_EQ(use.peak.value(), peak);
     EXPECT_EQ(use.total(), use.peak);
     EXPECT_EQ(use.fits, peak <= 100);
@@ -146,11 +147,11 @@ TEST_P(RandomTimelines, MemoryIsTheSumOfTheBuffersThatAreThere) {
 TEST_P(RandomTimelines, TheCriticalRankIsTheLowestThatEndsLast) {
   std::int32_t expected = ranks;
   for (std::int32_t rank = ranks - 1; rank >= 0; --rank) {
-    for (OpId op = 0; op < timeline_.ops(); ++op) {
+    for (workloads::OpId op = 0; op < timeline_.ops(); ++op) {
       if (timeline_.took_part(op, rank) && timeline_.span(op, rank).end == timeline_.makespan()) expected = rank;
     }
   }
-  EXPECT_EQ(critical_rank(timeline_), expected);
+  EXPECT_EQ(metrics::critical_rank(timeline_), expected);
 }
 
 }  // namespace

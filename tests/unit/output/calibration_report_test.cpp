@@ -19,8 +19,8 @@ using test::lines_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-CalibrationReport report() {
-  CalibrationReport report;
+output::CalibrationReport report() {
+  output::CalibrationReport report;
   report.title = "a chip";
   report.fit.before = 0.5;
   report.fit.after = 0.25;

@@ -10,8 +10,8 @@ namespace {
 
 using test::Element;
 
-ComparedScenario scenario(const std::string& name, const std::vector<StepPart>& parts) {
-  ComparedScenario made;
+output::ComparedScenario scenario(const std::string& name, const std::vector<output::StepPart>& parts) {
+  output::ComparedScenario made;
   made.name = name;
   made.parts = parts;
   for (const auto& part : parts) made.step_s += part.seconds;
@@ -25,13 +25,13 @@ std::vector<Element> bar_of(const std::string& svg, int bar) {
   return pieces;
 }
 
-const StepPart computing{"computing", "", 4}, gather{"exposed fsdp all_gather", "fsdp", 2},
+const output::StepPart computing{"computing", "", 4}, gather{"exposed fsdp all_gather", "fsdp", 2},
     scatter{"exposed fsdp reduce_scatter", "fsdp", 1}, reduce{"exposed tensor all_reduce", "tensor", 1},
     idle{"idle (bubble)", "", 2};
 
 // 4 + (2 + 1) + 1 + 2 = 10 s: kinds of one axis are one piece, and every piece is as long as its time.
 TEST(ComparisonPicture, PiecesAreAsLongAsTheirTimes) {
-  const auto svg = comparison_picture({scenario("a", {computing, gather, scatter, reduce, idle})});
+  const auto svg = output::comparison_picture({scenario("a", {computing, gather, scatter, reduce, idle})});
   const auto bar = bar_of(svg, 0);
   ASSERT_EQ(bar.size(), 4U);
   const double second = bar[0].number("width") / 4;
@@ -45,8 +45,9 @@ TEST(ComparisonPicture, PiecesAreAsLongAsTheirTimes) {
 
 // The second step is half the first and has no communication.
 TEST(ComparisonPicture, BarsShareAScaleAndColours) {
-  const auto svg = comparison_picture({scenario("a", {computing, reduce, gather, scatter, idle}),
-                                       scenario("b", {{"computing", "", 3}, {"exposed x all_gather", "x", 0}, idle})});
+  const auto svg =
+      output::comparison_picture({scenario("a", {computing, reduce, gather, scatter, idle}),
+                                  scenario("b", {{"computing", "", 3}, {"exposed x all_gather", "x", 0}, idle})});
   const auto first = bar_of(svg, 0), second = bar_of(svg, 1);
   ASSERT_EQ(second.size(), 2U) << "a part of no time has no piece";
   EXPECT_EQ(second[0].number("x"), first[0].number("x"));
@@ -59,7 +60,7 @@ TEST(ComparisonPicture, BarsShareAScaleAndColours) {
 // The longest bar and its time end within the picture, however long the name.
 TEST(ComparisonPicture, NamesOfAnyKindAndLength) {
   const auto svg =
-      comparison_picture({scenario(test::hostile_name, {computing}), scenario(std::string(200, 'n'), {idle})});
+      output::comparison_picture({scenario(test::hostile_name, {computing}), scenario(std::string(200, 'n'), {idle})});
   EXPECT_THAT(test::texts_of(svg), testing::Contains(test::hostile_name_shown));
   const auto bar = bar_of(svg, 0);
   EXPECT_LT(bar[0].number("x") + bar[0].number("width"), 1000 - 100);

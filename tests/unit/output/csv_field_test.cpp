@@ -41,26 +41,26 @@ std::vector<std::string> cells_of(const std::string& record) {
 }
 
 TEST(CsvField, PlainTextStaysAsItIs) {
-  for (const std::string text : {"", "adam", "16 GB", "a;b", "it's", "3.5"}) EXPECT_EQ(csv_field(text), text);
+  for (const std::string text : {"", "adam", "16 GB", "a;b", "it's", "3.5"}) EXPECT_EQ(output::csv_field(text), text);
 }
 
 TEST(CsvField, TextThatWouldEndACellIsQuoted) {
-  EXPECT_EQ(csv_field("a,b"), "\"a,b\"");
-  EXPECT_EQ(csv_field("say \"no\""), "\"say \"\"no\"\"\"");
-  EXPECT_EQ(csv_field("two\nlines"), "\"two\nlines\"");
+  EXPECT_EQ(output::csv_field("a,b"), "\"a,b\"");
+  EXPECT_EQ(output::csv_field("say \"no\""), "\"say \"\"no\"\"\"");
+  EXPECT_EQ(output::csv_field("two\nlines"), "\"two\nlines\"");
 }
 
 // A spreadsheet runs what begins with = + - @ or a tab; a number may begin with a sign all the same.
 TEST(CsvField, FormulasAreTextAndNumbersAreNumbers) {
   for (const std::string formula : {"=1+2", "@SUM(A1)", "+cmd", "-5 apples", "\t=1", "--1", "+", "-"})
-    EXPECT_EQ(csv_field(formula), "'" + formula) << formula;
-  for (const std::string number : {"-5", "+3.5", "-1e9", "-0.25"}) EXPECT_EQ(csv_field(number), number);
-  EXPECT_EQ(csv_field("=A1,B1"), "\"'=A1,B1\"");
+    EXPECT_EQ(output::csv_field(formula), "'" + formula) << formula;
+  for (const std::string number : {"-5", "+3.5", "-1e9", "-0.25"}) EXPECT_EQ(output::csv_field(number), number);
+  EXPECT_EQ(output::csv_field("=A1,B1"), "\"'=A1,B1\"");
 }
 
 TEST(CsvField, NothingInACellSteersATerminal) {
-  EXPECT_EQ(csv_field("a\x1b[2Jb"), "a\\x1b[2Jb");
-  EXPECT_EQ(csv_field("a\rb"), "a\\x0db") << "a lone carriage return would end the record for some readers";
+  EXPECT_EQ(output::csv_field("a\x1b[2Jb"), "a\\x1b[2Jb");
+  EXPECT_EQ(output::csv_field("a\rb"), "a\\x0db") << "a lone carriage return would end the record for some readers";
 }
 
 // Records of random cells over the characters that matter: as many cells come back as went in, each as its visible
@@ -73,7 +73,7 @@ TEST(CsvField, RecordsReadBack) {
     std::string record;
     for (std::size_t i = 0; i < texts.size(); ++i) {
       for (auto letters = random() % 6; letters > 0; --letters) texts[i] += alphabet[random() % alphabet.size()];
-      record += (i == 0 ? "" : ",") + csv_field(texts[i]);
+      record += (i == 0 ? "" : ",") + output::csv_field(texts[i]);
     }
     const auto cells = cells_of(record);
     ASSERT_EQ(cells.size(), texts.size()) << record;
@@ -86,7 +86,7 @@ TEST(CsvField, RecordsReadBack) {
 }
 
 TEST(CsvField, AHostileNameIsOneCell) {
-  const auto cells = cells_of(csv_field(test::hostile_name) + ",7");
+  const auto cells = cells_of(output::csv_field(test::hostile_name) + ",7");
   ASSERT_EQ(cells.size(), 2U);
   EXPECT_EQ(cells[0], "'" + visible(test::hostile_name, LineFeeds::kept));
   EXPECT_EQ(cells[1], "7");

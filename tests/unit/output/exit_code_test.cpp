@@ -26,7 +26,7 @@ Ending ending_of(const Error& error) {
   try {
     throw error;
   } catch (...) {
-    code = exit_code_of_error("lockstep");
+    code = output::exit_code_of_error("lockstep");
   }
   return {code, testing::internal::GetCapturedStderr()};
 }
@@ -48,15 +48,15 @@ TEST(ExitCode, OursIsAnInternalError) {
 TEST(ExitCode, AMachineThatIsUsedUp) {
   EXPECT_EQ(ending_of(std::bad_alloc()).code, 71);
   EXPECT_EQ(ending_of(std::bad_alloc()).told, "lockstep: out of memory\n");
-  EXPECT_EQ(ending_of(OutOfResources("no process left")).code, 71);
-  EXPECT_EQ(ending_of(OutOfResources("no process left")).told, "lockstep: no process left\n");
+  EXPECT_EQ(ending_of(studies::OutOfResources("no process left")).code, 71);
+  EXPECT_EQ(ending_of(studies::OutOfResources("no process left")).told, "lockstep: no process left\n");
   for (const auto why : {std::errc::resource_unavailable_try_again, std::errc::not_enough_memory})
     EXPECT_EQ(ending_of(std::system_error(std::make_error_code(why))).code, 71);
   EXPECT_EQ(ending_of(std::system_error(std::make_error_code(std::errc::bad_file_descriptor))).code, 70);
 }
 
 TEST(ExitCode, AFullDisk) {
-  const auto ending = ending_of(OutOfRoom("a.json: the disk is full"));
+  const auto ending = ending_of(output::OutOfRoom("a.json: the disk is full"));
   EXPECT_EQ(ending.code, 74);
   EXPECT_EQ(ending.told, "a.json: the disk is full\n");
 }
@@ -64,7 +64,7 @@ TEST(ExitCode, AFullDisk) {
 TEST(ExitCode, MessagesSteerNoTerminal) {
   EXPECT_EQ(ending_of(InternalError("\x1b[2Jwiped")).told, "lockstep: internal error: \\x1b[2Jwiped\n");
   testing::internal::CaptureStderr();
-  tell("two\nlines\a");
+  output::tell("two\nlines\a");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "two\nlines\\x07");
 }
 

@@ -13,7 +13,7 @@ namespace {
 // the memory traffic beside the products.
 TEST(ExpectedBubbleTest, OfStagesThatAreAlike) {
   const Simulated pipeline("pipeline_alike.yaml");
-  const auto bubble = expected_bubble(pipeline.scenario, pipeline.simulation);
+  const auto bubble = output::expected_bubble(pipeline.scenario, pipeline.simulation);
   ASSERT_TRUE(bubble);
   EXPECT_NEAR(bubble->times.forward, 4 * 2.0 * 4096 * 1024 * 4096 / 1e14, 0.02 * bubble->times.forward);
   EXPECT_NEAR(bubble->form.value,
@@ -28,9 +28,9 @@ TEST(ExpectedBubbleTest, OfStagesThatAreAlike) {
 // One stage twice as slow forwards: the form takes the mean, 5/4 of F, and says that it does not apply.
 TEST(ExpectedBubbleTest, OfStagesThatDiffer) {
   Simulated pipeline("pipeline_alike.yaml");
-  const auto even = expected_bubble(pipeline.scenario, pipeline.simulation);
+  const auto even = output::expected_bubble(pipeline.scenario, pipeline.simulation);
   pipeline.simulation.preparation.pipeline.times.stages[2].forward *= 2;
-  const auto uneven = expected_bubble(pipeline.scenario, pipeline.simulation);
+  const auto uneven = output::expected_bubble(pipeline.scenario, pipeline.simulation);
   ASSERT_TRUE(even && uneven);
   EXPECT_NEAR(uneven->times.forward, 1.25 * even->times.forward, 1e-12);
   EXPECT_NEAR(uneven->form.value - even->form.value, 3 * 0.25 * even->times.forward, 1e-12);
@@ -40,10 +40,10 @@ TEST(ExpectedBubbleTest, OfStagesThatDiffer) {
 
 TEST(ExpectedBubbleTest, NoneWithoutAPipelineOrForAnOrderOfOnesOwn) {
   const Simulated flat("small.yaml");
-  EXPECT_FALSE(expected_bubble(flat.scenario, flat.simulation));
+  EXPECT_FALSE(output::expected_bubble(flat.scenario, flat.simulation));
   Simulated pipeline("pipeline_alike.yaml");
   pipeline.scenario.pipeline.file = "order.csv";
-  EXPECT_FALSE(expected_bubble(pipeline.scenario, pipeline.simulation));
+  EXPECT_FALSE(output::expected_bubble(pipeline.scenario, pipeline.simulation));
 }
 
 }  // namespace

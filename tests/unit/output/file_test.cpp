@@ -15,10 +15,10 @@ using Names = std::vector<std::string>;
 class FilePlaces : public test::ScratchFolder {
  protected:
   [[nodiscard]] static std::string file_refused(const std::filesystem::path& file) {
-    return refusal([&] { check_file_place(file); });
+    return refusal([&] { output::check_file_place(file); });
   }
   [[nodiscard]] static std::string folder_refused(const std::filesystem::path& folder) {
-    return refusal([&] { check_folder_place(folder); });
+    return refusal([&] { output::check_folder_place(folder); });
   }
 };
 
@@ -59,21 +59,21 @@ TEST_F(FilePlaces, AFolderThatMayNotBeWritten) {
 
 TEST_F(FilePlaces, WritingReplacesTheWholeFile) {
   make("a", "a longer text than the next");
-  write_file(place("a"), "short");
+  output::write_file(place("a"), "short");
   EXPECT_EQ(content("a"), "short");
   EXPECT_EQ(names(), Names{"a"});
 }
 
 TEST_F(FilePlaces, FoldersAreMadeWithTheirParents) {
-  make_folder(place("a/b"));
+  output::make_folder(place("a/b"));
   EXPECT_EQ(names(), (Names{"a", "a/b"}));
   make("file", "");
-  EXPECT_THAT(refusal([&] { make_folder(place("file")); }), HasSubstr("cannot be made a folder"));
+  EXPECT_THAT(refusal([&] { output::make_folder(place("file")); }), HasSubstr("cannot be made a folder"));
 }
 
 TEST(Print, ShowsControlCharactersAsTheirCodes) {
   testing::internal::CaptureStdout();
-  print("one\ntwo\t\x1b[0m\xff");
+  output::print("one\ntwo\t\x1b[0m\xff");
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "one\ntwo\t\\x1b[0m\\xff");
 }
 

@@ -25,9 +25,9 @@ using testing::Not;
 class GoodputText : public testing::Test {
  protected:
   GoodputText() : scenario_(load_scenario(std::filesystem::path(source_dir) / "tests/data/scenarios/small.yaml")) {
-    Cause host;
+    goodput::Cause host;
     host.name = "host dies";
-    host.of = Component::host;
+    host.of = scenario::Component::host;
     host.count = 16;
     host.rate = 16e-6;  // one in a million seconds each
     study_.model.causes = {host};
@@ -47,20 +47,20 @@ class GoodputText : public testing::Test {
   [[nodiscard]] std::string text() const { return goodput_text(scenario_, study_, aim_); }
   [[nodiscard]] json read() const { return json::parse(goodput_json(scenario_, study_, aim_)); }
 
-  Scenario scenario_;
-  GoodputStudy study_;
-  GoodputAim aim_;
+  scenario::Scenario scenario_;
+  goodput::GoodputStudy study_;
+  output::GoodputAim aim_;
 };
 
 TEST(LongTime, UnitsThatSuitTheTime) {
-  EXPECT_EQ(long_time(Seconds(119)), format(Seconds(119)));
-  EXPECT_EQ(long_time(Seconds(120)), "2.0 min");
-  EXPECT_EQ(long_time(Seconds(7199)), "120.0 min");
-  EXPECT_EQ(long_time(Seconds(7200)), "2.0 h");
-  EXPECT_EQ(long_time(Seconds(47.5 * 3600)), "47.5 h");
-  EXPECT_EQ(long_time(Seconds(2 * 86400)), "2.0 days");
-  EXPECT_EQ(long_time(Seconds(730.0 * 86400)), "2.0 years");
-  EXPECT_EQ(long_time(Seconds(HUGE_VAL)), "never");
+  EXPECT_EQ(output::long_time(Seconds(119)), format(Seconds(119)));
+  EXPECT_EQ(output::long_time(Seconds(120)), "2.0 min");
+  EXPECT_EQ(output::long_time(Seconds(7199)), "120.0 min");
+  EXPECT_EQ(output::long_time(Seconds(7200)), "2.0 h");
+  EXPECT_EQ(output::long_time(Seconds(47.5 * 3600)), "47.5 h");
+  EXPECT_EQ(output::long_time(Seconds(2 * 86400)), "2.0 days");
+  EXPECT_EQ(output::long_time(Seconds(730.0 * 86400)), "2.0 years");
+  EXPECT_EQ(output::long_time(Seconds(HUGE_VAL)), "never");
 }
 
 // 1e12 tokens / (1e7/s x 0.5 x 86400 s) = 2.3148 days; x 24 x 64 = 3,555.6 chip hours; twice that is the cost. At the

@@ -37,7 +37,7 @@ double x_of(const std::vector<Element>& texts, const std::string& text) {
 // x: 1, 10, 100 at 0, 1/2 and 1 of 520 pixels. y: 1 and 100 with 0.06 decades of room, so 1 stands at 0.06 / 2.12 of
 // 358 pixels above 402, and 10 in the middle.
 TEST(LinePlotTest, PointsStandWhereTheirLogarithmsAre) {
-  const auto svg = draw({"t", "x", "y", {{"line", {{1, 1}, {10, 10}, {100, 100}}}}});
+  const auto svg = output::draw({"t", "x", "y", {{"line", {{1, 1}, {10, 10}, {100, 100}}}}});
   const auto lines = lines_in(svg);
   ASSERT_EQ(lines.size(), 1U);
   const auto points = test::points_of(lines[0]);
@@ -52,7 +52,7 @@ TEST(LinePlotTest, PointsStandWhereTheirLogarithmsAre) {
 
 // Every power of ten within the axis has its line and its number, below the place of its points.
 TEST(LinePlotTest, DecadesAreMarked) {
-  const auto texts = elements_of(draw({"t", "x", "y", {{"line", {{0.05, 2}, {2e5, 9}}}}}), "text");
+  const auto texts = elements_of(output::draw({"t", "x", "y", {{"line", {{0.05, 2}, {2e5, 9}}}}}), "text");
   for (const double decade : {0.1, 1.0, 10.0, 1e5}) {
     const std::string name = decade == 0.1 ? "0.1" : decade == 1e5 ? "1e5" : std::to_string(static_cast<int>(decade));
     EXPECT_NEAR(x_of(texts, name), 80 + 520 * std::log10(decade / 0.05) / std::log10(2e5 / 0.05), 0.06) << name;
@@ -66,9 +66,9 @@ TEST(LinePlotTest, DecadesAreMarked) {
 // y = x^k is a straight line on logarithmic axes: three points of it have one slope.
 TEST(LinePlotTest, PowersAreStraight) {
   for (const double k : {-2.0, -0.5, 0.5, 1.0, 3.0}) {
-    PlotLine line{"power", {}};
+    output::PlotLine line{"power", {}};
     for (const double x : {0.3, 1.7, 12.0, 400.0}) line.points.emplace_back(x, 5 * std::pow(x, k));
-    const auto points = test::points_of(lines_in(draw({"t", "x", "y", {line}}))[0]);
+    const auto points = test::points_of(lines_in(output::draw({"t", "x", "y", {line}}))[0]);
     ASSERT_EQ(points.size(), 4U);
     const auto slope = [&](std::size_t i) {
       return (points[i].second - points[0].second) / (points[i].first - points[0].first);
@@ -80,7 +80,7 @@ TEST(LinePlotTest, PowersAreStraight) {
 }
 
 TEST(LinePlotTest, SixLinesHaveSixColoursAndDashesWhereAskedFor) {
-  LinePlot plot{"t", "x", "y", {}};
+  output::LinePlot plot{"t", "x", "y", {}};
   for (int i = 0; i < 6; ++i) plot.lines.push_back({"line " + std::to_string(i), {{1, 1.0 + i}, {2, 2.0 + i}}, i == 3});
   const auto svg = draw(plot);
   std::set<std::string> colours;
@@ -97,7 +97,7 @@ TEST(LinePlotTest, SixLinesHaveSixColoursAndDashesWhereAskedFor) {
 // A flat line, and a line of one point, have an axis without a length.
 TEST(LinePlotTest, LinesWithoutAnExtentHaveAPlace) {
   for (const auto& points : {std::vector<std::pair<double, double>>{{1, 5}, {10, 5}}, {{3, 7}}}) {
-    const auto svg = draw({"t", "x", "y", {{"line", points}}});
+    const auto svg = output::draw({"t", "x", "y", {{"line", points}}});
     EXPECT_EQ(svg.find("nan"), std::string::npos);
     EXPECT_EQ(svg.find("inf"), std::string::npos);
     for (const auto& [x, y] : test::points_of(lines_in(svg)[0])) {
@@ -108,8 +108,8 @@ TEST(LinePlotTest, LinesWithoutAnExtentHaveAPlace) {
 }
 
 TEST(LinePlotTest, NamesOfAnyKind) {
-  const auto texts = test::texts_of(
-      draw({test::hostile_name, test::hostile_name, test::hostile_name, {{test::hostile_name, {{1, 1}, {2, 2}}}}}));
+  const auto texts = test::texts_of(output::draw(
+      {test::hostile_name, test::hostile_name, test::hostile_name, {{test::hostile_name, {{1, 1}, {2, 2}}}}}));
   EXPECT_EQ(std::count(texts.begin(), texts.end(), test::hostile_name_shown), 4);
 }
 

@@ -38,7 +38,7 @@ class NewFileTest : public test::ScratchFolder {
 };
 
 TEST_F(NewFileTest, StandsBesideItsPlaceUntilItIsNamed) {
-  NewFile file(place("a"));
+  output::NewFile file(place("a"));
   file.write("first, ");
   file.write("second");
   EXPECT_EQ(file.written_at().parent_path(), folder_);
@@ -53,7 +53,7 @@ TEST_F(NewFileTest, StandsBesideItsPlaceUntilItIsNamed) {
 TEST_F(NewFileTest, AnUnnamedOneLeavesTheOlder) {
   make("a", "old");
   {
-    NewFile file(place("a"));
+    output::NewFile file(place("a"));
     file.write("new");
     file.close();
     EXPECT_EQ(content("a"), "old");
@@ -65,7 +65,7 @@ TEST_F(NewFileTest, AnUnnamedOneLeavesTheOlder) {
 TEST_F(NewFileTest, FilesThatBelongTogetherAppearTogether) {
   make("a", "old");
   EXPECT_THAT(refusal([&] {
-                NewFiles files;
+                output::NewFiles files;
                 files.write(place("a"), "new");
                 files.write(place("missing/b"), "new");
                 files.finish();
@@ -74,7 +74,7 @@ TEST_F(NewFileTest, FilesThatBelongTogetherAppearTogether) {
   EXPECT_EQ(names(), Names{"a"});
   EXPECT_EQ(content("a"), "old");
 
-  NewFiles files;
+  output::NewFiles files;
   files.write(place("a"), "new");
   auto& open = files.open(place("b"));
   open.write("also new");
@@ -87,13 +87,13 @@ TEST_F(NewFileTest, FilesThatBelongTogetherAppearTogether) {
 TEST_F(NewFileTest, AFolderGoesWithWhatCameToNothing) {
   std::filesystem::create_directory(place("kept"));
   {
-    NewFiles files(place("kept/a/b"));
+    output::NewFiles files(place("kept/a/b"));
     files.write(place("kept/a/b/c"), "content");
     EXPECT_EQ(names().size(), 4U);
   }
   EXPECT_EQ(names(), Names{"kept"}) << "only folders that were made go";
   {
-    NewFiles files(place("kept/a/b"));
+    output::NewFiles files(place("kept/a/b"));
     files.write(place("kept/a/b/c"), "content");
     files.finish();
   }
@@ -102,15 +102,15 @@ TEST_F(NewFileTest, AFolderGoesWithWhatCameToNothing) {
 
 TEST_F(NewFileTest, AFolderOnAFileIsRefusedWithoutATrace) {
   make("file", "");
-  EXPECT_THAT(refusal([&] { NewFiles files(place("file")); }), HasSubstr("cannot be made a folder"));
-  EXPECT_THAT(refusal([&] { NewFiles files(place("file/a/b")); }), HasSubstr("cannot be made a folder"));
+  EXPECT_THAT(refusal([&] { output::NewFiles files(place("file")); }), HasSubstr("cannot be made a folder"));
+  EXPECT_THAT(refusal([&] { output::NewFiles files(place("file/a/b")); }), HasSubstr("cannot be made a folder"));
   EXPECT_EQ(names(), Names{"file"});
 }
 
 TEST_F(NewFileTest, AFolderIsNotReplaced) {
   std::filesystem::create_directory(place("a"));
   EXPECT_THAT(refusal([&] {
-                NewFile file(place("a"));
+                output::NewFile file(place("a"));
                 file.close();
                 file.name();
               }),
@@ -122,7 +122,7 @@ TEST_F(NewFileTest, AFolderIsNotReplaced) {
 TEST_F(NewFileTest, ALinkStaysALink) {
   make("target", "old");
   std::filesystem::create_symlink(place("target"), place("link"));
-  NewFiles files;
+  output::NewFiles files;
   files.write(place("link"), "new");
   files.finish();
   EXPECT_TRUE(std::filesystem::is_symlink(place("link")));
@@ -134,7 +134,7 @@ TEST_F(NewFileTest, ALinkStaysALink) {
 TEST_F(NewFileTest, APipeIsWrittenAsItStands) {
   ASSERT_EQ(::mkfifo(place("pipe").c_str(), 0600), 0);
   const int reader = ::open(place("pipe").c_str(), O_RDONLY | O_NONBLOCK);
-  NewFiles files;
+  output::NewFiles files;
   files.write(place("pipe"), "seven b");
   files.finish();
   std::array<char, 16> read{};
@@ -148,19 +148,22 @@ TEST_F(NewFileTest, APipeIsWrittenAsItStands) {
 TEST_F(NewFileTest, AFullDeviceIsOutOfRoom) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
   try {
-    NewFile file("/dev/full");
+    output::NewFile file("/dev/full");
     file.write("more than it takes");
     FAIL() << "was written";
-  } catch (const OutOfRoom& error) {
+  } catch (const output::OutOfRoom& error) {
     EXPECT_THAT(error.what(), HasSubstr("/dev/full: the disk is full"));
   }
 }
 
 // Only what more room would mend is OutOfRoom; everything else is for the user to put right.
 TEST_F(NewFileTest, ErrorsOfTheSystem) {
-  for (const int error : {ENOSPC, EDQUOT, EFBIG, EIO}) EXPECT_THROW(refuse_to_write("a", error), OutOfRoom) << error;
-  for (const int error : {EACCES, ENOENT, EROFS, EISDIR}) EXPECT_THROW(refuse_to_write("a", error), ConfigError);
-  EXPECT_THAT(refusal([] { refuse_to_write("a.json", EACCES); }), testing::StartsWith("a.json: cannot be written: "));
+  for (const int error : {ENOSPC, EDQUOT, EFBIG, EIO})
+    EXPECT_THROW(output::refuse_to_write("a", error), output::OutOfRoom) << error;
+  for (const int error : {EACCES, ENOENT, EROFS, EISDIR})
+    EXPECT_THROW(output::refuse_to_write("a", error), ConfigError);
+  EXPECT_THAT(refusal([] { output::refuse_to_write("a.json", EACCES); }),
+              testing::StartsWith("a.json: cannot be written: "));
 }
 
 TEST_F(NewFileTest, ASignalTakesTheTemporaryFilesWithIt) {
@@ -169,7 +172,7 @@ TEST_F(NewFileTest, ASignalTakesTheTemporaryFilesWithIt) {
       const ::rlimit none{0, 0};
       ::setrlimit(RLIMIT_CORE, &none);
       std::signal(signal, SIG_DFL);
-      NewFiles files;
+      output::NewFiles files;
       files.write(place("a"), "half");
       files.open(place("b")).write("half");
       ::raise(signal);
@@ -184,7 +187,7 @@ TEST_F(NewFileTest, ASignalTakesTheTemporaryFilesWithIt) {
 TEST_F(NewFileTest, AnIgnoredSignalStaysIgnored) {
   const int status = status_of([&] {
     std::signal(SIGHUP, SIG_IGN);
-    NewFiles files;
+    output::NewFiles files;
     files.write(place("a"), "whole");
     ::raise(SIGHUP);
     files.finish();
@@ -194,7 +197,7 @@ TEST_F(NewFileTest, AnIgnoredSignalStaysIgnored) {
 }
 
 TEST_F(NewFileTest, AForkedProcessRemovesNothingOfItsParents) {
-  NewFile file(place("a"));
+  output::NewFile file(place("a"));
   file.write("of the parent");
   const int status = status_of([] { ::raise(SIGTERM); });
   EXPECT_TRUE(WIFSIGNALED(status));
@@ -207,12 +210,12 @@ TEST_F(NewFileTest, ALimitOnFileSizesIsAnErrorLikeAFullDisk) {
   const int status = status_of([&] {
     const ::rlimit limit{1000, 1000};
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    survive_file_size_limit();
+    output::survive_file_size_limit();
     try {
-      NewFiles files;
+      output::NewFiles files;
       files.write(place("a"), std::string(2000, 'x'));
       files.finish();
-    } catch (const OutOfRoom& error) {
+    } catch (const output::OutOfRoom& error) {
       ::_exit(std::string(error.what()).find("limit on file sizes") != std::string::npos ? 7 : 8);
     }
   });

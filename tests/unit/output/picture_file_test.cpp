@@ -33,26 +33,28 @@ class PictureFiles : public test::ScratchFolder {
 };
 
 TEST_F(PictureFiles, OtherEndsOfNamesAreRefused) {
-  EXPECT_EQ(refusal([&] { check_picture_place(place("a.svg")); }), "");
-  EXPECT_EQ(refusal([&] { check_picture_place(""); }), "");
+  EXPECT_EQ(refusal([&] { output::check_picture_place(place("a.svg")); }), "");
+  EXPECT_EQ(refusal([&] { output::check_picture_place(""); }), "");
   for (const auto* name : {"a.jpg", "a", "a.svg.txt", ".png"})
-    EXPECT_THAT(refusal([&] { check_picture_place(place(name)); }), HasSubstr("is neither .svg nor .png")) << name;
-  EXPECT_THAT(refusal([&] { check_picture_place(place("missing/a.svg")); }), HasSubstr("there is no folder"));
+    EXPECT_THAT(refusal([&] { output::check_picture_place(place(name)); }), HasSubstr("is neither .svg nor .png"))
+        << name;
+  EXPECT_THAT(refusal([&] { output::check_picture_place(place("missing/a.svg")); }), HasSubstr("there is no folder"));
 }
 
 TEST_F(PictureFiles, WithoutTheConverterOnlyPngIsRefused) {
   without_converter();
-  EXPECT_EQ(refusal([&] { check_picture_place(place("a.svg")); }), "");
-  EXPECT_EQ(refusal([&] { check_png_writer(""); }), "");
-  EXPECT_THAT(refusal([&] { check_picture_place(place("a.png")); }), HasSubstr("rsvg-convert is not installed"));
-  EXPECT_THAT(refusal([&] { write_picture_file(place("a.png"), square); }), HasSubstr("rsvg-convert"));
+  EXPECT_EQ(refusal([&] { output::check_picture_place(place("a.svg")); }), "");
+  EXPECT_EQ(refusal([&] { output::check_png_writer(""); }), "");
+  EXPECT_THAT(refusal([&] { output::check_picture_place(place("a.png")); }),
+              HasSubstr("rsvg-convert is not installed"));
+  EXPECT_THAT(refusal([&] { output::write_picture_file(place("a.png"), square); }), HasSubstr("rsvg-convert"));
   EXPECT_EQ(names(), Names{});
 }
 
 TEST_F(PictureFiles, SvgIsWrittenAsItIs) {
-  write_picture_file(place("a.svg"), square);
+  output::write_picture_file(place("a.svg"), square);
   EXPECT_EQ(content("a.svg"), square);
-  NewFiles files;
+  output::NewFiles files;
   write_picture(files, place("b"), square, false);
   files.finish();
   EXPECT_EQ(content("b.svg"), square);
@@ -61,8 +63,9 @@ TEST_F(PictureFiles, SvgIsWrittenAsItIs) {
 
 // A PNG begins with its signature and a header with its width and height, which are twice the picture's: 14 by 10.
 TEST_F(PictureFiles, PngIsTwiceTheSize) {
-  if (!refusal([&] { check_png_writer(place("a.png")); }).empty()) GTEST_SKIP() << "rsvg-convert is not installed";
-  NewFiles files;
+  if (!refusal([&] { output::check_png_writer(place("a.png")); }).empty())
+    GTEST_SKIP() << "rsvg-convert is not installed";
+  output::NewFiles files;
   write_picture(files, place("a"), square, true);
   files.finish();
   EXPECT_EQ(names(), (Names{"a.png", "a.svg"}));
@@ -74,8 +77,9 @@ TEST_F(PictureFiles, PngIsTwiceTheSize) {
 }
 
 TEST_F(PictureFiles, APictureThatCannotBeConvertedLeavesNothing) {
-  if (!refusal([&] { check_png_writer(place("a.png")); }).empty()) GTEST_SKIP() << "rsvg-convert is not installed";
-  EXPECT_THAT(refusal([&] { write_picture_file(place("a.png"), "this is no picture"); }),
+  if (!refusal([&] { output::check_png_writer(place("a.png")); }).empty())
+    GTEST_SKIP() << "rsvg-convert is not installed";
+  EXPECT_THAT(refusal([&] { output::write_picture_file(place("a.png"), "this is no picture"); }),
               HasSubstr("rsvg-convert could not write it"));
   EXPECT_EQ(names(), Names{});
 }

@@ -9,8 +9,9 @@
 namespace lockstep {
 namespace {
 
-PlanFigures figures(double compute, double bubble, std::array<double, plan_axes.size() + 1> exposed) {
-  PlanFigures made;
+planning::PlanFigures figures(double compute, double bubble,
+                              std::array<double, planning::plan_axes.size() + 1> exposed) {
+  planning::PlanFigures made;
   made.compute_s = compute;
   made.bubble_s = bubble;
   made.exposed_s = exposed;
@@ -24,17 +25,17 @@ PlanFigures figures(double compute, double bubble, std::array<double, plan_axes.
 TEST(WhyItLoses, TheLargestPartsAndWhatTheyAreSavedBy) {
   const auto best = figures(0.9, 0.1, {0.1, 0.1, 0, 0, 0, 0});
   const auto plan = figures(0.6, 0.3, {1.0, 0.05, 0, 0, 0, 0.05});
-  EXPECT_EQ(why_it_loses(plan, best), "+900.00 ms exposed tensor, -300.00 ms compute, +200.00 ms bubble");
+  EXPECT_EQ(output::why_it_loses(plan, best), "+900.00 ms exposed tensor, -300.00 ms compute, +200.00 ms bubble");
 }
 
 TEST(WhyItLoses, SeveralAxesTogetherHaveAWordToo) {
-  EXPECT_EQ(why_it_loses(figures(1, 0, {0, 0, 0, 0, 0, 1}), figures(1, 0, {})), "+1.00 s exposed several axes");
-  EXPECT_EQ(why_it_loses(figures(1, 0, {0, 0, 0, 0.5, 0, 0}), figures(1, 0, {})), "+500.00 ms exposed data");
+  EXPECT_EQ(output::why_it_loses(figures(1, 0, {0, 0, 0, 0, 0, 1}), figures(1, 0, {})), "+1.00 s exposed several axes");
+  EXPECT_EQ(output::why_it_loses(figures(1, 0, {0, 0, 0, 0.5, 0, 0}), figures(1, 0, {})), "+500.00 ms exposed data");
 }
 
 TEST(WhyItLoses, EqualPlansDoNotDiffer) {
   const auto best = figures(0.9, 0.1, {0.1, 0.1, 0, 0, 0, 0});
-  EXPECT_EQ(why_it_loses(best, best), "");
+  EXPECT_EQ(output::why_it_loses(best, best), "");
 }
 
 // All parts together are the difference of the steps, so a plan that is slower has at least one that is worth a word.
@@ -44,12 +45,12 @@ TEST(WhyItLoses, EverySlowerPlanHasAReason) {
   for (int round = 0; round < 1000; ++round) {
     const auto best = figures(drawn(), drawn(), {drawn(), drawn(), drawn(), drawn(), drawn(), drawn()});
     const auto plan = figures(drawn(), drawn(), {drawn(), drawn(), drawn(), drawn(), drawn(), drawn()});
-    if (plan.step_s > best.step_s + 1e-9) EXPECT_NE(why_it_loses(plan, best).find('+'), std::string::npos);
+    if (plan.step_s > best.step_s + 1e-9) EXPECT_NE(output::why_it_loses(plan, best).find('+'), std::string::npos);
   }
 }
 
 TEST(PlanRows, AClusterWithoutAPlanSaysWhy) {
-  PlanRows rows;
+  output::PlanRows rows;
   EXPECT_EQ(nlohmann::json::parse(rows.to_string()), nlohmann::json::array());
   rows.add_none(8, "nothing fits");
   rows.add_none(16, test::hostile_name);

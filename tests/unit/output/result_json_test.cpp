@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-json read(const Simulated& simulated, WallTimes times = WallTimes::hidden) {
+json read(const Simulated& simulated, output::WallTimes times = output::WallTimes::hidden) {
   return json::parse(result_json(simulated.scenario, simulated.simulation, times));
 }
 
@@ -89,11 +89,11 @@ TEST_P(ResultJson, RanksAndUtilisation) {
 // The clock's times are the only ones in which two equal runs differ.
 TEST_P(ResultJson, TwoRunsAreAlikeToTheByte) {
   const Simulated once(GetParam()), again(GetParam());
-  EXPECT_EQ(result_json(once.scenario, once.simulation, WallTimes::hidden),
-            result_json(again.scenario, again.simulation, WallTimes::hidden));
+  EXPECT_EQ(result_json(once.scenario, once.simulation, output::WallTimes::hidden),
+            result_json(again.scenario, again.simulation, output::WallTimes::hidden));
   EXPECT_TRUE(read(once)["engine"]["wall_s"].is_null());
-  EXPECT_TRUE(read(once, WallTimes::shown)["engine"]["wall_s"].is_number());
-  EXPECT_TRUE(read(once, WallTimes::shown)["engine"]["fold_wall_s"].is_number());
+  EXPECT_TRUE(read(once, output::WallTimes::shown)["engine"]["wall_s"].is_number());
+  EXPECT_TRUE(read(once, output::WallTimes::shown)["engine"]["fold_wall_s"].is_number());
 }
 
 TEST(ResultJsonNames, OfAnyKind) {

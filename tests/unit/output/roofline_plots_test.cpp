@@ -11,8 +11,8 @@ namespace lockstep {
 namespace {
 
 /// C = 1e14 FLOP/s, W = 1e11 B/s: alpha = 1000. 64 chips, two axes for FSDP, one for TP.
-RooflineStudy study() {
-  RooflineStudy made;
+roofline::RooflineStudy study() {
+  roofline::RooflineStudy made;
   made.balance = {FlopsPerSecond(1e14), BytesPerSecond(1e11)};
   made.layer = {0, 8192, 32768};
   made.chips = 64;
@@ -21,21 +21,21 @@ RooflineStudy study() {
   return made;
 }
 
-const PlotLine& line(const LinePlot& plot, const std::string& name) {
+const output::PlotLine& line(const output::LinePlot& plot, const std::string& name) {
   for (const auto& one : plot.lines) {
     if (one.name == name) return one;
   }
   throw std::out_of_range(name);
 }
 
-double slope(const PlotLine& line, std::size_t from, std::size_t to) {
+double slope(const output::PlotLine& line, std::size_t from, std::size_t to) {
   return std::log(line.points[to].second / line.points[from].second) /
          std::log(line.points[to].first / line.points[from].first);
 }
 
 // FSDP: B/N M / alpha = B/N x 3 / 1000. TP: F M / (alpha N) = 32768 x 3 / 64000 = 1.536.
 TEST(RatioPlot, SlopesOfOneNoneAndAHalf) {
-  const auto plot = ratio_plot(study());
+  const auto plot = output::ratio_plot(study());
   const auto &fsdp = line(plot, "FSDP"), &tensor = line(plot, "tensor parallel"), &mixed = line(plot, "FSDP + TP");
   for (const auto& [tokens, ratio] : fsdp.points) EXPECT_NEAR(ratio, tokens * 3 / 1000, 1e-9 * ratio);
   for (const auto& [tokens, ratio] : tensor.points) EXPECT_NEAR(ratio, 32768 * 3 / 64000.0, 1e-9);
@@ -47,7 +47,7 @@ TEST(RatioPlot, SlopesOfOneNoneAndAHalf) {
 
 // From 10 to 10,000 tokens a chip, three decades of twenty points each.
 TEST(RatioPlot, CoversThreeDecades) {
-  const auto plot = ratio_plot(study());
+  const auto plot = output::ratio_plot(study());
   const auto& points = line(plot, "FSDP").points;
   ASSERT_EQ(points.size(), 61U);
   EXPECT_NEAR(points.front().first, 10, 1e-9);
@@ -56,7 +56,7 @@ TEST(RatioPlot, CoversThreeDecades) {
 
 // In ms: math 4 B D F / (N C), FSDP 4 D F / (3 W) whatever the batch, TP 4 B D / (3 W).
 TEST(TimesPlot, TimesOfOneLayer) {
-  const auto plot = times_plot(study());
+  const auto plot = output::times_plot(study());
   const double D = 8192, F = 32768;
   for (const auto& [tokens, ms] : line(plot, "math").points)
     EXPECT_NEAR(ms, 4e3 * tokens * D * F / (64 * 1e14), 1e-9 * ms);
@@ -70,7 +70,7 @@ TEST(TimesPlot, TimesOfOneLayer) {
 TEST(TimesPlot, TheBestSplitStaysWithinTheChips) {
   auto narrow = study();
   narrow.layer.d_ff = 16;
-  const auto plot = times_plot(narrow);
+  const auto plot = output::times_plot(narrow);
   const auto& mixed = line(plot, "FSDP + TP").points.back();
   // X = 64: FSDP alone over its two axes takes 4 D F / (2 W); TP of one chip is not told from the rest of its formula.
   EXPECT_NEAR(mixed.second, 1e3 * std::max(4 * 8192.0 * 16 / 2e11, 4 * mixed.first * 8192 / (64 * 1e11)),
@@ -78,9 +78,9 @@ TEST(TimesPlot, TheBestSplitStaysWithinTheChips) {
 }
 
 TEST(PlanText, NamesWhatIsSplit) {
-  EXPECT_EQ(plan_text({64, 1}), "FSDP 64");
-  EXPECT_EQ(plan_text({1, 8}), "TP 8");
-  EXPECT_EQ(plan_text({16, 4}), "FSDP 16 x TP 4");
+  EXPECT_EQ(output::plan_text({64, 1}), "FSDP 64");
+  EXPECT_EQ(output::plan_text({1, 8}), "TP 8");
+  EXPECT_EQ(output::plan_text({16, 4}), "FSDP 16 x TP 4");
 }
 
 }  // namespace

@@ -37,13 +37,13 @@ std::string result(double compute, double gather, double bubble, double tokens, 
   return made.dump();
 }
 
-ComparedScenario scenario(const std::string& name, double compute, double gather, double bubble, double tokens = 1000,
-                          ScenarioInputs inputs = {{"model", "m"}}) {
-  return read_compared(name, std::move(inputs), result(compute, gather, bubble, tokens));
+output::ComparedScenario scenario(const std::string& name, double compute, double gather, double bubble,
+                                  double tokens = 1000, output::ScenarioInputs inputs = {{"model", "m"}}) {
+  return output::read_compared(name, std::move(inputs), result(compute, gather, bubble, tokens));
 }
 
 TEST(ReadCompared, TheNumbersOfAResult) {
-  const auto read = read_compared("a", {}, result(3, 1.5, 0.5, 1000, false));
+  const auto read = output::read_compared("a", {}, result(3, 1.5, 0.5, 1000, false));
   EXPECT_EQ(read.step_s, 5);
   EXPECT_EQ(read.tokens_per_s, 200);
   EXPECT_EQ(read.tokens_per_s_per_chip, 100);
@@ -70,7 +70,7 @@ TEST(Contributors, TheLargestChangeFirst) {
 // Random parts, some of which only one of the two has.
 TEST(Contributors, AddUpToTheDifferenceOfTheSteps) {
   std::mt19937 random(1);
-  const auto drawn = [&](ComparedScenario& made) {
+  const auto drawn = [&](output::ComparedScenario& made) {
     for (const auto* what : {"computing", "exposed a", "exposed b", "exposed c", "idle (bubble)"}) {
       if (random() % 3 == 0) continue;
       made.parts.push_back({what, "", static_cast<double>(random() % 1000) / 100});
@@ -78,12 +78,12 @@ TEST(Contributors, AddUpToTheDifferenceOfTheSteps) {
     }
   };
   for (int round = 0; round < 500; ++round) {
-    ComparedScenario first, other;
+    output::ComparedScenario first, other;
     drawn(first);
     drawn(other);
     const auto parts = contributors(first, other);
     const double sum = std::accumulate(parts.begin(), parts.end(), 0.0,
-                                       [](double all, const StepPart& part) { return all + part.seconds; });
+                                       [](double all, const output::StepPart& part) { return all + part.seconds; });
     EXPECT_NEAR(sum, other.step_s - first.step_s, 1e-12);
     for (std::size_t i = 1; i < parts.size(); ++i)
       EXPECT_GE(std::abs(parts[i - 1].seconds), std::abs(parts[i].seconds));
@@ -110,18 +110,18 @@ TEST(DifferenceText, OtherWorkIsComparedByTheToken) {
 }
 
 TEST(ChangedInputs, ThoseInWhichAnyTwoDiffer) {
-  const std::vector<ComparedScenario> scenarios{
+  const std::vector<output::ComparedScenario> scenarios{
       scenario("a", 1, 1, 1, 1, {{"model", "m"}, {"chips", "8"}, {"schedule", "1f1b"}}),
       scenario("b", 1, 1, 1, 1, {{"model", "m"}, {"chips", "8"}, {"schedule", "gpipe"}}),
       scenario("c", 1, 1, 1, 1, {{"model", "m"}, {"network", "n"}, {"chips", "8"}, {"schedule", "1f1b"}})};
   EXPECT_THAT(changed_inputs(scenarios), ElementsAre("schedule", "network"));
-  EXPECT_EQ(value_of(scenarios[0].inputs, "network"), "-");
-  EXPECT_EQ(value_of(scenarios[2].inputs, "network"), "n");
+  EXPECT_EQ(output::value_of(scenarios[0].inputs, "network"), "-");
+  EXPECT_EQ(output::value_of(scenarios[2].inputs, "network"), "n");
   EXPECT_TRUE(changed_inputs({scenarios[0]}).empty());
 }
 
 TEST(ComparisonText, AColumnForEachScenario) {
-  const auto text = comparison_text(
+  const auto text = output::comparison_text(
       {scenario("a", 3, 1.5, 0.5, 1000, {{"chips", "8"}}), scenario("b", 2, 4, 0, 1000, {{"chips", "16"}})});
   EXPECT_THAT(cells_of_line(line_with(text, "chips")), ElementsAre("chips", "8", "16"));
   EXPECT_THAT(cells_of_line(line_with(text, "step time")), ElementsAre("step time", "5.00 s", "6.00 s"));
@@ -139,8 +139,9 @@ TEST(ComparisonText, AColumnForEachScenario) {
 TEST(ComparisonText, TwoScenariosFitInto80Columns) {
   const std::string name = "a-name-that-is-much-longer-than-a-column-of-a-terminal";
   const std::string value = "16 bits, a scale for 128 of them, and some more words";
-  const auto text = comparison_text({scenario(name + "-1", 3, 1.5, 0.5, 1e6, {{"kept activations", value + "1"}}),
-                                     scenario(name + "-2", 3, 1.5, 0.5, 1e6, {{"kept activations", value + "2"}})});
+  const auto text =
+      output::comparison_text({scenario(name + "-1", 3, 1.5, 0.5, 1e6, {{"kept activations", value + "1"}}),
+                               scenario(name + "-2", 3, 1.5, 0.5, 1e6, {{"kept activations", value + "2"}})});
   const auto table = text.substr(0, text.find("\n\n" + name));
   std::string lines;
   for (const auto& line : test::lines_of(table)) {
@@ -157,7 +158,7 @@ TEST(ComparisonText, EqualInputsAreSaidToBe) {
 TEST(ComparisonJson, HoldsTheResultsAndTheDifferences) {
   const auto first = scenario(test::hostile_name, 3, 1.5, 0.5, 1000, {{"chips", "8"}, {"model", test::hostile_name}});
   const auto other = scenario("b", 2, 4, 0.5, 1000, {{"chips", "16"}, {"model", test::hostile_name}});
-  const auto read = json::parse(comparison_json({first, other}));
+  const auto read = json::parse(output::comparison_json({first, other}));
   EXPECT_EQ(read["changed"], (json{{"chips", {"8", "16"}}}));
   ASSERT_EQ(read["scenarios"].size(), 2U);
   EXPECT_EQ(read["scenarios"][0]["name"], test::hostile_name);

@@ -11,13 +11,13 @@ namespace {
 using test::Element;
 using test::elements_of;
 
-ScheduleStudy study_of(const std::string& name, std::int32_t ranks, std::int32_t microbatches) {
-  ScheduleRequest asked;
+output::ScheduleStudy study_of(const std::string& name, std::int32_t ranks, std::int32_t microbatches) {
+  workloads::ScheduleRequest asked;
   asked.name = name;
   asked.ranks = ranks;
   asked.microbatches = microbatches;
   asked = completed(asked);
-  return study_order(make_order(asked), asked.times, {});
+  return output::study_order(make_order(asked), asked.times, {});
 }
 
 /// Where the row of a rank begins: rows of 26 pixels, strips of 13 and gaps of 9 below 92.
@@ -53,7 +53,7 @@ TEST(SchedulePicture, CellsStandWhereTheyRun) {
 // In every schedule cells do not overlap, stay within the row and take the time that the rank is busy; the two halves
 // of an overlapped pair stand above one another.
 TEST(SchedulePicture, EveryScheduleCoversItsBusyTime) {
-  for (const Schedule& schedule : schedules()) {
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     if (schedule.why_not(4, 8, schedule.usual_chunks)) continue;
     const auto study = study_of(std::string(schedule.name), 4, 8);
     const auto svg = schedule_picture(study);
@@ -72,7 +72,7 @@ TEST(SchedulePicture, EveryScheduleCoversItsBusyTime) {
     }
     std::size_t actions = 0;
     for (const auto& rank : study.order.ranks) {
-      for (const auto& cell : rank) for_each_action(cell, [&](const PipelineAction&) { ++actions; });
+      for (const auto& cell : rank) for_each_action(cell, [&](const workloads::PipelineAction&) { ++actions; });
     }
     EXPECT_EQ(drawn, actions) << schedule.name;
   }

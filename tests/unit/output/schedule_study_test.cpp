@@ -22,16 +22,16 @@ using test::line_with;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-ScheduleRequest request(const std::string& name, std::int32_t ranks, std::int32_t microbatches) {
-  ScheduleRequest made;
+workloads::ScheduleRequest request(const std::string& name, std::int32_t ranks, std::int32_t microbatches) {
+  workloads::ScheduleRequest made;
   made.name = name;
   made.ranks = ranks;
   made.microbatches = microbatches;
   return completed(made);
 }
 
-ScheduleStudy study_of(const ScheduleRequest& asked) {
-  return study_order(make_order(asked), asked.times, closed_form(asked));
+output::ScheduleStudy study_of(const workloads::ScheduleRequest& asked) {
+  return output::study_order(make_order(asked), asked.times, closed_form(asked));
 }
 
 TEST(ScheduleStudyTest, BubblesOfTheStepAndOfTheSpan) {
@@ -112,7 +112,8 @@ TEST(ScheduleJson, HoldsOrderAndTimes) {
 }
 
 TEST(ScheduleComparison, RefusedOnesSayWhy) {
-  const std::vector<ComparedSchedule> rows{{"1f1b", study_of(request("1f1b", 2, 2)), ""}, {"dualpipe", {}, "odd"}};
+  const std::vector<output::ComparedSchedule> rows{{"1f1b", study_of(request("1f1b", 2, 2)), ""},
+                                                   {"dualpipe", {}, "odd"}};
   const auto text = comparison_text(rows, {}, 2, 2);
   EXPECT_THAT(cells_of_line(line_with(text, "1f1b")),
               ElementsAre("1f1b", "1", "9", "3 (33.3 %)", "3 (33.3 %)", "3", "step", "yes", "2", "1x"));

@@ -15,11 +15,12 @@ namespace {
 using test::elements_of;
 
 TEST(Svg, MarkupBecomesEntities) {
-  EXPECT_EQ(svg::escaped("a < b && \"c\" > 'd'"), "a &lt; b &amp;&amp; &quot;c&quot; &gt; 'd'");
+  EXPECT_EQ(output::svg::escaped("a < b && \"c\" > 'd'"), "a &lt; b &amp;&amp; &quot;c&quot; &gt; 'd'");
 }
 
 TEST(Svg, AHostileNameIsTextAndNothingElse) {
-  const auto read = elements_of(svg::open(10, 20) + svg::text_at(1, 2, "start", test::hostile_name) + "</svg>");
+  const auto read =
+      elements_of(output::svg::open(10, 20) + output::svg::text_at(1, 2, "start", test::hostile_name) + "</svg>");
   ASSERT_EQ(read.size(), 2U);
   EXPECT_EQ(read[1].text, test::hostile_name_shown);
   EXPECT_EQ(read[0].attributes.at("viewBox"), "0 0 10 20");
@@ -34,8 +35,8 @@ TEST(Svg, TextsOfAnyBytesReadBack) {
       const bool special = random() % 2 == 0;
       text += special ? "<>&\"'/="[random() % 7] : static_cast<char>(random() % 256);
     }
-    const auto read =
-        elements_of("<svg class=\"" + svg::escaped(text) + "\">" + svg::text_at(0, 0, "end", text) + "</svg>");
+    const auto read = elements_of("<svg class=\"" + output::svg::escaped(text) + "\">" +
+                                  output::svg::text_at(0, 0, "end", text) + "</svg>");
     ASSERT_EQ(read.size(), 2U);
     EXPECT_EQ(read[0].attributes.at("class"), visible(text));
     EXPECT_EQ(read[1].text, visible(text));

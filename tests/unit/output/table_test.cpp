@@ -14,7 +14,7 @@ namespace {
 using test::lines_of;
 
 TEST(TableTest, TheFirstColumnIsLeftTheOthersRight) {
-  Table table({"what", "time", "share"});
+  output::Table table({"what", "time", "share"});
   table.add({"a", "1.5 s", "7 %"});
   table.add({"longer", "12 s", "100 %"});
   EXPECT_EQ(table.to_string(),
@@ -24,7 +24,7 @@ TEST(TableTest, TheFirstColumnIsLeftTheOthersRight) {
 }
 
 TEST(TableTest, OtherColumnsCanBeLeftToo) {
-  Table table({"a", "why"});
+  output::Table table({"a", "why"});
   table.align_left(1);
   table.add({"1", "x"});
   table.add({"22", "longer"});
@@ -35,7 +35,7 @@ TEST(TableTest, OtherColumnsCanBeLeftToo) {
 }
 
 TEST(TableTest, RowsMayBeShorter) {
-  Table table({"a", "b"});
+  output::Table table({"a", "b"});
   table.add({""});
   table.add({"1", "2"});
   EXPECT_EQ(table.to_string(), "a  b\n\n1  2\n");
@@ -43,7 +43,7 @@ TEST(TableTest, RowsMayBeShorter) {
 
 // A letter of two or three bytes takes one column.
 TEST(TableTest, LettersCountNotBytes) {
-  Table table({"n", "x"});
+  output::Table table({"n", "x"});
   table.add({"\xc3\xa9\xe2\x82\xac", "1"});
   table.add({"ab", "1"});
   const auto lines = lines_of(table.to_string());
@@ -51,7 +51,7 @@ TEST(TableTest, LettersCountNotBytes) {
 }
 
 TEST(TableTest, ACellStaysWithinItsLine) {
-  Table table({"name", "x"});
+  output::Table table({"name", "x"});
   table.add({test::hostile_name, "1"});
   const auto lines = lines_of(table.to_string());
   ASSERT_EQ(lines.size(), 2U);
@@ -59,7 +59,7 @@ TEST(TableTest, ACellStaysWithinItsLine) {
 }
 
 TEST(TableTest, LongCellsBreakAtSpacesAndHangUnderTheirText) {
-  Table table({"plan", "time"});
+  output::Table table({"plan", "time"});
   table.fold(12, 0);
   table.add({"1. tensor 8, data 16", "1 s"});
   EXPECT_EQ(table.to_string(),
@@ -82,7 +82,7 @@ TEST(TableTest, FoldingLosesNothing) {
     for (auto letters = 1 + random() % 60; letters > 0; --letters)
       text += random() % 9 == 0 ? "\xc3\xa9" : alphabet.substr(random() % alphabet.size(), 1);
     const std::size_t widest = 8 + random() % 13;
-    Table table({""});
+    output::Table table({""});
     table.fold(widest, 0);
     table.add({text});
     const auto shown = table.to_string();
@@ -92,22 +92,22 @@ TEST(TableTest, FoldingLosesNothing) {
 }
 
 TEST(Numbers, WithSeparators) {
-  EXPECT_EQ(with_separators(0), "0");
-  EXPECT_EQ(with_separators(999), "999");
-  EXPECT_EQ(with_separators(1000), "1,000");
-  EXPECT_EQ(with_separators(999.7), "1,000");
-  EXPECT_EQ(with_separators(1234567), "1,234,567");
-  EXPECT_EQ(with_separators(-999), "-999");
-  EXPECT_EQ(with_separators(-1000), "-1,000");
-  EXPECT_EQ(with_separators(-123456), "-123,456");
+  EXPECT_EQ(output::with_separators(0), "0");
+  EXPECT_EQ(output::with_separators(999), "999");
+  EXPECT_EQ(output::with_separators(1000), "1,000");
+  EXPECT_EQ(output::with_separators(999.7), "1,000");
+  EXPECT_EQ(output::with_separators(1234567), "1,234,567");
+  EXPECT_EQ(output::with_separators(-999), "-999");
+  EXPECT_EQ(output::with_separators(-1000), "-1,000");
+  EXPECT_EQ(output::with_separators(-123456), "-123,456");
 }
 
 TEST(Numbers, FractionsAsPercent) {
-  EXPECT_EQ(percent(0), "0.0 %");
-  EXPECT_EQ(percent(0.6125), "61.3 %");  // 61.25 is exact in binary, 0.6125 a little above
-  EXPECT_EQ(percent(1), "100.0 %");
-  EXPECT_EQ(fixed(3.14159, 2), "3.14");
-  EXPECT_EQ(fixed(-2.5e9, 0), "-2500000000");
+  EXPECT_EQ(output::percent(0), "0.0 %");
+  EXPECT_EQ(output::percent(0.6125), "61.3 %");  // 61.25 is exact in binary, 0.6125 a little above
+  EXPECT_EQ(output::percent(1), "100.0 %");
+  EXPECT_EQ(output::fixed(3.14159, 2), "3.14");
+  EXPECT_EQ(output::fixed(-2.5e9, 0), "-2500000000");
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ std::vector<Element> spans_in(const std::string& svg) {
 class TimelinePicture : public testing::Test {
  protected:
   [[nodiscard]] std::string draw(Seconds from, Seconds to) const {
-    return timeline_picture(simulated_.scenario, simulated_.simulation, from, to);
+    return output::timeline_picture(simulated_.scenario, simulated_.simulation, from, to);
   }
   Simulated simulated_{"trace_fsdp.yaml"};
 };
@@ -72,18 +72,18 @@ TEST_F(TimelinePicture, NamesOfAnyKind) {
 // The usual window lies within the step and shows both sides of the turn from forward to backward.
 TEST_F(TimelinePicture, TheMiddleShowsTheTurn) {
   const auto& simulation = simulated_.simulation;
-  const auto window = middle_window(simulation);
+  const auto window = output::middle_window(simulation);
   EXPECT_LT(window.from, window.to);
   EXPECT_GE(window.from, Seconds(0));
   EXPECT_LE(window.to, simulation.run.timeline.makespan());
   bool forward = false, backward = false;
-  for (OpId id = 0; id < simulation.preparation.step.size(); ++id) {
+  for (workloads::OpId id = 0; id < simulation.preparation.step.size(); ++id) {
     const auto& op = simulation.preparation.step.op(id);
-    if (op->kind != StepOp::Kind::compute || !simulation.run.timeline.took_part(id, 0)) continue;
+    if (op->kind != workloads::StepOp::Kind::compute || !simulation.run.timeline.took_part(id, 0)) continue;
     const auto span = simulation.run.timeline.span(id, 0);
     if (span.start < window.from || span.end > window.to) continue;
-    forward |= op.pass == StepPass::forward;
-    backward |= op.pass == StepPass::backward;
+    forward |= op.pass == workloads::StepPass::forward;
+    backward |= op.pass == workloads::StepPass::backward;
   }
   EXPECT_TRUE(forward && backward);
 }
@@ -92,7 +92,7 @@ TEST_F(TimelinePicture, TheMiddleShowsTheTurn) {
 TEST(PipelinePicture, RowsAreAsFullAsTheirStages) {
   Simulated simulated("pipeline_alike.yaml");
   simulated.scenario.name = test::hostile_name;
-  const auto svg = pipeline_picture(simulated.scenario, simulated.simulation);
+  const auto svg = output::pipeline_picture(simulated.scenario, simulated.simulation);
   const auto rectangles = elements_of(svg, "rect");
   const auto& metrics = simulated.simulation.metrics;
   for (const auto& stage : metrics.stages) {

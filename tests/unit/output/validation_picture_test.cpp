@@ -21,8 +21,8 @@ std::pair<double, double> place_of(const Element& mark) { return {mark.number("c
 
 // 1 s to 100 s with a tenth of a decade of room: 2.2 decades in 520 pixels.
 TEST(ValidationPicture, AnExactPredictionStandsOnTheDiagonal) {
-  const auto svg =
-      validation_picture({run("t", "f", "a", 0, 1), run("t", "f", "b", 0, 100), run("t", "f", "c", 1, 10)}, "title");
+  const auto svg = output::validation_picture(
+      {run("t", "f", "a", 0, 1), run("t", "f", "b", 0, 100), run("t", "f", "c", 1, 10)}, "title");
   const auto marks = elements_of(svg, "circle");
   ASSERT_EQ(marks.size(), 4U) << "three rows and the legend's";
   for (const std::size_t exact : {0U, 1U})
@@ -36,7 +36,7 @@ TEST(ValidationPicture, AnExactPredictionStandsOnTheDiagonal) {
 
 // A row that is a tenth too long lies on the upper of the dashed lines.
 TEST(ValidationPicture, ATenthOnEitherSide) {
-  const auto svg = validation_picture({run("t", "f", "a", 0.1, 1), run("t", "f", "b", -0.1, 50)}, "title");
+  const auto svg = output::validation_picture({run("t", "f", "a", 0.1, 1), run("t", "f", "b", -0.1, 50)}, "title");
   const auto marks = elements_of(svg, "circle");
   auto dashed = elements_of(svg, "path");
   std::erase_if(dashed, [](const Element& path) { return !path.attributes.contains("stroke-dasharray"); });
@@ -52,9 +52,9 @@ TEST(ValidationPicture, ATenthOnEitherSide) {
 
 // Six tables have six colours; the seventh has another shape.
 TEST(ValidationPicture, TablesAreToldApart) {
-  std::vector<ValidatedRun> runs;
+  std::vector<validation::ValidatedRun> runs;
   for (int table = 0; table < 7; ++table) runs.push_back(run("t" + std::to_string(table), "f", "a", 0, 1 + table));
-  const auto svg = validation_picture(runs, "title");
+  const auto svg = output::validation_picture(runs, "title");
   std::set<std::string> colours;
   for (const auto& mark : elements_of(svg, "circle")) colours.insert(mark.attributes.at("stroke"));
   EXPECT_EQ(colours.size(), 6U);
@@ -62,7 +62,7 @@ TEST(ValidationPicture, TablesAreToldApart) {
 }
 
 TEST(ValidationPicture, RowsThatDoNotCountAreNotDrawn) {
-  const auto svg = validation_picture({test::skipped("t", "f", "because")}, test::hostile_name);
+  const auto svg = output::validation_picture({test::skipped("t", "f", "because")}, test::hostile_name);
   EXPECT_TRUE(elements_of(svg, "circle").empty());
   EXPECT_EQ(svg.find("nan"), std::string::npos);
   EXPECT_EQ(svg.find("inf"), std::string::npos);

@@ -7,9 +7,9 @@
 namespace lockstep::test {
 
 /// Measured 1 s unless said, predicted with that error.
-inline ValidatedRun run(const std::string& table, const std::string& family, const std::string& name, double error,
-                        double measured = 1) {
-  ValidatedRun made;
+inline validation::ValidatedRun run(const std::string& table, const std::string& family, const std::string& name,
+                                    double error, double measured = 1) {
+  validation::ValidatedRun made;
   made.run.table = table;
   made.run.family = family;
   made.run.name = name;
@@ -18,7 +18,8 @@ inline ValidatedRun run(const std::string& table, const std::string& family, con
   return made;
 }
 
-inline ValidatedRun skipped(const std::string& table, const std::string& family, const std::string& because) {
+inline validation::ValidatedRun skipped(const std::string& table, const std::string& family,
+                                        const std::string& because) {
   auto made = run(table, family, "skipped", 0, 0);
   made.run.skipped_because = because;
   return made;

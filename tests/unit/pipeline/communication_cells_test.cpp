@@ -46,7 +46,7 @@ bool is_communication(const std::string& cell) {
 template <class Visit>
 int for_each_file(Visit visit) {
   int files = 0;
-  for_each_request([&](const ScheduleRequest& request) {
+  for_each_request([&](const workloads::ScheduleRequest& request) {
     if (request.ranks > 3 || request.microbatches > 3 || *request.chunks > 2) return;
     const auto order = make_order(request);
     visit(order, cells_of(export_pytorch_csv(order, {.communication = true})));
@@ -56,7 +56,7 @@ int for_each_file(Visit visit) {
 }
 
 TEST(CommunicationCells, AreAsManyAsThereAreHopsAndStages) {
-  const int files = for_each_file([](const PipelineOrder& order, const Rows& rows) {
+  const int files = for_each_file([](const workloads::PipelineOrder& order, const Rows& rows) {
     const auto& shape = order.shape;
     std::int32_t hops = 0, stages = 0;
     for (std::int32_t stage = 0; stage + 1 < shape.stages(); ++stage) {
@@ -83,7 +83,7 @@ TEST(CommunicationCells, AreAsManyAsThereAreHopsAndStages) {
 
 TEST(CommunicationCells, AMissingOneIsFound) {
   int dropped = 0;
-  for_each_file([&](const PipelineOrder& order, const Rows& rows) {
+  for_each_file([&](const workloads::PipelineOrder& order, const Rows& rows) {
     ASSERT_TRUE(import_pytorch_csv(text_of(rows), order.shape.placement).problems.empty());
     for (std::size_t rank = 0; rank < rows.size(); ++rank) {
       for (std::size_t i = 0; i < rows[rank].size(); ++i) {
@@ -113,7 +113,7 @@ TEST(CommunicationCells, AMissingOneIsFound) {
 
 TEST(CommunicationCells, OneTooManyIsFoundWhereItStands) {
   int doubled = 0;
-  for_each_file([&](const PipelineOrder& order, const Rows& rows) {
+  for_each_file([&](const workloads::PipelineOrder& order, const Rows& rows) {
     for (std::size_t rank = 0; rank < rows.size(); ++rank) {
       for (std::size_t i = 0; i < rows[rank].size(); ++i) {
         const auto& cell = rows[rank][i];

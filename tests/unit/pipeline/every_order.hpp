@@ -12,11 +12,11 @@ namespace lockstep::test {
 template <class Visit>
 int for_each_request(Visit visit) {
   int requests = 0;
-  for (const Schedule& schedule : schedules()) {
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     for (std::int32_t ranks = 1; ranks <= 6; ++ranks) {
       for (const std::int32_t microbatches : {1, 2, 3, 5, 6, 8, 12}) {
         for (std::int32_t chunks = 1; chunks <= 4; ++chunks) {
-          ScheduleRequest request;
+          workloads::ScheduleRequest request;
           request.name = schedule.name;
           request.ranks = ranks;
           request.microbatches = microbatches;
@@ -34,8 +34,8 @@ int for_each_request(Visit visit) {
 }
 
 /// Stages, and works of one stage, that all differ, so that nothing holds by symmetry.
-[[nodiscard]] inline PipelineTimes times_that_differ(std::int32_t stages, double latency) {
-  PipelineTimes times{{}, latency, std::nullopt};
+[[nodiscard]] inline workloads::PipelineTimes times_that_differ(std::int32_t stages, double latency) {
+  workloads::PipelineTimes times{{}, latency, std::nullopt};
   for (std::int32_t stage = 0; stage < stages; ++stage)
     times.stages.push_back({1.0 + 0.25 * (stage % 5), 1.5 - 0.5 * (stage % 3), 0.5 + 0.75 * (stage % 2)});
   return times;

@@ -15,15 +15,15 @@ namespace lockstep::test {
 namespace {
 
 using Where = std::pair<std::size_t, std::size_t>;  ///< rank, index
-using Step = std::tuple<PipelineStep, std::int32_t, std::int32_t>;
+using Step = std::tuple<workloads::PipelineStep, std::int32_t, std::int32_t>;
 
 /// The cell that does each step.
-std::map<Step, Where> makers_of(const PipelineOrder& order) {
+std::map<Step, Where> makers_of(const workloads::PipelineOrder& order) {
   std::map<Step, Where> makers;
   for (std::size_t rank = 0; rank < order.ranks.size(); ++rank) {
     for (std::size_t index = 0; index < order.ranks[rank].size(); ++index) {
-      for_each_action(order.ranks[rank][index], [&](const PipelineAction& action) {
-        for_each_step(action.work, [&](PipelineStep step) {
+      for_each_action(order.ranks[rank][index], [&](const workloads::PipelineAction& action) {
+        for_each_step(action.work, [&](workloads::PipelineStep step) {
           makers[{step, action.stage, action.microbatch}] = {rank, index};
         });
       });
@@ -33,11 +33,12 @@ std::map<Step, Where> makers_of(const PipelineOrder& order) {
 }
 
 /// Cells that a cell needs, each with the latency on the way.
-std::vector<std::pair<Where, double>> needs_of(const PipelineOrder& order, const std::map<Step, Where>& makers,
-                                               const Where& where, double latency) {
+std::vector<std::pair<Where, double>> needs_of(const workloads::PipelineOrder& order,
+                                               const std::map<Step, Where>& makers, const Where& where,
+                                               double latency) {
   std::vector<std::pair<Where, double>> needs;
-  for_each_action(order.ranks[where.first][where.second], [&](const PipelineAction& action) {
-    for_each_need(action, order.shape.stages(), [&](const PipelineNeed& need) {
+  for_each_action(order.ranks[where.first][where.second], [&](const workloads::PipelineAction& action) {
+    for_each_need(action, order.shape.stages(), [&](const workloads::PipelineNeed& need) {
       const auto maker = makers.at({need.step, need.stage, need.microbatch});
       needs.emplace_back(maker, maker.first == where.first ? 0 : latency);
     });
@@ -45,7 +46,8 @@ std::vector<std::pair<Where, double>> needs_of(const PipelineOrder& order, const
   return needs;
 }
 
-std::vector<std::vector<double>> starts_by_relaxation(const PipelineOrder& order, const PipelineTimes& times) {
+std::vector<std::vector<double>> starts_by_relaxation(const workloads::PipelineOrder& order,
+                                                      const workloads::PipelineTimes& times) {
   const auto makers = makers_of(order);
   std::vector<std::vector<double>> starts;
   std::map<Where, std::vector<std::pair<Where, double>>> needs;
@@ -74,7 +76,7 @@ std::vector<std::vector<double>> starts_by_relaxation(const PipelineOrder& order
 
 TEST(LongestPath, IsWhenCellsOfEveryScheduleStart) {
   int orders = 0;
-  for_each_request([&](const ScheduleRequest& request) {
+  for_each_request([&](const workloads::ScheduleRequest& request) {
     if (request.ranks > 4 || request.microbatches > 8) return;
     ++orders;
     const auto order = make_order(request);
@@ -95,7 +97,7 @@ TEST(LongestPath, IsWhenCellsOfEveryScheduleStart) {
 
 // In a fixed order nothing that takes longer lets anything start sooner: a longest path grows with its edges.
 TEST(LongestPath, GrowsWithEveryTimeAndWithLatency) {
-  for_each_request([](const ScheduleRequest& request) {
+  for_each_request([](const workloads::ScheduleRequest& request) {
     if (request.microbatches > 6) return;
     const auto order = make_order(request);
     const auto times = times_that_differ(order.shape.stages(), 0.25);
@@ -125,7 +127,7 @@ TEST(LongestPath, GrowsWithEveryTimeAndWithLatency) {
 
 // All times and the latency doubled: every start doubled, exactly (powers of two).
 TEST(LongestPath, HasNoUnit) {
-  for_each_request([](const ScheduleRequest& request) {
+  for_each_request([](const workloads::ScheduleRequest& request) {
     const auto order = make_order(request);
     auto times = times_that_differ(order.shape.stages(), 0.375);
     const auto timing = time_order(order, times);
@@ -146,7 +148,7 @@ TEST(LongestPath, HasNoUnit) {
 
 // by_start lists every cell once, by rising start, after all that it needs.
 TEST(LongestPath, CellsByStartAreATopologicalOrder) {
-  for_each_request([](const ScheduleRequest& request) {
+  for_each_request([](const workloads::ScheduleRequest& request) {
     const auto order = make_order(request);
     const auto timing = time_order(order, times_that_differ(order.shape.stages(), 0));
     const auto makers = makers_of(order);
@@ -170,7 +172,7 @@ TEST(LongestPath, CellsByStartAreATopologicalOrder) {
 
 // cells_in_turn is such an order too, without times: by rank in the rank's order, and after all that each needs.
 TEST(CellTurns, AreATopologicalOrderOfEverySchedule) {
-  for_each_request([](const ScheduleRequest& request) {
+  for_each_request([](const workloads::ScheduleRequest& request) {
     const auto order = make_order(request);
     const auto makers = makers_of(order);
     std::map<Where, std::size_t> turn;
@@ -190,15 +192,15 @@ TEST(CellTurns, AreATopologicalOrderOfEverySchedule) {
 // Activations at hand, counted along the rank's cells by their definition: forwards begun minus gradients that ended
 // before. A pair's forward begins before its backward ends.
 TEST(HeldActivations, AreForwardsBegunLessGradientsEnded) {
-  for_each_request([](const ScheduleRequest& request) {
+  for_each_request([](const workloads::ScheduleRequest& request) {
     const auto order = make_order(request);
     const auto held = held_activations(order);
     for (std::size_t rank = 0; rank < order.ranks.size(); ++rank) {
       const auto& cells = order.ranks[rank];
-      const auto many = [&](std::size_t cells_counted, std::initializer_list<PipelineWork> works) {
+      const auto many = [&](std::size_t cells_counted, std::initializer_list<workloads::PipelineWork> works) {
         std::int32_t count = 0;
         for (std::size_t i = 0; i < cells_counted; ++i) {
-          for_each_action(cells[i], [&](const PipelineAction& action) {
+          for_each_action(cells[i], [&](const workloads::PipelineAction& action) {
             count += std::find(works.begin(), works.end(), action.work) != works.end() ? 1 : 0;
           });
         }
@@ -206,9 +208,11 @@ TEST(HeldActivations, AreForwardsBegunLessGradientsEnded) {
       };
       std::int32_t input = 0, weight = 0;
       for (std::size_t i = 0; i < cells.size(); ++i) {
-        const auto begun = many(i + 1, {PipelineWork::forward});
-        input = std::max(input, begun - many(i, {PipelineWork::backward, PipelineWork::input_gradient}));
-        weight = std::max(weight, begun - many(i, {PipelineWork::backward, PipelineWork::weight_gradient}));
+        const auto begun = many(i + 1, {workloads::PipelineWork::forward});
+        input = std::max(input,
+                         begun - many(i, {workloads::PipelineWork::backward, workloads::PipelineWork::input_gradient}));
+        weight = std::max(
+            weight, begun - many(i, {workloads::PipelineWork::backward, workloads::PipelineWork::weight_gradient}));
       }
       ASSERT_EQ(held.until_input_gradient[rank], input);
       ASSERT_EQ(held.until_weight_gradient[rank], weight);
@@ -218,17 +222,18 @@ TEST(HeldActivations, AreForwardsBegunLessGradientsEnded) {
 }
 
 TEST(PipelineTimes, OfAPairAreItsOwnOrItsHalves) {
-  PipelineTimes times;
+  workloads::PipelineTimes times;
   times.stages = {{1, 2, 4}, {8, 16, 32}};
-  const PipelineAction forward{PipelineWork::forward, 1, 0}, backward{PipelineWork::backward, 0, 0};
+  const workloads::PipelineAction forward{workloads::PipelineWork::forward, 1, 0},
+      backward{workloads::PipelineWork::backward, 0, 0};
   EXPECT_EQ(times.of(forward), 8);
   EXPECT_EQ(times.of(backward), 2 + 4);
-  EXPECT_EQ(times.of(PipelineAction{PipelineWork::input_gradient, 0, 5}), 2);
-  EXPECT_EQ(times.of(PipelineAction{PipelineWork::weight_gradient, 1, 5}), 32);
-  EXPECT_EQ(times.of(PipelineCell{forward, backward}), 8 + 6);
+  EXPECT_EQ(times.of(workloads::PipelineAction{workloads::PipelineWork::input_gradient, 0, 5}), 2);
+  EXPECT_EQ(times.of(workloads::PipelineAction{workloads::PipelineWork::weight_gradient, 1, 5}), 32);
+  EXPECT_EQ(times.of(workloads::PipelineCell{forward, backward}), 8 + 6);
   times.pair = 9.5;
-  EXPECT_EQ(times.of(PipelineCell{forward, backward}), 9.5);
-  EXPECT_EQ(times.of(PipelineCell{forward, {}}), 8) << "no pair";
+  EXPECT_EQ(times.of(workloads::PipelineCell{forward, backward}), 9.5);
+  EXPECT_EQ(times.of(workloads::PipelineCell{forward, {}}), 8) << "no pair";
   times.stages = {{3, 0, 0}};
   EXPECT_EQ(times.of(forward), 3) << "one for all stages";
 }

@@ -11,20 +11,20 @@ namespace lockstep {
 namespace {
 
 using ::testing::ElementsAre;
-using enum PipelineWork;
+using enum workloads::PipelineWork;
 
-std::vector<std::int32_t> ranks_of_stages(const PipelineShape& shape, std::int32_t microbatch) {
+std::vector<std::int32_t> ranks_of_stages(const workloads::PipelineShape& shape, std::int32_t microbatch) {
   std::vector<std::int32_t> ranks;
   for (std::int32_t stage = 0; stage < shape.stages(); ++stage) ranks.push_back(shape.rank_of(stage, microbatch));
   return ranks;
 }
 
 TEST(PipelineShape, PlacementsOfThreeRanks) {
-  EXPECT_THAT(ranks_of_stages({StagePlacement::linear, 3, 1, 1}, 0), ElementsAre(0, 1, 2));
-  EXPECT_THAT(ranks_of_stages({StagePlacement::loop, 3, 2, 1}, 0), ElementsAre(0, 1, 2, 0, 1, 2));
-  EXPECT_THAT(ranks_of_stages({StagePlacement::v, 3, 2, 1}, 0), ElementsAre(0, 1, 2, 2, 1, 0));
-  EXPECT_THAT(ranks_of_stages({StagePlacement::wave, 3, 3, 1}, 0), ElementsAre(0, 1, 2, 2, 1, 0, 0, 1, 2));
-  const PipelineShape both{StagePlacement::bidirectional, 4, 1, 6};
+  EXPECT_THAT(ranks_of_stages({workloads::StagePlacement::linear, 3, 1, 1}, 0), ElementsAre(0, 1, 2));
+  EXPECT_THAT(ranks_of_stages({workloads::StagePlacement::loop, 3, 2, 1}, 0), ElementsAre(0, 1, 2, 0, 1, 2));
+  EXPECT_THAT(ranks_of_stages({workloads::StagePlacement::v, 3, 2, 1}, 0), ElementsAre(0, 1, 2, 2, 1, 0));
+  EXPECT_THAT(ranks_of_stages({workloads::StagePlacement::wave, 3, 3, 1}, 0), ElementsAre(0, 1, 2, 2, 1, 0, 0, 1, 2));
+  const workloads::PipelineShape both{workloads::StagePlacement::bidirectional, 4, 1, 6};
   EXPECT_THAT(ranks_of_stages(both, 2), ElementsAre(0, 1, 2, 3)) << "the last of the first half";
   EXPECT_THAT(ranks_of_stages(both, 3), ElementsAre(3, 2, 1, 0)) << "the first of the second half";
   EXPECT_THAT(both.stages_of(0), ElementsAre(0, 3));
@@ -33,11 +33,11 @@ TEST(PipelineShape, PlacementsOfThreeRanks) {
 
 // stages_of(rank) = {stage | rank_of(stage, m) = rank for some m}, ascending; each microbatch finds V stages there.
 TEST(PipelineShape, StagesOfARankAreThoseThatStandThere) {
-  for (const auto placement : all_stage_placements) {
+  for (const auto placement : workloads::all_stage_placements) {
     for (std::int32_t ranks = 1; ranks <= 6; ++ranks) {
       for (std::int32_t chunks = 1; chunks <= 4; ++chunks) {
         for (const std::int32_t microbatches : {1, 2, 7}) {
-          const PipelineShape shape{placement, ranks, chunks, microbatches};
+          const workloads::PipelineShape shape{placement, ranks, chunks, microbatches};
           for (std::int32_t rank = 0; rank < ranks; ++rank) {
             std::set<std::int32_t> expected;
             for (std::int32_t m = 0; m < microbatches; ++m) {
@@ -60,7 +60,7 @@ TEST(PipelineShape, StagesOfARankAreThoseThatStandThere) {
 // On v and wave what comes next stands beside: a turn of the way stays on its rank, every other hop goes one rank on.
 TEST(PipelineShape, WavesHopToNeighbours) {
   for (std::int32_t ranks = 1; ranks <= 5; ++ranks) {
-    const PipelineShape shape{StagePlacement::wave, ranks, 4, 1};
+    const workloads::PipelineShape shape{workloads::StagePlacement::wave, ranks, 4, 1};
     for (std::int32_t stage = 0; stage + 1 < shape.stages(); ++stage) {
       const auto hop = std::abs(shape.rank_of(stage + 1, 0) - shape.rank_of(stage, 0));
       EXPECT_EQ(hop, (stage + 1) % ranks == 0 ? 0 : 1) << stage << " of " << ranks;
@@ -69,16 +69,16 @@ TEST(PipelineShape, WavesHopToNeighbours) {
 }
 
 TEST(PipelineOrderText, OneLineForEachRank) {
-  PipelineOrder order;
-  order.shape = {StagePlacement::linear, 2, 1, 12};
-  order.ranks = {{{{forward, 0, 11}, {}}, {{forward, 0, 3}, PipelineAction{backward, 0, 2}}},
+  workloads::PipelineOrder order;
+  order.shape = {workloads::StagePlacement::linear, 2, 1, 12};
+  order.ranks = {{{{forward, 0, 11}, {}}, {{forward, 0, 3}, workloads::PipelineAction{backward, 0, 2}}},
                  {{{input_gradient, 1, 0}, {}}, {{weight_gradient, 1, 0}, {}}, {{backward, 1, 7}, {}}}};
   EXPECT_EQ(order.to_string(), "0F11,(0F3;0B2)OVERLAP_F_B\n1I0,1W0,1B7\n");
   EXPECT_EQ(order.cells(), 5) << "a pair is one cell";
 }
 
 TEST(ScheduleErrorText, NamesWhatIsAtFault) {
-  const ScheduleError error("chunks", "3 is odd", "an even number");
+  const workloads::ScheduleError error("chunks", "3 is odd", "an even number");
   EXPECT_STREQ(error.what(), "chunks: 3 is odd; expected an even number");
   EXPECT_EQ(error.about(), "chunks");
   EXPECT_EQ(error.what_is_wrong(), "3 is odd");

@@ -18,14 +18,14 @@ namespace lockstep {
 namespace {
 
 using ::testing::ElementsAre;
-using enum PipelineWork;
+using enum workloads::PipelineWork;
 
-std::string text(const std::optional<PipelineAction>& action) { return action ? action->to_string() : "-"; }
+std::string text(const std::optional<workloads::PipelineAction>& action) { return action ? action->to_string() : "-"; }
 
 // P = 2, V = 2, M = 5 in groups of 2: microbatches 0 1 through both chunks of rank 1 (stages 1 and 3), then 2 3, then
 // 4 alone; backwards the same with the chunks reversed.
 TEST(InterleavedPasses, GoByGroupsThroughTheChunks) {
-  const InterleavedPasses passes({StagePlacement::loop, 2, 2, 5}, 2);
+  const workloads::InterleavedPasses passes({workloads::StagePlacement::loop, 2, 2, 5}, 2);
   std::vector<std::string> forwards, backwards;
   for (std::int32_t pass = 0; pass < passes.count(); ++pass) {
     forwards.push_back(text(passes.forward(1, pass)));
@@ -43,8 +43,8 @@ TEST(InterleavedPasses, AreEveryChunkWithEveryMicrobatchOnce) {
   for (std::int32_t chunks = 1; chunks <= 4; ++chunks) {
     for (std::int32_t microbatches = 1; microbatches <= 9; ++microbatches) {
       for (std::int32_t group = 1; group <= microbatches + 1; ++group) {
-        const PipelineShape shape{StagePlacement::loop, 3, chunks, microbatches};
-        const InterleavedPasses passes(shape, group);
+        const workloads::PipelineShape shape{workloads::StagePlacement::loop, 3, chunks, microbatches};
+        const workloads::InterleavedPasses passes(shape, group);
         std::set<std::string> seen;
         for (std::int32_t pass = 0; pass < passes.count(); ++pass) {
           const auto forward = passes.forward(2, pass);
@@ -61,7 +61,7 @@ TEST(InterleavedPasses, AreEveryChunkWithEveryMicrobatchOnce) {
 
 // N = M / max(1, floor(M / P)) unless it is named.
 TEST(GroupOf, FollowsFromRoundsOfEqualSize) {
-  ScheduleRequest request;
+  workloads::ScheduleRequest request;
   request.ranks = 4;
   for (const auto& [microbatches, group] : {std::pair{8, 4}, {12, 4}, {3, 3}, {10, 5}, {4, 4}, {7, 7}}) {
     request.microbatches = microbatches;
@@ -72,7 +72,7 @@ TEST(GroupOf, FollowsFromRoundsOfEqualSize) {
 }
 
 TEST(ScheduleRules, NameTheNumberToChange) {
-  ScheduleRequest request;
+  workloads::ScheduleRequest request;
   request.ranks = 4;
   request.microbatches = 10;
   EXPECT_FALSE(equal_rounds_rule(request)) << "two rounds of five";
@@ -91,7 +91,7 @@ TEST(ScheduleRules, NameTheNumberToChange) {
 }
 
 TEST(ScheduleRules, SizesAreRefusedBeforeMemoryIsSpent) {
-  for (const Schedule& schedule : schedules()) {
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     SCOPED_TRACE(schedule.name);
     const auto chunks = schedule.usual_chunks;
     EXPECT_EQ(schedule.why_not(0, 4, chunks).value().what, "0 is out of range");
@@ -103,12 +103,12 @@ TEST(ScheduleRules, SizesAreRefusedBeforeMemoryIsSpent) {
     EXPECT_EQ(schedule.why_not(65'536, 1'000'000, chunks).value().what,
               "the schedule would have more than 50000000 actions");
   }
-  ScheduleRequest unknown;
+  workloads::ScheduleRequest unknown;
   unknown.name = "1F1B";
   try {
     (void)completed(unknown);
     FAIL() << "accepted";
-  } catch (const ScheduleError& error) {
+  } catch (const workloads::ScheduleError& error) {
     EXPECT_EQ(error.about(), "schedule");
     EXPECT_EQ(error.what_is_wrong(), "'1F1B' is not a schedule");
     EXPECT_THAT(error.expected(), testing::StartsWith("one of naive, gpipe, 1f1b, "));
@@ -121,11 +121,11 @@ TEST(DualPipeCells, RunEachStreamOnceAndInOrder) {
   for (std::int32_t ranks = 1; ranks <= 5; ++ranks) {
     for (std::int32_t rank = 0; rank < ranks; ++rank) {
       for (std::int32_t microbatches = 2 * ranks; microbatches <= 2 * ranks + 3; ++microbatches) {
-        const auto cells = dualpipe_cells(ranks, rank, microbatches, {{{10, 0}, {20, 100}}});
+        const auto cells = workloads::dualpipe_cells(ranks, rank, microbatches, {{{10, 0}, {20, 100}}});
         std::map<std::pair<std::int32_t, std::int32_t>, std::string> done;
         for (const auto& cell : cells) {
           EXPECT_TRUE(!cell.second || cell.first.work == forward);
-          for_each_action(cell, [&](const PipelineAction& action) {
+          for_each_action(cell, [&](const workloads::PipelineAction& action) {
             done[{action.stage, action.microbatch}] += name(action.work);
           });
         }
@@ -206,12 +206,12 @@ TEST(VSlots, WeightGradientsFillFreeSlots) {
 // P = 2, M = 2, F = 1, I = 2, W = 4, c = 0.5: rank 0 runs F0 0-1 and F1 1-2, rank 1 F0 1.5-2.5 and I0 2.5-4.5; back on
 // rank 0, I0 arrives at 5 and ends at 7.
 TEST(SplitPipeline, KeepsTimeMemoryAndWhatIsOwed) {
-  ScheduleRequest request;
+  workloads::ScheduleRequest request;
   request.name = "zb-auto";
   request.ranks = 2;
   request.microbatches = 2;
   request.times = {{{1, 2, 4}}, 0.5, {}};
-  SplitPipeline pipeline(request, empty_order(request, StagePlacement::linear, 1), {4, 4});
+  workloads::SplitPipeline pipeline(request, empty_order(request, workloads::StagePlacement::linear, 1), {4, 4});
   EXPECT_TRUE(pipeline.has_forward_input(0));
   EXPECT_FALSE(pipeline.has_forward_input(1));
   pipeline.forward(0);
@@ -242,11 +242,11 @@ TEST(SplitPipeline, KeepsTimeMemoryAndWhatIsOwed) {
 
 // A limit of 4 holds two forwards of 2; the third needs room, which a weight gradient that is owed makes.
 TEST(SplitPipeline, MakesRoomUnderTheLimit) {
-  ScheduleRequest request;
+  workloads::ScheduleRequest request;
   request.ranks = 1;
   request.microbatches = 3;
   request.activations = {2, -0.5, -1.5};
-  SplitPipeline pipeline(request, empty_order(request, StagePlacement::linear, 1), {4});
+  workloads::SplitPipeline pipeline(request, empty_order(request, workloads::StagePlacement::linear, 1), {4});
   pipeline.forward(0);
   pipeline.forward(0);
   pipeline.input_gradient(0);
@@ -260,10 +260,10 @@ TEST(SplitPipeline, MakesRoomUnderTheLimit) {
   EXPECT_EQ(pipeline.held(0), 2) << "nothing is owed";
 }
 
-std::string refused(const ScheduleRequest& request, std::int32_t chunks, double usual, double least) {
+std::string refused(const workloads::ScheduleRequest& request, std::int32_t chunks, double usual, double least) {
   try {
     (void)limits_in_activations(request, chunks, usual, least);
-  } catch (const ScheduleError& error) {
+  } catch (const workloads::ScheduleError& error) {
     return error.about() + ": " + error.what_is_wrong() + " [" + error.expected() + "]";
   }
   return "";
@@ -271,7 +271,7 @@ std::string refused(const ScheduleRequest& request, std::int32_t chunks, double 
 
 // limit in microbatches x V forwards each; a billionth of rounding is forgiven.
 TEST(LimitsInActivations, AreMicrobatchesThroughAllChunks) {
-  ScheduleRequest request;
+  workloads::ScheduleRequest request;
   request.ranks = 2;
   EXPECT_THAT(limits_in_activations(request, 2, 3, 1), ElementsAre(testing::DoubleNear(12, 1e-7), testing::_));
   request.memory_limit = {1, 2.5};
@@ -295,7 +295,7 @@ TEST(LimitsInActivations, AreMicrobatchesThroughAllChunks) {
 
 TEST(ComparedTimes, ABillionthOfTheLongestIsNoDifference) {
   for (const double unit : {1.0, 1e-6, 1e6}) {
-    const ComparedTimes compare(PipelineTimes{{{1 * unit, 2 * unit, 5 * unit}}, 0, {}});
+    const workloads::ComparedTimes compare(workloads::PipelineTimes{{{1 * unit, 2 * unit, 5 * unit}}, 0, {}});
     EXPECT_FALSE(compare.less(unit, unit * (1 + 4e-9)));
     EXPECT_TRUE(compare.less(unit, unit * (1 + 6e-9)));
     EXPECT_TRUE(compare.at_most(unit * (1 + 4e-9), unit));
@@ -307,7 +307,7 @@ TEST(ProblemList, StaysShortAndMakesNoTextBeyond) {
   struct Line {
     std::string what;
   };
-  ProblemList<Line> list;
+  workloads::ProblemList<Line> list;
   EXPECT_TRUE(list.empty());
   int made = 0;
   for (int i = 0; i < 25; ++i) list.add([&] { return Line{std::to_string(made++)}; });

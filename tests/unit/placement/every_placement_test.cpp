@@ -55,17 +55,17 @@ std::set<Table> every_table(const std::vector<int>& sizes, std::vector<int> shap
   return all;
 }
 
-Table table_of(const std::vector<MeshAxis>& axes, std::size_t columns) {
+Table table_of(const std::vector<topologies::MeshAxis>& axes, std::size_t columns) {
   Table table;
-  for (const MeshAxis& axis : axes) {
+  for (const topologies::MeshAxis& axis : axes) {
     auto& row = table.emplace_back(columns, 1);
-    for (const Factor& factor : axis.factors) row[static_cast<std::size_t>(factor.axis)] *= factor.size;
+    for (const topologies::Factor& factor : axis.factors) row[static_cast<std::size_t>(factor.axis)] *= factor.size;
   }
   return table;
 }
 
 /// The smallest of the tables that exchanging columns of like axes makes of one.
-Table canonical(const Table& table, const Cluster& cluster) {
+Table canonical(const Table& table, const topologies::Cluster& cluster) {
   const auto& axes = cluster.axes();
   std::vector<std::size_t> order(axes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -73,8 +73,9 @@ Table canonical(const Table& table, const Cluster& cluster) {
   do {
     bool alike = true;
     for (std::size_t i = 0; i < order.size(); ++i) {
-      const PhysicalAxis &one = axes[i], &other = axes[order[i]];
-      const bool torus = one.kind == PhysicalAxis::Kind::torus && other.kind == PhysicalAxis::Kind::torus;
+      const topologies::PhysicalAxis &one = axes[i], &other = axes[order[i]];
+      const bool torus =
+          one.kind == topologies::PhysicalAxis::Kind::torus && other.kind == topologies::PhysicalAxis::Kind::torus;
       alike = alike && (i == order[i] || (torus && one.size == other.size && one.wraps == other.wraps));
     }
     if (!alike) continue;
@@ -87,10 +88,11 @@ Table canonical(const Table& table, const Cluster& cluster) {
   return least;
 }
 
-std::vector<std::vector<MeshAxis>> all_placements(const Cluster& cluster, const std::vector<AxisRequest>& requests) {
+std::vector<std::vector<topologies::MeshAxis>> all_placements(const topologies::Cluster& cluster,
+                                                              const std::vector<topologies::AxisRequest>& requests) {
   auto result = every_placement(cluster, requests);
-  if (const auto* error = std::get_if<PlacementError>(&result)) throw std::runtime_error(error->what);
-  return std::get<std::vector<std::vector<MeshAxis>>>(std::move(result));
+  if (const auto* error = std::get_if<topologies::PlacementError>(&result)) throw std::runtime_error(error->what);
+  return std::get<std::vector<std::vector<topologies::MeshAxis>>>(std::move(result));
 }
 
 struct Case {
@@ -101,32 +103,32 @@ const std::vector<Case> cases{{{8}, {2, 4}},         {{4, 4}, {4, 4}},       {{4
                               {{4, 4, 8}, {8, 16}},  {{1, 4}, {2, 2}},       {{3, 5}, {1, 15}},   {{4, 2, 4}, {4, 8}},
                               {{2, 2, 2}, {2, 2, 2}}};
 
-std::vector<AxisRequest> requests_of(const std::vector<int>& sizes) {
-  std::vector<AxisRequest> requests;
+std::vector<topologies::AxisRequest> requests_of(const std::vector<int>& sizes) {
+  std::vector<topologies::AxisRequest> requests;
   for (std::size_t i = 0; i < sizes.size(); ++i) requests.push_back(sized(std::string(1, "abc"[i]), sizes[i]));
   return requests;
 }
 
 TEST(EveryPlacement, IsEveryTableOnceUpToLikeAxes) {
   bool folded = false;
-  for (const WrapRule& wrap : {test::never, test::always, test::multiple_of_four}) {
+  for (const topologies::WrapRule& wrap : {test::never, test::always, test::multiple_of_four}) {
     for (const Case& each : cases) {
       SCOPED_TRACE(testing::PrintToString(each.shape) + " for " + testing::PrintToString(each.sizes));
-      const Cluster cluster = test::torus(each.shape, wrap);
+      const topologies::Cluster cluster = test::torus(each.shape, wrap);
       const std::set<Table> tables = every_table(each.sizes, each.shape);
       std::set<Table> expected, found;
       for (const Table& table : tables) expected.insert(canonical(table, cluster));
       for (const auto& placement : all_placements(cluster, requests_of(each.sizes))) {
         EXPECT_TRUE(found.insert(canonical(table_of(placement, each.shape.size()), cluster)).second) << "told twice";
-        EXPECT_NO_THROW(Mesh(cluster, placement, ""));
+        EXPECT_NO_THROW(topologies::Mesh(cluster, placement, ""));
       }
       EXPECT_EQ(found, expected);
       folded = folded || expected.size() < tables.size();
 
       int tried = 0;
       const auto any = place_by_cost(
-          cluster, requests_of(each.sizes), [](const Mesh&) { return Seconds(1); }, tried);
-      EXPECT_TRUE(std::holds_alternative<std::vector<MeshAxis>>(any));
+          cluster, requests_of(each.sizes), [](const topologies::Mesh&) { return Seconds(1); }, tried);
+      EXPECT_TRUE(std::holds_alternative<std::vector<topologies::MeshAxis>>(any));
       EXPECT_EQ(tried, std::ssize(tables)) << "a search prices every one of them";
     }
   }
@@ -135,23 +137,24 @@ TEST(EveryPlacement, IsEveryTableOnceUpToLikeAxes) {
 
 // Nodes and chips of a node are never alike, even where there are as many.
 TEST(EveryPlacement, BehindSwitchesNothingIsAlike) {
-  const Cluster cluster = build_cluster(test::nodes(4, test::fabric(Crossbar{}), test::node(4, 4)));
+  const topologies::Cluster cluster =
+      build_cluster(test::nodes(4, test::fabric(topologies::Crossbar{}), test::node(4, 4)));
   EXPECT_EQ(all_placements(cluster, {sized("a", 4), sized("b", 4)}).size(), every_table({4, 4}, {4, 4}).size());
 }
 
 // Only the axes of a single torus are exchanged: those of several pods are told apart.
 TEST(EveryPlacement, AxesOfPodsAreNotExchanged) {
-  const Cluster cluster = build_cluster(test::pods(2, test::fabric(Crossbar{}), {4, 4}));
+  const topologies::Cluster cluster = build_cluster(test::pods(2, test::fabric(topologies::Crossbar{}), {4, 4}));
   EXPECT_EQ(all_placements(cluster, {sized("a", 8), sized("b", 4)}).size(), every_table({8, 4}, {2, 4, 4}).size());
 }
 
 // Earlier axes lie innermost: the stride of a part is the product of those that earlier axes take of the physical axis.
 TEST(EveryPlacement, EarlierAxesLieInside) {
-  const Cluster cluster = test::torus({8, 8}, test::always);
+  const topologies::Cluster cluster = test::torus({8, 8}, test::always);
   for (const auto& placement : all_placements(cluster, {sized("a", 4), sized("b", 2), sized("c", 8)})) {
     std::vector<int> taken(2, 1);
-    for (const MeshAxis& axis : placement) {
-      for (const Factor& factor : axis.factors) {
+    for (const topologies::MeshAxis& axis : placement) {
+      for (const topologies::Factor& factor : axis.factors) {
         EXPECT_EQ(factor.stride, taken[static_cast<std::size_t>(factor.axis)]);
         taken[static_cast<std::size_t>(factor.axis)] *= factor.size;
       }
@@ -161,12 +164,12 @@ TEST(EveryPlacement, EarlierAxesLieInside) {
 
 // Parts that are placed stay where they are; `rest` or an axis without a size takes what the others leave.
 TEST(EveryPlacement, KeepsWhatIsPlaced) {
-  const Cluster cluster = test::torus({4, 4, 4}, test::always);
+  const topologies::Cluster cluster = test::torus({4, 4, 4}, test::always);
   const auto placements = all_placements(cluster, {on("a", {"x"}), sized("b", 4), on("c", {"rest"})});
   // b on y and z as 4 x 1 (like 1 x 4) or 2 x 2.
   EXPECT_EQ(placements.size(), 2U);
   for (const auto& placement : placements) {
-    EXPECT_EQ(placement[0].factors, (std::vector<Factor>{{0, 4, 1}}));
+    EXPECT_EQ(placement[0].factors, (std::vector<topologies::Factor>{{0, 4, 1}}));
     EXPECT_EQ(placement[1].size(), 4);
     EXPECT_EQ(placement[2].size(), 4);
   }
@@ -174,9 +177,9 @@ TEST(EveryPlacement, KeepsWhatIsPlaced) {
 }
 
 TEST(EveryPlacement, WhatCannotBePlacedIsAnError) {
-  const Cluster cluster = test::torus({4, 4}, test::always);
-  const auto error = [&](const std::vector<AxisRequest>& requests) {
-    return std::get<PlacementError>(every_placement(cluster, requests));
+  const topologies::Cluster cluster = test::torus({4, 4}, test::always);
+  const auto error = [&](const std::vector<topologies::AxisRequest>& requests) {
+    return std::get<topologies::PlacementError>(every_placement(cluster, requests));
   };
   EXPECT_EQ(error({sized("a", 3), sized("b", 5)}).axis, "b");
   EXPECT_EQ(error({sized("a", 0), sized("b", 0)}).what, "it and `a` would both take what is left");
@@ -186,7 +189,7 @@ TEST(EveryPlacement, WhatCannotBePlacedIsAnError) {
 // A search finds the cheapest of all, whatever the cost: here one that has no pattern.
 TEST(PlaceByCost, FindsTheLeastOfAll) {
   for (const Case& each : cases) {
-    const Cluster cluster = test::torus(each.shape, test::always);
+    const topologies::Cluster cluster = test::torus(each.shape, test::always);
     const auto cost_of = [&](const Table& table) {
       unsigned mixed = 17;
       for (const auto& row : table) {
@@ -199,8 +202,9 @@ TEST(PlaceByCost, FindsTheLeastOfAll) {
     int tried = 0;
     const auto found = place_by_cost(
         cluster, requests_of(each.sizes),
-        [&](const Mesh& mesh) { return Seconds(cost_of(table_of(mesh.axes(), each.shape.size()))); }, tried);
-    const auto& axes = std::get<std::vector<MeshAxis>>(found);
+        [&](const topologies::Mesh& mesh) { return Seconds(cost_of(table_of(mesh.axes(), each.shape.size()))); },
+        tried);
+    const auto& axes = std::get<std::vector<topologies::MeshAxis>>(found);
     EXPECT_EQ(cost_of(table_of(axes, each.shape.size())), least) << testing::PrintToString(each.shape);
   }
 }

@@ -16,11 +16,11 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-using Shape = GroupDimension::Shape;
+using Shape = topologies::GroupDimension::Shape;
 
 // On 4 x 3 x 2 a step along x is 6 devices, along y 2, along z 1. The last factor counts fastest.
 TEST(DeviceOffsets, AreSumsOfStrides) {
-  const Cluster cluster = test::torus({4, 3, 2}, test::never);
+  const topologies::Cluster cluster = test::torus({4, 3, 2}, test::never);
   EXPECT_THAT(device_offsets(cluster, {}), ElementsAre(0));
   EXPECT_THAT(device_offsets(cluster, {{1, 3, 1}}), ElementsAre(0, 2, 4));
   EXPECT_THAT(device_offsets(cluster, {{0, 2, 2}, {2, 2, 1}}), ElementsAre(0, 1, 12, 13));
@@ -30,7 +30,7 @@ TEST(DeviceOffsets, AreSumsOfStrides) {
 
 // Factors that take every position once reach every device once, as their coordinates say.
 TEST(DeviceOffsets, AreTheDevicesAtTheCoordinates) {
-  const Cluster cluster = test::torus({4, 6}, test::never);
+  const topologies::Cluster cluster = test::torus({4, 6}, test::never);
   const auto offsets = device_offsets(cluster, {{1, 3, 2}, {0, 4, 1}, {1, 2, 1}});
   std::size_t i = 0;
   for (int outer = 0; outer < 3; ++outer) {
@@ -38,12 +38,12 @@ TEST(DeviceOffsets, AreTheDevicesAtTheCoordinates) {
       for (int inner = 0; inner < 2; ++inner) EXPECT_EQ(offsets[i++], cluster.device_at({x, 2 * outer + inner}));
     }
   }
-  EXPECT_EQ(std::set<DeviceId>(offsets.begin(), offsets.end()).size(), 24U);
+  EXPECT_EQ(std::set<topologies::DeviceId>(offsets.begin(), offsets.end()).size(), 24U);
 }
 
 TEST(GroupGeometry, AFactorIsARingIfItReachesRound) {
-  const Cluster cluster = test::torus({12, 5}, test::multiple_of_four);  // x wraps, y does not
-  const auto shape = [&](Factor factor) { return group_geometry(cluster, {factor}).at(0).shape.shape; };
+  const topologies::Cluster cluster = test::torus({12, 5}, test::multiple_of_four);  // x wraps, y does not
+  const auto shape = [&](topologies::Factor factor) { return group_geometry(cluster, {factor}).at(0).shape.shape; };
   EXPECT_EQ(shape({0, 12, 1}), Shape::ring);
   EXPECT_EQ(shape({0, 4, 3}), Shape::ring);
   EXPECT_EQ(shape({0, 4, 1}), Shape::line);
@@ -58,32 +58,34 @@ TEST(GroupGeometry, AFactorIsARingIfItReachesRound) {
 
 // x/2, x/3 strided by 2 and x/2 strided by 6 make up the axis; written in any order they are one ring.
 TEST(GroupGeometry, FactorsThatContinueEachOtherAreOne) {
-  const Cluster cluster = test::torus({12}, test::always);
-  std::vector<Factor> factors{{0, 2, 1}, {0, 3, 2}, {0, 2, 6}};
-  std::sort(factors.begin(), factors.end(), [](const Factor& a, const Factor& b) { return a.size < b.size; });
+  const topologies::Cluster cluster = test::torus({12}, test::always);
+  std::vector<topologies::Factor> factors{{0, 2, 1}, {0, 3, 2}, {0, 2, 6}};
+  std::sort(factors.begin(), factors.end(),
+            [](const topologies::Factor& a, const topologies::Factor& b) { return a.size < b.size; });
   do {
     const auto geometry = group_geometry(cluster, factors);
     ASSERT_EQ(geometry.size(), 1U);
     EXPECT_EQ(geometry[0].shape.label, "ring of 12 on x");
-    EXPECT_THAT(geometry[0].factors, ElementsAre(Factor{0, 12, 1}));
-  } while (std::next_permutation(factors.begin(), factors.end(), [](const Factor& a, const Factor& b) {
-    return std::pair(a.size, a.stride) < std::pair(b.size, b.stride);
-  }));
+    EXPECT_THAT(geometry[0].factors, ElementsAre(topologies::Factor{0, 12, 1}));
+  } while (std::next_permutation(factors.begin(), factors.end(),
+                                 [](const topologies::Factor& a, const topologies::Factor& b) {
+                                   return std::pair(a.size, a.stride) < std::pair(b.size, b.stride);
+                                 }));
   EXPECT_EQ(group_geometry(cluster, {{0, 2, 1}, {0, 2, 6}}).size(), 2U) << "with a gap they are two";
 }
 
 TEST(GroupGeometry, FactorsOfOneVanish) {
-  const Cluster cluster = test::torus({4, 4}, test::always);
+  const topologies::Cluster cluster = test::torus({4, 4}, test::always);
   EXPECT_THAT(group_geometry(cluster, {}), IsEmpty());
   EXPECT_THAT(group_geometry(cluster, {{0, 1, 1}, {1, 1, 4}}), IsEmpty());
   EXPECT_EQ(group_geometry(cluster, {{0, 1, 1}, {1, 4, 1}}).size(), 1U);
 }
 
 /// The coordinates within a block that its ring passes, from the corner on; the last step leads back there.
-std::vector<std::pair<int, int>> walk(const DimensionGeometry& ring) {
+std::vector<std::pair<int, int>> walk(const topologies::DimensionGeometry& ring) {
   std::vector<std::pair<int, int>> places;
   std::pair<int, int> at{0, 0};
-  for (const Step& step : ring.steps) {
+  for (const topologies::Step& step : ring.steps) {
     places.push_back(at);
     EXPECT_EQ(step.links, 1);
     (step.axis == 0 ? at.first : at.second) += step.direction;
@@ -97,7 +99,7 @@ std::vector<std::pair<int, int>> walk(const DimensionGeometry& ring) {
 TEST(GroupGeometry, ARingPassesEachChipOfABlockOnce) {
   for (int a = 2; a <= 9; ++a) {
     for (int b = 2; b <= 9; ++b) {
-      const Cluster cluster = test::torus({a, b}, test::never);
+      const topologies::Cluster cluster = test::torus({a, b}, test::never);
       const auto geometry = group_geometry(cluster, {{0, a, 1}, {1, b, 1}});
       SCOPED_TRACE(std::to_string(a) + "x" + std::to_string(b));
       if (a * b % 2 != 0) {
@@ -121,7 +123,7 @@ TEST(GroupGeometry, ARingPassesEachChipOfABlockOnce) {
 
 // A ring through a block needs neighbours: a line that strides over others, or a third line, leaves all as they are.
 TEST(GroupGeometry, OnlyTwoAdjacentLinesMakeABlock) {
-  const Cluster cluster = test::torus({8, 8, 8}, test::never);
+  const topologies::Cluster cluster = test::torus({8, 8, 8}, test::never);
   EXPECT_EQ(group_geometry(cluster, {{0, 2, 1}, {1, 2, 1}}).size(), 1U);
   EXPECT_EQ(group_geometry(cluster, {{0, 2, 2}, {1, 2, 1}}).size(), 2U);
   EXPECT_EQ(group_geometry(cluster, {{0, 2, 1}, {1, 2, 1}, {2, 2, 1}}).size(), 3U);
@@ -134,10 +136,10 @@ TEST(GroupGeometry, OnlyTwoAdjacentLinesMakeABlock) {
 
 // The slower link and the longer hop of a block's two axes hold its ring up.
 TEST(GroupGeometry, ABlockIsAsSlowAsItsSlowerAxis) {
-  std::vector<PhysicalAxis> axes{{"x", 2, false, BytesPerSecond(100), Seconds(1)},
-                                 {"y", 2, false, BytesPerSecond(40), Seconds(3)}};
-  auto graph = std::make_unique<Cluster::Graph>(4, 2);
-  const Cluster cluster("uneven", test::chip(test::never), axes, std::move(graph));
+  std::vector<topologies::PhysicalAxis> axes{{"x", 2, false, BytesPerSecond(100), Seconds(1)},
+                                             {"y", 2, false, BytesPerSecond(40), Seconds(3)}};
+  auto graph = std::make_unique<topologies::Cluster::Graph>(4, 2);
+  const topologies::Cluster cluster("uneven", test::chip(test::never), axes, std::move(graph));
   const auto ring = group_geometry(cluster, {{0, 2, 1}, {1, 2, 1}});
   ASSERT_EQ(ring.size(), 1U);
   EXPECT_EQ(ring[0].shape.link, BytesPerSecond(40));
@@ -145,24 +147,25 @@ TEST(GroupGeometry, ABlockIsAsSlowAsItsSlowerAxis) {
 }
 
 TEST(SwitchedFactors, AreThoseBehindSwitches) {
-  const Cluster pods = build_cluster(test::pods(6, test::fabric(Crossbar{}), {4}));
-  EXPECT_THAT(switched_factors(pods, {{1, 4, 1}, {0, 3, 2}, {0, 2, 1}}), ElementsAre(Factor{0, 6, 1}));
+  const topologies::Cluster pods = build_cluster(test::pods(6, test::fabric(topologies::Crossbar{}), {4}));
+  EXPECT_THAT(switched_factors(pods, {{1, 4, 1}, {0, 3, 2}, {0, 2, 1}}), ElementsAre(topologies::Factor{0, 6, 1}));
   EXPECT_THAT(switched_factors(pods, {{1, 4, 1}}), IsEmpty());
-  EXPECT_THAT(switched_factors(pods, {{0, 3, 2}, {1, 2, 1}}), ElementsAre(Factor{0, 3, 2}));
-  const Cluster nodes = build_cluster(test::nodes(3, test::fabric(Crossbar{})));
-  EXPECT_THAT(switched_factors(nodes, {{1, 4, 1}, {0, 3, 1}}), ElementsAre(Factor{0, 3, 1}, Factor{1, 4, 1}));
+  EXPECT_THAT(switched_factors(pods, {{0, 3, 2}, {1, 2, 1}}), ElementsAre(topologies::Factor{0, 3, 2}));
+  const topologies::Cluster nodes = build_cluster(test::nodes(3, test::fabric(topologies::Crossbar{})));
+  EXPECT_THAT(switched_factors(nodes, {{1, 4, 1}, {0, 3, 1}}),
+              ElementsAre(topologies::Factor{0, 3, 1}, topologies::Factor{1, 4, 1}));
   EXPECT_THAT(group_geometry(nodes, {{1, 4, 1}, {0, 3, 1}}), IsEmpty());
 }
 
 // A line of 3 with stride 2 from device 1 on: hops 1 > 2 > 3 and 3 > 4 > 5 there, and the same hops back.
 TEST(AddLanes, BothDirectionsOverTheSamePositions) {
-  const Cluster cluster = test::torus({6}, test::never);
+  const topologies::Cluster cluster = test::torus({6}, test::never);
   const auto geometry = group_geometry(cluster, {{0, 3, 2}});
   ASSERT_EQ(geometry.size(), 1U);
-  std::vector<Lane> lanes;
+  std::vector<topologies::Lane> lanes;
   add_lanes(cluster, geometry[0], 5, 1, lanes);
   ASSERT_EQ(lanes.size(), 2U);
-  const auto names_of = [&](const Lane& lane) {
+  const auto names_of = [&](const topologies::Lane& lane) {
     std::vector<std::vector<std::string>> names;
     for (const auto& hop : lane.hops) names.push_back(test::names(cluster, hop));
     return names;

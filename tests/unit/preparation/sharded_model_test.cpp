@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 // 8 sequences of 16 tokens over 4 ranks and M microbatches: 2 B x 32 / M tokens x 64.
 TEST(ShardedModel, IsOfOneMicrobatch) {
   for (const int microbatches : {1, 2}) {
-    const auto model = sharded_model(small_scenario(
+    const auto model = preparation::sharded_model(small_scenario(
         {{"batch", "{sequences: 8, sequence_length: 16, microbatches: " + std::to_string(microbatches) + "}"}}));
     EXPECT_EQ(model.layers.at(0).input_bytes.value(), 2 * 32 / microbatches * 64);
     EXPECT_EQ(model.order, std::vector<int>(6, 0));
@@ -24,7 +24,7 @@ TEST(ShardedModel, IsOfOneMicrobatch) {
 // bytes more.
 TEST(ShardedModel, AddsGradientsOfSeveralMicrobatches) {
   const auto traffic = [](const std::string& batch) {
-    const auto model = sharded_model(small_scenario({{"batch", batch}, {"parallel", "{data: 1}"}}));
+    const auto model = preparation::sharded_model(small_scenario({{"batch", batch}, {"parallel", "{data: 1}"}}));
     std::int64_t bytes = 0;
     for (const auto& step : model.layers[0].backward) {
       if (step.name == "in projection weight gradient") bytes = step.traffic.value();
@@ -39,9 +39,9 @@ TEST(ShardedModel, AddsGradientsOfSeveralMicrobatches) {
 // Flat: 30 numbers over 4 ranks are 8 each. Along D = 6: 2 rows of 5 each.
 TEST(ShardedModel, SplitsWeightsFlatOrAlongADimension) {
   const auto stored = [](const std::string& shards) {
-    return sharded_model(small_scenario({{"model", "{type: two-matmul, layers: 1, d_model: 6, d_ff: 5}"},
-                                         {"parallel", "{fsdp: 4}"},
-                                         {"training", "{zero_shards: " + shards + "}"}}))
+    return preparation::sharded_model(small_scenario({{"model", "{type: two-matmul, layers: 1, d_model: 6, d_ff: 5}"},
+                                                      {"parallel", "{fsdp: 4}"},
+                                                      {"training", "{zero_shards: " + shards + "}"}}))
         .layers[0]
         .weights[0]
         .stored.value();
@@ -52,7 +52,7 @@ TEST(ShardedModel, SplitsWeightsFlatOrAlongADimension) {
 
 TEST(ShardedModel, KnowsTheRanksThatShareOutExperts) {
   const auto ranks = [&](const std::string& parallel) {
-    return sharded_model(small_scenario({{"model", small_mixture}, {"parallel", parallel}})).expert_ranks;
+    return preparation::sharded_model(small_scenario({{"model", small_mixture}, {"parallel", parallel}})).expert_ranks;
   };
   EXPECT_EQ(ranks("{expert: 4}"), 4);
   EXPECT_EQ(ranks("{expert: 2, tensor: 2}"), 2);
@@ -63,9 +63,9 @@ TEST(ShardedModel, KnowsTheRanksThatShareOutExperts) {
 // Where only some layers recompute there are two sets of kinds: those that keep, and those whose layers' backward also
 // runs the forward, 4BDF FLOPs.
 TEST(ShardedModel, KeepsKindsThatRecomputeApart) {
-  const auto model = sharded_model(small_scenario({{"training", "{recompute: {mode: full, layers: 3}}"}}));
+  const auto model = preparation::sharded_model(small_scenario({{"training", "{recompute: {mode: full, layers: 3}}"}}));
   ASSERT_EQ(model.layers.size(), 2U);
-  const auto flops = [](const std::vector<BlockStep>& steps) {
+  const auto flops = [](const std::vector<workloads::BlockStep>& steps) {
     double sum = 0;
     for (const auto& step : steps) sum += step.flops.value();
     return sum;
@@ -73,7 +73,7 @@ TEST(ShardedModel, KeepsKindsThatRecomputeApart) {
   const double forward = 4.0 * 32 * 64 * 128;
   EXPECT_EQ(flops(model.layers[0].backward), 2 * forward);
   EXPECT_EQ(flops(model.layers[1].backward), 3 * forward);
-  EXPECT_EQ(sharded_model(small_scenario({{"training", "{recompute: full}"}})).layers.size(), 1U);
+  EXPECT_EQ(preparation::sharded_model(small_scenario({{"training", "{recompute: full}"}})).layers.size(), 1U);
 }
 
 TEST(ShardedModel, WeightsAloneAreTheSame) {
@@ -81,7 +81,7 @@ TEST(ShardedModel, WeightsAloneAreTheSame) {
       small_scenario({{"model", small_transformer},
                       {"parallel", "{fsdp: 2, tensor: 2, zero: 1}"},
                       {"training", "{precision: int8, low_precision_gather: true, low_precision_weights: kept}"}});
-  const auto whole = sharded_model(scenario), weights = sharded_weights(scenario);
+  const auto whole = preparation::sharded_model(scenario), weights = preparation::sharded_weights(scenario);
   EXPECT_EQ(weights.order, whole.order);
   ASSERT_EQ(weights.layers.size(), whole.layers.size());
   for (std::size_t kind = 0; kind < whole.layers.size(); ++kind) {
@@ -99,8 +99,8 @@ TEST(ShardedModel, WeightsAloneAreTheSame) {
 
 // The user's own sharding of the residual between the layers' two products, and what cannot be.
 TEST(ShardedModel, TakesTheUsersShardings) {
-  const auto model =
-      sharded_model(small_scenario({{"parallel", "{tensor: 4}"}, {"plan", "{weights: ['Win[D_tensor, F]']}"}}));
+  const auto model = preparation::sharded_model(
+      small_scenario({{"parallel", "{tensor: 4}"}, {"plan", "{weights: ['Win[D_tensor, F]']}"}}));
   EXPECT_EQ(model.plan.weights.at("Win").to_string(), "Win[D_tensor, F]");
   EXPECT_EQ(model.plan.optimizer.at("Win").to_string(), "Win[D_tensor, F]");
   EXPECT_EQ(model.plan.weights.at("Wout").to_string(), "Wout[F_tensor, D]");
@@ -108,7 +108,7 @@ TEST(ShardedModel, TakesTheUsersShardings) {
 
 TEST(ShardedModel, EveryBadShardingIsToldAtOnce) {
   const auto problems = refused([] {
-    (void)sharded_model(small_scenario(
+    (void)preparation::sharded_model(small_scenario(
         {{"plan",
           "{activations: ['Middle[B, F]', 'In[B, D_data]'], weights: ['Win[F, D]'], optimizer: ['W[D, F]']}"}}));
   });
@@ -120,27 +120,27 @@ TEST(ShardedModel, EveryBadShardingIsToldAtOnce) {
 
 TEST(ShardedModel, ALayerTakesWhatItsLikeLeaves) {
   EXPECT_EQ(refused([] {
-              (void)sharded_model(small_scenario({{"plan", "{activations: ['Out[B, D_data]']}"}}));
+              (void)preparation::sharded_model(small_scenario({{"plan", "{activations: ['Out[B, D_data]']}"}}));
             }),
             "plan: a layer leaves Out[B, D_data] but the next takes In[B_data, D] [In and Out sharded alike]");
 }
 
 TEST(ShardedModel, AxesFitTheModel) {
   EXPECT_THAT(refused([] {
-                (void)sharded_model(small_scenario({{"parallel", "{expert: 4}"}}));
+                (void)preparation::sharded_model(small_scenario({{"parallel", "{expert: 4}"}}));
               }),
               HasSubstr("parallel.expert: the model has no experts"));
   EXPECT_THAT(refused([] {
-                (void)sharded_model(small_scenario({{"parallel", "{context: 4}"}}));
+                (void)preparation::sharded_model(small_scenario({{"parallel", "{context: 4}"}}));
               }),
               HasSubstr("parallel.context: the model has no sequence"));
   const Keys context{
       {"model", small_transformer}, {"parallel", "{context: 4}"}, {"batch", "{sequences: 8, sequence_length: 12}"}};
-  EXPECT_THAT(refused([&] { (void)sharded_model(small_scenario(context)); }),
+  EXPECT_THAT(refused([&] { (void)preparation::sharded_model(small_scenario(context)); }),
               HasSubstr("parallel.context: balanced causal attention needs 2 x 4 equal pieces of 12 tokens"));
   auto contiguous = context;
   contiguous[1].second = "{context: 4, context_order: contiguous}";
-  EXPECT_NO_THROW((void)sharded_model(small_scenario(contiguous)));
+  EXPECT_NO_THROW((void)preparation::sharded_model(small_scenario(contiguous)));
 }
 
 }  // namespace

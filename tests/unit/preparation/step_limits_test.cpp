@@ -14,8 +14,8 @@ namespace {
 using ::testing::HasSubstr;
 
 /// One kind of layer with so many steps and weights, run `times` times.
-ShardedModel model_of(std::size_t steps, std::size_t weights, std::size_t times) {
-  ShardedModel model;
+preparation::ShardedModel model_of(std::size_t steps, std::size_t weights, std::size_t times) {
+  preparation::ShardedModel model;
   model.layers.resize(1);
   model.layers[0].forward.resize(steps);
   model.layers[0].weights.resize(weights);
@@ -25,12 +25,12 @@ ShardedModel model_of(std::size_t steps, std::size_t weights, std::size_t times)
 
 class StepLimits : public testing::Test {
  protected:
-  std::string checked(const ShardedModel& model, std::int64_t microbatches = 1) {
+  std::string checked(const preparation::ShardedModel& model, std::int64_t microbatches = 1) {
     scenario.batch.microbatches = microbatches;
     return refused([&] { check_size(scenario, machine, model); });
   }
-  Scenario scenario = small_scenario();
-  Machine machine = prepare(scenario).machine;
+  scenario::Scenario scenario = small_scenario();
+  preparation::Machine machine = preparation::prepare(scenario).machine;
 };
 
 TEST_F(StepLimits, OperationsOfAllMicrobatches) {
@@ -62,7 +62,7 @@ TEST(StepLimitsOverRanks, CountEveryRankOfAStage) {
   auto scenario = small_scenario({{"cluster", "tpu-v5p:8x8x16"},
                                   {"parallel", "{data: 1024}"},
                                   {"batch", "{sequences: 1024, sequence_length: 16}"}});
-  const auto machine = prepare(scenario).machine;
+  const auto machine = preparation::prepare(scenario).machine;
   scenario.batch.microbatches = 1000;
   EXPECT_EQ(refused([&] { check_size(scenario, machine, model_of(39, 0, 100)); }), "") << "3.9e6 on 1024 ranks";
   EXPECT_EQ(refused([&] { check_size(scenario, machine, model_of(40, 0, 100)); }),
@@ -73,47 +73,48 @@ TEST(StepLimitsOverRanks, CountEveryRankOfAStage) {
 // Each stage may compute for 1e8 s, which are 1157 days; collectives have no part in it.
 TEST(EndlessSteps, AreRefusedByStage) {
   const auto scenario = small_scenario();
-  Program program;
+  program::Program program;
   program.stage_of_rank = {0, 1};
   for (const std::int32_t stage : {0, 1}) {
-    ProgramOp op;
+    program::ProgramOp op;
     op.stage = stage;
     op.duration = Seconds(1e8);
     program.ops.push_back(op);
   }
-  ProgramOp collective;
-  collective.kind = ProgramOp::Kind::collective;
+  program::ProgramOp collective;
+  collective.kind = program::ProgramOp::Kind::collective;
   collective.duration = Seconds(1e9);
   program.ops.push_back(collective);
-  EXPECT_NO_THROW(refuse_endless_step(scenario, program));
+  EXPECT_NO_THROW(preparation::refuse_endless_step(scenario, program));
   program.ops[0].stage = 1;
-  EXPECT_EQ(refused([&] { refuse_endless_step(scenario, program); }),
+  EXPECT_EQ(refused([&] { preparation::refuse_endless_step(scenario, program); }),
             "batch: a step of so many tokens computes for 2314 days on these chips "
             "[at most 1157 days: fewer tokens, or more or faster chips]");
 }
 
 // TPU v5p: bf16 459e12, int8 918e12 FLOP/s, memory 2765e9 B/s; its kernels reach 0.93, 0.59 and 0.8 of these.
 TEST(Rates, AreTheChipsOrWhatItsKernelsReach) {
-  const auto rates = rates_of(small_scenario());
-  EXPECT_EQ(rates.model, TimeModel::ideal);
+  const auto rates = preparation::rates_of(small_scenario());
+  EXPECT_EQ(rates.model, cost::TimeModel::ideal);
   EXPECT_EQ(rates.flops, FlopsPerSecond(459e12));
   EXPECT_EQ(rates.memory, BytesPerSecond(2765e9));
   EXPECT_FALSE(rates.kernels);
-  const auto wide = rates_of(small_scenario({{"training", "{precision: int8}"}}));
+  const auto wide = preparation::rates_of(small_scenario({{"training", "{precision: int8}"}}));
   EXPECT_EQ(wide.flops, FlopsPerSecond(918e12));
   EXPECT_EQ(wide.in_16_bits, FlopsPerSecond(459e12));
   const auto calibrated =
-      rates_of(small_scenario({{"training", "{precision: int8}"}, {"model_of_time", "calibrated"}}));
+      preparation::rates_of(small_scenario({{"training", "{precision: int8}"}, {"model_of_time", "calibrated"}}));
   ASSERT_TRUE(calibrated.kernels);
   EXPECT_DOUBLE_EQ(calibrated.kernels->products.value(), 918e12 * 0.59);
   EXPECT_DOUBLE_EQ(calibrated.kernels->in_16_bits.value(), 459e12 * 0.93);
   EXPECT_DOUBLE_EQ(calibrated.kernels->memory.value(), 2765e9 * 0.8);
   EXPECT_EQ(refused([] {
-              (void)rates_of(small_scenario({{"training", "{precision: fp16, master_weights: true}"}}));
+              (void)preparation::rates_of(small_scenario({{"training", "{precision: fp16, master_weights: true}"}}));
             }),
             "training.precision: chip tpu-v5p has no fp16 rate [one of bf16, fp8, int8]");
   EXPECT_EQ(refused([] {
-              (void)rates_of(small_scenario({{"training", "{precision: fp8}"}, {"model_of_time", "calibrated"}}));
+              (void)preparation::rates_of(
+                  small_scenario({{"training", "{precision: fp8}"}, {"model_of_time", "calibrated"}}));
             }),
             "model_of_time: kernels of chip tpu-v5p are not known in fp8 [a precision of its kernels.matrix]");
 }
@@ -125,7 +126,7 @@ TEST(StepOptionsOfAScenario, TakeTheWayToTheHostFromTheChip) {
 }
 
 TEST(StepOptionsOfAScenario, SpreadTokensOverTheRanksOfExperts) {
-  ShardedModel model;
+  preparation::ShardedModel model;
   model.expert_ranks = 4;
   const auto load = [&](const std::string& routing) {
     return step_options(small_scenario({{"model", small_mixture}, {"routing", routing}}), model).expert_load;
@@ -142,7 +143,7 @@ TEST(StepOptionsOfAScenario, SpreadTokensOverTheRanksOfExperts) {
 // costs no more than those that one would try by hand.
 TEST(PlacementCost, IsLinearInMicrobatches) {
   auto scenario = small_scenario({{"parallel", "{data: 2, tensor: 2}"}});
-  const auto prepared = prepare(scenario);
+  const auto prepared = preparation::prepare(scenario);
   const auto cost = [&](std::int64_t microbatches) {
     scenario.batch.microbatches = microbatches;
     return placement_cost(scenario, prepared.model, *prepared.machine.cluster, *prepared.machine.mesh).value();
@@ -160,7 +161,7 @@ TEST(PlacementCost, OfTheChosenPlacementIsTheLeast) {
     auto all = keys;
     if (!mesh.empty()) all.emplace_back("mesh", mesh);
     const auto scenario = small_scenario(all);
-    const auto prepared = prepare(scenario);
+    const auto prepared = preparation::prepare(scenario);
     return placement_cost(scenario, prepared.model, *prepared.machine.cluster, *prepared.machine.mesh).value();
   };
   const double chosen = cost("");

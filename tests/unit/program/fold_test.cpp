@@ -18,14 +18,14 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-Timeline timeline_of(const Program& program) {
+timeline::Timeline timeline_of(const program::Program& program) {
   spdlog::logger silent("test");
-  return run(program, {EngineKind::max_min, {}, false}, silent).timeline;
+  return engine::run(program, {engine::EngineKind::max_min, {}, false}, silent).timeline;
 }
 
 /// Two groups of two; in each, every member sends to the other over a link of its own and one that both share.
-Program two_pairs() {
-  Program program = ranks(4);
+program::Program two_pairs() {
+  program::Program program = ranks(4);
   for (int link = 0; link < 6; ++link) add_link(program, link < 4 ? 1 : 3);
   const std::int32_t pairs =
       add_communicator(program, 1, {{{0, 1}, {{0, {0, 4}}, {0, {1, 4}}}}, {{2, 3}, {{0, {2, 5}}, {0, {3, 5}}}}});
@@ -37,7 +37,7 @@ Program two_pairs() {
 // One rank, one group with one flow: it crosses the link that pairs share twice, once for each flow of the class, and
 // the other once. Each flow gets 1 B/s: 2 s, 1 s of latency and 6 s.
 TEST(Fold, OneOfEachClassIsLeft) {
-  const FoldedProgram folded = fold(two_pairs());
+  const program::FoldedProgram folded = fold(two_pairs());
   EXPECT_NO_THROW(check(folded.program));
   EXPECT_THAT(folded.ranks.class_of_rank, Each(0));
   EXPECT_THAT(folded.ranks.size, ElementsAre(4));
@@ -55,26 +55,26 @@ TEST(Fold, OneOfEachClassIsLeft) {
 }
 
 TEST(Fold, ASlowRankLeavesItsGroupAlone) {
-  Program program = two_pairs();
+  program::Program program = two_pairs();
   program.slowdown_of_rank[3] = 1.5;
-  const FoldedProgram folded = fold(program);
+  const program::FoldedProgram folded = fold(program);
   EXPECT_THAT(folded.ranks.class_of_rank, ElementsAre(0, 0, 1, 2));
   EXPECT_THAT(folded.ranks.representative, ElementsAre(0, 2, 3)) << "the lowest of each class";
   EXPECT_THAT(folded.ranks.size, ElementsAre(2, 1, 1));
   EXPECT_EQ(folded.program.communicators[0].groups.size(), 2U);
   EXPECT_THAT(folded.program.slowdown_of_rank, ElementsAre(1, 1, 1.5));
   // 1.5 x 2 s, then the collective: the slow rank's partner waits for it, the other pair does not.
-  const Timeline timeline = timeline_of(folded.program);
+  const timeline::Timeline timeline = timeline_of(folded.program);
   EXPECT_DOUBLE_EQ(timeline.span(1, 0).end.value(), 9);
   EXPECT_DOUBLE_EQ(timeline.span(1, 1).end.value(), 10);
 }
 
 // Links that no flow crosses are kept, but not counted among the classes that matter.
 TEST(Fold, LinksThatNobodyCrossesCountForNothing) {
-  Program program = two_pairs();
+  program::Program program = two_pairs();
   add_link(program, 7);
   add_link(program, 7);
-  const FoldedProgram folded = fold(program);
+  const program::FoldedProgram folded = fold(program);
   EXPECT_EQ(folded.links, 8);
   EXPECT_EQ(folded.link_classes, 2);
   EXPECT_THAT(folded.link_members.size, ElementsAre(4, 2, 2));
@@ -82,10 +82,10 @@ TEST(Fold, LinksThatNobodyCrossesCountForNothing) {
 }
 
 TEST(Fold, OperationsStreamsAndStagesAreThoseOfTheWhole) {
-  Program whole = two_pairs();
+  program::Program whole = two_pairs();
   whole.stage_of_rank = {0, 0, 1, 1};
   share_chips(whole, 1.25);
-  const FoldedProgram folded = fold(whole);
+  const program::FoldedProgram folded = fold(whole);
   EXPECT_EQ(folded.program.streams, whole.streams);
   EXPECT_EQ(folded.program.shared_slowdown, 1.25);
   EXPECT_THAT(folded.program.stage_of_rank, ElementsAre(0, 1));
@@ -95,8 +95,8 @@ TEST(Fold, OperationsStreamsAndStagesAreThoseOfTheWhole) {
 }
 
 TEST(Unfolded, EveryRankIsItsOwnClass) {
-  const Program whole = two_pairs();
-  const FoldedProgram trivial = unfolded(whole);
+  const program::Program whole = two_pairs();
+  const program::FoldedProgram trivial = unfolded(whole);
   EXPECT_THAT(trivial.ranks.class_of_rank, ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(trivial.ranks.representative, ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(trivial.ranks.size, Each(1));
@@ -106,7 +106,7 @@ TEST(Unfolded, EveryRankIsItsOwnClass) {
 }
 
 TEST(Fold, OfNothingIsNothing) {
-  for (const FoldedProgram& folded : {fold(ranks(0)), unfolded(ranks(0))}) {
+  for (const program::FoldedProgram& folded : {fold(ranks(0)), unfolded(ranks(0))}) {
     EXPECT_EQ(folded.ranks.count(), 0);
     EXPECT_EQ(folded.program.ranks(), 0);
     EXPECT_EQ(folded.links, 0);
@@ -114,8 +114,8 @@ TEST(Fold, OfNothingIsNothing) {
 }
 
 /// So many copies of a program beside each other, on ranks and links of their own.
-Program copies_of(const Program& one, int copies) {
-  Program many = one;
+program::Program copies_of(const program::Program& one, int copies) {
+  program::Program many = one;
   for (int copy = 1; copy < copies; ++copy) {
     const auto first_rank = static_cast<std::int32_t>(many.ranks());
     const auto first_link = static_cast<std::int32_t>(many.links.size());
@@ -123,9 +123,9 @@ Program copies_of(const Program& one, int copies) {
     many.slowdown_of_rank.insert(many.slowdown_of_rank.end(), one.slowdown_of_rank.begin(), one.slowdown_of_rank.end());
     many.links.insert(many.links.end(), one.links.begin(), one.links.end());
     for (std::size_t c = 0; c < one.communicators.size(); ++c) {
-      for (ProgramGroup group : one.communicators[c].groups) {
+      for (collectives::ProgramGroup group : one.communicators[c].groups) {
         for (auto& rank : group.members) rank += first_rank;
-        for (Flow& flow : group.flows) {
+        for (collectives::Flow& flow : group.flows) {
           for (auto& link : flow.links) link += first_link;
         }
         many.communicators[c].groups.push_back(std::move(group));
@@ -138,8 +138,8 @@ Program copies_of(const Program& one, int copies) {
 // Copies cannot be told apart: three of a program have the classes of one, three times as large.
 TEST(Fold, CopiesFoldToOne) {
   for (unsigned seed = 0; seed < 40; ++seed) {
-    const Program one = seed % 2 == 0 ? entangled(seed) : contended(seed);
-    const FoldedProgram alone = fold(one), three = fold(copies_of(one, 3));
+    const program::Program one = seed % 2 == 0 ? entangled(seed) : contended(seed);
+    const program::FoldedProgram alone = fold(one), three = fold(copies_of(one, 3));
     EXPECT_EQ(three.ranks.count(), alone.ranks.count()) << "seed " << seed;
     EXPECT_EQ(three.program.to_string(), alone.program.to_string()) << "seed " << seed;
     ASSERT_EQ(three.ranks.size.size(), alone.ranks.size.size());
@@ -152,8 +152,8 @@ TEST(Fold, CopiesFoldToOne) {
 TEST(Fold, EveryRankRunsAsItsClass) {
   int folded_at_all = 0;
   for (unsigned seed = 0; seed < 60; ++seed) {
-    const Program whole = copies_of(seed % 2 == 0 ? entangled(seed) : RandomProgram(seed).build(), 2);
-    const FoldedProgram folded = fold(whole);
+    const program::Program whole = copies_of(seed % 2 == 0 ? entangled(seed) : RandomProgram(seed).build(), 2);
+    const program::FoldedProgram folded = fold(whole);
     ASSERT_NO_THROW(check(folded.program));
     folded_at_all += folded.ranks.count() < whole.ranks() ? 1 : 0;
     std::vector<std::int32_t> size(static_cast<std::size_t>(folded.ranks.count()), 0);
@@ -165,7 +165,7 @@ TEST(Fold, EveryRankRunsAsItsClass) {
     EXPECT_EQ(size, folded.ranks.size);
     EXPECT_EQ(std::accumulate(folded.link_members.size.begin(), folded.link_members.size.end(), 0), folded.links);
 
-    const Timeline of_rank = timeline_of(whole), of_class = timeline_of(folded.program);
+    const timeline::Timeline of_rank = timeline_of(whole), of_class = timeline_of(folded.program);
     const double scale = of_rank.makespan().value();
     for (std::int32_t op = 0; op < of_rank.ops(); ++op) {
       for (std::int32_t rank = 0; rank < of_rank.ranks(); ++rank) {

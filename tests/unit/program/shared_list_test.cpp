@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 
 TEST(SharedList, HoldsItsItemsInOrder) {
-  const SharedList<int> list{3, 1, 2};
+  const program::SharedList<int> list{3, 1, 2};
   EXPECT_THAT(std::vector<int>(list.begin(), list.end()), ElementsAre(3, 1, 2));
   EXPECT_EQ(list.size(), 3U);
   EXPECT_EQ(list[1], 1);
@@ -21,7 +21,8 @@ TEST(SharedList, HoldsItsItemsInOrder) {
 
 // A list that was never given items, and one of none, are both empty and can be walked through.
 TEST(SharedList, MayBeEmpty) {
-  for (const SharedList<int>& list : {SharedList<int>(), SharedList<int>(std::vector<int>{})}) {
+  for (const program::SharedList<int>& list :
+       {program::SharedList<int>(), program::SharedList<int>(std::vector<int>{})}) {
     EXPECT_TRUE(list.empty());
     EXPECT_EQ(list.begin(), list.end());
     EXPECT_TRUE(list.items().empty());
@@ -30,14 +31,14 @@ TEST(SharedList, MayBeEmpty) {
 }
 
 TEST(SharedList, CopiesShareOneMemory) {
-  const SharedList<int> list{1, 2};
+  const program::SharedList<int> list{1, 2};
   const auto copy = list;
   EXPECT_EQ(copy.begin(), list.begin());
 }
 
 // Changing a list means changing a copy of its items: other copies of the list keep theirs.
 TEST(SharedList, DoesNotChangeUnderItsCopies) {
-  SharedList<int> list{1, 2};
+  program::SharedList<int> list{1, 2};
   const auto copy = list;
   auto items = list.items();
   items[0] = 9;
@@ -47,9 +48,9 @@ TEST(SharedList, DoesNotChangeUnderItsCopies) {
 }
 
 TEST(SharedList, OutlivesTheFirstOfItsCopies) {
-  SharedList<std::vector<int>> copy;
+  program::SharedList<std::vector<int>> copy;
   {
-    const SharedList<std::vector<int>> list{{1, 2}, {3}};
+    const program::SharedList<std::vector<int>> list{{1, 2}, {3}};
     copy = list;
   }
   EXPECT_THAT(copy.items(), ElementsAre(ElementsAre(1, 2), ElementsAre(3)));

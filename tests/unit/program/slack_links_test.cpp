@@ -13,8 +13,8 @@ namespace {
 
 using Routes = std::vector<std::vector<std::int32_t>>;
 
-Program program_of(const std::vector<double>& capacities, const Routes& routes) {
-  Program program;
+program::Program program_of(const std::vector<double>& capacities, const Routes& routes) {
+  program::Program program;
   for (const double capacity : capacities) program.links.emplace_back(capacity);
   program.communicators.push_back({"all", 1, {{}}});
   for (const auto& route : routes) program.communicators.front().groups.front().flows.push_back({0, route});

@@ -7,9 +7,9 @@
 namespace lockstep {
 namespace {
 
-ReportPage hostile_page() {
-  ReportPage page("</script><script>alert(1)</script>", "\" onload=\"alert(2)");
-  page.add(table_panel("<!-- ]]> '", "", {{"<b>", ""}}, {{"<img src=x onerror=alert(3)>"}}));
+report::ReportPage hostile_page() {
+  report::ReportPage page("</script><script>alert(1)</script>", "\" onload=\"alert(2)");
+  page.add(report::table_panel("<!-- ]]> '", "", {{"<b>", ""}}, {{"<img src=x onerror=alert(3)>"}}));
   return page;
 }
 

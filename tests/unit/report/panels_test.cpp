@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-using Json = ReportData::Json;
+using Json = report::ReportData::Json;
 using testing::HasSubstr;
 
 /// What packed() holds, read as the page reads it.
@@ -64,7 +64,7 @@ double sum_of(const Json& row) {
 }
 
 TEST(Panels, LinesReadBack) {
-  ReportData data;
+  report::ReportData data;
   const auto panel =
       lines_panel({test::hostile_name, "x", "y", {{"a", {{1, 2}, {3, 1.0 / 3}}}, {"b", {{5, 6}}, true}}}, data);
   const Unpacked read(data.packed(panel));
@@ -83,7 +83,7 @@ TEST(Panels, BarsTablesAndFigures) {
   EXPECT_EQ(table_panel("t", "n", {{"a", "s"}}, Json::parse("[[1],[2]]")),
             Json::parse(R"({"panel":"table","title":"t","note":"n","columns":[{"name":"a","unit":"s"}],
                             "rows":[[1],[2]]})"));
-  const auto figures = figures_panel("verdict", {"remark"}, {{"label", 3, "B", "note", "bad"}});
+  const auto figures = report::figures_panel("verdict", {"remark"}, {{"label", 3, "B", "note", "bad"}});
   EXPECT_EQ(figures["remarks"], Json::parse(R"(["remark"])"));
   EXPECT_EQ(figures["figures"][0]["state"], "bad");
 }
@@ -101,20 +101,20 @@ INSTANTIATE_TEST_SUITE_P(Report, SimulatedPanels,
                          });
 
 TEST_P(SimulatedPanels, EveryStagesBarIsTheStep) {
-  const auto panel = breakdown_panel(simulation_);
+  const auto panel = report::breakdown_panel(simulation_);
   ASSERT_EQ(panel["rows"].size(), simulation_.metrics.stages.size());
   for (const auto& row : panel["rows"]) EXPECT_NEAR(sum_of(row), step_, 1e-9 * step_) << row["name"];
 }
 
 TEST_P(SimulatedPanels, IdleAndComputingAreTheStep) {
-  const auto panel = bubbles_panel(simulated_.scenario, simulation_);
+  const auto panel = report::bubbles_panel(simulated_.scenario, simulation_);
   for (std::size_t i = 0; i < simulation_.metrics.stages.size(); ++i)
     EXPECT_NEAR(sum_of(panel["rows"][i]) + simulation_.metrics.stages[i].breakdown.compute.value(), step_,
                 1e-9 * step_);
 }
 
 TEST_P(SimulatedPanels, CommunicationIsExposedOrHidden) {
-  const auto panel = communication_panel(simulation_);
+  const auto panel = report::communication_panel(simulation_);
   ASSERT_EQ(panel["rows"].size(), simulation_.metrics.communication.size());
   for (std::size_t i = 0; i < panel["rows"].size(); ++i) {
     const auto& use = simulation_.metrics.communication[i];
@@ -125,7 +125,7 @@ TEST_P(SimulatedPanels, CommunicationIsExposedOrHidden) {
 
 // However many parts the path has, the bars are the step: what is not shown by itself is among the others.
 TEST_P(SimulatedPanels, TheCriticalPathIsTheStep) {
-  const auto panel = critical_path_panel(simulation_);
+  const auto panel = report::critical_path_panel(simulation_);
   EXPECT_LE(panel["rows"].size(), 13U);
   double sum = 0;
   for (const auto& row : panel["rows"]) sum += sum_of(row);
@@ -134,7 +134,7 @@ TEST_P(SimulatedPanels, TheCriticalPathIsTheStep) {
 
 // Thinned out to the pixels of a page, the curve still has the peak.
 TEST_P(SimulatedPanels, TheStripsOfMemoryReachThePeak) {
-  ReportData data;
+  report::ReportData data;
   const auto panel = memory_panel(simulation_, data);
   const Unpacked read(data.packed(panel));
   for (std::size_t i = 0; i < read.document["rows"].size(); ++i) {
@@ -154,7 +154,7 @@ TEST_P(SimulatedPanels, TheStripsOfMemoryReachThePeak) {
 }
 
 TEST_P(SimulatedPanels, EveryRankStandsBehindALane) {
-  const auto panel = classes_panel(simulation_);
+  const auto panel = report::classes_panel(simulation_);
   std::int64_t ranks = 0;
   for (const auto& row : panel["rows"]) ranks += row[2].get<std::int64_t>();
   EXPECT_EQ(ranks, simulation_.metrics.chips);
@@ -165,8 +165,8 @@ TEST(Panels, ManyPartsOfTheCriticalPathBecomeTheOthers) {
   auto& path = simulated.simulation.metrics.critical_path;
   path.parts.clear();
   for (int i = 20; i > 0; --i)
-    path.parts.push_back({CriticalPart::Kind::compute, "p" + std::to_string(i), Seconds(i), 1});
-  const auto rows = critical_path_panel(simulated.simulation)["rows"];
+    path.parts.push_back({metrics::CriticalPart::Kind::compute, "p" + std::to_string(i), Seconds(i), 1});
+  const auto rows = report::critical_path_panel(simulated.simulation)["rows"];
   ASSERT_EQ(rows.size(), 13U);
   EXPECT_EQ(rows[12]["name"], "all others");
   EXPECT_EQ(sum_of(rows[12]), 8 * 9 / 2) << "8 + 7 + ... + 1";
@@ -175,7 +175,7 @@ TEST(Panels, ManyPartsOfTheCriticalPathBecomeTheOthers) {
 TEST(Panels, AGainIsNeverBelowNothing) {
   Simulated simulated("small.yaml");
   simulated.simulation.elasticity = {{"compute rate", -0.5, true}, {"latency", 0.25, false}, {"odd", 0.1, true}};
-  const auto rows = sensitivity_panel(simulated.simulation)["rows"];
+  const auto rows = report::sensitivity_panel(simulated.simulation)["rows"];
   EXPECT_EQ(rows[0]["name"], "more compute rate");
   EXPECT_EQ(sum_of(rows[0]), 0.5);
   EXPECT_EQ(rows[1]["name"], "less latency");
@@ -185,7 +185,7 @@ TEST(Panels, AGainIsNeverBelowNothing) {
 
 TEST(Panels, NoLinksWherePhasesWereNotRecorded) {
   const Simulated simulated("small.yaml");
-  ReportData data;
+  report::ReportData data;
   EXPECT_FALSE(network_panel(simulated.simulation, data));
 }
 

@@ -5,11 +5,11 @@
 namespace lockstep {
 namespace {
 
-using Json = ReportData::Json;
+using Json = report::ReportData::Json;
 
 // 300 = 2 x 128 + 44: 44 with the top bit, then 2.
 TEST(ReportData, WholeNumbersTakeSevenBitsAByte) {
-  ReportData data;
+  report::ReportData data;
   EXPECT_EQ(data.whole(std::vector<std::uint64_t>{0, 127, 300}), Json::parse(R"({"whole": [0, 3]})"));
   EXPECT_EQ(data.real(std::vector<double>{1.0}), Json::parse(R"({"real": [4, 1]})"));
   using namespace std::string_literals;
@@ -18,7 +18,7 @@ TEST(ReportData, WholeNumbersTakeSevenBitsAByte) {
 }
 
 TEST(ReportData, OneObjectFitsIntoAnother) {
-  ReportData inner, outer;
+  report::ReportData inner, outer;
   const auto list = inner.whole(std::vector<std::uint64_t>{5});
   const auto packed = inner.packed(list);
   (void)outer.whole(std::vector<std::uint64_t>{1, 2});
@@ -26,13 +26,15 @@ TEST(ReportData, OneObjectFitsIntoAnother) {
 }
 
 TEST(ReportData, SignedNumbersNearZeroStaySmall) {
-  EXPECT_EQ(without_sign(0), 0u);
-  EXPECT_EQ(without_sign(-1), 1u);
-  EXPECT_EQ(without_sign(1), 2u);
-  EXPECT_EQ(without_sign(-300), 599u);
+  EXPECT_EQ(report::without_sign(0), 0u);
+  EXPECT_EQ(report::without_sign(-1), 1u);
+  EXPECT_EQ(report::without_sign(1), 2u);
+  EXPECT_EQ(report::without_sign(-300), 599u);
 }
 
-TEST(ReportData, WhatIsNotUtf8IsReplaced) { EXPECT_EQ(ReportData().packed("a\xff").substr(4), "\"a\xef\xbf\xbd\""); }
+TEST(ReportData, WhatIsNotUtf8IsReplaced) {
+  EXPECT_EQ(report::ReportData().packed("a\xff").substr(4), "\"a\xef\xbf\xbd\"");
+}
 
 }  // namespace
 }  // namespace lockstep

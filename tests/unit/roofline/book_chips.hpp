@@ -5,11 +5,11 @@
 
 namespace lockstep::test {
 
-inline ChipBalance v5p() {
+inline roofline::ChipBalance v5p() {
   Problems problems;
-  const auto chip = load_chip(data_root() / "topologies" / "catalog", "tpu-v5p", problems);
+  const auto chip = topologies::load_chip(scenario::data_root() / "topologies" / "catalog", "tpu-v5p", problems);
   problems.throw_if_any();
-  return balance_of(chip, Precision::bf16);
+  return roofline::balance_of(chip, topologies::Precision::bf16);
 }
 
 constexpr double llama3_70b_ff = 28672;

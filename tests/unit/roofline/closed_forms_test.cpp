@@ -18,17 +18,17 @@ TEST(ChipBalanceTest, V5pComputes2550FlopsInTheTimeOfAByte) {
 
 // W counts both directions of one axis, so it is twice the one-way link, and a chip without a torus has none.
 TEST(ChipBalanceTest, AChipWithoutATorusHasNoAxis) {
-  Chip chip;
-  chip.peak[Precision::bf16] = FlopsPerSecond(1e15);
-  EXPECT_DOUBLE_EQ(balance_of(chip, Precision::bf16).flops.value(), 1e15);
-  EXPECT_DOUBLE_EQ(balance_of(chip, Precision::bf16).axis.value(), 0);
+  topologies::Chip chip;
+  chip.peak[topologies::Precision::bf16] = FlopsPerSecond(1e15);
+  EXPECT_DOUBLE_EQ(roofline::balance_of(chip, topologies::Precision::bf16).flops.value(), 1e15);
+  EXPECT_DOUBLE_EQ(roofline::balance_of(chip, topologies::Precision::bf16).axis.value(), 0);
 }
 
 // int8 doubles the peak (9.18e14), and with it the tokens needed.
 TEST(ChipBalanceTest, FollowsThePrecision) {
   Problems problems;
-  const auto chip = load_chip(data_root() / "topologies" / "catalog", "tpu-v5p", problems);
-  EXPECT_NEAR(balance_of(chip, Precision::int8).intensity(), 5100, 1e-9);
+  const auto chip = topologies::load_chip(scenario::data_root() / "topologies" / "catalog", "tpu-v5p", problems);
+  EXPECT_NEAR(roofline::balance_of(chip, topologies::Precision::int8).intensity(), 5100, 1e-9);
 }
 
 // DP and FSDP hide when B/X > C / (W M_X): 2550 tokens a chip on one axis, 1275 on two, 850 on three.
@@ -52,10 +52,10 @@ TEST(TensorLimitTest, GrowsWithTheWidthAndTheAxes) {
 
 // X_opt = sqrt(B/F M_X/M_Y N) = sqrt(49152/32768 x 2 x 64) = sqrt(192) = 13.86; the nearest split of 64 is 16 x 4.
 TEST(BestFsdpSizeTest, Of64Chips) {
-  const double best = best_fsdp_size({49152, 1, 32768}, 64, 2, 1);
+  const double best = roofline::best_fsdp_size({49152, 1, 32768}, 64, 2, 1);
   EXPECT_NEAR(best, std::sqrt(192.0), 1e-9);
   EXPECT_NEAR(best, 13.9, 0.05);
-  const auto plan = nearest_plan(best, 64);
+  const auto plan = roofline::nearest_plan(best, 64);
   EXPECT_EQ(plan.fsdp, 16);
   EXPECT_EQ(plan.tensor, 4);
 }
@@ -66,10 +66,10 @@ TEST(MixedThresholdTest, NeedsATenthOfFsdpAlone) { EXPECT_NEAR(mixed_threshold(v
 // LLaMA-3 70B, B = 4.19e6, N = 8960: X_opt = sqrt(4.19e6/28672 x 2 x 8960) = 1618. A power of two near it is
 // 2048 x 4; 8960 = 2^8 x 5 x 7 chips hold TP 4, which leaves FSDP 2240.
 TEST(BestFsdpSizeTest, OfLlama3OnAPod) {
-  const double best = best_fsdp_size({4.19e6, 8192, test::llama3_70b_ff}, test::v5p_pod, 2, 1);
+  const double best = roofline::best_fsdp_size({4.19e6, 8192, test::llama3_70b_ff}, test::v5p_pod, 2, 1);
   EXPECT_NEAR(best, 1618, 1);
   EXPECT_EQ(std::exp2(std::ceil(std::log2(best))), 2048);
-  const auto plan = nearest_plan(best, 8960);
+  const auto plan = roofline::nearest_plan(best, 8960);
   EXPECT_EQ(plan.tensor, 4);
   EXPECT_EQ(plan.fsdp, 2240);
 }
@@ -82,9 +82,9 @@ TEST(BestFsdpSizeTest, OfLlama2OnFourThousandChips) {
   EXPECT_LT(tokens_per_chip, fsdp_threshold(v5p(), 3));
   EXPECT_NEAR(mixed_threshold(v5p(), 13824, 2, 1), 235, 0.5);
   EXPECT_GT(tokens_per_chip, mixed_threshold(v5p(), 13824, 2, 1));
-  const double best = best_fsdp_size({3e6, 5120, 13824}, 4096, 2, 1);
+  const double best = roofline::best_fsdp_size({3e6, 5120, 13824}, 4096, 2, 1);
   EXPECT_NEAR(best, 1333, 1);
-  const auto plan = nearest_plan(best, 4096);
+  const auto plan = roofline::nearest_plan(best, 4096);
   EXPECT_EQ(plan.fsdp, 1024);
   EXPECT_EQ(plan.tensor, 4);
 }
@@ -96,14 +96,14 @@ TEST(StepTimeTest, OfLlama2AtFortyPercent) {
 
 // Tokens of a slice > C / W_dcn: 4.46e14 / 6.25e9 = 71,360; with the catalog's 4.59e14, 73,440.
 TEST(DcnThresholdTest, IsSeventyThousandTokensASlice) {
-  EXPECT_DOUBLE_EQ(dcn_threshold(FlopsPerSecond(4.46e14), BytesPerSecond(6.25e9)), 71360);
-  EXPECT_DOUBLE_EQ(dcn_threshold(v5p().flops, BytesPerSecond(6.25e9)), 73440);
+  EXPECT_DOUBLE_EQ(roofline::dcn_threshold(FlopsPerSecond(4.46e14), BytesPerSecond(6.25e9)), 71360);
+  EXPECT_DOUBLE_EQ(roofline::dcn_threshold(v5p().flops, BytesPerSecond(6.25e9)), 73440);
 }
 
 // A host's 25 GB/s over its 2x2x1 chips is the 6.25e9 B/s of the formula.
 TEST(DcnThresholdTest, TheCatalogGivesTheSameShareOfAHost) {
   Problems problems;
-  const auto chip = load_chip(data_root() / "topologies" / "catalog", "tpu-v5p", problems);
+  const auto chip = topologies::load_chip(scenario::data_root() / "topologies" / "catalog", "tpu-v5p", problems);
   ASSERT_TRUE(chip.torus && chip.dcn_per_host);
   double chips_of_host = 1;
   for (const int size : chip.torus->host) chips_of_host *= size;
@@ -112,11 +112,11 @@ TEST(DcnThresholdTest, TheCatalogGivesTheSameShareOfAHost) {
 
 // A wish outside the range is clamped; only powers of two that divide the chips are named.
 TEST(NearestPlanTest, StaysInsideTheChips) {
-  EXPECT_EQ(nearest_plan(1e9, 64).tensor, 1);
-  EXPECT_EQ(nearest_plan(1e-9, 64).tensor, 64);
-  EXPECT_EQ(nearest_plan(3, 12).tensor, 4);  // 12 / 3
-  EXPECT_EQ(nearest_plan(1, 12).tensor, 4);  // 8 does not divide 12
-  EXPECT_EQ(nearest_plan(1, 7).tensor, 1);   // odd: no TP at all
+  EXPECT_EQ(roofline::nearest_plan(1e9, 64).tensor, 1);
+  EXPECT_EQ(roofline::nearest_plan(1e-9, 64).tensor, 64);
+  EXPECT_EQ(roofline::nearest_plan(3, 12).tensor, 4);  // 12 / 3
+  EXPECT_EQ(roofline::nearest_plan(1, 12).tensor, 4);  // 8 does not divide 12
+  EXPECT_EQ(roofline::nearest_plan(1, 7).tensor, 1);   // odd: no TP at all
 }
 
 }  // namespace

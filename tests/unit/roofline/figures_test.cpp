@@ -13,7 +13,7 @@ using test::v5p;
 /// Figure 1: math time over communication time against tokens per chip, v5p 4x4x4, F = 30,000.
 struct Cube {
   static constexpr double chips = 64;
-  static LayerShape layer(double tokens_per_chip) { return {tokens_per_chip * chips, 8192, 30000}; }
+  static roofline::LayerShape layer(double tokens_per_chip) { return {tokens_per_chip * chips, 8192, 30000}; }
   static double fsdp(double tokens_per_chip) {
     return math_time(v5p(), layer(tokens_per_chip), chips) / fsdp_time(v5p(), layer(tokens_per_chip), 1, 3);
   }
@@ -54,7 +54,7 @@ TEST(RatioFigure, OnlyMixedHidesBetweenAHundredAnd850) {
 
 /// Figure 2: times against the batch, 16x16x16, D = 8192, F = 32768.
 constexpr double chips = 4096;
-LayerShape batch_of(double tokens) { return {tokens, 8192, 32768}; }
+roofline::LayerShape batch_of(double tokens) { return {tokens, 8192, 32768}; }
 Seconds mixed_time(double tokens) {
   const double best = best_fsdp_size(batch_of(tokens), chips, 2, 1);
   return tensor_time(v5p(), batch_of(tokens), best, 1);
@@ -71,7 +71,7 @@ TEST(TimeFigure, MathMeetsMixedNearFourHundredThousandTokens) {
 
 // At 2.6e5 tokens X_opt = sqrt(2.6e5/32768 x 2 x 4096) = 256: FSDP 256 x TP 16.
 TEST(TimeFigure, AtSmallBatchTheOptimumIs256By16) {
-  const auto plan = nearest_plan(best_fsdp_size(batch_of(262144), chips, 2, 1), 4096);
+  const auto plan = roofline::nearest_plan(best_fsdp_size(batch_of(262144), chips, 2, 1), 4096);
   EXPECT_EQ(plan.fsdp, 256);
   EXPECT_EQ(plan.tensor, 16);
 }

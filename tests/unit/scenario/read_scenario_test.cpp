@@ -21,9 +21,9 @@ TEST(ReadScenario, DefaultsAreWhatMostRunsHave) {
   EXPECT_EQ(scenario.chips(), 4);
   EXPECT_EQ(scenario.pipeline.schedule, "1f1b");
   EXPECT_EQ(scenario.batch.microbatches, 1);
-  EXPECT_EQ(scenario.training.precision, Precision::bf16);
-  EXPECT_EQ(scenario.time_model, TimeModel::ideal);
-  EXPECT_EQ(scenario.derive.context_attention, ContextAttention::ring);
+  EXPECT_EQ(scenario.training.precision, topologies::Precision::bf16);
+  EXPECT_EQ(scenario.time_model, cost::TimeModel::ideal);
+  EXPECT_EQ(scenario.derive.context_attention, workloads::ContextAttention::ring);
   EXPECT_TRUE(scenario.training.flat_zero_shards);
   EXPECT_FALSE(scenario.derive.recompute.any());
   EXPECT_FALSE(scenario.reliability);
@@ -55,7 +55,7 @@ TEST(ReadScenario, ParallelChoosesHow) {
   EXPECT_EQ(scenario.parallel.zero, 3);
   EXPECT_FALSE(scenario.parallel.sequence_parallel);
   EXPECT_THAT(scenario.parallel.experts_over, ElementsAre("tensor", "expert"));
-  EXPECT_EQ(scenario.derive.context_attention, ContextAttention::all_to_all);
+  EXPECT_EQ(scenario.derive.context_attention, workloads::ContextAttention::all_to_all);
   EXPECT_FALSE(scenario.derive.balanced_context);
 }
 
@@ -96,10 +96,10 @@ TEST(ReadScenario, TrainingSaysInWhatItIsKept) {
         "gradient_clipping: "
         "true, memory_overhead: 2 GB, step_overhead: 3 ms, zero_shards: dimension, causal_attention: false, dropout: "
         "true, attention: unfused, cross_entropy: unfused, elementwise_traffic: 1.5}"}});
-  EXPECT_EQ(scenario.training.precision, Precision::int8);
+  EXPECT_EQ(scenario.training.precision, topologies::Precision::int8);
   EXPECT_TRUE(scenario.training.low_precision_gather);
   EXPECT_EQ(scenario.training.low_precision_copies, 2);
-  EXPECT_EQ(scenario.step.optimizer.kind, OptimizerKind::adafactor);
+  EXPECT_EQ(scenario.step.optimizer.kind, workloads::OptimizerKind::adafactor);
   EXPECT_EQ(scenario.step.optimizer.moment, Bytes(2));
   EXPECT_TRUE(scenario.step.optimizer.master_weights);
   EXPECT_EQ(scenario.step.gradient_element, Bytes(4));
@@ -127,15 +127,17 @@ TEST(ReadScenario, RecomputationByModePartsAndResults) {
   const auto recompute = [](const std::string& text) {
     return small_scenario({{"training", "{recompute: " + text + "}"}}).derive.recompute;
   };
-  EXPECT_EQ(recompute("none"), Recompute{});
-  EXPECT_EQ(recompute("full"), (Recompute{.all = true}));
-  EXPECT_EQ(recompute("selective"), (Recompute{.parts = {OpPart::core_attention}}));
+  EXPECT_EQ(recompute("none"), workloads::Recompute{});
+  EXPECT_EQ(recompute("full"), (workloads::Recompute{.all = true}));
+  EXPECT_EQ(recompute("selective"), (workloads::Recompute{.parts = {workloads::OpPart::core_attention}}));
   EXPECT_EQ(recompute("{mode: selective, parts: [norms, mlp, latent_projections]}"),
-            (Recompute{.parts = {OpPart::norm, OpPart::mlp, OpPart::mlp_activation, OpPart::latent_projection}}));
+            (workloads::Recompute{.parts = {workloads::OpPart::norm, workloads::OpPart::mlp,
+                                            workloads::OpPart::mlp_activation, workloads::OpPart::latent_projection}}));
   EXPECT_EQ(recompute("{mode: selective, parts: [activations, experts]}"),
-            (Recompute{.parts = {OpPart::mlp_activation, OpPart::expert_activation, OpPart::experts}}));
+            (workloads::Recompute{.parts = {workloads::OpPart::mlp_activation, workloads::OpPart::expert_activation,
+                                            workloads::OpPart::experts}}));
   EXPECT_EQ(recompute("{mode: selective, kept: [attention, up projection]}"),
-            (Recompute{.kept = {"attention", "up projection"}}));
+            (workloads::Recompute{.kept = {"attention", "up projection"}}));
   EXPECT_EQ(small_scenario({{"training", "{recompute: {mode: full, layers: 3}}"}}).training.recompute_layers, 3);
   EXPECT_EQ(complaint({{"training", "{recompute: {mode: full, parts: [mlp]}}"}}),
             "training.recompute.parts: stands beside a mode that has no parts [mode: selective]");
@@ -146,10 +148,10 @@ TEST(ReadScenario, ActivationsAreKeptInFewerBits) {
     return small_scenario({{"training", "{kept_activations: " + text + "}"}}).derive;
   };
   EXPECT_FALSE(kept("16-bit").kept);
-  EXPECT_EQ(kept("8-bit").kept, (KeptFormat{8, 0}));
+  EXPECT_EQ(kept("8-bit").kept, (workloads::KeptFormat{8, 0}));
   const auto both = kept("{format: 8-bit, attention: 12-bit, scaled_together: 128}");
-  EXPECT_EQ(both.kept, (KeptFormat{8, 128}));
-  EXPECT_EQ(both.kept_attention, (KeptFormat{12, 128}));
+  EXPECT_EQ(both.kept, (workloads::KeptFormat{8, 128}));
+  EXPECT_EQ(both.kept_attention, (workloads::KeptFormat{12, 128}));
   EXPECT_FALSE(kept("{format: 8-bit, attention: 16-bit}").kept_attention);
 }
 
@@ -171,16 +173,16 @@ TEST(ReadScenario, CommunicationChoosesBucketsAndOrder) {
         "share_activation_gathers: false, collective_matmul: true, updated_weights: ahead, rings: topology_aware}"}});
   EXPECT_EQ(scenario.step.prefetch, 3);
   EXPECT_EQ(scenario.step.reductions_in_flight, 2);
-  EXPECT_EQ(scenario.step.weight_buckets.unit, Bucketing::Unit::matrix);
-  EXPECT_EQ(scenario.step.gradient_buckets.unit, Bucketing::Unit::size);
+  EXPECT_EQ(scenario.step.weight_buckets.unit, workloads::Bucketing::Unit::matrix);
+  EXPECT_EQ(scenario.step.gradient_buckets.unit, workloads::Bucketing::Unit::size);
   EXPECT_EQ(scenario.step.gradient_buckets.size, Bytes(25'000'000));
   EXPECT_FALSE(scenario.derive.regather_weights);
   EXPECT_FALSE(scenario.derive.share_activation_gathers);
   EXPECT_TRUE(scenario.derive.collective_matmul);
   EXPECT_TRUE(scenario.step.publish_ahead);
-  EXPECT_EQ(scenario.collectives.units, UnitOrder::topology_aware);
+  EXPECT_EQ(scenario.collectives.units, collectives::UnitOrder::topology_aware);
   EXPECT_EQ(small_scenario({{"communication", "{gradient_buckets: matrix}"}}).step.gradient_buckets.unit,
-            Bucketing::Unit::matrix);
+            workloads::Bucketing::Unit::matrix);
   const Keys narrow{{"training", "{precision: int8}"}, {"communication", "{activation_gathers: 8-bit}"}};
   EXPECT_EQ(small_scenario(narrow).derive.operand_element, Bytes(1));
 }
@@ -214,7 +216,7 @@ TEST(ReadScenario, SearchListsWhatMayBeChosen) {
   ASSERT_EQ(search.recompute.size(), 3U);
   EXPECT_FALSE(search.recompute[0].any());
   EXPECT_TRUE(search.recompute[1].all);
-  EXPECT_EQ(search.recompute[2].parts, std::set{OpPart::core_attention});
+  EXPECT_EQ(search.recompute[2].parts, std::set{workloads::OpPart::core_attention});
   EXPECT_EQ(search.memory, Bytes(64'000'000'000));
   EXPECT_EQ(complaint({{"search", "{tensor: [4, 4]}"}}), "search.tensor[1]: 4 stands there twice [each value once]");
   EXPECT_THAT(complaint({{"search", "{schedules: [zb-auto]}"}}), HasSubstr("search.schedules[0]"))
@@ -232,9 +234,9 @@ TEST(ReadScenario, ReliabilityHasClassesAndACheckpoint) {
           .reliability.value();
   ASSERT_EQ(spec.classes.size(), 3U);
   EXPECT_EQ(spec.classes[0].name, "gpu");
-  EXPECT_EQ(spec.classes[0].of, Component::chip);
+  EXPECT_EQ(spec.classes[0].of, scenario::Component::chip);
   EXPECT_DOUBLE_EQ(spec.classes[0].mtbf.value(), 50000.0 * 3600);
-  EXPECT_EQ(spec.classes[1].of, Component::host);
+  EXPECT_EQ(spec.classes[1].of, scenario::Component::host);
   EXPECT_EQ(spec.classes[1].observed, 148);
   EXPECT_DOUBLE_EQ(spec.classes[1].over.value(), 54.0 * 86400);
   EXPECT_EQ(spec.classes[1].among, 2048);
@@ -260,17 +262,17 @@ TEST(ReadScenario, PerturbationsAreOfEveryKind) {
                        "distribution: exponential, seed: 8}]"}})
           .perturbations;
   ASSERT_EQ(list.size(), 7U);
-  EXPECT_THAT(std::get<SlowChip>(list[0]).chip, ElementsAre(1, 0, 0));
-  EXPECT_FALSE(std::get<SlowChip>(list[0]).whole_host);
-  EXPECT_TRUE(std::get<SlowChip>(list[1]).whole_host);
-  EXPECT_EQ(std::get<DegradedLink>(list[2]).from, "chip(0,0,0)");
-  EXPECT_EQ(std::get<DegradedLink>(list[2]).to, "chip(1,0,0)");
-  EXPECT_EQ(std::get<DegradedLink>(list[2]).bandwidth, 0.5);
-  EXPECT_EQ(std::get<DegradedNode>(list[3]).name, "chip(2,0,0)");
-  EXPECT_EQ(std::get<RandomSlowChips>(list[4]).count, 3);
-  EXPECT_EQ(std::get<RandomDegradedLinks>(list[5]).seed, 6U);
-  EXPECT_EQ(std::get<Jitter>(list[6]).distribution, Jitter::Distribution::exponential);
-  EXPECT_EQ(std::get<Jitter>(list[6]).spread, 0.1);
+  EXPECT_THAT(std::get<program::SlowChip>(list[0]).chip, ElementsAre(1, 0, 0));
+  EXPECT_FALSE(std::get<program::SlowChip>(list[0]).whole_host);
+  EXPECT_TRUE(std::get<program::SlowChip>(list[1]).whole_host);
+  EXPECT_EQ(std::get<program::DegradedLink>(list[2]).from, "chip(0,0,0)");
+  EXPECT_EQ(std::get<program::DegradedLink>(list[2]).to, "chip(1,0,0)");
+  EXPECT_EQ(std::get<program::DegradedLink>(list[2]).bandwidth, 0.5);
+  EXPECT_EQ(std::get<program::DegradedNode>(list[3]).name, "chip(2,0,0)");
+  EXPECT_EQ(std::get<program::RandomSlowChips>(list[4]).count, 3);
+  EXPECT_EQ(std::get<program::RandomDegradedLinks>(list[5]).seed, 6U);
+  EXPECT_EQ(std::get<program::Jitter>(list[6]).distribution, program::Jitter::Distribution::exponential);
+  EXPECT_EQ(std::get<program::Jitter>(list[6]).spread, 0.1);
 }
 
 // Places: of a key, else of the nearest key above it that the file has, else of the file's beginning.
@@ -287,7 +289,7 @@ TEST(ReadScenario, PlacesAreThoseOfTheNearestKey) {
 TEST(ClusterText, IsASliceOrNodes) {
   const auto read = [](const std::string& text) {
     Problems problems;
-    auto spec = parse_cluster(text, {"small.yaml", 3, 10}, "cluster", problems);
+    auto spec = scenario::parse_cluster(text, {"small.yaml", 3, 10}, "cluster", problems);
     problems.throw_if_any();
     return spec;
   };

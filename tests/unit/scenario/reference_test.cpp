@@ -186,13 +186,13 @@ class Reference : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove(file_); }
 
-  [[nodiscard]] Scenario load(const std::vector<KeyOverride>& overrides = {}) const {
+  [[nodiscard]] scenario::Scenario load(const std::vector<scenario::KeyOverride>& overrides = {}) const {
     return load_scenario(file_, overrides);
   }
 
   /// What loading complains of: "key: what; expected ..." for each problem.
   [[nodiscard]] std::vector<Problem> problems(const std::string& key, const std::string& value) const {
-    std::vector<KeyOverride> overrides;
+    std::vector<scenario::KeyOverride> overrides;
     // Only in a cluster of nodes.
     for (const auto* of_nodes : {"cluster.node", "cluster.nodes", "cluster.fabric", "cluster.halls",
                                  "cluster.between_halls", "cluster.order"}) {
@@ -241,7 +241,7 @@ std::vector<std::string> matches(const std::string& text, const std::regex& patt
 Words listed_in(const std::string& section) {
   const std::string before = section.empty() ? "" : section + ".";
   Words keys;
-  for (const auto& key : scenario_keys()) {
+  for (const auto& key : scenario::scenario_keys()) {
     if (!key.starts_with(before)) continue;
     const auto own = key.substr(before.size());
     if (own.find('.') == std::string::npos) keys.insert(own);
@@ -254,7 +254,7 @@ TEST_F(Reference, TheSmallScenarioIsValid) { EXPECT_EQ(load().batch.sequences, 4
 TEST_F(Reference, EveryKeyStandsInThePageInBackticks) {
   const auto text = page();
   ASSERT_FALSE(text.empty());
-  for (const auto& key : scenario_keys()) EXPECT_NE(text.find("`" + key + "`"), std::string::npos) << key;
+  for (const auto& key : scenario::scenario_keys()) EXPECT_NE(text.find("`" + key + "`"), std::string::npos) << key;
 }
 
 TEST_F(Reference, EveryDottedKeyInThePagesTablesIsKnown) {
@@ -265,7 +265,7 @@ TEST_F(Reference, EveryDottedKeyInThePagesTablesIsKnown) {
     for (const auto& key : matches(line, std::regex("`([a-z_]+(?:\\.[a-z_]+)+)`"))) in_tables.insert(key);
   }
   Words dotted;
-  for (const auto& key : scenario_keys()) {
+  for (const auto& key : scenario::scenario_keys()) {
     if (key.find('.') != std::string::npos) dotted.insert(key);
   }
   EXPECT_EQ(in_tables, dotted);
@@ -277,7 +277,7 @@ TEST_F(Reference, EveryListedKeyIsAccepted) {
     with_value.insert(key);
     for (const auto& problem : problems(key, value)) ADD_FAILURE() << key << ": " << problem.to_string();
   }
-  const auto keys = scenario_keys();
+  const auto keys = scenario::scenario_keys();
   EXPECT_EQ(with_value, Words(keys.begin(), keys.end())) << "each listed key has a value here";
   EXPECT_EQ(keys.size(), with_value.size()) << "no key is listed twice";
 }
@@ -365,12 +365,12 @@ TEST_F(Reference, NamesTheLimitsOfAStep) {
                                            "than (\\S+) weight tensors, that computes for more "
                                            "than (\\S+) s, or whose arrays have more than (\\S+) bytes on one chip is "
                                            "refused; so is an array of more than (\\S+) elements")));
-  EXPECT_EQ(std::stod(found[1]), most_step_operations);
-  EXPECT_EQ(std::stod(found[2]), most_rank_operations);
-  EXPECT_EQ(std::stod(found[3]), most_weight_tensors);
-  EXPECT_EQ(std::stod(found[4]), longest_step_s);
-  EXPECT_EQ(std::stod(found[5]), most_step_bytes);
-  EXPECT_EQ(std::stod(found[6]), most_elements);
+  EXPECT_EQ(std::stod(found[1]), scenario::most_step_operations);
+  EXPECT_EQ(std::stod(found[2]), scenario::most_rank_operations);
+  EXPECT_EQ(std::stod(found[3]), scenario::most_weight_tensors);
+  EXPECT_EQ(std::stod(found[4]), scenario::longest_step_s);
+  EXPECT_EQ(std::stod(found[5]), scenario::most_step_bytes);
+  EXPECT_EQ(std::stod(found[6]), workloads::most_elements);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace lockstep::test {
 using Keys = std::vector<std::pair<std::string, std::string>>;
 
 /// 4 chips of a TPU v5p in a ring, 6 layers of two products. `keys` replace or add top-level keys: {"batch", "{...}"}.
-inline Scenario small_scenario(const Keys& keys = {}) {
+inline scenario::Scenario small_scenario(const Keys& keys = {}) {
   Keys all{{"format", "1"},
            {"model", "{type: two-matmul, layers: 6, d_model: 64, d_ff: 128}"},
            {"cluster", "tpu-v5p:4x1x1"},
@@ -29,7 +29,7 @@ inline Scenario small_scenario(const Keys& keys = {}) {
   }
   std::string text;
   for (const auto& [key, value] : all) text += key + ": " + value + "\n";
-  return scenario_of_text(text, "small.yaml", ".");
+  return scenario::scenario_of_text(text, "small.yaml", ".");
 }
 
 /// The problems that `make` refuses with, one a line: "batch: what [expected]".

@@ -14,11 +14,11 @@
 namespace lockstep {
 namespace {
 
-using enum PipelineWork;
+using enum workloads::PipelineWork;
 
-ScheduleRequest request(const std::string& name, std::int32_t ranks, std::int32_t microbatches, PipelineTimes times,
-                        std::vector<double> memory_limit = {}) {
-  ScheduleRequest result;
+workloads::ScheduleRequest request(const std::string& name, std::int32_t ranks, std::int32_t microbatches,
+                                   workloads::PipelineTimes times, std::vector<double> memory_limit = {}) {
+  workloads::ScheduleRequest result;
   result.name = name;
   result.ranks = ranks;
   result.microbatches = microbatches;
@@ -27,18 +27,18 @@ ScheduleRequest request(const std::string& name, std::int32_t ranks, std::int32_
   return result;
 }
 
-PipelineTimes times(double forward, double input_gradient, double weight_gradient, double latency) {
+workloads::PipelineTimes times(double forward, double input_gradient, double weight_gradient, double latency) {
   return {{{forward, input_gradient, weight_gradient}}, latency, std::nullopt};
 }
 
-double longest_span(const PipelineTiming& timing) {
+double longest_span(const workloads::PipelineTiming& timing) {
   double longest = 0;
   for (const auto& spans : timing.spans) longest = std::max(longest, spans.back().end - spans.front().start);
   return longest;
 }
 
 /// Most activations each rank holds, in the unit of the model.
-std::vector<double> most_held(const PipelineOrder& order, const ActivationModel& model) {
+std::vector<double> most_held(const workloads::PipelineOrder& order, const workloads::ActivationModel& model) {
   std::vector<double> result;
   for (const auto& cells : order.ranks) {
     double held = 0, most = 0;
@@ -54,9 +54,9 @@ std::vector<double> most_held(const PipelineOrder& order, const ActivationModel&
 }
 
 /// F, I and W of every stage and microbatch once, on the rank of the stage.
-void expect_whole(const PipelineOrder& order) {
+void expect_whole(const workloads::PipelineOrder& order) {
   const auto& shape = order.shape;
-  std::vector<PipelineAction> seen;
+  std::vector<workloads::PipelineAction> seen;
   for (std::int32_t rank = 0; rank < shape.ranks; ++rank) {
     for (const auto& cell : order.ranks[static_cast<std::size_t>(rank)]) {
       seen.push_back(cell.first);
@@ -64,11 +64,11 @@ void expect_whole(const PipelineOrder& order) {
       EXPECT_EQ(shape.rank_of(cell.first.stage, cell.first.microbatch), rank) << cell.to_string();
     }
   }
-  const auto key = [](const PipelineAction& action) {
+  const auto key = [](const workloads::PipelineAction& action) {
     return std::tuple(action.work, action.stage, action.microbatch);
   };
   std::sort(seen.begin(), seen.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
-  std::vector<PipelineAction> all;
+  std::vector<workloads::PipelineAction> all;
   for (const auto work : {forward, input_gradient, weight_gradient}) {
     for (std::int32_t stage = 0; stage < shape.stages(); ++stage) {
       for (std::int32_t m = 0; m < shape.microbatches; ++m) all.push_back({work, stage, m});
@@ -78,8 +78,8 @@ void expect_whole(const PipelineOrder& order) {
 }
 
 /// The golden files of automatic schedules: the request each was made for.
-std::map<std::string, ScheduleRequest> golden_requests() {
-  std::map<std::string, ScheduleRequest> result;
+std::map<std::string, workloads::ScheduleRequest> golden_requests() {
+  std::map<std::string, workloads::ScheduleRequest> result;
   const auto index = golden_json("index.json");
   for (const auto& [file, made] : index.items()) {
     const bool linear = file.find("zbauto_") != std::string::npos;
@@ -104,7 +104,7 @@ TEST(AutomaticGolden, MakespansBubblesAndPeaksOfThePublishedSearches) {
     SCOPED_TRACE(file);
     const auto order = make_order(made_for);
     const auto golden = golden_order(file, order.shape.placement);
-    const auto check = [&](const PipelineTimes& at, double tolerance) {
+    const auto check = [&](const workloads::PipelineTimes& at, double tolerance) {
       const auto ours = time_order(order, at), theirs = time_order(golden, at);
       EXPECT_NEAR(ours.makespan, theirs.makespan, tolerance);
       EXPECT_THAT(ours.bubble_step, testing::Pointwise(testing::DoubleNear(tolerance), theirs.bubble_step));
@@ -112,7 +112,7 @@ TEST(AutomaticGolden, MakespansBubblesAndPeaksOfThePublishedSearches) {
     };
     check(made_for.times, 1e-9 * made_for.times.of(0).forward);
     const auto& numbers = expected.at(file);
-    const auto check_expected = [&](const char* name, const PipelineTimes& at) {
+    const auto check_expected = [&](const char* name, const workloads::PipelineTimes& at) {
       SCOPED_TRACE(name);
       check(at, 1e-9);
       const auto timing = time_order(order, at);
@@ -164,7 +164,7 @@ TEST(AutomaticPublished, EverySettingOfTheSearchCounts) {
 // Published for profiled stage times on 8 ranks, M = 24: rate = (cost - M(F+I+W)) / cost, cost = longest rank span, to
 // four digits. 1F1B and ZB-1p: rank 0 starts and ends the step, so its span is the makespan.
 TEST(AutomaticPublished, BubbleRates) {
-  const auto rate = [](const std::string& name, const PipelineTimes& at, std::vector<double> limit) {
+  const auto rate = [](const std::string& name, const workloads::PipelineTimes& at, std::vector<double> limit) {
     const double cost = longest_span(time_order(make_order(request(name, 8, 24, at, std::move(limit))), at));
     const auto& stage = at.of(0);
     return (cost - 24 * (stage.forward + stage.input_gradient + stage.weight_gradient)) / cost;
@@ -198,8 +198,8 @@ TEST(AutomaticPublished, ClosedForms) {
   }
 }
 
-const std::vector<PipelineTimes>& grid_times() {
-  static const std::vector<PipelineTimes> all = {
+const std::vector<workloads::PipelineTimes>& grid_times() {
+  static const std::vector<workloads::PipelineTimes> all = {
       times(1, 1, 1, 0),   times(1, 1.2, 0.8, 0.1), times(18.522, 18.086, 9.337, 0.601),
       times(1, 3, 0.1, 0), times(1, 0.2, 2.5, 0),   times(1, 1, 1, 3),
       times(0, 1, 0, 0.5), times(0, 0, 0, 0)};
@@ -208,7 +208,7 @@ const std::vector<PipelineTimes>& grid_times() {
 
 // Any P, M, limit and times: a whole order that comes to its end (time_order throws else), never above the limit.
 TEST(AutomaticProperty, WholeAndUnderTheLimit) {
-  const ActivationModel models[] = {{2, -1, -1}, {34, -2, -32}, {3, 1, -4}};
+  const workloads::ActivationModel models[] = {{2, -1, -1}, {34, -2, -32}, {3, 1, -4}};
   std::size_t orders = 0;
   for (const std::string name : {"zb-auto", "zb-v-auto"}) {
     for (const std::int32_t ranks : {1, 2, 3, 5, 8}) {
@@ -273,9 +273,9 @@ TEST(AutomaticProperty, MemoryBuysBubble) {
 TEST(AutomaticRanks, LimitsAndTimesOfTheirOwn) {
   for (const std::string name : {"zb-auto", "zb-v-auto"}) {
     const std::int32_t stages = name == "zb-auto" ? 4 : 8;
-    PipelineTimes uneven;
+    workloads::PipelineTimes uneven;
     uneven.latency = 0.1;
-    uneven.stages.assign(static_cast<std::size_t>(stages), StageTimes{});
+    uneven.stages.assign(static_cast<std::size_t>(stages), workloads::StageTimes{});
     uneven.stages.front() = {1.5, 0.5, 1};
     uneven.stages[2] = {0.1, 0.2, 0};
     uneven.stages.back() = {1.7, 2.5, 1.1};
@@ -292,10 +292,10 @@ TEST(AutomaticRanks, LimitsAndTimesOfTheirOwn) {
   }
 }
 
-std::string refusal(const ScheduleRequest& wanted) {
+std::string refusal(const workloads::ScheduleRequest& wanted) {
   try {
     (void)make_order(wanted);
-  } catch (const ScheduleError& error) {
+  } catch (const workloads::ScheduleError& error) {
     return error.about() + ": " + error.what_is_wrong() + "; " + error.expected();
   }
   return "";

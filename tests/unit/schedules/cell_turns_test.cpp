@@ -15,25 +15,25 @@ namespace {
 using Made = std::tuple<bool, std::int32_t, std::int32_t>;  ///< forward or backward, stage, microbatch
 
 /// What an action makes for the stage after it or before it; none if there is no such stage.
-std::optional<Made> made_by(const PipelineShape& shape, const PipelineAction& action) {
-  const bool forward = action.work == PipelineWork::forward;
-  if (action.work == PipelineWork::weight_gradient ||
+std::optional<Made> made_by(const workloads::PipelineShape& shape, const workloads::PipelineAction& action) {
+  const bool forward = action.work == workloads::PipelineWork::forward;
+  if (action.work == workloads::PipelineWork::weight_gradient ||
       (forward ? action.stage + 1 == shape.stages() : action.stage == 0))
     return {};
   return Made{forward, action.stage, action.microbatch};
 }
-std::optional<Made> needed_by(const PipelineShape& shape, const PipelineAction& action) {
-  const bool forward = action.work == PipelineWork::forward;
-  if (action.work == PipelineWork::weight_gradient ||
+std::optional<Made> needed_by(const workloads::PipelineShape& shape, const workloads::PipelineAction& action) {
+  const bool forward = action.work == workloads::PipelineWork::forward;
+  if (action.work == workloads::PipelineWork::weight_gradient ||
       (forward ? action.stage == 0 : action.stage + 1 == shape.stages()))
     return {};
   return Made{forward, action.stage + (forward ? -1 : 1), action.microbatch};
 }
-std::int32_t receiver_of(const PipelineShape& shape, const Made& made) {
+std::int32_t receiver_of(const workloads::PipelineShape& shape, const Made& made) {
   const auto [forward, stage, microbatch] = made;
   return shape.rank_of(stage + (forward ? 1 : -1), microbatch);
 }
-std::int32_t sender_of(const PipelineShape& shape, const Made& made) {
+std::int32_t sender_of(const workloads::PipelineShape& shape, const Made& made) {
   return shape.rank_of(std::get<1>(made), std::get<2>(made));
 }
 
@@ -41,12 +41,12 @@ std::int32_t sender_of(const PipelineShape& shape, const Made& made) {
 template <class Visit>
 int for_each_order(Visit visit) {
   int orders = 0;
-  for (const Schedule& schedule : schedules()) {
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     for (std::int32_t ranks = 1; ranks <= 8; ++ranks) {
       for (const std::int32_t microbatches : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 17, 20, 24}) {
         for (std::int32_t chunks = 1; chunks <= 4; ++chunks) {
           for (const std::int32_t group : {0, 1, 2}) {
-            ScheduleRequest request;
+            workloads::ScheduleRequest request;
             request.name = schedule.name;
             request.ranks = ranks;
             request.microbatches = microbatches;
@@ -65,15 +65,15 @@ int for_each_order(Visit visit) {
   return orders;
 }
 
-const PipelineCell& cell_at(const PipelineOrder& order, const CellPlace& place) {
+const workloads::PipelineCell& cell_at(const workloads::PipelineOrder& order, const workloads::CellPlace& place) {
   return order.ranks[static_cast<std::size_t>(place.rank)][static_cast<std::size_t>(place.index)];
 }
 
 // Turn after turn all ranks, rank 0 first, run one cell each if its inputs have been made.
-std::vector<CellPlace> turn_after_turn(const PipelineOrder& order) {
+std::vector<workloads::CellPlace> turn_after_turn(const workloads::PipelineOrder& order) {
   std::set<Made> made;
   std::vector<std::int32_t> next(order.ranks.size(), 0);
-  std::vector<CellPlace> result;
+  std::vector<workloads::CellPlace> result;
   for (bool moved = true; moved;) {
     moved = false;
     for (std::int32_t rank = 0; rank < std::ssize(order.ranks); ++rank) {
@@ -81,12 +81,12 @@ std::vector<CellPlace> turn_after_turn(const PipelineOrder& order) {
       if (index == std::ssize(order.ranks[static_cast<std::size_t>(rank)])) continue;
       const auto& cell = cell_at(order, {rank, index});
       bool ready = true;
-      for_each_action(cell, [&](const PipelineAction& action) {
+      for_each_action(cell, [&](const workloads::PipelineAction& action) {
         const auto need = needed_by(order.shape, action);
         ready = ready && (!need || made.contains(*need));
       });
       if (!ready) continue;
-      for_each_action(cell, [&](const PipelineAction& action) {
+      for_each_action(cell, [&](const workloads::PipelineAction& action) {
         if (const auto makes = made_by(order.shape, action)) made.insert(*makes);
       });
       result.push_back({rank, index++});
@@ -97,7 +97,7 @@ std::vector<CellPlace> turn_after_turn(const PipelineOrder& order) {
 }
 
 TEST(CellsInTurn, AreThoseOfRanksThatTakeTurns) {
-  const int orders = for_each_order([](const PipelineOrder& order) {
+  const int orders = for_each_order([](const workloads::PipelineOrder& order) {
     const auto places = cells_in_turn(order);
     const auto wanted = turn_after_turn(order);
     ASSERT_EQ(static_cast<std::int64_t>(places.size()), order.cells());
@@ -112,7 +112,7 @@ TEST(CellsInTurn, AreThoseOfRanksThatTakeTurns) {
 
 // Turn 0 takes microbatch 0 through all ranks, turn 1 microbatch 1; then backwards come up one rank a turn.
 TEST(CellsInTurn, OfGpipeOnThreeRanks) {
-  ScheduleRequest request;
+  workloads::ScheduleRequest request;
   request.name = "gpipe";
   request.ranks = 3;
   request.microbatches = 2;
@@ -123,27 +123,27 @@ TEST(CellsInTurn, OfGpipeOnThreeRanks) {
 }
 
 TEST(CellsInTurn, AnOrderThatNeverEndsIsRefused) {
-  PipelineOrder order;
-  order.shape = {StagePlacement::linear, 2, 1, 1};
-  order.ranks = {{{{PipelineWork::backward, 0, 0}, {}}, {{PipelineWork::forward, 0, 0}, {}}},
-                 {{{PipelineWork::forward, 1, 0}, {}}, {{PipelineWork::backward, 1, 0}, {}}}};
-  EXPECT_THROW((void)cells_in_turn(order), ScheduleError);
+  workloads::PipelineOrder order;
+  order.shape = {workloads::StagePlacement::linear, 2, 1, 1};
+  order.ranks = {{{{workloads::PipelineWork::backward, 0, 0}, {}}, {{workloads::PipelineWork::forward, 0, 0}, {}}},
+                 {{{workloads::PipelineWork::forward, 1, 0}, {}}, {{workloads::PipelineWork::backward, 1, 0}, {}}}};
+  EXPECT_THROW((void)cells_in_turn(order), workloads::ScheduleError);
 }
 
 /// Something in a rank's program: a cell, or a transfer that the other rank has in its program too.
 struct Item {
-  const PipelineCell* cell = nullptr;
+  const workloads::PipelineCell* cell = nullptr;
   Made transfer;
 };
 using Programs = std::vector<std::vector<Item>>;
 
 /// A send after the cell that makes it, in the receiver's program at the same moment.
-Programs programs_in_turn(const PipelineOrder& order) {
+Programs programs_in_turn(const workloads::PipelineOrder& order) {
   Programs programs(order.ranks.size());
   for (const auto& place : cells_in_turn(order)) {
     const auto& cell = cell_at(order, place);
     programs[static_cast<std::size_t>(place.rank)].push_back({&cell, {}});
-    for_each_action(cell, [&](const PipelineAction& action) {
+    for_each_action(cell, [&](const workloads::PipelineAction& action) {
       const auto made = made_by(order.shape, action);
       if (!made || receiver_of(order.shape, *made) == place.rank) return;
       programs[static_cast<std::size_t>(place.rank)].push_back({nullptr, *made});
@@ -154,17 +154,17 @@ Programs programs_in_turn(const PipelineOrder& order) {
 }
 
 /// A receive before the cell that needs it, a send after the cell that makes it.
-Programs programs_of_needs(const PipelineOrder& order) {
+Programs programs_of_needs(const workloads::PipelineOrder& order) {
   Programs programs(order.ranks.size());
   for (std::size_t rank = 0; rank < order.ranks.size(); ++rank) {
     for (const auto& cell : order.ranks[rank]) {
-      for_each_action(cell, [&](const PipelineAction& action) {
+      for_each_action(cell, [&](const workloads::PipelineAction& action) {
         const auto need = needed_by(order.shape, action);
         if (need && sender_of(order.shape, *need) != static_cast<std::int32_t>(rank))
           programs[rank].push_back({nullptr, *need});
       });
       programs[rank].push_back({&cell, {}});
-      for_each_action(cell, [&](const PipelineAction& action) {
+      for_each_action(cell, [&](const workloads::PipelineAction& action) {
         const auto made = made_by(order.shape, action);
         if (made && receiver_of(order.shape, *made) != static_cast<std::int32_t>(rank))
           programs[rank].push_back({nullptr, *made});
@@ -176,7 +176,7 @@ Programs programs_of_needs(const PipelineOrder& order) {
 
 /// Whether ranks come to their ends that go through their programs strictly in order, a transfer only when both have
 /// come to it: sends and receives that block. Adds failures for cells without their inputs.
-bool ends(const PipelineOrder& order, const Programs& programs) {
+bool ends(const workloads::PipelineOrder& order, const Programs& programs) {
   std::vector<std::size_t> next(programs.size(), 0);
   std::set<Made> made, received;
   const auto head = [&](std::int32_t rank) -> const Item* {
@@ -188,7 +188,7 @@ bool ends(const PipelineOrder& order, const Programs& programs) {
     for (std::int32_t rank = 0; rank < std::ssize(programs); ++rank) {
       for (const auto* item = head(rank); item != nullptr; item = head(rank)) {
         if (item->cell != nullptr) {
-          for_each_action(*item->cell, [&](const PipelineAction& action) {
+          for_each_action(*item->cell, [&](const workloads::PipelineAction& action) {
             if (const auto need = needed_by(order.shape, action)) {
               EXPECT_TRUE(sender_of(order.shape, *need) == rank ? made.contains(*need) : received.contains(*need))
                   << action.to_string();
@@ -217,7 +217,7 @@ bool ends(const PipelineOrder& order, const Programs& programs) {
 
 TEST(ProgramsInTurn, NeverWaitInACircle) {
   const int orders =
-      for_each_order([](const PipelineOrder& order) { EXPECT_TRUE(ends(order, programs_in_turn(order))); });
+      for_each_order([](const workloads::PipelineOrder& order) { EXPECT_TRUE(ends(order, programs_in_turn(order))); });
   EXPECT_GT(orders, 1500);
 }
 
@@ -226,7 +226,7 @@ TEST(ProgramsInTurn, NeverWaitInACircle) {
 // all M.
 TEST(ProgramsInTurn, ReceivesAtTheLastMomentWouldWaitInACircle) {
   for (const std::string name : {"gpipe", "1f1b", "bfs"}) {
-    ScheduleRequest request;
+    workloads::ScheduleRequest request;
     request.name = name;
     request.ranks = 4;
     request.microbatches = 8;

@@ -15,26 +15,26 @@ constexpr double tolerance = 1e-9;
 double most(const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); }
 
 /// Bubble that the form speaks of, on the worst rank.
-double simulated(const ScheduleRequest& request, ClosedForm::Of of) {
+double simulated(const workloads::ScheduleRequest& request, workloads::ClosedForm::Of of) {
   const auto timing = time_order(make_order(request), request.times);
-  return most(of == ClosedForm::Of::step ? timing.bubble_step : timing.bubble_span);
+  return most(of == workloads::ClosedForm::Of::step ? timing.bubble_step : timing.bubble_span);
 }
 
-double simulated_activations(const ScheduleRequest& request) {
+double simulated_activations(const workloads::ScheduleRequest& request) {
   const auto order = make_order(request);
   const auto held = held_activations(order).until_weight_gradient;
   return static_cast<double>(*std::max_element(held.begin(), held.end())) / order.shape.chunks;
 }
 
-bool can_be_had(const ScheduleRequest& request) {
+bool can_be_had(const workloads::ScheduleRequest& request) {
   try {
     return make_order(request).cells() > 0;
-  } catch (const ScheduleError&) {
+  } catch (const workloads::ScheduleError&) {
     return false;  // this P, M, V is against the schedule's rules
   }
 }
 
-std::string text_of(const ScheduleRequest& r) {
+std::string text_of(const workloads::ScheduleRequest& r) {
   const auto& t = r.times.stages[0];
   return r.name + " P" + std::to_string(r.ranks) + " M" + std::to_string(r.microbatches) + " V" +
          std::to_string(r.chunks.value_or(0)) + " N" + std::to_string(r.group.value_or(0)) + " F" +
@@ -43,9 +43,9 @@ std::string text_of(const ScheduleRequest& r) {
          std::to_string(r.times.pair.value_or(0));
 }
 
-ScheduleRequest request_of(const std::string& name, std::int32_t ranks, std::int32_t microbatches,
-                           StageTimes times = {}) {
-  ScheduleRequest request;
+workloads::ScheduleRequest request_of(const std::string& name, std::int32_t ranks, std::int32_t microbatches,
+                                      workloads::StageTimes times = {}) {
+  workloads::ScheduleRequest request;
   request.name = name;
   request.ranks = ranks;
   request.microbatches = microbatches;
@@ -53,13 +53,13 @@ ScheduleRequest request_of(const std::string& name, std::int32_t ranks, std::int
   return request;
 }
 
-constexpr StageTimes grid_times[] = {{1, 1, 1},     {1, 1, 0.5},     {1, 1.2, 0.8}, {1, 2, 1}, {2, 1, 1},
-                                     {1, 0.7, 1.3}, {0.8, 0.8, 0.8}, {1, 1.5, 1.2}, {3, 4, 0}, {1, 1, 1.2}};
+constexpr workloads::StageTimes grid_times[] = {{1, 1, 1},     {1, 1, 0.5},     {1, 1.2, 0.8}, {1, 2, 1}, {2, 1, 1},
+                                                {1, 0.7, 1.3}, {0.8, 0.8, 0.8}, {1, 1.5, 1.2}, {3, 4, 0}, {1, 1, 1.2}};
 
 /// Every P, M, V, N, times that a schedule may meet, legal or not.
-std::vector<ScheduleRequest> grid_of(const Schedule& schedule) {
-  std::vector<ScheduleRequest> grid;
-  const bool loops = schedule.placement == StagePlacement::loop;
+std::vector<workloads::ScheduleRequest> grid_of(const workloads::Schedule& schedule) {
+  std::vector<workloads::ScheduleRequest> grid;
+  const bool loops = schedule.placement == workloads::StagePlacement::loop;
   const bool groups = schedule.name == "interleaved" || schedule.name == "overlap-1f1b";
   for (const std::int32_t ranks : {1, 2, 3, 4, 6, 8}) {
     for (const std::int32_t microbatches : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 18, 24}) {
@@ -92,7 +92,9 @@ std::vector<ScheduleRequest> grid_of(const Schedule& schedule) {
 
 class EverySchedule : public testing::TestWithParam<std::string> {
  protected:
-  [[nodiscard]] std::vector<ScheduleRequest> grid() const { return grid_of(*find_schedule(GetParam())); }
+  [[nodiscard]] std::vector<workloads::ScheduleRequest> grid() const {
+    return grid_of(*workloads::find_schedule(GetParam()));
+  }
 };
 
 // value = max over ranks of (makespan - busy), or of the span's bubble, wherever the form says that it applies.
@@ -140,7 +142,7 @@ TEST_P(EverySchedule, LatencyAddsItsTerm) {
 }
 
 /// Simulated bubble less the form's where a condition is broken, which the form must say.
-double error_outside(const ScheduleRequest& request) {
+double error_outside(const workloads::ScheduleRequest& request) {
   const auto form = closed_form(request).value();
   EXPECT_FALSE(form.applies) << text_of(request);
   return simulated(request, form.of) - form.value;
@@ -168,7 +170,7 @@ TEST(ClosedFormConditions, DualPipePairCounts) {
   auto request = request_of("dualpipe", 8, 16);
   request.times.pair = 2.1;
   EXPECT_NEAR(closed_form(request)->value, 3.3, tolerance);
-  EXPECT_NEAR(simulated(request, ClosedForm::Of::step), 3.3, tolerance);
+  EXPECT_NEAR(simulated(request, workloads::ClosedForm::Of::step), 3.3, tolerance);
   request.times.pair = 1.5;  // shorter than B alone
   EXPECT_FALSE(closed_form(request)->applies);
 }
@@ -218,7 +220,7 @@ TEST(ClosedFormConditions, LatencyWithoutAFormBreaksIt) {
 }
 
 TEST(ClosedForm, SaysWhatBMeansAndIsAbsentWhereTheLiteratureHasNone) {
-  for (const Schedule& schedule : schedules()) {
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     const auto form = closed_form(request_of(std::string(schedule.name), 4, 8));
     if (form) {
       EXPECT_NE(form->symbols.find("B = I + W"), std::string::npos) << schedule.name;

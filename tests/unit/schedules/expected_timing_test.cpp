@@ -12,8 +12,8 @@ namespace {
 
 constexpr double tolerance = 1e-9;
 
-const std::map<std::string, PipelineTimes>& cases() {
-  static const std::map<std::string, PipelineTimes> all = {
+const std::map<std::string, workloads::PipelineTimes>& cases() {
+  static const std::map<std::string, workloads::PipelineTimes> all = {
       {"unit_c0", {{{1, 1, 1}}, 0, std::nullopt}},     {"unit_c0.1", {{{1, 1, 1}}, 0.1, std::nullopt}},
       {"uneq_c0", {{{1, 1.2, 0.8}}, 0, std::nullopt}}, {"uneq_c0.1", {{{1, 1.2, 0.8}}, 0.1, std::nullopt}},
       {"unit_c0_pair2", {{{1, 1, 1}}, 0, 2.0}},
@@ -36,7 +36,7 @@ void for_each_golden_order(Visit visit) {
 // time within the span is not recorded for pair2.
 TEST(ExpectedTiming, MakespanAndIdleOfEveryGoldenOrder) {
   std::size_t compared = 0;
-  for_each_golden_order([&](const PipelineOrder& order, const nlohmann::json& values) {
+  for_each_golden_order([&](const workloads::PipelineOrder& order, const nlohmann::json& values) {
     for (const auto& [name, times] : cases()) {
       if (!values.contains(name)) {
         EXPECT_EQ(name, "unit_c0_pair2");
@@ -62,7 +62,7 @@ TEST(ExpectedTiming, MakespanAndIdleOfEveryGoldenOrder) {
 
 // A chunk's microbatch is held from its forward to its input gradient, or to its weight gradient.
 TEST(ExpectedTiming, HeldMicrobatchesOfEveryGoldenOrder) {
-  for_each_golden_order([&](const PipelineOrder& order, const nlohmann::json& values) {
+  for_each_golden_order([&](const workloads::PipelineOrder& order, const nlohmann::json& values) {
     const auto held = held_activations(order);
     EXPECT_EQ(held.until_input_gradient, values.at("peak_until_I").get<std::vector<std::int32_t>>());
     EXPECT_EQ(held.until_weight_gradient, values.at("peak_until_W").get<std::vector<std::int32_t>>());

@@ -19,9 +19,9 @@ std::string read(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-StagePlacement placement_of(const std::string& text) {
-  return *std::find_if(std::begin(all_stage_placements), std::end(all_stage_placements),
-                       [&](StagePlacement p) { return name(p) == text; });
+workloads::StagePlacement placement_of(const std::string& text) {
+  return *std::find_if(std::begin(workloads::all_stage_placements), std::end(workloads::all_stage_placements),
+                       [&](workloads::StagePlacement p) { return name(p) == text; });
 }
 
 std::vector<GoldenCsv> all() {
@@ -51,7 +51,7 @@ GoldenCsv golden_csv(const std::string& name) {
   throw std::runtime_error("no golden file " + name);
 }
 
-std::string text_of(const std::vector<CsvProblem>& problems) {
+std::string text_of(const std::vector<workloads::CsvProblem>& problems) {
   std::string result;
   for (const auto& problem : problems) {
     if (problem.row >= 0)
@@ -61,7 +61,7 @@ std::string text_of(const std::vector<CsvProblem>& problems) {
   return result;
 }
 
-std::string problems_of(const std::string& csv, StagePlacement placement) {
+std::string problems_of(const std::string& csv, workloads::StagePlacement placement) {
   return text_of(import_pytorch_csv(csv, placement).problems);
 }
 

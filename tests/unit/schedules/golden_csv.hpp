@@ -9,7 +9,7 @@ namespace lockstep {
 
 struct GoldenCsv {
   std::string name;  ///< "torch_comms/bfs_P2_M4_V2_comms.csv"
-  StagePlacement placement{};
+  workloads::StagePlacement placement{};
   std::string text;
 };
 
@@ -18,8 +18,9 @@ struct GoldenCsv {
 [[nodiscard]] GoldenCsv golden_csv(const std::string& name);
 
 /// "3:2 '3B0' what [expected]" for each problem, as a spreadsheet counts; a line each.
-[[nodiscard]] std::string text_of(const std::vector<CsvProblem>& problems);
+[[nodiscard]] std::string text_of(const std::vector<workloads::CsvProblem>& problems);
 /// text_of the problems of an import.
-[[nodiscard]] std::string problems_of(const std::string& csv, StagePlacement placement = StagePlacement::linear);
+[[nodiscard]] std::string problems_of(const std::string& csv,
+                                      workloads::StagePlacement placement = workloads::StagePlacement::linear);
 
 }  // namespace lockstep

@@ -19,15 +19,15 @@ std::ifstream open(const std::string& name) {
   return file;
 }
 
-PipelineAction read_action(const std::smatch& match, std::size_t from) {
-  static const std::map<std::string, PipelineWork> works = {{"F", PipelineWork::forward},
-                                                            {"B", PipelineWork::backward},
-                                                            {"I", PipelineWork::input_gradient},
-                                                            {"W", PipelineWork::weight_gradient}};
+workloads::PipelineAction read_action(const std::smatch& match, std::size_t from) {
+  static const std::map<std::string, workloads::PipelineWork> works = {{"F", workloads::PipelineWork::forward},
+                                                                       {"B", workloads::PipelineWork::backward},
+                                                                       {"I", workloads::PipelineWork::input_gradient},
+                                                                       {"W", workloads::PipelineWork::weight_gradient}};
   return {works.at(match[from + 1]), std::stoi(match[from]), std::stoi(match[from + 2])};
 }
 
-PipelineCell read_cell(const std::string& text) {
+workloads::PipelineCell read_cell(const std::string& text) {
   static const std::regex one("(\\d+)([FBIW])(\\d+)");
   static const std::regex pair("\\((\\d+)([FBIW])(\\d+);(\\d+)([FBIW])(\\d+)\\)OVERLAP_F_B");
   std::smatch match;
@@ -43,8 +43,8 @@ nlohmann::json golden_json(const std::string& name) {
   return nlohmann::json::parse(file);
 }
 
-PipelineOrder golden_order(const std::string& name, StagePlacement placement) {
-  PipelineOrder order;
+workloads::PipelineOrder golden_order(const std::string& name, workloads::StagePlacement placement) {
+  workloads::PipelineOrder order;
   std::int32_t stages = 0, microbatches = 0;
   auto file = open(name);
   for (std::string line; std::getline(file, line);) {
@@ -52,7 +52,7 @@ PipelineOrder golden_order(const std::string& name, StagePlacement placement) {
     std::istringstream row(line);
     for (std::string text; std::getline(row, text, ',');) {
       cells.push_back(read_cell(text));
-      for_each_action(cells.back(), [&](const PipelineAction& action) {
+      for_each_action(cells.back(), [&](const workloads::PipelineAction& action) {
         stages = std::max(stages, action.stage + 1);
         microbatches = std::max(microbatches, action.microbatch + 1);
       });
@@ -78,8 +78,8 @@ std::map<std::string, GoldenSizes> golden_files(const std::string& prefix) {
   return result;
 }
 
-StagePlacement placement_named(const std::string& text) {
-  for (const auto placement : all_stage_placements) {
+workloads::StagePlacement placement_named(const std::string& text) {
+  for (const auto placement : workloads::all_stage_placements) {
     if (name(placement) == text) return placement;
   }
   throw std::runtime_error("no placement: " + text);

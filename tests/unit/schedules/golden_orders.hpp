@@ -12,13 +12,13 @@ namespace lockstep {
 [[nodiscard]] nlohmann::json golden_json(const std::string& name);
 
 /// Placement from index.json, the sizes from the cells.
-[[nodiscard]] PipelineOrder golden_order(const std::string& name, StagePlacement placement);
+[[nodiscard]] workloads::PipelineOrder golden_order(const std::string& name, workloads::StagePlacement placement);
 
 /// File names of the folder itself (not of its subfolders) that begin with `prefix` and a capital letter and digits
 /// ("_P4_M8..."), with the numbers that follow the capital letters.
 using GoldenSizes = std::map<char, std::int32_t>;
 [[nodiscard]] std::map<std::string, GoldenSizes> golden_files(const std::string& prefix);
 
-[[nodiscard]] StagePlacement placement_named(const std::string& name);
+[[nodiscard]] workloads::StagePlacement placement_named(const std::string& name);
 
 }  // namespace lockstep

@@ -25,7 +25,7 @@ TEST_P(GoldenOrders, SameCells) {
   ASSERT_EQ(files.size(), GetParam().files);
   for (const auto& [file, sizes] : files) {
     SCOPED_TRACE(file);
-    ScheduleRequest request;
+    workloads::ScheduleRequest request;
     request.name = GetParam().schedule;
     request.ranks = sizes.at('P');
     request.microbatches = sizes.at('M');

@@ -7,18 +7,19 @@
 
 namespace lockstep {
 
-[[nodiscard]] inline PipelineAction action_of(const std::string& text) {
+[[nodiscard]] inline workloads::PipelineAction action_of(const std::string& text) {
   const auto at = text.find_first_of("FBIW");
-  const auto work = text[at] == 'F'   ? PipelineWork::forward
-                    : text[at] == 'B' ? PipelineWork::backward
-                    : text[at] == 'I' ? PipelineWork::input_gradient
-                                      : PipelineWork::weight_gradient;
+  const auto work = text[at] == 'F'   ? workloads::PipelineWork::forward
+                    : text[at] == 'B' ? workloads::PipelineWork::backward
+                    : text[at] == 'I' ? workloads::PipelineWork::input_gradient
+                                      : workloads::PipelineWork::weight_gradient;
   return {work, std::stoi(text.substr(0, at)), std::stoi(text.substr(at + 1))};
 }
 
-[[nodiscard]] inline PipelineOrder order_of(StagePlacement placement, std::int32_t chunks, std::int32_t microbatches,
-                                            const std::vector<std::string>& rows) {
-  PipelineOrder order;
+[[nodiscard]] inline workloads::PipelineOrder order_of(workloads::StagePlacement placement, std::int32_t chunks,
+                                                       std::int32_t microbatches,
+                                                       const std::vector<std::string>& rows) {
+  workloads::PipelineOrder order;
   order.shape = {placement, static_cast<std::int32_t>(rows.size()), chunks, microbatches};
   for (const auto& row : rows) {
     auto& cells = order.ranks.emplace_back();

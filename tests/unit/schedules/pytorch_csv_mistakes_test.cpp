@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-using enum StagePlacement;
+using enum workloads::StagePlacement;
 
 /// The problem of a first cell.
 std::string first_cell(const std::string& cell) { return problems_of(cell + ",0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n"); }

@@ -13,7 +13,7 @@ namespace lockstep {
 namespace {
 
 /// True if it was taken.
-bool taken_or_refused(const std::string& csv, StagePlacement placement, const std::string& about) {
+bool taken_or_refused(const std::string& csv, workloads::StagePlacement placement, const std::string& about) {
   const auto imported = import_pytorch_csv(csv, placement);
   if (imported.problems.empty()) {
     EXPECT_TRUE(verify_order(imported.order).empty()) << about;
@@ -105,7 +105,7 @@ TEST(PytorchCsvMutation, TruncatedFilesAreRefused) {
     const auto end = file.text.size();
     std::vector<std::size_t> whole = {end - 1};
     const auto first_row = file.text.find('\n');
-    if (file.placement == StagePlacement::linear) whole.insert(whole.end(), {first_row, first_row + 1});
+    if (file.placement == workloads::StagePlacement::linear) whole.insert(whole.end(), {first_row, first_row + 1});
     // The last stage may stay unsharded, as earlier PyTorch leaves it.
     if (file.text.ends_with(",1RESHARD\n")) whole.insert(whole.end(), {end - 10, end - 9});
     for (std::size_t size = 0; size < end; ++size) {

@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-using enum StagePlacement;
+using enum workloads::StagePlacement;
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
@@ -128,7 +128,7 @@ TEST(PytorchCsv, SizesComeFromTheCells) {
 TEST(PytorchCsv, CommunicationOfABrokenOrderIsRefused) {
   auto order = import_pytorch_csv("0F0,0B0\n1F0,1B0\n", linear).order;
   order.ranks[1].pop_back();
-  EXPECT_THROW((void)export_pytorch_csv(order, {.communication = true}), ScheduleError);
+  EXPECT_THROW((void)export_pytorch_csv(order, {.communication = true}), workloads::ScheduleError);
 }
 
 }  // namespace

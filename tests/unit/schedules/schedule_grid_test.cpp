@@ -11,24 +11,24 @@
 namespace lockstep {
 namespace {
 
-using enum PipelineWork;
+using enum workloads::PipelineWork;
 
 constexpr const char* linear_and_looped[] = {"naive", "gpipe", "1f1b",  "interleaved",    "bfs",
                                              "zb-h1", "zb-h2", "zb-1p", "interleaved-zb", "overlap-1f1b"};
 
-std::string text(const ScheduleRequest& request) {
+std::string text(const workloads::ScheduleRequest& request) {
   return request.name + " P" + std::to_string(request.ranks) + " M" + std::to_string(request.microbatches) + " V" +
          std::to_string(*request.chunks) + (request.group ? " N" + std::to_string(*request.group) : "");
 }
 
-bool takes_group(const ScheduleRequest& request) {
+bool takes_group(const workloads::ScheduleRequest& request) {
   return request.name == "interleaved" || request.name == "overlap-1f1b";
 }
 
 // Megatron takes P <= N <= M with M mod N = 0 or M mod N >= P; where no N is named PyTorch's interleaved schedules take
 // M in max(1, floor(M / P)) equal rounds, and Megatron's overlap takes groups of P only. Overlap needs a second chunk,
 // unless P = 1.
-bool legal(const ScheduleRequest& request) {
+bool legal(const workloads::ScheduleRequest& request) {
   const auto p = request.ranks;
   const auto m = request.microbatches;
   if (request.name == "overlap-1f1b" && p > 1 && *request.chunks == 1) return false;
@@ -43,9 +43,9 @@ bool legal(const ScheduleRequest& request) {
 
 template <class Visit>
 void for_each_request(const std::string& name, Visit visit) {
-  ScheduleRequest request;
+  workloads::ScheduleRequest request;
   request.name = name;
-  const auto most_chunks = find_schedule(name)->usual_chunks == 1 ? 1 : 4;
+  const auto most_chunks = workloads::find_schedule(name)->usual_chunks == 1 ? 1 : 4;
   for (request.ranks = 1; request.ranks <= 9; ++request.ranks) {
     for (request.microbatches = 1; request.microbatches <= 20; ++request.microbatches) {
       for (std::int32_t chunks = 1; chunks <= most_chunks; ++chunks) {
@@ -63,11 +63,11 @@ void for_each_request(const std::string& name, Visit visit) {
 }
 
 // Every forward once, every backward once whole or once in two parts, all on the rank that holds the stage.
-void expect_every_action_once(const PipelineOrder& order) {
+void expect_every_action_once(const workloads::PipelineOrder& order) {
   std::map<std::pair<std::int32_t, std::int32_t>, std::string> done;
   for (std::int32_t rank = 0; rank < order.shape.ranks; ++rank) {
     for (const auto& cell : order.ranks[static_cast<std::size_t>(rank)]) {
-      for_each_action(cell, [&](const PipelineAction& action) {
+      for_each_action(cell, [&](const workloads::PipelineAction& action) {
         EXPECT_EQ(order.shape.rank_of(action.stage, action.microbatch), rank);
         done[{action.stage, action.microbatch}] += name(action.work);
       });
@@ -79,8 +79,8 @@ void expect_every_action_once(const PipelineOrder& order) {
 }
 
 /// Stages that differ, so that no bound holds by symmetry.
-PipelineTimes uneven_times(const PipelineShape& shape) {
-  PipelineTimes times{{}, 0.25, std::nullopt};
+workloads::PipelineTimes uneven_times(const workloads::PipelineShape& shape) {
+  workloads::PipelineTimes times{{}, 0.25, std::nullopt};
   for (std::int32_t stage = 0; stage < shape.stages(); ++stage) {
     times.stages.push_back({1.0 + stage % 3, 2.0 - 0.5 * (stage % 2), 0.5 + 0.25 * (stage % 4)});
   }
@@ -93,7 +93,7 @@ class ScheduleGrid : public testing::TestWithParam<const char*> {};
 // weight gradient of stage 0, and 2 (S - 1) hops if there is more than one rank.
 TEST_P(ScheduleGrid, WholeStepsWithinTheirBounds) {
   int made = 0;
-  for_each_request(GetParam(), [&](const ScheduleRequest& request) {
+  for_each_request(GetParam(), [&](const workloads::ScheduleRequest& request) {
     if (!legal(request)) return;
     SCOPED_TRACE(text(request));
     ++made;
@@ -120,13 +120,13 @@ TEST_P(ScheduleGrid, WholeStepsWithinTheirBounds) {
 
 // The error is about the number to change: the chunks if one more is needed, else the group size if one is named.
 TEST_P(ScheduleGrid, RefusesWhatThePublishedCodeRefuses) {
-  for_each_request(GetParam(), [&](const ScheduleRequest& request) {
+  for_each_request(GetParam(), [&](const workloads::ScheduleRequest& request) {
     if (legal(request)) return;
     SCOPED_TRACE(text(request));
     try {
       (void)make_order(request);
       ADD_FAILURE() << "taken";
-    } catch (const ScheduleError& error) {
+    } catch (const workloads::ScheduleError& error) {
       const bool lacks_chunks = request.name == "overlap-1f1b" && request.ranks > 1 && *request.chunks == 1;
       EXPECT_EQ(error.about(), lacks_chunks ? "chunks" : request.group ? "group" : "microbatches");
     }
@@ -135,17 +135,17 @@ TEST_P(ScheduleGrid, RefusesWhatThePublishedCodeRefuses) {
 
 // P = 64, M = 1024, V = 4: 2 P V M actions, or half as many again where backwards are split.
 TEST_P(ScheduleGrid, LargeStepIsComplete) {
-  ScheduleRequest request;
+  workloads::ScheduleRequest request;
   request.name = GetParam();
   request.ranks = 64;
   request.microbatches = 1024;
-  const auto& schedule = *find_schedule(request.name);
+  const auto& schedule = *workloads::find_schedule(request.name);
   if (schedule.usual_chunks > 1) request.chunks = 4;
   const auto order = make_order(request);
   std::int64_t forwards = 0, backwards = 0, input_gradients = 0, weight_gradients = 0;
   for (const auto& cells : order.ranks) {
     for (const auto& cell : cells) {
-      for_each_action(cell, [&](const PipelineAction& action) {
+      for_each_action(cell, [&](const workloads::PipelineAction& action) {
         forwards += action.work == forward;
         backwards += action.work == backward;
         input_gradients += action.work == input_gradient;
@@ -172,7 +172,7 @@ INSTANTIATE_TEST_SUITE_P(LinearAndLooped, ScheduleGrid, testing::ValuesIn(linear
 // for equal rounds of at least P.
 TEST(ScheduleBubbles, FillAndDrainOnce) {
   for (const std::string name : {"naive", "gpipe", "1f1b", "interleaved"}) {
-    for_each_request(name, [&](const ScheduleRequest& request) {
+    for_each_request(name, [&](const workloads::ScheduleRequest& request) {
       if (!legal(request) || request.group || (name == "interleaved" && request.microbatches < request.ranks)) return;
       SCOPED_TRACE(text(request));
       const auto timing = time_order(make_order(request), {});
@@ -187,12 +187,12 @@ TEST(ScheduleBubbles, FillAndDrainOnce) {
 // one says nothing just where the other makes a sound order, and the same otherwise.
 TEST(EverySchedule, SaysBeforehandWhatCannotBeMade) {
   int made = 0, refused = 0;
-  for (const Schedule& schedule : schedules()) {
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     for (const std::int32_t ranks : {0, 1, 2, 3, 4, 5, 257}) {
       for (const std::int32_t microbatches : {0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 12}) {
         for (std::int32_t chunks = 0; chunks <= 4; ++chunks) {
           for (const auto group : {std::optional<std::int32_t>(), std::optional<std::int32_t>(4)}) {
-            ScheduleRequest request;
+            workloads::ScheduleRequest request;
             request.name = schedule.name;
             request.ranks = ranks;
             request.microbatches = microbatches;
@@ -204,7 +204,7 @@ TEST(EverySchedule, SaysBeforehandWhatCannotBeMade) {
               EXPECT_EQ(verify_order(make_order(request)).size(), 0U);
               EXPECT_FALSE(why) << why->what;
               ++made;
-            } catch (const ScheduleError& error) {
+            } catch (const workloads::ScheduleError& error) {
               ASSERT_TRUE(why) << error.what();
               EXPECT_EQ(why->about, error.about());
               EXPECT_EQ(why->what, error.what_is_wrong());
@@ -223,17 +223,18 @@ TEST(EverySchedule, SaysBeforehandWhatCannotBeMade) {
 // v-half, v-min and v-1f1b search through the slots of all ranks: 256 ranks and no more.
 TEST(EverySchedule, LongSearchesHaveALimit) {
   for (const std::string name : {"v-half", "v-min", "v-1f1b"}) {
-    EXPECT_FALSE(find_schedule(name)->why_not(256, 16, 2)) << name;
-    EXPECT_EQ(find_schedule(name)->why_not(512, 16, 2).value().what, name + " on 512 ranks takes too long to work out");
+    EXPECT_FALSE(workloads::find_schedule(name)->why_not(256, 16, 2)) << name;
+    EXPECT_EQ(workloads::find_schedule(name)->why_not(512, 16, 2).value().what,
+              name + " on 512 ranks takes too long to work out");
   }
-  EXPECT_TRUE(find_schedule("1f1b")->why_not(4, std::int64_t{1} << 40, 1)) << "no number wraps around";
+  EXPECT_TRUE(workloads::find_schedule("1f1b")->why_not(4, std::int64_t{1} << 40, 1)) << "no number wraps around";
 }
 
 // Chunks mean nothing to a linear schedule, a group size nothing to most: refused, not passed over.
 TEST(ScheduleOptions, ForeignOptionsAreRefused) {
   for (const std::string name : linear_and_looped) {
     SCOPED_TRACE(name);
-    ScheduleRequest request;
+    workloads::ScheduleRequest request;
     request.name = name;
     request.ranks = 2;
     request.microbatches = 4;
@@ -241,12 +242,12 @@ TEST(ScheduleOptions, ForeignOptionsAreRefused) {
     if (takes_group(request)) {
       EXPECT_NO_THROW((void)make_order(request));
     } else {
-      EXPECT_THROW((void)make_order(request), ScheduleError);
+      EXPECT_THROW((void)make_order(request), workloads::ScheduleError);
     }
     request.group.reset();
     request.chunks = 2;
-    if (find_schedule(name)->placement == StagePlacement::linear) {
-      EXPECT_THROW((void)make_order(request), ScheduleError);
+    if (workloads::find_schedule(name)->placement == workloads::StagePlacement::linear) {
+      EXPECT_THROW((void)make_order(request), workloads::ScheduleError);
     } else {
       EXPECT_NO_THROW((void)make_order(request));
     }

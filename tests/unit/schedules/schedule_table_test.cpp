@@ -10,8 +10,8 @@
 namespace lockstep::test {
 namespace {
 
-ScheduleRequest request_of(const Schedule& schedule) {
-  ScheduleRequest request;
+workloads::ScheduleRequest request_of(const workloads::Schedule& schedule) {
+  workloads::ScheduleRequest request;
   request.name = schedule.name;
   request.ranks = 4;
   request.microbatches = 16;
@@ -21,25 +21,25 @@ ScheduleRequest request_of(const Schedule& schedule) {
 
 TEST(ScheduleTable, FindsEachByItsName) {
   std::set<std::string_view> names, summaries;
-  for (const Schedule& schedule : schedules()) {
-    EXPECT_EQ(find_schedule(schedule.name), &schedule);
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
+    EXPECT_EQ(workloads::find_schedule(schedule.name), &schedule);
     EXPECT_TRUE(names.insert(schedule.name).second) << schedule.name;
     EXPECT_TRUE(summaries.insert(schedule.summary).second) << schedule.name << ": " << schedule.summary;
     EXPECT_NE(schedule.order, nullptr) << schedule.name;
   }
   EXPECT_GE(names.size(), 19U);
-  EXPECT_EQ(find_schedule("1F1B"), nullptr);
-  EXPECT_EQ(find_schedule(""), nullptr);
+  EXPECT_EQ(workloads::find_schedule("1F1B"), nullptr);
+  EXPECT_EQ(workloads::find_schedule(""), nullptr);
 }
 
 TEST(ScheduleTable, SaysWhatOrdersDo) {
-  for (const Schedule& schedule : schedules()) {
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     const auto order = make_order(request_of(schedule));
     bool splits = false, overlaps = false;
     for (const auto& rank : order.ranks) {
       for (const auto& cell : rank) {
         overlaps |= cell.second.has_value();
-        splits |= cell.first.work == PipelineWork::weight_gradient;
+        splits |= cell.first.work == workloads::PipelineWork::weight_gradient;
       }
     }
     EXPECT_EQ(splits, schedule.splits_backward) << schedule.name;
@@ -52,7 +52,7 @@ TEST(ScheduleTable, SaysWhatOrdersDo) {
 
 // A memory limit is taken by those that choose by time, a group by those that take one, and refused by all others.
 TEST(ScheduleTable, OptionsAreThoseOfTheRow) {
-  for (const Schedule& schedule : schedules()) {
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     auto limited = request_of(schedule);
     limited.memory_limit = {8};
     EXPECT_EQ(schedule.why_not(limited).has_value(), !schedule.chooses_by_time) << schedule.name;
@@ -68,12 +68,12 @@ TEST(ScheduleTable, OptionsAreThoseOfTheRow) {
 // The literature has none for wave and v-1f1b; a new schedule may or may not have one.
 TEST(ScheduleTable, HasTheClosedFormOfItsRow) {
   std::set<std::string_view> without;
-  for (const Schedule& schedule : schedules()) {
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     EXPECT_EQ(closed_form(request_of(schedule)).has_value(), schedule.closed_form != nullptr) << schedule.name;
     if (schedule.closed_form == nullptr) without.insert(schedule.name);
   }
   EXPECT_THAT(without, testing::IsSupersetOf({"v-1f1b", "wave"}));
-  auto unknown = request_of(*find_schedule("gpipe"));
+  auto unknown = request_of(*workloads::find_schedule("gpipe"));
   unknown.name = "mine";
   EXPECT_EQ(closed_form(unknown), std::nullopt);
 }

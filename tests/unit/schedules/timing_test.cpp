@@ -9,11 +9,11 @@
 namespace lockstep {
 namespace {
 
-using enum PipelineWork;
+using enum workloads::PipelineWork;
 
-PipelineOrder two_ranks() {
-  PipelineOrder order;
-  order.shape = {StagePlacement::linear, 2, 1, 2};
+workloads::PipelineOrder two_ranks() {
+  workloads::PipelineOrder order;
+  order.shape = {workloads::StagePlacement::linear, 2, 1, 2};
   order.ranks = {{{{forward, 0, 0}, {}}, {{forward, 0, 1}, {}}, {{backward, 0, 0}, {}}, {{backward, 0, 1}, {}}},
                  {{{forward, 1, 0}, {}}, {{backward, 1, 0}, {}}, {{forward, 1, 1}, {}}, {{backward, 1, 1}, {}}}};
   return order;
@@ -22,7 +22,7 @@ PipelineOrder two_ranks() {
 // F 1, B 2, c 0.5. Rank 0: F0 0-1, F1 1-2; rank 1: F0 1.5-2.5, B0 2.5-4.5, F1 4.5-5.5, B1 5.5-7.5;
 // rank 0: B0 5-7, B1 8-10. Makespan 10, busy 6 each.
 TEST(PipelineTiming, TwoRanksByHand) {
-  PipelineTimes times;
+  workloads::PipelineTimes times;
   times.latency = 0.5;
   const auto timing = time_order(two_ranks(), times);
   EXPECT_DOUBLE_EQ(timing.makespan, 10);
@@ -35,7 +35,7 @@ TEST(PipelineTiming, TwoRanksByHand) {
 }
 
 TEST(PipelineTiming, CellsComeAfterWhatTheyWaitFor) {
-  PipelineTimes times;
+  workloads::PipelineTimes times;
   times.stages = {{0, 0, 0}};
   const auto order = two_ranks();
   const auto timing = time_order(order, times);
@@ -53,8 +53,8 @@ TEST(PipelineTiming, CellsComeAfterWhatTheyWaitFor) {
 TEST(PipelineTiming, PairTakesItsOwnTimeAndWaitsForBothHalves) {
   auto order = two_ranks();
   order.ranks[1] = {{{forward, 1, 0}, {}}, {{forward, 1, 1}, {{backward, 1, 0}}}, {{backward, 1, 1}, {}}};
-  order.ranks[1][1].second = PipelineAction{backward, 1, 0};
-  PipelineTimes times;
+  order.ranks[1][1].second = workloads::PipelineAction{backward, 1, 0};
+  workloads::PipelineTimes times;
   times.pair = 2.5;
   // rank 1: F0 1-2, pair 2-4.5, B1 4.5-6.5; rank 0: B0 4.5-6.5, B1 6.5-8.5.
   EXPECT_DOUBLE_EQ(time_order(order, times).makespan, 8.5);
@@ -62,7 +62,7 @@ TEST(PipelineTiming, PairTakesItsOwnTimeAndWaitsForBothHalves) {
 }
 
 TEST(PipelineTiming, StagesMayDiffer) {
-  PipelineTimes times;
+  workloads::PipelineTimes times;
   times.stages = {{1, 1, 1}, {2, 2, 2}};
   // rank 1: F0 1-3, B0 3-7, F1 7-9, B1 9-13; rank 0: B1 13-15.
   EXPECT_DOUBLE_EQ(time_order(two_ranks(), times).makespan, 15);
@@ -71,7 +71,7 @@ TEST(PipelineTiming, StagesMayDiffer) {
 TEST(PipelineTiming, OrderThatNeverEndsIsRefused) {
   auto order = two_ranks();
   std::swap(order.ranks[1][0], order.ranks[1][1]);
-  EXPECT_THROW((void)time_order(order, {}), ScheduleError);
+  EXPECT_THROW((void)time_order(order, {}), workloads::ScheduleError);
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 namespace lockstep {
 namespace {
 
-PipelineOrder order_of(const std::string& name, std::int32_t ranks, std::int32_t microbatches) {
-  ScheduleRequest request;
+workloads::PipelineOrder order_of(const std::string& name, std::int32_t ranks, std::int32_t microbatches) {
+  workloads::ScheduleRequest request;
   request.name = name;
   request.ranks = ranks;
   request.microbatches = microbatches;
@@ -111,7 +111,7 @@ struct DualTimes {
 };
 
 double worst_bubble(const std::string& name, std::int32_t ranks, std::int32_t microbatches, const DualTimes& of) {
-  PipelineTimes times;
+  workloads::PipelineTimes times;
   times.stages = {{of.f, of.i, of.w}};
   times.pair = of.pair;
   return most(time_order(order_of(name, ranks, microbatches), times).bubble_step);

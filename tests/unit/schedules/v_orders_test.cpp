@@ -13,10 +13,10 @@
 namespace lockstep {
 namespace {
 
-using enum PipelineWork;
+using enum workloads::PipelineWork;
 
-ScheduleRequest request_of(const std::string& name, std::int32_t ranks, std::int32_t microbatches) {
-  ScheduleRequest request;
+workloads::ScheduleRequest request_of(const std::string& name, std::int32_t ranks, std::int32_t microbatches) {
+  workloads::ScheduleRequest request;
   request.name = name;
   request.ranks = ranks;
   request.microbatches = microbatches;
@@ -60,18 +60,18 @@ TEST(GoldenWave, SameCells) {
           "derived_wave/wave" + std::to_string(waves) + "_P" + p + "_M" + p + "_V" + std::to_string(2 * waves) + ".csv";
       SCOPED_TRACE(file);
       const auto order = make_order(request);
-      EXPECT_EQ(order.to_string(), golden_order(file, StagePlacement::wave).to_string());
+      EXPECT_EQ(order.to_string(), golden_order(file, workloads::StagePlacement::wave).to_string());
     }
   }
 }
 
 // Every forward once, every backward once whole or once in two parts, all on the rank that holds the stage;
 // time_order throws if anything comes before what it waits for.
-void expect_whole_step(const PipelineOrder& order, const ScheduleRequest& request) {
+void expect_whole_step(const workloads::PipelineOrder& order, const workloads::ScheduleRequest& request) {
   std::map<std::pair<std::int32_t, std::int32_t>, std::string> done;
   for (std::int32_t rank = 0; rank < order.shape.ranks; ++rank) {
     for (const auto& cell : order.ranks[at(rank)]) {
-      for_each_action(cell, [&](const PipelineAction& action) {
+      for_each_action(cell, [&](const workloads::PipelineAction& action) {
         EXPECT_EQ(order.shape.rank_of(action.stage, action.microbatch), rank);
         done[{action.stage, action.microbatch}] += name(action.work);
       });
@@ -83,7 +83,7 @@ void expect_whole_step(const PipelineOrder& order, const ScheduleRequest& reques
   EXPECT_EQ(static_cast<std::int64_t>(time_order(order, {}).by_start.size()), order.cells());
 }
 
-bool legal(const ScheduleRequest& request) {
+bool legal(const workloads::ScheduleRequest& request) {
   const auto p = request.ranks;
   const auto m = request.microbatches;
   if (request.name == "dualpipe") return p % 2 == 0 && m % 2 == 0 && m >= 2 * p;
@@ -101,7 +101,7 @@ TEST_P(VGrid, WholeStepsOrRefusals) {
       if (legal(request)) {
         expect_whole_step(make_order(request), request);
       } else {
-        EXPECT_THROW((void)make_order(request), ScheduleError);
+        EXPECT_THROW((void)make_order(request), workloads::ScheduleError);
       }
     }
   }
@@ -121,7 +121,8 @@ TEST(ZbV, FewMicrobatchesAreThoseOfAFullOrder) {
     auto full = make_order(request_of("zb-v", ranks, 2 * ranks - 1));
     for (auto microbatches = 2 * ranks - 2; microbatches > 0; --microbatches) {
       for (auto& cells : full.ranks) {
-        std::erase_if(cells, [&](const PipelineCell& cell) { return cell.first.microbatch >= microbatches; });
+        std::erase_if(cells,
+                      [&](const workloads::PipelineCell& cell) { return cell.first.microbatch >= microbatches; });
       }
       EXPECT_EQ(make_order(request_of("zb-v", ranks, microbatches)).to_string(), full.to_string());
     }
@@ -135,7 +136,9 @@ TEST(DualPipe, IsItsOwnMirror) {
     const auto order = make_order(request_of("dualpipe", ranks, 2 * half));
     for (std::int32_t rank = 0; rank < ranks; ++rank) {
       auto mirrored = order.ranks[at(ranks - 1 - rank)];
-      const auto mirror = [&](PipelineAction& action) { action.microbatch += action.microbatch < half ? half : -half; };
+      const auto mirror = [&](workloads::PipelineAction& action) {
+        action.microbatch += action.microbatch < half ? half : -half;
+      };
       for (auto& cell : mirrored) {
         mirror(cell.first);
         if (cell.second) mirror(*cell.second);
@@ -155,17 +158,17 @@ TEST(Wave, RunsWhatItsRulePrefers) {
     request.chunks = chunks;
     const auto order = make_order(request);
     const auto timing = time_order(order, {});
-    std::map<std::tuple<PipelineWork, std::int32_t, std::int32_t>, double> ends;
+    std::map<std::tuple<workloads::PipelineWork, std::int32_t, std::int32_t>, double> ends;
     for (const auto& [rank, index] : timing.by_start) {
       const auto& action = order.ranks[at(rank)][at(index)].first;
       ends[{action.work, action.stage, action.microbatch}] = timing.spans[at(rank)][at(index)].end;
     }
-    const auto ready = [&](const PipelineAction& a) {
+    const auto ready = [&](const workloads::PipelineAction& a) {
       if (a.work == forward) return ends.at({forward, a.stage - 1, a.microbatch});
       return a.stage + 1 < order.shape.stages() ? ends.at({backward, a.stage + 1, a.microbatch})
                                                 : ends.at({forward, a.stage, a.microbatch});
     };
-    const auto rule = [](const PipelineAction& a) {
+    const auto rule = [](const workloads::PipelineAction& a) {
       return a.work == backward ? std::tuple{0, a.microbatch, -a.stage} : std::tuple{1, -a.stage, a.microbatch};
     };
     for (std::int32_t rank = 0; rank < ranks; ++rank) {
@@ -203,7 +206,7 @@ TEST(Wave, AtMostPMicrobatchesOnTheirWay) {
 }
 
 struct Refused {
-  ScheduleRequest request;
+  workloads::ScheduleRequest request;
   std::string about;
   std::string rule;  ///< words that must stand in what is expected
 };
@@ -239,7 +242,7 @@ TEST(VOrders, RefusalsNameTheRule) {
     try {
       (void)make_order(request);
       ADD_FAILURE() << "taken";
-    } catch (const ScheduleError& error) {
+    } catch (const workloads::ScheduleError& error) {
       EXPECT_EQ(error.about(), about);
       EXPECT_THAT(error.expected(), testing::HasSubstr(rule));
     }

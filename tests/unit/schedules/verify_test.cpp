@@ -11,10 +11,10 @@
 namespace lockstep {
 namespace {
 
-using enum StagePlacement;
+using enum workloads::StagePlacement;
 
 /// "0/2 what [expected]" for each problem, rank and cell in front.
-std::vector<std::string> problems_of(const PipelineOrder& order) {
+std::vector<std::string> problems_of(const workloads::PipelineOrder& order) {
   std::vector<std::string> result;
   for (const auto& problem : verify_order(order)) {
     result.push_back(std::to_string(problem.rank) + "/" + std::to_string(problem.index) + " " + problem.what + " [" +
@@ -161,14 +161,14 @@ TEST(VerifyOrder, ListOfProblemsStaysShort) {
 }
 
 /// 1F1B by its rule: rank r begins with P - r forwards, then backwards and forwards by turns.
-PipelineOrder one_f_one_b(std::int32_t ranks, std::int32_t microbatches) {
-  PipelineOrder order;
+workloads::PipelineOrder one_f_one_b(std::int32_t ranks, std::int32_t microbatches) {
+  workloads::PipelineOrder order;
   order.shape = {linear, ranks, 1, microbatches};
   for (std::int32_t rank = 0; rank < ranks; ++rank) {
     auto& cells = order.ranks.emplace_back();
     for (std::int32_t step = 0; step < microbatches + ranks - rank; ++step) {
-      if (step >= ranks - rank) cells.push_back({{PipelineWork::backward, rank, step - (ranks - rank)}, {}});
-      if (step < microbatches) cells.push_back({{PipelineWork::forward, rank, step}, {}});
+      if (step >= ranks - rank) cells.push_back({{workloads::PipelineWork::backward, rank, step - (ranks - rank)}, {}});
+      if (step < microbatches) cells.push_back({{workloads::PipelineWork::forward, rank, step}, {}});
     }
   }
   return order;
@@ -189,7 +189,7 @@ TEST(VerifyOrder, AgreesWithTiming) {
       bool ends = true;
       try {
         (void)time_order(order, {});
-      } catch (const ScheduleError&) {
+      } catch (const workloads::ScheduleError&) {
         ends = false;
       }
       EXPECT_EQ(is_sound, ends) << order.to_string();

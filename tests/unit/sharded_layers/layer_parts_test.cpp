@@ -18,39 +18,41 @@ using ::testing::IsEmpty;
 
 // n elements of b bits: ceil(n b / 8) bytes, and 4 for each group that shares a scale.
 TEST(KeptFormat, PacksBitsAndAddsScales) {
-  EXPECT_EQ((KeptFormat{8, 0}.size(100)), Bytes(100));
-  EXPECT_EQ((KeptFormat{4, 0}.size(101)), Bytes(51)) << "404 bits";
-  EXPECT_EQ((KeptFormat{12, 0}.size(3)), Bytes(5)) << "36 bits";
-  EXPECT_EQ((KeptFormat{8, 128}.size(256)), Bytes(256 + 2 * 4));
-  EXPECT_EQ((KeptFormat{8, 128}.size(257)), Bytes(257 + 3 * 4)) << "the last group is not full";
-  EXPECT_EQ((KeptFormat{8, 128}.size(0)), Bytes(0));
-  EXPECT_EQ((KeptFormat{12, 128}.element()), Bytes(2)) << "collectives carry whole bytes";
-  EXPECT_EQ((KeptFormat{4, 0}.element()), Bytes(1));
+  EXPECT_EQ((workloads::KeptFormat{8, 0}.size(100)), Bytes(100));
+  EXPECT_EQ((workloads::KeptFormat{4, 0}.size(101)), Bytes(51)) << "404 bits";
+  EXPECT_EQ((workloads::KeptFormat{12, 0}.size(3)), Bytes(5)) << "36 bits";
+  EXPECT_EQ((workloads::KeptFormat{8, 128}.size(256)), Bytes(256 + 2 * 4));
+  EXPECT_EQ((workloads::KeptFormat{8, 128}.size(257)), Bytes(257 + 3 * 4)) << "the last group is not full";
+  EXPECT_EQ((workloads::KeptFormat{8, 128}.size(0)), Bytes(0));
+  EXPECT_EQ((workloads::KeptFormat{12, 128}.element()), Bytes(2)) << "collectives carry whole bytes";
+  EXPECT_EQ((workloads::KeptFormat{4, 0}.element()), Bytes(1));
 }
 
 TEST(MemoryKinds, HaveNamesOfTheirOwn) {
   std::set<std::string_view> names;
-  for (const auto kind : all_memory_kinds) names.insert(name(kind));
-  EXPECT_EQ(names.size(), all_memory_kinds.size());
+  for (const auto kind : workloads::all_memory_kinds) names.insert(name(kind));
+  EXPECT_EQ(names.size(), workloads::all_memory_kinds.size());
   EXPECT_FALSE(names.contains("?"));
 }
 
 class WrittenPass : public testing::Test {
  protected:
-  static Sizes sizes() {
-    Sizes all;
+  static workloads::Sizes sizes() {
+    workloads::Sizes all;
     all.dims = {{"B", {8, true}}, {"D", {16, false}}, {"C", {4, false}}};
     all.axes = {{"data", 2}, {"tensor", 4}};
     return all;
   }
-  static ShardedTensor tensor(const std::string& text) { return parse_tensor(text, {"data", "tensor"}); }
+  static workloads::ShardedTensor tensor(const std::string& text) {
+    return workloads::parse_tensor(text, {"data", "tensor"});
+  }
   int step(std::vector<int> after) {
     return pass.compute("step", "", {std::move(after), {}}, Flops(1), Bytes(2), Bytes(3));
   }
 
-  const Sizes of_arrays = sizes();
-  std::vector<BlockStep> steps;
-  Pass pass{steps, of_arrays};
+  const workloads::Sizes of_arrays = sizes();
+  std::vector<workloads::BlockStep> steps;
+  workloads::Pass pass{steps, of_arrays};
 };
 
 // A partial sum of half the rows is summed over tensor, 4 x 16 elements of 2 B, and then gathered over data, 8 x 16.
@@ -60,7 +62,8 @@ TEST_F(WrittenPass, ChainsCollectivesOneAfterTheOther) {
   const auto from = tensor("X[B_data, D] {U_tensor}"), to = tensor("X[B, D]");
   const auto collectives = settle(from, to, of_arrays, Bytes(2));
   ASSERT_EQ(collectives.size(), 2U);
-  const auto whole = pass.chain({from, {made}, made, {7}}, collectives, to, CollectiveRole::activation, Bytes(2));
+  const auto whole =
+      pass.chain({from, {made}, made, {7}}, collectives, to, workloads::CollectiveRole::activation, Bytes(2));
   ASSERT_EQ(steps.size(), 3U);
   EXPECT_THAT(steps[1].after, ElementsAre(made));
   EXPECT_THAT(steps[1].saved, ElementsAre(7));
@@ -70,7 +73,7 @@ TEST_F(WrittenPass, ChainsCollectivesOneAfterTheOther) {
   EXPECT_THAT(steps[2].after, ElementsAre(1));
   EXPECT_THAT(steps[2].saved, IsEmpty());
   EXPECT_EQ(steps[2].output, Bytes(2 * 8 * 16));
-  EXPECT_EQ(steps[2].output_kind, MemoryKind::activations);
+  EXPECT_EQ(steps[2].output_kind, workloads::MemoryKind::activations);
   EXPECT_THAT(whole.producers, ElementsAre(2));
   EXPECT_EQ(whole.buffer, 2);
   EXPECT_TRUE(whole.sharding.same_sharding(to));
@@ -80,7 +83,7 @@ TEST_F(WrittenPass, ASliceIsFree) {
   const int made = step({});
   const auto from = tensor("X[B, D]"), to = tensor("X[B_data, D]");
   const auto slice = pass.chain({from, {made}, made, {}}, settle(from, to, of_arrays, Bytes(2)), to,
-                                CollectiveRole::activation, Bytes(2));
+                                workloads::CollectiveRole::activation, Bytes(2));
   EXPECT_EQ(steps.size(), 1U);
   EXPECT_THAT(slice.producers, ElementsAre(made));
   EXPECT_EQ(slice.buffer, made) << "it lies in what it is cut from";
@@ -88,16 +91,16 @@ TEST_F(WrittenPass, ASliceIsFree) {
 }
 
 TEST_F(WrittenPass, GathersOfWeightsAreKeptApartAndSlotsAreRouted) {
-  const auto gather = [&](const std::string& from, const std::string& to, CollectiveRole role) {
+  const auto gather = [&](const std::string& from, const std::string& to, workloads::CollectiveRole role) {
     const auto collectives = settle(tensor(from), tensor(to), of_arrays, Bytes(2));
     return steps[static_cast<std::size_t>(pass.collective(collectives.at(0), role, {}, Bytes(1)))];
   };
-  const auto weight = gather("W[D_tensor]", "W[D]", CollectiveRole::weight);
+  const auto weight = gather("W[D_tensor]", "W[D]", workloads::CollectiveRole::weight);
   EXPECT_EQ(weight.name, "AllGather_tensor W");
-  EXPECT_EQ(weight.output_kind, MemoryKind::gathered);
+  EXPECT_EQ(weight.output_kind, workloads::MemoryKind::gathered);
   EXPECT_EQ(weight.output, Bytes(16)) << "in the element that was asked for";
   EXPECT_FALSE(weight.routed);
-  EXPECT_TRUE(gather("S[C_tensor, D]", "S[C, D]", CollectiveRole::activation).routed);
+  EXPECT_TRUE(gather("S[C_tensor, D]", "S[C, D]", workloads::CollectiveRole::activation).routed);
 }
 
 // Contributions 0, 1, 3 to one sum, of which 3 comes behind 0 (over 2): 3 adds to what 0 left and need be waited for,
@@ -110,7 +113,7 @@ TEST_F(WrittenPass, ASumWaitsForThoseThatNoOtherFollows) {
   EXPECT_THAT(pass.accumulated({0, 1, 3}), ElementsAre(1, 3));
   EXPECT_THAT(steps[3].after, ElementsAre(2, 0)) << "it reads what 0 left";
   EXPECT_THAT(pass.accumulated({1}), ElementsAre(1));
-  EXPECT_THAT(pass.accumulated({BlockStep::outside, 1}), ElementsAre(BlockStep::outside, 1));
+  EXPECT_THAT(pass.accumulated({workloads::BlockStep::outside, 1}), ElementsAre(workloads::BlockStep::outside, 1));
 }
 
 TEST_F(WrittenPass, MarksTheWorkOfRoutedTokens) {
@@ -126,7 +129,7 @@ TEST_F(WrittenPass, MarksTheWorkOfRoutedTokens) {
 TEST(CompletedUpdates, TellRowsFromColumns) {
   const auto model = mixture();
   const auto blocks = blocks_of(model);
-  const auto factored = [&](const Parallel& parallel, const std::string& weight) {
+  const auto factored = [&](const workloads::Parallel& parallel, const std::string& weight) {
     const auto plan = plan_for(blocks, parallel);
     const auto sizes = sizes_on(model, parallel, 16, 8);
     auto all = derived(model, parallel);
@@ -146,7 +149,7 @@ TEST(CompletedUpdates, TellRowsFromColumns) {
   EXPECT_EQ(factored({}, "Wnorm1").first, 32) << "a vector is kept whole";
   EXPECT_EQ(factored({.tensor = 2}, "Wq").first, 32 + 8 * 4 / 2);
   EXPECT_EQ(factored({.data = 2, .fsdp = 2, .tensor = 2, .zero = 1}, "Wq").second,
-            (AxisNames{"fsdp", "data", "tensor"}));
+            (workloads::AxisNames{"fsdp", "data", "tensor"}));
   EXPECT_THAT(factored({.data = 2}, "Wq").second, IsEmpty());
 }
 
@@ -154,15 +157,17 @@ TEST(CompletedUpdates, TellRowsFromColumns) {
 TEST(LowPrecision, HalvesGathersThatOnlyProductsRead) {
   const auto model = transformer();
   const auto blocks = blocks_of(model);
-  const Parallel parallel{.fsdp = 4, .tensor = 2};
+  const workloads::Parallel parallel{.fsdp = 4, .tensor = 2};
   const auto& block = blocks.kinds[1];
   const auto plain = derived(model, parallel).kinds[1];
   auto packed = plain;
   gather_weights_in_8_bits(packed, block);
   int halved = 0, whole = 0;
-  const auto compare = [&](const std::vector<BlockStep>& before, const std::vector<BlockStep>& after) {
+  const auto compare = [&](const std::vector<workloads::BlockStep>& before,
+                           const std::vector<workloads::BlockStep>& after) {
     for (std::size_t i = 0; i < before.size(); ++i) {
-      const bool gathers = before[i].kind == BlockStep::Kind::collective && before[i].role == CollectiveRole::weight;
+      const bool gathers = before[i].kind == workloads::BlockStep::Kind::collective &&
+                           before[i].role == workloads::CollectiveRole::weight;
       const bool norm = before[i].name.find("Wnorm") != std::string::npos;
       const auto part = gathers && !norm ? 2 : 1;
       EXPECT_EQ(after[i].full_size.value() * part, before[i].full_size.value()) << before[i].name;
@@ -180,13 +185,13 @@ TEST(LowPrecision, HalvesGathersThatOnlyProductsRead) {
 TEST(LowPrecision, TheUnembeddingStaysWide) {
   const auto model = transformer();
   const auto blocks = blocks_of(model);
-  auto head = derived(model, Parallel{.data = 4}).kinds[2];
+  auto head = derived(model, workloads::Parallel{.data = 4}).kinds[2];
   keep_unembedding_in_16_bits(head, blocks.kinds[2]);
   std::set<std::string> wide;
   for (const auto* pass : {&head.forward, &head.backward}) {
     for (const auto& step : *pass) {
-      if (step.work == ComputeWork::head_product) wide.insert(step.name);
-      EXPECT_NE(step.work, ComputeWork::product) << step.name;
+      if (step.work == workloads::ComputeWork::head_product) wide.insert(step.name);
+      EXPECT_NE(step.work, workloads::ComputeWork::product) << step.name;
     }
   }
   EXPECT_EQ(wide, (std::set<std::string>{"unembedding", "unembedding input gradient", "unembedding weight gradient"}));
@@ -197,7 +202,7 @@ TEST(LowPrecision, TheUnembeddingStaysWide) {
 TEST(LowPrecision, OperandsAreCastOnce) {
   const auto model = transformer();
   const auto blocks = blocks_of(model);
-  auto layer = derived(model, Parallel{.data = 4}).kinds[1];
+  auto layer = derived(model, workloads::Parallel{.data = 4}).kinds[1];
   cast_operands_to_8_bits(layer, blocks.kinds[1]);
   constexpr std::int64_t tokens = 128 / 4;
   std::map<std::string, std::int64_t> casts;
@@ -220,7 +225,7 @@ TEST(LowPrecision, OperandsAreCastOnce) {
 TEST(LowPrecision, KeptCopiesLieBesideTheStoredWeights) {
   const auto model = transformer();
   const auto blocks = blocks_of(model);
-  const auto plain = derived(model, Parallel{.fsdp = 4}).kinds[1];
+  const auto plain = derived(model, workloads::Parallel{.fsdp = 4}).kinds[1];
   for (const int copies : {0, 1, 2}) {
     auto layer = plain;
     keep_weights_in_8_bits(layer, blocks.kinds[1], copies);
@@ -234,14 +239,14 @@ TEST(LowPrecision, KeptCopiesLieBesideTheStoredWeights) {
 }
 
 TEST(LayerText, NamesStepsCollectivesAndUpdates) {
-  const auto text = derived(two_matmuls(), Parallel{.data = 2, .fsdp = 4}).layer().to_string();
+  const auto text = derived(two_matmuls(), workloads::Parallel{.data = 2, .fsdp = 4}).layer().to_string();
   EXPECT_THAT(text, testing::StartsWith("block layer\n  forward\n"));
   EXPECT_THAT(text, testing::HasSubstr("    AllGather_fsdp: Win[D_fsdp, F] -> Win[D, F]  (8192 B; "));
   EXPECT_THAT(text, testing::HasSubstr("    Win each microbatch: ReduceScatter_fsdp dWin[D, F] {U_{data,fsdp}} -> "));
   EXPECT_THAT(text, testing::HasSubstr("    Wout after the last microbatch: AllReduce_data dWout["));
-  ShardedLayer replayed;
+  workloads::ShardedLayer replayed;
   replayed.name = "replayed";
-  BlockStep given;
+  workloads::BlockStep given;
   given.name = "attention";
   given.given_time = Seconds(0.004);
   given.stream = "network";
@@ -250,22 +255,22 @@ TEST(LayerText, NamesStepsCollectivesAndUpdates) {
             "block replayed\n  forward\n    attention: 4.00 ms on network\n  backward\n  gradients and update\n");
 }
 
-std::string refused(const std::string& tensor, const AxisNames& axes) {
-  const Parallel parallel{.data = 2, .tensor = 2};
+std::string refused(const std::string& tensor, const workloads::AxisNames& axes) {
+  const workloads::Parallel parallel{.data = 2, .tensor = 2};
   auto plan = plan_for(blocks_of(transformer()), parallel);
-  PlanOverrides overrides;
-  overrides.activations = {parse_tensor(tensor, axes)};
+  workloads::PlanOverrides overrides;
+  overrides.activations = {workloads::parse_tensor(tensor, axes)};
   apply(overrides, plan);
   try {
     (void)derived(transformer(), plan, parallel);
-  } catch (const ShardingError& error) {
+  } catch (const workloads::ShardingError& error) {
     return error.axis() + ": " + error.what_is_wrong();
   }
   return "";
 }
 
 TEST(AttentionShardings, MustFitTogether) {
-  const AxisNames axes{"data", "tensor"};
+  const workloads::AxisNames axes{"data", "tensor"};
   EXPECT_EQ(refused("K[B, T, K_tensor, H]", axes),
             ": Q[B_data, T, N_tensor, H] and K[B, T, K_tensor, H] split the batch differently");
   EXPECT_EQ(refused("V[B_data, T, K, H_tensor]", axes), "tensor: V[B_data, T, K, H_tensor] splits the head size");
@@ -276,14 +281,14 @@ TEST(AttentionShardings, MustFitTogether) {
 // Unfused attention of 16 sequences, 8 heads, 8 x 8 scores of 2 B: written, read and kept for the backward; over 4
 // ranks of data a quarter each.
 TEST(UnfusedAttention, KeepsScoresForItsBackward) {
-  BlockOptions options;
+  workloads::BlockOptions options;
   options.fused_attention = false;
-  const Parallel parallel{.data = 4};
+  const workloads::Parallel parallel{.data = 4};
   const auto plan = plan_for(blocks_of(transformer(), options), parallel);
   const auto layer = derived(transformer(), plan, parallel, {}, 16, 8, options).layer();
   const auto fused = derived(transformer(), parallel).layer();
   constexpr std::int64_t scores = 16 / 4 * 8 * 8 * 8 * 2;
-  const auto find = [](const std::vector<BlockStep>& steps, const std::string& name) {
+  const auto find = [](const std::vector<workloads::BlockStep>& steps, const std::string& name) {
     return std::find_if(steps.begin(), steps.end(), [&](const auto& step) { return step.name == name; });
   };
   const auto kept = find(layer.forward, "attention kept for the backward");

@@ -11,7 +11,7 @@ namespace {
 
 struct NamedPolicy {
   std::string name;
-  DerivePolicy policy;
+  workloads::DerivePolicy policy;
 };
 
 std::vector<NamedPolicy> policies() {
@@ -24,18 +24,20 @@ std::vector<NamedPolicy> policies() {
   add("weights kept", [](auto& p) { p.regather_weights = false; });
   add("activations gathered again", [](auto& p) { p.share_activation_gathers = false; });
   add("collective matmul", [](auto& p) { p.collective_matmul = true; });
-  add("ring", [](auto& p) { p.context_attention = ContextAttention::ring; });
-  add("exchanged heads", [](auto& p) { p.context_attention = ContextAttention::all_to_all; });
+  add("ring", [](auto& p) { p.context_attention = workloads::ContextAttention::ring; });
+  add("exchanged heads", [](auto& p) { p.context_attention = workloads::ContextAttention::all_to_all; });
   add("everything again", [](auto& p) { p.recompute.all = true; });
-  add("attention again", [](auto& p) { p.recompute.parts = {OpPart::core_attention}; });
-  add("MLP again", [](auto& p) { p.recompute.parts = {OpPart::mlp, OpPart::mlp_activation, OpPart::norm}; });
+  add("attention again", [](auto& p) { p.recompute.parts = {workloads::OpPart::core_attention}; });
+  add("MLP again", [](auto& p) {
+    p.recompute.parts = {workloads::OpPart::mlp, workloads::OpPart::mlp_activation, workloads::OpPart::norm};
+  });
   add("8 bits kept", [](auto& p) {
-    p.kept = KeptFormat{8, 128};
-    p.kept_attention = KeptFormat{12, 0};
+    p.kept = workloads::KeptFormat{8, 128};
+    p.kept_attention = workloads::KeptFormat{12, 0};
   });
   add("MLP again from 8 bits", [](auto& p) {
-    p.kept = KeptFormat{8, 0};
-    p.recompute.parts = {OpPart::mlp_activation, OpPart::norm};
+    p.kept = workloads::KeptFormat{8, 0};
+    p.recompute.parts = {workloads::OpPart::mlp_activation, workloads::OpPart::norm};
   });
   return all;
 }
@@ -45,36 +47,37 @@ int for_each_layer(Visit visit) {
   int layers = 0;
   for (const auto& [name, policy] : policies()) {
     SCOPED_TRACE(name);
-    for_each_plan(policy, [&, &chosen = policy](const Model&, const Parallel&, const Derived& derived) {
-      for (const auto& kind : derived.kinds) {
-        SCOPED_TRACE(kind.name);
-        visit(kind, chosen);
-        ++layers;
-      }
-    });
+    for_each_plan(policy,
+                  [&, &chosen = policy](const workloads::Model&, const workloads::Parallel&, const Derived& derived) {
+                    for (const auto& kind : derived.kinds) {
+                      SCOPED_TRACE(kind.name);
+                      visit(kind, chosen);
+                      ++layers;
+                    }
+                  });
   }
   return layers;
 }
 
-void expect_in_order(const std::vector<BlockStep>& steps) {
+void expect_in_order(const std::vector<workloads::BlockStep>& steps) {
   for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
     std::set<int> seen;
     for (const int before : steps[static_cast<std::size_t>(i)].after) {
       ASSERT_LT(before, i);
-      ASSERT_GE(before, BlockStep::outside);
+      ASSERT_GE(before, workloads::BlockStep::outside);
       ASSERT_TRUE(seen.insert(before).second) << "waits twice for the same";
     }
   }
 }
 
 TEST(LayerSteps, AreInOrderAndReadWhatExists) {
-  const int layers = for_each_layer([](const ShardedLayer& layer, const DerivePolicy&) {
+  const int layers = for_each_layer([](const workloads::ShardedLayer& layer, const workloads::DerivePolicy&) {
     expect_in_order(layer.forward);
     expect_in_order(layer.backward);
     for (const auto& step : layer.forward) ASSERT_TRUE(step.saved.empty()) << "a forward reads no forward";
     for (const auto& step : layer.backward) {
       for (const int read : step.saved)
-        ASSERT_TRUE(read >= BlockStep::outside && read < std::ssize(layer.forward)) << step.name;
+        ASSERT_TRUE(read >= workloads::BlockStep::outside && read < std::ssize(layer.forward)) << step.name;
     }
     for (const int step : layer.output_steps) ASSERT_LT(step, std::ssize(layer.forward));
     for (const int step : layer.input_gradient_steps) ASSERT_LT(step, std::ssize(layer.backward));
@@ -83,17 +86,17 @@ TEST(LayerSteps, AreInOrderAndReadWhatExists) {
 }
 
 TEST(LayerSteps, HaveSizesAndAxesThatExist) {
-  for_each_layer([](const ShardedLayer& layer, const DerivePolicy&) {
+  for_each_layer([](const workloads::ShardedLayer& layer, const workloads::DerivePolicy&) {
     for (const auto* pass : {&layer.forward, &layer.backward}) {
       for (const auto& step : *pass) {
         ASSERT_GE(step.output, Bytes(0));
         ASSERT_GE(step.traffic, step.indexed);
         ASSERT_GE(step.flops, Flops(0));
-        if (step.kind == BlockStep::Kind::compute) continue;
+        if (step.kind == workloads::BlockStep::Kind::compute) continue;
         ASSERT_FALSE(step.axes.empty()) << step.name;
         ASSERT_GT(step.full_size, Bytes(0)) << step.name;
         ASSERT_EQ(step.flops, Flops(0));
-        ASSERT_NE(step.role, CollectiveRole::gradient) << "those stand with the weights";
+        ASSERT_NE(step.role, workloads::CollectiveRole::gradient) << "those stand with the weights";
       }
     }
   });
@@ -102,10 +105,10 @@ TEST(LayerSteps, HaveSizesAndAxesThatExist) {
 // A backward step is waited for by another, or makes the input's gradient or a weight's, or frees nothing else than
 // what another array was kept in. A forward step is waited for, read by the backward, or handed on.
 TEST(LayerSteps, MakeNothingInVain) {
-  for_each_layer([](const ShardedLayer& layer, const DerivePolicy& policy) {
+  for_each_layer([](const workloads::ShardedLayer& layer, const workloads::DerivePolicy& policy) {
     std::vector<bool> forward(layer.forward.size(), false), backward(layer.backward.size(), false);
     const auto mark = [](std::vector<bool>& used, int step) {
-      if (step != BlockStep::outside) used[static_cast<std::size_t>(step)] = true;
+      if (step != workloads::BlockStep::outside) used[static_cast<std::size_t>(step)] = true;
     };
     for (const auto& step : layer.forward) {
       for (const int before : step.after) mark(forward, before);
@@ -121,7 +124,7 @@ TEST(LayerSteps, MakeNothingInVain) {
     }
     for (const auto& tied : layer.tied_gradients) mark(backward, tied.step);
     for (std::size_t i = 0; i < forward.size(); ++i) ASSERT_TRUE(forward[i]) << layer.forward[i].name;
-    const auto runs_again = [&](const BlockStep& step) {
+    const auto runs_again = [&](const workloads::BlockStep& step) {
       return policy.recompute.all && std::any_of(layer.forward.begin(), layer.forward.end(),
                                                  [&](const auto& other) { return other.name == step.name; });
     };
@@ -132,7 +135,7 @@ TEST(LayerSteps, MakeNothingInVain) {
 
 // One operation reads a weight, so one step completes its gradient in each microbatch.
 TEST(LayerSteps, MakeEveryWeightsGradientOnce) {
-  for_each_layer([](const ShardedLayer& layer, const DerivePolicy&) {
+  for_each_layer([](const workloads::ShardedLayer& layer, const workloads::DerivePolicy&) {
     std::set<int> steps;
     for (const auto& update : layer.weights) {
       ASSERT_EQ(update.gradient_steps.size(), 1U) << update.weight;
@@ -148,9 +151,10 @@ TEST(LayerSteps, MakeEveryWeightsGradientOnce) {
 // ranks.
 TEST(LayerSteps, ComputeTheModelsFlops) {
   for (const bool again : {false, true}) {
-    DerivePolicy policy;
+    workloads::DerivePolicy policy;
     policy.recompute.all = again;
-    for_each_plan(policy, [&](const Model& model, const Parallel& parallel, const Derived& derived) {
+    for_each_plan(policy, [&](const workloads::Model& model, const workloads::Parallel& parallel,
+                              const Derived& derived) {
       if (model.experts) return;
       double layers = 0, rest = 0;
       for (const int kind : derived.order) {
@@ -178,15 +182,15 @@ TEST(LayerSteps, ComputeTheModelsFlops) {
 // Stored split, a weight is gathered whole once for each pass that reads it; kept after the forward, once.
 TEST(LayerSteps, GatherEveryWeightOncePerPass) {
   for (const bool again : {true, false}) {
-    DerivePolicy policy;
+    workloads::DerivePolicy policy;
     policy.regather_weights = again;
-    const auto layer = derived(transformer(), Parallel{.fsdp = 4}, policy).layer();
+    const auto layer = derived(transformer(), workloads::Parallel{.fsdp = 4}, policy).layer();
     std::multiset<std::string> forward, backward;
     for (const auto& step : layer.forward) {
-      if (step.role == CollectiveRole::weight) forward.insert(step.name);
+      if (step.role == workloads::CollectiveRole::weight) forward.insert(step.name);
     }
     for (const auto& step : layer.backward) {
-      if (step.role == CollectiveRole::weight) backward.insert(step.name);
+      if (step.role == workloads::CollectiveRole::weight) backward.insert(step.name);
     }
     EXPECT_EQ(forward.size(), layer.weights.size());
     EXPECT_EQ(std::set<std::string>(forward.begin(), forward.end()).size(), forward.size());

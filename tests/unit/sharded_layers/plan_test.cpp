@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const Parallel all_axes{.data = 2, .fsdp = 2, .tensor = 2, .context = 2};
+const workloads::Parallel all_axes{.data = 2, .fsdp = 2, .tensor = 2, .context = 2};
 
 TEST(PlanFor, SplitsActivationsByBatchSequenceAndHeads) {
   const auto plan = plan_for(blocks_of(transformer()), all_axes);
@@ -44,7 +44,7 @@ TEST(PlanFor, SplitsWhatTheStageOfZeroSays) {
 // Experts over an axis of their own are replicated by the rest; all else by that axis too. Without the tensor axis
 // among theirs, each expert is split over it.
 TEST(PlanFor, SharesOutExperts) {
-  const Parallel parallel{.data = 2, .tensor = 2, .expert = 4, .zero = 1};
+  const workloads::Parallel parallel{.data = 2, .tensor = 2, .expert = 4, .zero = 1};
   const auto plan = plan_for(blocks_of(mixture()), parallel);
   EXPECT_EQ(plan.weights.at("Weup").to_string(), "Weup[E_expert, D, Fe_tensor]");
   EXPECT_EQ(plan.optimizer.at("Weup").to_string(), "Weup[E_expert, D_data, Fe_tensor]");
@@ -66,12 +66,12 @@ TEST(PlanFor, NamesEachAxisOnce) {
     for (int sizes = 0; sizes < 32; ++sizes) {
       for (int zero = 0; zero <= 3; ++zero) {
         const auto size = [&](int bit) -> std::int64_t { return (sizes >> bit & 1) != 0 ? 2 : 1; };
-        const Parallel parallel{
+        const workloads::Parallel parallel{
             .data = size(0), .fsdp = size(1), .tensor = size(2), .context = size(3), .expert = size(4), .zero = zero};
         const auto plan = plan_for(blocks, parallel);
         for (const auto* shardings : {&plan.activations, &plan.weights, &plan.gradients, &plan.optimizer}) {
           for (const auto& [name, tensor] : *shardings) {
-            AxisNames axes = tensor.partial;
+            workloads::AxisNames axes = tensor.partial;
             for (const auto& dim : tensor.dims) axes.insert(axes.end(), dim.axes.begin(), dim.axes.end());
             std::sort(axes.begin(), axes.end());
             ASSERT_EQ(std::adjacent_find(axes.begin(), axes.end()), axes.end()) << tensor.to_string();
@@ -91,12 +91,12 @@ TEST(PlanFor, NamesEachAxisOnce) {
   EXPECT_EQ(plans, 4 * 32 * 4);
 }
 
-using List = std::vector<ShardedTensor> PlanOverrides::*;
+using List = std::vector<workloads::ShardedTensor> PlanOverrides::*;
 
 /// Puts one sharding of the user over a plan.
-void put_over(Plan& plan, List list, const std::string& tensor, const AxisNames& axes) {
-  PlanOverrides overrides;
-  (overrides.*list).push_back(parse_tensor(tensor, axes));
+void put_over(workloads::Plan& plan, List list, const std::string& tensor, const workloads::AxisNames& axes) {
+  workloads::PlanOverrides overrides;
+  (overrides.*list).push_back(workloads::parse_tensor(tensor, axes));
   apply(overrides, plan);
 }
 
@@ -104,33 +104,37 @@ std::string refused(List list, const std::string& tensor) {
   auto plan = plan_for(blocks_of(two_matmuls()), {.data = 2});
   try {
     put_over(plan, list, tensor, {});
-  } catch (const ShardingError& error) {
+  } catch (const workloads::ShardingError& error) {
     return error.what_is_wrong() + " [" + error.expected() + "]";
   }
   return "";
 }
 
 TEST(PlanOverrides, AWeightTakesItsGradientAndStateAlong) {
-  const AxisNames axes{"data"};
+  const workloads::AxisNames axes{"data"};
   auto plan = plan_for(blocks_of(two_matmuls()), {.data = 2});
-  put_over(plan, &PlanOverrides::weights, "Win[D_data, F]", axes);
+  put_over(plan, &workloads::PlanOverrides::weights, "Win[D_data, F]", axes);
   EXPECT_EQ(plan.weights.at("Win").to_string(), "Win[D_data, F]");
   EXPECT_EQ(plan.gradients.at("Win").to_string(), "Win[D_data, F]");
   EXPECT_EQ(plan.optimizer.at("Win").to_string(), "Win[D_data, F]");
   EXPECT_EQ(plan.gradients.at("Wout").to_string(), "Wout[F, D] {U_data}") << "another weight stays as it was";
-  PlanOverrides both;
-  both.weights = {parse_tensor("Win[D, F_data]", axes)};
-  both.optimizer = {parse_tensor("Win[D, F]", axes)};
+  workloads::PlanOverrides both;
+  both.weights = {workloads::parse_tensor("Win[D, F_data]", axes)};
+  both.optimizer = {workloads::parse_tensor("Win[D, F]", axes)};
   apply(both, plan);
   EXPECT_EQ(plan.gradients.at("Win").to_string(), "Win[D, F_data]");
   EXPECT_EQ(plan.optimizer.at("Win").to_string(), "Win[D, F]");
 }
 
 TEST(PlanOverrides, NamesAndDimensionsAreTheModels) {
-  EXPECT_EQ(refused(&PlanOverrides::activations, "Up[B, F]"), "the model has no activation Up [one of In, Out, Tmp]");
-  EXPECT_EQ(refused(&PlanOverrides::gradients, "Wup[D, F]"), "the model has no weight Wup [one of Win, Wout]");
-  EXPECT_EQ(refused(&PlanOverrides::weights, "Win[F, D]"), "Win[F, D] does not have the dimensions of Win [Win[D, F]]");
-  EXPECT_EQ(refused(&PlanOverrides::optimizer, "Win[D]"), "Win[D] does not have the dimensions of Win [Win[D, F]]");
+  EXPECT_EQ(refused(&workloads::PlanOverrides::activations, "Up[B, F]"),
+            "the model has no activation Up [one of In, Out, Tmp]");
+  EXPECT_EQ(refused(&workloads::PlanOverrides::gradients, "Wup[D, F]"),
+            "the model has no weight Wup [one of Win, Wout]");
+  EXPECT_EQ(refused(&workloads::PlanOverrides::weights, "Win[F, D]"),
+            "Win[F, D] does not have the dimensions of Win [Win[D, F]]");
+  EXPECT_EQ(refused(&workloads::PlanOverrides::optimizer, "Win[D]"),
+            "Win[D] does not have the dimensions of Win [Win[D, F]]");
 }
 
 TEST(PlanText, ListsArraysByRole) {
@@ -143,7 +147,7 @@ TEST(PlanText, ListsArraysByRole) {
 // 4 key-value heads on a tensor axis of 8: each rank has a copy of one, two ranks the same, and the gradients of copies
 // are sums still to be made over those two. Where any array of theirs is split otherwise nobody gets copies.
 TEST(CopyKeyValueHeads, GivesEachRankAHeadOfItsOwn) {
-  const Parallel parallel{.tensor = 8};
+  const workloads::Parallel parallel{.tensor = 8};
   auto plan = plan_for(blocks_of(transformer()), parallel);
   auto sizes = sizes_on(transformer(), parallel, 16, 8);
   auto other = plan;
@@ -153,7 +157,7 @@ TEST(CopyKeyValueHeads, GivesEachRankAHeadOfItsOwn) {
   EXPECT_EQ(sizes.own_elements({"K"}), 4);
   EXPECT_EQ(plan.gradients.at("Wk").partial.size(), 1U);
   EXPECT_TRUE(plan.gradients.at("Wq").partial.empty());
-  put_over(other, &PlanOverrides::activations, "K[B, T, K, H]", {"tensor"});
+  put_over(other, &workloads::PlanOverrides::activations, "K[B, T, K, H]", {"tensor"});
   copy_key_value_heads(other, other_sizes);
   EXPECT_EQ(other_sizes.dim("K"), 4);
   EXPECT_TRUE(other.gradients.at("Wk").partial.empty());

@@ -12,11 +12,11 @@
 namespace lockstep::test {
 namespace {
 
-bool reduces(CollectiveKind kind) {
-  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
+bool reduces(workloads::CollectiveKind kind) {
+  return kind == workloads::CollectiveKind::all_reduce || kind == workloads::CollectiveKind::reduce_scatter;
 }
 
-std::multiset<std::string> axes_of(const std::vector<DerivedCollective>& chain, bool reductions) {
+std::multiset<std::string> axes_of(const std::vector<workloads::DerivedCollective>& chain, bool reductions) {
   std::multiset<std::string> axes;
   for (const auto& one : chain) {
     if (reduces(one.kind) == reductions) axes.insert(one.axes.begin(), one.axes.end());
@@ -24,7 +24,8 @@ std::multiset<std::string> axes_of(const std::vector<DerivedCollective>& chain, 
   return axes;
 }
 
-std::multiset<std::string> axes_that_split_rows(const Block& block, const std::string& weight, const Plan& plan) {
+std::multiset<std::string> axes_that_split_rows(const workloads::Block& block, const std::string& weight,
+                                                const workloads::Plan& plan) {
   const auto op =
       std::find_if(block.ops.begin(), block.ops.end(), [&](const auto& one) { return one.weight == weight; });
   const auto& array = plan.activations.at(op->output);
@@ -36,9 +37,10 @@ std::multiset<std::string> axes_that_split_rows(const Block& block, const std::s
   return axes;
 }
 
-bool is_lookup(const Block& block, const std::string& weight) {
-  return std::any_of(block.ops.begin(), block.ops.end(),
-                     [&](const auto& op) { return op.weight == weight && op.kind == BlockOp::Kind::lookup; });
+bool is_lookup(const workloads::Block& block, const std::string& weight) {
+  return std::any_of(block.ops.begin(), block.ops.end(), [&](const auto& op) {
+    return op.weight == weight && op.kind == workloads::BlockOp::Kind::lookup;
+  });
 }
 
 // A product's output may be scattered along the sequence over tensor after it was summed over that axis: not a split of
@@ -46,7 +48,7 @@ bool is_lookup(const Block& block, const std::string& weight) {
 // tensor or sum up the embedding's, whichever is smaller.
 TEST(GradientReductions, AreOnceOverEveryAxisThatSplitsTheTokens) {
   int weights = 0;
-  for_each_plan({}, [&](const Model& model, const Parallel& parallel, const Derived& derived) {
+  for_each_plan({}, [&](const workloads::Model& model, const workloads::Parallel& parallel, const Derived& derived) {
     const auto blocks = blocks_of(model);
     const auto plan = plan_for(blocks, parallel);
     for (std::size_t kind = 0; kind < derived.kinds.size(); ++kind) {
@@ -56,7 +58,7 @@ TEST(GradientReductions, AreOnceOverEveryAxisThatSplitsTheTokens) {
         const bool is_vector = dims.size() == 1;
         const auto over_tensor = [&] {
           for (const auto& dim : plan.weights.at(update.weight).dims) {
-            if (contains(dim.axes, "tensor")) return true;
+            if (workloads::contains(dim.axes, "tensor")) return true;
           }
           return false;
         };
@@ -79,7 +81,7 @@ TEST(GradientReductions, AreOnceOverEveryAxisThatSplitsTheTokens) {
 // Stored whole and updated in shards, a weight is gathered once over the axes that split the update alone; split as
 // stored, it is gathered for each pass instead.
 TEST(UpdatedWeights, AreGatheredOverWhatOnlyTheUpdateSplits) {
-  for_each_plan({}, [&](const Model& model, const Parallel& parallel, const Derived& derived) {
+  for_each_plan({}, [&](const workloads::Model& model, const workloads::Parallel& parallel, const Derived& derived) {
     const auto plan = plan_for(blocks_of(model), parallel);
     for (const auto& kind : derived.kinds) {
       for (const auto& update : kind.weights) {
@@ -90,7 +92,7 @@ TEST(UpdatedWeights, AreGatheredOverWhatOnlyTheUpdateSplits) {
         }
         std::multiset<std::string> gathered;
         for (const auto& one : update.publish) {
-          EXPECT_EQ(one.kind, CollectiveKind::all_gather);
+          EXPECT_EQ(one.kind, workloads::CollectiveKind::all_gather);
           gathered.insert(one.axes.begin(), one.axes.end());
         }
         EXPECT_EQ(gathered, expected) << update.weight;
@@ -102,13 +104,13 @@ TEST(UpdatedWeights, AreGatheredOverWhatOnlyTheUpdateSplits) {
 // All ranks' shards together are the weight and its padding; where everything divides there is none. Padding is told
 // per rank, in whole elements of 2 B.
 TEST(UpdatedWeights, AreSharedOutWithoutRest) {
-  for_each_plan({}, [&](const Model& model, const Parallel& parallel, const Derived& derived) {
+  for_each_plan({}, [&](const workloads::Model& model, const workloads::Parallel& parallel, const Derived& derived) {
     const auto plan = plan_for(blocks_of(model), parallel);
     const auto sizes = sizes_on(model, parallel, 16, 8);
     for (const auto& kind : derived.kinds) {
       for (const auto& update : kind.weights) {
         SCOPED_TRACE(update.weight);
-        const auto parts = [&](const Shardings& shardings) {
+        const auto parts = [&](const workloads::Shardings& shardings) {
           std::int64_t product = 1;
           for (const auto& dim : shardings.at(update.weight).dims) product *= sizes.product(dim.axes);
           return product;
@@ -128,7 +130,8 @@ TEST(UpdatedWeights, AreSharedOutWithoutRest) {
   });
 }
 
-void expect_alike(const std::vector<DerivedCollective>& some, const std::vector<DerivedCollective>& others) {
+void expect_alike(const std::vector<workloads::DerivedCollective>& some,
+                  const std::vector<workloads::DerivedCollective>& others) {
   ASSERT_EQ(some.size(), others.size());
   for (std::size_t i = 0; i < some.size(); ++i) {
     EXPECT_EQ(some[i].to_string(), others[i].to_string());
@@ -139,31 +142,32 @@ void expect_alike(const std::vector<DerivedCollective>& some, const std::vector<
 // The shortcut without passes finds the same weights with the same collectives as deriving the layer.
 TEST(DerivedWeights, AreThoseOfTheWholeLayer) {
   for (const auto gradient : {Bytes(2), Bytes(4)}) {
-    DerivePolicy policy;
+    workloads::DerivePolicy policy;
     policy.gradient_element = gradient;
-    for_each_plan(policy, [&](const Model& model, const Parallel& parallel, const Derived& derived) {
-      const auto blocks = blocks_of(model);
-      const auto plan = plan_for(blocks, parallel);
-      const auto sizes = sizes_on(model, parallel, 16, 8);
-      for (std::size_t kind = 0; kind < derived.kinds.size(); ++kind) {
-        const auto alone = derive_weights(blocks.kinds[kind], plan, sizes, policy);
-        const auto& whole = derived.kinds[kind];
-        EXPECT_TRUE(alone.forward.empty() && alone.backward.empty());
-        EXPECT_EQ(alone.is_layer, whole.is_layer);
-        ASSERT_EQ(alone.weights.size(), whole.weights.size());
-        EXPECT_EQ(alone.tied_gradients.size(), whole.tied_gradients.size());
-        for (std::size_t i = 0; i < whole.weights.size(); ++i) {
-          SCOPED_TRACE(whole.weights[i].weight);
-          EXPECT_EQ(alone.weights[i].weight, whole.weights[i].weight);
-          EXPECT_EQ(alone.weights[i].stored, whole.weights[i].stored);
-          EXPECT_EQ(alone.weights[i].gradient_elements, whole.weights[i].gradient_elements);
-          EXPECT_EQ(alone.weights[i].optimizer_elements, whole.weights[i].optimizer_elements);
-          expect_alike(alone.weights[i].each_microbatch, whole.weights[i].each_microbatch);
-          expect_alike(alone.weights[i].last_microbatch, whole.weights[i].last_microbatch);
-          expect_alike(alone.weights[i].publish, whole.weights[i].publish);
-        }
-      }
-    });
+    for_each_plan(policy,
+                  [&](const workloads::Model& model, const workloads::Parallel& parallel, const Derived& derived) {
+                    const auto blocks = blocks_of(model);
+                    const auto plan = plan_for(blocks, parallel);
+                    const auto sizes = sizes_on(model, parallel, 16, 8);
+                    for (std::size_t kind = 0; kind < derived.kinds.size(); ++kind) {
+                      const auto alone = derive_weights(blocks.kinds[kind], plan, sizes, policy);
+                      const auto& whole = derived.kinds[kind];
+                      EXPECT_TRUE(alone.forward.empty() && alone.backward.empty());
+                      EXPECT_EQ(alone.is_layer, whole.is_layer);
+                      ASSERT_EQ(alone.weights.size(), whole.weights.size());
+                      EXPECT_EQ(alone.tied_gradients.size(), whole.tied_gradients.size());
+                      for (std::size_t i = 0; i < whole.weights.size(); ++i) {
+                        SCOPED_TRACE(whole.weights[i].weight);
+                        EXPECT_EQ(alone.weights[i].weight, whole.weights[i].weight);
+                        EXPECT_EQ(alone.weights[i].stored, whole.weights[i].stored);
+                        EXPECT_EQ(alone.weights[i].gradient_elements, whole.weights[i].gradient_elements);
+                        EXPECT_EQ(alone.weights[i].optimizer_elements, whole.weights[i].optimizer_elements);
+                        expect_alike(alone.weights[i].each_microbatch, whole.weights[i].each_microbatch);
+                        expect_alike(alone.weights[i].last_microbatch, whole.weights[i].last_microbatch);
+                        expect_alike(alone.weights[i].publish, whole.weights[i].publish);
+                      }
+                    }
+                  });
   }
 }
 

@@ -10,7 +10,7 @@ namespace lockstep::test {
 
 struct NamedModel {
   std::string name;
-  Model model;
+  workloads::Model model;
 };
 
 inline std::vector<NamedModel> small_models() {
@@ -21,9 +21,9 @@ inline std::vector<NamedModel> small_models() {
   auto plain = transformer();
   plain.gated = false;
   plain.parallel_residual = true;
-  plain.norm = NormKind::layer_norm;
+  plain.norm = workloads::NormKind::layer_norm;
   auto normed = transformer();
-  normed.qk_norm = QkNorm::per_head;
+  normed.qk_norm = workloads::QkNorm::per_head;
   normed.norms_per_layer = 4;
   return {{"two matmuls", two_products}, {"transformer", transformer()}, {"tied", tied},
           {"parallel residual", plain},  {"many norms", normed},         {"latent", latent()},
@@ -31,16 +31,16 @@ inline std::vector<NamedModel> small_models() {
 }
 
 /// Sizes that divide the small models' batch, heads and experts.
-inline std::vector<Parallel> small_plans(const Model& model) {
-  std::vector<Parallel> plans{{},
-                              {.data = 4},
-                              {.fsdp = 4},
-                              {.data = 2, .fsdp = 2, .zero = 1},
-                              {.data = 4, .zero = 2},
-                              {.data = 4, .zero = 3},
-                              {.tensor = 4},
-                              {.tensor = 4, .sequence_parallel = false},
-                              {.data = 2, .fsdp = 2, .tensor = 2, .zero = 2}};
+inline std::vector<workloads::Parallel> small_plans(const workloads::Model& model) {
+  std::vector<workloads::Parallel> plans{{},
+                                         {.data = 4},
+                                         {.fsdp = 4},
+                                         {.data = 2, .fsdp = 2, .zero = 1},
+                                         {.data = 4, .zero = 2},
+                                         {.data = 4, .zero = 3},
+                                         {.tensor = 4},
+                                         {.tensor = 4, .sequence_parallel = false},
+                                         {.data = 2, .fsdp = 2, .tensor = 2, .zero = 2}};
   if (!model.attention) return plans;
   plans.push_back({.context = 2});
   plans.push_back({.data = 2, .tensor = 2, .context = 2, .zero = 1});
@@ -51,7 +51,7 @@ inline std::vector<Parallel> small_plans(const Model& model) {
   return plans;
 }
 
-inline std::string text(const Parallel& parallel) {
+inline std::string text(const workloads::Parallel& parallel) {
   return "data " + std::to_string(parallel.data) + " fsdp " + std::to_string(parallel.fsdp) + " tensor " +
          std::to_string(parallel.tensor) + " context " + std::to_string(parallel.context) + " expert " +
          std::to_string(parallel.expert) + " zero " + std::to_string(parallel.zero) +
@@ -60,7 +60,7 @@ inline std::string text(const Parallel& parallel) {
 
 /// Visits every model under every plan that suits it.
 template <class Visit>
-void for_each_plan(const DerivePolicy& policy, Visit visit) {
+void for_each_plan(const workloads::DerivePolicy& policy, Visit visit) {
   for (const auto& [name, model] : small_models()) {
     for (const auto& parallel : small_plans(model)) {
       SCOPED_TRACE(name + ", " + text(parallel));

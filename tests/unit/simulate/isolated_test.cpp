@@ -17,7 +17,7 @@ using testing::HasSubstr;
 template <class Error>
 std::string refusal(const std::function<std::string()>& work) {
   try {
-    return "answered " + in_child(work);
+    return "answered " + studies::in_child(work);
   } catch (const Error& error) {
     return error.what();
   }
@@ -30,7 +30,7 @@ void limit(int what, rlim_t most) {
 }
 
 TEST(Isolated, AnswersAndMistakesComeThrough) {
-  EXPECT_EQ(in_child([] { return std::string("forty-two"); }), "forty-two");
+  EXPECT_EQ(studies::in_child([] { return std::string("forty-two"); }), "forty-two");
   EXPECT_EQ(refusal<ConfigError>([]() -> std::string {
               throw ConfigError({{{"a.yaml", 3, 5}, "key", "is wrong", "another"}});
             }),
@@ -39,10 +39,10 @@ TEST(Isolated, AnswersAndMistakesComeThrough) {
 }
 
 TEST(Isolated, TooLittleMemoryIsToldAsSuch) {
-  EXPECT_THAT(refusal<OutOfResources>([]() -> std::string { throw std::bad_alloc(); }),
+  EXPECT_THAT(refusal<studies::OutOfResources>([]() -> std::string { throw std::bad_alloc(); }),
               HasSubstr("not enough memory for a simulation"));
 #if !defined(__SANITIZE_ADDRESS__)
-  EXPECT_THAT(refusal<OutOfResources>([] {
+  EXPECT_THAT(refusal<studies::OutOfResources>([] {
                 limit(RLIMIT_AS, rlim_t{256} << 20);
                 return std::string(std::size_t{1} << 30, 'x').substr(0, 1);
               }),
@@ -52,12 +52,12 @@ TEST(Isolated, TooLittleMemoryIsToldAsSuch) {
 
 // The kernel kills who has taken too much; whoever ends by another signal has a bug.
 TEST(Isolated, KilledIsNotABugAbortedIs) {
-  EXPECT_THAT(refusal<OutOfResources>([]() -> std::string {
+  EXPECT_THAT(refusal<studies::OutOfResources>([]() -> std::string {
                 std::raise(SIGKILL);
                 return "";
               }),
               HasSubstr("was killed (signal 9)"));
-  EXPECT_THAT(refusal<ProcessDied>([]() -> std::string {
+  EXPECT_THAT(refusal<studies::ProcessDied>([]() -> std::string {
                 limit(RLIMIT_CORE, 0);
                 std::abort();
               }),
@@ -69,9 +69,9 @@ TEST(Isolated, NoProcessLeftIsToldAsSuch) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "the undefined-behaviour sanitizer needs a pipe of its own to look at an exception";
 #endif
-  EXPECT_THAT(refusal<OutOfResources>([] {
+  EXPECT_THAT(refusal<studies::OutOfResources>([] {
                 limit(RLIMIT_NOFILE, 3);
-                return in_child([] { return std::string(); });
+                return studies::in_child([] { return std::string(); });
               }),
               AllOf(HasSubstr("the system starts no process for a simulation: "), HasSubstr("--jobs")));
 }

@@ -11,25 +11,26 @@
 namespace lockstep::test {
 namespace {
 
-StepOptions with_layers_on_host(std::int32_t layers) {
-  StepOptions options;
+workloads::StepOptions with_layers_on_host(std::int32_t layers) {
+  workloads::StepOptions options;
   options.offload.activation_layers = layers;
   options.offload.link = BytesPerSecond(1e9);
   return options;
 }
 
-std::vector<OpId> transfers(const StepGraph& graph, const std::string& name) {
-  return all_of(graph, [&](const StepOp& op) { return op->name == "activations " + name; });
+std::vector<workloads::OpId> transfers(const workloads::StepGraph& graph, const std::string& name) {
+  return all_of(graph, [&](const workloads::StepOp& op) { return op->name == "activations " + name; });
 }
 
-std::set<int> blocks_of_ops(const StepGraph& graph, const std::vector<OpId>& ids) {
+std::set<int> blocks_of_ops(const workloads::StepGraph& graph, const std::vector<workloads::OpId>& ids) {
   std::set<int> blocks;
   for (const auto id : ids) blocks.insert(graph.op(id).block);
   return blocks;
 }
 
 TEST(ActivationsOnHost, AreOfTheFirstLayersOfEachStage) {
-  const auto model = derived(transformer(6), Parallel{.data = 4});  // blocks 1 to 6 are layers, 0 and 7 are not
+  const auto model =
+      derived(transformer(6), workloads::Parallel{.data = 4});  // blocks 1 to 6 are layers, 0 and 7 are not
   const auto chosen = [&](const std::string& schedule, std::int32_t layers) {
     const auto graph =
         build_step(model.kinds, model.order, on_schedule(model, schedule, 2, 4), with_layers_on_host(layers));
@@ -49,38 +50,38 @@ TEST(ActivationsOnHost, AreOfTheFirstLayersOfEachStage) {
 }
 
 TEST(ActivationsOnHost, NotOfTheModelsLastBlock) {
-  const auto model = derived(two_matmuls(3), Parallel{.data = 4});
+  const auto model = derived(two_matmuls(3), workloads::Parallel{.data = 4});
   const auto graph = model.step(with_layers_on_host(3));
   EXPECT_EQ(blocks_of_ops(graph, transfers(graph, "to host")), (std::set<int>{0, 1}));
 }
 
 // Sizes: what the backward reads of the forward and is an activation. The buffer on the chip ends with the transfer.
 TEST(ActivationsOnHost, AreAllThatTheBackwardReadsOfTheForward) {
-  const auto model = derived(transformer(3), Parallel{.data = 2, .tensor = 2});
+  const auto model = derived(transformer(3), workloads::Parallel{.data = 2, .tensor = 2});
   const auto graph = model.step(with_layers_on_host(1));
   const auto plain = model.step();
   const auto down = transfers(graph, "to host");
   ASSERT_EQ(down.size(), 1U);
   std::int64_t saved = 0;
   for (const auto& buffer : plain.buffers) {
-    if (buffer.kind != MemoryKind::activations) continue;
+    if (buffer.kind != workloads::MemoryKind::activations) continue;
     // Read by the layer's backward and made before: a forward's output, or what it received.
-    const bool for_backward = std::any_of(buffer.readers.begin(), buffer.readers.end(), [&](OpId reader) {
-      return plain.op(reader).block == 1 && plain.op(reader).pass == StepPass::backward;
+    const bool for_backward = std::any_of(buffer.readers.begin(), buffer.readers.end(), [&](workloads::OpId reader) {
+      return plain.op(reader).block == 1 && plain.op(reader).pass == workloads::StepPass::backward;
     });
-    if (for_backward && plain.op(buffer.producer).pass == StepPass::forward) saved += buffer.size.value();
+    if (for_backward && plain.op(buffer.producer).pass == workloads::StepPass::forward) saved += buffer.size.value();
   }
   EXPECT_EQ(graph.op(down[0])->full_size.value(), saved);
   EXPECT_GT(saved, 0);
   EXPECT_DOUBLE_EQ(graph.op(down[0])->given_time.value().value(), static_cast<double>(saved) / 1e9);
-  EXPECT_EQ(graph.op(down[0])->given, GivenTime::host_link);
+  EXPECT_EQ(graph.op(down[0])->given, workloads::GivenTime::host_link);
   EXPECT_EQ(graph.op(down[0])->stream, "to host");
 }
 
 // In between nothing of it is on the chip: every activation that went down has no reader after the transfer, the host's
 // buffer is read by the way back alone, and what came back by the block's backward alone.
 TEST(ActivationsOnHost, AreOnlyThereInBetween) {
-  const auto model = derived(transformer(3), Parallel{.data = 2});
+  const auto model = derived(transformer(3), workloads::Parallel{.data = 2});
   const auto pipeline = on_schedule(model, "zb-h1", 2, 4);
   const auto graph = build_step(model.kinds, model.order, pipeline, with_layers_on_host(2));
   const auto down = transfers(graph, "to host");
@@ -89,7 +90,7 @@ TEST(ActivationsOnHost, AreOnlyThereInBetween) {
     const auto& made = graph.op(buffer.producer);
     if (made->stream == "to host") {
       ++on_host;
-      EXPECT_EQ(buffer.kind, MemoryKind::host);
+      EXPECT_EQ(buffer.kind, workloads::MemoryKind::host);
       EXPECT_EQ(buffer.size, made->full_size);
       ASSERT_EQ(buffer.readers.size(), 1U);
       EXPECT_EQ(graph.op(buffer.readers[0])->stream, "from host");
@@ -97,10 +98,10 @@ TEST(ActivationsOnHost, AreOnlyThereInBetween) {
       EXPECT_EQ(graph.op(buffer.readers[0]).microbatch, made.microbatch);
     } else if (made->stream == "from host") {
       ++came_back;
-      EXPECT_EQ(buffer.kind, MemoryKind::activations);
+      EXPECT_EQ(buffer.kind, workloads::MemoryKind::activations);
       EXPECT_FALSE(buffer.readers.empty());
       for (const auto reader : buffer.readers) {
-        EXPECT_EQ(graph.op(reader).pass, StepPass::backward);
+        EXPECT_EQ(graph.op(reader).pass, workloads::StepPass::backward);
         EXPECT_EQ(graph.op(reader).block, made.block);
         EXPECT_TRUE(waits_for(graph, reader, buffer.producer));
       }
@@ -109,7 +110,7 @@ TEST(ActivationsOnHost, AreOnlyThereInBetween) {
         if (std::find(buffer.readers.begin(), buffer.readers.end(), id) == buffer.readers.end()) continue;
         for (const auto reader : buffer.readers) {
           const auto& op = graph.op(reader);
-          EXPECT_FALSE(op.block == graph.op(id).block && op.pass == StepPass::backward) << op->name;
+          EXPECT_FALSE(op.block == graph.op(id).block && op.pass == workloads::StepPass::backward) << op->name;
         }
       }
     }
@@ -121,7 +122,7 @@ TEST(ActivationsOnHost, AreOnlyThereInBetween) {
 // A way back is fetched ahead like weights are: with prefetch p it waits for the last operation of the block that
 // computed p + 1 passes of a block ago, and for its own way down.
 TEST(ActivationsOnHost, ComeBackWhenThereIsRoom) {
-  const auto model = derived(two_matmuls(6), Parallel{.data = 4});
+  const auto model = derived(two_matmuls(6), workloads::Parallel{.data = 4});
   for (const int prefetch : {0, 1, 2}) {
     auto options = with_layers_on_host(5);
     options.prefetch = prefetch;
@@ -132,9 +133,10 @@ TEST(ActivationsOnHost, ComeBackWhenThereIsRoom) {
       const int block = graph.op(id).block;
       // Passes go through blocks 0 to 5 and back down: that of block b in the backward is number 6 + 5 - b.
       const int pass = 6 + 5 - block - 1 - prefetch;
-      const auto freed = pass < 6 ? named(graph, "out projection", pass, StepPass::forward)
-                                  : named(graph, "in projection weight gradient", 11 - pass, StepPass::backward);
-      const auto down = named(graph, "activations to host", block, StepPass::forward);
+      const auto freed = pass < 6
+                             ? named(graph, "out projection", pass, workloads::StepPass::forward)
+                             : named(graph, "in projection weight gradient", 11 - pass, workloads::StepPass::backward);
+      const auto down = named(graph, "activations to host", block, workloads::StepPass::forward);
       EXPECT_THAT(graph.predecessors(id), testing::UnorderedElementsAre(down, freed)) << block;
     }
   }

@@ -15,45 +15,47 @@ namespace lockstep::test {
 namespace {
 
 /// Bytes by what they are for, collective and axes.
-using Moved = std::map<std::tuple<CollectiveRole, CollectiveKind, AxisNames>, std::int64_t>;
+using Moved =
+    std::map<std::tuple<workloads::CollectiveRole, workloads::CollectiveKind, workloads::AxisNames>, std::int64_t>;
 
-void add(Moved& moved, CollectiveRole role, const std::vector<DerivedCollective>& collectives, std::int64_t times) {
+void add(Moved& moved, workloads::CollectiveRole role, const std::vector<workloads::DerivedCollective>& collectives,
+         std::int64_t times) {
   for (const auto& one : collectives) moved[{role, one.kind, one.axes}] += times * one.full_size.value();
 }
 
-Moved said_by(const Derived& model, const StepPipeline& pipeline) {
+Moved said_by(const Derived& model, const workloads::StepPipeline& pipeline) {
   const auto microbatches = pipeline.order.shape.microbatches;
   Moved moved;
   for (int block = 0; block < blocks(model); ++block) {
     const auto& kind = kind_of_block(model, block);
     for (const auto* pass : {&kind.forward, &kind.backward}) {
       for (const auto& step : *pass) {
-        if (step.kind == StepWork::Kind::collective)
+        if (step.kind == workloads::StepWork::Kind::collective)
           moved[{step.role, step.collective, step.axes}] += microbatches * step.full_size.value();
       }
     }
     const auto copies = std::ssize(stages_of_block(pipeline, block));
     for (const auto& update : kind.weights) {
-      add(moved, CollectiveRole::gradient, update.each_microbatch, microbatches);
-      add(moved, CollectiveRole::gradient, update.last_microbatch, copies);
-      add(moved, CollectiveRole::weight, update.publish, copies);
+      add(moved, workloads::CollectiveRole::gradient, update.each_microbatch, microbatches);
+      add(moved, workloads::CollectiveRole::gradient, update.last_microbatch, copies);
+      add(moved, workloads::CollectiveRole::weight, update.publish, copies);
     }
   }
   return moved;
 }
 
-Moved done_in(const StepGraph& graph) {
+Moved done_in(const workloads::StepGraph& graph) {
   Moved moved;
-  for (OpId id = 0; id < graph.size(); ++id) {
+  for (workloads::OpId id = 0; id < graph.size(); ++id) {
     const auto& op = graph.op(id);
-    const bool between_stages = op->axes == AxisNames{"pipeline"};
-    if (op->kind == StepWork::Kind::collective && !between_stages && op->full_size != Bytes(4))
+    const bool between_stages = op->axes == workloads::AxisNames{"pipeline"};
+    if (op->kind == workloads::StepWork::Kind::collective && !between_stages && op->full_size != Bytes(4))
       moved[{op->role, op->collective, op->axes}] += op->full_size.value();
   }
   return moved;
 }
 
-std::vector<Parallel> plans() {
+std::vector<workloads::Parallel> plans() {
   return {{.data = 4, .zero = 1},
           {.data = 2, .fsdp = 4},
           {.fsdp = 2, .tensor = 2},
@@ -64,7 +66,7 @@ std::vector<Parallel> plans() {
 TEST(StepConservation, BytesOfEveryScheduleAreThoseOfTheLayers) {
   for (const auto& parallel : plans()) {
     const auto model = derived(transformer(pipeline_layers), parallel);
-    for (const Schedule& schedule : schedules()) {
+    for (const workloads::Schedule& schedule : workloads::schedules()) {
       SCOPED_TRACE(std::string(schedule.name));
       const auto pipeline = on_schedule(model, std::string(schedule.name), pipeline_ranks, pipeline_microbatches);
       ASSERT_EQ(done_in(build_step(model.kinds, model.order, pipeline, {})), said_by(model, pipeline));
@@ -79,9 +81,9 @@ TEST(StepConservation, BytesDoNotDependOnHowCollectivesArePutTogether) {
     for (const auto* schedule : {"1f1b", "interleaved", "zb-h1", "dualpipe"}) {
       const auto pipeline = on_schedule(model, schedule, pipeline_ranks, pipeline_microbatches);
       const auto expected = said_by(model, pipeline);
-      for (const auto& buckets :
-           {Bucketing{matrix, Bytes(0)}, Bucketing{size, Bytes(5000)}, Bucketing{size, Bytes(1 << 30)}}) {
-        StepOptions options;
+      for (const auto& buckets : {workloads::Bucketing{matrix, Bytes(0)}, workloads::Bucketing{size, Bytes(5000)},
+                                  workloads::Bucketing{size, Bytes(1 << 30)}}) {
+        workloads::StepOptions options;
         options.gradient_buckets = buckets;
         options.weight_buckets.unit = buckets.unit == matrix ? matrix : layer;
         options.publish_ahead = buckets.unit == matrix;
@@ -93,17 +95,17 @@ TEST(StepConservation, BytesDoNotDependOnHowCollectivesArePutTogether) {
 
 // Every compute step of every block, once for each microbatch: by name, block, pass and microbatch.
 TEST(StepConservation, EveryStepRunsOnceForEachMicrobatch) {
-  const auto model = derived(transformer(pipeline_layers), Parallel{.fsdp = 2, .tensor = 2});
-  for (const Schedule& schedule : schedules()) {
+  const auto model = derived(transformer(pipeline_layers), workloads::Parallel{.fsdp = 2, .tensor = 2});
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     SCOPED_TRACE(std::string(schedule.name));
     const auto pipeline = on_schedule(model, std::string(schedule.name), pipeline_ranks, pipeline_microbatches);
     const auto graph = build_step(model.kinds, model.order, pipeline, {});
-    std::map<std::tuple<int, StepPass, std::int32_t, const StepWork*>, int> runs;
+    std::map<std::tuple<int, workloads::StepPass, std::int32_t, const workloads::StepWork*>, int> runs;
     double flops = 0;
     std::int64_t traffic = 0;
-    for (OpId id = 0; id < graph.size(); ++id) {
+    for (workloads::OpId id = 0; id < graph.size(); ++id) {
       const auto& op = graph.op(id);
-      if (op->kind != StepWork::Kind::compute || op.pass == StepPass::update) continue;
+      if (op->kind != workloads::StepWork::Kind::compute || op.pass == workloads::StepPass::update) continue;
       ASSERT_EQ((++runs[{op.block, op.pass, op.microbatch, op.what}]), 1) << op->name;
       ASSERT_EQ(op.stage, pipeline.order.shape.rank_of(pipeline.stage_of_block(op.block), op.microbatch));
       flops += op->flops.value();
@@ -114,7 +116,7 @@ TEST(StepConservation, EveryStepRunsOnceForEachMicrobatch) {
     for (int block = 0; block < blocks(model); ++block) {
       for (const auto* pass : {&kind_of_block(model, block).forward, &kind_of_block(model, block).backward}) {
         for (const auto& step : *pass) {
-          if (step.kind != StepWork::Kind::compute) continue;
+          if (step.kind != workloads::StepWork::Kind::compute) continue;
           said_flops += pipeline_microbatches * step.flops.value();
           said_traffic += pipeline_microbatches * step.traffic.value();
         }
@@ -127,12 +129,12 @@ TEST(StepConservation, EveryStepRunsOnceForEachMicrobatch) {
 
 // Every buffer is made before it is read, on the same stage, and every reader waits for the operation that makes it.
 TEST(StepConservation, ReadersOfEveryScheduleWaitForWhatTheyRead) {
-  auto model = derived(transformer(pipeline_layers), Parallel{.data = 2, .tensor = 2, .zero = 2});
-  for (const Schedule& schedule : schedules()) {
+  auto model = derived(transformer(pipeline_layers), workloads::Parallel{.data = 2, .tensor = 2, .zero = 2});
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     SCOPED_TRACE(std::string(schedule.name));
     const auto pipeline = on_schedule(model, std::string(schedule.name), pipeline_ranks, pipeline_microbatches);
     const auto graph = build_step(model.kinds, model.order, pipeline, {.gradient_reduce_element = Bytes(4)});
-    std::map<OpId, std::vector<bool>> waited;
+    std::map<workloads::OpId, std::vector<bool>> waited;
     ASSERT_FALSE(graph.buffers.empty());
     for (const auto& buffer : graph.buffers) {
       ASSERT_GE(buffer.producer, 0);
@@ -149,23 +151,23 @@ TEST(StepConservation, ReadersOfEveryScheduleWaitForWhatTheyRead) {
 
 // Between two parts of the model that stand on different stages every microbatch is sent once each way.
 TEST(StepConservation, SendsAreAsManyAsHops) {
-  const auto model = derived(transformer(pipeline_layers), Parallel{.data = 2});
-  for (const Schedule& schedule : schedules()) {
+  const auto model = derived(transformer(pipeline_layers), workloads::Parallel{.data = 2});
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     SCOPED_TRACE(std::string(schedule.name));
     const auto pipeline = on_schedule(model, std::string(schedule.name), pipeline_ranks, pipeline_microbatches);
     const auto& shape = pipeline.order.shape;
-    std::map<std::tuple<StepPass, std::int32_t, std::int32_t>, int> expected,
+    std::map<std::tuple<workloads::StepPass, std::int32_t, std::int32_t>, int> expected,
         sent;  // pass, from and to; of all microbatches
     for (std::int32_t part = 0; part + 1 < shape.stages(); ++part) {
       for (std::int32_t m = 0; m < shape.microbatches; ++m) {
         const auto from = shape.rank_of(part, m), to = shape.rank_of(part + 1, m);
         if (from == to) continue;
-        ++expected[{StepPass::forward, from, to}];
-        ++expected[{StepPass::backward, to, from}];
+        ++expected[{workloads::StepPass::forward, from, to}];
+        ++expected[{workloads::StepPass::backward, to, from}];
       }
     }
     const auto graph = build_step(model.kinds, model.order, pipeline, {});
-    for (OpId id = 0; id < graph.size(); ++id) {
+    for (workloads::OpId id = 0; id < graph.size(); ++id) {
       const auto& op = graph.op(id);
       if (is_send(op)) ++sent[{op.pass, op.stage, op.other_stage}];
     }
@@ -175,8 +177,8 @@ TEST(StepConservation, SendsAreAsManyAsHops) {
 
 // Each stage holds the weights of its blocks, and where microbatches come from both ends each block stands twice.
 TEST(StepConservation, StagesHoldTheirBlocksWeights) {
-  const auto model = derived(transformer(pipeline_layers), Parallel{.fsdp = 4});
-  for (const Schedule& schedule : schedules()) {
+  const auto model = derived(transformer(pipeline_layers), workloads::Parallel{.fsdp = 4});
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     SCOPED_TRACE(std::string(schedule.name));
     const auto pipeline = on_schedule(model, std::string(schedule.name), pipeline_ranks, pipeline_microbatches);
     std::vector<std::int64_t> weights(pipeline_ranks, 0), states(pipeline_ranks, 0);
@@ -204,18 +206,18 @@ TEST(StepConservation, StagesHoldTheirBlocksWeights) {
 // Tokens that come to the fullest rank's experts: its routed steps have load times the even work, drawn for each layer
 // and microbatch; all else stays as it is.
 TEST(StepConservation, RoutedWorkFollowsTheLoadOfExperts) {
-  const auto model = derived(mixture(2), Parallel{.expert = 4});
-  StepOptions options{.microbatches = 2};
+  const auto model = derived(mixture(2), workloads::Parallel{.expert = 4});
+  workloads::StepOptions options{.microbatches = 2};
   options.expert_load = {0.5, 3, 8, 4};
   const auto graph = model.step(options);
   const auto even = model.step({.microbatches = 2});
   ASSERT_EQ(graph.size(), even.size());
   int routed = 0;
-  for (OpId id = 0; id < graph.size(); ++id) {
+  for (workloads::OpId id = 0; id < graph.size(); ++id) {
     const auto& op = graph.op(id);
-    if (op.pass == StepPass::update || op->role != CollectiveRole::activation) continue;
-    const auto& steps =
-        op.pass == StepPass::forward ? kind_of_block(model, op.block).forward : kind_of_block(model, op.block).backward;
+    if (op.pass == workloads::StepPass::update || op->role != workloads::CollectiveRole::activation) continue;
+    const auto& steps = op.pass == workloads::StepPass::forward ? kind_of_block(model, op.block).forward
+                                                                : kind_of_block(model, op.block).backward;
     const auto step = std::find_if(steps.begin(), steps.end(),
                                    [&](const auto& one) { return one.name == op->name && one.detail == op->detail; });
     if (step == steps.end()) continue;

@@ -13,7 +13,7 @@
 namespace lockstep::test {
 namespace {
 
-std::set<std::string> arrays_of(const StepOp& op) {
+std::set<std::string> arrays_of(const workloads::StepOp& op) {
   std::istringstream words(op->name);
   std::string word;
   words >> word;  // "AllReduce_data"
@@ -22,32 +22,36 @@ std::set<std::string> arrays_of(const StepOp& op) {
   return arrays;
 }
 
-bool reduces(const StepOp& op) {
-  return op->kind == StepOp::Kind::collective && op->role == CollectiveRole::gradient &&
-         op->axes != AxisNames{"pipeline"};
+bool reduces(const workloads::StepOp& op) {
+  return op->kind == workloads::StepOp::Kind::collective && op->role == workloads::CollectiveRole::gradient &&
+         op->axes != workloads::AxisNames{"pipeline"};
 }
-bool exchanges(const StepOp& op) { return op->role == CollectiveRole::gradient && op->axes == AxisNames{"pipeline"}; }
-bool updates(const StepOp& op) { return op->name == "adam update"; }
+bool exchanges(const workloads::StepOp& op) {
+  return op->role == workloads::CollectiveRole::gradient && op->axes == workloads::AxisNames{"pipeline"};
+}
+bool updates(const workloads::StepOp& op) { return op->name == "adam update"; }
 
 /// The backward steps of a block on a stage that make a weight's gradient.
-std::vector<OpId> contributions(const StepGraph& graph, const Derived& model, int block, const WeightUpdate& update,
-                                std::int32_t stage) {
+std::vector<workloads::OpId> contributions(const workloads::StepGraph& graph, const Derived& model, int block,
+                                           const workloads::WeightUpdate& update, std::int32_t stage) {
   std::set<std::string> names;
   for (const int step : update.gradient_steps)
     names.insert(kind_of_block(model, block).backward[static_cast<std::size_t>(step)].name);
-  return all_of(graph, [&](const StepOp& op) {
-    return op.block == block && op.stage == stage && op.pass == StepPass::backward && names.contains(op->name);
+  return all_of(graph, [&](const workloads::StepOp& op) {
+    return op.block == block && op.stage == stage && op.pass == workloads::StepPass::backward &&
+           names.contains(op->name);
   });
 }
 
 // Data parallelism: one all-reduce of each weight on each stage that has it, which waits for all of its microbatches.
 TEST(GradientsOnStages, AreReducedOnceAfterTheLastMicrobatch) {
-  const auto model = derived(two_matmuls(pipeline_layers), Parallel{.data = 4});
-  for (const Schedule& schedule : schedules()) {
+  const auto model = derived(two_matmuls(pipeline_layers), workloads::Parallel{.data = 4});
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     SCOPED_TRACE(std::string(schedule.name));
     const auto pipeline = on_schedule(model, std::string(schedule.name), pipeline_ranks, pipeline_microbatches);
     const auto graph = build_step(model.kinds, model.order, pipeline, {});
-    std::map<std::tuple<std::int32_t, int, std::string>, std::vector<OpId>> reductions;  // stage, block, array
+    std::map<std::tuple<std::int32_t, int, std::string>, std::vector<workloads::OpId>>
+        reductions;  // stage, block, array
     for (const auto id : all_of(graph, reduces)) {
       for (const auto& array : arrays_of(graph.op(id)))
         reductions[{graph.op(id).stage, graph.op(id).block, array}].push_back(id);
@@ -74,7 +78,7 @@ TEST(GradientsOnStages, AreReducedOnceAfterTheLastMicrobatch) {
 // One update of each block on each stage that has it. It waits for every gradient of the model, and without the barrier
 // for its own block's alone.
 TEST(GradientsOnStages, EndInOneUpdateOfEachCopy) {
-  const auto model = derived(two_matmuls(pipeline_layers), Parallel{.data = 4});
+  const auto model = derived(two_matmuls(pipeline_layers), workloads::Parallel{.data = 4});
   for (const auto* schedule : {"1f1b", "interleaved", "zb-v", "dualpipe"}) {
     for (const bool barrier : {true, false}) {
       SCOPED_TRACE(std::string(schedule) + (barrier ? " with" : " without"));
@@ -100,16 +104,16 @@ TEST(GradientsOnStages, EndInOneUpdateOfEachCopy) {
 // DualPipe: rank r and rank P - 1 - r have the same weights. One all-reduce between the two for each block: 4DF
 // elements of 2 B with data parallelism alone, whose optimizer shard is whole.
 TEST(GradientsOnStages, AreExchangedBetweenBothEnds) {
-  const auto model = derived(two_matmuls(8), Parallel{.data = 4});
+  const auto model = derived(two_matmuls(8), workloads::Parallel{.data = 4});
   const auto pipeline = on_schedule(model, "dualpipe", 4, 8);
   const auto graph = build_step(model.kinds, model.order, pipeline, {});
-  std::map<int, OpId> of_block;
+  std::map<int, workloads::OpId> of_block;
   for (const auto id : all_of(graph, exchanges)) {
     const auto& op = graph.op(id);
     EXPECT_TRUE(of_block.emplace(op.block, id).second);
     EXPECT_EQ(op.stage + op.other_stage, 3);
     EXPECT_LT(op.stage, op.other_stage);
-    EXPECT_EQ(op->collective, CollectiveKind::all_reduce);
+    EXPECT_EQ(op->collective, workloads::CollectiveKind::all_reduce);
     EXPECT_EQ(op->name, "AllReduce_pipeline dWin dWout");
     EXPECT_EQ(op->full_size.value(), 2 * 2 * D * F);
     for (const auto reduction : all_of(graph, reduces)) {
@@ -125,14 +129,15 @@ TEST(GradientsOnStages, AreExchangedBetweenBothEnds) {
 TEST(GradientsOnStages, OfTiedEmbeddingsAreAddedUp) {
   auto tied = transformer(4);
   tied.tied_embeddings = true;
-  const auto model = derived(tied, Parallel{.data = 4});
+  const auto model = derived(tied, workloads::Parallel{.data = 4});
   const auto graph = build_step(model.kinds, model.order, on_schedule(model, "1f1b", 2, 4), {});
   const auto between = all_of(graph, exchanges);
   ASSERT_EQ(between.size(), 1U);
   EXPECT_EQ(graph.op(between[0])->name, "AllReduce_pipeline dWembed");
   EXPECT_EQ(graph.op(between[0])->full_size.value(), 2 * 96 * D);
   for (int m = 0; m < 4; ++m) {
-    EXPECT_TRUE(waits_for(graph, between[0], named(graph, "unembedding weight gradient", 5, StepPass::backward, m)));
+    EXPECT_TRUE(
+        waits_for(graph, between[0], named(graph, "unembedding weight gradient", 5, workloads::StepPass::backward, m)));
   }
   const auto v = build_step(model.kinds, model.order, on_schedule(model, "zb-v", 2, 4), {});
   EXPECT_TRUE(all_of(v, exchanges).empty());
@@ -144,20 +149,22 @@ TEST(GradientsOnStages, OfTiedEmbeddingsAreAddedUp) {
 // The barrier on a pipeline: each stage knows its own gradients, 4 bytes go around the pipeline, and every update
 // waits.
 TEST(GradientsOnStages, TheNormGoesAroundThePipeline) {
-  auto model = derived(two_matmuls(4), Parallel{.fsdp = 4});
+  auto model = derived(two_matmuls(4), workloads::Parallel{.fsdp = 4});
   for (auto& update : model.kinds.front().weights) update.split_over = {"fsdp"};
-  StepOptions options;
+  workloads::StepOptions options;
   options.gradient_clipping = true;
   const auto graph = build_step(model.kinds, model.order, on_schedule(model, "1f1b", 2, 2), options);
-  const auto norms = all_of(graph, [](const StepOp& op) { return op->name == "gradient norm"; });
+  const auto norms = all_of(graph, [](const workloads::StepOp& op) { return op->name == "gradient norm"; });
   ASSERT_EQ(norms.size(), 2U);
   // 2 layers of 2DF elements on a stage, a quarter of each on a rank, read in 2 B.
   for (const auto id : norms) EXPECT_EQ(graph.op(id)->traffic.value(), 2 * 2 * 2 * D * F / 4);
-  const auto sums = all_of(graph, [](const StepOp& op) { return op->name == "AllReduce_fsdp gradient norm"; });
+  const auto sums =
+      all_of(graph, [](const workloads::StepOp& op) { return op->name == "AllReduce_fsdp gradient norm"; });
   ASSERT_EQ(sums.size(), 2U);
-  const auto around = all_of(graph, [](const StepOp& op) { return op->name == "AllReduce_pipeline gradient norm"; });
+  const auto around =
+      all_of(graph, [](const workloads::StepOp& op) { return op->name == "AllReduce_pipeline gradient norm"; });
   ASSERT_EQ(around.size(), 1U);
-  EXPECT_EQ(graph.op(around[0]).stage, StepOp::every_stage);
+  EXPECT_EQ(graph.op(around[0]).stage, workloads::StepOp::every_stage);
   EXPECT_EQ(graph.op(around[0])->full_size, Bytes(4));
   EXPECT_THAT(graph.predecessors(around[0]), testing::UnorderedElementsAre(sums[0], sums[1]));
   for (const auto id : all_of(graph, updates)) EXPECT_THAT(graph.predecessors(id), testing::ElementsAre(around[0]));
@@ -165,16 +172,17 @@ TEST(GradientsOnStages, TheNormGoesAroundThePipeline) {
 
 // The step's overhead of s seconds follows the last operation of each stage and waits for no other stage.
 TEST(GradientsOnStages, TheStepsOverheadEndsEachStage) {
-  const auto model = derived(two_matmuls(4), Parallel{.data = 4, .zero = 1});
-  StepOptions options;
+  const auto model = derived(two_matmuls(4), workloads::Parallel{.data = 4, .zero = 1});
+  workloads::StepOptions options;
   options.step_overhead = Seconds(0.25);
   const auto graph = build_step(model.kinds, model.order, on_schedule(model, "1f1b", 2, 2), options);
-  const auto overheads = all_of(graph, [](const StepOp& op) { return op->given_time.has_value(); });
+  const auto overheads = all_of(graph, [](const workloads::StepOp& op) { return op->given_time.has_value(); });
   ASSERT_EQ(overheads.size(), 2U);
   for (const auto id : overheads) {
     EXPECT_EQ(graph.op(id)->given_time, Seconds(0.25));
-    EXPECT_EQ(graph.op(id)->given, GivenTime::overhead);
-    for (const auto other : all_of(graph, [](const StepOp& op) { return op.pass == StepPass::update; })) {
+    EXPECT_EQ(graph.op(id)->given, workloads::GivenTime::overhead);
+    for (const auto other :
+         all_of(graph, [](const workloads::StepOp& op) { return op.pass == workloads::StepPass::update; })) {
       const auto& op = graph.op(other);
       if (other == id || op.stage != graph.op(id).stage) continue;
       EXPECT_TRUE(waits_for(graph, id, other)) << op->name;
@@ -185,16 +193,16 @@ TEST(GradientsOnStages, TheStepsOverheadEndsEachStage) {
 // An offloaded optimizer on two stages: each block's gradients go down once they are reduced, 2 B of each element that
 // the rank updates, and its weights come up after the host's update.
 TEST(GradientsOnStages, AnOffloadedOptimizerWorksBlockByBlock) {
-  const auto model = derived(two_matmuls(4), Parallel{.fsdp = 4});
-  StepOptions options;
+  const auto model = derived(two_matmuls(4), workloads::Parallel{.fsdp = 4});
+  workloads::StepOptions options;
   options.offload.optimizer = true;
   options.offload.link = BytesPerSecond(1e9);
   const auto graph = build_step(model.kinds, model.order, on_schedule(model, "1f1b", 2, 2), options);
   constexpr std::int64_t shard = 2 * D * F / 4;
   for (int block = 0; block < 4; ++block) {
-    const auto down = named(graph, "gradients to host", block, StepPass::backward, 1);
-    const auto update = named(graph, "adam update on the host", block, StepPass::update, 1);
-    const auto up = named(graph, "weights from host", block, StepPass::update, 1);
+    const auto down = named(graph, "gradients to host", block, workloads::StepPass::backward, 1);
+    const auto update = named(graph, "adam update on the host", block, workloads::StepPass::update, 1);
+    const auto up = named(graph, "weights from host", block, workloads::StepPass::update, 1);
     ASSERT_GE(std::min({down, update, up}), 0);
     EXPECT_EQ(graph.op(down)->full_size.value(), 2 * shard);
     EXPECT_EQ(graph.op(up)->full_size.value(), 2 * shard);
@@ -202,7 +210,7 @@ TEST(GradientsOnStages, AnOffloadedOptimizerWorksBlockByBlock) {
     EXPECT_TRUE(waits_for(graph, update, down));
     EXPECT_TRUE(waits_for(graph, up, update));
     for (const auto& buffer : graph.buffers) {
-      if (buffer.kind != MemoryKind::gradients || graph.op(buffer.producer).block != block) continue;
+      if (buffer.kind != workloads::MemoryKind::gradients || graph.op(buffer.producer).block != block) continue;
       EXPECT_LE(buffer.readers.back(), down) << "the chip lets go of it with the transfer";
     }
   }
@@ -215,15 +223,16 @@ TEST(GradientsOnStages, AnOffloadedOptimizerWorksBlockByBlock) {
 // A stage's gathers are fetched ahead of the stage's own passes: with prefetch p the gather for its pass n waits for a
 // product of pass n - p - 1 on the same stage, and for nothing of another stage.
 TEST(GathersOnStages, WaitForRoomOnTheirOwnStage) {
-  const auto model = derived(two_matmuls(6), Parallel{.fsdp = 4});
+  const auto model = derived(two_matmuls(6), workloads::Parallel{.fsdp = 4});
   const auto pipeline = on_schedule(model, "1f1b", 2, 4);
   for (const int prefetch : {0, 1, 3}) {
-    StepOptions options;
+    workloads::StepOptions options;
     options.prefetch = prefetch;
     const auto graph = build_step(model.kinds, model.order, pipeline, options);
     for (std::int32_t stage = 0; stage < 2; ++stage) {
-      const auto gathers = all_of(graph, [&](const StepOp& op) {
-        return op.stage == stage && is_collective(op, CollectiveKind::all_gather, CollectiveRole::weight);
+      const auto gathers = all_of(graph, [&](const workloads::StepOp& op) {
+        return op.stage == stage &&
+               is_collective(op, workloads::CollectiveKind::all_gather, workloads::CollectiveRole::weight);
       });
       ASSERT_EQ(gathers.size(), 2U * 3U * 4U) << "both passes of 3 blocks and 4 microbatches";
       for (std::size_t n = 0; n < gathers.size(); ++n) {
@@ -236,7 +245,7 @@ TEST(GathersOnStages, WaitForRoomOnTheirOwnStage) {
           EXPECT_EQ(reader.block, freed.block);
           EXPECT_EQ(reader.pass, freed.pass);
           EXPECT_EQ(reader.microbatch, freed.microbatch);
-          EXPECT_EQ(reader->kind, StepOp::Kind::compute);
+          EXPECT_EQ(reader->kind, workloads::StepOp::Kind::compute);
         }
       }
     }

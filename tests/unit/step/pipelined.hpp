@@ -16,16 +16,16 @@ inline std::vector<bool> are_layers(const Derived& model) {
   return layers;
 }
 
-inline StepPipeline on_schedule(const Derived& model, const std::string& schedule, std::int32_t ranks,
-                                std::int32_t microbatches) {
-  ScheduleRequest request;
+inline workloads::StepPipeline on_schedule(const Derived& model, const std::string& schedule, std::int32_t ranks,
+                                           std::int32_t microbatches) {
+  workloads::ScheduleRequest request;
   request.name = schedule;
   request.ranks = ranks;
   request.microbatches = microbatches;
-  StepPipeline pipeline;
+  workloads::StepPipeline pipeline;
   pipeline.order = make_order(request);
   pipeline.kinds = model.order;
-  pipeline.first_block = split_layers(are_layers(model), pipeline.order.shape.stages(), {}).first_block;
+  pipeline.first_block = workloads::split_layers(are_layers(model), pipeline.order.shape.stages(), {}).first_block;
   return pipeline;
 }
 
@@ -34,7 +34,7 @@ inline constexpr std::int32_t pipeline_ranks = 4, pipeline_microbatches = 8;
 inline constexpr std::int64_t pipeline_layers = 9;
 
 /// Ranks of the pipeline on which a block stands: one, or two where microbatches come from both ends.
-inline std::vector<std::int32_t> stages_of_block(const StepPipeline& pipeline, int block) {
+inline std::vector<std::int32_t> stages_of_block(const workloads::StepPipeline& pipeline, int block) {
   const auto& shape = pipeline.order.shape;
   const auto part = pipeline.stage_of_block(block);
   std::vector<std::int32_t> stages{shape.rank_of(part, 0)};
@@ -43,14 +43,14 @@ inline std::vector<std::int32_t> stages_of_block(const StepPipeline& pipeline, i
   return stages;
 }
 
-inline const ShardedLayer& kind_of_block(const Derived& model, int block) {
+inline const workloads::ShardedLayer& kind_of_block(const Derived& model, int block) {
   return model.kinds[static_cast<std::size_t>(model.order[static_cast<std::size_t>(block)])];
 }
 
 inline int blocks(const Derived& model) { return static_cast<int>(model.order.size()); }
 
-inline bool is_send(const StepOp& op) {
-  return op->kind == StepOp::Kind::collective && op->collective == CollectiveKind::point_to_point;
+inline bool is_send(const workloads::StepOp& op) {
+  return op->kind == workloads::StepOp::Kind::collective && op->collective == workloads::CollectiveKind::point_to_point;
 }
 
 }  // namespace lockstep::test

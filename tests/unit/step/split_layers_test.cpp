@@ -21,25 +21,25 @@ std::vector<bool> blocks(int before, int layers, int after) {
 
 std::string refused(const std::vector<bool>& is_layer, std::int32_t stages,
                     const std::vector<std::int64_t>& layers = {}) {
-  const auto split = split_layers(is_layer, stages, layers);
+  const auto split = workloads::split_layers(is_layer, stages, layers);
   return split.what + " [" + split.expected + "]";
 }
 
 // An embedding, 5 layers and a head on 4 stages: 2 each is 3 too many, so the last, the first and the last but one have
 // one less: 1, 2, 1, 1.
 TEST(SplitLayers, SparesTheEndsFirst) {
-  EXPECT_THAT(split_layers(blocks(1, 5, 1), 4, {}).first_block, ElementsAre(0, 2, 4, 5, 7));
-  EXPECT_THAT(split_layers(blocks(1, 6, 1), 4, {}).first_block, ElementsAre(0, 2, 4, 6, 8));
-  EXPECT_THAT(split_layers(blocks(1, 7, 1), 4, {}).first_block, ElementsAre(0, 3, 5, 7, 9));
-  EXPECT_THAT(split_layers(blocks(1, 8, 1), 4, {}).first_block, ElementsAre(0, 3, 5, 7, 10));
-  EXPECT_THAT(split_layers(blocks(0, 8, 0), 4, {}).first_block, ElementsAre(0, 2, 4, 6, 8));
-  EXPECT_THAT(split_layers(blocks(1, 3, 3), 1, {}).first_block, ElementsAre(0, 7));
+  EXPECT_THAT(workloads::split_layers(blocks(1, 5, 1), 4, {}).first_block, ElementsAre(0, 2, 4, 5, 7));
+  EXPECT_THAT(workloads::split_layers(blocks(1, 6, 1), 4, {}).first_block, ElementsAre(0, 2, 4, 6, 8));
+  EXPECT_THAT(workloads::split_layers(blocks(1, 7, 1), 4, {}).first_block, ElementsAre(0, 3, 5, 7, 9));
+  EXPECT_THAT(workloads::split_layers(blocks(1, 8, 1), 4, {}).first_block, ElementsAre(0, 3, 5, 7, 10));
+  EXPECT_THAT(workloads::split_layers(blocks(0, 8, 0), 4, {}).first_block, ElementsAre(0, 2, 4, 6, 8));
+  EXPECT_THAT(workloads::split_layers(blocks(1, 3, 3), 1, {}).first_block, ElementsAre(0, 7));
 }
 
 // Fewer layers than stages, but not than blocks: the embedding and the head are enough for a stage.
 TEST(SplitLayers, AnEmbeddingOrAHeadIsEnoughForAStage) {
-  EXPECT_THAT(split_layers(blocks(1, 2, 1), 4, {}).first_block, ElementsAre(0, 1, 2, 3, 4));
-  EXPECT_THAT(split_layers(blocks(0, 2, 1), 3, {}).first_block, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(workloads::split_layers(blocks(1, 2, 1), 4, {}).first_block, ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(workloads::split_layers(blocks(0, 2, 1), 3, {}).first_block, ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(refused(blocks(1, 2, 1), 5), "5 stages for the model's 2 layers [fewer stages (pipeline x chunks)]");
   EXPECT_EQ(refused(blocks(2, 2, 0), 4),
             "stage 3 of 4 would hold nothing: the model has 2 layers "
@@ -47,8 +47,8 @@ TEST(SplitLayers, AnEmbeddingOrAHeadIsEnoughForAStage) {
 }
 
 TEST(SplitLayers, AsTheUserSays) {
-  EXPECT_THAT(split_layers(blocks(1, 6, 1), 3, {1, 4, 1}).first_block, ElementsAre(0, 2, 6, 8));
-  EXPECT_THAT(split_layers(blocks(1, 6, 1), 3, {0, 6, 0}).first_block, ElementsAre(0, 1, 7, 8));
+  EXPECT_THAT(workloads::split_layers(blocks(1, 6, 1), 3, {1, 4, 1}).first_block, ElementsAre(0, 2, 6, 8));
+  EXPECT_THAT(workloads::split_layers(blocks(1, 6, 1), 3, {0, 6, 0}).first_block, ElementsAre(0, 1, 7, 8));
   EXPECT_EQ(refused(blocks(1, 6, 1), 3, {3, 3}),
             "2 numbers for 3 stages [one number of layers per stage, in forward order]");
   EXPECT_EQ(refused(blocks(1, 6, 1), 3, {3, 3, 1}),
@@ -67,7 +67,7 @@ TEST(SplitLayers, AreAsEvenAsTheyCome) {
       for (int layers = 1; layers <= 17; ++layers) {
         for (std::int32_t stages = 1; stages <= 9; ++stages) {
           const auto is_layer = blocks(before, layers, after);
-          const auto split = split_layers(is_layer, stages, {});
+          const auto split = workloads::split_layers(is_layer, stages, {});
           ASSERT_TRUE(layers < stages || split.what.empty()) << layers << " on " << stages;
           if (!split.what.empty()) continue;
           ++split_ones;
@@ -94,7 +94,7 @@ TEST(SplitLayers, AreAsEvenAsTheyCome) {
 }
 
 TEST(StepPipeline, FindsTheStageOfEachBlock) {
-  StepPipeline pipeline;
+  workloads::StepPipeline pipeline;
   pipeline.first_block = {0, 2, 3, 7};
   std::vector<std::int32_t> stages;
   for (int block = 0; block < 7; ++block) stages.push_back(pipeline.stage_of_block(block));
@@ -105,15 +105,15 @@ TEST(StepPipeline, FindsTheStageOfEachBlock) {
 }
 
 TEST(StepPipeline, OfOneStageTakesMicrobatchesInTurn) {
-  const auto pipeline = single_stage(5, 3);
+  const auto pipeline = workloads::single_stage(5, 3);
   EXPECT_THAT(pipeline.first_block, ElementsAre(0, 5));
   EXPECT_EQ(pipeline.order.to_string(), "0F0,0B0,0F1,0B1,0F2,0B2\n");
   EXPECT_EQ(pipeline.order.shape.stages(), 1);
 }
 
 /// A backward step that computes.
-BlockStep computes(std::vector<int> after, double flops) {
-  BlockStep step;
+workloads::BlockStep computes(std::vector<int> after, double flops) {
+  workloads::BlockStep step;
   step.flops = Flops(flops);
   step.after = std::move(after);
   return step;
@@ -122,8 +122,8 @@ BlockStep computes(std::vector<int> after, double flops) {
 // 0 is a gradient that arrives, 1 and 4 lead to the input's gradient, 2 and 3 make a weight's. Step 5 copies what 0
 // left (no work at all), and so does 6, but it also reads the forward.
 TEST(StepsOfInputGradient, AreThoseItWaitsForAndCopiesMadeWithThem) {
-  ShardedLayer block;
-  block.backward = {computes({BlockStep::outside}, 1),
+  workloads::ShardedLayer block;
+  block.backward = {computes({workloads::BlockStep::outside}, 1),
                     computes({0}, 1),
                     computes({0}, 1),
                     computes({2}, 1),
@@ -132,7 +132,7 @@ TEST(StepsOfInputGradient, AreThoseItWaitsForAndCopiesMadeWithThem) {
                     computes({0}, 0),
                     computes({2}, 0)};
   block.backward[6].saved = {3};
-  block.input_gradient_steps = {4, BlockStep::outside};
+  block.input_gradient_steps = {4, workloads::BlockStep::outside};
   EXPECT_THAT(steps_of_input_gradient(block), ElementsAre(true, true, false, false, true, true, false, false));
   block.backward[5].given_time = Seconds(0);
   EXPECT_FALSE(steps_of_input_gradient(block)[5]) << "measured operations are no copies";

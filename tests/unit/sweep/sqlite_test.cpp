@@ -14,18 +14,18 @@ namespace lockstep {
 namespace {
 
 using testing::HasSubstr;
-using Type = Statement::Type;
+using Type = sweep::Statement::Type;
 
 class Sqlite : public test::ScratchFolder {};
 
 TEST_F(Sqlite, ValuesComeBackAsTheyWere) {
-  Database database(place("a.db"), Database::Mode::create);
+  sweep::Database database(place("a.db"), sweep::Database::Mode::create);
   database.execute("CREATE TABLE t (a, b, c, d, e)");
   const std::string text = test::hostile_name + std::string("\0after a zero", 13);
   const std::array<std::uint8_t, 4> blob{0, 255, 7, 0};
   const auto whole = std::numeric_limits<std::int64_t>::min();
   const double real = 1.0 / 3;
-  Statement insert(database, "INSERT INTO t VALUES (?, ?, ?, ?, ?)");
+  sweep::Statement insert(database, "INSERT INTO t VALUES (?, ?, ?, ?, ?)");
   insert.bind(1, whole);
   insert.bind(2, real);
   insert.bind(3, std::string_view(text));
@@ -33,7 +33,7 @@ TEST_F(Sqlite, ValuesComeBackAsTheyWere) {
   insert.bind_null(5);
   EXPECT_FALSE(insert.step());
 
-  Statement row(database, "SELECT * FROM t");
+  sweep::Statement row(database, "SELECT * FROM t");
   ASSERT_TRUE(row.step());
   EXPECT_EQ(row.columns(), 5);
   EXPECT_EQ(row.whole(0), whole);
@@ -47,9 +47,9 @@ TEST_F(Sqlite, ValuesComeBackAsTheyWere) {
 
 // After its last row a statement runs again, and what was bound before is gone.
 TEST_F(Sqlite, AStatementRunsAgainWithNothingBound) {
-  Database database(place("a.db"), Database::Mode::create);
+  sweep::Database database(place("a.db"), sweep::Database::Mode::create);
   database.execute("CREATE TABLE t (x)");
-  Statement insert(database, "INSERT INTO t VALUES (?)");
+  sweep::Statement insert(database, "INSERT INTO t VALUES (?)");
   insert.bind(1, std::int64_t{7});
   EXPECT_FALSE(insert.step());
   EXPECT_FALSE(insert.step());
@@ -58,11 +58,11 @@ TEST_F(Sqlite, AStatementRunsAgainWithNothingBound) {
 }
 
 TEST_F(Sqlite, NamesOfAnyKindAreNames) {
-  Database database(place("a.db"), Database::Mode::create);
+  sweep::Database database(place("a.db"), sweep::Database::Mode::create);
   for (const std::string name : {"plain", "with space", "\"quoted\"", "x); DROP TABLE t; --", "select", "a'b"}) {
-    database.execute("CREATE TABLE " + quoted_name(name) + " (" + quoted_name(name) + ")");
-    database.execute("INSERT INTO " + quoted_name(name) + " VALUES (1)");
-    Statement row(database, "SELECT * FROM " + quoted_name(name));
+    database.execute("CREATE TABLE " + sweep::quoted_name(name) + " (" + sweep::quoted_name(name) + ")");
+    database.execute("INSERT INTO " + sweep::quoted_name(name) + " VALUES (1)");
+    sweep::Statement row(database, "SELECT * FROM " + sweep::quoted_name(name));
     EXPECT_EQ(row.column_name(0), name);
     EXPECT_TRUE(row.step());
   }
@@ -70,14 +70,14 @@ TEST_F(Sqlite, NamesOfAnyKindAreNames) {
 }
 
 TEST_F(Sqlite, AFileThatIsMissingIsNotMadeByReading) {
-  EXPECT_THAT(refusal([&] { Database database(place("a.db"), Database::Mode::read); }),
+  EXPECT_THAT(refusal([&] { sweep::Database database(place("a.db"), sweep::Database::Mode::read); }),
               testing::StartsWith(place("a.db").string()));
   EXPECT_TRUE(names().empty());
 }
 
 TEST_F(Sqlite, ReadingChangesNothing) {
-  { Database(place("a.db"), Database::Mode::create).execute("CREATE TABLE t (x)"); }
-  Database database(place("a.db"), Database::Mode::read);
+  { sweep::Database(place("a.db"), sweep::Database::Mode::create).execute("CREATE TABLE t (x)"); }
+  sweep::Database database(place("a.db"), sweep::Database::Mode::read);
   EXPECT_ANY_THROW(database.execute("INSERT INTO t VALUES (1)"));
   EXPECT_EQ(database.number("SELECT count(*) FROM t"), 0);
 }
@@ -85,12 +85,12 @@ TEST_F(Sqlite, ReadingChangesNothing) {
 // The lock is a file beside the database and gone with its holder.
 TEST_F(Sqlite, ALockHasOneHolder) {
   {
-    const FileLock lock(place("a.db"));
+    const sweep::FileLock lock(place("a.db"));
     EXPECT_EQ(names(), std::vector<std::string>{"a.db.lock"});
   }
   EXPECT_TRUE(names().empty());
-  EXPECT_EQ(refusal([&] { FileLock again(place("a.db")); }), "");
-  EXPECT_NE(refusal([&] { FileLock lock(place("missing/a.db")); }), "");
+  EXPECT_EQ(refusal([&] { sweep::FileLock again(place("a.db")); }), "");
+  EXPECT_NE(refusal([&] { sweep::FileLock lock(place("missing/a.db")); }), "");
 }
 
 }  // namespace

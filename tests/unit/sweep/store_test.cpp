@@ -28,25 +28,25 @@ class Store : public testing::Test {
         << "format: 1\nmodel: {type: two-matmul, layers: 2, d_model: 64, d_ff: 128}\ncluster: tpu-v5p:4x4\n"
            "batch: {sequences: 16, sequence_length: 8}\nsweep: {grid: {parallel.fsdp: [4, 16], training.optimizer: "
            "[sgd, 'adam', \"a,b\"]}}\n";
-    sweep_ = load_sweep(folder_ / "sweep.yaml");
+    sweep_ = sweep::load_sweep(folder_ / "sweep.yaml");
   }
   ~Store() override { std::filesystem::remove_all(folder_); }
 
   [[nodiscard]] std::filesystem::path file(const std::string& name) const { return folder_ / name; }
   /// A result that the number stands for.
-  [[nodiscard]] static PointResult result(double step_s) {
-    PointResult made;
-    for (const auto& output : sweep_outputs())
+  [[nodiscard]] static sweep::PointResult result(double step_s) {
+    sweep::PointResult made;
+    for (const auto& output : sweep::sweep_outputs())
       made.outputs.push_back(output.name == "step_time_s" ? step_s : output.name == "mfu" ? std::nan("") : 7);
     return made;
   }
-  void make(const std::string& name, const std::vector<std::pair<std::int64_t, PointResult>>& rows) const {
-    SweepStore store(file(name), header_of(sweep_));
+  void make(const std::string& name, const std::vector<std::pair<std::int64_t, sweep::PointResult>>& rows) const {
+    sweep::SweepStore store(file(name), header_of(sweep_));
     for (const auto& [point, row] : rows) store.add(sweep_, point, row);
     store.finish();
   }
   [[nodiscard]] std::string csv(const std::string& name) const {
-    Database database(file(name), Database::Mode::read);
+    sweep::Database database(file(name), sweep::Database::Mode::read);
     return export_csv(database, header_of(sweep_));
   }
   template <class Do>
@@ -60,11 +60,11 @@ class Store : public testing::Test {
   }
 
   std::filesystem::path folder_;
-  Sweep sweep_;
+  sweep::Sweep sweep_;
 };
 
 TEST_F(Store, RowsReadBackAsTheyWereWritten) {
-  make("a.db", {{1, result(0.1)}, {5, {PointResult::Status::refused, "no \"such\" thing,\nat all", {}, ""}}});
+  make("a.db", {{1, result(0.1)}, {5, {sweep::PointResult::Status::refused, "no \"such\" thing,\nat all", {}, ""}}});
   const auto text = csv("a.db");
   EXPECT_THAT(text, HasSubstr("parallel.fsdp,training.optimizer,status,step_time_s,"));
   EXPECT_THAT(text, HasSubstr("\n4,adam,done,0.1,7,7,7,,7,"));
@@ -83,8 +83,8 @@ TEST_F(Store, ResultsTravelAsText) {
   auto made = result(0.3);
   made.json = "{\"a\": 1}";
   made.error = "why";
-  made.status = PointResult::Status::crashed;
-  const auto back = result_in(to_text(made));
+  made.status = sweep::PointResult::Status::crashed;
+  const auto back = sweep::result_in(to_text(made));
   EXPECT_EQ(back.status, made.status);
   EXPECT_EQ(back.error, made.error);
   EXPECT_EQ(back.json, made.json);
@@ -94,7 +94,7 @@ TEST_F(Store, ResultsTravelAsText) {
 
 TEST_F(Store, AnEarlierDatabaseIsGoneOnWith) {
   make("a.db", {{1, result(0.1)}});
-  SweepStore again(file("a.db"), header_of(sweep_));
+  sweep::SweepStore again(file("a.db"), header_of(sweep_));
   EXPECT_EQ(again.stored(), 1);
   EXPECT_TRUE(again.has(sweep_.identity(1)));
   EXPECT_EQ(points_to_do(sweep_, again, {}), (std::vector<std::int64_t>{0, 2, 3, 4, 5}));
@@ -102,10 +102,10 @@ TEST_F(Store, AnEarlierDatabaseIsGoneOnWith) {
 
 // Every point is in one shard.
 TEST_F(Store, ShardsPartThePoints) {
-  SweepStore empty(file("a.db"), header_of(sweep_));
+  sweep::SweepStore empty(file("a.db"), header_of(sweep_));
   std::vector<std::int64_t> all;
   for (std::int64_t shard = 0; shard < 3; ++shard) {
-    SweepOptions options;
+    sweep::SweepOptions options;
     options.shard = shard;
     options.shards = 3;
     const auto part = points_to_do(sweep_, empty, options);
@@ -120,10 +120,10 @@ TEST_F(Store, ShardsAreAlikeInSize) {
       << "format: 1\nmodel: {type: two-matmul, layers: 2, d_model: 64, d_ff: 128}\ncluster: tpu-v5p:4x4\nbatch: "
          "{sequences: 16, sequence_length: 8}\n"
          "sweep: {grid: {batch.sequences: {from: 2, to: 200, step: 2}, model.layers: [1, 2, 3, 4, 5, 6]}}\n";
-  const auto large = load_sweep(file("large.yaml"));
-  SweepStore empty(file("a.db"), header_of(large));
+  const auto large = sweep::load_sweep(file("large.yaml"));
+  sweep::SweepStore empty(file("a.db"), header_of(large));
   for (std::int64_t shard = 0; shard < 4; ++shard) {
-    SweepOptions options;
+    sweep::SweepOptions options;
     options.shard = shard;
     options.shards = 4;
     EXPECT_NEAR(static_cast<double>(points_to_do(large, empty, options).size()), 150, 53);
@@ -132,10 +132,10 @@ TEST_F(Store, ShardsAreAlikeInSize) {
 
 // Merged twice is merged once; an equal key with another result is told and changes nothing; a failure gives way.
 TEST_F(Store, MergingIsIdempotent) {
-  make("a.db", {{0, result(1)}, {1, result(2)}, {2, {PointResult::Status::crashed, "signal 9", {}, ""}}});
+  make("a.db", {{0, result(1)}, {1, result(2)}, {2, {sweep::PointResult::Status::crashed, "signal 9", {}, ""}}});
   make("b.db", {{1, result(2.5)}, {2, result(3)}, {3, result(4)}});
   make("whole.db", {{0, result(1)}, {1, result(2)}, {2, result(3)}, {3, result(4)}});
-  SweepStore into(file("out.db"), header_of(sweep_));
+  sweep::SweepStore into(file("out.db"), header_of(sweep_));
   EXPECT_EQ(merge(into, file("a.db")).added, 3);
   const auto counts = merge(into, file("b.db"));
   EXPECT_EQ(counts.added, 1);
@@ -153,31 +153,33 @@ TEST_F(Store, OtherFilesAreRefused) {
   make("a.db", {{0, result(1)}});
   std::ofstream(file("text.db"))
       << "a text of some length that is no database at all, with more words to fill it up .................";
-  EXPECT_THAT(refusal([&] { SweepStore store(file("text.db"), header_of(sweep_)); }),
+  EXPECT_THAT(refusal([&] { sweep::SweepStore store(file("text.db"), header_of(sweep_)); }),
               HasSubstr("is not a sound database"));
   {
-    Database foreign(file("foreign.db"), Database::Mode::create);
+    sweep::Database foreign(file("foreign.db"), sweep::Database::Mode::create);
     foreign.execute("CREATE TABLE t (x)");
   }
-  EXPECT_THAT(refusal([&] { SweepStore store(file("foreign.db"), header_of(sweep_)); }),
+  EXPECT_THAT(refusal([&] { sweep::SweepStore store(file("foreign.db"), header_of(sweep_)); }),
               HasSubstr("is not a database of lockstep sweep"));
   auto header = header_of(sweep_);
   header.program = "9.9.9";
-  EXPECT_THAT(refusal([&] { SweepStore store(file("a.db"), header); }),
+  EXPECT_THAT(refusal([&] { sweep::SweepStore store(file("a.db"), header); }),
               HasSubstr("was written by lockstep " + header_of(sweep_).program));
   header = header_of(sweep_);
   header.scenario = "other";
-  EXPECT_THAT(refusal([&] { SweepStore store(file("a.db"), header); }), HasSubstr("is of another scenario"));
+  EXPECT_THAT(refusal([&] { sweep::SweepStore store(file("a.db"), header); }), HasSubstr("is of another scenario"));
   header = header_of(sweep_);
   header.keys.pop_back();
-  EXPECT_THAT(refusal([&] { SweepStore store(file("a.db"), header); }), HasSubstr("is of a sweep over other keys"));
+  EXPECT_THAT(refusal([&] { sweep::SweepStore store(file("a.db"), header); }),
+              HasSubstr("is of a sweep over other keys"));
   {
-    Database newer(file("a.db"), Database::Mode::create);
+    sweep::Database newer(file("a.db"), sweep::Database::Mode::create);
     newer.execute("PRAGMA user_version = 2");
   }
-  EXPECT_THAT(refusal([&] { SweepStore store(file("a.db"), header_of(sweep_)); }),
+  EXPECT_THAT(refusal([&] { sweep::SweepStore store(file("a.db"), header_of(sweep_)); }),
               HasSubstr("has schema 2; expected schema 1"));
-  EXPECT_THAT(refusal([&] { SweepStore store(file("none/a.db"), header_of(sweep_)); }), HasSubstr("cannot be written"));
+  EXPECT_THAT(refusal([&] { sweep::SweepStore store(file("none/a.db"), header_of(sweep_)); }),
+              HasSubstr("cannot be written"));
 }
 
 // Files that call themselves ours and are damaged, or made to do harm.
@@ -185,8 +187,8 @@ TEST_F(Store, OtherTablesAreRefused) {
   const auto changed = [&](const std::string& sql) {
     std::filesystem::remove(file("a.db"));
     make("a.db", {{1, result(1)}});
-    Database(file("a.db"), Database::Mode::create).execute(sql);
-    return refusal([&] { (void)header_in(file("a.db")); });
+    sweep::Database(file("a.db"), sweep::Database::Mode::create).execute(sql);
+    return refusal([&] { (void)sweep::header_in(file("a.db")); });
   };
   EXPECT_THAT(changed("DROP TABLE sweep"), HasSubstr("has no table `sweep`"));
   EXPECT_THAT(changed("DROP TABLE point"), HasSubstr("has no table `point`"));
@@ -197,15 +199,16 @@ TEST_F(Store, OtherTablesAreRefused) {
 }
 
 TEST_F(Store, IsWrittenByOneAtATime) {
-  SweepStore first(file("a.db"), header_of(sweep_));
-  const auto another = in_child([&] { return refusal([&] { SweepStore second(file("a.db"), header_of(sweep_)); }); });
+  sweep::SweepStore first(file("a.db"), header_of(sweep_));
+  const auto another =
+      studies::in_child([&] { return refusal([&] { sweep::SweepStore second(file("a.db"), header_of(sweep_)); }); });
   EXPECT_THAT(another, HasSubstr("a.db: is in use by another sweep, process " + std::to_string(::getpid())));
 }
 
 // max_page_count stands for the end of the disk: SQLite answers both with SQLITE_FULL. Committed rows stay.
 TEST_F(Store, AFullDiskKeepsWhatWasCommitted) {
   {
-    SweepStore store(file("a.db"), header_of(sweep_));
+    sweep::SweepStore store(file("a.db"), header_of(sweep_));
     store.add(sweep_, 0, result(1));
     store.commit();
     store.database().execute("PRAGMA max_page_count = 1");  // SQLite takes the present size
@@ -216,10 +219,10 @@ TEST_F(Store, AFullDiskKeepsWhatWasCommitted) {
           store.add(sweep_, 1, large);
           store.commit();
         },
-        OutOfRoom);
+        output::OutOfRoom);
     EXPECT_EQ(store.stored(), 1);
   }
-  SweepStore again(file("a.db"), header_of(sweep_));
+  sweep::SweepStore again(file("a.db"), header_of(sweep_));
   EXPECT_EQ(again.stored(), 1);
   EXPECT_EQ(again.database().text("PRAGMA integrity_check"), "ok");
   again.add(sweep_, 1, result(2));

@@ -23,11 +23,11 @@ class SweepSummary : public test::ScratchFolder {
          "format: 1\nmodel: {type: two-matmul, layers: 2, d_model: 64, d_ff: 128}\ncluster: tpu-v5p:4x4\nbatch: "
          "{sequences: 16, sequence_length: 8}\nsweep: {grid: {parallel.fsdp: [4, 16], training.optimizer: [sgd, "
          "adam]}}\n");
-    sweep_ = load_sweep(place("sweep.yaml"));
+    sweep_ = sweep::load_sweep(place("sweep.yaml"));
   }
-  [[nodiscard]] static PointResult simulated(double rate, bool fits) {
-    PointResult made;
-    for (const auto& output : sweep_outputs()) {
+  [[nodiscard]] static sweep::PointResult simulated(double rate, bool fits) {
+    sweep::PointResult made;
+    for (const auto& output : sweep::sweep_outputs()) {
       made.outputs.push_back(output.name == "tokens_per_s_per_chip" ? rate
                              : output.name == "step_time_s"         ? 2
                              : output.name == "mfu"                 ? 0.25
@@ -36,19 +36,19 @@ class SweepSummary : public test::ScratchFolder {
     }
     return made;
   }
-  [[nodiscard]] static PointResult without_result(PointResult::Status status, const std::string& why) {
+  [[nodiscard]] static sweep::PointResult without_result(sweep::PointResult::Status status, const std::string& why) {
     return {status, why, {}, ""};
   }
-  [[nodiscard]] std::string summary_of(const std::vector<PointResult>& results) const {
+  [[nodiscard]] std::string summary_of(const std::vector<sweep::PointResult>& results) const {
     const auto file = place("a.db");
     std::filesystem::remove(file);
-    SweepStore store(file, header_of(sweep_));
+    sweep::SweepStore store(file, header_of(sweep_));
     for (std::size_t point = 0; point < results.size(); ++point)
       store.add(sweep_, static_cast<std::int64_t>(point), results[point]);
     store.finish();
     return sweep_summary(store.database(), header_of(sweep_), "a.db");
   }
-  Sweep sweep_;
+  sweep::Sweep sweep_;
 };
 
 // The third point is the fastest but does not fit; of the others the second is faster. Points: fsdp 4 sgd, 4 adam, 16
@@ -79,7 +79,7 @@ TEST_F(SweepSummary, ReasonsOfPointsWithoutAResult) {
 
 TEST_F(SweepSummary, ADatabaseWithoutResults) {
   EXPECT_EQ(summary_of({}), "a.db: 0 points, 0 done\n");
-  EXPECT_THAT(summary_of({without_result(PointResult::Status::failed, "why")}),
+  EXPECT_THAT(summary_of({without_result(sweep::PointResult::Status::failed, "why")}),
               AllOf(StartsWith("a.db: 1 point, 0 done, 1 failed\n"), Not(HasSubstr("most tokens"))));
 }
 

@@ -30,9 +30,9 @@ class SweepFile : public testing::Test {
   ~SweepFile() override { std::filesystem::remove_all(folder_); }
 
   void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
-  [[nodiscard]] Sweep load(const std::string& sweep) const {
+  [[nodiscard]] sweep::Sweep load(const std::string& sweep) const {
     write("sweep.yaml", base + "sweep: " + sweep + "\n");
-    return load_sweep(folder_ / "sweep.yaml");
+    return sweep::load_sweep(folder_ / "sweep.yaml");
   }
   /// "key=value key=value" of every point.
   [[nodiscard]] Words points(const std::string& sweep) const {
@@ -128,13 +128,13 @@ TEST_F(SweepFile, AnotherScenarioMakesOtherPoints) {
   write("model.json", "{}");
   write("scenario.yaml", base);
   write("named.yaml", "scenario: scenario.yaml\nsweep: {grid: {model: [model.json, llama-3-8b]}}\n");
-  const auto before = load_sweep(folder_ / "named.yaml");
+  const auto before = sweep::load_sweep(folder_ / "named.yaml");
   write("model.json", "{ }");
-  const auto after = load_sweep(folder_ / "named.yaml");
+  const auto after = sweep::load_sweep(folder_ / "named.yaml");
   EXPECT_NE(before.identity(0), after.identity(0)) << "the file is another";
   EXPECT_EQ(before.identity(1), after.identity(1));
   write("scenario.yaml", base + "model_of_time: roofline\n");
-  EXPECT_NE(load_sweep(folder_ / "named.yaml").identity(1), after.identity(1));
+  EXPECT_NE(sweep::load_sweep(folder_ / "named.yaml").identity(1), after.identity(1));
 }
 
 // Problems of a point are told at the value in the sweep file.

@@ -26,23 +26,23 @@ class SweepPicture : public testing::Test {
         << "format: 1\nmodel: {type: two-matmul, layers: 2, d_model: 64, d_ff: 128}\ncluster: tpu-v5p:4x4\nbatch: "
            "{sequences: 16, sequence_length: 8}\n"
            "sweep: {grid: {batch.sequences: [16, 128], training.optimizer: [sgd, adam], model.layers: [2, 3]}}\n";
-    const auto sweep = load_sweep(folder_ / "sweep.yaml");
-    SweepStore store(folder_ / "a.db", header_of(sweep));
+    const auto sweep = sweep::load_sweep(folder_ / "sweep.yaml");
+    sweep::SweepStore store(folder_ / "a.db", header_of(sweep));
     // 10 s or 5 s by layers, whatever the rest; the last point is not known.
     for (std::int64_t point = 0; point < 7; ++point) {
-      PointResult result;
-      for (const auto& output : sweep_outputs())
+      sweep::PointResult result;
+      for (const auto& output : sweep::sweep_outputs())
         result.outputs.push_back(output.name == "step_time_s" || output.name == "mfu" ? (point % 2 == 0 ? 10 : 5) : 1);
       store.add(sweep, point, result);
     }
-    store.add(sweep, 7, {PointResult::Status::refused, "no", {}, ""});
+    store.add(sweep, 7, {sweep::PointResult::Status::refused, "no", {}, ""});
     store.finish();
     table_ = read_table(store.database(), header_of(sweep));
   }
   ~SweepPicture() override { std::filesystem::remove_all(folder_); }
 
   std::filesystem::path folder_;
-  SweepTable table_;
+  sweep::SweepTable table_;
 };
 
 TEST_F(SweepPicture, NumbersAreInTheirOrder) {
@@ -58,7 +58,7 @@ TEST_F(SweepPicture, TheFirstVariedKeysAreShownUnlessOthersAreNamed) {
   EXPECT_EQ(usual.x, 0U);
   EXPECT_EQ(usual.by, 1U);
   const auto named = axes_named(table_, "mfu", "model.layers", "batch.sequences");
-  EXPECT_EQ(sweep_outputs()[named.y].name, "mfu");
+  EXPECT_EQ(sweep::sweep_outputs()[named.y].name, "mfu");
   EXPECT_EQ(named.x, 2U);
   EXPECT_EQ(named.by, 0U);
   EXPECT_THROW((void)axes_named(table_, "mfuu", "", ""), ConfigError);

@@ -31,12 +31,12 @@ TEST_P(RandomTimeline, GivesBackWhatWasRecorded) {
   }
   std::shuffle(places.begin(), places.end(), random);
 
-  Timeline timeline(ops, ranks);
-  std::map<Place, Interval> expected;
+  timeline::Timeline timeline(ops, ranks);
+  std::map<Place, timeline::Interval> expected;
   Seconds makespan(0);
   for (const auto& [op, rank] : places) {
     const double start = below(2), end = start + below(2);
-    const Interval span{Seconds(start), Seconds(end)};
+    const timeline::Interval span{Seconds(start), Seconds(end)};
     timeline.record(op, rank, span);
     expected[{op, rank}] = span;
     makespan = std::max(makespan, span.end);
@@ -46,13 +46,13 @@ TEST_P(RandomTimeline, GivesBackWhatWasRecorded) {
 
   EXPECT_EQ(timeline.makespan(), makespan);
   for (std::int32_t op = 0; op < ops; ++op) {
-    std::vector<Interval> spans;
+    std::vector<timeline::Interval> spans;
     for (std::int32_t rank = 0; rank < ranks; ++rank) {
       EXPECT_EQ(timeline.took_part(op, rank), expected.contains({op, rank}));
       if (expected.contains({op, rank})) spans.push_back(expected.at({op, rank}));
     }
     const bool agree =
-        std::all_of(spans.begin(), spans.end(), [&](const Interval& one) { return one == spans.front(); });
+        std::all_of(spans.begin(), spans.end(), [&](const timeline::Interval& one) { return one == spans.front(); });
     EXPECT_EQ(timeline.uniform(op), agree) << "operation " << op;
   }
 }

@@ -13,38 +13,39 @@ namespace lockstep {
 namespace {
 
 using testing::ElementsAre;
-constexpr int outside = BlockStep::outside;
+constexpr int outside = workloads::BlockStep::outside;
 
-BlockStep compute(double seconds, std::vector<int> after) {
-  BlockStep step;
+workloads::BlockStep compute(double seconds, std::vector<int> after) {
+  workloads::BlockStep step;
   step.given_time = Seconds(seconds);
   step.after = std::move(after);
   return step;
 }
 
 /// A collective's time is given here too, so that the test can tell when it ends.
-BlockStep collective(double seconds, std::vector<int> after, CollectiveRole role = CollectiveRole::activation) {
-  BlockStep step = compute(seconds, std::move(after));
-  step.kind = BlockStep::Kind::collective;
+workloads::BlockStep collective(double seconds, std::vector<int> after,
+                                workloads::CollectiveRole role = workloads::CollectiveRole::activation) {
+  workloads::BlockStep step = compute(seconds, std::move(after));
+  step.kind = workloads::BlockStep::Kind::collective;
   step.role = role;
   step.stream = "network";
   return step;
 }
 
-ShardedLayer forward_of(std::vector<BlockStep> steps, std::vector<int> output) {
-  ShardedLayer layer;
+workloads::ShardedLayer forward_of(std::vector<workloads::BlockStep> steps, std::vector<int> output) {
+  workloads::ShardedLayer layer;
   layer.forward = std::move(steps);
   layer.output_steps = std::move(output);
   return layer;
 }
 
-ShardedLayer joined(const ShardedLayer& layer, const StepOptions& options = {}) {
-  return with_joined_steps(layer, ComputeRates{}, options);
+workloads::ShardedLayer joined(const workloads::ShardedLayer& layer, const workloads::StepOptions& options = {}) {
+  return timing::with_joined_steps(layer, cost::ComputeRates{}, options);
 }
 
-std::vector<double> seconds(const std::vector<BlockStep>& steps) {
+std::vector<double> seconds(const std::vector<workloads::BlockStep>& steps) {
   std::vector<double> times;
-  for (const BlockStep& step : steps) times.push_back(step.given_time->value());
+  for (const workloads::BlockStep& step : steps) times.push_back(step.given_time->value());
   return times;
 }
 
@@ -74,8 +75,8 @@ TEST(JoinedSteps, WhatTheStreamHasWaitedForItNeedNotWaitForAgain) {
 
 // The block's last product that reads gathered weights says when others may be gathered into their room.
 TEST(JoinedSteps, TheLastReaderOfGatheredWeightsEndsAStep) {
-  const auto made = joined(forward_of({collective(5, {outside}, CollectiveRole::weight), compute(1, {outside, 0}),
-                                       compute(2, {1, 0}), compute(3, {2}), compute(4, {3})},
+  const auto made = joined(forward_of({collective(5, {outside}, workloads::CollectiveRole::weight),
+                                       compute(1, {outside, 0}), compute(2, {1, 0}), compute(3, {2}), compute(4, {3})},
                                       {4}));
   EXPECT_THAT(seconds(made.forward), ElementsAre(5, 3, 7));
   EXPECT_THAT(made.forward[1].after, ElementsAre(outside, 0));
@@ -83,7 +84,7 @@ TEST(JoinedSteps, TheLastReaderOfGatheredWeightsEndsAStep) {
 
 // Steps on other streams than the compute stream stay as they are and do not take its turn.
 TEST(JoinedSteps, OtherStreamsStay) {
-  BlockStep host = compute(8, {outside});
+  workloads::BlockStep host = compute(8, {outside});
   host.stream = "host";
   const auto made = joined(forward_of({compute(1, {outside}), host, compute(2, {0})}, {1, 2}));
   EXPECT_THAT(seconds(made.forward), ElementsAre(3, 8));
@@ -95,7 +96,7 @@ TEST(JoinedSteps, RoutedWorkStandsAloneWhereLoadsVary) {
   auto layer = forward_of({compute(1, {outside}), compute(2, {0}), compute(4, {1}), compute(8, {2})}, {3});
   layer.forward[1].routed = true;
   EXPECT_THAT(seconds(joined(layer).forward), ElementsAre(15));
-  StepOptions varied;
+  workloads::StepOptions varied;
   varied.expert_load.variation = 0.5;
   EXPECT_THAT(seconds(joined(layer, varied).forward), ElementsAre(1, 2, 12));
 }
@@ -103,22 +104,22 @@ TEST(JoinedSteps, RoutedWorkStandsAloneWhereLoadsVary) {
 // With a bucket for each layer a chain of gradients waits for its last step alone; with a bucket for each matrix, each
 // for its own.
 TEST(JoinedSteps, GradientsWaitForTheLastOfTheirBucket) {
-  ShardedLayer layer;
+  workloads::ShardedLayer layer;
   layer.backward = {compute(1, {outside}), compute(2, {0}), compute(4, {1}), compute(8, {2})};
   layer.input_gradient_steps = {3};
   for (const int step : {2, 0}) {  // the last need not come last
-    WeightUpdate update{};
+    workloads::WeightUpdate update{};
     update.gradient_steps = {step};
     layer.weights.push_back(update);
   }
-  StepOptions options;
-  options.gradient_buckets.unit = Bucketing::Unit::layer;
+  workloads::StepOptions options;
+  options.gradient_buckets.unit = workloads::Bucketing::Unit::layer;
   auto made = joined(layer, options);
   EXPECT_THAT(seconds(made.backward), ElementsAre(7, 8));
   EXPECT_THAT(made.weights[0].gradient_steps, ElementsAre(0));
   EXPECT_THAT(made.weights[1].gradient_steps, ElementsAre(0));
   EXPECT_THAT(made.input_gradient_steps, ElementsAre(1));
-  options.gradient_buckets.unit = Bucketing::Unit::matrix;
+  options.gradient_buckets.unit = workloads::Bucketing::Unit::matrix;
   made = joined(layer, options);
   EXPECT_THAT(seconds(made.backward), ElementsAre(1, 6, 8));
   EXPECT_THAT(made.weights[0].gradient_steps, ElementsAre(1));
@@ -126,7 +127,7 @@ TEST(JoinedSteps, GradientsWaitForTheLastOfTheirBucket) {
 }
 
 TEST(JoinedSteps, ATiedGradientIsWaitedFor) {
-  ShardedLayer layer;
+  workloads::ShardedLayer layer;
   layer.backward = {compute(1, {outside}), compute(2, {0})};
   layer.tied_gradients = {{"embedding", 0}};
   const auto made = joined(layer);
@@ -150,7 +151,7 @@ TEST(JoinedSteps, KeepTimesButNoMemory) {
 
 TEST(JoinedSteps, PairedAndOffloadedLayersStay) {
   auto layer = forward_of({compute(1, {outside}), compute(2, {0})}, {1});
-  StepOptions offloads;
+  workloads::StepOptions offloads;
   offloads.offload.activation_layers = 1;
   EXPECT_EQ(joined(layer, offloads).forward.size(), 2U);
   layer.pair_turns = {{true, 0}, {true, 1}};
@@ -158,16 +159,16 @@ TEST(JoinedSteps, PairedAndOffloadedLayersStay) {
 }
 
 TEST(JoinedSteps, OfNothingAreNone) {
-  const auto made = joined(ShardedLayer{});
+  const auto made = joined(workloads::ShardedLayer{});
   EXPECT_TRUE(made.forward.empty());
   EXPECT_TRUE(made.backward.empty());
 }
 
 /// When each step of a pass ends: streams run their steps in order, each as soon as what it waits for has ended.
-std::vector<double> ends(const std::vector<BlockStep>& steps) {
+std::vector<double> ends(const std::vector<workloads::BlockStep>& steps) {
   std::map<std::string, double> free;
   std::vector<double> result;
-  for (const BlockStep& step : steps) {
+  for (const workloads::BlockStep& step : steps) {
     double start = free[step.stream];
     for (const int before : step.after) {
       EXPECT_LT(before, static_cast<int>(result.size())) << "waits for a later step";
@@ -178,10 +179,10 @@ std::vector<double> ends(const std::vector<BlockStep>& steps) {
   return result;
 }
 
-ShardedLayer random_layer(unsigned seed) {
+workloads::ShardedLayer random_layer(unsigned seed) {
   std::mt19937 random(seed);
   const int count = 1 + static_cast<int>(random() % 12);
-  std::vector<BlockStep> steps;
+  std::vector<workloads::BlockStep> steps;
   for (int i = 0; i < count; ++i) {
     std::vector<int> after{static_cast<int>(random() % static_cast<unsigned>(i + 1)) - 1};
     if (i > 0 && random() % 2 == 0) after.push_back(i - 1);
@@ -190,7 +191,8 @@ ShardedLayer random_layer(unsigned seed) {
     if (kind < 5) {
       steps.push_back(compute(takes, after));
     } else {
-      steps.push_back(collective(takes, after, kind == 5 ? CollectiveRole::weight : CollectiveRole::activation));
+      steps.push_back(collective(
+          takes, after, kind == 5 ? workloads::CollectiveRole::weight : workloads::CollectiveRole::activation));
       if (kind == 7) steps.back().stream = "other network";
     }
   }
@@ -200,7 +202,7 @@ ShardedLayer random_layer(unsigned seed) {
 }
 
 TEST(JoinedSteps, NothingThatIsWaitedForEndsAtAnotherTime) {
-  const auto of = [](const std::vector<BlockStep>& steps, const std::vector<int>& output) {
+  const auto of = [](const std::vector<workloads::BlockStep>& steps, const std::vector<int>& output) {
     const auto all = ends(steps);
     std::multiset<double> beside;
     std::set<double> out;
@@ -212,8 +214,8 @@ TEST(JoinedSteps, NothingThatIsWaitedForEndsAtAnotherTime) {
   };
   std::size_t before = 0, after = 0;
   for (unsigned seed = 0; seed < 500; ++seed) {
-    const ShardedLayer layer = random_layer(seed);
-    const ShardedLayer made = joined(layer);
+    const workloads::ShardedLayer layer = random_layer(seed);
+    const workloads::ShardedLayer made = joined(layer);
     before += layer.forward.size();
     after += made.forward.size();
     ASSERT_EQ(of(made.forward, made.output_steps), of(layer.forward, layer.output_steps)) << "seed " << seed;

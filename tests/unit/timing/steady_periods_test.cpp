@@ -13,15 +13,15 @@
 namespace lockstep {
 namespace {
 
-PipelineOrder order(std::string_view schedule, std::int32_t ranks, std::int32_t microbatches) {
-  ScheduleRequest request;
+workloads::PipelineOrder order(std::string_view schedule, std::int32_t ranks, std::int32_t microbatches) {
+  workloads::ScheduleRequest request;
   request.name = schedule;
   request.ranks = ranks;
   request.microbatches = microbatches;
   return make_order(request);
 }
 
-void expect_rank(const SteadyPeriods::Rank& rank, std::size_t first, std::size_t last, std::size_t cells) {
+void expect_rank(const timing::SteadyPeriods::Rank& rank, std::size_t first, std::size_t last, std::size_t cells) {
   EXPECT_EQ(rank.first, first);
   EXPECT_EQ(rank.last, last);
   EXPECT_EQ(rank.cells, cells);
@@ -30,7 +30,7 @@ void expect_rank(const SteadyPeriods::Rank& rank, std::size_t first, std::size_t
 // 1F1B of 6 microbatches on 2 ranks: rank 0 F0 [F1 B0 F2 B1 F3 B2 F4 B3 F5 B4] B5 and rank 1 [F0 B0 ... F5 B5]. A
 // period is one forward and one backward: 5 on rank 0, 6 on rank 1, 5 that both have.
 TEST(SteadyPeriods, OneForwardAndOneBackward) {
-  const auto periods = steady_periods(order("1f1b", 2, 6));
+  const auto periods = timing::steady_periods(order("1f1b", 2, 6));
   ASSERT_TRUE(periods);
   EXPECT_EQ(periods->microbatches, 1);
   ASSERT_EQ(periods->ranks.size(), 2U);
@@ -42,8 +42,8 @@ TEST(SteadyPeriods, OneForwardAndOneBackward) {
 
 // Microbatches that go two by two: the period is four cells for two microbatches, three times over.
 TEST(SteadyPeriods, SeveralMicrobatchesMakeAPeriod) {
-  const auto periods =
-      steady_periods(order_of(StagePlacement::linear, 1, 6, {"0F0 0F1 0B0 0B1 0F2 0F3 0B2 0B3 0F4 0F5 0B4 0B5"}));
+  const auto periods = timing::steady_periods(
+      order_of(workloads::StagePlacement::linear, 1, 6, {"0F0 0F1 0B0 0B1 0F2 0F3 0B2 0B3 0F4 0F5 0B4 0B5"}));
   ASSERT_TRUE(periods);
   EXPECT_EQ(periods->microbatches, 2);
   expect_rank(periods->ranks[0], 0, 12, 4);
@@ -52,23 +52,24 @@ TEST(SteadyPeriods, SeveralMicrobatchesMakeAPeriod) {
 
 // One microbatch has no other that it could repeat; and where a rank does not repeat, the order does not.
 TEST(SteadyPeriods, ThereMayBeNone) {
-  EXPECT_FALSE(steady_periods(order("1f1b", 1, 1)));
-  EXPECT_FALSE(steady_periods(order("1f1b", 4, 1)));
-  EXPECT_FALSE(steady_periods(
-      order_of(StagePlacement::linear, 1, 4, {"0F0 0F1 0F2 0F3 0B3 0B2 0B1 0B0", "1F0 1B0 1F1 1B1 1F2 1B2 1F3 1B3"})));
+  EXPECT_FALSE(timing::steady_periods(order("1f1b", 1, 1)));
+  EXPECT_FALSE(timing::steady_periods(order("1f1b", 4, 1)));
+  EXPECT_FALSE(
+      timing::steady_periods(order_of(workloads::StagePlacement::linear, 1, 4,
+                                      {"0F0 0F1 0F2 0F3 0B3 0B2 0B1 0B0", "1F0 1B0 1F1 1B1 1F2 1B2 1F3 1B3"})));
 }
 
 // Where stages stand depends on a microbatch's half: one more is another order altogether.
-TEST(SteadyPeriods, NoneOfABidirectionalOrder) { EXPECT_FALSE(steady_periods(order("dualpipe", 4, 40))); }
+TEST(SteadyPeriods, NoneOfABidirectionalOrder) { EXPECT_FALSE(timing::steady_periods(order("dualpipe", 4, 40))); }
 
 /// Every order that the schedules make, on a few ranks.
 template <class Check>
 void for_each_order(Check check) {
-  for (const Schedule& schedule : schedules()) {
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     for (const std::int32_t ranks : {1, 2, 3, 4}) {
       for (const std::int32_t microbatches : {1, 2, 4, 12, 13, 24}) {
         if (schedule.why_not(ranks, microbatches, schedule.usual_chunks)) continue;
-        const PipelineOrder made = order(schedule.name, ranks, microbatches);
+        const workloads::PipelineOrder made = order(schedule.name, ranks, microbatches);
         SCOPED_TRACE(std::string(schedule.name) + " on " + std::to_string(ranks) + " ranks, " +
                      std::to_string(microbatches) + " microbatches");
         check(made);
@@ -78,15 +79,15 @@ void for_each_order(Check check) {
   }
 }
 
-PipelineAction later(PipelineAction action, std::int32_t microbatches) {
+workloads::PipelineAction later(workloads::PipelineAction action, std::int32_t microbatches) {
   action.microbatch += microbatches;
   return action;
 }
 
 TEST(SteadyPeriods, RepeatWhatTheySayAndGoNoFurther) {
   int found = 0;
-  for_each_order([&](const PipelineOrder& made) {
-    const auto periods = steady_periods(made);
+  for_each_order([&](const workloads::PipelineOrder& made) {
+    const auto periods = timing::steady_periods(made);
     if (!periods) return;
     ++found;
     ASSERT_EQ(periods->ranks.size(), made.ranks.size());
@@ -115,18 +116,18 @@ TEST(SteadyPeriods, RepeatWhatTheySayAndGoNoFurther) {
 // 1F1B without k periods is 1F1B of k microbatches fewer, and its periods are those that are left.
 TEST(WithoutPeriods, IsTheOrderOfFewerMicrobatches) {
   for (const std::int32_t ranks : {1, 2, 3, 5}) {
-    const PipelineOrder whole = order("1f1b", ranks, 20);
-    const auto steady = steady_periods(whole);
+    const workloads::PipelineOrder whole = order("1f1b", ranks, 20);
+    const auto steady = timing::steady_periods(whole);
     ASSERT_TRUE(steady);
     for (std::size_t fewer = 0; fewer + 3 < steady->periods(); ++fewer) {
       auto periods = *steady;
-      const PipelineOrder made = without_periods(whole, fewer, periods);
-      const PipelineOrder expected = order("1f1b", ranks, 20 - static_cast<std::int32_t>(fewer));
+      const workloads::PipelineOrder made = without_periods(whole, fewer, periods);
+      const workloads::PipelineOrder expected = order("1f1b", ranks, 20 - static_cast<std::int32_t>(fewer));
       EXPECT_EQ(made.ranks, expected.ranks) << ranks << " ranks, " << fewer << " fewer";
       EXPECT_EQ(made.shape.microbatches, expected.shape.microbatches);
       EXPECT_EQ(made.schedule, "1f1b");
       EXPECT_EQ(periods.periods(), steady->periods() - fewer);
-      const auto again = steady_periods(made);
+      const auto again = timing::steady_periods(made);
       ASSERT_TRUE(again);
       for (std::size_t rank = 0; rank < made.ranks.size(); ++rank)
         expect_rank(again->ranks[rank], periods.ranks[rank].first, periods.ranks[rank].last, periods.ranks[rank].cells);
@@ -135,8 +136,8 @@ TEST(WithoutPeriods, IsTheOrderOfFewerMicrobatches) {
 }
 
 TEST(WithoutPeriods, NoneFewerIsTheWhole) {
-  for_each_order([](const PipelineOrder& made) {
-    auto periods = steady_periods(made);
+  for_each_order([](const workloads::PipelineOrder& made) {
+    auto periods = timing::steady_periods(made);
     if (!periods) return;
     EXPECT_EQ(without_periods(made, 0, *periods).ranks, made.ranks);
   });
@@ -146,12 +147,12 @@ TEST(WithoutPeriods, NoneFewerIsTheWhole) {
 // its number: where the order verifies, a step of fewer microbatches is sound.
 TEST(WithoutPeriods, TakesWholePeriodsFromEveryRank) {
   int sound = 0;
-  for_each_order([&](const PipelineOrder& made) {
-    auto periods = steady_periods(made);
+  for_each_order([&](const workloads::PipelineOrder& made) {
+    auto periods = timing::steady_periods(made);
     if (!periods || periods->periods() < 4) return;
     const auto before = *periods;
     const std::size_t fewer = periods->periods() / 2;
-    const PipelineOrder shorter = without_periods(made, fewer, *periods);
+    const workloads::PipelineOrder shorter = without_periods(made, fewer, *periods);
     EXPECT_EQ(shorter.shape.microbatches,
               made.shape.microbatches - static_cast<std::int32_t>(fewer) * before.microbatches);
     for (std::size_t rank = 0; rank < made.ranks.size(); ++rank) {
@@ -166,8 +167,8 @@ TEST(WithoutPeriods, TakesWholePeriodsFromEveryRank) {
 // Forwards first, then all backwards: the middle repeats backwards only, and without some of those forwards of them
 // would be left over. Such orders do not verify, and are not used.
 TEST(WithoutPeriods, WorkPutOffToTheEndIsMissing) {
-  const PipelineOrder whole = order("gpipe", 2, 16);
-  auto periods = steady_periods(whole);
+  const workloads::PipelineOrder whole = order("gpipe", 2, 16);
+  auto periods = timing::steady_periods(whole);
   ASSERT_TRUE(periods);
   EXPECT_EQ(periods->ranks[0].cells, 1U);
   EXPECT_FALSE(verify_order(without_periods(whole, 4, *periods)).empty());

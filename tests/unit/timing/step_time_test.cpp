@@ -11,25 +11,26 @@
 namespace lockstep {
 namespace {
 
-Scenario scenario(const std::string& file, const std::vector<KeyOverride>& overrides) {
+scenario::Scenario scenario(const std::string& file, const std::vector<scenario::KeyOverride>& overrides) {
   return load_scenario(std::filesystem::path(source_dir) / "tests/data/scenarios" / file, overrides);
 }
 
-double timed(const Scenario& scenario, EngineKind engine = EngineKind::max_min) {
+double timed(const scenario::Scenario& scenario, engine::EngineKind engine = engine::EngineKind::max_min) {
   spdlog::logger silent("test");
-  const Preparation prepared = prepare(scenario);
-  return step_time(scenario, prepared.machine, prepared.model, joined_layers(scenario, prepared.model), engine, silent)
+  const preparation::Preparation prepared = preparation::prepare(scenario);
+  return timing::step_time(scenario, prepared.machine, prepared.model, timing::joined_layers(scenario, prepared.model),
+                           engine, silent)
       .value();
 }
 
-double simulated(const Scenario& scenario, EngineKind engine = EngineKind::max_min) {
+double simulated(const scenario::Scenario& scenario, engine::EngineKind engine = engine::EngineKind::max_min) {
   spdlog::logger silent("test");
-  const Preparation prepared = prepare(scenario);
-  const FoldedProgram folded = fold(lower_with_perturbations(scenario, prepared));
-  return run(folded.program, {engine, {}, false}, silent).timeline.makespan().value();
+  const preparation::Preparation prepared = preparation::prepare(scenario);
+  const program::FoldedProgram folded = fold(lower_with_perturbations(scenario, prepared));
+  return engine::run(folded.program, {engine, {}, false}, silent).timeline.makespan().value();
 }
 
-Scenario alike(std::int32_t microbatches, const std::string& pipeline = "{schedule: 1f1b}") {
+scenario::Scenario alike(std::int32_t microbatches, const std::string& pipeline = "{schedule: 1f1b}") {
   return scenario("pipeline_alike.yaml", {{"batch.sequences", std::to_string(8 * microbatches)},
                                           {"batch.microbatches", std::to_string(microbatches)},
                                           {"pipeline", pipeline}});
@@ -51,7 +52,7 @@ TEST(StepTime, OfStagesAllAlikeIsTheClosedForm) {
 TEST(StepTime, IsThatOfTheWholeStepWhateverTheSchedule) {
   for (const char* schedule : {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "dualpipe-v", "naive"}) {
     for (const std::int32_t microbatches : {8, 40}) {
-      const Scenario one = alike(microbatches, std::string("{schedule: ") + schedule + "}");
+      const scenario::Scenario one = alike(microbatches, std::string("{schedule: ") + schedule + "}");
       const double whole = simulated(one);
       EXPECT_NEAR(timed(one), whole, 1e-9 * whole) << schedule << ", " << microbatches;
     }
@@ -61,7 +62,7 @@ TEST(StepTime, IsThatOfTheWholeStepWhateverTheSchedule) {
 // Layouts whose collectives share links with the pipeline's transfers, so that the steady state is one of contention;
 // uneven stages; slow chips; and the rooflines of memory.
 TEST(StepTime, IsThatOfTheWholeStepWhereLinksAreShared) {
-  const std::vector<std::vector<KeyOverride>> layouts{
+  const std::vector<std::vector<scenario::KeyOverride>> layouts{
       {{"cluster", "tpu-v5p:4x2"}, {"mesh", "{fsdp: [y], pipeline: [x]}"}, {"parallel", "{pipeline: 4, fsdp: 2}"}},
       {{"cluster", "tpu-v5p:4x4"}, {"mesh", "{tensor: [y], pipeline: [x]}"}, {"parallel", "{pipeline: 4, tensor: 4}"}},
       {{"cluster", "tpu-v5p:8"},
@@ -79,7 +80,7 @@ TEST(StepTime, IsThatOfTheWholeStepWhereLinksAreShared) {
     overrides.push_back({"batch", "{sequences: 320, sequence_length: 512, microbatches: 40}"});
     std::string text;
     for (const auto& [key, value] : overrides) text += key + "=" + value + " ";
-    const Scenario one = scenario("pipeline_alike.yaml", overrides);
+    const scenario::Scenario one = scenario("pipeline_alike.yaml", overrides);
     const double whole = simulated(one);
     EXPECT_NEAR(timed(one), whole, 1e-9 * whole) << text;
   }
@@ -88,11 +89,11 @@ TEST(StepTime, IsThatOfTheWholeStepWhereLinksAreShared) {
 // Without a pipeline one rank runs microbatch after microbatch; on the reference engine collectives take closed forms.
 TEST(StepTime, NeedsNoPipelineAndServesTheReferenceEngine) {
   for (const char* microbatches : {"1", "2", "32"}) {
-    const Scenario one = scenario(
+    const scenario::Scenario one = scenario(
         "validation_grid_two_matmul.yaml",
         {{"parallel", "{fsdp: 4}"},
          {"batch", "{sequences: 128, sequence_length: 512, microbatches: " + std::string(microbatches) + "}"}});
-    for (const EngineKind engine : {EngineKind::max_min, EngineKind::reference}) {
+    for (const engine::EngineKind engine : {engine::EngineKind::max_min, engine::EngineKind::reference}) {
       const double whole = simulated(one, engine);
       EXPECT_NEAR(timed(one, engine), whole, 1e-9 * whole) << microbatches << ' ' << name(engine);
     }
@@ -101,9 +102,9 @@ TEST(StepTime, NeedsNoPipelineAndServesTheReferenceEngine) {
 
 // Joined layers have fewer steps, and as many layers as before.
 TEST(JoinedLayers, AreFewerStepsForEachLayer) {
-  const Scenario one = scenario("validation_grid_transformer.yaml", {{"parallel", "{fsdp: 4}"}});
-  const Preparation prepared = prepare(one);
-  const auto joined = joined_layers(one, prepared.model);
+  const scenario::Scenario one = scenario("validation_grid_transformer.yaml", {{"parallel", "{fsdp: 4}"}});
+  const preparation::Preparation prepared = preparation::prepare(one);
+  const auto joined = timing::joined_layers(one, prepared.model);
   ASSERT_EQ(joined.size(), prepared.model.layers.size());
   for (std::size_t i = 0; i < joined.size(); ++i) {
     EXPECT_LE(joined[i].forward.size(), prepared.model.layers[i].forward.size());

@@ -12,22 +12,22 @@ namespace {
 const std::filesystem::path catalog = std::filesystem::path(source_dir) / "topologies/catalog";
 
 TEST(ChipCatalog, HoldsEveryChipSorted) {
-  EXPECT_THAT(chip_names(catalog),
+  EXPECT_THAT(topologies::chip_names(catalog),
               testing::ElementsAre("a100", "a100-40gb", "b200", "gb200", "gb300", "h100", "h200", "h800", "mi300x",
                                    "mi355x", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-v7x"));
 }
 
 TEST(ChipCatalog, EveryChipReadsWithoutProblemsAndNamesItsSources) {
-  for (const std::string& name : chip_names(catalog)) {
+  for (const std::string& name : topologies::chip_names(catalog)) {
     SCOPED_TRACE(name);
     Problems problems;
-    const Chip chip = load_chip(catalog, name, problems);
+    const topologies::Chip chip = topologies::load_chip(catalog, name, problems);
     EXPECT_EQ(problems.size(), 0u);
     EXPECT_EQ(chip.name, name);
     EXPECT_FALSE(chip.title.empty());
     EXPECT_FALSE(chip.sources.empty());
     EXPECT_GT(chip.memory, Bytes(10'000'000'000));
-    EXPECT_TRUE(chip.peak_for(Precision::bf16));
+    EXPECT_TRUE(chip.peak_for(topologies::Precision::bf16));
     EXPECT_NE(chip.torus.has_value(), chip.scale_up.has_value());
     EXPECT_EQ(chip.torus.has_value(), name.starts_with("tpu-"));
   }
@@ -36,7 +36,7 @@ TEST(ChipCatalog, EveryChipReadsWithoutProblemsAndNamesItsSources) {
 // One die with other memory: same kernels at the same peaks, 40 GB at 1555 GB/s, and the errors of the other's measured
 // steps.
 TEST(ChipCatalog, TheSmallerA100IsLikeTheLarger) {
-  const Chip small = test::catalog_chip("a100-40gb"), large = test::catalog_chip("a100");
+  const topologies::Chip small = test::catalog_chip("a100-40gb"), large = test::catalog_chip("a100");
   ASSERT_TRUE(small.kernels && large.kernels);
   EXPECT_EQ(small.kernels->sustained, large.kernels->sustained);
   EXPECT_EQ(small.kernels->matrix, large.kernels->matrix);
@@ -58,7 +58,7 @@ TEST(ChipCatalog, AChipIsLikeOneThatStandsForItself) {
   std::ofstream(root / "chips/fourth.yaml") << "like: fifth\n";
   const auto problems_of = [&](const char* name) {
     Problems problems;
-    (void)load_chip(root, name, problems);
+    (void)topologies::load_chip(root, name, problems);
     return problems.empty() ? std::string() : problems.list().front().to_string();
   };
   EXPECT_EQ(problems_of("second"), "");
@@ -72,8 +72,8 @@ TEST(ChipCatalog, AChipIsLikeOneThatStandsForItself) {
 /// The numbers that the worked examples divide by: arithmetic intensity over one axis of v5p is
 /// C / W = 4.59e14 / (2 x 9e10) = 2550 FLOPs per byte both ways.
 TEST(ChipCatalog, V5pHasTheIntensityOfTheWorkedExamples) {
-  const Chip chip = test::catalog_chip("tpu-v5p");
-  EXPECT_EQ(chip.peak_for(Precision::bf16)->value() / (2 * chip.torus->link.value()), 2550.0);
+  const topologies::Chip chip = test::catalog_chip("tpu-v5p");
+  EXPECT_EQ(chip.peak_for(topologies::Precision::bf16)->value() / (2 * chip.torus->link.value()), 2550.0);
   EXPECT_EQ(chip.memory, Bytes(96'000'000'000));
   EXPECT_EQ(chip.torus->pod, (std::vector<int>{16, 20, 28}));
 }
@@ -81,7 +81,7 @@ TEST(ChipCatalog, V5pHasTheIntensityOfTheWorkedExamples) {
 /// DCN per chip = rate of a host / chips of a host, GB/s.
 TEST(ChipCatalog, DcnPerChipIsTheHostsShare) {
   const auto per_chip = [](const std::string& name) {
-    const Chip chip = test::catalog_chip(name);
+    const topologies::Chip chip = test::catalog_chip(name);
     int chips = 1;
     for (const int size : chip.torus->host) chips *= size;
     return chip.dcn_per_host->value() / chips / 1e9;
@@ -95,7 +95,7 @@ TEST(ChipCatalog, DcnPerChipIsTheHostsShare) {
 
 TEST(ChipCatalog, PodsHaveTheChipsTheirVendorSells) {
   const auto chips = [](const std::string& name) {
-    const Chip chip = test::catalog_chip(name);
+    const topologies::Chip chip = test::catalog_chip(name);
     int count = 1;
     for (const int size : chip.torus->pod) count *= size;
     return count;
@@ -110,7 +110,7 @@ TEST(ChipCatalog, PodsHaveTheChipsTheirVendorSells) {
 
 TEST(ChipCatalog, AnUnknownChipIsAProblemWithASuggestion) {
   Problems problems;
-  EXPECT_EQ(load_chip(catalog, "tpu-v5pp", problems).name, "tpu-v5pp");
+  EXPECT_EQ(topologies::load_chip(catalog, "tpu-v5pp", problems).name, "tpu-v5pp");
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_THAT(problems.list()[0].what, testing::HasSubstr("tpu-v5pp"));
   EXPECT_THAT(problems.list()[0].expected, testing::HasSubstr("`tpu-v5p`"));
@@ -118,15 +118,15 @@ TEST(ChipCatalog, AnUnknownChipIsAProblemWithASuggestion) {
 
 TEST(ChipCatalog, AnUnknownChipFarFromAllListsThem) {
   Problems problems;
-  EXPECT_FALSE(load_chip(catalog, "../../abacus", problems).torus);
+  EXPECT_FALSE(topologies::load_chip(catalog, "../../abacus", problems).torus);
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_THAT(problems.list()[0].expected, testing::AllOf(testing::HasSubstr("a100"), testing::HasSubstr("tpu-v7x")));
 }
 
 TEST(ChipCatalog, AMissingCatalogIsAProblem) {
-  EXPECT_TRUE(chip_names("no/such/folder").empty());
+  EXPECT_TRUE(topologies::chip_names("no/such/folder").empty());
   Problems problems;
-  static_cast<void>(load_chip("no/such/folder", "tpu-v4", problems));
+  static_cast<void>(topologies::load_chip("no/such/folder", "tpu-v4", problems));
   EXPECT_EQ(problems.size(), 1u);
 }
 

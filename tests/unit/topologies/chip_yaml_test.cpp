@@ -10,7 +10,7 @@ namespace {
 using testing::HasSubstr;
 
 struct Reading {
-  Chip chip;
+  topologies::Chip chip;
   std::vector<std::string> problems;
 };
 
@@ -29,13 +29,13 @@ TEST(ChipYaml, AllValuesArrive) {
   const Reading reading =
       read(basics + fabric + "pcie: 15 GB/s\ndcn_per_host: 200 Gbps\nsources: [a sheet, a measurement]\n");
   EXPECT_THAT(reading.problems, testing::IsEmpty());
-  const Chip& chip = reading.chip;
+  const topologies::Chip& chip = reading.chip;
   EXPECT_EQ(chip.name, "mine");
   EXPECT_EQ(chip.title, "Mine");
   EXPECT_EQ(chip.memory, Bytes(17'179'869'184));  // 16 x 2^30
   EXPECT_EQ(chip.memory_bandwidth, BytesPerSecond(1e12));
-  EXPECT_EQ(chip.peak_for(Precision::int8), FlopsPerSecond(200e12));
-  EXPECT_EQ(chip.peak_for(Precision::fp4), std::nullopt);
+  EXPECT_EQ(chip.peak_for(topologies::Precision::int8), FlopsPerSecond(200e12));
+  EXPECT_EQ(chip.peak_for(topologies::Precision::fp4), std::nullopt);
   EXPECT_EQ(chip.torus->pod, (std::vector<int>{8, 8}));
   EXPECT_EQ(chip.torus->host, (std::vector<int>{2, 2}));
   EXPECT_EQ(chip.torus->link, BytesPerSecond(50e9));
@@ -58,14 +58,14 @@ TEST(ChipYaml, AGpuHasADomainInsteadOfATorus) {
 TEST(ChipYaml, ABlockLikeAnotherChipSaysWhatDiffers) {
   Problems problems;
   const auto chip = [&](const std::string& yaml) {
-    return read_chip_block(YamlView::from_text(yaml, "chip.yaml", problems),
-                           std::filesystem::path(source_dir) / "topologies/catalog");
+    return topologies::read_chip_block(YamlView::from_text(yaml, "chip.yaml", problems),
+                                       std::filesystem::path(source_dir) / "topologies/catalog");
   };
-  const Chip smaller = chip("like: a100\nmemory: 40 GB\nmemory_bandwidth: 1555 GB/s\n");
+  const topologies::Chip smaller = chip("like: a100\nmemory: 40 GB\nmemory_bandwidth: 1555 GB/s\n");
   EXPECT_TRUE(problems.empty());
   EXPECT_EQ(smaller.memory, Bytes(40'000'000'000));
   EXPECT_EQ(smaller.memory_bandwidth, BytesPerSecond(1555e9));
-  EXPECT_EQ(smaller.peak_for(Precision::bf16), FlopsPerSecond(312e12));
+  EXPECT_EQ(smaller.peak_for(topologies::Precision::bf16), FlopsPerSecond(312e12));
   EXPECT_EQ(smaller.scale_up, BytesPerSecond(300e9));
   (void)chip("like: a1000\n");
   ASSERT_EQ(problems.size(), 1U);
@@ -113,38 +113,39 @@ TEST(ChipYaml, TextInsteadOfAMapIsOneProblem) {
 }
 
 TEST(Precision, NamesReadBack) {
-  for (const Precision precision :
-       {Precision::fp32, Precision::bf16, Precision::fp16, Precision::fp8, Precision::int8, Precision::fp4}) {
-    EXPECT_EQ(precision_named(name(precision)), precision);
+  for (const topologies::Precision precision :
+       {topologies::Precision::fp32, topologies::Precision::bf16, topologies::Precision::fp16,
+        topologies::Precision::fp8, topologies::Precision::int8, topologies::Precision::fp4}) {
+    EXPECT_EQ(topologies::precision_named(name(precision)), precision);
   }
-  EXPECT_EQ(precision_named("fp64"), std::nullopt);
+  EXPECT_EQ(topologies::precision_named("fp64"), std::nullopt);
 }
 
 /// Bits of the format / 8.
 TEST(Precision, ElementSizesAreBitsOverEight) {
-  EXPECT_EQ(element_size(Precision::fp32), Bytes(4));
-  EXPECT_EQ(element_size(Precision::bf16), Bytes(2));
-  EXPECT_EQ(element_size(Precision::fp16), Bytes(2));
-  EXPECT_EQ(element_size(Precision::fp8), Bytes(1));
-  EXPECT_EQ(element_size(Precision::int8), Bytes(1));
-  EXPECT_THROW(static_cast<void>(element_size(Precision::fp4)), InternalError);
+  EXPECT_EQ(element_size(topologies::Precision::fp32), Bytes(4));
+  EXPECT_EQ(element_size(topologies::Precision::bf16), Bytes(2));
+  EXPECT_EQ(element_size(topologies::Precision::fp16), Bytes(2));
+  EXPECT_EQ(element_size(topologies::Precision::fp8), Bytes(1));
+  EXPECT_EQ(element_size(topologies::Precision::int8), Bytes(1));
+  EXPECT_THROW(static_cast<void>(element_size(topologies::Precision::fp4)), InternalError);
 }
 
 TEST(WrapRule, AMultipleOrExactlyOneSize) {
-  const WrapRule cubes{.multiple_of = 4};
+  const topologies::WrapRule cubes{.multiple_of = 4};
   EXPECT_TRUE(cubes.wraps(4));
   EXPECT_TRUE(cubes.wraps(28));
   EXPECT_FALSE(cubes.wraps(6));
-  const WrapRule full_axis{.exactly = 16};
+  const topologies::WrapRule full_axis{.exactly = 16};
   EXPECT_TRUE(full_axis.wraps(16));
   EXPECT_FALSE(full_axis.wraps(8));
   EXPECT_FALSE(full_axis.wraps(32));
-  EXPECT_FALSE(WrapRule{}.wraps(16));
+  EXPECT_FALSE(topologies::WrapRule{}.wraps(16));
 }
 
 /// Two chips are neighbours already; a wrap would join them twice.
 TEST(WrapRule, NothingBelowThreeWraps) {
-  const WrapRule any{.multiple_of = 1};
+  const topologies::WrapRule any{.multiple_of = 1};
   EXPECT_FALSE(any.wraps(1));
   EXPECT_FALSE(any.wraps(2));
   EXPECT_TRUE(any.wraps(3));
@@ -154,15 +155,15 @@ TEST(WrapRule, NothingBelowThreeWraps) {
 TEST(ChipYaml, KernelsOfABlockStandOverThoseOfTheCatalog) {
   Problems problems;
   const auto catalog = std::filesystem::path(source_dir) / "topologies/catalog";
-  const auto base = load_chip(catalog, "h100", problems);
+  const auto base = topologies::load_chip(catalog, "h100", problems);
   const auto view =
       YamlView::from_text("like: h100\nkernels: {sustained: 0.5, matrix: {fp8: 0.4}, attention: {backward: 0.25}}\n",
                           "chip.yaml", problems);
-  const auto made = read_chip_block(view, catalog).kernels.value();
+  const auto made = topologies::read_chip_block(view, catalog).kernels.value();
   EXPECT_TRUE(problems.empty());
   EXPECT_EQ(made.sustained, 0.5);
-  EXPECT_EQ(made.matrix.at(Precision::fp8), 0.4);
-  EXPECT_EQ(made.matrix.at(Precision::bf16), base.kernels->matrix.at(Precision::bf16));
+  EXPECT_EQ(made.matrix.at(topologies::Precision::fp8), 0.4);
+  EXPECT_EQ(made.matrix.at(topologies::Precision::bf16), base.kernels->matrix.at(topologies::Precision::bf16));
   EXPECT_EQ(made.attention_backward, 0.25);
   EXPECT_EQ(made.attention_forward, base.kernels->attention_forward);
   EXPECT_EQ(made.units, base.kernels->units);

@@ -7,8 +7,8 @@
 namespace lockstep {
 namespace {
 
-void expect_counts(const ClusterSpec& spec, ComponentCounts expected) {
-  const ComponentCounts counts = count_components(spec);
+void expect_counts(const topologies::ClusterSpec& spec, topologies::ComponentCounts expected) {
+  const topologies::ComponentCounts counts = count_components(spec);
   EXPECT_EQ(counts.chips, expected.chips);
   EXPECT_EQ(counts.hosts, expected.hosts);
   EXPECT_EQ(counts.nics, expected.nics);
@@ -17,21 +17,26 @@ void expect_counts(const ClusterSpec& spec, ComponentCounts expected) {
 }
 
 // Three nodes of 4 chips and 2 NICs, each NIC with a cable to the one switch; what is inside a node is the host's.
-TEST(ComponentCounts, OfNodesOnACrossbar) { expect_counts(test::nodes(3, test::fabric(Crossbar{})), {12, 3, 6, 1, 6}); }
+TEST(ComponentCounts, OfNodesOnACrossbar) {
+  expect_counts(test::nodes(3, test::fabric(topologies::Crossbar{})), {12, 3, 6, 1, 6});
+}
 
 // 16 NICs on switches of 8 ports: 4 leaves of 4 NICs with 4 uplinks each to 4 spines. 16 + 16 cables.
 TEST(ComponentCounts, CablesThatPacketsAreSprayedOverAreSeveral) {
-  for (const FabricRouting routing : {FabricRouting::spray, FabricRouting::ecmp}) {
-    expect_counts(test::nodes(8, test::fabric(FatTree{}, 8, {}, routing)), {32, 8, 16, 8, 32});
+  for (const topologies::FabricRouting routing : {topologies::FabricRouting::spray, topologies::FabricRouting::ecmp}) {
+    expect_counts(test::nodes(8, test::fabric(topologies::FatTree{}, 8, {}, routing)), {32, 8, 16, 8, 32});
   }
 }
 
 // A node alone has neither NICs nor a network.
-TEST(ComponentCounts, OfOneNode) { expect_counts(test::nodes(1, test::fabric(Crossbar{})), {4, 1, 0, 0, 0}); }
+TEST(ComponentCounts, OfOneNode) {
+  expect_counts(test::nodes(1, test::fabric(topologies::Crossbar{})), {4, 1, 0, 0, 0});
+}
 
 // A line of 4 and one of 3 across: 3 x 3 + 4 x 2 cables in each of two pods; every host has its NIC on the one switch.
 TEST(ComponentCounts, OfPodsOverADataCentreNetwork) {
-  const ComponentCounts counts = count_components(test::pods(2, test::fabric(Crossbar{}), {4, 3}));
+  const topologies::ComponentCounts counts =
+      count_components(test::pods(2, test::fabric(topologies::Crossbar{}), {4, 3}));
   EXPECT_EQ(counts.chips, 24);
   EXPECT_EQ(counts.nics, counts.hosts);
   EXPECT_EQ(counts.switches, 1);
@@ -40,25 +45,25 @@ TEST(ComponentCounts, OfPodsOverADataCentreNetwork) {
 
 // Two halls of two nodes: 8 NICs on the halls' switches, and each of those with a cable to the one between halls.
 TEST(ComponentCounts, OfHalls) {
-  ClusterSpec spec = test::nodes(2, test::fabric(Crossbar{}));
+  topologies::ClusterSpec spec = test::nodes(2, test::fabric(topologies::Crossbar{}));
   spec.halls = 2;
-  spec.between_halls = test::fabric(Crossbar{});
+  spec.between_halls = test::fabric(topologies::Crossbar{});
   expect_counts(spec, {16, 4, 8, 3, 10});
 }
 
 // A torus alone: 3 x 3 + 4 x 2 cables of a 4x3 grid, and its 2 x 2 hosts of 2x2 chips on the switch of their network.
 TEST(ComponentCounts, OfOnePod) {
-  expect_counts(test::pods(1, test::fabric(Crossbar{}), {4, 3}), {12, 4, 4, 1, 17 + 4});
-  expect_counts(test::pods(1, test::fabric(Crossbar{}), {1}), {1, 1, 1, 1, 1});
+  expect_counts(test::pods(1, test::fabric(topologies::Crossbar{}), {4, 3}), {12, 4, 4, 1, 17 + 4});
+  expect_counts(test::pods(1, test::fabric(topologies::Crossbar{}), {1}), {1, 1, 1, 1, 1});
 }
 
 // On every network there are as many chips, hosts and NICs as the units have, and each NIC has a cable.
 TEST(ComponentCounts, FollowTheUnits) {
-  for (const auto& fabric :
-       {test::fabric(Crossbar{}), test::fabric(FatTree{}, 8), test::fabric(RailOptimised{}, 8), test::dragonfly()}) {
+  for (const auto& fabric : {test::fabric(topologies::Crossbar{}), test::fabric(topologies::FatTree{}, 8),
+                             test::fabric(topologies::RailOptimised{}, 8), test::dragonfly()}) {
     for (const int units : {2, 3, 6}) {
       for (const int nics : {1, 2, 4}) {
-        const ComponentCounts counts = count_components(test::nodes(units, fabric, test::node(4, nics)));
+        const topologies::ComponentCounts counts = count_components(test::nodes(units, fabric, test::node(4, nics)));
         EXPECT_EQ(counts.chips, 4 * units);
         EXPECT_EQ(counts.hosts, units);
         EXPECT_EQ(counts.nics, nics * units);

@@ -20,21 +20,21 @@ std::vector<std::string> texts(const Problems& problems) {
 }
 
 struct NodeReading {
-  NodeSpec node;
+  topologies::NodeSpec node;
   std::vector<std::string> problems;
 };
 NodeReading node_from(const std::string& yaml) {
   Problems problems;
-  NodeReading reading{read_node(YamlView::from_text(yaml, "node.yaml", problems), "mine", catalog), {}};
+  NodeReading reading{topologies::read_node(YamlView::from_text(yaml, "node.yaml", problems), "mine", catalog), {}};
   reading.problems = texts(problems);
   return reading;
 }
 
 struct FabricReading {
-  FabricSpec fabric;
+  topologies::FabricSpec fabric;
   std::vector<std::string> problems;
 };
-FabricReading fabric_from(const std::string& yaml, const FabricSpec* base = nullptr) {
+FabricReading fabric_from(const std::string& yaml, const topologies::FabricSpec* base = nullptr) {
   Problems problems;
   FabricReading reading{read_fabric(YamlView::from_text(yaml, "fabric.yaml", problems), "mine", base), {}};
   reading.problems = texts(problems);
@@ -49,11 +49,11 @@ TEST(NodeYaml, AllValuesArrive) {
       "protocols: [{name: LL, efficiency: 0.25, launch: 5 us, local_step: 1 us, remote_step: 3 us}]\nfabric: "
       "crossbar\nsources: [a sheet]\n");
   EXPECT_THAT(reading.problems, testing::IsEmpty());
-  const NodeSpec& node = reading.node;
+  const topologies::NodeSpec& node = reading.node;
   EXPECT_EQ(node.name, "mine");
   EXPECT_EQ(node.chip.name, "h100");
   EXPECT_EQ(node.chips, 8);
-  EXPECT_EQ(node.scale_up, NodeSpec::ScaleUp::network_switch);
+  EXPECT_EQ(node.scale_up, topologies::NodeSpec::ScaleUp::network_switch);
   EXPECT_EQ(node.scale_up_link, BytesPerSecond(450e9));
   EXPECT_EQ(node.scale_up_efficiency, 0.8);
   EXPECT_EQ(node.scale_up_latency, Seconds(2e-6));
@@ -135,9 +135,9 @@ TEST(FabricYaml, AllValuesArrive) {
       "us\nswitch_latency: 0 s\nradix: 40\n"
       "oversubscription: [2, 4]\nnodes_per_scalable_unit: 20\nin_network_reduction: true\n");
   EXPECT_THAT(reading.problems, testing::IsEmpty());
-  const FabricSpec& fabric = reading.fabric;
+  const topologies::FabricSpec& fabric = reading.fabric;
   EXPECT_EQ(name(fabric.kind), "rail_optimised");
-  EXPECT_EQ(fabric.routing, FabricRouting::ecmp);
+  EXPECT_EQ(fabric.routing, topologies::FabricRouting::ecmp);
   EXPECT_EQ(fabric.seed, 9u);
   EXPECT_EQ(fabric.link, BytesPerSecond(100e9));
   EXPECT_EQ(fabric.efficiency, 0.9);
@@ -145,11 +145,11 @@ TEST(FabricYaml, AllValuesArrive) {
   EXPECT_EQ(fabric.switch_latency, Seconds(0));
   EXPECT_EQ(fabric.radix, 40);
   EXPECT_THAT(fabric.oversubscription, testing::ElementsAre(2, 4));
-  EXPECT_EQ(std::get<RailOptimised>(fabric.kind).nodes_per_scalable_unit, 20);
+  EXPECT_EQ(std::get<topologies::RailOptimised>(fabric.kind).nodes_per_scalable_unit, 20);
   EXPECT_TRUE(fabric.in_network_reduction);
-  const FabricSpec groups =
+  const topologies::FabricSpec groups =
       fabric_from("kind: dragonfly\nrouters_per_group: 4\nnics_per_router: 3\nglobal_links_per_router: 2\n").fabric;
-  const auto& dragonfly = std::get<Dragonfly>(groups.kind);
+  const auto& dragonfly = std::get<topologies::Dragonfly>(groups.kind);
   EXPECT_EQ(dragonfly.routers_per_group, 4);
   EXPECT_EQ(dragonfly.nics_per_router, 3);
   EXPECT_EQ(dragonfly.global_links_per_router, 2);
@@ -169,7 +169,7 @@ TEST(FabricYaml, WrongValuesAreProblemsWithTheirPlaces) {
 
 /// What a view does not say is as in the fabric that it starts from.
 TEST(FabricYaml, CanChangeAnother) {
-  const FabricSpec base = fabric_from("kind: fat_tree\nradix: 40\nlink: 25 GB/s\n").fabric;
+  const topologies::FabricSpec base = fabric_from("kind: fat_tree\nradix: 40\nlink: 25 GB/s\n").fabric;
   const FabricReading changed = fabric_from("oversubscription: 4\n", &base);
   EXPECT_THAT(changed.problems, testing::IsEmpty());
   EXPECT_EQ(name(changed.fabric.kind), "fat_tree");
@@ -180,12 +180,13 @@ TEST(FabricYaml, CanChangeAnother) {
 
 /// A change of kind keeps what both kinds have; the keys of a kind that is not chosen are read and have no effect.
 TEST(FabricYaml, AnotherKindCanBeChosen) {
-  const FabricSpec base = fabric_from("kind: rail_optimised\nradix: 40\nnodes_per_scalable_unit: 20\n").fabric;
+  const topologies::FabricSpec base =
+      fabric_from("kind: rail_optimised\nradix: 40\nnodes_per_scalable_unit: 20\n").fabric;
   const FabricReading same = fabric_from("kind: rail_optimised\n", &base);
-  EXPECT_EQ(std::get<RailOptimised>(same.fabric.kind).nodes_per_scalable_unit, 20);
+  EXPECT_EQ(std::get<topologies::RailOptimised>(same.fabric.kind).nodes_per_scalable_unit, 20);
   const FabricReading tree = fabric_from("kind: fat_tree\nnodes_per_scalable_unit: 5\nnics_per_router: 3\n", &base);
   EXPECT_THAT(tree.problems, testing::IsEmpty());
-  EXPECT_TRUE(std::holds_alternative<FatTree>(tree.fabric.kind));
+  EXPECT_TRUE(std::holds_alternative<topologies::FatTree>(tree.fabric.kind));
   EXPECT_EQ(tree.fabric.radix, 40);
   EXPECT_THAT(fabric_from("kind: fat_tree\nnics_per_router: 0\n").problems,
               testing::ElementsAre(HasSubstr("nics_per_router: `0` is too small")));
@@ -202,7 +203,7 @@ TEST(FabricKinds, AreThoseOfTheDocs) {
     }
   }
   std::vector<std::string> expected;
-  for (const FabricKind& kind : fabric_kinds())
+  for (const topologies::FabricKind& kind : topologies::fabric_kinds())
     expected.push_back("| `" + std::string(name(kind)) + "` | " + std::string(about(kind)) + " |");
   EXPECT_EQ(rows, expected);
 }
@@ -210,15 +211,15 @@ TEST(FabricKinds, AreThoseOfTheDocs) {
 /// Every node of the catalog builds on its usual fabric, alone and as four, has sources, and reaches the scale-up rate
 /// of its chip: one port of a switch, or its links to all others of a mesh.
 TEST(FabricCatalog, EveryNodeBuildsOnItsFabric) {
-  ASSERT_GE(node_names(catalog).size(), 12u);
-  for (const std::string& name : node_names(catalog)) {
+  ASSERT_GE(topologies::node_names(catalog).size(), 12u);
+  for (const std::string& name : topologies::node_names(catalog)) {
     Problems problems;
-    const NodeSpec node = load_node(catalog, name, problems);
-    const FabricSpec fabric = load_fabric(catalog, node.fabric, problems);
+    const topologies::NodeSpec node = topologies::load_node(catalog, name, problems);
+    const topologies::FabricSpec fabric = topologies::load_fabric(catalog, node.fabric, problems);
     ASSERT_THAT(texts(problems), testing::IsEmpty()) << name;
     EXPECT_FALSE(node.sources.empty()) << name;
     EXPECT_LE(node.chips, node.chip.scale_up_domain) << name;
-    const int links = node.scale_up == NodeSpec::ScaleUp::network_switch ? 1 : node.chips - 1;
+    const int links = node.scale_up == topologies::NodeSpec::ScaleUp::network_switch ? 1 : node.chips - 1;
     EXPECT_DOUBLE_EQ(links * node.scale_up_link.value(), node.chip.scale_up->value()) << name;
     for (const int units : {1, 4, 100}) {
       ASSERT_TRUE(why_not_a_cluster(test::nodes(units, fabric, node)).empty()) << name;
@@ -228,10 +229,10 @@ TEST(FabricCatalog, EveryNodeBuildsOnItsFabric) {
 }
 
 TEST(FabricCatalog, EveryFabricHasSources) {
-  ASSERT_GE(fabric_names(catalog).size(), 7u);
-  for (const std::string& name : fabric_names(catalog)) {
+  ASSERT_GE(topologies::fabric_names(catalog).size(), 7u);
+  for (const std::string& name : topologies::fabric_names(catalog)) {
     Problems problems;
-    EXPECT_FALSE(load_fabric(catalog, name, problems).sources.empty()) << name;
+    EXPECT_FALSE(topologies::load_fabric(catalog, name, problems).sources.empty()) << name;
     EXPECT_TRUE(problems.empty()) << name;
   }
 }
@@ -240,7 +241,7 @@ TEST(FabricCatalog, EveryFabricHasSources) {
 TEST(FabricCatalog, DgxNicsAddUpToTheChipsEntry) {
   for (const std::string name : {"dgx-h100", "dgx-h200", "dgx-b200", "hgx-h800"}) {
     Problems problems;
-    const NodeSpec node = load_node(catalog, name, problems);
+    const topologies::NodeSpec node = topologies::load_node(catalog, name, problems);
     if (node.chip.dcn_per_host) {
       EXPECT_DOUBLE_EQ(node.nics * node.nic.value(), node.chip.dcn_per_host->value()) << name;
     }
@@ -251,13 +252,13 @@ TEST(FabricCatalog, AChipStandsForItsUsualNode) {
   Problems problems;
   for (const auto& [chip, node] : std::vector<std::pair<std::string, std::string>>{
            {"h100", "dgx-h100"}, {"gb200", "gb200-nvl72"}, {"mi300x", "mi300x"}}) {
-    const NodeSpec loaded = load_node(catalog, chip, problems);
+    const topologies::NodeSpec loaded = topologies::load_node(catalog, chip, problems);
     EXPECT_EQ(loaded.name, node);
     EXPECT_EQ(loaded.chip.name, chip);
   }
   EXPECT_TRUE(problems.empty());
-  static_cast<void>(load_node(catalog, "dgx-h10", problems));
-  static_cast<void>(load_fabric(catalog, "eva", problems));
+  static_cast<void>(topologies::load_node(catalog, "dgx-h10", problems));
+  static_cast<void>(topologies::load_fabric(catalog, "eva", problems));
   EXPECT_THAT(texts(problems), testing::ElementsAre(HasSubstr("there is no node `dgx-h10`; did you mean `dgx-h100`"),
                                                     HasSubstr("there is no fabric `eva`; did you mean `efa`")));
 }
@@ -265,8 +266,8 @@ TEST(FabricCatalog, AChipStandsForItsUsualNode) {
 /// Half a million H100s are beyond three tiers of 64 ports; 16 384 are not.
 TEST(FabricCatalog, TheUsualFabricReaches16384H100s) {
   Problems problems;
-  const NodeSpec node = load_node(catalog, "h100", problems);
-  const FabricSpec fabric = load_fabric(catalog, node.fabric, problems);
+  const topologies::NodeSpec node = topologies::load_node(catalog, "h100", problems);
+  const topologies::FabricSpec fabric = topologies::load_fabric(catalog, node.fabric, problems);
   EXPECT_TRUE(why_not_a_cluster(test::nodes(2048, fabric, node)).empty());
   EXPECT_FALSE(why_not_a_cluster(test::nodes(65536, fabric, node)).empty());
 }

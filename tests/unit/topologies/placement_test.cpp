@@ -9,22 +9,22 @@ namespace {
 using test::on;
 using testing::HasSubstr;
 
-std::vector<MeshAxis> axes(std::vector<int> shape, const std::vector<AxisRequest>& requests) {
+std::vector<topologies::MeshAxis> axes(std::vector<int> shape, const std::vector<topologies::AxisRequest>& requests) {
   return test::placed(test::torus(std::move(shape), test::never), requests).axes();
 }
 
 /// The error of a placement that must fail.
-PlacementError error(std::vector<int> shape, const std::vector<AxisRequest>& requests) {
+topologies::PlacementError error(std::vector<int> shape, const std::vector<topologies::AxisRequest>& requests) {
   const auto result = place_as_requested(test::torus(std::move(shape), test::never), requests);
-  const auto* error = std::get_if<PlacementError>(&result);
+  const auto* error = std::get_if<topologies::PlacementError>(&result);
   if (error == nullptr) throw std::runtime_error("the placement succeeded");
   return *error;
 }
 
-using Factors = std::vector<Factor>;
+using Factors = std::vector<topologies::Factor>;
 
 TEST(Placement, LaterPartsStrideOverEarlierOnes) {
-  const std::vector<MeshAxis> placed = axes({24}, {on("a", {"x/2"}), on("b", {"x/3"}), on("c", {"x"})});
+  const std::vector<topologies::MeshAxis> placed = axes({24}, {on("a", {"x/2"}), on("b", {"x/3"}), on("c", {"x"})});
   EXPECT_EQ(placed[0].factors, (Factors{{0, 2, 1}}));
   EXPECT_EQ(placed[1].factors, (Factors{{0, 3, 2}}));
   EXPECT_EQ(placed[2].factors, (Factors{{0, 4, 6}}));
@@ -32,9 +32,10 @@ TEST(Placement, LaterPartsStrideOverEarlierOnes) {
 
 TEST(Placement, RestIsWhatTheOthersLeaveWhereverItIsWritten) {
   for (const bool first : {true, false}) {
-    const std::vector<AxisRequest> requests = first ? std::vector{on("dp", {"rest"}), on("tp", {"x/2", "y"})}
-                                                    : std::vector{on("tp", {"x/2", "y"}), on("dp", {"rest"})};
-    const std::vector<MeshAxis> placed = axes({8, 2, 3}, requests);
+    const std::vector<topologies::AxisRequest> requests = first
+                                                              ? std::vector{on("dp", {"rest"}), on("tp", {"x/2", "y"})}
+                                                              : std::vector{on("tp", {"x/2", "y"}), on("dp", {"rest"})};
+    const std::vector<topologies::MeshAxis> placed = axes({8, 2, 3}, requests);
     EXPECT_EQ(placed[first ? 1 : 0].factors, (Factors{{0, 2, 1}, {1, 2, 1}}));
     EXPECT_EQ(placed[first ? 0 : 1].name, "dp");
     EXPECT_EQ(placed[first ? 0 : 1].factors, (Factors{{0, 4, 2}, {2, 3, 1}}));
@@ -42,16 +43,16 @@ TEST(Placement, RestIsWhatTheOthersLeaveWhereverItIsWritten) {
 }
 
 TEST(Placement, RestMayBeNothing) {
-  const std::vector<MeshAxis> placed = axes({4}, {on("tp", {"x"}), on("dp", {"rest"})});
+  const std::vector<topologies::MeshAxis> placed = axes({4}, {on("tp", {"x"}), on("dp", {"rest"})});
   EXPECT_EQ(placed[1].size(), 1);
 }
 
 TEST(Placement, SizesAreChecked) {
   EXPECT_EQ(axes({8}, {{"a", 2, {{"x/2"}}}, {"b", 4, {{"rest"}}}})[1].size(), 4);
-  const PlacementError parts = error({8}, {{"a", 4, {{"x/2"}}}, on("b", {"rest"})});
+  const topologies::PlacementError parts = error({8}, {{"a", 4, {{"x/2"}}}, on("b", {"rest"})});
   EXPECT_EQ(parts.axis, "a");
   EXPECT_EQ(parts.what, "its place has 2 positions but its size is 4");
-  const PlacementError rest = error({8}, {{"a", 2, {{"x/2"}}}, {"b", 8, {{"rest"}}}});
+  const topologies::PlacementError rest = error({8}, {{"a", 2, {{"x/2"}}}, {"b", 8, {{"rest"}}}});
   EXPECT_EQ(rest.axis, "b");
   EXPECT_EQ(rest.what, "its place has 4 positions but its size is 8");
 }
@@ -59,7 +60,7 @@ TEST(Placement, SizesAreChecked) {
 TEST(Placement, WhatIsNoPartOfAnAxisIsNamed) {
   for (const std::string text :
        {"w", "w/2", "x/", "/2", "x/two", "x/2/2", "x/0", "x/-2", "x/+2", "x/2 ", "", "x/99999999999"}) {
-    const PlacementError wrong = error({8, 4}, {on("a", {text}), on("b", {"rest"})});
+    const topologies::PlacementError wrong = error({8, 4}, {on("a", {text}), on("b", {"rest"})});
     EXPECT_EQ(wrong.axis, "a");
     EXPECT_EQ(wrong.what, "`" + text + "` is not a part of a physical axis");
     EXPECT_EQ(wrong.expected, "x or y, a part of one as `x/2`, or `rest`");
@@ -67,7 +68,7 @@ TEST(Placement, WhatIsNoPartOfAnAxisIsNamed) {
 }
 
 TEST(Placement, APartMustDivideWhatIsLeft) {
-  const PlacementError wrong = error({24}, {on("a", {"x/2"}), on("b", {"x/8"}), on("c", {"rest"})});
+  const topologies::PlacementError wrong = error({24}, {on("a", {"x/2"}), on("b", {"x/8"}), on("c", {"rest"})});
   EXPECT_EQ(wrong.axis, "b");
   EXPECT_EQ(wrong.what, "`x/8` does not divide the 12 of the 24 positions of x that are left");
   EXPECT_EQ(wrong.expected, "x/2, x/3, x/4, x/6 or x/12");
@@ -75,14 +76,14 @@ TEST(Placement, APartMustDivideWhatIsLeft) {
 }
 
 TEST(Placement, AnAxisCanBeUsedUp) {
-  const PlacementError wrong = error({8, 2}, {on("a", {"x"}), on("b", {"x/2"}), on("c", {"rest"})});
+  const topologies::PlacementError wrong = error({8, 2}, {on("a", {"x"}), on("b", {"x/2"}), on("c", {"rest"})});
   EXPECT_EQ(wrong.axis, "b");
   EXPECT_EQ(wrong.what, "`x/2` finds none of the 8 positions of x left");
   EXPECT_EQ(error({8, 2}, {on("a", {"x"}), on("b", {"x"}), on("c", {"rest"})}).axis, "b");
 }
 
 TEST(Placement, LeftoverPositionsAreAnError) {
-  const PlacementError wrong = error({8, 4, 3}, {on("a", {"x/2"}), on("b", {"y"})});
+  const topologies::PlacementError wrong = error({8, 4, 3}, {on("a", {"x/2"}), on("b", {"y"})});
   EXPECT_EQ(wrong.axis, "");
   EXPECT_EQ(wrong.what, "no axis takes a factor 4 of x and 3 of z");
   EXPECT_THAT(wrong.expected, HasSubstr("`rest`"));

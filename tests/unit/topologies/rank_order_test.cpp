@@ -16,20 +16,20 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-ClusterSpec with_order(ClusterSpec spec, RankOrder order) {
+topologies::ClusterSpec with_order(topologies::ClusterSpec spec, topologies::RankOrder order) {
   spec.order = std::move(order);
   return spec;
 }
-ClusterSpec nodes_of_two(int units, RankOrder order) {
-  return with_order(test::nodes(units, test::fabric(Crossbar{}), test::node(2, 1)), std::move(order));
+topologies::ClusterSpec nodes_of_two(int units, topologies::RankOrder order) {
+  return with_order(test::nodes(units, test::fabric(topologies::Crossbar{}), test::node(2, 1)), std::move(order));
 }
-ClusterSpec pods_of_four(int units, std::vector<DeviceId> devices) {
-  return with_order(test::pods(units, test::fabric(Crossbar{}), {2, 2}),
-                    {RankOrder::Kind::listed, 1, std::move(devices)});
+topologies::ClusterSpec pods_of_four(int units, std::vector<topologies::DeviceId> devices) {
+  return with_order(test::pods(units, test::fabric(topologies::Crossbar{}), {2, 2}),
+                    {topologies::RankOrder::Kind::listed, 1, std::move(devices)});
 }
 
-std::vector<DeviceId> shuffled(DeviceId count, std::mt19937& random) {
-  std::vector<DeviceId> devices(static_cast<std::size_t>(count));
+std::vector<topologies::DeviceId> shuffled(topologies::DeviceId count, std::mt19937& random) {
+  std::vector<topologies::DeviceId> devices(static_cast<std::size_t>(count));
   std::iota(devices.begin(), devices.end(), 0);
   std::shuffle(devices.begin(), devices.end(), random);
   return devices;
@@ -42,10 +42,10 @@ TEST(DevicesInOrder, OfAPackedOrderAreAsTheyAreNumbered) {
 // Position p stands on unit p mod n, and takes that unit's chips one after the other.
 TEST(DevicesInOrder, RoundRobinDealsOutUnits) {
   for (const int units : {1, 2, 5}) {
-    const auto devices = devices_in_order(nodes_of_two(units, {RankOrder::Kind::round_robin, 1, {}}));
+    const auto devices = devices_in_order(nodes_of_two(units, {topologies::RankOrder::Kind::round_robin, 1, {}}));
     ASSERT_EQ(std::ssize(devices), 2 * units);
     for (int position = 0; position < 2 * units; ++position) {
-      const DeviceId device = devices[static_cast<std::size_t>(position)];
+      const topologies::DeviceId device = devices[static_cast<std::size_t>(position)];
       EXPECT_EQ(device / 2, position % units);
       EXPECT_EQ(device % 2, position / units);
     }
@@ -57,9 +57,9 @@ TEST(DevicesInOrder, RoundRobinDealsOutUnits) {
 TEST(DevicesInOrder, ScatteredUnitsGoAnywhere) {
   std::vector<int> first(3, 0);
   for (std::uint64_t seed = 0; seed < 600; ++seed) {
-    const ClusterSpec spec = nodes_of_two(3, {RankOrder::Kind::scattered, seed, {}});
+    const topologies::ClusterSpec spec = nodes_of_two(3, {topologies::RankOrder::Kind::scattered, seed, {}});
     const auto devices = devices_in_order(spec);
-    EXPECT_THAT(why_not_an_order(with_order(spec, {RankOrder::Kind::listed, 1, devices})), IsEmpty());
+    EXPECT_THAT(why_not_an_order(with_order(spec, {topologies::RankOrder::Kind::listed, 1, devices})), IsEmpty());
     ++first[static_cast<std::size_t>(devices.front() / 2)];
   }
   for (const int count : first) EXPECT_NEAR(count, 200, 58);
@@ -68,7 +68,7 @@ TEST(DevicesInOrder, ScatteredUnitsGoAnywhere) {
 TEST(WhyNotAnOrder, EveryPermutationOfNodesChipsIsOne) {
   std::mt19937 random(1);
   for (int round = 0; round < 50; ++round) {
-    const RankOrder order{RankOrder::Kind::listed, 1, shuffled(8, random)};
+    const topologies::RankOrder order{topologies::RankOrder::Kind::listed, 1, shuffled(8, random)};
     EXPECT_THAT(why_not_an_order(nodes_of_two(4, order)), IsEmpty());
     EXPECT_EQ(devices_in_order(nodes_of_two(4, order)), order.devices);
   }
@@ -80,9 +80,9 @@ TEST(WhyNotAnOrder, AnythingElseIsNone) {
   for (int round = 0; round < 50; ++round) {
     auto devices = shuffled(8, random);
     const std::size_t at = random() % 8;
-    const DeviceId gone = devices[at];
+    const topologies::DeviceId gone = devices[at];
     devices[at] = devices[(at + 1) % 8];
-    const auto problems = why_not_an_order(nodes_of_two(4, {RankOrder::Kind::listed, 1, devices}));
+    const auto problems = why_not_an_order(nodes_of_two(4, {topologies::RankOrder::Kind::listed, 1, devices}));
     ASSERT_EQ(problems.size(), 2U);
     EXPECT_EQ(problems[0].key, "order");
     EXPECT_THAT(problems[0].what, HasSubstr("device " + std::to_string(devices[at]) + " stands at positions"));
@@ -93,9 +93,10 @@ TEST(WhyNotAnOrder, AnythingElseIsNone) {
 
 // Too short, too long, out of range on either side.
 TEST(WhyNotAnOrder, HasEveryDeviceAndNoOther) {
-  const auto whats = [](std::vector<DeviceId> devices) {
+  const auto whats = [](std::vector<topologies::DeviceId> devices) {
     std::vector<std::string> texts;
-    for (const auto& problem : why_not_an_order(nodes_of_two(1, {RankOrder::Kind::listed, 1, std::move(devices)})))
+    for (const auto& problem :
+         why_not_an_order(nodes_of_two(1, {topologies::RankOrder::Kind::listed, 1, std::move(devices)})))
       texts.push_back(problem.what);
     return texts;
   };
@@ -108,15 +109,15 @@ TEST(WhyNotAnOrder, HasEveryDeviceAndNoOther) {
 }
 
 TEST(WhyNotAnOrder, AHopelessListIsNotToldInFull) {
-  const std::vector<DeviceId> same(1000, 0);
-  EXPECT_EQ(why_not_an_order(nodes_of_two(500, {RankOrder::Kind::listed, 1, same})).size(), 10U);
+  const std::vector<topologies::DeviceId> same(1000, 0);
+  EXPECT_EQ(why_not_an_order(nodes_of_two(500, {topologies::RankOrder::Kind::listed, 1, same})).size(), 10U);
 }
 
 // Two pods of four have 8! orders, of which only two keep pods whole, each with its chips in theirs.
 TEST(WhyNotAnOrder, PodsStayWhole) {
-  std::vector<DeviceId> devices(8);
+  std::vector<topologies::DeviceId> devices(8);
   std::iota(devices.begin(), devices.end(), 0);
-  std::vector<std::vector<DeviceId>> accepted;
+  std::vector<std::vector<topologies::DeviceId>> accepted;
   do {
     const auto problems = why_not_an_order(pods_of_four(2, devices));
     if (problems.empty()) {
@@ -129,9 +130,9 @@ TEST(WhyNotAnOrder, PodsStayWhole) {
 }
 
 TEST(WhyNotAnOrder, RoundRobinTakesToriApart) {
-  const ClusterSpec pods = test::pods(2, test::fabric(Crossbar{}), {2, 2});
-  EXPECT_EQ(why_not_an_order(with_order(pods, {RankOrder::Kind::round_robin, 1, {}})).size(), 1U);
-  EXPECT_THAT(why_not_an_order(with_order(pods, {RankOrder::Kind::scattered, 1, {}})), IsEmpty());
+  const topologies::ClusterSpec pods = test::pods(2, test::fabric(topologies::Crossbar{}), {2, 2});
+  EXPECT_EQ(why_not_an_order(with_order(pods, {topologies::RankOrder::Kind::round_robin, 1, {}})).size(), 1U);
+  EXPECT_THAT(why_not_an_order(with_order(pods, {topologies::RankOrder::Kind::scattered, 1, {}})), IsEmpty());
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace lockstep {
 namespace {
 
 /// Hops between two places: per axis |a - b| on a line, min(|a - b|, X - |a - b|) on a ring of X.
-int distance(const Cluster& cluster, DeviceId from, DeviceId to) {
+int distance(const topologies::Cluster& cluster, topologies::DeviceId from, topologies::DeviceId to) {
   const std::vector<int> a = cluster.coordinates(from);
   const std::vector<int> b = cluster.coordinates(to);
   int hops = 0;
@@ -18,9 +18,10 @@ int distance(const Cluster& cluster, DeviceId from, DeviceId to) {
   return hops;
 }
 
-void expect_connected(const Cluster& cluster, const std::vector<LinkId>& route, NodeId from, NodeId to) {
-  NodeId here = from;
-  for (const LinkId id : route) {
+void expect_connected(const topologies::Cluster& cluster, const std::vector<topologies::LinkId>& route,
+                      topologies::NodeId from, topologies::NodeId to) {
+  topologies::NodeId here = from;
+  for (const topologies::LinkId id : route) {
     ASSERT_GE(id, 0);
     ASSERT_EQ(cluster.link(id).from, here);
     here = cluster.link(id).to;
@@ -29,12 +30,12 @@ void expect_connected(const Cluster& cluster, const std::vector<LinkId>& route, 
 }
 
 TEST(Route, LeadsThereDimensionByDimensionInTheFewestHops) {
-  for (const WrapRule& wrap : {test::never, test::always, test::multiple_of_four}) {
+  for (const topologies::WrapRule& wrap : {test::never, test::always, test::multiple_of_four}) {
     for (const std::vector<int>& shape : std::vector<std::vector<int>>{{1}, {6}, {2, 5}, {4, 3, 2}, {1, 4, 4}}) {
-      const Cluster cluster = test::torus(shape, wrap);
-      for (DeviceId from = 0; from < cluster.devices(); ++from) {
-        for (DeviceId to = 0; to < cluster.devices(); ++to) {
-          const std::vector<LinkId> route = cluster.route(from, to);
+      const topologies::Cluster cluster = test::torus(shape, wrap);
+      for (topologies::DeviceId from = 0; from < cluster.devices(); ++from) {
+        for (topologies::DeviceId to = 0; to < cluster.devices(); ++to) {
+          const std::vector<topologies::LinkId> route = cluster.route(from, to);
           expect_connected(cluster, route, from, to);
           EXPECT_EQ(static_cast<int>(route.size()), distance(cluster, from, to));
           for (std::size_t i = 1; i < route.size(); ++i) {
@@ -48,7 +49,7 @@ TEST(Route, LeadsThereDimensionByDimensionInTheFewestHops) {
 
 /// Half-way round a ring of 4 both ways take 2 hops: the + direction goes, from either end.
 TEST(Route, AHalfWayTieGoesForward) {
-  const Cluster cluster = test::torus({4}, test::always);
+  const topologies::Cluster cluster = test::torus({4}, test::always);
   EXPECT_EQ(cluster.link(cluster.route(0, 2).front()).direction, 1);
   EXPECT_EQ(cluster.link(cluster.route(2, 0).front()).direction, 1);
   EXPECT_EQ(cluster.link(cluster.route(3, 1).front()).direction, 1);
@@ -56,10 +57,10 @@ TEST(Route, AHalfWayTieGoesForward) {
 }
 
 TEST(RouteNodes, HasAtMostTheHopsOfTheTorus) {
-  const Cluster cluster = test::torus({4, 3, 2}, test::multiple_of_four);
-  for (NodeId from = 0; from < cluster.nodes(); ++from) {
-    for (NodeId to = 0; to < cluster.nodes(); ++to) {
-      const std::vector<LinkId> route = cluster.route_nodes(from, to);
+  const topologies::Cluster cluster = test::torus({4, 3, 2}, test::multiple_of_four);
+  for (topologies::NodeId from = 0; from < cluster.nodes(); ++from) {
+    for (topologies::NodeId to = 0; to < cluster.nodes(); ++to) {
+      const std::vector<topologies::LinkId> route = cluster.route_nodes(from, to);
       expect_connected(cluster, route, from, to);
       if (from < cluster.devices() && to < cluster.devices()) {
         EXPECT_LE(static_cast<int>(route.size()), distance(cluster, from, to));
@@ -70,13 +71,13 @@ TEST(RouteNodes, HasAtMostTheHopsOfTheTorus) {
 
 /// Chips 0 and 20 of a line of 30 in hosts of 2 are 20 links apart; over PCIe, host, DCN, host, PCIe 4.
 TEST(RouteNodes, TakesTheDataCentreNetworkWhenThatIsShorter) {
-  const Cluster cluster = test::torus({30}, test::never);
-  const std::vector<LinkId> route = cluster.route_nodes(0, 20);
+  const topologies::Cluster cluster = test::torus({30}, test::never);
+  const std::vector<topologies::LinkId> route = cluster.route_nodes(0, 20);
   ASSERT_EQ(route.size(), 4u);
-  EXPECT_EQ(cluster.link(route[0]).kind, LinkKind::pcie);
-  EXPECT_EQ(cluster.link(route[1]).kind, LinkKind::dcn);
-  EXPECT_EQ(cluster.link(route[2]).kind, LinkKind::dcn);
-  EXPECT_EQ(cluster.link(route[3]).kind, LinkKind::pcie);
+  EXPECT_EQ(cluster.link(route[0]).kind, topologies::LinkKind::pcie);
+  EXPECT_EQ(cluster.link(route[1]).kind, topologies::LinkKind::dcn);
+  EXPECT_EQ(cluster.link(route[2]).kind, topologies::LinkKind::dcn);
+  EXPECT_EQ(cluster.link(route[3]).kind, topologies::LinkKind::pcie);
   EXPECT_EQ(cluster.link(route[1]).latency, Seconds(10e-6));
   EXPECT_EQ(cluster.route_nodes(7, 7).size(), 0u);
 }

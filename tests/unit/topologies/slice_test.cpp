@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string why_not(const std::string& chip, std::vector<int> shape, std::vector<int> pod = {}) {
-  return why_not_a_slice({test::catalog_chip(chip), std::move(shape), std::move(pod)});
+  return topologies::why_not_a_slice({test::catalog_chip(chip), std::move(shape), std::move(pod)});
 }
 
 TEST(Slice, FitsInAnyOrderOfTheAxes) {
@@ -58,7 +58,8 @@ TEST(Slice, BuildingAnImpossibleOneIsABug) {
 /// The wrap rule belongs to the chip, so a 3D machine of v5e parts still wraps at 16 only; a host block
 /// of fewer axes than the slice is one chip thick on the others.
 TEST(Slice, AHypotheticalPodKeepsTheChipsRules) {
-  const Cluster cluster = build_torus({test::catalog_chip("tpu-v5e"), {16, 4, 2}, {16, 16, 16}});
+  const topologies::Cluster cluster =
+      topologies::build_torus({test::catalog_chip("tpu-v5e"), {16, 4, 2}, {16, 16, 16}});
   EXPECT_TRUE(cluster.axes()[0].wraps);
   EXPECT_FALSE(cluster.axes()[1].wraps);
   EXPECT_EQ(cluster.nodes(), 16 * 4 * 2 + 4 * 2 * 2 + 1);

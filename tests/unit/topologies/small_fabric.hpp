@@ -11,8 +11,8 @@
 namespace lockstep::test {
 
 /// Four chips behind a switch of 400 GB/s, two NICs of 50 GB/s, PCIe of 60 GB/s; 2 us from chip to chip.
-inline NodeSpec node(int chips = 4, int nics = 2) {
-  NodeSpec node;
+inline topologies::NodeSpec node(int chips = 4, int nics = 2) {
+  topologies::NodeSpec node;
   node.name = "test-node";
   node.chip = chip(never);
   node.chips = chips;
@@ -25,9 +25,10 @@ inline NodeSpec node(int chips = 4, int nics = 2) {
 }
 
 /// NICs 3 us from the first switch, each further switch 1 us; links as the NICs.
-inline FabricSpec fabric(FabricKind kind, int radix = 64, std::vector<double> oversubscription = {},
-                         FabricRouting routing = FabricRouting::spray) {
-  FabricSpec fabric;
+inline topologies::FabricSpec fabric(topologies::FabricKind kind, int radix = 64,
+                                     std::vector<double> oversubscription = {},
+                                     topologies::FabricRouting routing = topologies::FabricRouting::spray) {
+  topologies::FabricSpec fabric;
   fabric.name = "test-fabric";
   fabric.kind = kind;
   fabric.routing = routing;
@@ -39,42 +40,46 @@ inline FabricSpec fabric(FabricKind kind, int radix = 64, std::vector<double> ov
 }
 
 /// Groups of 3 routers with 2 NICs and 2 global links each.
-inline FabricSpec dragonfly(FabricRouting routing = FabricRouting::spray) {
-  return fabric(Dragonfly{.routers_per_group = 3, .nics_per_router = 2, .global_links_per_router = 2}, 8, {}, routing);
+inline topologies::FabricSpec dragonfly(topologies::FabricRouting routing = topologies::FabricRouting::spray) {
+  return fabric(topologies::Dragonfly{.routers_per_group = 3, .nics_per_router = 2, .global_links_per_router = 2}, 8,
+                {}, routing);
 }
 
-inline ClusterSpec nodes(int units, FabricSpec fabric, NodeSpec node = test::node()) {
-  ClusterSpec spec;
+inline topologies::ClusterSpec nodes(int units, topologies::FabricSpec fabric,
+                                     topologies::NodeSpec node = test::node()) {
+  topologies::ClusterSpec spec;
   spec.unit = std::move(node);
   spec.units = units;
   spec.fabric = std::move(fabric);
   return spec;
 }
 
-inline ClusterSpec pods(int units, FabricSpec fabric, std::vector<int> shape, WrapRule wrap = never) {
-  ClusterSpec spec;
-  spec.unit = TorusSpec{chip(wrap), std::move(shape), {}};
+inline topologies::ClusterSpec pods(int units, topologies::FabricSpec fabric, std::vector<int> shape,
+                                    topologies::WrapRule wrap = never) {
+  topologies::ClusterSpec spec;
+  spec.unit = topologies::TorusSpec{chip(wrap), std::move(shape), {}};
   spec.units = units;
   spec.fabric = std::move(fabric);
   return spec;
 }
 
-inline std::vector<std::string> names(const Cluster& cluster, const std::vector<LinkId>& route) {
+inline std::vector<std::string> names(const topologies::Cluster& cluster,
+                                      const std::vector<topologies::LinkId>& route) {
   std::vector<std::string> names;
-  for (const LinkId link : route) names.push_back(cluster.link_name(link));
+  for (const topologies::LinkId link : route) names.push_back(cluster.link_name(link));
   return names;
 }
 
-inline Seconds latency(const Cluster& cluster, const std::vector<LinkId>& route) {
+inline Seconds latency(const topologies::Cluster& cluster, const std::vector<topologies::LinkId>& route) {
   Seconds sum(0);
-  for (const LinkId link : route) sum += cluster.link(link).latency;
+  for (const topologies::LinkId link : route) sum += cluster.link(link).latency;
   return sum;
 }
 
 /// The link of that name; throws if there is not exactly one.
-inline const Link& link_named(const Cluster& cluster, const std::string& name) {
-  const Link* found = nullptr;
-  for (LinkId id = 0; id < cluster.links(); ++id) {
+inline const topologies::Link& link_named(const topologies::Cluster& cluster, const std::string& name) {
+  const topologies::Link* found = nullptr;
+  for (topologies::LinkId id = 0; id < cluster.links(); ++id) {
     if (cluster.link_name(id) != name) continue;
     if (found != nullptr) throw std::runtime_error("two links " + name);
     found = &cluster.link(id);
@@ -84,10 +89,12 @@ inline const Link& link_named(const Cluster& cluster, const std::string& name) {
 }
 
 /// How many switches have a name that starts so.
-inline int switches(const Cluster& cluster, const std::string& start) {
+inline int switches(const topologies::Cluster& cluster, const std::string& start) {
   int count = 0;
-  for (NodeId id = 0; id < cluster.nodes(); ++id) {
-    count += cluster.node(id).kind == NodeKind::network_switch && cluster.node(id).name.starts_with(start) ? 1 : 0;
+  for (topologies::NodeId id = 0; id < cluster.nodes(); ++id) {
+    count += cluster.node(id).kind == topologies::NodeKind::network_switch && cluster.node(id).name.starts_with(start)
+                 ? 1
+                 : 0;
   }
   return count;
 }

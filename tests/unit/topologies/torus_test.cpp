@@ -10,48 +10,52 @@
 namespace lockstep {
 namespace {
 
-std::map<LinkKind, int> count_links(const Cluster& cluster) {
-  std::map<LinkKind, int> count;
-  for (LinkId id = 0; id < cluster.links(); ++id) ++count[cluster.link(id).kind];
+std::map<topologies::LinkKind, int> count_links(const topologies::Cluster& cluster) {
+  std::map<topologies::LinkKind, int> count;
+  for (topologies::LinkId id = 0; id < cluster.links(); ++id) ++count[cluster.link(id).kind];
   return count;
 }
 
-std::map<NodeKind, int> count_nodes(const Cluster& cluster) {
-  std::map<NodeKind, int> count;
-  for (NodeId id = 0; id < cluster.nodes(); ++id) ++count[cluster.node(id).kind];
+std::map<topologies::NodeKind, int> count_nodes(const topologies::Cluster& cluster) {
+  std::map<topologies::NodeKind, int> count;
+  for (topologies::NodeId id = 0; id < cluster.nodes(); ++id) ++count[cluster.node(id).kind];
   return count;
 }
 
 std::vector<bool> wraps(const std::string& chip, std::vector<int> shape) {
   std::vector<bool> wraps;
-  const Cluster cluster = build_torus({test::catalog_chip(chip), std::move(shape), {}});
-  for (const PhysicalAxis& axis : cluster.axes()) wraps.push_back(axis.wraps);
+  const topologies::Cluster cluster = topologies::build_torus({test::catalog_chip(chip), std::move(shape), {}});
+  for (const topologies::PhysicalAxis& axis : cluster.axes()) wraps.push_back(axis.wraps);
   return wraps;
 }
 
 /// A whole v5p pod, all axes wrapped: 6 links leave each of 16 x 20 x 28 = 8960 chips, 53 760 in all;
 /// 8960 / (2 x 2) = 2240 hosts; PCIe both ways for each chip, DCN both ways for each host.
 TEST(Torus, V5pPodHasTheLinksItShould) {
-  const Cluster cluster = build_torus({test::catalog_chip("tpu-v5p"), {16, 20, 28}, {}});
+  const topologies::Cluster cluster = topologies::build_torus({test::catalog_chip("tpu-v5p"), {16, 20, 28}, {}});
   EXPECT_EQ(cluster.devices(), 8960);
-  EXPECT_EQ(count_links(cluster),
-            (std::map<LinkKind, int>{{LinkKind::ici, 53760}, {LinkKind::pcie, 17920}, {LinkKind::dcn, 4480}}));
-  EXPECT_EQ(count_nodes(cluster),
-            (std::map<NodeKind, int>{{NodeKind::device, 8960}, {NodeKind::host, 2240}, {NodeKind::network_switch, 1}}));
+  EXPECT_EQ(count_links(cluster), (std::map<topologies::LinkKind, int>{{topologies::LinkKind::ici, 53760},
+                                                                       {topologies::LinkKind::pcie, 17920},
+                                                                       {topologies::LinkKind::dcn, 4480}}));
+  EXPECT_EQ(count_nodes(cluster), (std::map<topologies::NodeKind, int>{{topologies::NodeKind::device, 8960},
+                                                                       {topologies::NodeKind::host, 2240},
+                                                                       {topologies::NodeKind::network_switch, 1}}));
 }
 
 /// One-way ICI links of an axis of size X: X on a ring, X-1 on a line, each way, times the other axes.
 TEST(Torus, IciLinksFollowFromSizesAndWraps) {
-  EXPECT_EQ(count_links(test::torus({4, 2, 1}, test::multiple_of_four))[LinkKind::ici], 2 * (4 * 2 + 1 * 4));
-  EXPECT_EQ(count_links(test::torus({3, 5}, test::never))[LinkKind::ici], 2 * (2 * 5 + 4 * 3));
-  EXPECT_EQ(count_links(test::torus({3, 5}, test::always))[LinkKind::ici], 2 * (3 * 5 + 5 * 3));
-  EXPECT_EQ(count_links(test::torus({1}, test::always))[LinkKind::ici], 0);
+  EXPECT_EQ(count_links(test::torus({4, 2, 1}, test::multiple_of_four))[topologies::LinkKind::ici],
+            2 * (4 * 2 + 1 * 4));
+  EXPECT_EQ(count_links(test::torus({3, 5}, test::never))[topologies::LinkKind::ici], 2 * (2 * 5 + 4 * 3));
+  EXPECT_EQ(count_links(test::torus({3, 5}, test::always))[topologies::LinkKind::ici], 2 * (3 * 5 + 5 * 3));
+  EXPECT_EQ(count_links(test::torus({1}, test::always))[topologies::LinkKind::ici], 0);
 }
 
 TEST(Torus, IciLinksComeFirst) {
-  const Cluster cluster = test::torus({4, 3}, test::multiple_of_four);
-  const int ici = count_links(cluster)[LinkKind::ici];
-  for (LinkId id = 0; id < cluster.links(); ++id) EXPECT_EQ(cluster.link(id).kind == LinkKind::ici, id < ici);
+  const topologies::Cluster cluster = test::torus({4, 3}, test::multiple_of_four);
+  const int ici = count_links(cluster)[topologies::LinkKind::ici];
+  for (topologies::LinkId id = 0; id < cluster.links(); ++id)
+    EXPECT_EQ(cluster.link(id).kind == topologies::LinkKind::ici, id < ici);
 }
 
 TEST(Torus, WrapsFollowTheChipsRule) {
@@ -65,26 +69,26 @@ TEST(Torus, WrapsFollowTheChipsRule) {
 
 /// Going along an axis and back is the identity, and only a line has ends.
 TEST(Torus, NeighboursAreMutualAndOnlyLinesEnd) {
-  const Cluster cluster = test::torus({4, 3, 2}, test::multiple_of_four);
-  for (DeviceId device = 0; device < cluster.devices(); ++device) {
+  const topologies::Cluster cluster = test::torus({4, 3, 2}, test::multiple_of_four);
+  for (topologies::DeviceId device = 0; device < cluster.devices(); ++device) {
     for (int axis = 0; axis < 3; ++axis) {
       const int size = cluster.axes()[static_cast<std::size_t>(axis)].size;
       for (const int direction : {1, -1}) {
         std::vector<int> place = cluster.coordinates(device);
         int& coordinate = place[static_cast<std::size_t>(axis)];
         coordinate += direction;
-        const LinkId there = cluster.neighbour_link(device, axis, direction);
+        const topologies::LinkId there = cluster.neighbour_link(device, axis, direction);
         const bool outside = coordinate < 0 || coordinate == size;
         ASSERT_EQ(there == -1, outside && size != 4) << device;
         if (there == -1) continue;
         coordinate = (coordinate + size) % size;
-        const Link& link = cluster.link(there);
+        const topologies::Link& link = cluster.link(there);
         EXPECT_EQ(link.from, device);
         EXPECT_EQ(link.to, cluster.device_at(place));
         EXPECT_EQ(link.axis, axis);
         EXPECT_EQ(link.direction, direction);
         EXPECT_EQ(link.bandwidth, BytesPerSecond(100e9));
-        const LinkId back = cluster.neighbour_link(link.to, axis, -direction);
+        const topologies::LinkId back = cluster.neighbour_link(link.to, axis, -direction);
         ASSERT_NE(back, -1);
         EXPECT_EQ(cluster.link(back).to, device);
       }
@@ -93,14 +97,15 @@ TEST(Torus, NeighboursAreMutualAndOnlyLinesEnd) {
 }
 
 TEST(Torus, CoordinatesCountRowMajor) {
-  const Cluster cluster = test::torus({4, 3, 2}, test::never);
+  const topologies::Cluster cluster = test::torus({4, 3, 2}, test::never);
   EXPECT_THAT(cluster.coordinates(1), testing::ElementsAre(0, 0, 1));
   EXPECT_THAT(cluster.coordinates(23), testing::ElementsAre(3, 2, 1));
-  for (DeviceId device = 0; device < 24; ++device) EXPECT_EQ(cluster.device_at(cluster.coordinates(device)), device);
+  for (topologies::DeviceId device = 0; device < 24; ++device)
+    EXPECT_EQ(cluster.device_at(cluster.coordinates(device)), device);
 }
 
 TEST(Torus, NamesSayWhere) {
-  const Cluster cluster = test::torus({4, 3, 2}, test::multiple_of_four);
+  const topologies::Cluster cluster = test::torus({4, 3, 2}, test::multiple_of_four);
   EXPECT_EQ(cluster.name(), "test-chip 4x3x2");
   EXPECT_EQ(cluster.node(23).name, "chip(3,2,1)");
   EXPECT_EQ(cluster.node(24).name, "host(0,0,0)");
@@ -110,12 +115,12 @@ TEST(Torus, NamesSayWhere) {
 
 /// 5x3 chips in blocks of 2x2: ceil(5/2) x ceil(3/2) = 6 hosts; the corner block holds one chip.
 TEST(Torus, HostBlocksAreClippedAtTheEdge) {
-  const Cluster cluster = test::torus({5, 3}, test::never);
-  EXPECT_EQ(count_nodes(cluster)[NodeKind::host], 6);
+  const topologies::Cluster cluster = test::torus({5, 3}, test::never);
+  EXPECT_EQ(count_nodes(cluster)[topologies::NodeKind::host], 6);
   std::map<std::string, std::set<std::string>> chips_of;
-  for (LinkId id = 0; id < cluster.links(); ++id) {
-    const Link& link = cluster.link(id);
-    if (link.kind != LinkKind::pcie || link.from >= cluster.devices()) continue;
+  for (topologies::LinkId id = 0; id < cluster.links(); ++id) {
+    const topologies::Link& link = cluster.link(id);
+    if (link.kind != topologies::LinkKind::pcie || link.from >= cluster.devices()) continue;
     chips_of[cluster.node(link.to).name].insert(cluster.node(link.from).name);
   }
   EXPECT_THAT(chips_of["host(0,0)"], testing::ElementsAre("chip(0,0)", "chip(0,1)", "chip(1,0)", "chip(1,1)"));
@@ -124,9 +129,9 @@ TEST(Torus, HostBlocksAreClippedAtTheEdge) {
 }
 
 TEST(Torus, WithoutPcieThereAreOnlyChips) {
-  Chip chip = test::chip(test::always);
+  topologies::Chip chip = test::chip(test::always);
   chip.pcie.reset();
-  const Cluster cluster = build_torus({chip, {4, 4}, {}});
+  const topologies::Cluster cluster = topologies::build_torus({chip, {4, 4}, {}});
   EXPECT_EQ(cluster.nodes(), 16);
   EXPECT_EQ(cluster.links(), 64);
 }

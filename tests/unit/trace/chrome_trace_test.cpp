@@ -155,7 +155,7 @@ TEST(ChromeTrace, ArgumentsSayWhatAnOperationIs) {
       EXPECT_EQ(args.at("pass"), name(op.pass));
       EXPECT_EQ(args.at("microbatch"), 0);
       EXPECT_EQ(args.at("detail"), op->detail);
-      if (op->kind == StepOp::Kind::compute) {
+      if (op->kind == workloads::StepOp::Kind::compute) {
         EXPECT_EQ(span.begin.at("cat"), "compute");
         EXPECT_EQ(args.at("kind"), "compute");
         EXPECT_EQ(args.at("flops"), op->flops.value());

@@ -20,7 +20,7 @@ using Edges = std::multiset<std::pair<int, int>>;
 Edges of_program(const Simulation& simulation, std::int32_t rank) {
   auto visible = [&](std::int32_t op) {
     const auto span = simulation.run.timeline.span(op, rank);
-    return nanoseconds(span.start) < nanoseconds(span.end);
+    return trace::nanoseconds(span.start) < trace::nanoseconds(span.end);
   };
   Edges edges;
   for (std::size_t after = 0; after < simulation.program.ops.size(); ++after) {

@@ -24,8 +24,8 @@ std::filesystem::path empty_folder(const std::string& name) {
 TEST(GzipFile, HoldsWhatWasWritten) {
   const auto folder = empty_folder("whole");
   std::string expected;
-  NewFiles files;
-  GzipFile file(files.open(folder / "a.gz"));
+  output::NewFiles files;
+  trace::GzipFile file(files.open(folder / "a.gz"));
   for (int i = 0; i < 100'000; ++i) {
     const auto piece = std::to_string(i) + (i % 7 == 0 ? "" : std::string("\n\0x", 3));
     file.write(piece);
@@ -42,15 +42,15 @@ TEST(GzipFile, AppearsOnlyWhenFinished) {
   const auto folder = empty_folder("unfinished");
   std::ofstream(folder / "a.gz") << "the older one";
   {
-    NewFiles files;
-    GzipFile file(files.open(folder / "a.gz"));
+    output::NewFiles files;
+    trace::GzipFile file(files.open(folder / "a.gz"));
     file.write("half");
     EXPECT_EQ(bytes_of(folder / "a.gz"), "the older one");
   }
   EXPECT_EQ(bytes_of(folder / "a.gz"), "the older one");
   EXPECT_EQ(files_in(folder), 1u);
-  NewFiles files;
-  GzipFile file(files.open(folder / "a.gz"));
+  output::NewFiles files;
+  trace::GzipFile file(files.open(folder / "a.gz"));
   file.write("whole");
   file.finish();
   EXPECT_EQ(bytes_of(folder / "a.gz"), "the older one");

@@ -10,13 +10,13 @@ namespace {
 template <class Value>
 std::string json_of(Value value) {
   std::string out;
-  append_json(out, value);
+  trace::append_json(out, value);
   return out;
 }
 
 std::string microseconds(std::int64_t nanoseconds) {
   std::string out;
-  append_microseconds(out, nanoseconds);
+  trace::append_microseconds(out, nanoseconds);
   return out;
 }
 

@@ -19,15 +19,15 @@ struct Hand {
   }
   void ran(std::int32_t op, double start, double end) { timeline.record(op, 0, {Seconds(start), Seconds(end)}); }
 
-  Program program;
-  Timeline timeline;
+  program::Program program;
+  timeline::Timeline timeline;
 };
 
 TEST(Lanes, TimesAreRoundedToTheNearestNanosecond) {
-  EXPECT_EQ(nanoseconds(Seconds(0)), 0);
-  EXPECT_EQ(nanoseconds(Seconds(1.4e-9)), 1);
-  EXPECT_EQ(nanoseconds(Seconds(1.6e-9)), 2);
-  EXPECT_EQ(nanoseconds(Seconds(12.345678901)), 12'345'678'901);
+  EXPECT_EQ(trace::nanoseconds(Seconds(0)), 0);
+  EXPECT_EQ(trace::nanoseconds(Seconds(1.4e-9)), 1);
+  EXPECT_EQ(trace::nanoseconds(Seconds(1.6e-9)), 2);
+  EXPECT_EQ(trace::nanoseconds(Seconds(12.345678901)), 12'345'678'901);
 }
 
 TEST(Lanes, SpansAreInOrderOfTimeOnEveryStreamOfTheirOperation) {
@@ -35,7 +35,7 @@ TEST(Lanes, SpansAreInOrderOfTimeOnEveryStreamOfTheirOperation) {
   hand.ran(0, 5e-6, 6e-6);
   hand.ran(1, 2e-6, 3e-6);
   hand.ran(2, 1e-6, 5e-6);
-  const auto lanes = lanes_of(hand.program, hand.timeline, 0);
+  const auto lanes = trace::lanes_of(hand.program, hand.timeline, 0);
   ASSERT_THAT(lanes, SizeIs(3));
   ASSERT_THAT(lanes[0], SizeIs(2));
   EXPECT_EQ(lanes[0][0].op, 2);
@@ -53,7 +53,7 @@ TEST(Lanes, WhatTakesNoTimeStandsBeforeWhatStartsThen) {
   Hand hand({{0}, {0}});
   hand.ran(0, 1e-6, 2e-6);
   hand.ran(1, 1e-6, 1e-6);
-  const auto lanes = lanes_of(hand.program, hand.timeline, 0);
+  const auto lanes = trace::lanes_of(hand.program, hand.timeline, 0);
   EXPECT_EQ(lanes[0][0].op, 1);
   EXPECT_EQ(lanes[0][1].op, 0);
 }
@@ -61,7 +61,7 @@ TEST(Lanes, WhatTakesNoTimeStandsBeforeWhatStartsThen) {
 TEST(Lanes, ARankShowsOnlyWhatItTookPartIn) {
   Hand hand({{0}, {0}});
   hand.ran(1, 0, 1e-6);
-  const auto lanes = lanes_of(hand.program, hand.timeline, 0);
+  const auto lanes = trace::lanes_of(hand.program, hand.timeline, 0);
   ASSERT_THAT(lanes[0], SizeIs(1));
   EXPECT_EQ(lanes[0][0].op, 1);
 }
@@ -70,7 +70,7 @@ TEST(Lanes, AnOverlapIsOurError) {
   Hand hand({{0}, {0}});
   hand.ran(0, 0, 2e-6);
   hand.ran(1, 1e-6, 3e-6);
-  EXPECT_THROW((void)lanes_of(hand.program, hand.timeline, 0), InternalError);
+  EXPECT_THROW((void)trace::lanes_of(hand.program, hand.timeline, 0), InternalError);
 }
 
 }  // namespace

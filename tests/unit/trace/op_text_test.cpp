@@ -14,8 +14,8 @@ namespace lockstep {
 namespace {
 
 /// The words as one value: name, categories and colour, then the arguments.
-auto all_of(const OpWords& words) {
-  std::vector<std::tuple<std::string_view, OpWords::Value, bool>> arguments;
+auto all_of(const trace::OpWords& words) {
+  std::vector<std::tuple<std::string_view, trace::OpWords::Value, bool>> arguments;
   for (const auto& [key, value, told] : words.arguments) arguments.emplace_back(key, value, told);
   return std::tuple(words.name, words.categories, words.colour, arguments);
 }
@@ -30,7 +30,7 @@ INSTANTIATE_TEST_SUITE_P(Trace, Phrases,
 // Formats write what the first operation of a phrase says for all of them.
 TEST_P(Phrases, SayOfEveryOperationWhatItsOwnWordsSay) {
   const Simulated run(GetParam());
-  OpText text(run.simulation);
+  trace::OpText text(run.simulation);
   std::map<std::size_t, std::int32_t> first;
   for (std::int32_t op = 0; op < run.simulation.run.timeline.ops(); ++op) {
     const auto phrase = text.phrase(op);
@@ -44,7 +44,7 @@ TEST_P(Phrases, SayOfEveryOperationWhatItsOwnWordsSay) {
 // What a microbatch repeats is said once: two microbatches with the same operations but those of the update.
 TEST(PhrasesOfMicrobatches, AreShared) {
   const Simulated run("trace_two_axes.yaml");
-  OpText text(run.simulation);
+  trace::OpText text(run.simulation);
   std::map<std::int64_t, std::set<std::size_t>> of_microbatch;
   for (std::int32_t op = 0; op < run.simulation.run.timeline.ops(); ++op)
     of_microbatch[text.microbatch(op)].insert(text.phrase(op));

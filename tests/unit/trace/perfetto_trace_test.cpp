@@ -163,7 +163,7 @@ TEST(PerfettoLinks, AreCountedIfPhasesWereRecorded) {
   EXPECT_THAT(read_perfetto(run.perfetto_trace()).processes(), SizeIs(1));
   const auto& program = run.simulation.program;
   std::int32_t op = 0;
-  while (program.ops[static_cast<std::size_t>(op)].kind == ProgramOp::Kind::compute) ++op;
+  while (program.ops[static_cast<std::size_t>(op)].kind == program::ProgramOp::Kind::compute) ++op;
   const auto& lowered = program.ops[static_cast<std::size_t>(op)];
   std::int32_t phase = 0;
   const auto bytes_in = [&](std::int32_t of) {
@@ -181,8 +181,8 @@ TEST(PerfettoLinks, AreCountedIfPhasesWereRecorded) {
   EXPECT_EQ(perfetto.processes()[1]->name, "links");
   const auto links = perfetto.below(2, true);
   ASSERT_FALSE(links.empty());
-  const auto load = link_loads(program, run.simulation.run.phases, run.simulation.link_members,
-                               {Seconds(0), run.simulation.metrics.step_time})
+  const auto load = metrics::link_loads(program, run.simulation.run.phases, run.simulation.link_members,
+                                        {Seconds(0), run.simulation.metrics.step_time})
                         .front();
   EXPECT_NEAR(links.front()->counts.front().second, 100 * load.bytes / half.value() / load.bandwidth.value(), 1e-9);
   EXPECT_EQ(links.front()->counts.back().second, 0);

@@ -15,10 +15,10 @@ namespace {
 
 spdlog::logger silent() { return {"null", std::make_shared<spdlog::sinks::null_sink_mt>()}; }
 
-Simulation simulated(const Scenario& scenario, bool fold) {
+Simulation simulated(const scenario::Scenario& scenario, bool fold) {
   auto log = silent();
   SimulateOptions options;
-  options.engine = EngineKind::reference;
+  options.engine = engine::EngineKind::reference;
   options.fold = fold;
   return simulate(scenario, options, log);
 }
@@ -31,23 +31,23 @@ Simulated::Simulated(const std::string& file, bool fold)
 
 void Simulated::run_again() {
   auto log = silent();
-  simulation.run = run(simulation.program, {EngineKind::reference, {}}, log);
+  simulation.run = engine::run(simulation.program, {engine::EngineKind::reference, {}}, log);
   simulation.metrics = measure(scenario, simulation.preparation, simulation.program, simulation.run.timeline);
 }
 
-std::filesystem::path Simulated::trace(const TraceOptions& options) const {
+std::filesystem::path Simulated::trace(const trace::TraceOptions& options) const {
   static int written = 0;
   const auto file = scratch("trace" + std::to_string(++written) + ".json.gz");
-  NewFiles files;
+  output::NewFiles files;
   write_chrome_trace(files, file, scenario, simulation, options);
   files.finish();
   return file;
 }
 
-std::filesystem::path Simulated::perfetto_trace(const TraceOptions& options) const {
+std::filesystem::path Simulated::perfetto_trace(const trace::TraceOptions& options) const {
   static int written = 0;
   const auto file = scratch("trace" + std::to_string(++written) + ".pftrace.gz");
-  NewFiles files;
+  output::NewFiles files;
   write_perfetto_trace(files, file, scenario, simulation, options);
   files.finish();
   return file;

@@ -13,10 +13,10 @@ struct Simulated {
   /// Runs the program again, after a change to it.
   void run_again();
   /// Writes a trace to a file of its own and returns its place.
-  [[nodiscard]] std::filesystem::path trace(const TraceOptions& options = {}) const;
-  [[nodiscard]] std::filesystem::path perfetto_trace(const TraceOptions& options = {}) const;
+  [[nodiscard]] std::filesystem::path trace(const trace::TraceOptions& options = {}) const;
+  [[nodiscard]] std::filesystem::path perfetto_trace(const trace::TraceOptions& options = {}) const;
 
-  Scenario scenario;
+  scenario::Scenario scenario;
   Simulation simulation;
 };
 

@@ -15,7 +15,8 @@ constexpr int layers = 2;
 constexpr std::int64_t parameters = layers * 2 * D * F;
 
 /// Derived as prepare() does.
-StepGraph step_of(const Parallel& parallel, const StepOptions& options, const DerivePolicy& policy = {}) {
+workloads::StepGraph step_of(const workloads::Parallel& parallel, const workloads::StepOptions& options,
+                             const workloads::DerivePolicy& policy = {}) {
   const auto model = two_matmuls(layers);
   const auto blocks = blocks_of(model);
   const auto plan = plan_for(blocks, parallel);
@@ -25,22 +26,24 @@ StepGraph step_of(const Parallel& parallel, const StepOptions& options, const De
   return made.step(options);
 }
 
-std::int64_t bytes_of(const StepGraph& graph, CollectiveKind kind, const AxisNames& axes) {
+std::int64_t bytes_of(const workloads::StepGraph& graph, workloads::CollectiveKind kind,
+                      const workloads::AxisNames& axes) {
   std::int64_t sum = 0;
-  for (OpId id = 0; id < graph.size(); ++id) {
+  for (workloads::OpId id = 0; id < graph.size(); ++id) {
     const auto& op = graph.op(id);
-    if (op->kind == StepOp::Kind::collective && op->collective == kind && op->axes == axes)
+    if (op->kind == workloads::StepOp::Kind::collective && op->collective == kind && op->axes == axes)
       sum += op->full_size.value();
   }
   return sum;
 }
 
-std::int64_t accumulated(const StepGraph& graph) {
+std::int64_t accumulated(const workloads::StepGraph& graph) {
   std::int64_t sum = 0;
   for (const auto& buffer : graph.buffers) {
-    const bool updated = std::any_of(buffer.readers.begin(), buffer.readers.end(),
-                                     [&](OpId id) { return graph.op(id).pass == StepPass::update; });
-    if (buffer.kind == MemoryKind::gradients && updated) sum += buffer.size.value();
+    const bool updated = std::any_of(buffer.readers.begin(), buffer.readers.end(), [&](workloads::OpId id) {
+      return graph.op(id).pass == workloads::StepPass::update;
+    });
+    if (buffer.kind == workloads::MemoryKind::gradients && updated) sum += buffer.size.value();
   }
   return sum;
 }
@@ -48,32 +51,32 @@ std::int64_t accumulated(const StepGraph& graph) {
 // fp32 gradients: 4 bytes kept and 4 sent.
 TEST(GradientTest, InFp32TakeTwiceTheMemoryAndTheWay) {
   const auto narrow = step_of({.data = 4}, {});
-  StepOptions options;
+  workloads::StepOptions options;
   options.gradient_element = options.gradient_reduce_element = Bytes(4);
-  DerivePolicy policy;
+  workloads::DerivePolicy policy;
   policy.gradient_element = Bytes(4);
   const auto wide = step_of({.data = 4}, options, policy);
   EXPECT_EQ(accumulated(narrow), 2 * parameters);
   EXPECT_EQ(accumulated(wide), 4 * parameters);
-  EXPECT_EQ(bytes_of(narrow, CollectiveKind::all_reduce, {"data"}), 2 * parameters);
-  EXPECT_EQ(bytes_of(wide, CollectiveKind::all_reduce, {"data"}), 4 * parameters);
+  EXPECT_EQ(bytes_of(narrow, workloads::CollectiveKind::all_reduce, {"data"}), 2 * parameters);
+  EXPECT_EQ(bytes_of(wide, workloads::CollectiveKind::all_reduce, {"data"}), 4 * parameters);
   EXPECT_EQ(std::count_if(wide.buffers.begin(), wide.buffers.end(),
-                          [](const auto& buffer) { return buffer.kind == MemoryKind::buffers; }),
+                          [](const auto& buffer) { return buffer.kind == workloads::MemoryKind::buffers; }),
             0);
 }
 
 // Kept in fp32 and sent in bf16: each bucket sends a copy of 2 bytes an element, gone with its collective.
 TEST(GradientTest, SentInAnotherPrecisionAreCopied) {
-  StepOptions options;
+  workloads::StepOptions options;
   options.gradient_element = Bytes(4);
   const auto graph = step_of({.data = 4}, options);
   EXPECT_EQ(accumulated(graph), 4 * parameters);
-  EXPECT_EQ(bytes_of(graph, CollectiveKind::all_reduce, {"data"}), 2 * parameters);
+  EXPECT_EQ(bytes_of(graph, workloads::CollectiveKind::all_reduce, {"data"}), 2 * parameters);
   std::int64_t copies = 0;
   for (const auto& buffer : graph.buffers) {
-    if (buffer.kind != MemoryKind::buffers) continue;
+    if (buffer.kind != workloads::MemoryKind::buffers) continue;
     copies += buffer.size.value();
-    EXPECT_EQ(graph.op(buffer.producer)->collective, CollectiveKind::all_reduce);
+    EXPECT_EQ(graph.op(buffer.producer)->collective, workloads::CollectiveKind::all_reduce);
     EXPECT_THAT(buffer.readers, ElementsAre(buffer.producer));
   }
   EXPECT_EQ(copies, 2 * parameters);
@@ -83,8 +86,8 @@ TEST(GradientTest, SentInAnotherPrecisionAreCopied) {
 // number of 4 bytes. Every update waits for it.
 TEST(GradientTest, TheNormIsSummedOverTheAxesThatSplitGradients) {
   struct Case {
-    Parallel parallel;
-    AxisNames axes;
+    workloads::Parallel parallel;
+    workloads::AxisNames axes;
     std::int64_t shards;
   };
   for (const auto& [parallel, axes, shards] :
@@ -96,7 +99,8 @@ TEST(GradientTest, TheNormIsSummedOverTheAxesThatSplitGradients) {
     ASSERT_EQ(norms.size(), 1U);
     EXPECT_EQ(graph.op(norms.front())->traffic.value(), 2 * parameters / shards);
     const auto sums = all_of(graph, [](const auto& op) {
-      return op->kind == StepOp::Kind::collective && op.pass == StepPass::update && op->name.ends_with("gradient norm");
+      return op->kind == workloads::StepOp::Kind::collective && op.pass == workloads::StepPass::update &&
+             op->name.ends_with("gradient norm");
     });
     if (axes.empty()) {
       EXPECT_TRUE(sums.empty());
@@ -121,9 +125,9 @@ TEST(GradientTest, WithoutClippingNothingIsRead) {
 // gradients scattered over fsdp (2 P) and the shards summed over data (2 P / Y). Optimizer state: P / Y.
 TEST(HybridShardingTest, MovesShardsAcrossAndWholeWeightsInside) {
   const auto graph = step_of({.data = 4, .fsdp = 2}, {});
-  EXPECT_EQ(bytes_of(graph, CollectiveKind::all_gather, {"fsdp"}), 4 * parameters);
-  EXPECT_EQ(bytes_of(graph, CollectiveKind::reduce_scatter, {"fsdp"}), 2 * parameters);
-  EXPECT_EQ(bytes_of(graph, CollectiveKind::all_reduce, {"data"}), 2 * parameters / 2);
+  EXPECT_EQ(bytes_of(graph, workloads::CollectiveKind::all_gather, {"fsdp"}), 4 * parameters);
+  EXPECT_EQ(bytes_of(graph, workloads::CollectiveKind::reduce_scatter, {"fsdp"}), 2 * parameters);
+  EXPECT_EQ(bytes_of(graph, workloads::CollectiveKind::all_reduce, {"data"}), 2 * parameters / 2);
   EXPECT_EQ(graph.held[0].weights.value(), 2 * parameters / 2);
   EXPECT_EQ(graph.held[0].optimizer.value(), 8 * parameters / 2);
 }
@@ -132,11 +136,11 @@ TEST(HybridShardingTest, MovesShardsAcrossAndWholeWeightsInside) {
 // updated ones gathered: 2 P / Y each, as much as the all-reduce's two halves.
 TEST(HybridShardingTest, ZeroOneSplitsTheStateOverBoth) {
   const auto graph = step_of({.data = 4, .fsdp = 2, .zero = 1}, {});
-  EXPECT_EQ(bytes_of(graph, CollectiveKind::all_gather, {"fsdp"}), 4 * parameters);
-  EXPECT_EQ(bytes_of(graph, CollectiveKind::reduce_scatter, {"fsdp"}), 2 * parameters);
-  EXPECT_EQ(bytes_of(graph, CollectiveKind::all_reduce, {"data"}), 0);
-  EXPECT_EQ(bytes_of(graph, CollectiveKind::reduce_scatter, {"data"}), 2 * parameters / 2);
-  EXPECT_EQ(bytes_of(graph, CollectiveKind::all_gather, {"data"}), 2 * parameters / 2);
+  EXPECT_EQ(bytes_of(graph, workloads::CollectiveKind::all_gather, {"fsdp"}), 4 * parameters);
+  EXPECT_EQ(bytes_of(graph, workloads::CollectiveKind::reduce_scatter, {"fsdp"}), 2 * parameters);
+  EXPECT_EQ(bytes_of(graph, workloads::CollectiveKind::all_reduce, {"data"}), 0);
+  EXPECT_EQ(bytes_of(graph, workloads::CollectiveKind::reduce_scatter, {"data"}), 2 * parameters / 2);
+  EXPECT_EQ(bytes_of(graph, workloads::CollectiveKind::all_gather, {"data"}), 2 * parameters / 2);
   EXPECT_EQ(graph.held[0].optimizer.value(), 8 * parameters / (4 * 2));
 }
 

@@ -57,10 +57,10 @@ TEST(OffloadTest, TheOptimizersStateIsOnTheHost) {
   EXPECT_EQ(static_cast<double>(there.step().held[0].host.value()), 8 * parameters);
   EXPECT_EQ(here.memory.optimizer, here.step().held[0].optimizer);
   EXPECT_EQ(there.memory.optimizer.value(), 0);
-  const auto end = memory_curve(there.step(), there.program, there.timeline, 0).back();
+  const auto end = metrics::memory_curve(there.step(), there.program, there.timeline, 0).back();
   EXPECT_EQ(static_cast<double>(end.total().value()), 2 * parameters);
   double most = 0;
-  for (const auto& point : memory_curve(there.step(), there.program, there.timeline, 0))
+  for (const auto& point : metrics::memory_curve(there.step(), there.program, there.timeline, 0))
     most = std::max(most, static_cast<double>(point.gradients.value()));
   EXPECT_LE(most, 2 * 2 * layer_parameters);
   EXPECT_GE(here.memory.peak - there.memory.peak, here.step().held[0].optimizer);
@@ -77,7 +77,7 @@ TEST(OffloadTest, ActivationsThatTakeLongerThanTheStepShow) {
 // The host holds them from the start of the one transfer to the end of the other; nothing is left behind.
 TEST(OffloadTest, ActivationsAreOnTheHostInBetween) {
   const auto rank = with("{activation_layers: 1}");
-  const auto curve = memory_curve(rank.step(), rank.program, rank.timeline, 0);
+  const auto curve = metrics::memory_curve(rank.step(), rank.program, rank.timeline, 0);
   const double s = 2 * B * F, way = s / link;
   for (const auto& point : curve) {
     const bool away = point.time.value() >= t * (1 - 1e-9) && point.time.value() < (t + 2 * way) * (1 - 1e-9);

@@ -63,9 +63,9 @@ TEST(OptimizerStateTest, HeadsAreOneSideOfAMatrix) {
 // 16e6 tokens and 7.86 TB at 3e6.
 TEST(ActivationsTest, OfLlama2AfterTheBigProducts) {
   for (const auto& [length, published] : {std::pair<std::int64_t, double>{3906, 42e12}, {732, 7.86e12}}) {
-    const auto scenario = load_scenario(std::filesystem::path(source_dir) / "scenarios/llama2-13b-fsdp.yaml",
-                                        {{"batch.sequence_length", std::to_string(length)}});
-    const auto preparation = prepare(scenario);
+    const auto scenario = scenario::load_scenario(std::filesystem::path(source_dir) / "scenarios/llama2-13b-fsdp.yaml",
+                                                  {{"batch.sequence_length", std::to_string(length)}});
+    const auto preparation = preparation::prepare(scenario);
     const auto& model = scenario.model;
     std::int64_t of_a_rank = 0;
     for (const auto& step : preparation.model.layers[1].forward) {
@@ -80,19 +80,19 @@ TEST(ActivationsTest, OfLlama2AfterTheBigProducts) {
 
 // An update reads gradient g and state s and writes s, reads and writes the weight in 16 bits: n (g + 4) + 2 s bytes.
 TEST(UpdateTraffic, IsGradientStateTwiceAndWeightTwice) {
-  WeightUpdate update;
+  workloads::WeightUpdate update;
   update.optimizer_elements = 1000;
   update.factored_elements = 70;
-  OptimizerSpec adam;
+  workloads::OptimizerSpec adam;
   EXPECT_EQ(update_traffic(adam, Bytes(4), update), Bytes(1000 * (4 + 4) + 2 * 8 * 1000));
   EXPECT_EQ(update_traffic(adam, Bytes(2), update), Bytes(1000 * (2 + 4) + 2 * 8 * 1000));
   adam.master_weights = true;
   EXPECT_EQ(update_traffic(adam, Bytes(4), update), Bytes(1000 * (4 + 4) + 2 * 12 * 1000));
-  OptimizerSpec sgd;
-  sgd.kind = OptimizerKind::sgd;
+  workloads::OptimizerSpec sgd;
+  sgd.kind = workloads::OptimizerKind::sgd;
   EXPECT_EQ(update_traffic(sgd, Bytes(4), update), Bytes(1000 * 8));
-  OptimizerSpec factored;
-  factored.kind = OptimizerKind::adafactor;
+  workloads::OptimizerSpec factored;
+  factored.kind = workloads::OptimizerKind::adafactor;
   EXPECT_EQ(update_traffic(factored, Bytes(4), update), Bytes(1000 * 8 + 2 * 4 * 70));
 }
 

@@ -19,11 +19,12 @@ OneRank trained(const std::string& file, const std::string& training, const std:
 }
 
 Seconds compute_of(
-    const OneRank& rank, const std::function<bool(const StepOp&)>& choice = [](const StepOp&) { return true; }) {
+    const OneRank& rank,
+    const std::function<bool(const workloads::StepOp&)>& choice = [](const workloads::StepOp&) { return true; }) {
   Seconds sum(0);
-  for (OpId id = 0; id < rank.step().size(); ++id) {
+  for (workloads::OpId id = 0; id < rank.step().size(); ++id) {
     const auto& op = rank.step().op(id);
-    if (op->kind == StepOp::Kind::compute && choice(op))
+    if (op->kind == workloads::StepOp::Kind::compute && choice(op))
       sum += rank.timeline.span(id, 0).end - rank.timeline.span(id, 0).start;
   }
   return sum;
@@ -31,11 +32,12 @@ Seconds compute_of(
 
 // time = flops / peak of the work's precision: 2e12 FLOPs at 2e12 and 1e12 FLOP/s.
 TEST(PrecisionTest, OnlyProductsOfLayersUseTheLowPrecision) {
-  const ComputeRates rates{TimeModel::ideal, FlopsPerSecond(2e12), FlopsPerSecond(1e12), BytesPerSecond(1), {}};
-  EXPECT_DOUBLE_EQ(compute_time(rates, {ComputeWork::product, Flops(2e12)}).value(), 1);
-  EXPECT_DOUBLE_EQ(compute_time(rates, {ComputeWork::memory, Flops(2e12)}).value(), 1);
-  EXPECT_DOUBLE_EQ(compute_time(rates, {ComputeWork::attention, Flops(2e12)}).value(), 2);
-  EXPECT_DOUBLE_EQ(compute_time(rates, {ComputeWork::head_product, Flops(2e12)}).value(), 2);
+  const cost::ComputeRates rates{
+      cost::TimeModel::ideal, FlopsPerSecond(2e12), FlopsPerSecond(1e12), BytesPerSecond(1), {}};
+  EXPECT_DOUBLE_EQ(compute_time(rates, {workloads::ComputeWork::product, Flops(2e12)}).value(), 1);
+  EXPECT_DOUBLE_EQ(compute_time(rates, {workloads::ComputeWork::memory, Flops(2e12)}).value(), 1);
+  EXPECT_DOUBLE_EQ(compute_time(rates, {workloads::ComputeWork::attention, Flops(2e12)}).value(), 2);
+  EXPECT_DOUBLE_EQ(compute_time(rates, {workloads::ComputeWork::head_product, Flops(2e12)}).value(), 2);
 }
 
 // A model of products alone: compute time is its FLOPs at the peak, 12 B D F a layer over 8 ranks.
@@ -51,7 +53,7 @@ TEST(PrecisionTest, AModelOfProductsTakesFlopsOverPeak) {
 
 // Forward and backward of the unembedding: 6 B T D V FLOPs at bf16's peak under fp8 too.
 TEST(PrecisionTest, TheUnembeddingStaysInBf16) {
-  const auto unembedding = [](const StepOp& op) { return op->name.starts_with("unembedding"); };
+  const auto unembedding = [](const workloads::StepOp& op) { return op->name.starts_with("unembedding"); };
   for (const char* training : {"{precision: bf16}", "{precision: fp8}"}) {
     const auto rank = trained("small.yaml", training);
     const auto& model = rank.scenario.model;
@@ -64,16 +66,16 @@ TEST(PrecisionTest, TheUnembeddingStaysInBf16) {
 // MFU is against the peak of the stated precision.
 TEST(PrecisionTest, RatesAreThoseOfTheChip) {
   const auto rank = trained("small_two_matmul.yaml", "{precision: fp8}");
-  EXPECT_DOUBLE_EQ(rates_of(rank.scenario).flops.value(), fp8);
-  EXPECT_DOUBLE_EQ(rates_of(rank.scenario).in_16_bits.value(), bf16);
+  EXPECT_DOUBLE_EQ(preparation::rates_of(rank.scenario).flops.value(), fp8);
+  EXPECT_DOUBLE_EQ(preparation::rates_of(rank.scenario).in_16_bits.value(), bf16);
 }
 
 /// Bytes of all weight gathers of a step whose names hold `weight`.
 std::int64_t gathered(const OneRank& rank, const std::string& weight) {
   std::int64_t sum = 0;
-  for (OpId id = 0; id < rank.step().size(); ++id) {
+  for (workloads::OpId id = 0; id < rank.step().size(); ++id) {
     const auto& op = rank.step().op(id);
-    if (op->kind == StepOp::Kind::collective && op->role == CollectiveRole::weight &&
+    if (op->kind == workloads::StepOp::Kind::collective && op->role == workloads::CollectiveRole::weight &&
         op->name.find(weight) != std::string::npos)
       sum += op->full_size.value();
   }
@@ -148,7 +150,8 @@ TEST(PrecisionTest, CastsOfALayer) {
     const auto& model = rank.scenario.model;
     const auto tokens = static_cast<double>(rank.scenario.batch.sequences * rank.scenario.batch.sequence_length) / 8;
     double sum = 0;
-    for (OpId id = 0; id < rank.step().size(); ++id) sum += static_cast<double>(rank.step().op(id)->casts.value());
+    for (workloads::OpId id = 0; id < rank.step().size(); ++id)
+      sum += static_cast<double>(rank.step().op(id)->casts.value());
     const double queries = static_cast<double>(model.heads * model.head_size),
                  keys = static_cast<double>(model.kv_heads * model.head_size);
     const double forward = queries + static_cast<double>(model.d_ff);
@@ -165,12 +168,13 @@ TEST(PrecisionTest, ElementwiseTrafficOfEagerFrameworks) {
   const auto traffic = [](const char* training) {
     const auto rank = trained("small.yaml", training);
     std::pair<double, double> sums{0, 0};  // of elementwise operations of layers, of all others
-    for (OpId id = 0; id < rank.step().size(); ++id) {
+    for (workloads::OpId id = 0; id < rank.step().size(); ++id) {
       const auto& op = rank.step().op(id);
       const auto is = [&](const char* word) { return op->name.find(word) != std::string::npos; };
       const bool elementwise = is("norm") || is("activation") || is("rotary") || is("residual");
-      (elementwise && op->kind == StepOp::Kind::compute && op.pass != StepPass::update ? sums.first : sums.second) +=
-          static_cast<double>(op->traffic.value());
+      (elementwise && op->kind == workloads::StepOp::Kind::compute && op.pass != workloads::StepPass::update
+           ? sums.first
+           : sums.second) += static_cast<double>(op->traffic.value());
     }
     return sums;
   };

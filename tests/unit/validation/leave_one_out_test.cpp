@@ -11,8 +11,9 @@
 namespace lockstep {
 namespace {
 
-ValidatedRun row(const std::string& table, double log_error, Response response, const std::string& chip = "c") {
-  ValidatedRun run;
+validation::ValidatedRun row(const std::string& table, double log_error, validation::Response response,
+                             const std::string& chip = "c") {
+  validation::ValidatedRun run;
   run.run.table = table;
   run.traits.chip = chip;
   run.response = response;
@@ -25,7 +26,7 @@ ValidatedRun row(const std::string& table, double log_error, Response response, 
 // its log error; with both, the mean 0.15 leaves 0.05 to each. The little that holds scales in place moves this by a
 // thousandth.
 TEST(LeaveOneOut, TheOthersDecide) {
-  const auto made = leave_one_out({row("a", 0.1, {-1, 0}), row("b", 0.2, {-1, 0}), row("b", 0.2, {-1, 0})});
+  const auto made = validation::leave_one_out({row("a", 0.1, {-1, 0}), row("b", 0.2, {-1, 0}), row("b", 0.2, {-1, 0})});
   ASSERT_EQ(made.size(), 2U);
   EXPECT_EQ(made[1].table, "b");
   EXPECT_NEAR(made[1].as_is.mean_abs, std::exp(0.2) - 1, 1e-12);
@@ -37,7 +38,8 @@ TEST(LeaveOneOut, TheOthersDecide) {
 
 // Two rows that respond to either alone give both scales.
 TEST(LeaveOneOut, ScalesOfTheMatrixUnitAndOfMemory) {
-  const auto made = leave_one_out({row("a", -0.1, {-1, 0}), row("a", 0.3, {0, -1}), row("b", 0, {-0.5, -0.5})});
+  const auto made =
+      validation::leave_one_out({row("a", -0.1, {-1, 0}), row("a", 0.3, {0, -1}), row("b", 0, {-0.5, -0.5})});
   EXPECT_NEAR(made[1].compute, std::exp(-0.1), 1e-3);
   EXPECT_NEAR(made[1].memory, std::exp(0.3), 1e-3);
 }
@@ -46,24 +48,26 @@ TEST(LeaveOneOut, AChipWithOneTableHasNothingToLeaveOut) {
   EXPECT_TRUE(leave_one_out({row("a", 0.1, {-1, 0}), row("b", 0.1, {-1, 0}, "other")}).empty());
 }
 
-ValidatedFamily family(const std::string& name, Precision precision, bool experts, std::int64_t chips,
-                       double parameters) {
+validation::ValidatedFamily family(const std::string& name, topologies::Precision precision, bool experts,
+                                   std::int64_t chips, double parameters) {
   return {{"c", precision, experts, chips, parameters}, name, 1, 0.05};
 }
 
 // 8 to 64 chips are three doublings, as far as another precision; experts count six.
 TEST(ExpectedError, TheNearestFamily) {
-  const std::vector<ValidatedFamily> families{
-      family("small", Precision::bf16, false, 8, 8e9), family("large", Precision::bf16, false, 1024, 8e9),
-      family("8 bits", Precision::fp8, false, 64, 8e9), family("experts", Precision::bf16, true, 64, 8e9)};
-  const auto nearest = [&](Precision precision, bool experts, std::int64_t chips) {
+  const std::vector<validation::ValidatedFamily> families{
+      family("small", topologies::Precision::bf16, false, 8, 8e9),
+      family("large", topologies::Precision::bf16, false, 1024, 8e9),
+      family("8 bits", topologies::Precision::fp8, false, 64, 8e9),
+      family("experts", topologies::Precision::bf16, true, 64, 8e9)};
+  const auto nearest = [&](topologies::Precision precision, bool experts, std::int64_t chips) {
     return nearest_family(families, {"c", precision, experts, chips, 8e9})->name;
   };
-  EXPECT_EQ(nearest(Precision::bf16, false, 32), "small");
-  EXPECT_EQ(nearest(Precision::bf16, false, 512), "large");
-  EXPECT_EQ(nearest(Precision::fp8, false, 64), "8 bits");
-  EXPECT_EQ(nearest(Precision::bf16, true, 64), "experts");
-  EXPECT_EQ(nearest_family(families, {"another", Precision::bf16, false, 8, 8e9}), nullptr);
+  EXPECT_EQ(nearest(topologies::Precision::bf16, false, 32), "small");
+  EXPECT_EQ(nearest(topologies::Precision::bf16, false, 512), "large");
+  EXPECT_EQ(nearest(topologies::Precision::fp8, false, 64), "8 bits");
+  EXPECT_EQ(nearest(topologies::Precision::bf16, true, 64), "experts");
+  EXPECT_EQ(nearest_family(families, {"another", topologies::Precision::bf16, false, 8, 8e9}), nullptr);
 }
 
 // Rows of one family on 8 and 32 chips, errors of 10 % and -20 %: 16 chips, 15 %.
@@ -72,7 +76,7 @@ TEST(ExpectedError, FamiliesOfRuns) {
   first.run.family = second.run.family = "f";
   first.traits.chips = 8;
   second.traits.chips = 32;
-  const auto made = validated_families({first, second});
+  const auto made = validation::validated_families({first, second});
   ASSERT_EQ(made.size(), 1U);
   EXPECT_EQ(made[0].name, "t: f");
   EXPECT_EQ(made[0].traits.chips, 16);

@@ -19,14 +19,14 @@ const std::string header =
 const std::string good = "mine,2,64,128,4,256,tpu-v5p:2x2x1,2,2,8,16,1,full,unfused,0.5,,\n";
 
 struct Read {
-  std::vector<MeasuredRun> runs;
+  std::vector<validation::MeasuredRun> runs;
   std::vector<std::string> problems;
 };
 
 Read read(const std::string& text) {
   Problems problems;
   const CsvTable table(text, "mine.csv", problems);
-  Read made{read_measured_runs(table, "mine"), {}};
+  Read made{validation::read_measured_runs(table, "mine"), {}};
   for (const auto& problem : problems.list()) made.problems.push_back(problem.to_string());
   return made;
 }
@@ -74,11 +74,13 @@ TEST(MeasuredRun, ProblemsOfTheScenarioStandAtTheirCells) {
 // pairs of tokens add the other half of attention: 3 x 2 T N H L a token more.
 TEST(MeasuredRun, UnitsOfTime) {
   const auto scenario = scenario_of(read(header + good).runs.front(), ".");
-  EXPECT_DOUBLE_EQ(measured_time({10, Measurement::Unit::tokens_per_second_per_chip}, scenario).value(), 8.0 * 16 / 40);
+  EXPECT_DOUBLE_EQ(measured_time({10, validation::Measurement::Unit::tokens_per_second_per_chip}, scenario).value(),
+                   8.0 * 16 / 40);
   const double tokens = 8 * 16, causal = 3 * forward_flops_per_token(scenario.model, 16, true) * tokens;
   const double more = 3 * 2 * 16.0 * 64 * 2 * tokens;
-  EXPECT_DOUBLE_EQ(measured_time({0.5, Measurement::Unit::mfu}, scenario).value(), causal / (0.5 * 459e12 * 4));
-  EXPECT_DOUBLE_EQ(measured_time({100, Measurement::Unit::tflops_per_chip, true}, scenario).value(),
+  EXPECT_DOUBLE_EQ(measured_time({0.5, validation::Measurement::Unit::mfu}, scenario).value(),
+                   causal / (0.5 * 459e12 * 4));
+  EXPECT_DOUBLE_EQ(measured_time({100, validation::Measurement::Unit::tflops_per_chip, true}, scenario).value(),
                    (causal + more) / (100e12 * 4));
 }
 
@@ -89,7 +91,8 @@ TEST(MeasuredRun, OneMicrobatchIsTheDifferenceOfTwoSteps) {
   const auto made = read(header + one_chip + "microbatch\n" + one_chip + "step\n");
   ASSERT_THAT(made.problems, IsEmpty());
   spdlog::logger silent("test");
-  const auto runs = validate({{"mine", made.runs, ".", false}}, {"ideal", 2, EngineKind::reference, {}}, silent);
+  const auto runs =
+      validation::validate({{"mine", made.runs, ".", false}}, {"ideal", 2, engine::EngineKind::reference, {}}, silent);
   ASSERT_EQ(runs.size(), 2U);
   const auto scenario = scenario_of(made.runs.front(), ".");
   const double microbatch = 3 * forward_flops_per_token(scenario.model, 16, true) * 16 / 459e12;
@@ -101,7 +104,7 @@ TEST(MeasuredRun, OneMicrobatchIsTheDifferenceOfTwoSteps) {
 TEST(Validate, OnlyPublishedRowsAreSkipped) {
   const auto made = read(header + "mine,2,64,128,4,256,tpu-v5p:2x2x1,4,2,8,16,1,full,unfused,0.5,,\n" + good);
   spdlog::logger silent("test");
-  const ValidateOptions options{"", 1, EngineKind::reference, {}};
+  const validation::ValidateOptions options{"", 1, engine::EngineKind::reference, {}};
   EXPECT_THROW((void)validate({{"mine", made.runs, ".", false}}, options, silent), ConfigError);
   const auto runs = validate({{"mine", made.runs, ".", true}}, options, silent);
   EXPECT_THAT(runs[0].run.skipped_because, HasSubstr("does not make up the cluster's 4 chips"));

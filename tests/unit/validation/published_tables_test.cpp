@@ -15,17 +15,17 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::vector<MeasuredRun> runs_of(const std::string& name) {
+std::vector<validation::MeasuredRun> runs_of(const std::string& name) {
   Problems problems;
   const CsvTable table(std::filesystem::path(source_dir) / "tests/validation/data" / (name + ".csv"), problems);
-  auto runs = read_published_runs(*find_published_table(name), table);
+  auto runs = read_published_runs(*validation::find_published_table(name), table);
   for (const auto& problem : problems.list()) ADD_FAILURE() << problem.to_string();
   EXPECT_EQ(runs.size(), table.rows().size());
   return runs;
 }
 
 /// The first run whose family contains the text.
-Scenario first(const std::vector<MeasuredRun>& runs, const std::string& family) {
+scenario::Scenario first(const std::vector<validation::MeasuredRun>& runs, const std::string& family) {
   for (const auto& run : runs) {
     if (run.family.find(family) != std::string::npos) return scenario_of(run, ".");
   }
@@ -34,7 +34,7 @@ Scenario first(const std::vector<MeasuredRun>& runs, const std::string& family) 
 
 // Every row of every table becomes a run with a time, or says why not.
 TEST(PublishedTables, NoRowIsDropped) {
-  for (const auto& published : published_tables()) {
+  for (const auto& published : validation::published_tables()) {
     for (const auto& run : runs_of(std::string(published.name))) {
       EXPECT_TRUE(run.time || !run.skipped_because.empty()) << run.table << " " << run.name;
       EXPECT_FALSE(run.family.empty()) << run.table << " " << run.name;
@@ -42,7 +42,7 @@ TEST(PublishedTables, NoRowIsDropped) {
   }
 }
 
-int axis(const Scenario& scenario, const std::string& name) {
+int axis(const scenario::Scenario& scenario, const std::string& name) {
   for (const auto& request : scenario.mesh) {
     if (request.name == name) return request.size;
   }
@@ -67,7 +67,7 @@ TEST(PublishedTables, MegatronSc21) {
 TEST(PublishedTables, ShapesHaveThePublishedParameters) {
   Problems problems;
   const CsvTable table(std::filesystem::path(source_dir) / "tests/validation/data/mosaicml_llm_foundry.csv", problems);
-  const auto runs = read_published_runs(*find_published_table("mosaicml_llm_foundry"), table);
+  const auto runs = read_published_runs(*validation::find_published_table("mosaicml_llm_foundry"), table);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (runs[i].value_of("training.precision") != "bf16") continue;
     EXPECT_EQ(count_parameters(scenario_of(runs[i], ".").model).total(), table.rows()[i].integer("n_params"))
@@ -132,7 +132,8 @@ TEST(PublishedTables, RecipesBesideTheRows) {
   const auto graph = of("Qwen3_30B_a3B (tokendrop), DGX-B200");
   EXPECT_FALSE(graph.derive.collective_matmul);  // no tensor parallelism
   EXPECT_EQ(graph.cluster.chip().kernels->host, Seconds(0));
-  EXPECT_TRUE(of("DeepSeekV3 (w/o MTP), DGX-GB200").derive.recompute.parts.contains(OpPart::latent_projection));
+  EXPECT_TRUE(
+      of("DeepSeekV3 (w/o MTP), DGX-GB200").derive.recompute.parts.contains(workloads::OpPart::latent_projection));
 }
 
 // All-to-alls of experts: DeepSeek-V3's recipe on H100 has DeepEP and overlaps them, that of Qwen3 235B has NCCL's,
@@ -143,7 +144,7 @@ TEST(PublishedTables, AllToAllsOfTheRecipes) {
     return *std::find_if(runs.begin(), runs.end(),
                          [&](const auto& each) { return each.family.starts_with(family + ", DGX-H100"); });
   };
-  const auto once_a_node = [](const MeasuredRun& each) {
+  const auto once_a_node = [](const validation::MeasuredRun& each) {
     return each.value_of("cluster").find("algorithms") == std::string::npos;
   };
   const auto deepseek = run("DeepSeekV3 (dropless)"), qwen = run("Qwen3_235B_a22B"),
@@ -206,7 +207,7 @@ TEST(PublishedTables, RecipesOnIronwood) {
 TEST(PublishedTables, MissingColumnsAreNamedOnce) {
   Problems problems;
   const CsvTable table("model,seq\nx,1\ny,2\n", "torchtitan.csv", problems);
-  EXPECT_THAT(read_published_runs(*find_published_table("torchtitan"), table), IsEmpty());
+  EXPECT_THAT(read_published_runs(*validation::find_published_table("torchtitan"), table), IsEmpty());
   ASSERT_FALSE(problems.empty());
   EXPECT_THAT(problems.list().front().to_string(), HasSubstr("torchtitan.csv:1:1: local_batch: the column is missing"));
 }

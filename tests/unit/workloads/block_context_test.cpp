@@ -10,16 +10,17 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAre;
 
-ShardedLayer layer_of(std::int64_t context, ContextAttention form, const Parallel& others = {}, bool balanced = true) {
+workloads::ShardedLayer layer_of(std::int64_t context, workloads::ContextAttention form,
+                                 const workloads::Parallel& others = {}, bool balanced = true) {
   auto parallel = others;
   parallel.context = context;
-  DerivePolicy policy;
+  workloads::DerivePolicy policy;
   policy.context_attention = form;
   policy.balanced_context = balanced;
   return derived(transformer(), parallel, policy).layer();
 }
 
-double flops(const std::vector<BlockStep>& steps) {
+double flops(const std::vector<workloads::BlockStep>& steps) {
   double sum = 0;
   for (const auto& step : steps) sum += step.flops.value();
   return sum;
@@ -27,7 +28,7 @@ double flops(const std::vector<BlockStep>& steps) {
 
 // Gathered: K and V of 128 tokens x 4 x 4 x 2 B = 4096 B each, and their gradients scattered back.
 TEST(ContextParallel, GatheredKeysAndValues) {
-  const auto layer = layer_of(4, ContextAttention::all_gather);
+  const auto layer = layer_of(4, workloads::ContextAttention::all_gather);
   EXPECT_THAT(collectives(layer.forward), UnorderedElementsAre("AllGather_context K 4096", "AllGather_context V 4096"));
   EXPECT_THAT(collectives(layer.backward),
               UnorderedElementsAre("ReduceScatter_context dK 4096", "ReduceScatter_context dV 4096"));
@@ -35,13 +36,13 @@ TEST(ContextParallel, GatheredKeysAndValues) {
 
 // Travelling: the same bytes, once more in the backward because nobody keeps them; a rank holds two pieces of each.
 TEST(ContextParallel, TravellingKeysAndValues) {
-  const auto layer = layer_of(4, ContextAttention::ring);
+  const auto layer = layer_of(4, workloads::ContextAttention::ring);
   EXPECT_THAT(collectives(layer.forward), UnorderedElementsAre("AllGather_context K 4096", "AllGather_context V 4096"));
   EXPECT_THAT(collectives(layer.backward),
               UnorderedElementsAre("AllGather_context K 4096", "AllGather_context V 4096",
                                    "ReduceScatter_context dK 4096", "ReduceScatter_context dV 4096"));
   for (const auto& step : layer.forward) {
-    if (step.kind == BlockStep::Kind::compute) continue;
+    if (step.kind == workloads::BlockStep::Kind::compute) continue;
     EXPECT_EQ(step.output.value(), 2 * 4096 / 4);
   }
 }
@@ -52,11 +53,11 @@ TEST(ContextParallel, AWindowShortensTheRing) {
   for (const auto& [balanced, bytes] : {std::pair{false, 4096 / 3}, std::pair{true, 4096 * 2 / 3}}) {
     auto model = transformer();
     model.layer_kinds.assign(static_cast<std::size_t>(model.layers),
-                             LayerKind{.reach = AttentionReach::sliding, .span = 3});
-    DerivePolicy policy;
-    policy.context_attention = ContextAttention::ring;
+                             workloads::LayerKind{.reach = workloads::AttentionReach::sliding, .span = 3});
+    workloads::DerivePolicy policy;
+    policy.context_attention = workloads::ContextAttention::ring;
     policy.balanced_context = balanced;
-    const auto layer = derived(model, Parallel{.context = 4}, policy).layer();
+    const auto layer = derived(model, workloads::Parallel{.context = 4}, policy).layer();
     const auto size = std::to_string(bytes);
     EXPECT_THAT(collectives(layer.forward),
                 UnorderedElementsAre("AllGather_context K " + size, "AllGather_context V " + size));
@@ -70,13 +71,13 @@ TEST(ContextParallel, AWindowShortensTheRing) {
 // take max(C (n - 1), L (n - 1)) + C: the ring of arXiv 2310.01889.
 TEST(ContextParallel, AttentionRunsWhileKeysTravel) {
   for (const std::int64_t n : {2, 4, 8}) {
-    const auto layer = layer_of(n, ContextAttention::ring);
+    const auto layer = layer_of(n, workloads::ContextAttention::ring);
     double before = 0, after = 0;
     for (const auto& step : layer.forward) {
       if (step.name.find("attention to") != 0) continue;
       const bool waits = std::any_of(step.after.begin(), step.after.end(), [&](int id) {
-        return id != BlockStep::outside &&
-               layer.forward[static_cast<std::size_t>(id)].kind == BlockStep::Kind::collective;
+        return id != workloads::BlockStep::outside &&
+               layer.forward[static_cast<std::size_t>(id)].kind == workloads::BlockStep::Kind::collective;
       });
       (waits ? after : before) += step.flops.value();
     }
@@ -87,30 +88,32 @@ TEST(ContextParallel, AttentionRunsWhileKeysTravel) {
 // Exchanged (Ulysses): Q, K, V and the result go from split tokens to split heads and back: 128 tokens x (8, 4, 4, 8)
 // heads x 4 x 2 B. With more ranks than key-value heads those are gathered instead.
 TEST(ContextParallel, ExchangedHeads) {
-  const auto layer = layer_of(4, ContextAttention::all_to_all);
+  const auto layer = layer_of(4, workloads::ContextAttention::all_to_all);
   EXPECT_THAT(collectives(layer.forward), UnorderedElementsAre("AllToAll_context Q 8192", "AllToAll_context K 4096",
                                                                "AllToAll_context V 4096", "AllToAll_context O 8192"));
   EXPECT_THAT(collectives(layer.backward),
               UnorderedElementsAre("AllToAll_context dO 8192", "AllToAll_context dQ 8192", "AllToAll_context dK 4096",
                                    "AllToAll_context dV 4096"));
-  const auto wide = layer_of(8, ContextAttention::all_to_all);
+  const auto wide = layer_of(8, workloads::ContextAttention::all_to_all);
   EXPECT_THAT(collectives(wide.forward), UnorderedElementsAre("AllToAll_context Q 8192", "AllGather_context K 4096",
                                                               "AllGather_context V 4096", "AllToAll_context O 8192"));
-  EXPECT_THROW((void)layer_of(8, ContextAttention::all_to_all, {.tensor = 2}), ShardingError);  // 16 ranks for 8 heads
+  EXPECT_THROW((void)layer_of(8, workloads::ContextAttention::all_to_all, {.tensor = 2}),
+               workloads::ShardingError);  // 16 ranks for 8 heads
 }
 
 // A rank does 1/n of the work, whatever the form; in contiguous pieces the last one does (2 n - 1) / n of the mean
 // attention.
 TEST(ContextParallel, WorkIsSharedOut) {
-  const auto whole = layer_of(1, ContextAttention::ring);
+  const auto whole = layer_of(1, workloads::ContextAttention::ring);
   const double attention = 2.0 * 128 * 2 * 32 * 8 / 2;  // 2 x tokens x (Q + O) x T / 2
   for (const std::int64_t n : {2, 4}) {
-    for (const auto form : {ContextAttention::ring, ContextAttention::all_gather, ContextAttention::all_to_all}) {
+    for (const auto form : {workloads::ContextAttention::ring, workloads::ContextAttention::all_gather,
+                            workloads::ContextAttention::all_to_all}) {
       const auto layer = layer_of(n, form);
       EXPECT_NEAR(flops(layer.forward) * static_cast<double>(n), flops(whole.forward), 1e-6) << n;
       EXPECT_NEAR(flops(layer.backward) * static_cast<double>(n), flops(whole.backward), 1e-6) << n;
     }
-    const auto uneven = layer_of(n, ContextAttention::ring, {}, false);
+    const auto uneven = layer_of(n, workloads::ContextAttention::ring, {}, false);
     const double more =
         attention * (static_cast<double>(2 * n - 1) / static_cast<double>(n) - 1) / static_cast<double>(n);
     EXPECT_NEAR(flops(uneven.forward), flops(whole.forward) / static_cast<double>(n) + more, 1e-6);
@@ -119,7 +122,7 @@ TEST(ContextParallel, WorkIsSharedOut) {
 
 // Weights meet other tokens on every context rank: their gradients are reduced over that axis with the data axis.
 TEST(ContextParallel, GradientsAreReducedOverIt) {
-  const auto layer = layer_of(4, ContextAttention::ring, {.data = 2, .zero = 1});
+  const auto layer = layer_of(4, workloads::ContextAttention::ring, {.data = 2, .zero = 1});
   for (const auto& update : layer.weights) {
     ASSERT_EQ(update.last_microbatch.size(), 1U) << update.weight;
     EXPECT_THAT(update.last_microbatch[0].axes, ElementsAre("data", "context"));
@@ -129,7 +132,7 @@ TEST(ContextParallel, GradientsAreReducedOverIt) {
 // With tensor parallelism the stream is split over both axes, and what is gathered for the products is a context rank's
 // part.
 TEST(ContextParallel, BesideTensorParallelism) {
-  const auto layer = layer_of(2, ContextAttention::ring, {.tensor = 2});
+  const auto layer = layer_of(2, workloads::ContextAttention::ring, {.tensor = 2});
   // A and M: 128 / 2 tokens x 32 x 2 B; K and V: 128 tokens x 4 / 2 heads x 4 x 2 B.
   EXPECT_THAT(
       collectives(layer.forward),
@@ -143,10 +146,10 @@ TEST(ParallelResidual, OneReductionForBothBranches) {
   auto model = transformer();
   model.parallel_residual = true;
   model.norms_per_layer = 1;
-  const auto layer = derived(model, Parallel{.tensor = 2}).layer();
+  const auto layer = derived(model, workloads::Parallel{.tensor = 2}).layer();
   EXPECT_THAT(collectives(layer.forward),
               UnorderedElementsAre("AllGather_tensor A 8192", "ReduceScatter_tensor S 8192"));
-  DerivePolicy again;
+  workloads::DerivePolicy again;
   again.share_activation_gathers = true;
   EXPECT_THAT(collectives(layer.backward),
               ::testing::IsSupersetOf({"AllGather_tensor dS 8192", "ReduceScatter_tensor dA 8192"}));

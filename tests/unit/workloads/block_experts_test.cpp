@@ -10,32 +10,33 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::vector<std::string> of_kind(const std::vector<BlockStep>& steps, CollectiveKind kind) {
+std::vector<std::string> of_kind(const std::vector<workloads::BlockStep>& steps, workloads::CollectiveKind kind) {
   std::vector<std::string> result;
   for (const auto& step : steps) {
-    if (step.kind == BlockStep::Kind::collective && step.collective == kind) {
-      result.push_back(subscript(step.axes) + " " + std::to_string(step.full_size.value()));
+    if (step.kind == workloads::BlockStep::Kind::collective && step.collective == kind) {
+      result.push_back(workloads::subscript(step.axes) + " " + std::to_string(step.full_size.value()));
     }
   }
   return result;
 }
 
-const WeightUpdate& update(const ShardedLayer& block, const std::string& weight) {
+const workloads::WeightUpdate& update(const workloads::ShardedLayer& block, const std::string& weight) {
   return *std::find_if(block.weights.begin(), block.weights.end(),
                        [&](const auto& other) { return other.weight == weight; });
 }
 
-std::string axes_of(const std::vector<DerivedCollective>& chain) {
-  return chain.empty() ? "" : subscript(chain.front().axes);
+std::string axes_of(const std::vector<workloads::DerivedCollective>& chain) {
+  return chain.empty() ? "" : workloads::subscript(chain.front().axes);
 }
 
 // Every token's D numbers travel to k experts and back: a group of 4 along the expert axis holds 128 / 2 tokens, so
 // that each all-to-all moves k 64 D 2 B = 8192 B, twice forward and twice backward. Nothing else moves activations.
 TEST(ExpertBlock, TokensTravelToTheirExpertsAndBack) {
-  const Parallel parallel{.data = 2, .expert = 4};
+  const workloads::Parallel parallel{.data = 2, .expert = 4};
   const auto layer = derived(mixture(), parallel).layer();
-  EXPECT_THAT(of_kind(layer.forward, CollectiveKind::all_to_all), ElementsAre("expert 8192", "expert 8192"));
-  EXPECT_THAT(of_kind(layer.backward, CollectiveKind::all_to_all), ElementsAre("expert 8192", "expert 8192"));
+  EXPECT_THAT(of_kind(layer.forward, workloads::CollectiveKind::all_to_all), ElementsAre("expert 8192", "expert 8192"));
+  EXPECT_THAT(of_kind(layer.backward, workloads::CollectiveKind::all_to_all),
+              ElementsAre("expert 8192", "expert 8192"));
   EXPECT_THAT(collectives(layer.forward), ::testing::SizeIs(2));
   EXPECT_THAT(collectives(layer.backward), ::testing::SizeIs(2));
 }
@@ -43,41 +44,42 @@ TEST(ExpertBlock, TokensTravelToTheirExpertsAndBack) {
 // Dispatch in 8 bits: the tokens, and in the backward the gradients of what the experts gave; both ways back keep 2
 // bytes.
 TEST(ExpertBlock, TokensMayTravelInFewerBytes) {
-  DerivePolicy policy;
+  workloads::DerivePolicy policy;
   policy.dispatch_element = Bytes(1);
-  const auto layer = derived(mixture(), Parallel{.data = 2, .expert = 4}, policy).layer();
-  EXPECT_THAT(of_kind(layer.forward, CollectiveKind::all_to_all), ElementsAre("expert 4096", "expert 8192"));
-  EXPECT_THAT(of_kind(layer.backward, CollectiveKind::all_to_all), ElementsAre("expert 4096", "expert 8192"));
+  const auto layer = derived(mixture(), workloads::Parallel{.data = 2, .expert = 4}, policy).layer();
+  EXPECT_THAT(of_kind(layer.forward, workloads::CollectiveKind::all_to_all), ElementsAre("expert 4096", "expert 8192"));
+  EXPECT_THAT(of_kind(layer.backward, workloads::CollectiveKind::all_to_all),
+              ElementsAre("expert 4096", "expert 8192"));
 }
 
 // A rank's 16 tokens of 2 x 32 bytes fill 32 slots. What it gets, 32 slots, is copied once more to stand by expert
 // where it has two of them (expert 4), not with one (expert 8, 8 tokens and 16 slots) nor where slots never travel (128
 // and 256).
 TEST(ExpertBlock, SlotsThatArriveAreCopiedToTheirExperts) {
-  const auto moved = [](const Parallel& parallel, const char* name, const auto& pass) {
+  const auto moved = [](const workloads::Parallel& parallel, const char* name, const auto& pass) {
     const auto layer = derived(mixture(), parallel).layer();
     const auto& steps = layer.*pass;
     return std::find_if(steps.begin(), steps.end(), [&](const auto& step) { return step.name == name; })
         ->traffic.value();
   };
-  const Parallel several{.data = 2, .expert = 4}, one{.data = 2, .expert = 8};
+  const workloads::Parallel several{.data = 2, .expert = 4}, one{.data = 2, .expert = 8};
   for (const char* name : {"dispatch to experts", "combine experts"}) {
-    EXPECT_EQ(moved(several, name, &ShardedLayer::forward), (16 + 32 + 2 * 32) * 64) << name;
-    EXPECT_EQ(moved(several, (std::string(name) + " backward").c_str(), &ShardedLayer::backward),
+    EXPECT_EQ(moved(several, name, &workloads::ShardedLayer::forward), (16 + 32 + 2 * 32) * 64) << name;
+    EXPECT_EQ(moved(several, (std::string(name) + " backward").c_str(), &workloads::ShardedLayer::backward),
               (16 + 32 + 2 * 32) * 64)
         << name;
-    EXPECT_EQ(moved(one, name, &ShardedLayer::forward), (8 + 16) * 64) << name;
-    EXPECT_EQ(moved({}, name, &ShardedLayer::forward), (128 + 256) * 64) << name;
+    EXPECT_EQ(moved(one, name, &workloads::ShardedLayer::forward), (8 + 16) * 64) << name;
+    EXPECT_EQ(moved({}, name, &workloads::ShardedLayer::forward), (128 + 256) * 64) << name;
   }
 }
 
-const BlockStep& step_called(const std::vector<BlockStep>& steps, const std::string& name) {
+const workloads::BlockStep& step_called(const std::vector<workloads::BlockStep>& steps, const std::string& name) {
   return *std::find_if(steps.begin(), steps.end(), [&](const auto& step) { return step.name == name; });
 }
 
 // By index: rows of the 256 slots of 64 B are read or written where the routing says.
 TEST(ExpertBlock, SlotsAreFilledByIndex) {
-  const auto layer = derived(mixture(), Parallel{}).layer();
+  const auto layer = derived(mixture(), workloads::Parallel{}).layer();
   for (const char* name : {"dispatch to experts", "combine experts"}) {
     EXPECT_EQ(step_called(layer.forward, name).indexed.value(), 256 * 64) << name;
     EXPECT_EQ(step_called(layer.backward, std::string(name) + " backward").indexed.value(), 256 * 64) << name;
@@ -87,15 +89,15 @@ TEST(ExpertBlock, SlotsAreFilledByIndex) {
 // By mask: each of 16 sequences multiplies its 8 tokens by a mask of 8 tokens x 16 slots (k T): 2 x 16 x 16 x 8 x 32
 // FLOPs each way. The combination's mask has the scores, so that its backward makes a gradient of it: two products.
 TEST(ExpertBlock, SlotsAreFilledByMasks) {
-  DerivePolicy policy;
+  workloads::DerivePolicy policy;
   policy.one_hot_slots = true;
   policy.counted_slots = false;
-  const auto layer = derived(mixture(), Parallel{}, policy).layer();
+  const auto layer = derived(mixture(), workloads::Parallel{}, policy).layer();
   const double once = 2.0 * 16 * 16 * 8 * 32;
   const std::int64_t mask = 2 * 16 * 16 * 8;
-  const auto expect = [&](const BlockStep& step, int products) {
-    EXPECT_EQ(step.work, ComputeWork::product) << step.name;
-    EXPECT_EQ(step.shape, (KernelShape{16, 16, 32, 8})) << step.name;
+  const auto expect = [&](const workloads::BlockStep& step, int products) {
+    EXPECT_EQ(step.work, workloads::ComputeWork::product) << step.name;
+    EXPECT_EQ(step.shape, (workloads::KernelShape{16, 16, 32, 8})) << step.name;
     EXPECT_DOUBLE_EQ(step.flops.value(), products * once) << step.name;
     EXPECT_EQ(step.traffic.value(), (128 + 256) * 64 + 2 * products * mask) << step.name;
     EXPECT_EQ(step.indexed.value(), 0) << step.name;
@@ -104,25 +106,26 @@ TEST(ExpertBlock, SlotsAreFilledByMasks) {
   expect(step_called(layer.forward, "combine experts"), 1);
   expect(step_called(layer.backward, "dispatch to experts backward"), 1);
   expect(step_called(layer.backward, "combine experts backward"), 2);
-  EXPECT_EQ(step_called(layer.forward, "expert up projection").shape.counted, KernelShape::Counted::none);
+  EXPECT_EQ(step_called(layer.forward, "expert up projection").shape.counted, workloads::KernelShape::Counted::none);
 }
 
 // Without a capacity the experts' tokens are counted: rows forward and of the input's gradient, depth of the weight's.
 TEST(ExpertBlock, ProductsKnowWhichSideCountsTokens) {
-  const auto layer = derived(mixture(), Parallel{.expert = 4}).layer();
-  EXPECT_EQ(step_called(layer.forward, "expert up projection").shape.counted, KernelShape::Counted::rows);
+  const auto layer = derived(mixture(), workloads::Parallel{.expert = 4}).layer();
+  EXPECT_EQ(step_called(layer.forward, "expert up projection").shape.counted, workloads::KernelShape::Counted::rows);
   EXPECT_EQ(step_called(layer.backward, "expert up projection input gradient").shape.counted,
-            KernelShape::Counted::rows);
+            workloads::KernelShape::Counted::rows);
   EXPECT_EQ(step_called(layer.backward, "expert up projection weight gradient").shape.counted,
-            KernelShape::Counted::depth);
-  EXPECT_EQ(step_called(layer.forward, "shared expert up projection").shape.counted, KernelShape::Counted::none);
-  EXPECT_EQ(step_called(layer.forward, "query projection").shape.counted, KernelShape::Counted::none);
+            workloads::KernelShape::Counted::depth);
+  EXPECT_EQ(step_called(layer.forward, "shared expert up projection").shape.counted,
+            workloads::KernelShape::Counted::none);
+  EXPECT_EQ(step_called(layer.forward, "query projection").shape.counted, workloads::KernelShape::Counted::none);
 }
 
 // Experts that stand on one rank of the expert axis replicate over the data axis alone, everything else over both.
 TEST(ExpertBlock, ExpertsAndTheRestReplicateOverOtherAxes) {
   for (const int zero : {0, 1}) {
-    const auto layer = derived(mixture(), Parallel{.data = 2, .expert = 4, .zero = zero}).layer();
+    const auto layer = derived(mixture(), workloads::Parallel{.data = 2, .expert = 4, .zero = zero}).layer();
     EXPECT_EQ(axes_of(update(layer, "Weup").last_microbatch), "data");
     EXPECT_EQ(axes_of(update(layer, "Wq").last_microbatch), "{data,expert}");
     EXPECT_EQ(axes_of(update(layer, "Wsup").last_microbatch), "{data,expert}");
@@ -137,7 +140,7 @@ TEST(ExpertBlock, ExpertsAndTheRestReplicateOverOtherAxes) {
 
 // FSDP splits experts along D too: their gathers are those of other weights, over the fsdp axis.
 TEST(ExpertBlock, FullyShardedExperts) {
-  const auto layer = derived(mixture(), Parallel{.fsdp = 2, .expert = 4}).layer();
+  const auto layer = derived(mixture(), workloads::Parallel{.fsdp = 2, .expert = 4}).layer();
   EXPECT_EQ(update(layer, "Weup").stored.value(), 2 * 32 * 24 * 2 / 2);
   EXPECT_THAT(collectives(layer.forward),
               ::testing::Contains("AllGather_fsdp Weup " + std::to_string(2 * 32 * 24 * 2)));
@@ -148,20 +151,21 @@ TEST(ExpertBlock, FullyShardedExperts) {
 // with the tensor axis among those that share out the experts the all-to-all takes both axes, and the tensor axis moves
 // nothing of the experts.
 TEST(ExpertBlock, TheTensorAxisSplitsExpertsOrSharesThemOut) {
-  const auto split = derived(mixture(), Parallel{.tensor = 2, .expert = 4}).layer();
+  const auto split = derived(mixture(), workloads::Parallel{.tensor = 2, .expert = 4}).layer();
   // All 128 tokens' 2 x 128 slots: each pair of tensor ranks exchanges its half along the expert axis.
-  EXPECT_THAT(of_kind(split.forward, CollectiveKind::all_to_all), ElementsAre("expert 8192", "expert 8192"));
+  EXPECT_THAT(of_kind(split.forward, workloads::CollectiveKind::all_to_all), ElementsAre("expert 8192", "expert 8192"));
   EXPECT_EQ(update(split, "Weup").stored.value(), 2 * 32 * 24 / 2 * 2);
-  const auto gathered_slots = [](const ShardedLayer& block) {
+  const auto gathered_slots = [](const workloads::ShardedLayer& block) {
     return std::count_if(block.forward.begin(), block.forward.end(), [](const auto& step) {
-      return step.kind == BlockStep::Kind::collective && step.collective == CollectiveKind::all_gather && step.routed;
+      return step.kind == workloads::BlockStep::Kind::collective &&
+             step.collective == workloads::CollectiveKind::all_gather && step.routed;
     });
   };
   EXPECT_EQ(gathered_slots(split), 1);
 
   const auto shared =
-      derived(mixture(), Parallel{.tensor = 2, .expert = 4, .experts_over = {"expert", "tensor"}}).layer();
-  EXPECT_THAT(of_kind(shared.forward, CollectiveKind::all_to_all),
+      derived(mixture(), workloads::Parallel{.tensor = 2, .expert = 4, .experts_over = {"expert", "tensor"}}).layer();
+  EXPECT_THAT(of_kind(shared.forward, workloads::CollectiveKind::all_to_all),
               ElementsAre("{tensor,expert} 16384", "{tensor,expert} 16384"));
   EXPECT_EQ(update(shared, "Weup").stored.value(), 32 * 24 * 2);
   EXPECT_EQ(gathered_slots(shared), 0);
@@ -169,8 +173,8 @@ TEST(ExpertBlock, TheTensorAxisSplitsExpertsOrSharesThemOut) {
 
 // Also where every tensor rank has all tokens (no sequence parallelism): each sends only what its own experts... share.
 TEST(ExpertBlock, WithoutSequenceParallelism) {
-  const Parallel parallel{.tensor = 2, .expert = 4, .sequence_parallel = false};
-  EXPECT_THAT(of_kind(derived(mixture(), parallel).layer().forward, CollectiveKind::all_to_all),
+  const workloads::Parallel parallel{.tensor = 2, .expert = 4, .sequence_parallel = false};
+  EXPECT_THAT(of_kind(derived(mixture(), parallel).layer().forward, workloads::CollectiveKind::all_to_all),
               ElementsAre("expert 16384", "expert 16384"));
 }
 
@@ -180,8 +184,8 @@ TEST(ExpertBlock, WithoutSequenceParallelism) {
 TEST(ExpertBlock, BiasesAreRowsByIndex) {
   auto model = mixture();
   model.experts->biases = true;
-  const auto layer = derived(model, Parallel{.data = 2, .expert = 4}).layer();
-  const auto named = [](const std::vector<BlockStep>& steps, const std::string& name) {
+  const auto layer = derived(model, workloads::Parallel{.data = 2, .expert = 4}).layer();
+  const auto named = [](const std::vector<workloads::BlockStep>& steps, const std::string& name) {
     return *std::find_if(steps.begin(), steps.end(), [&](const auto& step) { return step.name == name; });
   };
   for (const auto& [product, width] : {std::pair{"expert gate", 24}, {"expert up", 24}, {"expert down", 32}}) {
@@ -194,13 +198,13 @@ TEST(ExpertBlock, BiasesAreRowsByIndex) {
     EXPECT_EQ(backward.indexed.value(), rows) << product;
     EXPECT_TRUE(forward.routed && backward.routed) << product;
   }
-  EXPECT_THAT(of_kind(layer.forward, CollectiveKind::all_to_all), ElementsAre("expert 8192", "expert 8192"))
+  EXPECT_THAT(of_kind(layer.forward, workloads::CollectiveKind::all_to_all), ElementsAre("expert 8192", "expert 8192"))
       << "as without";
 }
 
 // Routed work is marked, and only that.
 TEST(ExpertBlock, RoutedWorkIsMarked) {
-  const auto layer = derived(mixture(), Parallel{.data = 2, .expert = 4}).layer();
+  const auto layer = derived(mixture(), workloads::Parallel{.data = 2, .expert = 4}).layer();
   for (const auto* pass : {&layer.forward, &layer.backward}) {
     for (const auto& step : *pass) {
       const bool expected = step.name.find("expert") != std::string::npos ||
@@ -214,9 +218,9 @@ TEST(ExpertBlock, RoutedWorkIsMarked) {
 
 TEST(ExpertBlock, ExpertsMustDivide) {
   try {
-    (void)derived(mixture(), Parallel{.expert = 16});
+    (void)derived(mixture(), workloads::Parallel{.expert = 16});
     FAIL();
-  } catch (const ShardingError& error) {
+  } catch (const workloads::ShardingError& error) {
     EXPECT_EQ(error.axis(), "expert");
     EXPECT_THAT(error.what_is_wrong(), ::testing::HasSubstr("does not divide E = 8"));
   }
@@ -225,7 +229,7 @@ TEST(ExpertBlock, ExpertsMustDivide) {
 // Latents belong to whole tokens: tensor ranks share out the sequence of both, and gather the small latents instead of
 // D.
 TEST(LatentBlock, TensorParallelRanksGatherLatents) {
-  const auto layer = derived(latent(), Parallel{.tensor = 2}).layer();
+  const auto layer = derived(latent(), workloads::Parallel{.tensor = 2}).layer();
   // 128 tokens x (Rq = 12, Rk = 10, Hr = 2) x 2 B.
   const auto all = collectives(layer.forward);
   EXPECT_THAT(all, ::testing::IsSupersetOf(

@@ -11,9 +11,9 @@ const std::filesystem::path catalog = std::filesystem::path(source_dir) / "workl
 
 class EveryModel : public ::testing::TestWithParam<std::string> {
  protected:
-  Model model() {
+  workloads::Model model() {
     Problems problems;
-    auto loaded = load_model(catalog, GetParam(), problems);
+    auto loaded = workloads::load_model(catalog, GetParam(), problems);
     problems.throw_if_any();
     return loaded;
   }
@@ -26,7 +26,8 @@ TEST_P(EveryModel, ForwardFlopsAreThoseOfTheFormula) {
   if (!why_not_expanded(one).what.empty()) GTEST_SKIP() << why_not_expanded(one).what;
   one.mtp_modules = 0;
   for (const std::int64_t length : {4096, 32768}) {
-    const auto all = derived(one, plan_for(blocks_of(one), Parallel{}), Parallel{}, {}, 1, length);
+    const auto all =
+        derived(one, plan_for(blocks_of(one), workloads::Parallel{}), workloads::Parallel{}, {}, 1, length);
     double flops = 0;
     for (const int kind : all.order) {
       for (const auto& step : all.kinds[static_cast<std::size_t>(kind)].forward) flops += step.flops.value();
@@ -40,7 +41,7 @@ TEST_P(EveryModel, ForwardFlopsAreThoseOfTheFormula) {
 TEST_P(EveryModel, BackwardIsTwiceTheForward) {
   const auto one = model();
   if (!why_not_expanded(one).what.empty()) GTEST_SKIP() << why_not_expanded(one).what;
-  const auto all = derived(one, plan_for(blocks_of(one), Parallel{}), Parallel{}, {}, 1, 2048);
+  const auto all = derived(one, plan_for(blocks_of(one), workloads::Parallel{}), workloads::Parallel{}, {}, 1, 2048);
   for (const auto& block : all.kinds) {
     double forward = 0, backward = 0;
     for (const auto& step : block.forward) forward += step.flops.value();
@@ -54,15 +55,16 @@ TEST_P(EveryModel, BackwardIsTwiceTheForward) {
 TEST_P(EveryModel, WeightsAreTheParameters) {
   const auto one = model();
   if (!why_not_expanded(one).what.empty()) GTEST_SKIP() << why_not_expanded(one).what;
-  const auto all = derived(one, plan_for(blocks_of(one), Parallel{}), Parallel{}, {}, 1, 2048);
+  const auto all = derived(one, plan_for(blocks_of(one), workloads::Parallel{}), workloads::Parallel{}, {}, 1, 2048);
   std::int64_t weights = 0;
   for (const int kind : all.order) {
     for (const auto& update : all.kinds[static_cast<std::size_t>(kind)].weights) weights += update.parameters;
   }
   const auto count = count_parameters(one);
   const auto expected = count.total() + count.mtp;
-  const bool plain = !one.qkv_bias && !one.attention_output_bias && !one.mlp_bias && one.norm != NormKind::layer_norm &&
-                     one.learned_positions == 0 && !one.attention_sinks && one.qk_norm != QkNorm::full_width &&
+  const bool plain = !one.qkv_bias && !one.attention_output_bias && !one.mlp_bias &&
+                     one.norm != workloads::NormKind::layer_norm && one.learned_positions == 0 &&
+                     !one.attention_sinks && one.qk_norm != workloads::QkNorm::full_width &&
                      !(one.experts && (one.experts->biases || one.experts->shared_gate));
   if (plain) {
     EXPECT_EQ(weights, expected);
@@ -71,13 +73,14 @@ TEST_P(EveryModel, WeightsAreTheParameters) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalog, EveryModel, ::testing::ValuesIn(model_names(catalog)), [](const auto& tested) {
-  std::string name = tested.param;
-  for (auto& c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-  }
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Catalog, EveryModel, ::testing::ValuesIn(workloads::model_names(catalog)),
+                         [](const auto& tested) {
+                           std::string name = tested.param;
+                           for (auto& c : name) {
+                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+                           }
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace lockstep::test

@@ -16,9 +16,9 @@ const std::filesystem::path catalog = std::filesystem::path(source_dir) / "workl
 template <class Visit>
 int for_each_block(Visit visit) {
   int blocks = 0;
-  for (const auto& name : model_names(catalog)) {
+  for (const auto& name : workloads::model_names(catalog)) {
     Problems problems;
-    const auto model = load_model(catalog, name, problems);
+    const auto model = workloads::load_model(catalog, name, problems);
     problems.throw_if_any();
     if (!why_not_expanded(model).what.empty()) continue;
     for (const bool dropout : {false, true}) {
@@ -35,7 +35,7 @@ int for_each_block(Visit visit) {
 }
 
 TEST(BlockStructure, ArraysAreMadeOnceAndBeforeTheyAreRead) {
-  const int blocks = for_each_block([](const Block& block) {
+  const int blocks = for_each_block([](const workloads::Block& block) {
     std::set<std::string> declared, made;
     for (const auto& tensor : block.activations) ASSERT_TRUE(declared.insert(tensor.name).second) << tensor.name;
     if (!block.input.empty()) made.insert(block.input);
@@ -53,7 +53,7 @@ TEST(BlockStructure, ArraysAreMadeOnceAndBeforeTheyAreRead) {
 }
 
 TEST(BlockStructure, NothingIsMadeForNobody) {
-  for_each_block([](const Block& block) {
+  for_each_block([](const workloads::Block& block) {
     std::set<std::string> read{block.output};
     for (const auto& op : block.ops) read.insert(op.inputs.begin(), op.inputs.end());
     for (const auto& tensor : block.activations) ASSERT_TRUE(read.contains(tensor.name)) << tensor.name;
@@ -62,13 +62,13 @@ TEST(BlockStructure, NothingIsMadeForNobody) {
 
 // Dimensions of a product's weight are on its input or its output, and those on both number matrices (experts).
 TEST(BlockStructure, WeightsAreUsedOnceByWhatFitsThem) {
-  for_each_block([](const Block& block) {
+  for_each_block([](const workloads::Block& block) {
     std::set<std::string> used, operations;
     for (const auto& op : block.ops) {
       ASSERT_TRUE(operations.insert(op.name + op.output).second) << op.name << " stands twice";
       if (op.weight.empty()) continue;
       ASSERT_TRUE(used.insert(op.weight).second) << op.weight;
-      if (op.kind != BlockOp::Kind::matmul) continue;
+      if (op.kind != workloads::BlockOp::Kind::matmul) continue;
       const auto& in = block.activation(op.inputs.at(0)).dims;
       const auto& out = block.activation(op.output).dims;
       const auto has = [](const auto& dims, const auto& dim) {
@@ -104,13 +104,13 @@ TEST(BlockSizes, AreTheModelsAndTheBatchs) {
   EXPECT_EQ(sizes.dim("Rk"), 10);
   EXPECT_EQ(sizes.dim("Hn") + sizes.dim("Hr"), sizes.dim("H"));
   EXPECT_EQ(sizes_of(two_matmuls(), 16, 8).dim("B"), 128) << "a model without sequence counts tokens";
-  EXPECT_THROW((void)sizes_of(two_matmuls(), 16, 8).dim("T"), ShardingError);
+  EXPECT_THROW((void)sizes_of(two_matmuls(), 16, 8).dim("T"), workloads::ShardingError);
 }
 
 TEST(NotExpanded, IsAttentionThatAnIndexerChooses) {
   auto model = latent();
   EXPECT_EQ(why_not_expanded(model).what, "");
-  model.indexer = SparseIndexer{};
+  model.indexer = workloads::SparseIndexer{};
   EXPECT_EQ(why_not_expanded(model).what, "attention to tokens that an indexer chooses is not simulated");
   EXPECT_EQ(why_not_expanded(model).expected, "a model without one, such as deepseek-v3");
 }

@@ -14,21 +14,28 @@ using ::testing::IsEmpty;
 constexpr std::int64_t B = 128;
 
 /// "ReduceScatter_fsdp dWin 8192" for every gradient and published weight.
-std::vector<std::string> chains(const ShardedLayer& block, std::vector<DerivedCollective> WeightUpdate::*chain) {
+std::vector<std::string> chains(const workloads::ShardedLayer& block,
+                                std::vector<workloads::DerivedCollective> WeightUpdate::*chain) {
   std::vector<std::string> result;
   for (const auto& update : block.weights) {
     for (const auto& derived : update.*chain) {
-      result.push_back(std::string(book_name(derived.kind)) + "_" + subscript(derived.axes) + " " +
+      result.push_back(std::string(book_name(derived.kind)) + "_" + workloads::subscript(derived.axes) + " " +
                        derived.before.name + " " + std::to_string(derived.full_size.value()));
     }
   }
   return result;
 }
-std::vector<std::string> each(const ShardedLayer& block) { return chains(block, &WeightUpdate::each_microbatch); }
-std::vector<std::string> last(const ShardedLayer& block) { return chains(block, &WeightUpdate::last_microbatch); }
-std::vector<std::string> publish(const ShardedLayer& block) { return chains(block, &WeightUpdate::publish); }
+std::vector<std::string> each(const workloads::ShardedLayer& block) {
+  return chains(block, &workloads::WeightUpdate::each_microbatch);
+}
+std::vector<std::string> last(const workloads::ShardedLayer& block) {
+  return chains(block, &workloads::WeightUpdate::last_microbatch);
+}
+std::vector<std::string> publish(const workloads::ShardedLayer& block) {
+  return chains(block, &workloads::WeightUpdate::publish);
+}
 
-std::int64_t update_bytes(const ShardedLayer& block) {
+std::int64_t update_bytes(const workloads::ShardedLayer& block) {
   std::int64_t sum = 0;
   for (const auto& update : block.weights) {
     for (const auto* chain : {&update.each_microbatch, &update.last_microbatch, &update.publish}) {
@@ -38,7 +45,7 @@ std::int64_t update_bytes(const ShardedLayer& block) {
   return sum;
 }
 
-Parallel data(std::int64_t size, int zero) { return {.data = size, .zero = zero}; }
+workloads::Parallel data(std::int64_t size, int zero) { return {.data = size, .zero = zero}; }
 
 // DP: nothing forward, nothing on the critical path backward; AllReduce_X of both gradients: 8DF.
 TEST(BlockTable, DataParallel) {
@@ -79,7 +86,7 @@ TEST(BlockTable, ZeroTwo) {
 // FSDP / ZeRO-3: AllGather_X of the weights in both passes, ReduceScatter_X of the gradients: 4DF + 8DF = 3 x
 // parameters.
 TEST(BlockTable, FullySharded) {
-  const auto layer = derived(two_matmuls(), Parallel{.fsdp = 4}).layer();
+  const auto layer = derived(two_matmuls(), workloads::Parallel{.fsdp = 4}).layer();
   EXPECT_THAT(collectives(layer.forward), ElementsAre("AllGather_fsdp Win 8192", "AllGather_fsdp Wout 8192"));
   EXPECT_THAT(collectives(layer.backward), ElementsAre("AllGather_fsdp Wout 8192", "AllGather_fsdp Win 8192"));
   EXPECT_THAT(each(layer), ElementsAre("ReduceScatter_fsdp dWin 8192", "ReduceScatter_fsdp dWout 8192"));
@@ -95,14 +102,14 @@ TEST(BlockTable, FullySharded) {
 
 // Weights kept after the forward are not gathered again: 2 x parameters.
 TEST(BlockTable, FullyShardedKeepingWeights) {
-  const auto layer = derived(two_matmuls(), Parallel{.fsdp = 4}, {.regather_weights = false}).layer();
+  const auto layer = derived(two_matmuls(), workloads::Parallel{.fsdp = 4}, {.regather_weights = false}).layer();
   EXPECT_THAT(collectives(layer.backward), IsEmpty());
   EXPECT_EQ(book_bytes(layer.forward) + update_bytes(layer), 2 * 4 * D * F);
 }
 
 // Megatron: AllGather_Y In, ReduceScatter_Y Out; backward AllGather_Y dOut, ReduceScatter_Y dIn: 4BD + 4BD.
 TEST(BlockTable, TensorParallel) {
-  const auto layer = derived(two_matmuls(), Parallel{.tensor = 4}).layer();
+  const auto layer = derived(two_matmuls(), workloads::Parallel{.tensor = 4}).layer();
   EXPECT_THAT(collectives(layer.forward), ElementsAre("AllGather_tensor In 8192", "ReduceScatter_tensor Out 8192"));
   EXPECT_THAT(collectives(layer.backward), ElementsAre("AllGather_tensor dOut 8192", "ReduceScatter_tensor dIn 8192"));
   EXPECT_EQ(book_bytes(layer.forward), 4 * B * D);
@@ -112,7 +119,8 @@ TEST(BlockTable, TensorParallel) {
 
 // ... 6BD backward if In is gathered again for dWin.
 TEST(BlockTable, TensorParallelGatheringTheInputAgain) {
-  const auto layer = derived(two_matmuls(), Parallel{.tensor = 4}, {.share_activation_gathers = false}).layer();
+  const auto layer =
+      derived(two_matmuls(), workloads::Parallel{.tensor = 4}, {.share_activation_gathers = false}).layer();
   EXPECT_THAT(collectives(layer.backward),
               ElementsAre("AllGather_tensor dOut 8192", "AllGather_tensor In 8192", "ReduceScatter_tensor dIn 8192"));
   EXPECT_EQ(book_bytes(layer.backward), 6 * B * D);
@@ -120,7 +128,7 @@ TEST(BlockTable, TensorParallelGatheringTheInputAgain) {
 
 // Both: forward 4BD/X + 4DF/Y, backward 4BD/X + 8DF/Y with In shared, 6BD/X without. X = 2, Y = 4.
 TEST(BlockTable, FullyShardedAndTensorParallel) {
-  const Parallel parallel{.fsdp = 2, .tensor = 4};
+  const workloads::Parallel parallel{.fsdp = 2, .tensor = 4};
   const auto layer = derived(two_matmuls(), parallel).layer();
   EXPECT_THAT(collectives(layer.forward), ElementsAre("AllGather_tensor In 4096", "AllGather_fsdp Win 2048",
                                                       "AllGather_fsdp Wout 2048", "ReduceScatter_tensor Out 4096"));
@@ -136,10 +144,10 @@ TEST(BlockTable, FullyShardedAndTensorParallel) {
 // Hybrid sharding: weights split over fsdp, replicated over data; the gradient is scattered over fsdp each microbatch,
 // its shard all-reduced over data at the end.
 TEST(BlockTable, HybridShardedDataParallel) {
-  const auto layer = derived(two_matmuls(), Parallel{.data = 2, .fsdp = 4}).layer();
+  const auto layer = derived(two_matmuls(), workloads::Parallel{.data = 2, .fsdp = 4}).layer();
   EXPECT_THAT(each(layer), ElementsAre("ReduceScatter_fsdp dWin 8192", "ReduceScatter_fsdp dWout 8192"));
   EXPECT_THAT(last(layer), ElementsAre("AllReduce_data dWin 2048", "AllReduce_data dWout 2048"));
-  const auto zero1 = derived(two_matmuls(), Parallel{.data = 2, .fsdp = 4, .zero = 1}).layer();
+  const auto zero1 = derived(two_matmuls(), workloads::Parallel{.data = 2, .fsdp = 4, .zero = 1}).layer();
   EXPECT_THAT(last(zero1), ElementsAre("ReduceScatter_data dWin 2048", "ReduceScatter_data dWout 2048"));
   EXPECT_THAT(publish(zero1), ElementsAre("AllGather_data Win 2048", "AllGather_data Wout 2048"));
 }
@@ -147,8 +155,9 @@ TEST(BlockTable, HybridShardedDataParallel) {
 // 4BDF FLOPs forward and 8BDF backward, divided evenly, under every plan.
 TEST(BlockTable, FlopsAreDividedEvenly) {
   for (const auto& parallel :
-       {data(4, 0), data(4, 3), Parallel{.fsdp = 4}, Parallel{.tensor = 4}, Parallel{.fsdp = 2, .tensor = 4},
-        Parallel{.data = 2, .fsdp = 2, .tensor = 2}, Parallel{.tensor = 4, .sequence_parallel = false}}) {
+       {data(4, 0), data(4, 3), workloads::Parallel{.fsdp = 4}, workloads::Parallel{.tensor = 4},
+        workloads::Parallel{.fsdp = 2, .tensor = 4}, workloads::Parallel{.data = 2, .fsdp = 2, .tensor = 2},
+        workloads::Parallel{.tensor = 4, .sequence_parallel = false}}) {
     const auto block = derived(two_matmuls(), parallel);
     double forward = 0;
     double backward = 0;
@@ -161,13 +170,13 @@ TEST(BlockTable, FlopsAreDividedEvenly) {
 
 // Collective matmul changes when collectives start, not what they move.
 TEST(BlockTable, CollectiveMatmulMovesTheSame) {
-  const Parallel parallel{.fsdp = 2, .tensor = 4};
+  const workloads::Parallel parallel{.fsdp = 2, .tensor = 4};
   const auto plain = derived(two_matmuls(), parallel).layer();
   const auto overlapped = derived(two_matmuls(), parallel, {.collective_matmul = true}).layer();
   EXPECT_EQ(collectives(plain.forward), collectives(overlapped.forward));
   EXPECT_EQ(collectives(plain.backward), collectives(overlapped.backward));
   // The product that reads In no longer waits for its gather.
-  const auto product = [](const ShardedLayer& block) {
+  const auto product = [](const workloads::ShardedLayer& block) {
     return *std::find_if(block.forward.begin(), block.forward.end(),
                          [](const auto& step) { return step.name == "in projection"; });
   };
@@ -176,20 +185,20 @@ TEST(BlockTable, CollectiveMatmulMovesTheSame) {
 }
 
 TEST(BlockTable, OnlyGradientsMayStayPartial) {
-  const Parallel parallel{.tensor = 4};
+  const workloads::Parallel parallel{.tensor = 4};
   auto plan = plan_for(blocks_of(two_matmuls()), parallel);
-  plan.activations["Out"] = parse_tensor("Out[B, D] {U_tensor}", {"tensor"});
-  EXPECT_THROW((void)derived(two_matmuls(), plan, parallel), ShardingError);
+  plan.activations["Out"] = workloads::parse_tensor("Out[B, D] {U_tensor}", {"tensor"});
+  EXPECT_THROW((void)derived(two_matmuls(), plan, parallel), workloads::ShardingError);
   plan = plan_for(blocks_of(two_matmuls()), parallel);
-  plan.optimizer["Win"] = parse_tensor("Win[D, F] {U_tensor}", {"tensor"});
-  EXPECT_THROW((void)derived(two_matmuls(), plan, parallel), ShardingError);
+  plan.optimizer["Win"] = workloads::parse_tensor("Win[D, F] {U_tensor}", {"tensor"});
+  EXPECT_THROW((void)derived(two_matmuls(), plan, parallel), workloads::ShardingError);
 }
 
 TEST(BlockTable, TokensMustBeDivided) {
   try {
     (void)derived(two_matmuls(), data(3, 0));
     FAIL() << "accepted";
-  } catch (const ShardingError& error) {
+  } catch (const workloads::ShardingError& error) {
     EXPECT_EQ(error.axis(), "data");
     EXPECT_EQ(error.expected(), "a size that divides 128");
   }

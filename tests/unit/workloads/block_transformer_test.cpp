@@ -24,7 +24,7 @@ std::vector<std::string> along(const std::vector<std::string>& collectives, cons
 // Sequence parallel: the stream is split over T, so an all-gather enters and a reduce-scatter leaves each of the
 // two tensor-parallel regions; backward the same by transposition. Q, K, V (gate, up) share one gather.
 TEST(TransformerBlock, SequenceParallel) {
-  const auto layer = derived(transformer(), Parallel{.tensor = 4}).layer();
+  const auto layer = derived(transformer(), workloads::Parallel{.tensor = 4}).layer();
   EXPECT_THAT(collectives(layer.forward), ElementsAre("AllGather_tensor A 8192", "ReduceScatter_tensor Y 8192",
                                                       "AllGather_tensor M 8192", "ReduceScatter_tensor E 8192"));
   EXPECT_THAT(collectives(layer.backward), ElementsAre("AllGather_tensor dE 8192", "ReduceScatter_tensor dM 8192",
@@ -33,14 +33,15 @@ TEST(TransformerBlock, SequenceParallel) {
 
 // Without it the stream is whole on every rank: 2 all-reduces forward, 2 backward, of the same bytes.
 TEST(TransformerBlock, TensorParallelWithoutSequenceParallel) {
-  const auto layer = derived(transformer(), Parallel{.tensor = 4, .sequence_parallel = false}).layer();
+  const auto layer = derived(transformer(), workloads::Parallel{.tensor = 4, .sequence_parallel = false}).layer();
   EXPECT_THAT(collectives(layer.forward), ElementsAre("AllReduce_tensor Y 8192", "AllReduce_tensor E 8192"));
   EXPECT_THAT(collectives(layer.backward), ElementsAre("AllReduce_tensor dM 8192", "AllReduce_tensor dA 8192"));
 }
 
 // Gathered again instead of kept: A and M once more, each for all of its weight gradients.
 TEST(TransformerBlock, SequenceParallelGatheringAgain) {
-  const auto layer = derived(transformer(), Parallel{.tensor = 4}, {.share_activation_gathers = false}).layer();
+  const auto layer =
+      derived(transformer(), workloads::Parallel{.tensor = 4}, {.share_activation_gathers = false}).layer();
   EXPECT_THAT(
       collectives(layer.backward),
       UnorderedElementsAre("AllGather_tensor dE 8192", "ReduceScatter_tensor dM 8192", "AllGather_tensor M 8192",
@@ -50,14 +51,14 @@ TEST(TransformerBlock, SequenceParallelGatheringAgain) {
 // Operands that are cast before they are gathered travel in one byte an element, 8192 / 2; what products give keeps
 // two.
 TEST(TransformerBlock, OperandsMayBeGatheredInOneByte) {
-  const auto kinds = derived(transformer(), Parallel{.tensor = 4}, {.operand_element = Bytes(1)});
+  const auto kinds = derived(transformer(), workloads::Parallel{.tensor = 4}, {.operand_element = Bytes(1)});
   EXPECT_THAT(collectives(kinds.layer().forward),
               ElementsAre("AllGather_tensor A 4096", "ReduceScatter_tensor Y 8192", "AllGather_tensor M 4096",
                           "ReduceScatter_tensor E 8192"));
   EXPECT_THAT(collectives(kinds.layer().backward),
               ElementsAre("AllGather_tensor dE 4096", "ReduceScatter_tensor dM 8192", "AllGather_tensor dY 4096",
                           "ReduceScatter_tensor dA 8192"));
-  const auto wide = derived(transformer(), Parallel{.tensor = 4});
+  const auto wide = derived(transformer(), workloads::Parallel{.tensor = 4});
   EXPECT_EQ(collectives(kinds.kinds.back().forward),
             collectives(wide.kinds.back().forward));  // the unembedding stays in 16 bits
 }
@@ -65,7 +66,7 @@ TEST(TransformerBlock, OperandsMayBeGatheredInOneByte) {
 // A weight's gradient reads B T D and B T F activations and writes D F elements; of several microbatches it also reads
 // what those before left, unless each microbatch reduces its own (FSDP).
 TEST(TransformerBlock, AccumulatedGradientsAreReadToo) {
-  const auto moved = [](const Parallel& parallel, bool accumulates) {
+  const auto moved = [](const workloads::Parallel& parallel, bool accumulates) {
     const auto layer =
         derived(transformer(), parallel, {.gradient_element = Bytes(4), .accumulates = accumulates}).layer();
     const auto step = std::find_if(layer.backward.begin(), layer.backward.end(),
@@ -80,7 +81,7 @@ TEST(TransformerBlock, AccumulatedGradientsAreReadToo) {
 
 // Norm weights are whole on every rank but see only its tokens: their gradients are summed over tensor.
 TEST(TransformerBlock, NormGradientsAreSummedOverTheSequenceSplit) {
-  const auto layer = derived(transformer(), Parallel{.tensor = 4}).layer();
+  const auto layer = derived(transformer(), workloads::Parallel{.tensor = 4}).layer();
   for (const auto& update : layer.weights) {
     if (update.weight.starts_with("Wnorm")) {
       ASSERT_EQ(update.each_microbatch.size(), 1U);
@@ -94,19 +95,19 @@ TEST(TransformerBlock, NormGradientsAreSummedOverTheSequenceSplit) {
 
 // Grouped queries: K and V have 4 of the 8 heads, so their weights and gathers are half of Wq's.
 TEST(TransformerBlock, GroupedQueries) {
-  const auto layer = derived(transformer(), Parallel{.fsdp = 4}).layer();
+  const auto layer = derived(transformer(), workloads::Parallel{.fsdp = 4}).layer();
   EXPECT_THAT(collectives(layer.forward),
               ElementsAre("AllGather_fsdp Wnorm1 64", "AllGather_fsdp Wq 2048", "AllGather_fsdp Wk 1024",
                           "AllGather_fsdp Wv 1024", "AllGather_fsdp Wo 2048", "AllGather_fsdp Wnorm2 64",
                           "AllGather_fsdp Wgate 8192", "AllGather_fsdp Wup 8192", "AllGather_fsdp Wdown 8192"));
 }
 
-const WeightUpdate& update_of(const ShardedLayer& block, const std::string& weight) {
+const workloads::WeightUpdate& update_of(const workloads::ShardedLayer& block, const std::string& weight) {
   return *std::find_if(block.weights.begin(), block.weights.end(),
                        [&](const auto& update) { return update.weight == weight; });
 }
 
-Model with_heads(std::int64_t heads, std::int64_t kv_heads) {
+workloads::Model with_heads(std::int64_t heads, std::int64_t kv_heads) {
   auto model = transformer();
   model.heads = heads;
   model.kv_heads = kv_heads;
@@ -117,7 +118,7 @@ Model with_heads(std::int64_t heads, std::int64_t kv_heads) {
 // computes and moves what it would with 4 heads of their own: 2 BT D H = 2 x 128 x 32 x 4 FLOPs for keys, BT H x 2
 // bytes left of them.
 TEST(TransformerBlock, EveryTensorRankHasAKeyValueHeadOfItsOwn) {
-  const Parallel parallel{.tensor = 4};
+  const workloads::Parallel parallel{.tensor = 4};
   const auto layer = derived(with_heads(8, 2), parallel).layer();
   const auto of_four = derived(with_heads(8, 4), parallel).layer();
   for (const auto& [pass, other] :
@@ -143,12 +144,14 @@ TEST(TransformerBlock, EveryTensorRankHasAKeyValueHeadOfItsOwn) {
 // reduced, 128 bytes over each 2, or together with the data axis.
 TEST(TransformerBlock, GradientsOfCopiedHeadsAreAddedUp) {
   const auto model = with_heads(8, 2);
-  const auto texts = [](const std::vector<DerivedCollective>& chain) {
+  const auto texts = [](const std::vector<workloads::DerivedCollective>& chain) {
     std::vector<std::string> result;
     for (const auto& one : chain) result.push_back(one.to_string() + " " + std::to_string(one.full_size.value()));
     return result;
   };
-  const auto keys_of = [&](const Parallel& parallel) { return update_of(derived(model, parallel).layer(), "Wk"); };
+  const auto keys_of = [&](const workloads::Parallel& parallel) {
+    return update_of(derived(model, parallel).layer(), "Wk");
+  };
   auto keys = keys_of({.tensor = 4});
   EXPECT_EQ(keys.parameters, 256);
   EXPECT_EQ(keys.stored.value(), 256);
@@ -191,18 +194,19 @@ TEST(TransformerBlock, TheOnlyKeyValueHeadIsOnEveryTensorRank) {
   EXPECT_EQ(values.parameters, 128);
   EXPECT_EQ(values.stored.value(), 256);
   ASSERT_EQ(values.last_microbatch.size(), 1U);
-  EXPECT_EQ(values.last_microbatch[0].axes, AxisNames{"tensor/4"});
+  EXPECT_EQ(values.last_microbatch[0].axes, workloads::AxisNames{"tensor/4"});
   EXPECT_EQ(values.last_microbatch[0].full_size.value(), 256);
 }
 
 // As many heads as ranks or more, or latent attention, whose keys have as many heads as its queries: nothing is copied.
 TEST(TransformerBlock, HeadsThatAreEnoughHaveNoCopies) {
   for (const auto& model : {with_heads(8, 4), with_heads(8, 8), latent()}) {
-    const auto layer = derived(model, Parallel{.tensor = 4}).layer();
+    const auto layer = derived(model, workloads::Parallel{.tensor = 4}).layer();
     for (const auto& update : layer.weights) {
-      for (const auto& one : update.last_microbatch) EXPECT_NE(one.axes, AxisNames{"tensor/2"}) << update.weight;
+      for (const auto& one : update.last_microbatch)
+        EXPECT_NE(one.axes, workloads::AxisNames{"tensor/2"}) << update.weight;
       for (const auto& one : update.each_microbatch)
-        EXPECT_EQ(one.axes, AxisNames{"tensor"}) << update.weight;  // norms
+        EXPECT_EQ(one.axes, workloads::AxisNames{"tensor"}) << update.weight;  // norms
     }
   }
 }
@@ -210,10 +214,10 @@ TEST(TransformerBlock, HeadsThatAreEnoughHaveNoCopies) {
 // 24 query heads on 8 key-value heads over 12 ranks: two queries a rank, of which some would need two heads. Over 16
 // ranks the queries do not divide.
 TEST(TransformerBlock, RanksMustBeAMultipleOfTheKeyValueHeads) {
-  const auto refused = [](const Parallel& parallel) {
+  const auto refused = [](const workloads::Parallel& parallel) {
     try {
       (void)derived(with_heads(24, 8), parallel);
-    } catch (const ShardingError& error) {
+    } catch (const workloads::ShardingError& error) {
       EXPECT_EQ(error.axis(), "tensor");
       return error.what_is_wrong() + "; expected " + error.expected();
     }
@@ -230,14 +234,15 @@ TEST(TransformerBlock, RanksMustBeAMultipleOfTheKeyValueHeads) {
 TEST(TransformerBlock, EveryWeightIsGatheredOncePerPass) {
   for (const std::int64_t tensor : {1, 4}) {
     const auto model = transformer();
-    const auto all = derived(model, Parallel{.fsdp = 2, .tensor = tensor});
+    const auto all = derived(model, workloads::Parallel{.fsdp = 2, .tensor = tensor});
     for (const auto& block : all.kinds) {
       std::map<std::string, std::int64_t> bytes;  // by weight, full_size of all of its collectives over fsdp
       for (const auto& update : block.weights) bytes[update.weight] = 0;
       for (const auto* pass : {&block.forward, &block.backward}) {
         std::map<std::string, int> times;
         for (const auto& step : *pass) {
-          if (step.kind != BlockStep::Kind::collective || step.role != CollectiveRole::weight) continue;
+          if (step.kind != workloads::BlockStep::Kind::collective || step.role != workloads::CollectiveRole::weight)
+            continue;
           const auto weight = step.name.substr(step.name.find(' ') + 1);
           EXPECT_EQ(++times[weight], 1) << weight;
           bytes[weight] += step.full_size.value();
@@ -246,7 +251,7 @@ TEST(TransformerBlock, EveryWeightIsGatheredOncePerPass) {
       for (const auto& update : block.weights) {
         std::int64_t scattered = 0;
         for (const auto& derived : update.each_microbatch) {
-          if (derived.kind == CollectiveKind::reduce_scatter && derived.axes == AxisNames{"fsdp"})
+          if (derived.kind == workloads::CollectiveKind::reduce_scatter && derived.axes == workloads::AxisNames{"fsdp"})
             scattered += derived.full_size.value();
         }
         if (update.weight == "Wembed") continue;  // looked up, not multiplied
@@ -260,7 +265,7 @@ TEST(TransformerBlock, EveryWeightIsGatheredOncePerPass) {
 // FSDP and sequence-parallel tensor parallelism: the activation collectives of one, 1/X as large, and the weights' of
 // the other, 1/Y.
 TEST(TransformerBlock, BothAtOnce) {
-  const auto layer = derived(transformer(), Parallel{.fsdp = 2, .tensor = 4}).layer();
+  const auto layer = derived(transformer(), workloads::Parallel{.fsdp = 2, .tensor = 4}).layer();
   const auto forward = collectives(layer.forward);
   EXPECT_THAT(along(forward, "tensor"), ElementsAre("AllGather_tensor A 4096", "ReduceScatter_tensor Y 4096",
                                                     "AllGather_tensor M 4096", "ReduceScatter_tensor E 4096"));
@@ -271,7 +276,7 @@ TEST(TransformerBlock, BothAtOnce) {
 // Vocabulary parallel: the embedding's rows are summed onto the stream, the logits stay split, and the loss needs
 // 3 fp32 statistics of every token: 4 x 3 x BT bytes.
 TEST(TransformerBlock, VocabularyParallelEmbeddingAndLoss) {
-  const auto all = derived(transformer(), Parallel{.tensor = 4});
+  const auto all = derived(transformer(), workloads::Parallel{.tensor = 4});
   EXPECT_THAT(collectives(all.kinds[0].forward), ElementsAre("ReduceScatter_tensor X 8192"));
   EXPECT_THAT(collectives(all.kinds[2].forward),
               ElementsAre("AllGather_tensor Xf 8192", "AllReduce_tensor Logitsstat 1536"));
@@ -281,13 +286,13 @@ TEST(TransformerBlock, VocabularyParallelEmbeddingAndLoss) {
 TEST(TransformerBlock, WithoutVocabulary) {
   auto model = transformer(3);
   model.vocabulary = 0;
-  const auto all = derived(model, Parallel{.fsdp = 4});
+  const auto all = derived(model, workloads::Parallel{.fsdp = 4});
   ASSERT_EQ(all.kinds.size(), 1U);
   EXPECT_EQ(all.kinds[0].name, "layer");
   const auto graph = all.step();
   EXPECT_EQ(graph.block_names, (std::vector<std::string>{"layer 0", "layer 1", "layer 2"}));
   double flops = 0;
-  for (OpId id = 0; id < graph.size(); ++id) flops += graph.op(id)->flops.value();
+  for (workloads::OpId id = 0; id < graph.size(); ++id) flops += graph.op(id)->flops.value();
   EXPECT_EQ(flops * 4, 3 * forward_flops_per_token(model, 8, true) * 128);
 }
 
@@ -295,7 +300,7 @@ TEST(TransformerBlock, WithoutVocabulary) {
 TEST(TransformerBlock, TiedEmbeddings) {
   auto model = transformer();
   model.tied_embeddings = true;
-  const auto all = derived(model, Parallel{.fsdp = 4});
+  const auto all = derived(model, workloads::Parallel{.fsdp = 4});
   ASSERT_EQ(all.kinds[2].tied_gradients.size(), 1U);
   EXPECT_EQ(all.kinds[2].tied_gradients[0].weight, "Wembed");
   EXPECT_EQ(all.kinds[2].backward[static_cast<std::size_t>(all.kinds[2].tied_gradients[0].step)].name,
@@ -306,8 +311,8 @@ TEST(TransformerBlock, TiedEmbeddings) {
 // Context parallel: queries split over T need all keys and values, which are gathered; their gradients, of which every
 // slice of the queries makes a part, are scattered back. Also where the keys cross whole.
 TEST(TransformerBlock, KeysAndValuesAlongASplitSequence) {
-  const Parallel parallel{.data = 4};
-  auto plan = plan_for(blocks_of(transformer()), Parallel{});
+  const workloads::Parallel parallel{.data = 4};
+  auto plan = plan_for(blocks_of(transformer()), workloads::Parallel{});
   for (auto& [name, tensor] : plan.activations) {
     if (auto* t = tensor.find("T")) t->axes = {"data"};
   }
@@ -329,7 +334,7 @@ TEST(TransformerBlock, KeysAndValuesAlongASplitSequence) {
 TEST(TransformerBlock, OneKeyValueHeadOnEveryTensorRank) {
   auto model = transformer();
   model.kv_heads = 1;
-  const Parallel parallel{.tensor = 4, .sequence_parallel = false};
+  const workloads::Parallel parallel{.tensor = 4, .sequence_parallel = false};
   auto plan = plan_for(blocks_of(model), parallel);
   for (const auto* name : {"Kp", "K", "V"}) plan.activations[name].find("K")->axes.clear();
   for (auto* shardings : {&plan.weights, &plan.gradients, &plan.optimizer}) {
@@ -342,13 +347,13 @@ TEST(TransformerBlock, OneKeyValueHeadOnEveryTensorRank) {
 }
 
 TEST(TransformerBlock, HeadsMustBeSplitAlike) {
-  const Parallel parallel{.data = 2, .tensor = 4};
+  const workloads::Parallel parallel{.data = 2, .tensor = 4};
   auto plan = plan_for(blocks_of(transformer()), parallel);
   plan.activations["K"].find("K")->axes = {"data"};
   try {
     (void)derived(transformer(), plan, parallel);
     FAIL() << "accepted";
-  } catch (const ShardingError& error) {
+  } catch (const workloads::ShardingError& error) {
     EXPECT_EQ(error.axis(), "tensor");
     EXPECT_THAT(error.what_is_wrong(), ::testing::HasSubstr("split the heads differently"));
   }
@@ -357,7 +362,7 @@ TEST(TransformerBlock, HeadsMustBeSplitAlike) {
 // Collective matmul: the reduce-scatter of the sum dA over Q, K and V starts with the last of the three products, so it
 // waits for the other two and for what the compute stream does before the last, but not for the last itself.
 TEST(TransformerBlock, CollectiveMatmulStartsWithTheLastProduct) {
-  const auto layer = derived(transformer(), Parallel{.tensor = 4}, {.collective_matmul = true}).layer();
+  const auto layer = derived(transformer(), workloads::Parallel{.tensor = 4}, {.collective_matmul = true}).layer();
   const auto step = [&](const std::string& name) {
     const auto found =
         std::find_if(layer.backward.begin(), layer.backward.end(), [&](const auto& s) { return s.name == name; });
@@ -372,8 +377,8 @@ TEST(TransformerBlock, CollectiveMatmulStartsWithTheLastProduct) {
 
 // A norm over a split D reduces one fp32 number per token, 4BT bytes, forward and backward.
 TEST(TransformerBlock, NormOverASplitDimension) {
-  const Parallel parallel{.tensor = 4};
-  auto plan = plan_for(blocks_of(transformer()), Parallel{});
+  const workloads::Parallel parallel{.tensor = 4};
+  auto plan = plan_for(blocks_of(transformer()), workloads::Parallel{});
   for (const auto* name : {"X", "Xnext", "R", "Y", "E"}) plan.activations[name].find("D")->axes = {"tensor"};
   const auto layer = derived(transformer(), plan, parallel).layer();
   EXPECT_THAT(along(collectives(layer.forward), "tensor"),

@@ -8,16 +8,16 @@ namespace lockstep {
 namespace {
 
 TEST(ExpertLoadTest, EvenLoadsAndOneRankAreEven) {
-  EXPECT_EQ((ExpertLoad{0.0, 1, 64, 8}.fullest(0, 0)), 1.0);
-  EXPECT_EQ((ExpertLoad{0.5, 1, 64, 1}.fullest(0, 0)), 1.0);
+  EXPECT_EQ((workloads::ExpertLoad{0.0, 1, 64, 8}.fullest(0, 0)), 1.0);
+  EXPECT_EQ((workloads::ExpertLoad{0.5, 1, 64, 1}.fullest(0, 0)), 1.0);
 }
 
 TEST(ExpertLoadTest, TheSameSeedGivesTheSameLoads) {
-  const ExpertLoad load{0.5, 7, 64, 8};
+  const workloads::ExpertLoad load{0.5, 7, 64, 8};
   EXPECT_EQ(load.fullest(3, 2), load.fullest(3, 2));
   EXPECT_NE(load.fullest(3, 2), load.fullest(4, 2));
   EXPECT_NE(load.fullest(3, 2), load.fullest(3, 3));
-  EXPECT_NE(load.fullest(3, 2), (ExpertLoad{0.5, 8, 64, 8}.fullest(3, 2)));
+  EXPECT_NE(load.fullest(3, 2), (workloads::ExpertLoad{0.5, 8, 64, 8}.fullest(3, 2)));
 }
 
 // Ranks of e experts each vary by v / sqrt(e); the fullest of R ranks lies about v / sqrt(e) x m(R) above the mean,
@@ -25,7 +25,7 @@ TEST(ExpertLoadTest, TheSameSeedGivesTheSameLoads) {
 // nearly normal).
 TEST(ExpertLoadTest, TheFullestRankIsAnExtremeOfTheDistribution) {
   for (const auto& [ranks, maximum] : {std::pair<std::int64_t, double>{8, 1.4236}, {32, 2.0697}}) {
-    const ExpertLoad load{0.02, 1, 4 * ranks, ranks};
+    const workloads::ExpertLoad load{0.02, 1, 4 * ranks, ranks};
     double sum = 0;
     constexpr int draws = 4000;
     for (int i = 0; i < draws; ++i) sum += load.fullest(i, 0) - 1;

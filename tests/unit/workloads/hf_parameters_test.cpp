@@ -48,9 +48,9 @@ std::vector<Row> rows() {
   return all;
 }
 
-Model imported(const std::string& file) {
+workloads::Model imported(const std::string& file) {
   Problems problems;
-  Model model = import_hf_config(configs / file, problems);
+  workloads::Model model = workloads::import_hf_config(configs / file, problems);
   EXPECT_THAT(lines_of(problems), testing::IsEmpty());
   return model;
 }
@@ -60,7 +60,7 @@ class PublishedCounts : public testing::TestWithParam<Row> {};
 // A wrong bias, norm, gate, tie, expert or layer pattern misses at least one of these.
 TEST_P(PublishedCounts, EveryPartEqualsItsRow) {
   const Row& row = GetParam();
-  const ParameterCount count = count_parameters(imported(row.file));
+  const workloads::ParameterCount count = count_parameters(imported(row.file));
   EXPECT_EQ(count.total(), row.total);
   EXPECT_EQ(count.active(), row.active);
   EXPECT_EQ(count.active() - count.embedding, row.active_without_embedding);
@@ -99,8 +99,8 @@ TEST(PublishedCounts, EveryConfigHasARow) {
 TEST(PublishedCounts, CheckpointsFollowFromTheParts) {
   for (const Row& row : rows()) {
     if (row.published_is != "checkpoint") continue;
-    const Model model = imported(row.file);
-    const ParameterCount count = count_parameters(model);
+    const workloads::Model model = imported(row.file);
+    const workloads::ParameterCount count = count_parameters(model);
     const bool fp8 = model.model_type == "deepseek_v3";
     const std::int64_t copies = count.embedding * (model.tied_embeddings ? 1 : 2);
     EXPECT_EQ(count.total() + count.mtp + count.score_bias + copies + (fp8 ? 41'540'496 : 0), row.published)
@@ -112,7 +112,7 @@ TEST(PublishedCounts, CheckpointsFollowFromTheParts) {
 TEST(PublishedCounts, MultimodalTotalsAddTheVisionPart) {
   for (const Row& row : rows()) {
     if (row.published_is != "multimodal total") continue;
-    const Model model = imported(row.file);
+    const workloads::Model model = imported(row.file);
     const std::int64_t vision = model.model_type == "gemma3_text" ? 416'866'032 + 6'194'304 : 871'932'416;
     EXPECT_EQ(count_parameters(model).total() + vision, row.published) << row.file;
   }
@@ -133,7 +133,7 @@ TEST(PublishedFlops, DeepSeekTrainingCostPerToken) {
 // The same paper's table 1: KV cache of one token in bf16, 70,272, 327,680 and 516,096 bytes.
 TEST(PublishedFlops, KvCacheOfOneToken) {
   const auto bytes = [](const std::string& file) {
-    const Model model = imported(file);
+    const workloads::Model model = imported(file);
     return 2 * model.layers * kv_width(model);
   };
   EXPECT_EQ(bytes("deepseek-ai__DeepSeek-V3.json"), 70'272);

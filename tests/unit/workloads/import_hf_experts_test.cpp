@@ -25,18 +25,18 @@ class ImportVariants : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove(file_); }
 
-  Model read(const std::string& text, Problems& problems) const {
+  workloads::Model read(const std::string& text, Problems& problems) const {
     std::ofstream(file_) << text;
-    return import_hf_config(file_, problems);
+    return workloads::import_hf_config(file_, problems);
   }
-  Model accepted(const std::string& text) const {
+  workloads::Model accepted(const std::string& text) const {
     Problems problems;
-    Model model = read(text, problems);
+    workloads::Model model = read(text, problems);
     EXPECT_THAT(lines_of(problems), IsEmpty()) << text;
     return model;
   }
   std::int64_t layers_only(const std::string& text) const {
-    const ParameterCount count = count_parameters(accepted(text));
+    const workloads::ParameterCount count = count_parameters(accepted(text));
     return count.total() - count.embedding - count.lm_head - count.positions;
   }
   std::vector<std::string> complaints(const std::string& text) const {
@@ -75,8 +75,9 @@ TEST_F(ImportVariants, LatentQueriesByNullKeyAndAbsence) {
 // Active: two of four experts of 3 x 64 x 16 = 3072 less. One prediction module: a layer with experts,
 // 3250 + 15,616 + 128, three norms of 64 and 128 x 64. Its score bias counts with that of the one MoE layer.
 TEST_F(ImportVariants, DeepSeekV3AndItsPredictionModule) {
-  const Model model = accepted(deepseek("deepseek_v3", R"("q_lora_rank": 10, "num_nextn_predict_layers": 1)"));
-  const ParameterCount count = count_parameters(model);
+  const workloads::Model model =
+      accepted(deepseek("deepseek_v3", R"("q_lora_rank": 10, "num_nextn_predict_layers": 1)"));
+  const workloads::ParameterCount count = count_parameters(model);
   EXPECT_EQ(count.total() - count.active(), 2 * 3072);
   EXPECT_EQ(count.mtp, 3250 + 15'616 + 128 + 3 * 64 + 128 * 64);
   EXPECT_EQ(count.score_bias, 2 * 4);
@@ -107,13 +108,13 @@ TEST_F(ImportVariants, DeepSeekV2GroupsOnlyWhenTheMethodUsesThem) {
 
 // Ten keys, everything else from the class: V 262,208, tied, head size given, 6 layers of which the 6th is full.
 TEST_F(ImportVariants, Gemma3WithTenKeys) {
-  const Model model =
+  const workloads::Model model =
       accepted(R"({"model_type": "gemma3_text", "head_dim": 8, "hidden_size": 64, "intermediate_size": 128,
       "num_attention_heads": 4, "num_hidden_layers": 7, "num_key_value_heads": 2, "query_pre_attn_scalar": 8,
       "rope_scaling": {"factor": 8.0}, "sliding_window": 16})");
   EXPECT_EQ(model.vocabulary, 262'208);
   EXPECT_TRUE(model.tied_embeddings);
-  for (int i = 0; i < 7; ++i) EXPECT_EQ(model.layer(i).reach == AttentionReach::full, i == 5) << i;
+  for (int i = 0; i < 7; ++i) EXPECT_EQ(model.layer(i).reach == workloads::AttentionReach::full, i == 5) << i;
   EXPECT_EQ(model.layer(0).span, 16);
 }
 
@@ -127,7 +128,7 @@ TEST_F(ImportVariants, Qwen2BiasesWithoutAKey) {
 TEST_F(ImportVariants, QwenWindows) {
   const std::string keys = R"("num_key_value_heads": 2, "sliding_window": 32, "max_window_layers": 3)";
   EXPECT_THAT(accepted(small("qwen2", keys)).layer_kinds, IsEmpty());
-  const Model model = accepted(small("qwen2", keys + R"(, "use_sliding_window": true)"));
+  const workloads::Model model = accepted(small("qwen2", keys + R"(, "use_sliding_window": true)"));
   EXPECT_EQ(model.layer(2).span, 0);
   EXPECT_EQ(model.layer(3).span, 32);
 }
@@ -138,7 +139,7 @@ TEST_F(ImportVariants, NullIsNoWindowAndAbsentTheClassOne) {
 }
 
 TEST_F(ImportVariants, LayerTypesOverrideTheRule) {
-  const Model model = accepted(small("gemma2", R"("head_dim": 16, "sliding_window": 32,
+  const workloads::Model model = accepted(small("gemma2", R"("head_dim": 16, "sliding_window": 32,
       "layer_types": ["full_attention", "full_attention", "sliding_attention", "full_attention"])"));
   EXPECT_EQ(model.layer(0).span, 0);
   EXPECT_EQ(model.layer(2).span, 32);
@@ -171,7 +172,7 @@ TEST_F(ImportVariants, Llama4Interleaving) {
   const std::string keys =
       R"("head_dim": 16, "num_key_value_heads": 2, "num_local_experts": 8, "intermediate_size_mlp": 256)";
   const auto experts = [&](const std::string& more) {
-    const Model model = accepted(small("llama4_text", keys + more));
+    const workloads::Model model = accepted(small("llama4_text", keys + more));
     std::string text;
     for (int i = 0; i < 4; ++i) text += model.layer(i).experts ? 'E' : 'd';
     return text;
@@ -179,11 +180,11 @@ TEST_F(ImportVariants, Llama4Interleaving) {
   EXPECT_EQ(experts(""), "EEEE");
   EXPECT_EQ(experts(R"(, "interleave_moe_layer_step": 2)"), "dEdE");
   EXPECT_EQ(experts(R"(, "moe_layers": [0])"), "Eddd");
-  const Model model = accepted(small("llama4_text", keys + R"(, "interleave_moe_layer_step": 2)"));
+  const workloads::Model model = accepted(small("llama4_text", keys + R"(, "interleave_moe_layer_step": 2)"));
   EXPECT_EQ(model.d_ff, 256);
   EXPECT_EQ(model.experts->width, 128);
   EXPECT_EQ(model.layer(2).span, 8192);
-  EXPECT_EQ(model.layer(3).reach, AttentionReach::full);
+  EXPECT_EQ(model.layer(3).reach, workloads::AttentionReach::full);
 }
 
 TEST_F(ImportVariants, Gpt2NullInnerIsFourTimesTheWidth) {
@@ -196,7 +197,7 @@ TEST_F(ImportVariants, Gpt2NullInnerIsFourTimesTheWidth) {
 // Qwen1.5-MoE-A2.7B, published 14,315,784,192: 24 layers of 4 x 2048^2 + 3 x 2048 biases, 60 experts of
 // 3 x 2048 x 1408, one shared of 3 x 2048 x 5632 behind a gate of 2048, router 60 x 2048, norms 2 x 2048.
 TEST_F(ImportVariants, Qwen2MoeEqualsThePublishedCount) {
-  const Model model = accepted(R"({"model_type": "qwen2_moe", "hidden_size": 2048, "num_attention_heads": 16,
+  const workloads::Model model = accepted(R"({"model_type": "qwen2_moe", "hidden_size": 2048, "num_attention_heads": 16,
       "num_key_value_heads": 16, "num_hidden_layers": 24, "intermediate_size": 5632, "moe_intermediate_size": 1408,
       "shared_expert_intermediate_size": 5632, "num_experts": 60, "num_experts_per_tok": 4, "vocab_size": 151936,
       "decoder_sparse_step": 1, "tie_word_embeddings": false})");
@@ -206,12 +207,12 @@ TEST_F(ImportVariants, Qwen2MoeEqualsThePublishedCount) {
 // Published checkpoint of Kimi-K2: 61 layers as DeepSeek-V3 with 64 heads, 384 experts and one dense layer.
 //   attention 7168 x 1536 + 1536 x 64 x 192 + 7168 x 576 + 512 x 64 x 256 + 64 x 128 x 7168 = 101,122,048
 TEST_F(ImportVariants, KimiK2) {
-  const Model model = accepted(R"({"model_type": "kimi_k2", "hidden_size": 7168, "num_attention_heads": 64,
+  const workloads::Model model = accepted(R"({"model_type": "kimi_k2", "hidden_size": 7168, "num_attention_heads": 64,
       "num_key_value_heads": 64, "num_hidden_layers": 61, "intermediate_size": 18432, "moe_intermediate_size": 2048,
       "n_routed_experts": 384, "num_experts_per_tok": 8, "n_shared_experts": 1, "first_k_dense_replace": 1,
       "n_group": 1, "topk_group": 1, "q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128,
       "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 163840, "num_nextn_predict_layers": 0})");
-  const ParameterCount count = count_parameters(model);
+  const workloads::ParameterCount count = count_parameters(model);
   EXPECT_EQ(count.attention, 61 * 101'122'048LL);
   EXPECT_EQ(count.router, 60 * 384 * 7168LL);
   EXPECT_EQ(count.score_bias, 60 * 384);
@@ -220,7 +221,7 @@ TEST_F(ImportVariants, KimiK2) {
 
 // Of Grok-1 the file has no model_type, only a class.
 TEST_F(ImportVariants, Grok1IsKnownByItsClass) {
-  const Model model =
+  const workloads::Model model =
       accepted(R"({"architectures": ["Grok1ModelForCausalLM"], "hidden_size": 64, "num_attention_heads": 4,
       "num_key_value_heads": 2, "num_hidden_layers": 2, "intermediate_size": 128, "vocab_size": 10, "num_experts": 8})");
   EXPECT_EQ(model.model_type, "grok-1");

@@ -40,16 +40,16 @@ class ImportHf : public testing::Test {
     std::ofstream(folder_ / name) << text;
     return folder_ / name;
   }
-  Model accepted(const std::string& text) const {
+  workloads::Model accepted(const std::string& text) const {
     Problems problems;
-    Model model = import_hf_config(write(text), problems);
+    workloads::Model model = workloads::import_hf_config(write(text), problems);
     EXPECT_THAT(lines_of(problems), IsEmpty()) << text;
     return model;
   }
   std::vector<std::string> complaints(const std::string& text) const { return complaints_of(write(text)); }
   static std::vector<std::string> complaints_of(const std::filesystem::path& file) {
     Problems problems;
-    (void)import_hf_config(file, problems);
+    (void)workloads::import_hf_config(file, problems);
     return lines_of(problems);
   }
 
@@ -65,8 +65,8 @@ std::string small_config(const std::string& model_type, const std::string& more 
 
 TEST_F(ImportHf, ConfigOfTheMainScenario) {
   Problems problems;
-  const Model model =
-      import_hf_config(source_root / "scenarios/configs/meta-llama/Meta-Llama-3-70B/config.json", problems);
+  const workloads::Model model =
+      workloads::import_hf_config(source_root / "scenarios/configs/meta-llama/Meta-Llama-3-70B/config.json", problems);
   EXPECT_THAT(lines_of(problems), IsEmpty());
   EXPECT_EQ(model.name, "Meta-Llama-3-70B");
   EXPECT_EQ(model.model_type, "llama");
@@ -76,14 +76,14 @@ TEST_F(ImportHf, ConfigOfTheMainScenario) {
 
 TEST_F(ImportHf, NamedAfterTheFileUnlessThatIsConfig) {
   Problems problems;
-  EXPECT_EQ(import_hf_config(write(small_config("llama"), "tiny-0.1.json"), problems).name, "tiny-0.1");
-  EXPECT_EQ(import_hf_config(write(small_config("llama")), problems).name, folder_.filename().string());
+  EXPECT_EQ(workloads::import_hf_config(write(small_config("llama"), "tiny-0.1.json"), problems).name, "tiny-0.1");
+  EXPECT_EQ(workloads::import_hf_config(write(small_config("llama")), problems).name, folder_.filename().string());
   EXPECT_THAT(lines_of(problems), IsEmpty());
 }
 
 TEST_F(ImportHf, LlamaDefaultsAndNulls) {
   for (const char* more : {"", R"("num_key_value_heads": null, "head_dim": null, "tie_word_embeddings": null)"}) {
-    const Model model = accepted(small_config("llama", more));
+    const workloads::Model model = accepted(small_config("llama", more));
     EXPECT_EQ(model.kv_heads, 4);
     EXPECT_EQ(model.head_size, 16);  // 64 / 4
     EXPECT_FALSE(model.tied_embeddings);
@@ -93,7 +93,7 @@ TEST_F(ImportHf, LlamaDefaultsAndNulls) {
 }
 
 TEST_F(ImportHf, LlamaKeys) {
-  const Model model =
+  const workloads::Model model =
       accepted(small_config("llama", R"("num_key_value_heads": 2, "head_dim": 24, "attention_bias": true,
       "mlp_bias": true, "tie_word_embeddings": true, "rope_scaling": {"factor": 8.0}, "eos_token_id": [1, 2])"));
   EXPECT_EQ(model.kv_heads, 2);
@@ -118,7 +118,7 @@ TEST_F(ImportHf, DefaultsBelongToTheModelType) {
 }
 
 TEST_F(ImportHf, TextPartOfAMultimodalConfig) {
-  const Model model = accepted(R"({"model_type": "gemma3", "tie_word_embeddings": false, "hidden_size": 1,
+  const workloads::Model model = accepted(R"({"model_type": "gemma3", "tie_word_embeddings": false, "hidden_size": 1,
       "text_config": {"model_type": "gemma3_text", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2,
                       "intermediate_size": 128}})");
   EXPECT_EQ(model.model_type, "gemma3_text");
@@ -184,7 +184,7 @@ TEST_F(ImportHf, UnsupportedTypesListTheSupportedOnes) {
   EXPECT_THAT(complaints(small_config("lama")),
               ElementsAre(AllOf(HasSubstr("model_type: `lama` is not supported"), HasSubstr("did you mean `llama`"))));
   EXPECT_THAT(complaints(R"({"model_type": ["llama"]})"), ElementsAre(HasSubstr("model_type: is a list")));
-  EXPECT_THAT(supported_model_types(),
+  EXPECT_THAT(workloads::supported_model_types(),
               ElementsAre("dbrx", "deepseek_v2", "deepseek_v3", "deepseek_v32", "falcon", "gemma", "gemma2",
                           "gemma3_text", "glm4_moe", "gpt2", "gpt_neox", "gpt_oss", "grok", "grok-1", "kimi_k2",
                           "llama", "llama4_text", "minimax_m2", "mistral", "mixtral", "olmo", "olmo2", "olmoe", "phi3",

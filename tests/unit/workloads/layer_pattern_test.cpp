@@ -10,8 +10,8 @@ namespace {
 using testing::ElementsAre;
 
 /// D = 8, F = 5, N = 4 heads, K = 2, H = 7, no vocabulary: 672 + 120 = 792 weights a layer.
-Model small(std::int64_t layers) {
-  Model model;
+workloads::Model small(std::int64_t layers) {
+  workloads::Model model;
   model.layers = layers;
   model.d_model = 8;
   model.d_ff = 5;
@@ -22,44 +22,45 @@ Model small(std::int64_t layers) {
 }
 
 TEST(LayerSequence, KindsAreListedOnceInOrderOfAppearance) {
-  Model model = small(6);
-  spread_window({AttentionReach::sliding, 4, 3}, model);
-  const LayerSequence sequence = layer_sequence(model);
-  EXPECT_THAT(sequence.kinds, ElementsAre(LayerKind{AttentionReach::sliding, 4, false}, LayerKind{}));
+  workloads::Model model = small(6);
+  spread_window({workloads::AttentionReach::sliding, 4, 3}, model);
+  const workloads::LayerSequence sequence = layer_sequence(model);
+  EXPECT_THAT(sequence.kinds,
+              ElementsAre(workloads::LayerKind{workloads::AttentionReach::sliding, 4, false}, workloads::LayerKind{}));
   EXPECT_THAT(sequence.counts, ElementsAre(4, 2));
   EXPECT_THAT(sequence.order, ElementsAre(0, 0, 1, 0, 0, 1));
 }
 
 TEST(LayerSequence, WithoutPatternThereIsOneKind) {
   EXPECT_THAT(layer_sequence(small(3)).order, ElementsAre(0, 0, 0));
-  EXPECT_THAT(layer_sequence(small(3)).kinds, ElementsAre(LayerKind{}));
+  EXPECT_THAT(layer_sequence(small(3)).kinds, ElementsAre(workloads::LayerKind{}));
 }
 
 // Seen tokens, as areas: 2 x seen x N x (H + H) = 112 seen FLOPs a token over T = 10.
 //   all 10, causal 5; window 4: 4, causal (4 x 2 + 6 x 4) / 10 = 3.2; a window of 10 or more is all.
 //   chunks of 4 (4 + 4 + 2): (16 + 16 + 4) / 10 = 3.6, causal 1.8.
 TEST(ForwardFlops, WindowsAndChunksLimitWhatATokenSees) {
-  const auto seen = [](AttentionReach reach, std::int64_t span, bool causal) {
-    Model model = small(1);
+  const auto seen = [](workloads::AttentionReach reach, std::int64_t span, bool causal) {
+    workloads::Model model = small(1);
     spread_window({reach, span}, model);
     return (forward_flops_per_token(model, 10, causal) - 2 * 792) / 112;
   };
-  EXPECT_DOUBLE_EQ(seen(AttentionReach::full, 0, true), 5);
-  EXPECT_DOUBLE_EQ(seen(AttentionReach::sliding, 4, false), 4);
-  EXPECT_DOUBLE_EQ(seen(AttentionReach::sliding, 4, true), 3.2);
-  EXPECT_DOUBLE_EQ(seen(AttentionReach::sliding, 10, true), 5);
-  EXPECT_DOUBLE_EQ(seen(AttentionReach::sliding, 11, false), 10);
-  EXPECT_DOUBLE_EQ(seen(AttentionReach::chunked, 4, false), 3.6);
-  EXPECT_DOUBLE_EQ(seen(AttentionReach::chunked, 4, true), 1.8);
+  EXPECT_DOUBLE_EQ(seen(workloads::AttentionReach::full, 0, true), 5);
+  EXPECT_DOUBLE_EQ(seen(workloads::AttentionReach::sliding, 4, false), 4);
+  EXPECT_DOUBLE_EQ(seen(workloads::AttentionReach::sliding, 4, true), 3.2);
+  EXPECT_DOUBLE_EQ(seen(workloads::AttentionReach::sliding, 10, true), 5);
+  EXPECT_DOUBLE_EQ(seen(workloads::AttentionReach::sliding, 11, false), 10);
+  EXPECT_DOUBLE_EQ(seen(workloads::AttentionReach::chunked, 4, false), 3.6);
+  EXPECT_DOUBLE_EQ(seen(workloads::AttentionReach::chunked, 4, true), 1.8);
 }
 
 // 672 attention + router 8 x 6 + 2 of 6 experts of 3 x 8 x 3 = 72 + one shared of 3 x 8 x 9 = 216: 1080 weights.
 TEST(ForwardFlops, ATokenPassesTheRouterAndItsExperts) {
-  Model model = small(2);
-  model.experts = Experts{.count = 6, .per_token = 2, .width = 3, .shared = 1, .shared_width = 9};
+  workloads::Model model = small(2);
+  model.experts = workloads::Experts{.count = 6, .per_token = 2, .width = 3, .shared = 1, .shared_width = 9};
   spread_experts([](std::int64_t layer) { return layer == 1; }, model);
   EXPECT_DOUBLE_EQ(forward_flops_per_token(model, 0, true), 2 * (792 + 1080));
-  const ParameterCount count = count_parameters(model);
+  const workloads::ParameterCount count = count_parameters(model);
   EXPECT_EQ(count.routed_experts, 6 * 72);
   EXPECT_EQ(count.active_experts, 2 * 72);
   EXPECT_EQ(count.shared_experts, 216);
@@ -69,27 +70,27 @@ TEST(ForwardFlops, ATokenPassesTheRouterAndItsExperts) {
 
 // Biases, sinks and gates by their own sizes: router 6, experts 6 x (2 x 3 + 8), sinks 4, shared gate 8.
 TEST(ModelParameters, SmallPartsOfExperts) {
-  Model plain = small(1);
-  plain.experts = Experts{.count = 6, .per_token = 2, .width = 3, .shared = 1, .shared_width = 9};
+  workloads::Model plain = small(1);
+  plain.experts = workloads::Experts{.count = 6, .per_token = 2, .width = 3, .shared = 1, .shared_width = 9};
   spread_experts([](std::int64_t) { return true; }, plain);
-  Model dressed = plain;
+  workloads::Model dressed = plain;
   dressed.attention_sinks = true;
   dressed.experts->biases = dressed.experts->shared_gate = true;
   EXPECT_EQ(count_parameters(dressed).total() - count_parameters(plain).total(), 4 + 6 + 6 * 14 + 8);
   // Queries and keys normed over their whole width, 28 + 14.
-  dressed.qk_norm = QkNorm::full_width;
+  dressed.qk_norm = workloads::QkNorm::full_width;
   EXPECT_EQ(count_parameters(dressed).total() - count_parameters(plain).total(), 102 + 42);
 }
 
 // Latent attention of ranks 10 and 6, heads 5 + 2 and 3: scores and values 2 x seen x 4 x (7 + 3) = 80 seen;
 // the indexer's two heads of 4 score all tokens, 2 x 5 x 8, and leave 3 of 10: (3 x 1.5 + 7 x 3) / 10 = 2.55 seen.
 TEST(ForwardFlops, LatentAttentionAndIndexer) {
-  Model model = small(1);
-  model.latent = LatentAttention{10, 6, 5, 2, 3};
+  workloads::Model model = small(1);
+  model.latent = workloads::LatentAttention{10, 6, 5, 2, 3};
   model.kv_heads = 4;
   const double weights = forward_flops_per_token(model, 0, true);
   EXPECT_DOUBLE_EQ(forward_flops_per_token(model, 10, true) - weights, 80 * 5);
-  model.indexer = SparseIndexer{2, 4, 3};
+  model.indexer = workloads::SparseIndexer{2, 4, 3};
   // 10 x 2 x 4 + 8 x (4 + 2) = 128 more weights.
   EXPECT_DOUBLE_EQ(forward_flops_per_token(model, 0, true) - weights, 2 * 128);
   EXPECT_NEAR(forward_flops_per_token(model, 10, true) - weights - 256, 80 * 2.55 + 80, 1e-9);

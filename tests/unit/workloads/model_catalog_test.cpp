@@ -23,8 +23,8 @@ using testing::UnorderedElementsAre;
 const std::filesystem::path source_root = source_dir;
 const std::filesystem::path catalog = source_root / "workloads" / "catalog";
 
-Model read_text(std::string_view text, Problems& problems) {
-  return read_model(YamlView::from_text(text, "m.yaml", problems), "m");
+workloads::Model read_text(std::string_view text, Problems& problems) {
+  return workloads::read_model(YamlView::from_text(text, "m.yaml", problems), "m");
 }
 
 std::vector<std::string> complaints(std::string_view text) {
@@ -33,23 +33,23 @@ std::vector<std::string> complaints(std::string_view text) {
   return lines_of(problems);
 }
 
-Model load(std::string_view name) {
+workloads::Model load(std::string_view name) {
   Problems problems;
-  Model model = load_model(catalog, name, problems);
+  workloads::Model model = workloads::load_model(catalog, name, problems);
   EXPECT_THAT(lines_of(problems), IsEmpty()) << name;
   return model;
 }
 
 TEST(ReadModel, DefaultsAreALlamaWithOneKeyHeadPerQueryHead) {
   Problems problems;
-  const Model model = read_text("{layers: 2, d_model: 96, d_ff: 256, heads: 4, vocabulary: 100}", problems);
+  const workloads::Model model = read_text("{layers: 2, d_model: 96, d_ff: 256, heads: 4, vocabulary: 100}", problems);
   EXPECT_THAT(lines_of(problems), IsEmpty());
   EXPECT_EQ(model.name, "m");
   EXPECT_EQ(model.model_type, "transformer");
   EXPECT_EQ(model.kv_heads, 4);
   EXPECT_EQ(model.head_size, 24);  // 96 / 4
   EXPECT_TRUE(model.gated);
-  EXPECT_EQ(model.norm, NormKind::rms);
+  EXPECT_EQ(model.norm, workloads::NormKind::rms);
   EXPECT_EQ(model.norms_per_layer, 2);
   EXPECT_TRUE(model.final_norm);
   EXPECT_FALSE(model.tied_embeddings);
@@ -58,13 +58,13 @@ TEST(ReadModel, DefaultsAreALlamaWithOneKeyHeadPerQueryHead) {
 
 TEST(ReadModel, EveryKeyReachesItsField) {
   Problems problems;
-  const Model model = read_text(
+  const workloads::Model model = read_text(
       "type: transformer\nlayers: 2\nd_model: 100\nd_ff: 256\nheads: 6\nkv_heads: 3\nhead_size: 20\nvocabulary: 0\n"
       "mlp: plain\ntied_embeddings: true\nqkv_bias: true\nattention_output_bias: true\nmlp_bias: true\n"
       "norm: layer_norm\nnorms_per_layer: 4\nfinal_norm: false\nlearned_positions: 64\nqk_norm: true\nsource: here\n",
       problems);
   EXPECT_THAT(lines_of(problems), IsEmpty());
-  Model expected;
+  workloads::Model expected;
   expected.name = "m";
   expected.source = "here";
   expected.model_type = "transformer";
@@ -78,17 +78,17 @@ TEST(ReadModel, EveryKeyReachesItsField) {
   expected.gated = false;
   expected.tied_embeddings = true;
   expected.qkv_bias = expected.attention_output_bias = expected.mlp_bias = true;
-  expected.norm = NormKind::layer_norm;
+  expected.norm = workloads::NormKind::layer_norm;
   expected.norms_per_layer = 4;
   expected.final_norm = false;
   expected.learned_positions = 64;
-  expected.qk_norm = QkNorm::per_head;
+  expected.qk_norm = workloads::QkNorm::per_head;
   EXPECT_EQ(model, expected);
 }
 
 TEST(ReadModel, LayersThatDiffer) {
   Problems problems;
-  const Model model = read_text(
+  const workloads::Model model = read_text(
       "{layers: 6, d_model: 64, d_ff: 256, heads: 4, vocabulary: 100, attention_sinks: true, parallel_residual: true,\n"
       " mtp_modules: 2, qk_norm: full_width, norm: layer_norm_no_bias, window: {tokens: 16, full_every: 3, full_first: "
       "1},\n"
@@ -98,21 +98,22 @@ TEST(ReadModel, LayersThatDiffer) {
       "       biases: true, score_bias: true, groups: 4, groups_per_token: 2, dense_first: 2, every: 2}}",
       problems);
   EXPECT_THAT(lines_of(problems), IsEmpty());
-  EXPECT_EQ(model.latent, (LatentAttention{24, 16, 8, 4, 6}));
-  EXPECT_EQ(model.indexer, (SparseIndexer{2, 12, 5}));
-  EXPECT_EQ(model.experts, (Experts{8, 2, 32, 1, 40, true, true, true, 4, 2}));
+  EXPECT_EQ(model.latent, (workloads::LatentAttention{24, 16, 8, 4, 6}));
+  EXPECT_EQ(model.indexer, (workloads::SparseIndexer{2, 12, 5}));
+  EXPECT_EQ(model.experts, (workloads::Experts{8, 2, 32, 1, 40, true, true, true, 4, 2}));
   EXPECT_EQ(model.kv_heads, 4);
   EXPECT_EQ(model.head_size, 8 + 4);
-  EXPECT_EQ(model.norm, NormKind::layer_norm_no_bias);
-  EXPECT_EQ(model.qk_norm, QkNorm::full_width);
+  EXPECT_EQ(model.norm, workloads::NormKind::layer_norm_no_bias);
+  EXPECT_EQ(model.qk_norm, workloads::QkNorm::full_width);
   EXPECT_TRUE(model.attention_sinks && model.parallel_residual);
   EXPECT_EQ(model.mtp_modules, 2);
   // Full: the first, and each third. Experts: each second, but not of the first two.
-  constexpr auto full = AttentionReach::full;
-  constexpr auto sliding = AttentionReach::sliding;
+  constexpr auto full = workloads::AttentionReach::full;
+  constexpr auto sliding = workloads::AttentionReach::sliding;
   EXPECT_THAT(model.layer_kinds,
-              ElementsAre(LayerKind{full, 0, false}, LayerKind{sliding, 16, false}, LayerKind{full, 0, false},
-                          LayerKind{sliding, 16, true}, LayerKind{sliding, 16, false}, LayerKind{full, 0, true}));
+              ElementsAre(workloads::LayerKind{full, 0, false}, workloads::LayerKind{sliding, 16, false},
+                          workloads::LayerKind{full, 0, false}, workloads::LayerKind{sliding, 16, true},
+                          workloads::LayerKind{sliding, 16, false}, workloads::LayerKind{full, 0, true}));
 }
 
 // Each contradiction stands at the key that makes it.
@@ -147,7 +148,7 @@ TEST(ReadModel, ContradictionsOfExpertsAndLatents) {
 
 TEST(ReadModel, TwoMatmulStackTakesThreeSizes) {
   Problems problems;
-  const Model model = read_text("{type: two-matmul, layers: 4, d_model: 8, d_ff: 32}", problems);
+  const workloads::Model model = read_text("{type: two-matmul, layers: 4, d_model: 8, d_ff: 32}", problems);
   EXPECT_THAT(lines_of(problems), IsEmpty());
   EXPECT_FALSE(model.attention);
   EXPECT_EQ(count_parameters(model).total(), 4 * 2 * 8 * 32);
@@ -204,11 +205,11 @@ TEST(ReadModel, SomethingElseThanAMapIsOneProblem) {
 }
 
 TEST(Catalog, EveryFileLoadsAndNamesItsSource) {
-  const std::vector<std::string> names = model_names(catalog);
+  const std::vector<std::string> names = workloads::model_names(catalog);
   EXPECT_GE(names.size(), 38u);
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
   for (const std::string& name : names) {
-    const Model model = load(name);
+    const workloads::Model model = load(name);
     EXPECT_EQ(model.name, name);
     EXPECT_FALSE(model.source.empty()) << name;
     EXPECT_GT(count_parameters(model).total(), 1'000'000'000) << name;
@@ -217,7 +218,7 @@ TEST(Catalog, EveryFileLoadsAndNamesItsSource) {
 
 TEST(Catalog, UnknownNameIsAProblemWithASuggestion) {
   Problems problems;
-  (void)load_model(catalog, "llama-3-70", problems);
+  (void)workloads::load_model(catalog, "llama-3-70", problems);
   EXPECT_THAT(lines_of(problems),
               ElementsAre(AllOf(HasSubstr("no model `llama-3-70`"), HasSubstr("did you mean `llama-3-70b`"))));
 }
@@ -225,12 +226,12 @@ TEST(Catalog, UnknownNameIsAProblemWithASuggestion) {
 TEST(Catalog, NamesAreNotPaths) {
   for (const char* name : {"", "../catalog/llama-3-8b", "llama-3-8b.yaml", "."}) {
     Problems problems;
-    (void)load_model(catalog, name, problems);
+    (void)workloads::load_model(catalog, name, problems);
     EXPECT_EQ(problems.size(), 1u) << name;
   }
 }
 
-TEST(Catalog, MissingFolderHasNoModels) { EXPECT_THAT(model_names(catalog / "nowhere"), IsEmpty()); }
+TEST(Catalog, MissingFolderHasNoModels) { EXPECT_THAT(workloads::model_names(catalog / "nowhere"), IsEmpty()); }
 
 // Llama-2-13b: the parts of model_test.cpp, 8,493,465,600 + 4,194,304,000 + 327,680,000 + 414,720.
 // GPT-3: 96 (12 h^2 + 13 h) + (50304 + 2048) h + 2 h with h = 12288.
@@ -274,9 +275,10 @@ TEST(Catalog, EqualsTheImportOfTheSameModel) {
   };
   for (const auto& [name, config] : config_of) {
     Problems problems;
-    Model imported = import_hf_config(source_root / "tests/data/hf_configs" / (config + ".json"), problems);
+    workloads::Model imported =
+        workloads::import_hf_config(source_root / "tests/data/hf_configs" / (config + ".json"), problems);
     EXPECT_THAT(lines_of(problems), IsEmpty()) << name;
-    const Model model = load(name);
+    const workloads::Model model = load(name);
     imported.name = model.name;
     imported.source = model.source;
     imported.model_type = model.model_type;
@@ -295,7 +297,7 @@ TEST(Catalog, MegatronShapesFollowThePapersEquations) {
   constexpr double s = 2048;
   constexpr double V = 51200;
   for (const auto& [name, billions] : printed) {
-    const Model model = load(name);
+    const workloads::Model model = load(name);
     const auto l = static_cast<double>(model.layers);
     const auto h = static_cast<double>(model.d_model);
     const double count = static_cast<double>(count_parameters(model).total());

@@ -11,9 +11,9 @@ namespace {
 
 constexpr double seconds_per_day = 86'400;
 
-Model gated_decoder(std::int64_t layers, std::int64_t d_model, std::int64_t d_ff, std::int64_t heads,
-                    std::int64_t kv_heads, std::int64_t vocabulary) {
-  Model model;
+workloads::Model gated_decoder(std::int64_t layers, std::int64_t d_model, std::int64_t d_ff, std::int64_t heads,
+                               std::int64_t kv_heads, std::int64_t vocabulary) {
+  workloads::Model model;
   model.layers = layers;
   model.d_model = d_model;
   model.d_ff = d_ff;
@@ -24,22 +24,22 @@ Model gated_decoder(std::int64_t layers, std::int64_t d_model, std::int64_t d_ff
   return model;
 }
 
-Model llama_3_70b() { return gated_decoder(80, 8192, 28672, 64, 8, 128256); }
+workloads::Model llama_3_70b() { return gated_decoder(80, 8192, 28672, 64, 8, 128256); }
 
-Model two_matmul(std::int64_t layers, std::int64_t d_model, std::int64_t d_ff) {
-  Model model;
+workloads::Model two_matmul(std::int64_t layers, std::int64_t d_model, std::int64_t d_ff) {
+  workloads::Model model;
   model.layers = layers;
   model.d_model = d_model;
   model.d_ff = d_ff;
   model.attention = false;
   model.gated = false;
-  model.norm = NormKind::none;
+  model.norm = workloads::NormKind::none;
   return model;
 }
 
 /// L = 3, D = 8, F = 5, N = 4, K = 2, H = 7 (N H = 28 differs from D), V = 11: all products distinct.
-Model odd_shape() {
-  Model model = gated_decoder(3, 8, 5, 4, 2, 11);
+workloads::Model odd_shape() {
+  workloads::Model model = gated_decoder(3, 8, 5, 4, 2, 11);
   model.head_size = 7;
   return model;
 }
@@ -62,7 +62,7 @@ TEST(ModelFlops, AreThreeForwardsOfAllTokens) {
 //   vocabulary 2 x 32000 x 5120                 =   327,680,000   (0.33e9)
 //   norms      (2 x 40 + 1) x 5120              =       414,720
 TEST(ModelParameters, Llama2With13Billion) {
-  const ParameterCount count = count_parameters(gated_decoder(40, 5120, 13824, 40, 40, 32000));
+  const workloads::ParameterCount count = count_parameters(gated_decoder(40, 5120, 13824, 40, 40, 32000));
   EXPECT_EQ(count.mlp, 8'493'465'600);
   EXPECT_EQ(count.attention, 4'194'304'000);
   EXPECT_EQ(count.embedding + count.lm_head, 327'680'000);
@@ -76,7 +76,7 @@ TEST(ModelParameters, Llama2With13Billion) {
 //   vocabulary 2 x 128256 x 8192                =  2,101,346,304  (2.1e9)
 //   norms      161 x 8192                       =      1,318,912  -> 70,553,706,496
 TEST(ModelParameters, Llama3With70Billion) {
-  const ParameterCount count = count_parameters(llama_3_70b());
+  const workloads::ParameterCount count = count_parameters(llama_3_70b());
   EXPECT_EQ(count.mlp, 56'371'445'760);
   EXPECT_EQ(count.attention, 12'079'595'520);
   EXPECT_EQ(count.embedding, 1'050'673'152);
@@ -87,7 +87,7 @@ TEST(ModelParameters, Llama3With70Billion) {
 
 // P = 2 L D F and nothing else: 3 x 2 x 4096 x 16384 = 402,653,184.
 TEST(ModelParameters, TwoMatmulStackHasOnlyItsTwoMatrices) {
-  const ParameterCount count = count_parameters(two_matmul(3, 4096, 16384));
+  const workloads::ParameterCount count = count_parameters(two_matmul(3, 4096, 16384));
   EXPECT_EQ(count.mlp, 402'653'184);
   EXPECT_EQ(count.total(), count.mlp);
 }
@@ -95,7 +95,7 @@ TEST(ModelParameters, TwoMatmulStackHasOnlyItsTwoMatrices) {
 // Plain shape: Q 8x28, K and V 8x14 each, O 28x8 = 672 a layer; gate, up, down 3x8x5 = 120 a layer;
 // norms (2x3 + 1) x 8 = 56; embedding and head 11x8 = 88 each.
 TEST(ModelParameters, EachPartOfAnOddShape) {
-  const ParameterCount count = count_parameters(odd_shape());
+  const workloads::ParameterCount count = count_parameters(odd_shape());
   EXPECT_EQ(count.attention, 3 * 672);
   EXPECT_EQ(count.mlp, 3 * 120);
   EXPECT_EQ(count.norms, 56);
@@ -111,35 +111,35 @@ TEST(ModelParameters, EachPartOfAnOddShape) {
 //   qk norm       3 x 2 x 7 = 42            no final norm -8
 TEST(ModelParameters, EachOptionChangesTheCountByItsOwnSize) {
   const auto total_with = [](auto change) {
-    Model model = odd_shape();
+    workloads::Model model = odd_shape();
     change(model);
     return count_parameters(model).total() - count_parameters(odd_shape()).total();
   };
   EXPECT_EQ(count_parameters(odd_shape()).total(), 2608);
-  EXPECT_EQ(total_with([](Model& m) { m.qkv_bias = true; }), 168);
-  EXPECT_EQ(total_with([](Model& m) { m.attention_output_bias = true; }), 24);
-  EXPECT_EQ(total_with([](Model& m) { m.mlp_bias = true; }), 54);
-  EXPECT_EQ(total_with([](Model& m) { m.gated = false; }), -120);
-  EXPECT_EQ(total_with([](Model& m) { m.tied_embeddings = true; }), -88);
-  EXPECT_EQ(total_with([](Model& m) { m.learned_positions = 13; }), 104);
-  EXPECT_EQ(total_with([](Model& m) { m.norm = NormKind::layer_norm; }), 56);
-  EXPECT_EQ(total_with([](Model& m) { m.norm = NormKind::none; }), -56);
-  EXPECT_EQ(total_with([](Model& m) { m.norms_per_layer = 4; }), 48);
-  EXPECT_EQ(total_with([](Model& m) { m.qk_norm = QkNorm::per_head; }), 42);
-  EXPECT_EQ(total_with([](Model& m) { m.final_norm = false; }), -8);
-  EXPECT_EQ(total_with([](Model& m) { m.gated = false, m.mlp_bias = true; }), -120 + 3 * (5 + 8));
+  EXPECT_EQ(total_with([](workloads::Model& m) { m.qkv_bias = true; }), 168);
+  EXPECT_EQ(total_with([](workloads::Model& m) { m.attention_output_bias = true; }), 24);
+  EXPECT_EQ(total_with([](workloads::Model& m) { m.mlp_bias = true; }), 54);
+  EXPECT_EQ(total_with([](workloads::Model& m) { m.gated = false; }), -120);
+  EXPECT_EQ(total_with([](workloads::Model& m) { m.tied_embeddings = true; }), -88);
+  EXPECT_EQ(total_with([](workloads::Model& m) { m.learned_positions = 13; }), 104);
+  EXPECT_EQ(total_with([](workloads::Model& m) { m.norm = workloads::NormKind::layer_norm; }), 56);
+  EXPECT_EQ(total_with([](workloads::Model& m) { m.norm = workloads::NormKind::none; }), -56);
+  EXPECT_EQ(total_with([](workloads::Model& m) { m.norms_per_layer = 4; }), 48);
+  EXPECT_EQ(total_with([](workloads::Model& m) { m.qk_norm = workloads::QkNorm::per_head; }), 42);
+  EXPECT_EQ(total_with([](workloads::Model& m) { m.final_norm = false; }), -8);
+  EXPECT_EQ(total_with([](workloads::Model& m) { m.gated = false, m.mlp_bias = true; }), -120 + 3 * (5 + 8));
 }
 
 // Two multiply-adds a token and layer: 4 D F = 268,435,456; without attention T has no effect.
 TEST(ForwardFlops, TwoMatmulLayersCostFourDF) {
-  const Model model = two_matmul(3, 4096, 16384);
+  const workloads::Model model = two_matmul(3, 4096, 16384);
   EXPECT_DOUBLE_EQ(forward_flops_per_token(model, 8192, false), 3 * 268'435'456.0);
   EXPECT_DOUBLE_EQ(forward_flops_per_token(model, 8192, true), 3 * 268'435'456.0);
 }
 
 // Scores and values: 4 T N H L = 4 x 8192 x 8192 x 80 = 21,474,836,480; half of it when causal.
 TEST(ForwardFlops, CausalMaskHalvesTheAttentionPart) {
-  const Model model = llama_3_70b();
+  const workloads::Model model = llama_3_70b();
   const double matrices = forward_flops_per_token(model, 0, false);
   EXPECT_DOUBLE_EQ(forward_flops_per_token(model, 8192, false) - matrices, 21'474'836'480.0);
   EXPECT_DOUBLE_EQ(forward_flops_per_token(model, 8192, true) - matrices, 10'737'418'240.0);
@@ -153,13 +153,13 @@ TEST(ForwardFlops, MatrixPartIsTwiceTheMatmulWeights) {
 
 // The unembedding is a matmul whether or not it shares its matrix; biases, positions and norms are not.
 TEST(ForwardFlops, OnlyMatmulsCount) {
-  const Model plain = odd_shape();
-  Model dressed = plain;
+  const workloads::Model plain = odd_shape();
+  workloads::Model dressed = plain;
   dressed.tied_embeddings = true;
   dressed.qkv_bias = dressed.attention_output_bias = dressed.mlp_bias = true;
-  dressed.norm = NormKind::layer_norm;
+  dressed.norm = workloads::NormKind::layer_norm;
   dressed.learned_positions = 13;
-  dressed.qk_norm = QkNorm::per_head;
+  dressed.qk_norm = workloads::QkNorm::per_head;
   EXPECT_DOUBLE_EQ(forward_flops_per_token(plain, 6, false), forward_flops_per_token(dressed, 6, false));
   // 2 x 3 x (672 + 120) + 2 x 11 x 8 + 4 x 6 x 28 x 3 = 4752 + 176 + 2016.
   EXPECT_DOUBLE_EQ(forward_flops_per_token(plain, 6, false), 6944.0);
@@ -177,7 +177,7 @@ TEST(TrainingFlops, Llama3With70BillionOnTpuV5p) {
 }
 
 TEST(ModelText, NamesSizesAndParts) {
-  Model model = llama_3_70b();
+  workloads::Model model = llama_3_70b();
   model.name = "llama-3-70b";
   model.model_type = "llama";
   const std::string text = to_string(model);

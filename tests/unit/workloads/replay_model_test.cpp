@@ -14,16 +14,16 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-ReplayModel read(const std::string& text) {
+workloads::ReplayModel read(const std::string& text) {
   Problems problems;
-  auto replay = read_replay(YamlView::from_text(text, "replay.yaml", problems));
+  auto replay = workloads::read_replay(YamlView::from_text(text, "replay.yaml", problems));
   EXPECT_THAT(lines_of(problems), IsEmpty());
   return replay;
 }
 
 std::vector<std::string> complaints(const std::string& text) {
   Problems problems;
-  (void)read_replay(YamlView::from_text(text, "replay.yaml", problems));
+  (void)workloads::read_replay(YamlView::from_text(text, "replay.yaml", problems));
   return lines_of(problems);
 }
 
@@ -42,7 +42,7 @@ const std::string passes =
 // An operation waits for the one above it, but over gradients of weights, which nobody waits for unasked.
 TEST(ReplayModel, OperationsWaitForWhatStandsAbove) {
   const auto block = read("layers: 2\n" + passes).kinds.at(0);
-  EXPECT_THAT(block.forward[0].after, ElementsAre(BlockStep::outside));
+  EXPECT_THAT(block.forward[0].after, ElementsAre(workloads::BlockStep::outside));
   EXPECT_THAT(block.forward[2].after, ElementsAre(1));
   EXPECT_THAT(block.backward[1].after, ElementsAre(0));
   EXPECT_THAT(block.backward[2].after, ElementsAre(0)) << "not for the gradient of the weights above it";
@@ -55,10 +55,10 @@ TEST(ReplayModel, OperationsWaitForWhatStandsAbove) {
 // What runs on a stream of its own communicates, unless it is said to compute.
 TEST(ReplayModel, AStreamOfItsOwnCommunicatesUnlessItComputes) {
   const auto block = read("layers: 1\n" + passes).kinds.at(0);
-  EXPECT_EQ(block.forward[0].kind, BlockStep::Kind::compute);
-  EXPECT_EQ(block.forward[1].kind, BlockStep::Kind::collective);
+  EXPECT_EQ(block.forward[0].kind, workloads::BlockStep::Kind::compute);
+  EXPECT_EQ(block.forward[1].kind, workloads::BlockStep::Kind::collective);
   EXPECT_EQ(block.forward[1].stream, "network");
-  EXPECT_EQ(block.backward[3].kind, BlockStep::Kind::compute);
+  EXPECT_EQ(block.backward[3].kind, workloads::BlockStep::Kind::compute);
   EXPECT_EQ(block.backward[3].stream, "second");
   EXPECT_EQ(block.backward[3].given_time, Seconds(1e-3));
 }

@@ -6,44 +6,44 @@
 namespace lockstep {
 namespace {
 
-const AxisNames letters{"X", "Y", "Z"};
-const AxisNames words{"data", "fsdp", "tensor"};
+const workloads::AxisNames letters{"X", "Y", "Z"};
+const workloads::AxisNames words{"data", "fsdp", "tensor"};
 
 TEST(ShardingNotation, PrintsWhatItReads) {
   for (const auto* text :
        {"In[B, D]", "In[B_X, D_Y]", "In[B_XY, D]", "In[B_YX, D_Z]", "Out[B, D] {U_X}", "Out[B_Z, D] {U_XY}", "W[D]"}) {
-    EXPECT_EQ(parse_tensor(text, letters).to_string(), text);
+    EXPECT_EQ(workloads::parse_tensor(text, letters).to_string(), text);
   }
   for (const auto* text : {"In[B_data, D_tensor]", "In[B_{data,fsdp}, D]", "Out[B, D_tensor] {U_{data,fsdp}}",
                            "Wq[D_fsdp, N_tensor, H]"}) {
-    EXPECT_EQ(parse_tensor(text, words).to_string(), text);
+    EXPECT_EQ(workloads::parse_tensor(text, words).to_string(), text);
   }
   const auto* product = "In[B_X, D_Y] * Win[D_X, F_Y] -> Tmp[B_X, F_Y]";
-  EXPECT_EQ(parse_einsum(product, letters).to_string(), product);
+  EXPECT_EQ(workloads::parse_einsum(product, letters).to_string(), product);
 }
 
 TEST(ShardingNotation, SpacesDoNotMatter) {
-  EXPECT_EQ(parse_tensor("  In [ B_{ data , fsdp } ,D ]{U_ tensor }  ", words).to_string(),
+  EXPECT_EQ(workloads::parse_tensor("  In [ B_{ data , fsdp } ,D ]{U_ tensor }  ", words).to_string(),
             "In[B_{data,fsdp}, D] {U_tensor}");
-  EXPECT_EQ(parse_einsum("A[I,J]*B[J,K]->C[I,K]", letters).to_string(), "A[I, J] * B[J, K] -> C[I, K]");
+  EXPECT_EQ(workloads::parse_einsum("A[I,J]*B[J,K]->C[I,K]", letters).to_string(), "A[I, J] * B[J, K] -> C[I, K]");
 }
 
 TEST(ShardingNotation, LettersInARowAreSeveralAxesOutermostFirst) {
-  EXPECT_EQ(parse_tensor("A[I_ZXY]", letters).dims[0].axes, (AxisNames{"Z", "X", "Y"}));
+  EXPECT_EQ(workloads::parse_tensor("A[I_ZXY]", letters).dims[0].axes, (workloads::AxisNames{"Z", "X", "Y"}));
   // An axis of that very name goes before its letters.
-  EXPECT_EQ(parse_tensor("A[I_XY]", {"X", "Y", "XY"}).dims[0].axes, AxisNames{"XY"});
+  EXPECT_EQ(workloads::parse_tensor("A[I_XY]", {"X", "Y", "XY"}).dims[0].axes, workloads::AxisNames{"XY"});
 }
 
 TEST(ShardingNotation, Questions) {
-  const auto tensor = parse_tensor("A[I_X, J] {U_Y}", letters);
+  const auto tensor = workloads::parse_tensor("A[I_X, J] {U_Y}", letters);
   EXPECT_EQ(tensor.sharded_by("X"), tensor.find("I"));
   EXPECT_EQ(tensor.sharded_by("Y"), nullptr);
   EXPECT_EQ(tensor.find("K"), nullptr);
   EXPECT_TRUE(tensor.is_partial_over("Y"));
   EXPECT_FALSE(tensor.is_partial_over("X"));
-  EXPECT_TRUE(tensor.same_sharding(parse_tensor("Other[I_X, J] {U_Y}", letters)));
-  EXPECT_FALSE(tensor.same_sharding(parse_tensor("A[I_X, J]", letters)));
-  EXPECT_FALSE(parse_tensor("A[I_XY]", letters).same_sharding(parse_tensor("A[I_YX]", letters)));
+  EXPECT_TRUE(tensor.same_sharding(workloads::parse_tensor("Other[I_X, J] {U_Y}", letters)));
+  EXPECT_FALSE(tensor.same_sharding(workloads::parse_tensor("A[I_X, J]", letters)));
+  EXPECT_FALSE(workloads::parse_tensor("A[I_XY]", letters).same_sharding(workloads::parse_tensor("A[I_YX]", letters)));
 }
 
 struct Mistake {
@@ -79,9 +79,9 @@ TEST(ShardingNotation, EveryMistakeIsNamedWithItsColumn) {
   };
   for (const auto& mistake : mistakes) {
     try {
-      (void)parse_tensor(mistake.text, letters);
+      (void)workloads::parse_tensor(mistake.text, letters);
       ADD_FAILURE() << mistake.text << " was accepted";
-    } catch (const ShardingError& error) {
+    } catch (const workloads::ShardingError& error) {
       EXPECT_EQ(error.axis(), mistake.axis) << mistake.text;
       EXPECT_EQ(error.what_is_wrong(), mistake.what);
       EXPECT_EQ(error.expected(), mistake.expected) << mistake.text;
@@ -93,9 +93,9 @@ TEST(ShardingNotation, EveryMistakeIsNamedWithItsColumn) {
 
 TEST(ShardingNotation, ADoubleAxisInAProductIsPlacedAtItsTensor) {
   try {
-    (void)parse_einsum("A[I, J] * B[J_X, K_X] -> C[I, K]", letters);
+    (void)workloads::parse_einsum("A[I, J] * B[J_X, K_X] -> C[I, K]", letters);
     FAIL() << "accepted";
-  } catch (const ShardingError& error) {
+  } catch (const workloads::ShardingError& error) {
     EXPECT_EQ(error.axis(), "X");
     EXPECT_EQ(error.column(), 11);
   }
@@ -110,9 +110,9 @@ TEST(ShardingNotation, MistakesInProducts) {
   };
   for (const auto& [text, expected] : mistakes) {
     try {
-      (void)parse_einsum(text, letters);
+      (void)workloads::parse_einsum(text, letters);
       ADD_FAILURE() << text << " was accepted";
-    } catch (const ShardingError& error) {
+    } catch (const workloads::ShardingError& error) {
       EXPECT_EQ(error.expected(), expected) << text;
     }
   }

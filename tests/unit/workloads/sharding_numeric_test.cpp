@@ -11,8 +11,9 @@ namespace lockstep::test {
 namespace {
 
 /// Every way to put some of the axes on the two dimensions of a tensor, in every order.
-std::vector<ShardedTensor> all_shardings(const ShardedTensor& bare, const AxisNames& axes) {
-  std::vector<ShardedTensor> result{bare};
+std::vector<workloads::ShardedTensor> all_shardings(const workloads::ShardedTensor& bare,
+                                                    const workloads::AxisNames& axes) {
+  std::vector<workloads::ShardedTensor> result{bare};
   for (const auto& axis : axes) {
     const auto without = result;
     for (const auto& tensor : without) {
@@ -33,7 +34,8 @@ constexpr std::int64_t a(const Index& at) { return 1 + 3 * at[0] + 7 * at[1] * a
 constexpr std::int64_t b(const Index& at) { return 2 + 5 * at[0] * at[1] + at[1]; }
 
 /// Derives the product, carries it out and compares; true if it holds.
-::testing::AssertionResult right_on_every_rank(const Einsum& einsum, const Sizes& sizes, OneSided one_sided) {
+::testing::AssertionResult right_on_every_rank(const workloads::Einsum& einsum, const workloads::Sizes& sizes,
+                                               workloads::OneSided one_sided) {
   const auto derived = derive(einsum, sizes, {Bytes(1), Bytes(1), Bytes(1), one_sided});
   DistributedArray left(einsum.left, sizes, [](const auto&, const Index& at) { return a(at); });
   DistributedArray right(einsum.right, sizes, [](const auto&, const Index& at) { return b(at); });
@@ -57,14 +59,15 @@ constexpr std::int64_t b(const Index& at) { return 2 + 5 * at[0] * at[1] + at[1]
   return ::testing::AssertionSuccess();
 }
 
-const ShardedTensor bare_a{"A", {{"I", {}}, {"J", {}}}, {}};
-const ShardedTensor bare_b{"B", {{"J", {}}, {"K", {}}}, {}};
-const ShardedTensor bare_c{"C", {{"I", {}}, {"K", {}}}, {}};
-constexpr OneSided all_choices[] = {OneSided::fewer_bytes, OneSided::gather, OneSided::slice};
+const workloads::ShardedTensor bare_a{"A", {{"I", {}}, {"J", {}}}, {}};
+const workloads::ShardedTensor bare_b{"B", {{"J", {}}, {"K", {}}}, {}};
+const workloads::ShardedTensor bare_c{"C", {{"I", {}}, {"K", {}}}, {}};
+constexpr workloads::OneSided all_choices[] = {workloads::OneSided::fewer_bytes, workloads::OneSided::gather,
+                                               workloads::OneSided::slice};
 
 // 1 + 2 x 2 one-axis choices and 2 x 3 two-axis ones on each tensor: 11^3 products, under every choice of rule 2.
 TEST(ShardingNumeric, EveryShardingOnTwoAxesOfUnequalSize) {
-  const Sizes sizes{{{"I", {6, true}}, {"J", {6, true}}, {"K", {6, true}}}, {{"X", 2}, {"Y", 3}}};
+  const workloads::Sizes sizes{{{"I", {6, true}}, {"J", {6, true}}, {"K", {6, true}}}, {{"X", 2}, {"Y", 3}}};
   int products = 0;
   for (const auto& left : all_shardings(bare_a, {"X", "Y"})) {
     for (const auto& right : all_shardings(bare_b, {"X", "Y"})) {
@@ -79,22 +82,22 @@ TEST(ShardingNumeric, EveryShardingOnTwoAxesOfUnequalSize) {
 
 // With three axes a gathered or moved axis can lie between two others. A seeded sample of all products.
 TEST(ShardingNumeric, ASampleOnThreeAxes) {
-  const Sizes sizes{{{"I", {8, true}}, {"J", {8, true}}, {"K", {8, true}}}, {{"X", 2}, {"Y", 2}, {"Z", 2}}};
-  const AxisNames axes{"X", "Y", "Z"};
+  const workloads::Sizes sizes{{{"I", {8, true}}, {"J", {8, true}}, {"K", {8, true}}}, {{"X", 2}, {"Y", 2}, {"Z", 2}}};
+  const workloads::AxisNames axes{"X", "Y", "Z"};
   const auto lefts = all_shardings(bare_a, axes);
   const auto rights = all_shardings(bare_b, axes);
   const auto results = all_shardings(bare_c, axes);
   std::mt19937 random(20240607);
   for (int i = 0; i < 1500; ++i) {
-    const Einsum einsum{lefts[random() % lefts.size()], rights[random() % rights.size()],
-                        results[random() % results.size()]};
+    const workloads::Einsum einsum{lefts[random() % lefts.size()], rights[random() % rights.size()],
+                                   results[random() % results.size()]};
     ASSERT_TRUE(right_on_every_rank(einsum, sizes, all_choices[i % 3]));
   }
 }
 
 // A result that may stay a partial sum: every rank's part, summed over the axis, is the product.
 TEST(ShardingNumeric, PartialResults) {
-  const Sizes sizes{{{"I", {6, true}}, {"J", {6, true}}, {"K", {6, true}}}, {{"X", 2}, {"Y", 3}}};
+  const workloads::Sizes sizes{{{"I", {6, true}}, {"J", {6, true}}, {"K", {6, true}}}, {{"X", 2}, {"Y", 3}}};
   int partial = 0;
   for (const auto& left : all_shardings(bare_a, {"X", "Y"})) {
     for (const auto& right : all_shardings(bare_b, {"X", "Y"})) {
@@ -105,7 +108,7 @@ TEST(ShardingNumeric, PartialResults) {
         if (on_left == nullptr || on_right == nullptr || on_left->name != "J" || on_left->axes != on_right->axes ||
             on_right->name != "J")
           continue;
-        ASSERT_TRUE(right_on_every_rank({left, right, result}, sizes, OneSided::fewer_bytes));
+        ASSERT_TRUE(right_on_every_rank({left, right, result}, sizes, workloads::OneSided::fewer_bytes));
         ++partial;
       }
     }
@@ -116,12 +119,12 @@ TEST(ShardingNumeric, PartialResults) {
 
 // settle by itself: from every sharding, whole or partial, to every other.
 TEST(ShardingNumeric, EverySettlementOnThreeAxes) {
-  const Sizes sizes{{{"I", {12, true}}, {"K", {12, true}}}, {{"X", 2}, {"Y", 3}, {"Z", 2}}};
+  const workloads::Sizes sizes{{{"I", {12, true}}, {"K", {12, true}}}, {{"X", 2}, {"Y", 3}, {"Z", 2}}};
   int settled = 0;
   for (auto from : all_shardings(bare_c, {"X", "Y", "Z"})) {
-    for (const auto& axis : AxisNames{"", "X", "Y"}) {
+    for (const auto& axis : workloads::AxisNames{"", "X", "Y"}) {
       if (!axis.empty() && from.sharded_by(axis) != nullptr) continue;
-      from.partial = axis.empty() ? AxisNames{} : AxisNames{axis};
+      from.partial = axis.empty() ? workloads::AxisNames{} : workloads::AxisNames{axis};
       for (const auto& to : all_shardings(bare_c, {"X", "Y", "Z"})) {
         if (++settled % 7 != 0) continue;  // a seventh of them is enough, and every kind is among them
         // A partial sum: the rank at 0 holds the value, the others nothing.
@@ -142,7 +145,7 @@ TEST(ShardingNumeric, EverySettlementOnThreeAxes) {
 
 // Two key-value heads on four ranks X: K_X with copies. The forward gives each rank its own head from its own copy.
 TEST(ShardingNumeric, EveryRankComputesItsCopy) {
-  Sizes sizes{{{"I", {6, true}}, {"J", {6, true}}, {"K", {2, true, true}}}, {{"X", 4}, {"Y", 3}}};
+  workloads::Sizes sizes{{{"I", {6, true}}, {"J", {6, true}}, {"K", {2, true, true}}}, {{"X", 4}, {"Y", 3}}};
   sizes.copy_over("K", {"X"});
   for (const auto& left : all_shardings(bare_a, {"Y"})) {
     auto right = bare_b, result = bare_c;
@@ -155,17 +158,18 @@ TEST(ShardingNumeric, EveryRankComputesItsCopy) {
 // every copy of a head must end with the sum of both, (1 + 2) b. J, the tokens, are split over Y; the gradient is
 // wanted whole along Y or split, and reduced over copies with the tokens or after them.
 TEST(ShardingNumeric, GradientsOfCopiesAreAddedUp) {
-  Sizes sizes{{{"I", {6, true}}, {"J", {6, true}}, {"K", {2, true, true}}}, {{"X", 4}, {"Y", 3}}};
+  workloads::Sizes sizes{{{"I", {6, true}}, {"J", {6, true}}, {"K", {2, true, true}}}, {{"X", 4}, {"Y", 3}}};
   sizes.copy_over("K", {"X"});
-  const auto left = parse_tensor("A[I, J_Y]", {"X", "Y"});
-  const auto right = parse_tensor("B[J_Y, K_X]", {"X", "Y"});
+  const auto left = workloads::parse_tensor("A[I, J_Y]", {"X", "Y"});
+  const auto right = workloads::parse_tensor("B[J_Y, K_X]", {"X", "Y"});
   for (const char* wanted : {"C[I, K_X]", "C[I_Y, K_X]"}) {
     for (const bool later : {false, true}) {
-      const auto updated = parse_tensor(wanted, {"X", "Y"});
+      const auto updated = workloads::parse_tensor(wanted, {"X", "Y"});
       auto kept = updated;
       if (later) kept.partial = sizes.copied_over(updated);
-      const auto derived = derive({left, right, kept}, sizes,
-                                  {Bytes(1), Bytes(1), Bytes(1), OneSided::fewer_bytes, sizes.copied_over(updated)});
+      const auto derived =
+          derive({left, right, kept}, sizes,
+                 {Bytes(1), Bytes(1), Bytes(1), workloads::OneSided::fewer_bytes, sizes.copied_over(updated)});
       const DistributedArray tokens(left, sizes, [](const auto&, const Index& at) { return a(at); });
       const DistributedArray gradient(
           right, sizes, [](const Coordinates& rank, const Index& at) { return (1 + rank.at("X") % 2) * b(at); });
@@ -187,11 +191,11 @@ TEST(ShardingNumeric, GradientsOfCopiesAreAddedUp) {
 // Query head n of N attends to key-value head n / (N / K): each rank has the one that its queries need.
 TEST(ShardingNumeric, QueriesFindTheirHeadOnTheirRank) {
   for (const std::int64_t heads : {1, 2, 4, 8}) {
-    Sizes sizes{{{"N", {16, true}}, {"K", {heads, true, true}}}, {{"X", 4}, {"Y", 2}}};
+    workloads::Sizes sizes{{{"N", {16, true}}, {"K", {heads, true, true}}}, {{"X", 4}, {"Y", 2}}};
     sizes.copy_over("K", {"X", "Y"});
     for (const auto& rank : all_ranks(sizes)) {
-      const auto held = block_of(parse_tensor("K[K_XY]", {"X", "Y"}), rank, sizes);
-      for (const auto& query : block_of(parse_tensor("Q[N_XY]", {"X", "Y"}), rank, sizes)) {
+      const auto held = block_of(workloads::parse_tensor("K[K_XY]", {"X", "Y"}), rank, sizes);
+      for (const auto& query : block_of(workloads::parse_tensor("Q[N_XY]", {"X", "Y"}), rank, sizes)) {
         EXPECT_NE(std::find(held.begin(), held.end(), Index{query[0] / (16 / heads)}), held.end());
       }
     }

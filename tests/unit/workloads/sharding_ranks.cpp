@@ -7,7 +7,7 @@
 
 namespace lockstep::test {
 
-std::vector<Coordinates> all_ranks(const Sizes& sizes) {
+std::vector<Coordinates> all_ranks(const workloads::Sizes& sizes) {
   std::vector<Coordinates> ranks{{}};
   for (const auto& [axis, size] : sizes.axes) {
     std::vector<Coordinates> more;
@@ -22,7 +22,8 @@ std::vector<Coordinates> all_ranks(const Sizes& sizes) {
   return ranks;
 }
 
-std::vector<Index> block_of(const ShardedTensor& tensor, const Coordinates& rank, const Sizes& sizes) {
+std::vector<Index> block_of(const workloads::ShardedTensor& tensor, const Coordinates& rank,
+                            const workloads::Sizes& sizes) {
   std::vector<Index> block{{}};
   for (const auto& dim : tensor.dims) {
     std::int64_t position = 0;  // outermost axis first
@@ -40,7 +41,7 @@ std::vector<Index> block_of(const ShardedTensor& tensor, const Coordinates& rank
   return block;
 }
 
-void DistributedArray::slice(const ShardedTensor& to) {
+void DistributedArray::slice(const workloads::ShardedTensor& to) {
   for (auto& [rank, part] : parts_) {
     Part kept;
     for (const auto& index : block_of(to, rank, sizes_)) {
@@ -56,15 +57,15 @@ void DistributedArray::slice(const ShardedTensor& to) {
   sharding_ = to;
 }
 
-std::vector<Coordinates> DistributedArray::group(const Coordinates& rank, const AxisNames& axes) const {
+std::vector<Coordinates> DistributedArray::group(const Coordinates& rank, const workloads::AxisNames& axes) const {
   std::vector<Coordinates> members;
   for (const auto& [other, unused] : parts_) {
     const bool same = std::all_of(rank.begin(), rank.end(), [&, &peer = other](const auto& coordinate) {
       const auto& [axis, place] = coordinate;
-      const auto named =
-          std::find_if(axes.begin(), axes.end(), [&](const auto& name) { return axis_part(name).axis == axis; });
+      const auto named = std::find_if(axes.begin(), axes.end(),
+                                      [&](const auto& name) { return topologies::axis_part(name).axis == axis; });
       if (named == axes.end()) return peer.at(axis) == place;
-      const auto part = axis_part(*named).size;
+      const auto part = topologies::axis_part(*named).size;
       return part == 0 || peer.at(axis) / part == place / part;
     });
     if (same) members.push_back(other);
@@ -72,9 +73,10 @@ std::vector<Coordinates> DistributedArray::group(const Coordinates& rank, const 
   return members;
 }
 
-void DistributedArray::run(const DerivedCollective& collective) {
+void DistributedArray::run(const workloads::DerivedCollective& collective) {
   slice(collective.before);
-  const bool sums = collective.kind == CollectiveKind::reduce_scatter || collective.kind == CollectiveKind::all_reduce;
+  const bool sums = collective.kind == workloads::CollectiveKind::reduce_scatter ||
+                    collective.kind == workloads::CollectiveKind::all_reduce;
   std::map<Coordinates, Part> after;
   for (const auto& [rank, part] : parts_) {
     std::map<Index, std::pair<std::int64_t, std::int64_t>> sum_and_holders;
@@ -100,16 +102,17 @@ void DistributedArray::run(const DerivedCollective& collective) {
     const auto held = static_cast<std::int64_t>(part.size());
     const auto holds = static_cast<std::int64_t>(after[rank].size());
     switch (collective.kind) {
-      case CollectiveKind::all_gather: EXPECT_EQ(holds, held * n) << collective.to_string(); break;
-      case CollectiveKind::reduce_scatter: EXPECT_EQ(holds * n, held) << collective.to_string(); break;
-      case CollectiveKind::all_reduce:
-      case CollectiveKind::all_to_all: EXPECT_EQ(holds, held) << collective.to_string(); break;
-      case CollectiveKind::broadcast:
-      case CollectiveKind::reduce:
-      case CollectiveKind::point_to_point: ADD_FAILURE() << "never derived: " << collective.to_string();
+      case workloads::CollectiveKind::all_gather: EXPECT_EQ(holds, held * n) << collective.to_string(); break;
+      case workloads::CollectiveKind::reduce_scatter: EXPECT_EQ(holds * n, held) << collective.to_string(); break;
+      case workloads::CollectiveKind::all_reduce:
+      case workloads::CollectiveKind::all_to_all: EXPECT_EQ(holds, held) << collective.to_string(); break;
+      case workloads::CollectiveKind::broadcast:
+      case workloads::CollectiveKind::reduce:
+      case workloads::CollectiveKind::point_to_point: ADD_FAILURE() << "never derived: " << collective.to_string();
     }
     // full_size is the group's whole array: all shards along the axes together (elements of 1 byte here).
-    const auto whole = collective.kind == CollectiveKind::all_gather || collective.kind == CollectiveKind::all_to_all
+    const auto whole = collective.kind == workloads::CollectiveKind::all_gather ||
+                               collective.kind == workloads::CollectiveKind::all_to_all
                            ? holds * (holds == held ? n : 1)
                            : held;
     EXPECT_EQ(collective.full_size.value(), whole) << collective.to_string();
@@ -124,8 +127,8 @@ std::int64_t DistributedArray::value(const Coordinates& rank, const Index& index
   return sum;
 }
 
-DistributedArray multiply(const Einsum& local, const DistributedArray& left, const DistributedArray& right,
-                          const Sizes& sizes) {
+DistributedArray multiply(const workloads::Einsum& local, const DistributedArray& left, const DistributedArray& right,
+                          const workloads::Sizes& sizes) {
   // left is [I, J], right is [J, K]
   return DistributedArray(local.result, sizes, [&](const Coordinates& rank, const Index& index) {
     std::int64_t sum = 0;

@@ -17,17 +17,18 @@ using Part = std::map<Index, std::int64_t>;               ///< what one rank hol
 using Coordinates = std::map<std::string, std::int64_t>;  ///< of a rank on the mesh
 
 /// All ranks of the mesh that `sizes` describes.
-std::vector<Coordinates> all_ranks(const Sizes& sizes);
+std::vector<Coordinates> all_ranks(const workloads::Sizes& sizes);
 /// Every index of the part that a rank holds under a sharding: on each dimension one block of size / axes. Copies have
 /// the index of what they are copies of.
-std::vector<Index> block_of(const ShardedTensor& tensor, const Coordinates& rank, const Sizes& sizes);
+std::vector<Index> block_of(const workloads::ShardedTensor& tensor, const Coordinates& rank,
+                            const workloads::Sizes& sizes);
 
 /// An array over all ranks, in some sharding; partial sums are what they are.
 class DistributedArray {
  public:
   /// Cut from whole values, which `value` gives.
   template <class Value>
-  DistributedArray(ShardedTensor sharding, const Sizes& sizes, const Value& value)
+  DistributedArray(workloads::ShardedTensor sharding, const workloads::Sizes& sizes, const Value& value)
       : sharding_(std::move(sharding)), sizes_(sizes) {
     for (const auto& rank : all_ranks(sizes)) {
       auto& part = parts_[rank];
@@ -36,25 +37,25 @@ class DistributedArray {
   }
 
   /// Free: every rank keeps a block of what it holds. A failure if it does not hold that block.
-  void slice(const ShardedTensor& to);
+  void slice(const workloads::ShardedTensor& to);
   /// Carries out one collective inside the groups along its axes.
-  void run(const DerivedCollective& collective);
+  void run(const workloads::DerivedCollective& collective);
 
-  [[nodiscard]] const ShardedTensor& sharding() const { return sharding_; }
+  [[nodiscard]] const workloads::ShardedTensor& sharding() const { return sharding_; }
   [[nodiscard]] const Part& part(const Coordinates& rank) const { return parts_.at(rank); }
   /// The value that the ranks agree on at an index that `rank` holds: summed over the partial axes.
   [[nodiscard]] std::int64_t value(const Coordinates& rank, const Index& index) const;
 
  private:
-  [[nodiscard]] std::vector<Coordinates> group(const Coordinates& rank, const AxisNames& axes) const;
+  [[nodiscard]] std::vector<Coordinates> group(const Coordinates& rank, const workloads::AxisNames& axes) const;
 
-  ShardedTensor sharding_;
-  const Sizes& sizes_;
+  workloads::ShardedTensor sharding_;
+  const workloads::Sizes& sizes_;
   std::map<Coordinates, Part> parts_;
 };
 
 /// One matrix product on every rank, from the blocks it holds and nothing else.
-DistributedArray multiply(const Einsum& local, const DistributedArray& left, const DistributedArray& right,
-                          const Sizes& sizes);
+DistributedArray multiply(const workloads::Einsum& local, const DistributedArray& left, const DistributedArray& right,
+                          const workloads::Sizes& sizes);
 
 }  // namespace lockstep::test

@@ -6,11 +6,11 @@
 namespace lockstep {
 namespace {
 
-Sizes sizes(std::map<std::string, DimSize> dims, std::map<std::string, std::int64_t> axes) {
+workloads::Sizes sizes(std::map<std::string, workloads::DimSize> dims, std::map<std::string, std::int64_t> axes) {
   return {std::move(dims), std::move(axes)};
 }
 
-std::int64_t ranks(const Sizes& of) {
+std::int64_t ranks(const workloads::Sizes& of) {
   std::int64_t product = 1;
   for (const auto& [axis, size] : of.axes) product *= size;
   return product;
@@ -19,7 +19,7 @@ std::int64_t ranks(const Sizes& of) {
 // int8[128_XY, 2048] on {X:2, Y:8, Z:2}: 128/16 x 2048 = 16 KiB on a device, and 32 x 16 KiB = 2 copies of 256 KiB.
 TEST(ShardingSizes, SplitOverTwoAxesReplicatedOverTheThird) {
   const auto of = sizes({{"I", {128}}, {"J", {2048}}}, {{"X", 2}, {"Y", 8}, {"Z", 2}});
-  const auto array = parse_tensor("A[I_XY, J]", {"X", "Y", "Z"});
+  const auto array = workloads::parse_tensor("A[I_XY, J]", {"X", "Y", "Z"});
   EXPECT_EQ(of.local(array.dims[0]), 8);
   EXPECT_EQ(of.local(array.dims[1]), 2048);
   EXPECT_EQ(of.local_elements(array), 16 * 1024);
@@ -29,7 +29,7 @@ TEST(ShardingSizes, SplitOverTwoAxesReplicatedOverTheThird) {
 // fp32[1024_XY, 4096] on {X:8, Y:2}: 64 x 4096 x 4 B = 1 MiB, read in 2^20/3.4e12 s = 0.308 us.
 TEST(ShardingSizes, ShardOfOneMebibyte) {
   const auto of = sizes({{"I", {1024}}, {"J", {4096}}}, {{"X", 8}, {"Y", 2}});
-  const auto array = parse_tensor("A[I_XY, J]", {"X", "Y"});
+  const auto array = workloads::parse_tensor("A[I_XY, J]", {"X", "Y"});
   const auto bytes = Bytes(4) * of.local_elements(array);
   EXPECT_EQ(of.local(array.dims[0]), 64);
   EXPECT_EQ(bytes.value(), 1 << 20);
@@ -39,7 +39,7 @@ TEST(ShardingSizes, ShardOfOneMebibyte) {
 // A[I_X, J, K] on {X:4, Y:8, Z:2}: every rank of the other 8 x 2 holds the same, so 16 copies.
 TEST(ShardingSizes, SixteenCopies) {
   const auto of = sizes({{"I", {64}}, {"J", {3}}, {"K", {5}}}, {{"X", 4}, {"Y", 8}, {"Z", 2}});
-  const auto array = parse_tensor("A[I_X, J, K]", {"X", "Y", "Z"});
+  const auto array = workloads::parse_tensor("A[I_X, J, K]", {"X", "Y", "Z"});
   EXPECT_EQ(of.local_elements(array) * ranks(of), 16 * 64 * 3 * 5);
 }
 
@@ -47,8 +47,8 @@ TEST(ShardingSizes, SixteenCopies) {
 // array of 2 x 5 elements of its own is 4 x 5 with its copies, none of them padding.
 TEST(ShardingSizes, EachRankGetsACopyOfItsOwn) {
   auto of = sizes({{"K", {2, true, true}}, {"J", {5}}}, {{"X", 4}});
-  const auto array = parse_tensor("A[K_X, J]", {"X"});
-  EXPECT_THROW(of.check_divides(array), ShardingError);
+  const auto array = workloads::parse_tensor("A[K_X, J]", {"X"});
+  EXPECT_THROW(of.check_divides(array), workloads::ShardingError);
   of.copy_over("K", {"X"});
   EXPECT_NO_THROW(of.check_divides(array));
   EXPECT_EQ(of.dim("K"), 4);
@@ -56,20 +56,20 @@ TEST(ShardingSizes, EachRankGetsACopyOfItsOwn) {
   EXPECT_EQ(of.local_elements(array), 5);
   EXPECT_EQ(of.padding_elements(array), 0);
   EXPECT_EQ(of.own_elements({"K", "J"}), 10);
-  EXPECT_EQ(of.copied_over(array), (AxisNames{"X/2"}));
+  EXPECT_EQ(of.copied_over(array), (workloads::AxisNames{"X/2"}));
   EXPECT_EQ(of.product({"X/2"}), 2);
-  EXPECT_EQ(of.copied_over(parse_tensor("A[J]", {"X"})), AxisNames{});
+  EXPECT_EQ(of.copied_over(workloads::parse_tensor("A[J]", {"X"})), workloads::AxisNames{});
 }
 
 // Copies stand on ranks that follow one another, so over the inner axes first: 1 head on 2 x 4 ranks is on all of both,
 // 2 heads are on each 4 of Y, 4 on each 2 of Y.
 TEST(ShardingSizes, CopiesAreOnNeighbours) {
-  const auto copied = [](std::int64_t heads, const AxisNames& axes) {
+  const auto copied = [](std::int64_t heads, const workloads::AxisNames& axes) {
     auto of = sizes({{"K", {heads, true, true}}}, {{"X", 2}, {"Y", 4}, {"Z", 6}});
     of.copy_over("K", axes);
-    return std::pair(of.dim("K") / heads, of.copied_over(ShardedTensor{"A", {{"K", axes}}, {}}));
+    return std::pair(of.dim("K") / heads, of.copied_over(workloads::ShardedTensor{"A", {{"K", axes}}, {}}));
   };
-  using Copied = std::pair<std::int64_t, AxisNames>;
+  using Copied = std::pair<std::int64_t, workloads::AxisNames>;
   EXPECT_EQ(copied(1, {"X", "Y"}), Copied(8, {"X/2", "Y/4"}));
   EXPECT_EQ(copied(2, {"X", "Y"}), Copied(4, {"Y/4"}));
   EXPECT_EQ(copied(4, {"X", "Y"}), Copied(2, {"Y/2"}));
@@ -82,11 +82,11 @@ TEST(ShardingSizes, CopiesAreOnNeighbours) {
 // 10 over 4: shards of 3, 12 held in all, 2 of them padding; with 7 columns 14.
 TEST(ShardingSizes, WhatDoesNotDivideIsPadded) {
   const auto of = sizes({{"I", {10}}, {"J", {7}}}, {{"X", 4}});
-  const auto array = parse_tensor("A[I_X, J]", {"X"});
+  const auto array = workloads::parse_tensor("A[I_X, J]", {"X"});
   EXPECT_EQ(of.local(array.dims[0]), 3);
   EXPECT_EQ(of.local_elements(array), 21);
   EXPECT_EQ(of.padding_elements(array), 14);
-  EXPECT_EQ(of.padding_elements(parse_tensor("A[I, J]", {"X"})), 0);
+  EXPECT_EQ(of.padding_elements(workloads::parse_tensor("A[I, J]", {"X"})), 0);
   EXPECT_NO_THROW(of.check_divides(array));
 }
 
@@ -94,10 +94,10 @@ TEST(ShardingSizes, WhatDoesNotDivideIsPadded) {
 TEST(ShardingSizes, AFlatAxisSplitsTheWholeArray) {
   auto of = sizes({{"I", {10}}, {"J", {7}}}, {{"X", 4}, {"Y", 2}});
   of.flat_axes = {"X"};
-  const auto array = parse_tensor("A[I_X, J]", {"X", "Y"});
+  const auto array = workloads::parse_tensor("A[I_X, J]", {"X", "Y"});
   EXPECT_EQ(of.local_elements(array), 18);
   EXPECT_EQ(of.padding_elements(array), 2);
-  const auto both = parse_tensor("A[I_X, J_Y]", {"X", "Y"});
+  const auto both = workloads::parse_tensor("A[I_X, J_Y]", {"X", "Y"});
   EXPECT_EQ(of.local_elements(both), 10);
   EXPECT_EQ(of.padding_elements(both), 4 * 2 * 10 - 70);
 }
@@ -105,30 +105,30 @@ TEST(ShardingSizes, AFlatAxisSplitsTheWholeArray) {
 // Norms of queries have one weight for each number of a head: 256 ranks hold half a number each, padded to one.
 TEST(ShardingSizes, AFlatAxisNeedNotDivideAWeight) {
   auto of = sizes({{"H", {128, true}}}, {{"X", 256}, {"Y", 3}});
-  const auto weight = parse_tensor("W[H_X]", {"X", "Y"});
-  EXPECT_THROW(of.check_weight_divides(weight), ShardingError);
+  const auto weight = workloads::parse_tensor("W[H_X]", {"X", "Y"});
+  EXPECT_THROW(of.check_weight_divides(weight), workloads::ShardingError);
   of.flat_axes = {"X"};
   EXPECT_NO_THROW(of.check_weight_divides(weight));
   EXPECT_EQ(of.local_elements(weight), 1);
-  EXPECT_THROW(of.check_weight_divides(parse_tensor("W[H_XY]", {"X", "Y"})), ShardingError);
-  EXPECT_THROW(of.check_divides(weight), ShardingError) << "an activation is split by dimensions";
+  EXPECT_THROW(of.check_weight_divides(workloads::parse_tensor("W[H_XY]", {"X", "Y"})), workloads::ShardingError);
+  EXPECT_THROW(of.check_divides(weight), workloads::ShardingError) << "an activation is split by dimensions";
 }
 
 TEST(ShardingSizes, TokensAndHeadsMustDivide) {
   const auto of = sizes({{"B", {10, true}}, {"N", {12, true}}}, {{"X", 4}, {"Y", 2}});
-  EXPECT_NO_THROW(of.check_divides(parse_tensor("A[B_Y, N_X]", {"X", "Y"})));
+  EXPECT_NO_THROW(of.check_divides(workloads::parse_tensor("A[B_Y, N_X]", {"X", "Y"})));
   try {
-    of.check_divides(parse_tensor("A[B_X, N]", {"X", "Y"}));
+    of.check_divides(workloads::parse_tensor("A[B_X, N]", {"X", "Y"}));
     FAIL() << "accepted";
-  } catch (const ShardingError& error) {
+  } catch (const workloads::ShardingError& error) {
     EXPECT_EQ(error.axis(), "X");
     EXPECT_EQ(error.what_is_wrong(), "mesh axis X of size 4 does not divide B = 10 of A[B_X, N]");
     EXPECT_EQ(error.expected(), "a size that divides 10");
   }
   try {
-    of.check_divides(parse_tensor("A[B, N_XY]", {"X", "Y"}));
+    of.check_divides(workloads::parse_tensor("A[B, N_XY]", {"X", "Y"}));
     FAIL() << "accepted";
-  } catch (const ShardingError& error) {
+  } catch (const workloads::ShardingError& error) {
     EXPECT_EQ(error.what_is_wrong(), "mesh axes XY of size 8 does not divide N = 12 of A[B, N_XY]");
   }
 }
@@ -137,8 +137,8 @@ TEST(ShardingSizes, UnknownNames) {
   const auto of = sizes({{"B", {10}}}, {{"X", 4}});
   EXPECT_EQ(of.dim("B"), 10);
   EXPECT_EQ(of.product({}), 1);
-  EXPECT_THROW((void)of.dim("Q"), ShardingError);
-  EXPECT_THROW((void)of.product({"Q"}), ShardingError);
+  EXPECT_THROW((void)of.dim("Q"), workloads::ShardingError);
+  EXPECT_THROW((void)of.product({"Q"}), workloads::ShardingError);
 }
 
 }  // namespace

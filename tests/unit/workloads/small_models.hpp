@@ -10,8 +10,8 @@ namespace lockstep::test {
 
 inline constexpr std::int64_t D = 32, F = 128;
 
-inline Model two_matmuls(std::int64_t layers = 2) {
-  Model model;
+inline workloads::Model two_matmuls(std::int64_t layers = 2) {
+  workloads::Model model;
   model.layers = layers;
   model.d_model = D;
   model.d_ff = F;
@@ -20,8 +20,8 @@ inline Model two_matmuls(std::int64_t layers = 2) {
 }
 
 /// N = 8 query heads on K = 4 of H = 4, gated, RMS norms, V = 96.
-inline Model transformer(std::int64_t layers = 2) {
-  Model model = two_matmuls(layers);
+inline workloads::Model transformer(std::int64_t layers = 2) {
+  workloads::Model model = two_matmuls(layers);
   model.attention = true;
   model.heads = 8;
   model.kv_heads = 4;
@@ -31,16 +31,19 @@ inline Model transformer(std::int64_t layers = 2) {
 }
 
 struct Derived {
-  std::vector<ShardedLayer> kinds;
+  std::vector<workloads::ShardedLayer> kinds;
   std::vector<int> order;
   std::int64_t ranks;
   std::int64_t tokens;  ///< of one microbatch
 
-  [[nodiscard]] const ShardedLayer& layer() const { return kinds.size() == 1 ? kinds[0] : kinds[1]; }
-  [[nodiscard]] StepGraph step(const StepOptions& options = {}) const { return build_step(kinds, order, options); }
+  [[nodiscard]] const workloads::ShardedLayer& layer() const { return kinds.size() == 1 ? kinds[0] : kinds[1]; }
+  [[nodiscard]] workloads::StepGraph step(const workloads::StepOptions& options = {}) const {
+    return build_step(kinds, order, options);
+  }
 };
 
-inline Sizes sizes_on(const Model& model, const Parallel& parallel, std::int64_t sequences, std::int64_t length) {
+inline workloads::Sizes sizes_on(const workloads::Model& model, const workloads::Parallel& parallel,
+                                 std::int64_t sequences, std::int64_t length) {
   auto sizes = sizes_of(model, sequences, length);
   sizes.axes = {{"data", parallel.data},
                 {"fsdp", parallel.fsdp},
@@ -50,8 +53,9 @@ inline Sizes sizes_on(const Model& model, const Parallel& parallel, std::int64_t
   return sizes;
 }
 
-inline Derived derived(const Model& model, Plan plan, const Parallel& parallel, const DerivePolicy& policy = {},
-                       std::int64_t sequences = 16, std::int64_t length = 8, const BlockOptions& options = {}) {
+inline Derived derived(const workloads::Model& model, workloads::Plan plan, const workloads::Parallel& parallel,
+                       const workloads::DerivePolicy& policy = {}, std::int64_t sequences = 16, std::int64_t length = 8,
+                       const workloads::BlockOptions& options = {}) {
   const auto blocks = blocks_of(model, options);
   auto sizes = sizes_on(model, parallel, sequences, length);
   copy_key_value_heads(plan, sizes);
@@ -59,55 +63,56 @@ inline Derived derived(const Model& model, Plan plan, const Parallel& parallel, 
                  blocks.order,
                  parallel.data * parallel.fsdp * parallel.tensor * parallel.context * parallel.expert,
                  sequences * length};
-  const Block* before = nullptr;
+  const workloads::Block* before = nullptr;
   for (const auto& block : blocks.kinds) {
     const auto& arriving = before != nullptr ? before->output : block.input;
-    result.kinds.push_back(
-        derive_layer(block, plan, sizes, arriving.empty() ? ShardedTensor{} : plan.activations.at(arriving), policy));
+    result.kinds.push_back(derive_layer(
+        block, plan, sizes, arriving.empty() ? workloads::ShardedTensor{} : plan.activations.at(arriving), policy));
     before = &block;
   }
   return result;
 }
 
-inline Derived derived(const Model& model, const Parallel& parallel, const DerivePolicy& policy = {}) {
+inline Derived derived(const workloads::Model& model, const workloads::Parallel& parallel,
+                       const workloads::DerivePolicy& policy = {}) {
   return derived(model, plan_for(blocks_of(model), parallel), parallel, policy);
 }
 
 /// 16 sequences of 8 tokens; experts E = 8 of width 24, 2 of them per token, one shared.
-inline Model mixture(std::int64_t layers = 2) {
-  Model model = transformer(layers);
-  model.experts = Experts{.count = 8, .per_token = 2, .width = 24, .shared = 1, .shared_width = 40};
-  model.layer_kinds.assign(static_cast<std::size_t>(layers), LayerKind{.experts = true});
+inline workloads::Model mixture(std::int64_t layers = 2) {
+  workloads::Model model = transformer(layers);
+  model.experts = workloads::Experts{.count = 8, .per_token = 2, .width = 24, .shared = 1, .shared_width = 40};
+  model.layer_kinds.assign(static_cast<std::size_t>(layers), workloads::LayerKind{.experts = true});
   return model;
 }
 
-inline Model latent(std::int64_t layers = 2) {
-  Model model = transformer(layers);
+inline workloads::Model latent(std::int64_t layers = 2) {
+  workloads::Model model = transformer(layers);
   model.kv_heads = model.heads;
   model.head_size = 6;
-  model.latent =
-      LatentAttention{.q_rank = 12, .kv_rank = 10, .nope_head_size = 4, .rope_head_size = 2, .value_head_size = 4};
+  model.latent = workloads::LatentAttention{
+      .q_rank = 12, .kv_rank = 10, .nope_head_size = 4, .rope_head_size = 2, .value_head_size = 4};
   return model;
 }
 
 /// "AllGather_fsdp Win 8192" for every collective of a pass, in order.
-inline std::vector<std::string> collectives(const std::vector<BlockStep>& steps) {
+inline std::vector<std::string> collectives(const std::vector<workloads::BlockStep>& steps) {
   std::vector<std::string> result;
   for (const auto& step : steps) {
-    if (step.kind == BlockStep::Kind::collective)
+    if (step.kind == workloads::BlockStep::Kind::collective)
       result.push_back(step.name + " " + std::to_string(step.full_size.value()));
   }
   return result;
 }
 
 /// What the book counts: an all-reduce moves its array twice.
-inline std::int64_t book_bytes(CollectiveKind kind, Bytes full_size) {
-  return full_size.value() * (kind == CollectiveKind::all_reduce ? 2 : 1);
+inline std::int64_t book_bytes(workloads::CollectiveKind kind, Bytes full_size) {
+  return full_size.value() * (kind == workloads::CollectiveKind::all_reduce ? 2 : 1);
 }
-inline std::int64_t book_bytes(const std::vector<BlockStep>& steps) {
+inline std::int64_t book_bytes(const std::vector<workloads::BlockStep>& steps) {
   std::int64_t sum = 0;
   for (const auto& step : steps) {
-    if (step.kind == BlockStep::Kind::collective) sum += book_bytes(step.collective, step.full_size);
+    if (step.kind == workloads::BlockStep::Kind::collective) sum += book_bytes(step.collective, step.full_size);
   }
   return sum;
 }

@@ -10,7 +10,7 @@
 namespace lockstep::test {
 namespace {
 
-std::vector<Parallel> many_plans() {
+std::vector<workloads::Parallel> many_plans() {
   return {{},
           {.data = 4},
           {.data = 4, .zero = 1},
@@ -24,7 +24,7 @@ std::vector<Parallel> many_plans() {
 }
 
 TEST(StepGraphTest, ADependencyMustPointBack) {
-  StepGraph graph;
+  workloads::StepGraph graph;
   const auto first = graph.add({});
   const auto second = graph.add({});
   graph.depend(second, first);
@@ -40,14 +40,15 @@ TEST(StepGraphTest, ProgramOrderIsTopologicalAndBuffersAreReadLater) {
   for (const auto& model : {two_matmuls(3), transformer(3)}) {
     for (const auto& parallel : many_plans()) {
       const auto graph = derived(model, parallel).step({.microbatches = 2});
-      for (OpId id = 0; id < graph.size(); ++id) {
+      for (workloads::OpId id = 0; id < graph.size(); ++id) {
         for (const auto before : graph.predecessors(id)) ASSERT_LT(before, id);
       }
       for (const auto& buffer : graph.buffers) {
         ASSERT_GE(buffer.producer, 0);
         ASSERT_GE(buffer.size, Bytes(0));
         for (const auto reader : buffer.readers) ASSERT_GT(reader, buffer.producer);
-        EXPECT_EQ(std::set<OpId>(buffer.readers.begin(), buffer.readers.end()).size(), buffer.readers.size());
+        EXPECT_EQ(std::set<workloads::OpId>(buffer.readers.begin(), buffer.readers.end()).size(),
+                  buffer.readers.size());
       }
     }
   }
@@ -68,8 +69,8 @@ TEST(StepGraphTest, ReadersWaitForWhatTheyRead) {
 
 // One vertex stands for all ranks: twice the ranks, the same graph.
 TEST(StepGraphTest, SizeDoesNotDependOnTheAxes) {
-  const auto small = derived(transformer(), Parallel{.data = 2, .fsdp = 2, .tensor = 2}).step();
-  const auto large = derived(transformer(), Parallel{.data = 4, .fsdp = 4, .tensor = 4}).step();
+  const auto small = derived(transformer(), workloads::Parallel{.data = 2, .fsdp = 2, .tensor = 2}).step();
+  const auto large = derived(transformer(), workloads::Parallel{.data = 4, .fsdp = 4, .tensor = 4}).step();
   EXPECT_EQ(small.size(), large.size());
   EXPECT_EQ(small.dependencies(), large.dependencies());
 }
@@ -93,7 +94,7 @@ TEST(StepGraphTest, FlopsOfTheTransformerAreConserved) {
       const auto all = derived(model, parallel, {.causal = causal});
       const auto graph = all.step({.microbatches = 3});
       double flops = 0;
-      for (OpId id = 0; id < graph.size(); ++id) flops += graph.op(id)->flops.value();
+      for (workloads::OpId id = 0; id < graph.size(); ++id) flops += graph.op(id)->flops.value();
       EXPECT_EQ(flops * static_cast<double>(all.ranks),
                 3 * forward_flops_per_token(model, 8, causal) * static_cast<double>(3 * all.tokens));
     }
@@ -106,22 +107,22 @@ TEST(StepGraphTest, FlopsOfTwoMatmulsAreConserved) {
     const auto all = derived(two_matmuls(5), parallel);
     const auto graph = all.step();
     double flops = 0;
-    for (OpId id = 0; id < graph.size(); ++id) flops += graph.op(id)->flops.value();
+    for (workloads::OpId id = 0; id < graph.size(); ++id) flops += graph.op(id)->flops.value();
     EXPECT_EQ(flops * static_cast<double>(all.ranks), 5 * 12.0 * static_cast<double>(all.tokens * D * F));
   }
 }
 
 TEST(StepGraphTest, ParametersAreTheModels) {
   auto model = transformer(3);
-  EXPECT_EQ(derived(model, Parallel{.fsdp = 4}).step().parameters, count_parameters(model).total());
+  EXPECT_EQ(derived(model, workloads::Parallel{.fsdp = 4}).step().parameters, count_parameters(model).total());
   model.tied_embeddings = true;
-  EXPECT_EQ(derived(model, Parallel{.fsdp = 4}).step().parameters, count_parameters(model).total());
+  EXPECT_EQ(derived(model, workloads::Parallel{.fsdp = 4}).step().parameters, count_parameters(model).total());
 }
 
 // The book's ZeRO example in small: 2 B weights and 8 B state a parameter, split or not.
 TEST(StepGraphTest, PersistentMemoryFollowsTheStage) {
   const std::int64_t parameters = 2 * 2 * D * F;
-  const auto memory = [](const Parallel& parallel) {
+  const auto memory = [](const workloads::Parallel& parallel) {
     const auto graph = derived(two_matmuls(), parallel).step();
     return std::pair(graph.held[0].weights.value(), graph.held[0].optimizer.value());
   };
@@ -134,14 +135,16 @@ TEST(StepGraphTest, PersistentMemoryFollowsTheStage) {
 
 // Forward goes up the layers, backward down: a layer waits for its neighbour's computation.
 TEST(StepGraphTest, LayersFollowEachOther) {
-  const auto graph = derived(two_matmuls(3), Parallel{.fsdp = 4}).step();
-  const auto up = [&](int block) { return named(graph, "out projection", block, StepPass::forward); };
-  const auto down = [&](int block) { return named(graph, "in projection input gradient", block, StepPass::backward); };
+  const auto graph = derived(two_matmuls(3), workloads::Parallel{.fsdp = 4}).step();
+  const auto up = [&](int block) { return named(graph, "out projection", block, workloads::StepPass::forward); };
+  const auto down = [&](int block) {
+    return named(graph, "in projection input gradient", block, workloads::StepPass::backward);
+  };
   EXPECT_TRUE(waits_for(graph, up(1), up(0)));
   EXPECT_TRUE(waits_for(graph, down(2), up(2)));
   EXPECT_TRUE(waits_for(graph, down(0), down(1)));
   // The weight gradient is off the critical path.
-  const auto weight_gradient = named(graph, "in projection weight gradient", 1, StepPass::backward);
+  const auto weight_gradient = named(graph, "in projection weight gradient", 1, workloads::StepPass::backward);
   EXPECT_FALSE(waits_for(graph, down(0), weight_gradient));
   EXPECT_EQ(graph.block_names, (std::vector<std::string>{"layer 0", "layer 1", "layer 2"}));
 }

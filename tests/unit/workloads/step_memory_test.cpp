@@ -14,25 +14,28 @@ constexpr std::int64_t bd = 2 * 128 * D / 4, bf = 2 * 128 * F / 4, df = 2 * D * 
 // Cross-entropy works on the logits in fp32, 4 B T V / (X Y) bytes for as long as it takes; nothing else needs a
 // workspace.
 TEST(StepMemoryTest, CrossEntropyWorksInFp32) {
-  const auto graph = derived(transformer(layers), Parallel{.fsdp = 2, .tensor = 2}).step();
-  for (OpId id = 0; id < graph.size(); ++id) {
-    EXPECT_EQ(held(graph, id, MemoryKind::workspace), graph.op(id)->name == "cross-entropy" ? 4 * 128 * 96 / 4 : 0)
+  const auto graph = derived(transformer(layers), workloads::Parallel{.fsdp = 2, .tensor = 2}).step();
+  for (workloads::OpId id = 0; id < graph.size(); ++id) {
+    EXPECT_EQ(held(graph, id, workloads::MemoryKind::workspace),
+              graph.op(id)->name == "cross-entropy" ? 4 * 128 * 96 / 4 : 0)
         << graph.op(id)->name;
   }
 }
 
 // Nothing but gradients is left when the first update starts, and they go with their updates.
 TEST(StepMemoryTest, AllIsFreedByTheEnd) {
-  for (const auto& parallel : {Parallel{.data = 4}, Parallel{.data = 4, .zero = 2}, Parallel{.fsdp = 4},
-                               Parallel{.tensor = 4}, Parallel{.fsdp = 2, .tensor = 2}}) {
+  for (const auto& parallel :
+       {workloads::Parallel{.data = 4}, workloads::Parallel{.data = 4, .zero = 2}, workloads::Parallel{.fsdp = 4},
+        workloads::Parallel{.tensor = 4}, workloads::Parallel{.fsdp = 2, .tensor = 2}}) {
     for (const auto& model : {two_matmuls(layers), transformer(layers)}) {
       const auto graph = derived(model, parallel).step({.microbatches = 2});
-      const auto updates = all_of(graph, [](const auto& op) { return op.pass == StepPass::update; });
-      EXPECT_EQ(held(graph, updates.front(), MemoryKind::activations), 0);
-      EXPECT_EQ(held(graph, updates.front(), MemoryKind::gathered), 0);
-      EXPECT_GT(held(graph, updates.front(), MemoryKind::gradients), 0);
-      for (const auto kind : {MemoryKind::gradients, MemoryKind::activations, MemoryKind::weights,
-                              MemoryKind::optimizer, MemoryKind::gathered}) {
+      const auto updates = all_of(graph, [](const auto& op) { return op.pass == workloads::StepPass::update; });
+      EXPECT_EQ(held(graph, updates.front(), workloads::MemoryKind::activations), 0);
+      EXPECT_EQ(held(graph, updates.front(), workloads::MemoryKind::gathered), 0);
+      EXPECT_GT(held(graph, updates.front(), workloads::MemoryKind::gradients), 0);
+      for (const auto kind :
+           {workloads::MemoryKind::gradients, workloads::MemoryKind::activations, workloads::MemoryKind::weights,
+            workloads::MemoryKind::optimizer, workloads::MemoryKind::gathered}) {
         EXPECT_EQ(held(graph, graph.size(), kind), 0);
       }
     }
@@ -42,15 +45,15 @@ TEST(StepMemoryTest, AllIsFreedByTheEnd) {
 // Each layer keeps Tmp for its backward, and its input, which is the output of the layer before; the first layer's
 // input comes from outside. Backward gives them back layer by layer.
 TEST(StepMemoryTest, ActivationsRiseThroughForwardAndFallThroughBackward) {
-  const auto graph = derived(two_matmuls(layers), Parallel{.data = 4}).step();
+  const auto graph = derived(two_matmuls(layers), workloads::Parallel{.data = 4}).step();
   for (int block = 0; block < layers; ++block) {
-    const auto id = named(graph, "out projection", block, StepPass::forward);
-    EXPECT_EQ(held(graph, id, MemoryKind::activations), (block + 1) * (bf + bd)) << block;
+    const auto id = named(graph, "out projection", block, workloads::StepPass::forward);
+    EXPECT_EQ(held(graph, id, workloads::MemoryKind::activations), (block + 1) * (bf + bd)) << block;
   }
   for (int block = layers - 1; block >= 0; --block) {
     // The layers below, own Tmp and input; dOut and, new, dTmp.
-    const auto id = named(graph, "out projection input gradient", block, StepPass::backward);
-    EXPECT_EQ(held(graph, id, MemoryKind::activations), block * (bf + bd) + bf + bd + bf) << block;
+    const auto id = named(graph, "out projection input gradient", block, workloads::StepPass::backward);
+    EXPECT_EQ(held(graph, id, workloads::MemoryKind::activations), block * (bf + bd) + bf + bd + bf) << block;
   }
 }
 
@@ -58,54 +61,62 @@ TEST(StepMemoryTest, ActivationsRiseThroughForwardAndFallThroughBackward) {
 // microbatches the second adds to the same memory.
 TEST(StepMemoryTest, AccumulatedGradients) {
   for (const int microbatches : {1, 2}) {
-    const auto graph = derived(two_matmuls(layers), Parallel{.data = 4}).step({.microbatches = microbatches});
-    const auto end = named(graph, "all gradients ready", 0, StepPass::update, microbatches - 1);
-    EXPECT_EQ(held(graph, end, MemoryKind::gradients), layers * 2 * df);
-    EXPECT_EQ(held(graph, named(graph, "in projection", 0, StepPass::forward), MemoryKind::gradients), 0);
-    const auto last = named(graph, "adam update", layers - 1, StepPass::update, microbatches - 1);
-    EXPECT_EQ(held(graph, last, MemoryKind::gradients), 2 * df) << "only the last layer's";
+    const auto graph =
+        derived(two_matmuls(layers), workloads::Parallel{.data = 4}).step({.microbatches = microbatches});
+    const auto end = named(graph, "all gradients ready", 0, workloads::StepPass::update, microbatches - 1);
+    EXPECT_EQ(held(graph, end, workloads::MemoryKind::gradients), layers * 2 * df);
+    EXPECT_EQ(
+        held(graph, named(graph, "in projection", 0, workloads::StepPass::forward), workloads::MemoryKind::gradients),
+        0);
+    const auto last = named(graph, "adam update", layers - 1, workloads::StepPass::update, microbatches - 1);
+    EXPECT_EQ(held(graph, last, workloads::MemoryKind::gradients), 2 * df) << "only the last layer's";
   }
 }
 
 // FSDP: a whole gradient waits for its bucket to be scattered, beside the shards that are kept.
 TEST(StepMemoryTest, UnreducedGradientsWaitForTheirBucket) {
-  const auto all = derived(two_matmuls(layers), Parallel{.fsdp = 4});
+  const auto all = derived(two_matmuls(layers), workloads::Parallel{.fsdp = 4});
   const auto graph = all.step();
   const auto scatter = all_of(graph, [](const auto& op) {
-    return is_collective(op, CollectiveKind::reduce_scatter, CollectiveRole::gradient);
+    return is_collective(op, workloads::CollectiveKind::reduce_scatter, workloads::CollectiveRole::gradient);
   });
   ASSERT_EQ(scatter.size(), 3U);
   for (std::size_t i = 0; i < scatter.size(); ++i) {
-    EXPECT_EQ(held(graph, scatter[i], MemoryKind::gradients), 2 * df + static_cast<std::int64_t>(i + 1) * 2 * df / 4);
+    EXPECT_EQ(held(graph, scatter[i], workloads::MemoryKind::gradients),
+              2 * df + static_cast<std::int64_t>(i + 1) * 2 * df / 4);
   }
   // One bucket for all: all whole gradients are there at once.
-  const auto once = all.step({.gradient_buckets = {Bucketing::Unit::size, Bytes(1 << 30)}});
-  const auto last = all_of(
-      once, [](const auto& op) { return is_collective(op, CollectiveKind::reduce_scatter, CollectiveRole::gradient); });
+  const auto once = all.step({.gradient_buckets = {workloads::Bucketing::Unit::size, Bytes(1 << 30)}});
+  const auto last = all_of(once, [](const auto& op) {
+    return is_collective(op, workloads::CollectiveKind::reduce_scatter, workloads::CollectiveRole::gradient);
+  });
   ASSERT_EQ(last.size(), 1U);
-  EXPECT_EQ(held(once, last[0], MemoryKind::gradients), layers * (2 * df + 2 * df / 4));
+  EXPECT_EQ(held(once, last[0], workloads::MemoryKind::gradients), layers * (2 * df + 2 * df / 4));
 }
 
 // Gathered weights live until the layer's products have read them: never more than prefetch + 1 layers.
 TEST(StepMemoryTest, GatheredWeightsAreFreedAfterUse) {
   for (const int prefetch : {0, 1}) {
-    const auto graph = derived(two_matmuls(layers), Parallel{.fsdp = 4}).step({.prefetch = prefetch});
+    const auto graph = derived(two_matmuls(layers), workloads::Parallel{.fsdp = 4}).step({.prefetch = prefetch});
     std::int64_t most = 0;
-    for (OpId id = 0; id < graph.size(); ++id) most = std::max(most, held(graph, id, MemoryKind::gathered));
+    for (workloads::OpId id = 0; id < graph.size(); ++id)
+      most = std::max(most, held(graph, id, workloads::MemoryKind::gathered));
     EXPECT_EQ(most, 2 * df) << "one by one, in program order, a layer is gathered when it is next";
   }
   // Kept for the backward, all layers are there at its start.
-  const auto kept = derived(two_matmuls(layers), Parallel{.fsdp = 4}, {.regather_weights = false}).step();
-  EXPECT_EQ(
-      held(kept, named(kept, "out projection input gradient", layers - 1, StepPass::backward), MemoryKind::gathered),
-      layers * 2 * df);
+  const auto kept = derived(two_matmuls(layers), workloads::Parallel{.fsdp = 4}, {.regather_weights = false}).step();
+  EXPECT_EQ(held(kept, named(kept, "out projection input gradient", layers - 1, workloads::StepPass::backward),
+                 workloads::MemoryKind::gathered),
+            layers * 2 * df);
 }
 
 // TP: the gathered input (4 shards) is kept beside the split one, unless it is gathered again.
 TEST(StepMemoryTest, GatheredActivations) {
   const auto at_end = [](bool share) {
-    const auto graph = derived(two_matmuls(2), Parallel{.tensor = 4}, {.share_activation_gathers = share}).step();
-    return held(graph, named(graph, "out projection weight gradient", 1, StepPass::backward), MemoryKind::activations);
+    const auto graph =
+        derived(two_matmuls(2), workloads::Parallel{.tensor = 4}, {.share_activation_gathers = share}).step();
+    return held(graph, named(graph, "out projection weight gradient", 1, workloads::StepPass::backward),
+                workloads::MemoryKind::activations);
   };
   // Both layers' gathered In; or the second's split In to gather again, and the split dOut that this gather waits for.
   EXPECT_EQ(at_end(true) - at_end(false), 2 * 4 * bd - 2 * bd);
@@ -113,36 +124,36 @@ TEST(StepMemoryTest, GatheredActivations) {
 
 // The loss leaves the gradient of the logits, as large as they are, until the unembedding's backward has read it.
 TEST(StepMemoryTest, GradientOfTheLogits) {
-  const auto graph = derived(transformer(), Parallel{.data = 4}).step();
-  const auto loss = named(graph, "cross-entropy", 3, StepPass::forward);
+  const auto graph = derived(transformer(), workloads::Parallel{.data = 4}).step();
+  const auto loss = named(graph, "cross-entropy", 3, workloads::StepPass::forward);
   const std::int64_t logits = 2 * 128 * 96 / 4;
-  const auto until = [&](OpId id) {
+  const auto until = [&](workloads::OpId id) {
     std::int64_t sum = 0;
     for (const auto& buffer : graph.buffers) {
-      if (buffer.producer == loss && buffer.kind == MemoryKind::activations &&
+      if (buffer.producer == loss && buffer.kind == workloads::MemoryKind::activations &&
           *std::max_element(buffer.readers.begin(), buffer.readers.end()) >= id)
         sum += buffer.size.value();
     }
     return sum;
   };
-  EXPECT_EQ(until(named(graph, "unembedding weight gradient", 3, StepPass::backward)), logits);
-  EXPECT_EQ(until(named(graph, "final norm backward", 3, StepPass::backward)), 0);
+  EXPECT_EQ(until(named(graph, "unembedding weight gradient", 3, workloads::StepPass::backward)), logits);
+  EXPECT_EQ(until(named(graph, "final norm backward", 3, workloads::StepPass::backward)), 0);
 }
 
 // A tied head's gradient takes the embedding's memory from the start of the backward on.
 TEST(StepMemoryTest, TiedGradientIsThereFromTheHeadOn) {
   auto model = transformer();
   model.tied_embeddings = true;
-  const auto graph = derived(model, Parallel{.data = 4}).step();
-  const auto head = named(graph, "unembedding weight gradient", 3, StepPass::backward);
-  EXPECT_EQ(held(graph, head, MemoryKind::gradients), 2 * 96 * D);
+  const auto graph = derived(model, workloads::Parallel{.data = 4}).step();
+  const auto head = named(graph, "unembedding weight gradient", 3, workloads::StepPass::backward);
+  EXPECT_EQ(held(graph, head, workloads::MemoryKind::gradients), 2 * 96 * D);
 }
 
 // Searches ask for times alone: the operations are the same, and nothing is said of memory. Transfers to the host carry
 // what is held, so with those it is.
 TEST(StepMemoryTest, CanBeLeftOut) {
-  const auto model = derived(transformer(), Parallel{.data = 2, .fsdp = 2, .tensor = 2});
-  StepOptions options{.microbatches = 3, .gradient_reduce_element = Bytes(4)};
+  const auto model = derived(transformer(), workloads::Parallel{.data = 2, .fsdp = 2, .tensor = 2});
+  workloads::StepOptions options{.microbatches = 3, .gradient_reduce_element = Bytes(4)};
   const auto with = model.step(options);
   options.memory = false;
   const auto without = model.step(options);

@@ -9,20 +9,20 @@
 
 namespace lockstep::test {
 
-using Choice = std::function<bool(const StepOp&)>;
+using Choice = std::function<bool(const workloads::StepOp&)>;
 
-inline std::vector<OpId> all_of(const StepGraph& graph, const Choice& choice) {
-  std::vector<OpId> result;
-  for (OpId id = 0; id < graph.size(); ++id) {
+inline std::vector<workloads::OpId> all_of(const workloads::StepGraph& graph, const Choice& choice) {
+  std::vector<workloads::OpId> result;
+  for (workloads::OpId id = 0; id < graph.size(); ++id) {
     if (choice(graph.op(id))) result.push_back(id);
   }
   return result;
 }
 
 /// For every operation whether `id` waits for it, directly or not.
-inline std::vector<bool> waited_for(const StepGraph& graph, OpId id) {
+inline std::vector<bool> waited_for(const workloads::StepGraph& graph, workloads::OpId id) {
   std::vector<bool> result(static_cast<std::size_t>(graph.size()), false);
-  std::vector<OpId> open{id};
+  std::vector<workloads::OpId> open{id};
   while (!open.empty()) {
     const auto now = open.back();
     open.pop_back();
@@ -35,16 +35,16 @@ inline std::vector<bool> waited_for(const StepGraph& graph, OpId id) {
   return result;
 }
 
-inline bool waits_for(const StepGraph& graph, OpId later, OpId earlier) {
+inline bool waits_for(const workloads::StepGraph& graph, workloads::OpId later, workloads::OpId earlier) {
   return waited_for(graph, later)[static_cast<std::size_t>(earlier)];
 }
 
-inline bool is_collective(const StepOp& op, CollectiveKind kind, CollectiveRole role) {
-  return op->kind == StepOp::Kind::collective && op->collective == kind && op->role == role;
+inline bool is_collective(const workloads::StepOp& op, workloads::CollectiveKind kind, workloads::CollectiveRole role) {
+  return op->kind == workloads::StepOp::Kind::collective && op->collective == kind && op->role == role;
 }
 
 /// Bytes of one kind while operation `id` runs, if the operations run one by one in program order.
-inline std::int64_t held(const StepGraph& graph, OpId id, MemoryKind kind) {
+inline std::int64_t held(const workloads::StepGraph& graph, workloads::OpId id, workloads::MemoryKind kind) {
   std::int64_t sum = 0;
   for (const auto& buffer : graph.buffers) {
     const auto last =
@@ -54,8 +54,9 @@ inline std::int64_t held(const StepGraph& graph, OpId id, MemoryKind kind) {
   return sum;
 }
 
-inline OpId named(const StepGraph& graph, const std::string& name, int block, StepPass pass, int microbatch = 0) {
-  for (OpId id = 0; id < graph.size(); ++id) {
+inline workloads::OpId named(const workloads::StepGraph& graph, const std::string& name, int block,
+                             workloads::StepPass pass, int microbatch = 0) {
+  for (workloads::OpId id = 0; id < graph.size(); ++id) {
     const auto& op = graph.op(id);
     if (op->name == name && op.block == block && op.pass == pass && op.microbatch == microbatch) return id;
   }

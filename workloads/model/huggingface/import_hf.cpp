@@ -5,7 +5,7 @@
 
 #include "workloads/model/huggingface/import_hf_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 std::string name_after(const std::filesystem::path& file) {
@@ -84,4 +84,4 @@ Model import_hf_config(const std::filesystem::path& file, Problems& problems) {
   return model;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -7,7 +7,7 @@
 
 #include "workloads/model/model.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 [[nodiscard]] std::vector<std::string> supported_model_types();
 /// The model is named after the file, or after its folder when the file is config.json. Keys that say nothing about the
@@ -15,4 +15,4 @@ namespace lockstep {
 /// missing keys, impossible sizes and unknown model_type are problems.
 [[nodiscard]] Model import_hf_config(const std::filesystem::path& file, Problems& problems);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

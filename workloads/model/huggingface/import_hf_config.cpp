@@ -3,7 +3,7 @@
 
 #include "workloads/model/huggingface/import_hf_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 std::string joined(HfConfig::Keys names) {
@@ -126,4 +126,4 @@ void read_windows(const HfConfig& config, const WindowRule& rule, Model& model) 
   }
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -4,7 +4,7 @@
 
 #include "workloads/model/huggingface/import_hf_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 Model read_llama(const HfConfig& config) {
@@ -167,4 +167,4 @@ constexpr std::array readers = {
 
 std::span<const ModelTypeReader> dense_readers() { return readers; }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -4,7 +4,7 @@
 
 #include "workloads/model/huggingface/import_hf_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 /// Experts whose number per token stands under `chosen`.
@@ -246,4 +246,4 @@ constexpr std::array readers = {
 
 std::span<const ModelTypeReader> expert_readers() { return readers; }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

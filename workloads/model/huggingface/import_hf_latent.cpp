@@ -3,7 +3,7 @@
 
 #include "workloads/model/huggingface/import_hf_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 /// num_key_value_heads and head_dim stand in these files too, but say nothing of latent attention.
@@ -128,4 +128,4 @@ constexpr std::array readers = {
 
 std::span<const ModelTypeReader> latent_readers() { return readers; }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

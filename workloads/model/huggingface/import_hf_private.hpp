@@ -9,7 +9,7 @@
 #include "workloads/model/model.hpp"
 #include "workloads/model/model_limits.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// An absent key takes the default of its model_type, so every default is written at the place that
 /// asks. An explicit null counts as absent unless the reader asks is_null.
@@ -69,4 +69,4 @@ struct ModelTypeReader {
 [[nodiscard]] std::span<const ModelTypeReader> expert_readers();  ///< grouped-query attention and experts
 [[nodiscard]] std::span<const ModelTypeReader> latent_readers();  ///< latent attention, or experts as DeepSeek has them
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

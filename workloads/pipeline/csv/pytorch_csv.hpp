@@ -6,7 +6,7 @@
 
 #include "workloads/pipeline/pipeline_order.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// The place and the description of a mistake in a CSV. `row` is the rank and `column` the cell, both from 0; -1 if the
 /// mistake concerns the whole row or file. Both are printed as a spreadsheet counts, from 1.
@@ -36,4 +36,4 @@ struct CsvExport {
 /// Communication is where PyTorch's own lowering puts it; throws ScheduleError if the order is not sound.
 [[nodiscard]] std::string export_pytorch_csv(const PipelineOrder& order, const CsvExport& options = {});
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

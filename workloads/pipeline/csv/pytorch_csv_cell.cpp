@@ -4,7 +4,7 @@
 
 #include "workloads/pipeline/schedule_limits_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 using Kind = PytorchCellMistake::Kind;
@@ -175,4 +175,4 @@ std::string printable(std::string_view text) {
   return text.size() > most ? result + "..." : result;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -6,7 +6,7 @@
 
 #include "workloads/pipeline/pipeline_order.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 enum class CsvOperation : std::uint8_t {
   computation,
@@ -56,4 +56,4 @@ struct PytorchCellMistake {
 /// The text, shortened and printable, for messages.
 [[nodiscard]] std::string printable(std::string_view text);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -7,7 +7,7 @@
 #include "workloads/pipeline/action_places.hpp"
 #include "workloads/pipeline/problem_list.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 using enum CsvOperation;
@@ -235,4 +235,4 @@ std::vector<OrderProblem> verify_communication(const PipelineOrder& order, const
   return Verifier(order, rows).run();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -6,7 +6,7 @@
 #include "workloads/pipeline/csv/pytorch_csv_cell.hpp"
 #include "workloads/pipeline/verify_order.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 struct CommunicationCell {
   CsvOperation operation{};
@@ -25,4 +25,4 @@ struct PytorchRow {
 [[nodiscard]] std::vector<OrderProblem> verify_communication(const PipelineOrder& order,
                                                              const std::vector<PytorchRow>& rows);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

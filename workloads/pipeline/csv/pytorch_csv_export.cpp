@@ -5,7 +5,7 @@
 #include "workloads/pipeline/csv/pytorch_csv.hpp"
 #include "workloads/pipeline/verify_order.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 std::string_view name(PipelineWork work, bool older_dialect) {
@@ -175,4 +175,4 @@ std::string export_pytorch_csv(const PipelineOrder& order, const CsvExport& opti
   return result;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -7,7 +7,7 @@
 #include "workloads/pipeline/problem_list.hpp"
 #include "workloads/pipeline/schedule_limits_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 constexpr std::size_t most_bytes = std::size_t{64} << 20;  // ten million actions; keeps what is held below a gigabyte
@@ -170,4 +170,4 @@ ImportedOrder import_pytorch_csv(std::string_view text, StagePlacement placement
   return Importer(text, placement).run();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -2,7 +2,7 @@
 #include "workloads/pipeline/schedules/interleaving.hpp"
 #include "workloads/pipeline/schedules/schedules_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 PipelineOrder breadth_first_order(const ScheduleRequest& request) {
@@ -50,4 +50,4 @@ extern const Schedule breadth_first_schedule = {
     .closed_form = form,
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 using enum ClosedForm::Of;
@@ -90,4 +90,4 @@ std::optional<ClosedForm> closed_form(const ScheduleRequest& request) {
   return schedule->closed_form(letters_of(request, request.chunks.value_or(schedule->usual_chunks)));
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -5,7 +5,7 @@
 
 #include "workloads/pipeline/schedules/schedules.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 struct ClosedForm {
   enum class Of { step, span };  ///< which of the two bubbles (pipeline_timing.hpp)
@@ -28,4 +28,4 @@ struct ClosedForm {
 /// mean and does not apply.
 [[nodiscard]] std::optional<ClosedForm> closed_form(const ScheduleRequest& request);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

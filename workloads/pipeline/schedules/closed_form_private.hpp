@@ -6,7 +6,7 @@
 
 #include "workloads/pipeline/schedules/closed_form.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// The letters of the forms. F, I, W, B are of one microbatch on one chunk.
 struct FormLetters {
@@ -87,4 +87,4 @@ Form nothing_in_span(const FormLetters& of, double microbatches, const std::stri
 /// `ranks` are those of one direction: P/2 of DualPipe, P of its half.
 Form dual_bubble(const FormLetters& of, double ranks, const std::string& factor);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

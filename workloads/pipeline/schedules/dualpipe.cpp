@@ -4,7 +4,7 @@
 #include "workloads/pipeline/schedules/dualpipe_steps.hpp"
 #include "workloads/pipeline/schedules/schedules_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 std::optional<ScheduleProblem> dualpipe_rule(const ScheduleRequest& request) {
@@ -58,4 +58,4 @@ extern const Schedule dualpipe_schedule = {
     .closed_form = form,
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

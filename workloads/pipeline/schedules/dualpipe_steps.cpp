@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 using enum PipelineWork;
@@ -89,4 +89,4 @@ std::vector<PipelineCell> dualpipe_cells(std::int32_t ranks, std::int32_t rank, 
   return steps.take();
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -5,7 +5,7 @@
 
 #include "workloads/pipeline/pipeline_order.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// Microbatches that pass a rank in one direction, or on one arm of the V.
 struct DualPipeStream {
@@ -18,4 +18,4 @@ struct DualPipeStream {
 [[nodiscard]] std::vector<PipelineCell> dualpipe_cells(std::int32_t ranks, std::int32_t rank, std::int32_t microbatches,
                                                        const std::array<DualPipeStream, 2>& streams);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

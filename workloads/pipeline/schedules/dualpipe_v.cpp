@@ -2,7 +2,7 @@
 #include "workloads/pipeline/schedules/dualpipe_steps.hpp"
 #include "workloads/pipeline/schedules/v_shape.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 std::optional<ScheduleProblem> dualpipe_v_rule(const ScheduleRequest& request) {
@@ -41,4 +41,4 @@ extern const Schedule dualpipe_v_schedule = {
     .closed_form = form,
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

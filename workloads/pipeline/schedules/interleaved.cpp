@@ -2,7 +2,7 @@
 #include "workloads/pipeline/schedules/interleaving.hpp"
 #include "workloads/pipeline/schedules/schedules_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 /// Megatron's rule for a group size that is named, PyTorch's for the one that follows from P and M.
@@ -54,4 +54,4 @@ extern const Schedule interleaved_schedule = {
     .closed_form = form,
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

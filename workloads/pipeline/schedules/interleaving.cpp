@@ -4,7 +4,7 @@
 
 #include "workloads/pipeline/schedules/schedules_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 std::optional<InterleavedPasses::Pass> InterleavedPasses::at(std::int32_t pass) const {
   if (pass < 0 || pass >= count()) return std::nullopt;
@@ -87,4 +87,4 @@ PipelineOrder split_interleaved_order(const ScheduleRequest& request, StagePlace
   return order;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -9,7 +9,7 @@
 
 #include "workloads/pipeline/schedules/schedules.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// The passes of any rank, each one microbatch through one of its chunks: a group of microbatches through the first
 /// chunk, the same group through the next, and so on; then the next group. The last group may be smaller.
@@ -43,4 +43,4 @@ void append(std::vector<PipelineCell>& cells, const std::optional<PipelineAction
 /// Megatron's objection, if any, to the group size that the request names.
 [[nodiscard]] std::optional<ScheduleProblem> named_group_rule(const ScheduleRequest& request);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

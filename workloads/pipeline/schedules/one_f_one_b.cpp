@@ -2,7 +2,7 @@
 #include "workloads/pipeline/schedules/interleaving.hpp"
 #include "workloads/pipeline/schedules/schedules_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 PipelineOrder one_f_one_b_order(const ScheduleRequest& request) {
@@ -36,4 +36,4 @@ extern const Schedule one_f_one_b_schedule = {
     .closed_form = form,
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

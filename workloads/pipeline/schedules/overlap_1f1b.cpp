@@ -2,7 +2,7 @@
 #include "workloads/pipeline/schedules/interleaving.hpp"
 #include "workloads/pipeline/schedules/schedules_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 /// Megatron's: P divides M, unless a group size is named.
@@ -63,4 +63,4 @@ extern const Schedule overlap_1f1b_schedule = {
     .closed_form = form,
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

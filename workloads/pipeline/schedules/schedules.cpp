@@ -5,7 +5,7 @@
 #include "workloads/pipeline/schedule_limits_private.hpp"
 #include "workloads/pipeline/schedules/schedules_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 extern const Schedule naive_schedule;
 extern const Schedule gpipe_schedule;
@@ -152,4 +152,4 @@ PipelineOrder empty_order(const ScheduleRequest& request, StagePlacement placeme
   return order;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -10,7 +10,7 @@
 #include "workloads/pipeline/pipeline_order.hpp"
 #include "workloads/pipeline/pipeline_timing.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// Activations of one microbatch on one chunk, in any unit: the amount that its forward adds, and the amounts that the
 /// input gradient and the weight gradient free; the two gradients together free all.
@@ -84,4 +84,4 @@ struct Schedule {
 /// Throws ScheduleError, naming the rule that the request breaks. Absurd sizes are refused before memory is spent.
 [[nodiscard]] PipelineOrder make_order(const ScheduleRequest& request);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

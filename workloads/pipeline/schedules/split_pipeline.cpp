@@ -5,7 +5,7 @@
 #include "sim/core/quantity_text.hpp"
 #include "workloads/pipeline/schedules/split_pipeline_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 ComparedTimes::ComparedTimes(const PipelineTimes& times) {
   double longest = times.latency;
@@ -158,4 +158,4 @@ std::vector<double> limits_in_activations(const ScheduleRequest& request, std::i
   return limits;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

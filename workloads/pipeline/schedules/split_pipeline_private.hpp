@@ -6,7 +6,7 @@
 
 #include "workloads/pipeline/schedules/schedules.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// Times closer than a billionth of the longest action count as equal: orders must not hang on rounding, nor on the
 /// unit of the times.
@@ -89,4 +89,4 @@ class SplitPipeline {
 /// The most activations that a backward holds beyond its forward.
 [[nodiscard]] double backward_reserve(const ActivationModel& activations);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

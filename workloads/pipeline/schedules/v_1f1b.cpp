@@ -5,7 +5,7 @@
 
 #include "workloads/pipeline/schedules/v_shape.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 using enum PipelineWork;
@@ -189,4 +189,4 @@ extern const Schedule v_1f1b_schedule = {
     .order = v_1f1b_order,
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

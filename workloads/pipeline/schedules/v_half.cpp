@@ -1,7 +1,7 @@
 #include "workloads/pipeline/schedules/closed_form_private.hpp"
 #include "workloads/pipeline/schedules/v_pattern.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 /// A microbatch goes down the V at one rank per two slots and comes back at one rank per slot, so that its two
@@ -41,4 +41,4 @@ extern const Schedule v_half_schedule = {
     .closed_form = form,
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

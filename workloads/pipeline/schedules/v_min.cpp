@@ -3,7 +3,7 @@
 #include "workloads/pipeline/schedules/closed_form_private.hpp"
 #include "workloads/pipeline/schedules/v_pattern.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 /// A microbatch never waits: one rank per slot, down, up, down and up the V.
@@ -41,4 +41,4 @@ extern const Schedule v_min_schedule = {
     .closed_form = form,
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -5,7 +5,7 @@
 #include "workloads/pipeline/schedules/v_pattern_slots.hpp"
 #include "workloads/pipeline/schedules/v_shape.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 using enum PipelineWork;
@@ -159,4 +159,4 @@ PipelineOrder order_from_pattern(const ScheduleRequest& request, const std::vect
   return to_order(empty, table);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

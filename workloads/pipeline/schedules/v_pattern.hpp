@@ -7,7 +7,7 @@
 
 #include "workloads/pipeline/schedules/schedules_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// Slots of the first microbatch on a rank, in the order it passes them: forward on chunk 0 and 1, input
 /// gradient on chunk 1 and 0. Microbatch m follows six slots per microbatch later.
@@ -17,4 +17,4 @@ using VPattern = std::array<std::int32_t, 4>;
 /// drain forwards as far as the memory of the pattern allows, and puts weight gradients into the gaps.
 [[nodiscard]] PipelineOrder order_from_pattern(const ScheduleRequest& request, const std::vector<VPattern>& pattern);
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -2,7 +2,7 @@
 /// Code that the schedules on a V of two chunks share.
 #include "workloads/pipeline/schedules/schedules_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 
 /// An order without cells.
 [[nodiscard]] inline PipelineOrder empty_v_order(const ScheduleRequest& request) {
@@ -14,4 +14,4 @@ namespace lockstep {
   return chunk == 0 ? rank : 2 * shape.ranks - 1 - rank;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

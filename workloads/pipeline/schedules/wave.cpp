@@ -5,7 +5,7 @@
 
 #include "workloads/pipeline/schedules/schedules_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 using enum PipelineWork;
@@ -114,4 +114,4 @@ extern const Schedule wave_schedule = {
     .order = wave_order,
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

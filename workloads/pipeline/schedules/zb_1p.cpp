@@ -4,7 +4,7 @@
 #include "workloads/pipeline/schedules/interleaving.hpp"
 #include "workloads/pipeline/schedules/schedules_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 PipelineOrder zb_1p_order(const ScheduleRequest& request) {
@@ -35,4 +35,4 @@ extern const Schedule zb_1p_schedule = {
     .closed_form = form,
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -7,7 +7,7 @@
 #include "workloads/pipeline/schedules/schedules_private.hpp"
 #include "workloads/pipeline/schedules/split_pipeline_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 struct Choices {
@@ -185,4 +185,4 @@ extern const Schedule zb_auto_schedule = {
     .closed_form = form,
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

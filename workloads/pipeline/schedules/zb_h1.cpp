@@ -4,7 +4,7 @@
 #include "workloads/pipeline/schedules/interleaving.hpp"
 #include "workloads/pipeline/schedules/schedules_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 /// The authors' light version. The first `rank` backwards leave their weight gradient for the end, last in first out;
@@ -54,4 +54,4 @@ extern const Schedule zb_h1_schedule = {
     .closed_form = form,
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

@@ -2,7 +2,7 @@
 #include "workloads/pipeline/schedules/interleaving.hpp"
 #include "workloads/pipeline/schedules/schedules_private.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 PipelineOrder zb_h2_order(const ScheduleRequest& request) {
@@ -48,4 +48,4 @@ extern const Schedule zb_h2_schedule = {
     .closed_form = form,
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

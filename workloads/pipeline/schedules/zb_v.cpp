@@ -4,7 +4,7 @@
 #include "workloads/pipeline/schedules/closed_form_private.hpp"
 #include "workloads/pipeline/schedules/v_shape.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 using enum PipelineWork;
@@ -110,4 +110,4 @@ extern const Schedule zb_v_schedule = {
     .closed_form = form,
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads

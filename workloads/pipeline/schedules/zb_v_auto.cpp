@@ -10,7 +10,7 @@
 #include "workloads/pipeline/schedules/split_pipeline_private.hpp"
 #include "workloads/pipeline/schedules/v_shape.hpp"
 
-namespace lockstep {
+namespace lockstep::workloads {
 namespace {
 
 /// Which waits take a weight gradient that ends after them, if no other rank waits longer in all.
@@ -209,4 +209,4 @@ extern const Schedule zb_v_auto_schedule = {
     .closed_form = form,
 };
 
-}  // namespace lockstep
+}  // namespace lockstep::workloads
