@@ -30,7 +30,7 @@ TEST(TimedBlocksTest, StreamsAreBusyForBothPassesAndTheirGathers) {
   BlockPasses block;
   block.forward = {{computes(1), runs(0)}, {1}, 1, {1}};
   block.backward = {{runs(0), computes(2), runs(2)}, {2}, 2, {1}};
-  // What a split schedule runs instead of the backward is not counted again.
+  // A split schedule runs these instead of the backward; they are not counted again.
   block.input_gradient = {{runs(0)}, {0}, 0, {1}};
   block.weight_gradient = {{runs(2)}, {0}, 0, {}};
   summary.kinds = {block};
