@@ -42,7 +42,7 @@ TimedPasses timed(const PassesSummary& summary, std::span<const double> costs) {
   const Costed costed{summary.collectives, costs};
   const auto timed = [&](const PassSummary& pass) {
     TimedPasses::Pass made{path_of(pass, costs), {0, costed.along_data(pass.gathers)}};
-    for (const auto gather : pass.gathers)
+    for (const auto& gather : pass.gathers)
       made.gather.first =
           &gather == &pass.gathers.front() ? costs[at(gather)] : std::min(made.gather.first, costs[at(gather)]);
     return made;

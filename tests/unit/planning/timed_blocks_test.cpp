@@ -1,0 +1,135 @@
+// Summaries with the costs of their collectives. A stream along an axis is busy for the sum of the costs of all
+// collectives along it, and one along several axes keeps them all busy.
+#include "sim/studies/planning/timed_blocks.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace lockstep {
+namespace {
+
+using ::testing::ElementsAre;
+using Step = PassSummary::Step;
+
+constexpr std::uint32_t tensor = 1, data = 1U << data_axis;
+
+// Three collectives: along tensor 2 s, along data 3 s, along tensor and data 5 s.
+const std::vector<PlanCollective> collectives{{CollectiveKind::all_reduce, tensor, Bytes(8), {}},
+                                              {CollectiveKind::all_gather, data, Bytes(8), {}},
+                                              {CollectiveKind::reduce_scatter, tensor | data, Bytes(8), {}}};
+const std::vector<double> costs{2, 3, 5};
+
+Step computes(double seconds) { return {seconds, -1, false, false, {-1}}; }
+Step runs(std::int32_t collective) { return {0, collective, false, false, {-1}}; }
+
+TEST(TimedBlocksTest, StreamsAreBusyForBothPassesAndTheirGathers) {
+  PassesSummary summary;
+  summary.collectives = collectives;
+  BlockPasses block;
+  block.forward = {{computes(1), runs(0)}, {1}, 1, {1}};
+  block.backward = {{runs(0), computes(2), runs(2)}, {2}, 2, {1}};
+  // A split schedule runs these instead of the backward; they are not counted again.
+  block.input_gradient = {{runs(0)}, {0}, 0, {1}};
+  block.weight_gradient = {{runs(2)}, {0}, 0, {}};
+  summary.kinds = {block};
+  const auto made = timed(summary, costs);
+  ASSERT_EQ(made.kinds.size(), 1u);
+  // tensor: 2 + 2 + 5; data: 5 and two gathers of 3.
+  EXPECT_THAT(made.kinds[0].each, ElementsAre(9, 0, 0, 11, 0));
+  EXPECT_EQ(made.kinds[0].forward.path.data_data, 2);   // the collective
+  EXPECT_EQ(made.kinds[0].forward.path.free_free, 1);   // the product
+  EXPECT_EQ(made.kinds[0].backward.path.data_data, 5);  // the longer collective
+}
+
+TEST(TimedBlocksTest, TheFirstWeightsComeWithTheCheapestGather) {
+  PassesSummary summary;
+  summary.collectives = collectives;
+  BlockPasses block;
+  block.forward.gathers = {2, 1, 0};
+  block.backward.gathers = {1, 2};
+  summary.kinds = {block};
+  const auto made = timed(summary, costs).kinds[0];
+  EXPECT_EQ(made.forward.gather.first, 2);
+  EXPECT_EQ(made.forward.gather.along_data, 5 + 3);  // not the one along tensor alone
+  EXPECT_EQ(made.backward.gather.first, 3);
+  EXPECT_EQ(made.backward.gather.along_data, 8);
+  EXPECT_EQ(made.input_gradient.gather.first, 0);
+  EXPECT_EQ(made.input_gradient.gather.along_data, 0);
+}
+
+TEST(TimedBlocksTest, GradientsOfTheLastMicrobatchFollowThoseOfEach) {
+  StateSummary summary;
+  summary.collectives = collectives;
+  BlockState state;
+  state.each_microbatch = {2};
+  state.last_microbatch = {1, 0};
+  state.publish = {1, 1};
+  state.update = 0.5;
+  state.held = 100;
+  state.gradients = 30;
+  summary.kinds = {state};
+  const auto made = timed(summary, costs).kinds[0];
+  EXPECT_THAT(made.each, ElementsAre(5, 0, 0, 5, 0));
+  EXPECT_THAT(made.once, ElementsAre(2, 0, 0, 3, 0));
+  EXPECT_THAT(made.published, ElementsAre(0, 0, 0, 6, 0));
+  EXPECT_EQ(made.reduced_each, 5);
+  EXPECT_EQ(made.reduced, 5 + 3);  // that along tensor is on another stream
+  EXPECT_EQ(made.published_along_data, 6);
+  EXPECT_EQ(made.update, 0.5);
+  EXPECT_EQ(made.held, 100);
+  EXPECT_EQ(made.gradients, 30);
+}
+
+TEST(TimedBlocksTest, KindsAreTimedEachByItself) {
+  PassesSummary summary;
+  summary.collectives = collectives;
+  summary.kinds.resize(2);
+  summary.kinds[1].forward.steps = {runs(2)};
+  const auto made = timed(summary, costs);
+  EXPECT_THAT(made.kinds[0].each, ElementsAre(0, 0, 0, 0, 0));
+  EXPECT_THAT(made.kinds[1].each, ElementsAre(5, 0, 0, 5, 0));
+}
+
+/// All numbers of a state's kind.
+std::vector<double> numbers(const TimedState::Kind& kind) {
+  std::vector<double> all;
+  for (const auto* streams : {&kind.each, &kind.once, &kind.published})
+    all.insert(all.end(), streams->begin(), streams->end());
+  for (const double one : {kind.reduced_each, kind.reduced, kind.published_along_data, kind.update,
+                           static_cast<double>(kind.held), static_cast<double>(kind.gradients)})
+    all.push_back(one);
+  return all;
+}
+
+TEST(TimedBlocksTest, LeastTakesEveryNumberByItself) {
+  std::mt19937 random(5);
+  const auto some = [&] { return static_cast<double>(random() % 1000); };
+  const auto state = [&] {
+    TimedState made;
+    for (int i = 0; i < 3; ++i) {
+      TimedState::Kind kind;
+      for (auto* streams : {&kind.each, &kind.once, &kind.published}) {
+        for (auto& stream : *streams) stream = some();
+      }
+      kind.reduced_each = some(), kind.reduced = some(), kind.published_along_data = some(), kind.update = some();
+      kind.held = static_cast<std::int64_t>(some());
+      kind.gradients = static_cast<std::int64_t>(some());
+      made.kinds.push_back(kind);
+    }
+    return made;
+  };
+  for (int i = 0; i < 100; ++i) {
+    const auto one = state(), other = state();
+    const auto lower = least(one, other);
+    ASSERT_EQ(lower.kinds.size(), 3u);
+    for (std::size_t kind = 0; kind < 3; ++kind) {
+      const auto a = numbers(one.kinds[kind]), b = numbers(other.kinds[kind]), found = numbers(lower.kinds[kind]);
+      for (std::size_t which = 0; which < a.size(); ++which) EXPECT_EQ(found[which], std::min(a[which], b[which]));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockstep
