@@ -21,7 +21,7 @@ struct ProgramGroup {
   std::vector<Flow> flows;
   /// The bytes of flows on links that no traffic can fill (folded programs only). They shape no rate, so engines leave
   /// them out; loads of links count them.
-  std::vector<Flow> on_slack_links;
+  std::vector<Flow> on_slack_links{};
 };
 
 /// All groups along one set of mesh axes: disjoint, together holding every rank that takes part.

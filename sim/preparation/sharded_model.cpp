@@ -27,7 +27,8 @@ void apply_overrides(const scenario::Scenario& scenario, workloads::Sizes& sizes
   Problems problems;
   std::set<std::string> refused;
   const auto each = [&](const auto& visit) {
-    const auto all_of = [&](const std::string& list, std::vector<workloads::ShardedTensor> PlanOverrides::*tensors) {
+    const auto all_of = [&](const std::string& list,
+                            std::vector<workloads::ShardedTensor> workloads::PlanOverrides::*tensors) {
       for (const auto& tensor : scenario.plan.*tensors) {
         const auto key = "plan." + list + "." + tensor.name;
         try {

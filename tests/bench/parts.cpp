@@ -11,7 +11,7 @@ namespace {
 
 using namespace lockstep;
 
-scenario::Scenario pod() { return load_scenario(std::string(source_dir) + "/scenarios/llama3-70b-v5p.yaml"); }
+scenario::Scenario pod() { return scenario::load_scenario(std::string(source_dir) + "/scenarios/llama3-70b-v5p.yaml"); }
 
 scenario::Scenario pod_with_a_slow_chip() {
   auto scenario = pod();

@@ -141,7 +141,7 @@ int main(int argc, char** argv) {
   }
   try {
     const auto start = Clock::now();
-    const planning::PlanSpace space(load_scenario(argv[1]));
+    const planning::PlanSpace space(scenario::load_scenario(argv[1]));
     std::printf("space of %lld plans: %.2f s\n", static_cast<long long>(space.size()), seconds_since(start));
     std::fflush(stdout);
     if (std::getenv("NO_BOUND") == nullptr) bound(space);

@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const planning::PlanSpace space(load_scenario(argv[1]));
+    const planning::PlanSpace space(scenario::load_scenario(argv[1]));
     const auto count = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 100;
     const std::string_view which = argc > 3 ? argv[3] : "best";
     const auto plans =

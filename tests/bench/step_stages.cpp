@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    simulate_in_stages(load_scenario(argv[1]), argc > 2 && std::string_view(argv[2]) == "max-min");
+    simulate_in_stages(scenario::load_scenario(argv[1]), argc > 2 && std::string_view(argv[2]) == "max-min");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;

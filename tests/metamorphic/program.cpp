@@ -153,7 +153,7 @@ Verdict plan(Subject& subject) {
       verdict.kind != Verdict::Kind::holds)
     return verdict;
 
-  const planning::PlanSpace space(load_scenario(file));
+  const planning::PlanSpace space(scenario::load_scenario(file));
   for (int i = 0; i < plans_tried; ++i) {
     const auto& node = space.nodes()[static_cast<std::size_t>(subject.random.below(std::ssize(space.nodes())))];
     const auto plans = space.plans_of(node);

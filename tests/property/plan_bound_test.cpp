@@ -127,7 +127,7 @@ TEST_P(PlanBoundTest, SharesWhatPlansHaveInCommon) {
   for (const auto& plan : some_plans(space, 300)) {
     const auto scenario = space.scenario(plan, space.base().batch.sequences);
     const auto model = preparation::sharded_model(scenario);
-    const auto passes = summarize_passes(scenario, model);
+    const auto passes = planning::summarize_passes(scenario, model);
     const auto state = planning::summarize_state(scenario, model);
     const auto& shared = book.passes(plan);
     const auto& of_weights = book.state(plan);

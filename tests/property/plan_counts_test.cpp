@@ -110,8 +110,8 @@ TEST_P(PlanCountsTest, SummariesCountWhatTheStepDoes) {
     for (const auto& key : space.keys(node, choice)) which += key.path + "=" + key.value + " ";
     SCOPED_TRACE(which);
     const auto graph = work_of_graph(scenario, made);
-    const auto counted =
-        work_of_summaries(space, made, summarize_passes(scenario, model), planning::summarize_state(scenario, model));
+    const auto counted = work_of_summaries(space, made, planning::summarize_passes(scenario, model),
+                                           planning::summarize_state(scenario, model));
     for (std::size_t stage = 0; stage < graph.size(); ++stage) {
       EXPECT_NEAR(counted[stage].compute_s / graph[stage].compute_s, 1, 1e-9) << "stage " << stage;
       std::set<KindAndAxes> keys;

@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Spaces, PlanSearchTest, testing::ValuesIn(test::small_s
 // neighbours only.
 TEST(PlanSearchTest, Llama3On8960ChipsIsTensor4) {
   spdlog::logger silent("test");
-  auto scenario = load_scenario(std::filesystem::path(source_dir) / "scenarios/llama3-70b-v5p.yaml");
+  auto scenario = scenario::load_scenario(std::filesystem::path(source_dir) / "scenarios/llama3-70b-v5p.yaml");
   scenario.search.pipeline = {1};
   const planning::PlanSpace space(scenario);
   const auto result = search_plans(space, {1, 2, engine::EngineKind::simgrid, {}}, silent);
@@ -78,7 +78,7 @@ TEST(PlanSearchTest, TheKeysOfAPlanMakeItsStep) {
   const auto file = std::filesystem::temp_directory_path() / "lockstep_plan_keys.yaml";
   for (const auto& made : test::wide_spaces()) {
     std::ofstream(file) << "format: 1\n" << made.text;
-    const planning::PlanSpace space(load_scenario(file));
+    const planning::PlanSpace space(scenario::load_scenario(file));
     for (const std::size_t which : {std::size_t{0}, space.nodes().size() / 2, space.nodes().size() - 1}) {
       const auto plan = test::all_simulated(space, {space.plans_of(space.nodes()[which]).back()}).front();
       const auto outcome = studies::simulate_isolated(

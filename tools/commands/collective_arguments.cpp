@@ -89,7 +89,7 @@ std::vector<Bytes> sizes_named(const std::string& text) {
 
 CollectiveMachine machine_named(const std::string& text) {
   if (text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json")) {
-    const auto scenario = load_scenario(text);
+    const auto scenario = scenario::load_scenario(text);
     return {preparation::cluster_of(scenario), scenario.collectives, scenario.perturbations};
   }
   Problems problems;

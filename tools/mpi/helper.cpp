@@ -10,7 +10,7 @@
 
 #include "sim/core/errors.hpp"
 
-namespace lockstep {
+namespace lockstep::mpi {
 namespace {
 
 bool write_all(int file, const void* data, std::size_t size) {
@@ -116,4 +116,4 @@ std::vector<std::pair<std::int64_t, sweep::PointResult>> rows_in(std::string_vie
   return rows;
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::mpi

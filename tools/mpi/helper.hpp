@@ -8,7 +8,7 @@
 
 #include "tools/sweep/run_sweep.hpp"
 
-namespace lockstep {
+namespace lockstep::mpi {
 
 class PointHelper {
  public:
@@ -26,4 +26,4 @@ class PointHelper {
 
 [[nodiscard]] std::vector<std::pair<std::int64_t, sweep::PointResult>> rows_in(std::string_view text);
 
-}  // namespace lockstep
+}  // namespace lockstep::mpi

@@ -17,7 +17,7 @@
 #include "tools/sweep/progress.hpp"
 #include "tools/sweep/summary.hpp"
 
-namespace lockstep {
+namespace lockstep::mpi {
 namespace {
 
 constexpr int rows_tag = 1, points_tag = 2;
@@ -139,12 +139,12 @@ int sweep_over_ranks(const Arguments& arguments, int& argc, char**& argv, spdlog
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::mpi
 
 int main(int argc, char** argv) {
   spdlog::logger log("lockstep-mpi", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   log.set_level(spdlog::level::warn);
-  lockstep::Arguments arguments;
+  lockstep::mpi::Arguments arguments;
   lockstep::commands::CommandLine line("A lockstep sweep over the ranks of an MPI job.", "lockstep-mpi");
   auto program = line.program();
   program.option("file", arguments.file, "sweep file (YAML)").required();
@@ -154,5 +154,5 @@ int main(int argc, char** argv) {
   program.flag("--retry", arguments.retry, "run points that failed or crashed once more");
   program.footer("Example:\n  mpirun -n 64 lockstep-mpi sweep.yaml --db sweep.db");
   if (const auto code = line.run(argc, argv)) return *code;
-  return lockstep::sweep_over_ranks(arguments, argc, argv, log);
+  return lockstep::mpi::sweep_over_ranks(arguments, argc, argv, log);
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace lockstep::proto {
+namespace lockstep::trace::proto {
 
 inline void append_varint(std::string& out, std::uint64_t value) {
   std::array<char, 10> digits;  // 64 bits, 7 in each
@@ -44,4 +44,4 @@ inline void append_bytes(std::string& out, std::uint64_t field, std::string_view
   out += value;
 }
 
-}  // namespace lockstep::proto
+}  // namespace lockstep::trace::proto

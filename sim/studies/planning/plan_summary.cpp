@@ -137,7 +137,7 @@ StateSummary summarize_state(const scenario::Scenario& scenario, const preparati
   StateSummary summary;
   for (const auto& block : model.layers) {
     BlockState made;
-    const auto together = [&](std::vector<workloads::DerivedCollective> WeightUpdate::*chain) {
+    const auto together = [&](std::vector<workloads::DerivedCollective> workloads::WeightUpdate::*chain) {
       cost::LayerBuckets all(workloads::Bucketing::Unit::layer);
       for (const auto& update : block.weights) {
         for (const auto& one : update.*chain) {

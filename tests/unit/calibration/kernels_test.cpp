@@ -141,7 +141,7 @@ TEST(CalibrateChip, WritesABlockThatIsReadBack) {
   const auto text = calibration::kernels_yaml(*chip.kernels, "a \"quoted\" log");
   Problems problems;
   const auto view = YamlView::from_text(text, "written.yaml", problems);
-  const auto read = read_chip_kernels(view["kernels"]);
+  const auto read = topologies::read_chip_kernels(view["kernels"]);
   problems.throw_if_any();
   EXPECT_EQ(read.matrix, chip.kernels->matrix);
   EXPECT_EQ(read.units, chip.kernels->units);

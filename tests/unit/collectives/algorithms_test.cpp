@@ -19,6 +19,15 @@ using namespace collectives::network;
 using Kind = workloads::CollectiveKind;
 using testing::ElementsAre;
 
+const collectives::CollectiveAlgorithm& named(std::string_view name) {
+  for (const collectives::CollectiveAlgorithm* algorithm : collectives::collective_algorithms()) {
+    if (algorithm->name() == name) return *algorithm;
+  }
+  throw std::out_of_range(std::string(name));
+}
+const collectives::CollectiveAlgorithm& recursive_halving() { return named("recursive halving"); }
+const collectives::CollectiveAlgorithm& hierarchical_ring() { return named("hierarchical ring"); }
+
 collectives::GroupStructure of_units(int units, int local) {
   collectives::GroupStructure groups;
   groups.units = units;

@@ -22,7 +22,7 @@ TEST(EngineNames, StandInTheResult) {
   program.stage_of_rank = {0};
   program.slowdown_of_rank = {1};
   for (const auto kind : {engine::EngineKind::max_min, engine::EngineKind::reference})
-    EXPECT_EQ(run(program, {kind, {}, false}, silent).kind, kind);
+    EXPECT_EQ(engine::run(program, {kind, {}, false}, silent).kind, kind);
 }
 
 }  // namespace

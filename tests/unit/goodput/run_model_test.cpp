@@ -74,15 +74,15 @@ TEST(RunModel, AnAsynchronousCheckpointIsWrittenBesideTraining) {
 TEST(RunModel, ACheckpointIsWeightsAndOptimizerState) {
   const auto scenario = scenario_with(
       "  restart: 0 s\n  checkpoint: {write_bandwidth: 10 GB/s}\n  failures: {bug: {of: job, mtbf: 50 h}}\n");
-  EXPECT_EQ(run_model(scenario, {1000, 1, Seconds(1)}).checkpoint, Bytes(10'000));
+  EXPECT_EQ(goodput::run_model(scenario, {1000, 1, Seconds(1)}).checkpoint, Bytes(10'000));
 }
 
 // A missing host of 8 takes its 8 chips' replicas, or all of a replica of 16 of the 32.
 TEST(RunModel, AnElasticRunLosesWholeReplicas) {
   const auto scenario = scenario_with(basics + "  elastic: true\n  failures: {gpu: {of: chip, mtbf: 1600 h}}\n",
                                       "{node: dgx-h100, nodes: 4}");
-  EXPECT_EQ(run_model(scenario, {0, 1, Seconds(1)}).share_of_host, 0.25);
-  EXPECT_EQ(run_model(scenario, {0, 16, Seconds(1)}).share_of_host, 0.5);
+  EXPECT_EQ(goodput::run_model(scenario, {0, 1, Seconds(1)}).share_of_host, 0.25);
+  EXPECT_EQ(goodput::run_model(scenario, {0, 16, Seconds(1)}).share_of_host, 0.5);
 }
 
 std::string problem_of(const std::string& more, const std::string& cluster, goodput::RunFacts of) {

@@ -36,7 +36,7 @@ TEST(CapacityTest, EightTimes80GBHoldSixOrFiftyBillionParameters) {
 
 // LLaMA-2 13B under pure data parallelism: 13.0e9 x 10 B = 130 GB on a chip of 96 GB.
 TEST(CapacityTest, Llama2DoesNotFitOnAChipByDataParallelismAlone) {
-  const auto scenario = load_scenario(std::filesystem::path(source_dir) / "scenarios/llama2-13b-dp.yaml");
+  const auto scenario = scenario::load_scenario(std::filesystem::path(source_dir) / "scenarios/llama2-13b-dp.yaml");
   spdlog::logger silent("test");
   const auto memory = roofline::estimate_one_rank(scenario, preparation::prepare(scenario), silent).memory;
   EXPECT_NEAR(static_cast<double>((memory.weights + memory.optimizer).value()), 130e9, 0.5e9);
@@ -45,7 +45,7 @@ TEST(CapacityTest, Llama2DoesNotFitOnAChipByDataParallelismAlone) {
 }
 
 TEST(CapacityTest, Llama2FitsByFsdp) {
-  const auto scenario = load_scenario(std::filesystem::path(source_dir) / "scenarios/llama2-13b-fsdp.yaml");
+  const auto scenario = scenario::load_scenario(std::filesystem::path(source_dir) / "scenarios/llama2-13b-fsdp.yaml");
   spdlog::logger silent("test");
   EXPECT_TRUE(roofline::estimate_one_rank(scenario, preparation::prepare(scenario), silent).memory.fits);
 }

@@ -17,7 +17,7 @@ constexpr std::int64_t t = 4096, D = 7168, heads = 128, Fe = 2048,
 
 struct Trained {
   scenario::Scenario scenario =
-      load_scenario(std::filesystem::path(source_dir) / "scenarios/published/deepseek-v3.yaml");
+      scenario::load_scenario(std::filesystem::path(source_dir) / "scenarios/published/deepseek-v3.yaml");
   preparation::ShardedModel model = preparation::sharded_model(scenario);
   [[nodiscard]] const workloads::ShardedLayer& block(const std::string& name) const {
     return *std::find_if(model.layers.begin(), model.layers.end(), [&](const auto& one) { return one.name == name; });

@@ -11,7 +11,8 @@ namespace lockstep::test {
 namespace {
 
 program::Program alone(const scenario::Scenario& scenario, const preparation::Preparation& preparation) {
-  return lower_one_rank_per_stage(preparation.step, *preparation.machine.collectives, preparation::rates_of(scenario));
+  return program::lower_one_rank_per_stage(preparation.step, *preparation.machine.collectives,
+                                           preparation::rates_of(scenario));
 }
 
 timeline::Timeline run_alone(const program::Program& program) {

@@ -24,7 +24,8 @@ using testing::Not;
 
 class GoodputText : public testing::Test {
  protected:
-  GoodputText() : scenario_(load_scenario(std::filesystem::path(source_dir) / "tests/data/scenarios/small.yaml")) {
+  GoodputText()
+      : scenario_(scenario::load_scenario(std::filesystem::path(source_dir) / "tests/data/scenarios/small.yaml")) {
     goodput::Cause host;
     host.name = "host dies";
     host.of = scenario::Component::host;

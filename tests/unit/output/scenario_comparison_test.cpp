@@ -117,7 +117,7 @@ TEST(ChangedInputs, ThoseInWhichAnyTwoDiffer) {
   EXPECT_THAT(changed_inputs(scenarios), ElementsAre("schedule", "network"));
   EXPECT_EQ(output::value_of(scenarios[0].inputs, "network"), "-");
   EXPECT_EQ(output::value_of(scenarios[2].inputs, "network"), "n");
-  EXPECT_TRUE(changed_inputs({scenarios[0]}).empty());
+  EXPECT_TRUE(output::changed_inputs({scenarios[0]}).empty());
 }
 
 TEST(ComparisonText, AColumnForEachScenario) {
@@ -151,8 +151,9 @@ TEST(ComparisonText, TwoScenariosFitInto80Columns) {
 }
 
 TEST(ComparisonText, EqualInputsAreSaidToBe) {
-  EXPECT_THAT(comparison_text({scenario("a", 3, 1, 0), scenario("b", 3, 1, 0)}), StartsWith("no input differs\n"));
-  EXPECT_THAT(comparison_text({scenario("a", 3, 1, 0), scenario("b", 3, 1, 0)}), Not(HasSubstr("bubble")));
+  EXPECT_THAT(output::comparison_text({scenario("a", 3, 1, 0), scenario("b", 3, 1, 0)}),
+              StartsWith("no input differs\n"));
+  EXPECT_THAT(output::comparison_text({scenario("a", 3, 1, 0), scenario("b", 3, 1, 0)}), Not(HasSubstr("bubble")));
 }
 
 TEST(ComparisonJson, HoldsTheResultsAndTheDifferences) {

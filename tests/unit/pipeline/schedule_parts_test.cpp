@@ -143,7 +143,7 @@ TEST(DualPipeCells, RunEachStreamOnceAndInOrder) {
 // A rank's memory slot by slot, against counting it anew after every change: forwards add one, weight gradients (or, in
 // gaps, free slots worth one that is due) take one away.
 TEST(VSlots, MostActivationsAreThoseCountedAnew) {
-  using namespace v_slots;
+  using namespace workloads::v_slots;
   std::mt19937 random(5);
   for (const bool gaps : {false, true}) {
     for (int draw = 0; draw < 200; ++draw) {
@@ -183,7 +183,7 @@ TEST(VSlots, MostActivationsAreThoseCountedAnew) {
 // Forwards in slots 0 and 1, input gradients in 4 and 7: a weight gradient is due after each of the two, and takes the
 // first free slot from then on.
 TEST(VSlots, WeightGradientsFillFreeSlots) {
-  using namespace v_slots;
+  using namespace workloads::v_slots;
   Slots slots;
   slots[down] = {0};
   slots[up] = {1};

@@ -75,7 +75,7 @@ TEST(Problems, OfSizesAndLeftovers) {
   EXPECT_EQ(problem_of_leftover(cluster, free)->what, "no axis takes a factor 8 of x");
   (void)free.take(0, 8);
   EXPECT_FALSE(problem_of_leftover(cluster, free));
-  EXPECT_FALSE(problem_of_requests({}));
+  EXPECT_FALSE(topologies::problem_of_requests({}));
 }
 
 }  // namespace

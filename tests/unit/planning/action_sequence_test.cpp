@@ -15,19 +15,19 @@
 namespace lockstep::test {
 namespace {
 
-using enum PipelineWork;
+using enum workloads::PipelineWork;
 
 /// Orders of every schedule for few ranks P, microbatches M and chunks V.
-std::vector<PipelineOrder> small_orders() {
-  std::vector<PipelineOrder> orders;
-  for (const Schedule& schedule : schedules()) {
+std::vector<workloads::PipelineOrder> small_orders() {
+  std::vector<workloads::PipelineOrder> orders;
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
     const auto chunks =
         schedule.takes_chunks() ? std::vector<std::int32_t>{1, 2, 3} : std::vector{schedule.usual_chunks};
     for (std::int32_t ranks = 1; ranks <= 4; ++ranks) {
       for (std::int32_t microbatches = 1; microbatches <= 8; ++microbatches) {
         for (const auto each : chunks) {
           if (schedule.why_not(ranks, microbatches, each)) continue;
-          ScheduleRequest request;
+          workloads::ScheduleRequest request;
           request.name = schedule.name;
           request.ranks = ranks;
           request.microbatches = microbatches;
@@ -40,12 +40,12 @@ std::vector<PipelineOrder> small_orders() {
   return orders;
 }
 
-std::string text(const PipelineOrder& order) {
+std::string text(const workloads::PipelineOrder& order) {
   return order.schedule + " P" + std::to_string(order.shape.ranks) + " M" + std::to_string(order.shape.microbatches) +
          " V" + std::to_string(order.shape.chunks);
 }
 
-bool ends_gradients(PipelineWork work) { return work == backward || work == weight_gradient; }
+bool ends_gradients(workloads::PipelineWork work) { return work == backward || work == weight_gradient; }
 
 TEST(ActionSequenceTest, WhatAnActionWaitsForStandsBeforeIt) {
   std::set<std::string> seen;
@@ -53,11 +53,11 @@ TEST(ActionSequenceTest, WhatAnActionWaitsForStandsBeforeIt) {
     SCOPED_TRACE(text(order));
     seen.insert(order.schedule);
     const auto last_stage = order.shape.stages() - 1;
-    std::set<std::tuple<PipelineWork, std::int32_t, std::int32_t>> done;
-    const auto is_done = [&](PipelineWork work, std::int32_t part, std::int32_t microbatch) {
+    std::set<std::tuple<workloads::PipelineWork, std::int32_t, std::int32_t>> done;
+    const auto is_done = [&](workloads::PipelineWork work, std::int32_t part, std::int32_t microbatch) {
       return done.contains({work, part, microbatch});
     };
-    for (const auto& action : sequence_of(order).actions) {
+    for (const auto& action : planning::sequence_of(order).actions) {
       const auto part = action.part, microbatch = action.microbatch;
       EXPECT_EQ(order.shape.rank_of(part, microbatch), action.rank);
       if (action.work == forward && part > 0) {
@@ -72,16 +72,16 @@ TEST(ActionSequenceTest, WhatAnActionWaitsForStandsBeforeIt) {
       EXPECT_TRUE(done.emplace(action.work, part, microbatch).second) << "twice";
     }
   }
-  EXPECT_EQ(seen.size(), schedules().size());
+  EXPECT_EQ(seen.size(), workloads::schedules().size());
 }
 
 TEST(ActionSequenceTest, KeepsTheOrderOfEveryRankAndTheHalvesOfItsPairs) {
   int pairs = 0;
   for (const auto& order : small_orders()) {
     SCOPED_TRACE(text(order));
-    const auto sequence = sequence_of(order);
+    const auto sequence = planning::sequence_of(order);
     for (std::int32_t rank = 0; rank < order.shape.ranks; ++rank) {
-      std::vector<std::pair<PipelineAction, int>> expected, found;
+      std::vector<std::pair<workloads::PipelineAction, int>> expected, found;
       for (const auto& cell : order.ranks[static_cast<std::size_t>(rank)]) {
         expected.emplace_back(cell.first, cell.second ? 1 : 0);
         if (cell.second) expected.emplace_back(*cell.second, 2);
@@ -106,7 +106,7 @@ TEST(ActionSequenceTest, KeepsTheOrderOfEveryRankAndTheHalvesOfItsPairs) {
 TEST(ActionSequenceTest, TheLastToEndGradientsIsMarkedOnceForEachRankAndPart) {
   for (const auto& order : small_orders()) {
     SCOPED_TRACE(text(order));
-    const auto sequence = sequence_of(order);
+    const auto sequence = planning::sequence_of(order);
     std::map<std::pair<std::int32_t, std::int32_t>, std::vector<bool>> marks;
     for (const auto& action : sequence.actions) {
       if (ends_gradients(action.work)) {
@@ -131,8 +131,9 @@ TEST(ActionSequenceTest, TheLastToEndGradientsIsMarkedOnceForEachRankAndPart) {
 
 // F0 F1 ... of one rank: M forwards and M backwards in turns, the last of which ends the gradients.
 TEST(ActionSequenceTest, WithoutAPipelineIsOneMicrobatchAfterTheOther) {
-  const PlanSpace space(SmallSpace{.search = "pipeline: [1, 2], zero: 0, recompute: none, schedules: gpipe"}.load());
-  SequenceBook book(space);
+  const planning::PlanSpace space(
+      SmallSpace{.search = "pipeline: [1, 2], zero: 0, recompute: none, schedules: gpipe"}.load());
+  planning::SequenceBook book(space);
   const auto& actions = book.sequence(1, 3, {}).actions;
   std::string order;
   for (const auto& action : actions)
@@ -141,11 +142,11 @@ TEST(ActionSequenceTest, WithoutAPipelineIsOneMicrobatchAfterTheOther) {
 }
 
 TEST(ActionSequenceTest, TheBookTakesTheSchedulesOfItsSpace) {
-  const PlanSpace space(
+  const planning::PlanSpace space(
       SmallSpace{.search = "pipeline: [1, 2], zero: 0, recompute: none, schedules: [gpipe, interleaved], chunks: 2"}
           .load());
-  SequenceBook book(space);
-  const auto backwards_after = [&](const ScheduleChoice& choice) {
+  planning::SequenceBook book(space);
+  const auto backwards_after = [&](const planning::ScheduleChoice& choice) {
     int forwards = 0;
     for (const auto& action : book.sequence(2, 4, choice).actions) {
       if (action.work == backward && action.rank == 0) break;

@@ -12,7 +12,7 @@ const SmallSpace small{.cluster = "tpu-v5p:4x2",
                            "tensor: [1, 2, 4, 8], pipeline: [1, 2], zero: [0, 3], recompute: none, microbatches: "
                            "[1, 2], schedules: [1f1b, zb-h1]"};
 
-void expect_same(const PlanBranch& one, const PlanBranch& other) {
+void expect_same(const planning::PlanBranch& one, const planning::PlanBranch& other) {
   EXPECT_EQ(one.bound_s, other.bound_s);
   EXPECT_EQ(one.level, other.level);
   EXPECT_EQ(one.choice, other.choice);
@@ -21,8 +21,8 @@ void expect_same(const PlanBranch& one, const PlanBranch& other) {
 }
 
 TEST(PlanForestTest, OneThreadAndThreeGrowTheSameBranches) {
-  const PlanSpace space(small.load());
-  PlanForest one(space, 1), three(space, 3);
+  const planning::PlanSpace space(small.load());
+  planning::PlanForest one(space, 1), three(space, 3);
   EXPECT_EQ(three.threads(), 3);
   auto branches = one.roots(), others = three.roots();
   ASSERT_EQ(branches.size(), space.nodes().size());
@@ -30,7 +30,7 @@ TEST(PlanForestTest, OneThreadAndThreeGrowTheSameBranches) {
     ASSERT_EQ(branches.size(), others.size());
     for (std::size_t i = 0; i < branches.size(); ++i) expect_same(branches[i], others[i]);
     const auto below = one.below(branches), beside = three.below(others);
-    std::vector<PlanBranch> next, next_others;
+    std::vector<planning::PlanBranch> next, next_others;
     for (std::size_t i = 0; i < below.size(); ++i) {
       EXPECT_EQ(below[i].too_large, beside[i].too_large);
       next.insert(next.end(), below[i].branches.begin(), below[i].branches.end());
@@ -44,9 +44,9 @@ TEST(PlanForestTest, OneThreadAndThreeGrowTheSameBranches) {
 
 // Roots are those of a tree by itself, in the order of the nodes; branches lie in the order of what they are below.
 TEST(PlanForestTest, KeepsTheOrderOfItsBranches) {
-  const PlanSpace space(small.load());
-  PlanForest forest(space, 2);
-  PlanTree tree(space);
+  const planning::PlanSpace space(small.load());
+  planning::PlanForest forest(space, 2);
+  planning::PlanTree tree(space);
   auto roots = forest.roots();
   for (std::size_t i = 0; i < roots.size(); ++i) expect_same(roots[i], tree.root(static_cast<std::int32_t>(i)));
   std::reverse(roots.begin(), roots.end());

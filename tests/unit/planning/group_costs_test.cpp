@@ -15,16 +15,17 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr std::uint32_t tensor_bit = 1, data_bit = 1U << data_axis, pipeline_bit = 1U << pipeline_axis_number;
+constexpr std::uint32_t tensor_bit = 1, data_bit = 1U << planning::data_axis,
+                        pipeline_bit = 1U << planning::pipeline_axis_number;
 
 const SmallSpace eight_chips{.cluster = "tpu-v5p:4x2",
                              .search = "tensor: [1, 2, 4], pipeline: [1, 2, 4], zero: 0, recompute: none"};
 
 /// Collectives along one axis, of kinds and sizes that differ, numbered from 0.
-CollectiveList along(std::uint32_t axes) {
-  CollectiveList list;
-  for (const auto kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce,
-                          CollectiveKind::all_to_all}) {
+planning::CollectiveList along(std::uint32_t axes) {
+  planning::CollectiveList list;
+  for (const auto kind : {workloads::CollectiveKind::all_gather, workloads::CollectiveKind::reduce_scatter,
+                          workloads::CollectiveKind::all_reduce, workloads::CollectiveKind::all_to_all}) {
     for (const std::int64_t size : {64, 1 << 16, 1 << 24}) {
       list.numbers.push_back(static_cast<std::int32_t>(list.collectives.size() + 100 * axes));
       list.collectives.push_back({kind, axes, Bytes(size), {}});
@@ -34,21 +35,21 @@ CollectiveList along(std::uint32_t axes) {
 }
 
 /// Those of the axes that a node has.
-std::vector<CollectiveList> lists_of(const PlanSpace::Node& node) {
-  std::vector<CollectiveList> lists;
-  for (const int axis : {0, data_axis, pipeline_axis_number}) {
+std::vector<planning::CollectiveList> lists_of(const planning::PlanSpace::Node& node) {
+  std::vector<planning::CollectiveList> lists;
+  for (const int axis : {0, planning::data_axis, planning::pipeline_axis_number}) {
     if (size_of(node.degrees, axis) > 1) lists.push_back(along(1U << axis));
   }
   return lists;
 }
 
-std::string axis_of(const CollectiveList& list) {
+std::string axis_of(const planning::CollectiveList& list) {
   const auto bits = list.collectives.front().axes;
   return bits == tensor_bit ? "tensor" : bits == data_bit ? "data" : "pipeline";
 }
 
 TEST(PlacementSetsTest, SplitByOneNumberAfterTheOther) {
-  PlacementSets sets(5);
+  planning::PlacementSets sets(5);
   EXPECT_THAT(sets.which, ElementsAre(0, 0, 0, 0, 0));
   EXPECT_THAT(sets.first, ElementsAre(0));
   sets.tell_apart({1, 0, 1, 0, 1}, 2);
@@ -67,7 +68,7 @@ TEST(PlacementSetsTest, HoldPlacementsWithEqualNumbers) {
   std::mt19937 random(3);
   for (int round = 0; round < 200; ++round) {
     const std::size_t count = 1 + random() % 12;
-    PlacementSets sets(count);
+    planning::PlacementSets sets(count);
     std::vector<std::vector<std::int32_t>> numbers(count);
     for (int splits = 0; splits < 3; ++splits) {
       const std::size_t most = 1 + random() % 3;
@@ -89,7 +90,7 @@ TEST(PlacementSetsTest, HoldPlacementsWithEqualNumbers) {
 }
 
 TEST(ByPlacementTest, GivesEachPlacementItsValue) {
-  const ByPlacement<std::string> values{{"near", "far"}, {1, 0, 1}};
+  const planning::ByPlacement<std::string> values{{"near", "far"}, {1, 0, 1}};
   EXPECT_EQ(values.of(0), "far");
   EXPECT_EQ(values.of(1), "near");
   EXPECT_EQ(values.of(2), "far");
@@ -97,7 +98,7 @@ TEST(ByPlacementTest, GivesEachPlacementItsValue) {
 
 // Three stages: pairs (0, 1), (1, 2) and, last, (0, 2).
 TEST(StagesAlongTest, TransfersLieBetweenNeighboursAndTheTwoEnds) {
-  const StagesAlong::Times times{{1, 2, 9}, {4, 5, 8}};
+  const planning::StagesAlong::Times times{{1, 2, 9}, {4, 5, 8}};
   EXPECT_EQ(times.between(0, 1), 1);
   EXPECT_EQ(times.between(1, 2), 2);
   EXPECT_EQ(times.between(1, 0), 4);
@@ -109,12 +110,13 @@ TEST(StagesAlongTest, TransfersLieBetweenNeighboursAndTheTwoEnds) {
 
 // Four stages on a ring of four chips: one link of 90 GB/s and 1 us.
 TEST(StagesAlongTest, NeighboursOnARingSendOverOneLink) {
-  const PlanSpace space(SmallSpace{.search = "tensor: 1, pipeline: 4, zero: 0, recompute: none"}.load());
+  const planning::PlanSpace space(SmallSpace{.search = "tensor: 1, pipeline: 4, zero: 0, recompute: none"}.load());
   ASSERT_EQ(space.nodes().size(), 1u);
-  const StagesAlong stages(space, space.nodes().front().placements.front());
+  const planning::StagesAlong stages(space, space.nodes().front().placements.front());
   EXPECT_EQ(stages.stages(), 4);
   std::vector<int> devices(4, 0);
-  for (DeviceId device = 0; device < 4; ++device) ++devices[static_cast<std::size_t>(stages.stage_of(device))];
+  for (topologies::DeviceId device = 0; device < 4; ++device)
+    ++devices[static_cast<std::size_t>(stages.stage_of(device))];
   EXPECT_THAT(devices, ElementsAre(1, 1, 1, 1));
   for (const std::int64_t bytes : {9'000, 9'000'000}) {
     const double expected = 1e-6 + static_cast<double>(bytes) / 90e9;
@@ -129,9 +131,10 @@ TEST(StagesAlongTest, NeighboursOnARingSendOverOneLink) {
 class CostBookTest : public testing::Test {
  protected:
   /// The closed form on one placement.
-  [[nodiscard]] double closed_form(const PlanSpace::Placement& placement, const CollectiveList& list, std::size_t i) {
-    const Mesh mesh(space_.cluster(), placement, "");
-    CollectiveModel model(space_.cluster(), mesh, space_.base().collectives);
+  [[nodiscard]] double closed_form(const planning::PlanSpace::Placement& placement,
+                                   const planning::CollectiveList& list, std::size_t i) {
+    const topologies::Mesh mesh(space_.cluster(), placement, "");
+    collectives::CollectiveModel model(space_.cluster(), mesh, space_.base().collectives);
     return model.cost(list.collectives[i].kind, {axis_of(list)}, list.collectives[i].size).value();
   }
 
@@ -152,25 +155,25 @@ class CostBookTest : public testing::Test {
     }
   }
 
-  PlanSpace space_{eight_chips.load()};
-  CostBook book_{space_};
+  planning::PlanSpace space_{eight_chips.load()};
+  planning::CostBook book_{space_};
 };
 
 TEST_F(CostBookTest, AreClosedFormsWhereAllGroupsRunTogether) {
   int alone = 0, below = 0;
-  for_each_cost(
-      [&](std::int32_t number, const CollectiveList& list, std::size_t i, std::size_t placement, double cost) {
-        const auto& node = space_.nodes()[static_cast<std::size_t>(number)];
-        const double whole = closed_form(node.placements[placement], list, i);
-        if (node.degrees.pipeline == 1 || list.collectives[i].axes == pipeline_bit) {
-          EXPECT_EQ(cost, whole);
-          ++alone;
-        } else {
-          EXPECT_LE(cost, whole * (1 + 1e-12));
-          EXPECT_GT(cost, 0);
-          ++below;
-        }
-      });
+  for_each_cost([&](std::int32_t number, const planning::CollectiveList& list, std::size_t i, std::size_t placement,
+                    double cost) {
+    const auto& node = space_.nodes()[static_cast<std::size_t>(number)];
+    const double whole = closed_form(node.placements[placement], list, i);
+    if (node.degrees.pipeline == 1 || list.collectives[i].axes == pipeline_bit) {
+      EXPECT_EQ(cost, whole);
+      ++alone;
+    } else {
+      EXPECT_LE(cost, whole * (1 + 1e-12));
+      EXPECT_GT(cost, 0);
+      ++below;
+    }
+  });
   EXPECT_GT(alone, 0);
   EXPECT_GT(below, 0);
 }
@@ -203,7 +206,7 @@ TEST_F(CostBookTest, PlacementsWithEqualCostsAreStoredOnce) {
 
 TEST_F(CostBookTest, StagesAreThereWithAPipelineOnly) {
   bool shared = false;
-  std::set<const StagesAlong*> all;
+  std::set<const planning::StagesAlong*> all;
   for (std::int32_t number = 0; number < std::ssize(space_.nodes()); ++number) {
     const auto& node = space_.nodes()[static_cast<std::size_t>(number)];
     const auto& stages = book_.stages(number);
@@ -225,7 +228,7 @@ TEST_F(CostBookTest, StagesAreThereWithAPipelineOnly) {
 TEST_F(CostBookTest, GroupsForgottenAndMadeAgainCostTheSame) {
   for (const auto& node : space_.nodes()) {
     if (node.degrees.data == 1) continue;
-    GroupsAlong groups(space_, node.placements.front(), data_bit);
+    planning::GroupsAlong groups(space_, node.placements.front(), data_bit);
     EXPECT_FALSE(groups.made());
     const auto list = along(data_bit);
     std::vector<Seconds> first;
@@ -240,8 +243,8 @@ TEST_F(CostBookTest, GroupsForgottenAndMadeAgainCostTheSame) {
 TEST_F(CostBookTest, ANumberIsCostedOnce) {
   for (const auto& node : space_.nodes()) {
     if (node.degrees.pipeline > 1 || node.degrees.data == 1) continue;
-    GroupsAlong groups(space_, node.placements.front(), data_bit);
-    GroupCosts costs(space_.cluster(), groups, nullptr);
+    planning::GroupsAlong groups(space_, node.placements.front(), data_bit);
+    planning::GroupCosts costs(space_.cluster(), groups, nullptr);
     const auto list = along(data_bit);
     EXPECT_FALSE(costs.knows(7));
     const double cost = costs.cost(7, list.collectives.front());

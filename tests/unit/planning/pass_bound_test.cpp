@@ -10,22 +10,22 @@
 namespace lockstep {
 namespace {
 
-using Step = PassSummary::Step;
+using Step = planning::PassSummary::Step;
 
-bool same(const PassPath& a, const PassPath& b) {
+bool same(const planning::PassPath& a, const planning::PassPath& b) {
   return a.free_free == b.free_free && a.free_data == b.free_data && a.data_free == b.data_free &&
          a.data_data == b.data_data;
 }
 
-PassPath random_path(std::mt19937& random) {
-  const auto entry = [&] { return random() % 5 == 0 ? never : static_cast<double>(random() % 100); };
+planning::PassPath random_path(std::mt19937& random) {
+  const auto entry = [&] { return random() % 5 == 0 ? planning::never : static_cast<double>(random() % 100); };
   return {entry(), entry(), entry(), entry()};
 }
 
 // A pass of random steps: each computes on the stream, computes beside it or is a collective, and waits for some of the
 // steps before it, for the input or for weights.
-PassSummary random_pass(std::mt19937& random) {
-  PassSummary pass;
+planning::PassSummary random_pass(std::mt19937& random) {
+  planning::PassSummary pass;
   const int count = 1 + static_cast<int>(random() % 8);
   for (int i = 0; i < count; ++i) {
     Step step;
@@ -48,19 +48,20 @@ PassSummary random_pass(std::mt19937& random) {
 }
 
 struct Ends {
-  Front front;
-  double room = never;
+  planning::Front front;
+  double room = planning::never;
 };
 
 // The same pass with the clock running, from one moment at which each source is there.
-Ends run(const PassSummary& pass, const std::vector<double>& costs, const Front& front, double weights) {
+Ends run(const planning::PassSummary& pass, const std::vector<double>& costs, const planning::Front& front,
+         double weights) {
   double stream = front.free;
-  Ends result{{0, never}, never};
+  Ends result{{0, planning::never}, planning::never};
   std::vector<double> ends;
   const auto end_of = [&](std::int32_t step) { return step < 0 ? front.data : ends[static_cast<std::size_t>(step)]; };
   for (const auto& step : pass.steps) {
     const bool on_stream = step.collective < 0 && !step.beside;
-    double start = on_stream ? stream : never;
+    double start = on_stream ? stream : planning::never;
     for (const auto before : step.after) start = std::max(start, end_of(before));
     if (step.weights) start = std::max(start, weights);
     ends.push_back(start + (step.collective < 0 ? step.compute : costs[static_cast<std::size_t>(step.collective)]));
@@ -76,7 +77,7 @@ TEST(PassBoundTest, ThenIsOneAfterTheOther) {
   std::mt19937 random(1);
   for (int i = 0; i < 2000; ++i) {
     const auto first = random_path(random), second = random_path(random);
-    const Front front{static_cast<double>(random() % 50), static_cast<double>(random() % 50)};
+    const planning::Front front{static_cast<double>(random() % 50), static_cast<double>(random() % 50)};
     const auto together = first.then(second).after(front), in_turn = second.after(first.after(front));
     EXPECT_EQ(together.free, in_turn.free);
     EXPECT_EQ(together.data, in_turn.data);
@@ -85,7 +86,7 @@ TEST(PassBoundTest, ThenIsOneAfterTheOther) {
 
 TEST(PassBoundTest, ThenIsAssociativeWithAUnit) {
   std::mt19937 random(2);
-  const PassPath unit;
+  const planning::PassPath unit;
   for (int i = 0; i < 2000; ++i) {
     const auto a = random_path(random), b = random_path(random), c = random_path(random);
     EXPECT_TRUE(same(a.then(b).then(c), a.then(b.then(c))));
@@ -100,7 +101,7 @@ TEST(PassBoundTest, APathIsThePassFromAnyMoment) {
   for (int i = 0; i < 3000; ++i) {
     const auto pass = random_pass(random);
     const auto path = path_of(pass, costs);
-    const Front front{static_cast<double>(random() % 60), static_cast<double>(random() % 60)};
+    const planning::Front front{static_cast<double>(random() % 60), static_cast<double>(random() % 60)};
     const auto weights = static_cast<double>(random() % 60);
     const auto expected = run(pass, costs, front, weights);
     EXPECT_EQ(path.after(front, weights).free, expected.front.free);
@@ -115,16 +116,16 @@ TEST(PassBoundTest, WeightsThatAreThereDoNotCount) {
   const std::vector<double> costs{7, 1, 30};
   for (int i = 0; i < 500; ++i) {
     const auto path = path_of(random_pass(random), costs);
-    const Front front{static_cast<double>(random() % 60), static_cast<double>(random() % 60)};
-    EXPECT_EQ(path.after(front, never).free, path.PassPath::after(front).free);
-    EXPECT_EQ(path.after(front, never).data, path.PassPath::after(front).data);
+    const planning::Front front{static_cast<double>(random() % 60), static_cast<double>(random() % 60)};
+    EXPECT_EQ(path.after(front, planning::never).free, path.PassPath::after(front).free);
+    EXPECT_EQ(path.after(front, planning::never).data, path.PassPath::after(front).data);
   }
 }
 
 // Product A (3 s) before the input comes; the input's collective (5 s); product B (2 s) on both. From the stream: A and
 // B, 5. From the input: collective and B, 7; A takes no part in that path.
 TEST(PassBoundTest, SourcesHaveTheirOwnLongestPaths) {
-  const PassSummary pass{
+  const planning::PassSummary pass{
       {{3, -1, false, false, {}}, {0, 0, false, false, {-1}}, {2, -1, false, false, {0, 1}}}, {2}, 5, {}};
   const auto path = path_of(pass, std::vector<double>{5.0});
   EXPECT_TRUE(same(path, {5, 5, 7, 7}));
@@ -132,7 +133,7 @@ TEST(PassBoundTest, SourcesHaveTheirOwnLongestPaths) {
 
 // A kernel beside the stream (9 s) leaves the stream free: 4 s of product, but the output waits for 9.
 TEST(PassBoundTest, AKernelBesideDoesNotHoldTheStream) {
-  const PassSummary pass{{{9, -1, true, false, {-1}}, {4, -1, false, false, {-1}}}, {0, 1}, 4, {}};
+  const planning::PassSummary pass{{{9, -1, true, false, {-1}}, {4, -1, false, false, {-1}}}, {0, 1}, 4, {}};
   const auto path = path_of(pass, {});
   EXPECT_TRUE(same(path, {4, 4, 4, 9}));
 }
@@ -140,7 +141,7 @@ TEST(PassBoundTest, AKernelBesideDoesNotHoldTheStream) {
 // Product A (3 s) reads the weights, product B (2 s) does not: the weights may go after A, 3 s from when all are there;
 // B ends 5 s from then.
 TEST(PassBoundTest, RoomComesWhenTheLastReaderEnds) {
-  const PassSummary pass{{{3, -1, false, true, {-1}}, {2, -1, false, false, {0}}}, {1}, 5, {}};
+  const planning::PassSummary pass{{{3, -1, false, true, {-1}}, {2, -1, false, false, {0}}}, {1}, 5, {}};
   const auto path = path_of(pass, {});
   EXPECT_EQ(path.after({0, 0}, 10).free, 15);
   EXPECT_EQ(path.after({0, 0}, 10).data, 15);
@@ -150,13 +151,13 @@ TEST(PassBoundTest, RoomComesWhenTheLastReaderEnds) {
 }
 
 TEST(PassBoundTest, WithoutReadersThereIsNoRoomToWaitFor) {
-  const PassSummary pass{{{3, -1, false, false, {-1}}}, {0}, 3, {}};
-  EXPECT_EQ(path_of(pass, {}).room_after({1, 1}, 1), never);
+  const planning::PassSummary pass{{{3, -1, false, false, {-1}}}, {0}, 3, {}};
+  EXPECT_EQ(path_of(pass, {}).room_after({1, 1}, 1), planning::never);
 }
 
 TEST(PassBoundTest, APassWithoutStepsHandsItsInputOn) {
-  const PassSummary pass{{}, {-1}, 0, {}};
-  EXPECT_TRUE(same(path_of(pass, {}), PassPath{}));
+  const planning::PassSummary pass{{}, {-1}, 0, {}};
+  EXPECT_TRUE(same(path_of(pass, {}), planning::PassPath{}));
 }
 
 }  // namespace

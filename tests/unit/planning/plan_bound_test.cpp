@@ -16,7 +16,7 @@ namespace {
 constexpr int layers = 8;
 constexpr double f = 1, i = 1.25, w = 0.75, b = i + w;
 
-PassSummary computes(double seconds) { return {{{seconds, -1, false, false, {-1}}}, {0}, seconds, {}}; }
+planning::PassSummary computes(double seconds) { return {{{seconds, -1, false, false, {-1}}}, {0}, seconds, {}}; }
 
 /// A space for its schedules and options, and the numbers of a plan.
 struct HandPlan {
@@ -26,7 +26,7 @@ struct HandPlan {
             .search = "tensor: 1, pipeline: [1, 2, 4], zero: 0, recompute: none, chunks: 2, schedules: " + schedules,
             .more = more}
                   .load()) {
-    BlockPasses block;
+    planning::BlockPasses block;
     block.forward = computes(f);
     block.backward = computes(b);
     block.input_gradient = computes(i);
@@ -35,28 +35,28 @@ struct HandPlan {
     state.kinds.resize(1);
   }
 
-  [[nodiscard]] BlockPasses& block() { return summary.kinds.front(); }
-  [[nodiscard]] TimedState::Kind& weights() { return state.kinds.front(); }
+  [[nodiscard]] planning::BlockPasses& block() { return summary.kinds.front(); }
+  [[nodiscard]] planning::TimedState::Kind& weights() { return state.kinds.front(); }
 
-  [[nodiscard]] LowerBound in_closed_form(std::int32_t pipeline, std::int64_t microbatches,
-                                          const ScheduleChoice& choice) const {
+  [[nodiscard]] planning::LowerBound in_closed_form(std::int32_t pipeline, std::int64_t microbatches,
+                                                    const planning::ScheduleChoice& choice) const {
     const auto passes = timed(summary, costs);
-    return PlanBounds(space, {summary, passes, state, norm, stages}).of(pipeline, microbatches, choice);
+    return planning::PlanBounds(space, {summary, passes, state, norm, stages}).of(pipeline, microbatches, choice);
   }
-  [[nodiscard]] LowerBound under_any_schedule(std::int32_t pipeline, std::int64_t microbatches) const {
+  [[nodiscard]] planning::LowerBound under_any_schedule(std::int32_t pipeline, std::int64_t microbatches) const {
     const auto passes = timed(summary, costs);
-    return PlanBounds(space, {summary, passes, state, norm, stages}).of(pipeline, microbatches);
+    return planning::PlanBounds(space, {summary, passes, state, norm, stages}).of(pipeline, microbatches);
   }
-  [[nodiscard]] LowerBound in_order(std::int32_t pipeline, std::int64_t microbatches,
-                                    const ScheduleChoice& choice) const {
+  [[nodiscard]] planning::LowerBound in_order(std::int32_t pipeline, std::int64_t microbatches,
+                                              const planning::ScheduleChoice& choice) const {
     const auto passes = timed(summary, costs);
-    return PlanBounds(space, {summary, passes, state, norm, stages})
-        .in_order(sequence_of(order(pipeline, microbatches, choice)), choice);
+    return planning::PlanBounds(space, {summary, passes, state, norm, stages})
+        .in_order(planning::sequence_of(order(pipeline, microbatches, choice)), choice);
   }
-  [[nodiscard]] PipelineOrder order(std::int32_t pipeline, std::int64_t microbatches,
-                                    const ScheduleChoice& choice) const {
-    if (pipeline == 1) return single_stage(1, microbatches).order;
-    ScheduleRequest request;
+  [[nodiscard]] workloads::PipelineOrder order(std::int32_t pipeline, std::int64_t microbatches,
+                                               const planning::ScheduleChoice& choice) const {
+    if (pipeline == 1) return workloads::single_stage(1, microbatches).order;
+    workloads::ScheduleRequest request;
     request.name = space.schedule(choice).name;
     request.ranks = pipeline;
     request.microbatches = static_cast<std::int32_t>(microbatches);
@@ -64,15 +64,15 @@ struct HandPlan {
     return make_order(request);
   }
 
-  PlanSpace space;
-  PassesSummary summary;
-  TimedState state;
+  planning::PlanSpace space;
+  planning::PassesSummary summary;
+  planning::TimedState state;
   std::vector<double> costs;  ///< of the summary's collectives
   double norm = 0;
-  const StagesAlong* stages = nullptr;
+  const planning::StagesAlong* stages = nullptr;
 };
 
-const ScheduleChoice none{}, first{0, 1};
+const planning::ScheduleChoice none{}, first{0, 1};
 const std::string every_schedule =
     "[1f1b, gpipe, interleaved, bfs, zb-h1, zb-h2, zb-1p, interleaved-zb, zb-v, v-half, v-min, v-1f1b, wave, dualpipe, "
     "dualpipe-v, overlap-1f1b]";
@@ -107,7 +107,7 @@ TEST(PlanBoundByHandTest, TransfersFillAndDrainToo) {
   const double t = 1e-6 + 1e-3;  // one link of 90 GB/s
   for (const auto& node : plan.space.nodes()) {
     if (node.degrees.pipeline != 4) continue;
-    const StagesAlong stages(plan.space, node.placements.front());
+    const planning::StagesAlong stages(plan.space, node.placements.front());
     plan.stages = &stages;
     compared = true;
     for (const int m : {1, 2, 5, 8}) {
@@ -172,7 +172,7 @@ TEST(PlanBoundByHandTest, GradientsAreReducedOneAfterTheOther) {
 TEST(PlanBoundByHandTest, APassWaitsForItsWeights) {
   HandPlan plan;
   constexpr double g = 10;
-  plan.summary.collectives = {{CollectiveKind::all_gather, 1U << data_axis, Bytes(8), {}}};
+  plan.summary.collectives = {{workloads::CollectiveKind::all_gather, 1U << planning::data_axis, Bytes(8), {}}};
   plan.costs = {g};
   for (auto* pass : {&plan.block().forward, &plan.block().backward}) {
     pass->gathers = {0};
@@ -200,7 +200,7 @@ TEST(PlanBoundByHandTest, UpdatesAndPublishedWeightsFollowTheBarrier) {
     const auto set = [u = u, v = v, n](HandPlan& plan) {
       plan.norm = n;
       plan.weights().update = u;
-      plan.weights().published_along_data = plan.weights().published[data_axis] = v;
+      plan.weights().published_along_data = plan.weights().published[planning::data_axis] = v;
     };
     HandPlan plan;
     set(plan);
@@ -235,7 +235,7 @@ struct HandPlanWithBytes : HandPlan {
 // and 7 bytes; from the second on, gradients are there besides.
 TEST(PlanBoundByHandTest, HoldsWhatIsInFlight) {
   const HandPlanWithBytes plan("[1f1b, gpipe]");
-  const ScheduleChoice one_f_one_b{0, 1}, gpipe{1, 1};
+  const planning::ScheduleChoice one_f_one_b{0, 1}, gpipe{1, 1};
   EXPECT_EQ(plan.in_closed_form(4, 8, one_f_one_b).bytes, 2 * (1000 + 100));
   for (const int m : {5, 8, 20}) {
     EXPECT_EQ(plan.in_order(4, m, one_f_one_b).bytes, 2 * (1000 + 4 * 100 + 10) + 7) << m;

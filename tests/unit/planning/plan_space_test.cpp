@@ -23,7 +23,7 @@ const SmallSpace ring{.search =
 /// The problems of a space, a line each.
 std::string refusal_of(const SmallSpace& small) {
   try {
-    const PlanSpace space(small.load());
+    const planning::PlanSpace space(small.load());
   } catch (const ConfigError& error) {
     std::string text;
     for (const auto& problem : error.problems()) text += problem.to_string() + "\n";
@@ -38,18 +38,18 @@ std::string refusal_of(const SmallSpace& small) {
 // ZeRO stages. On one ring axes are laid innermost first, so there is one placement.
 // pipeline 4: nothing is replicated, so one ZeRO stage. V = 4 would need 16 layers: 3 orders x 3.
 TEST(PlanSpaceTest, NodesAreCountedByHand) {
-  const PlanSpace space(ring.load());
+  const planning::PlanSpace space(ring.load());
   ASSERT_EQ(space.nodes().size(), 3u);
   const auto& nodes = space.nodes();
-  EXPECT_EQ(nodes[0].degrees, (Degrees{1, 1, 1, 4, 1}));
+  EXPECT_EQ(nodes[0].degrees, (planning::Degrees{1, 1, 1, 4, 1}));
   EXPECT_THAT(nodes[0].zeros, ElementsAre(0, 3));
   EXPECT_THAT(nodes[0].microbatches, ElementsAre(1, 2, 4));
   EXPECT_EQ(nodes[0].placements.size(), 1u);
   EXPECT_EQ(nodes[0].plans, 3 * 2);
-  EXPECT_EQ(nodes[1].degrees, (Degrees{1, 1, 1, 2, 2}));
+  EXPECT_EQ(nodes[1].degrees, (planning::Degrees{1, 1, 1, 2, 2}));
   EXPECT_EQ(nodes[1].placements.size(), 1u);
   EXPECT_EQ(nodes[1].plans, 3 * 4 * 2);
-  EXPECT_EQ(nodes[2].degrees, (Degrees{1, 1, 1, 1, 4}));
+  EXPECT_EQ(nodes[2].degrees, (planning::Degrees{1, 1, 1, 1, 4}));
   EXPECT_THAT(nodes[2].zeros, ElementsAre(0));
   EXPECT_EQ(nodes[2].placements.size(), 1u);
   EXPECT_EQ(nodes[2].plans, 3 * 3);
@@ -59,14 +59,14 @@ TEST(PlanSpaceTest, NodesAreCountedByHand) {
 TEST(PlanSpaceTest, MicrobatchesDivideTheSequencesOfARank) {
   SmallSpace small = ring;
   small.sequences = 12;
-  const PlanSpace space(small.load());
+  const planning::PlanSpace space(small.load());
   EXPECT_THAT(space.nodes()[0].microbatches, ElementsAre(1));        // 3 sequences on each of 4
   EXPECT_THAT(space.nodes()[1].microbatches, ElementsAre(1, 2));     // 6 on each of 2
   EXPECT_THAT(space.nodes()[2].microbatches, ElementsAre(1, 2, 4));  // 12
 }
 
 TEST(PlanSpaceTest, PlansStandInCanonicalOrderAndAreAllDifferent) {
-  const PlanSpace space(ring.load());
+  const planning::PlanSpace space(ring.load());
   std::int64_t size = 0;
   for (const auto& node : space.nodes()) {
     const auto plans = space.plans_of(node);
@@ -76,7 +76,7 @@ TEST(PlanSpaceTest, PlansStandInCanonicalOrderAndAreAllDifferent) {
     size += std::ssize(plans);
   }
   EXPECT_EQ(size, space.size());
-  PlanChoice elsewhere;
+  planning::PlanChoice elsewhere;
   elsewhere.degrees = {2, 1, 1, 2, 1};
   EXPECT_THROW((void)space.node_of(elsewhere), InternalError);
 }
@@ -87,22 +87,22 @@ TEST(PlanSpaceTest, SchedulesOfOneFormHaveOnePlacementChunksAndKindOfBackward) {
       "tensor: 1, pipeline: [1, 2], zero: 0, recompute: none, schedules: [1f1b, gpipe, zb-h1, zb-h2, interleaved, "
       "bfs], "
       "chunks: [1, 2]";
-  const PlanSpace space(small.load());
+  const planning::PlanSpace space(small.load());
   // One chunk of a looped schedule is another by name: interleaved and bfs with V = 2 only.
   EXPECT_EQ(space.schedules(2, 4).size(), 6u);
   const auto& forms = space.schedule_forms(2, 4);
   ASSERT_EQ(forms.size(), 3u);
-  EXPECT_EQ(forms[0], (std::vector<ScheduleChoice>{{0, 1}, {1, 1}}));
-  EXPECT_EQ(forms[1], (std::vector<ScheduleChoice>{{2, 1}, {3, 1}}));
-  EXPECT_EQ(forms[2], (std::vector<ScheduleChoice>{{4, 2}, {5, 2}}));
+  EXPECT_EQ(forms[0], (std::vector<planning::ScheduleChoice>{{0, 1}, {1, 1}}));
+  EXPECT_EQ(forms[1], (std::vector<planning::ScheduleChoice>{{2, 1}, {3, 1}}));
+  EXPECT_EQ(forms[2], (std::vector<planning::ScheduleChoice>{{4, 2}, {5, 2}}));
   EXPECT_EQ(space.schedule({3, 1}).name, "zb-h2");
-  EXPECT_EQ(space.schedules(1, 4), (std::vector<ScheduleChoice>{{}}));
+  EXPECT_EQ(space.schedules(1, 4), (std::vector<planning::ScheduleChoice>{{}}));
   EXPECT_FALSE(space.schedule({}).splits_backward);
 }
 
 // 8 layers in 4 parts: the first follows nothing, the others a layer. In 1 part, one.
 TEST(PlanSpaceTest, PartsOfTheSameBlocksAfterTheSameBlockAreAlike) {
-  const PlanSpace space(ring.load());
+  const planning::PlanSpace space(ring.load());
   EXPECT_EQ(space.kinds(), std::vector<int>(8, 0));
   const auto& four = space.parts(4);
   EXPECT_THAT(four.which, ElementsAre(0, 1, 1, 1));
@@ -123,7 +123,7 @@ TEST(PlanSpaceTest, PartsWithTheEndsOfAModelStandAlone) {
   scenario.model.heads = scenario.model.kv_heads = 4;
   scenario.model.head_size = 16;
   scenario.model.vocabulary = 128;
-  const PlanSpace space(scenario);
+  const planning::PlanSpace space(scenario);
   ASSERT_EQ(space.kinds().size(), 10u);
   const auto& parts = space.parts(4);
   EXPECT_THAT(parts.which, ElementsAre(0, 1, 1, 2));
@@ -142,13 +142,13 @@ TEST(PlanSpaceTest, KeysMakeTheSameScenario) {
       "interleaved], chunks: 2";
   const auto file = std::filesystem::temp_directory_path() / "lockstep_plan_space.yaml";
   std::ofstream(file) << small.text();
-  const PlanSpace space(load_scenario(file));
+  const planning::PlanSpace space(scenario::load_scenario(file));
   int plans = 0;
   for (const auto& node : space.nodes()) {
     for (const auto& plan : space.plans_of(node)) {
       const auto loaded = load_scenario(file, space.keys(node, plan));
       const auto made = space.scenario(node, plan);
-      std::vector<AxisRequest> mesh;
+      std::vector<topologies::AxisRequest> mesh;
       for (const auto& axis : loaded.mesh) {
         if (axis.size > 1) mesh.push_back(axis);
       }
@@ -175,39 +175,39 @@ TEST(PlanSpaceTest, KeysMakeTheSameScenario) {
 }
 
 TEST(PlanSpaceTest, AxesAreNamedLikeTheScenariosKeys) {
-  EXPECT_EQ(plan_axis_name(0, 3), "tensor");
-  EXPECT_EQ(plan_axis_name(data_axis, 2), "data");
-  EXPECT_EQ(plan_axis_name(data_axis, 3), "fsdp");
-  EXPECT_EQ(plan_axis_name(pipeline_axis_number, 3), "pipeline");
-  const Degrees degrees{2, 3, 5, 7, 11};
+  EXPECT_EQ(planning::plan_axis_name(0, 3), "tensor");
+  EXPECT_EQ(planning::plan_axis_name(planning::data_axis, 2), "data");
+  EXPECT_EQ(planning::plan_axis_name(planning::data_axis, 3), "fsdp");
+  EXPECT_EQ(planning::plan_axis_name(planning::pipeline_axis_number, 3), "pipeline");
+  const planning::Degrees degrees{2, 3, 5, 7, 11};
   std::int32_t product = 1;
-  for (int axis = 0; axis < std::ssize(plan_axes); ++axis) product *= size_of(degrees, axis);
+  for (int axis = 0; axis < std::ssize(planning::plan_axes); ++axis) product *= size_of(degrees, axis);
   EXPECT_EQ(product, 2 * 3 * 5 * 7 * 11);
-  EXPECT_EQ(size_of(degrees, data_axis), 7);
-  EXPECT_EQ(size_of(degrees, pipeline_axis_number), 11);
+  EXPECT_EQ(size_of(degrees, planning::data_axis), 7);
+  EXPECT_EQ(size_of(degrees, planning::pipeline_axis_number), 11);
 }
 
 TEST(PlanSpaceTest, RecomputationsAreThoseSearchedOrTheScenarios) {
   SmallSpace small = ring;
   small.search = "tensor: 1, pipeline: 1, zero: 0";
-  const PlanSpace all(small.load());
+  const planning::PlanSpace all(small.load());
   ASSERT_EQ(all.recomputations().size(), 3u);  // none, selective, full
   EXPECT_FALSE(all.recomputations()[static_cast<std::size_t>(all.least_recomputation())].any());
   small.more = "training: {recompute: full}\n";
-  const PlanSpace own(small.load());
+  const planning::PlanSpace own(small.load());
   ASSERT_EQ(own.recomputations().size(), 1u);
   EXPECT_TRUE(own.recomputations().front().all);
   small.search += ", recompute: [full, selective]";
-  const PlanSpace searched(small.load());
+  const planning::PlanSpace searched(small.load());
   ASSERT_EQ(searched.recomputations().size(), 2u);
   EXPECT_EQ(searched.least_recomputation(), 1);
 }
 
 TEST(PlanSpaceTest, MemoryIsTheChipsOrTheSearches) {
   SmallSpace small = ring;
-  EXPECT_EQ(PlanSpace(small.load()).memory(), Bytes(96'000'000'000));
+  EXPECT_EQ(planning::PlanSpace(small.load()).memory(), Bytes(96'000'000'000));
   small.search += ", memory: 3 MB";
-  EXPECT_EQ(PlanSpace(small.load()).memory(), Bytes(3'000'000));
+  EXPECT_EQ(planning::PlanSpace(small.load()).memory(), Bytes(3'000'000));
 }
 
 TEST(PlanSpaceTest, RefusesWhatBelongsToOnePlan) {
@@ -239,7 +239,7 @@ TEST(PlanSpaceTest, TellsThatNoPlanSplitsTheBatch) {
 TEST(PlanSpaceTest, TellsWhyAScheduleCannotBeHad) {
   SmallSpace small = ring;
   small.search = "tensor: 1, pipeline: 4, microbatches: 2, schedules: dualpipe";
-  const auto why = find_schedule("dualpipe")->why_not(4, 2, 1);
+  const auto why = workloads::find_schedule("dualpipe")->why_not(4, 2, 1);
   ASSERT_TRUE(why);
   EXPECT_THAT(refusal_of(small), HasSubstr("no plan splits 16 sequences over 4 chips (" + why->what + ")"));
 }

@@ -18,31 +18,32 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr std::int64_t weights_bytes = 2 * 2 * small_d * small_f;  ///< of both matrices
-constexpr std::uint32_t tensor_bit = 1, data_bit = 1U << data_axis;
+constexpr std::uint32_t tensor_bit = 1, data_bit = 1U << planning::data_axis;
 
 struct Summaries {
   explicit Summaries(const std::string& more)
-      : scenario(SmallSpace{.layers = 2, .more = more}.load()), model(sharded_model(scenario)) {}
-  [[nodiscard]] PassesSummary passes(WeightGathers gathers = WeightGathers::counted) const {
+      : scenario(SmallSpace{.layers = 2, .more = more}.load()), model(preparation::sharded_model(scenario)) {}
+  [[nodiscard]] planning::PassesSummary passes(
+      planning::WeightGathers gathers = planning::WeightGathers::counted) const {
     return summarize_passes(scenario, model, gathers);
   }
-  [[nodiscard]] StateSummary state() const { return summarize_state(scenario, model); }
+  [[nodiscard]] planning::StateSummary state() const { return planning::summarize_state(scenario, model); }
 
-  Scenario scenario;
-  ShardedModel model;
+  scenario::Scenario scenario;
+  preparation::ShardedModel model;
 };
 
-double compute_of(const PassSummary& pass) {
+double compute_of(const planning::PassSummary& pass) {
   return std::accumulate(pass.steps.begin(), pass.steps.end(), 0.0,
                          [](double sum, const auto& step) { return sum + step.compute; });
 }
 
-bool reads_weights(const PassSummary& pass) {
+bool reads_weights(const planning::PassSummary& pass) {
   return std::any_of(pass.steps.begin(), pass.steps.end(), [](const auto& step) { return step.weights; });
 }
 
 /// "AllGather 8 65536": kind, axes, bytes.
-std::vector<std::string> named(const CollectiveList& list, const std::vector<std::int32_t>& places) {
+std::vector<std::string> named(const planning::CollectiveList& list, const std::vector<std::int32_t>& places) {
   std::vector<std::string> names;
   for (const auto place : places) {
     const auto& one = list.collectives.at(static_cast<std::size_t>(place));
@@ -52,25 +53,25 @@ std::vector<std::string> named(const CollectiveList& list, const std::vector<std
   return names;
 }
 
-std::string text_of(CollectiveKind kind, std::uint32_t axes, std::int64_t bytes) {
+std::string text_of(workloads::CollectiveKind kind, std::uint32_t axes, std::int64_t bytes) {
   return std::string(name(kind)) + " " + std::to_string(axes) + " " + std::to_string(bytes);
 }
 
-const std::string gathered = text_of(CollectiveKind::all_gather, data_bit, weights_bytes);
-const std::string scattered = text_of(CollectiveKind::reduce_scatter, data_bit, weights_bytes);
-const std::string reduced = text_of(CollectiveKind::all_reduce, data_bit, weights_bytes);
+const std::string gathered = text_of(workloads::CollectiveKind::all_gather, data_bit, weights_bytes);
+const std::string scattered = text_of(workloads::CollectiveKind::reduce_scatter, data_bit, weights_bytes);
+const std::string reduced = text_of(workloads::CollectiveKind::all_reduce, data_bit, weights_bytes);
 
 TEST(AxisBitsTest, AreNumberedLikeThePlansAxes) {
-  EXPECT_EQ(axis_bits({}), 0u);
-  EXPECT_EQ(axis_bits({"tensor"}), 1u);
-  EXPECT_EQ(axis_bits({"context"}), 2u);
-  EXPECT_EQ(axis_bits({"expert"}), 4u);
-  EXPECT_EQ(axis_bits({"data"}), 8u);
-  EXPECT_EQ(axis_bits({"pipeline"}), 16u);
-  EXPECT_EQ(axis_bits({"data", "tensor"}), 9u);
-  EXPECT_EQ(axis_bits({"fsdp"}), axis_bits({"data"}));
-  EXPECT_THROW((void)axis_bits({"tensor", "replica"}), InternalError);
-  EXPECT_THROW((void)axis_bits({"tensor/2"}), InternalError);  // groups along a part have no cost here
+  EXPECT_EQ(planning::axis_bits({}), 0u);
+  EXPECT_EQ(planning::axis_bits({"tensor"}), 1u);
+  EXPECT_EQ(planning::axis_bits({"context"}), 2u);
+  EXPECT_EQ(planning::axis_bits({"expert"}), 4u);
+  EXPECT_EQ(planning::axis_bits({"data"}), 8u);
+  EXPECT_EQ(planning::axis_bits({"pipeline"}), 16u);
+  EXPECT_EQ(planning::axis_bits({"data", "tensor"}), 9u);
+  EXPECT_EQ(planning::axis_bits({"fsdp"}), planning::axis_bits({"data"}));
+  EXPECT_THROW((void)planning::axis_bits({"tensor", "replica"}), InternalError);
+  EXPECT_THROW((void)planning::axis_bits({"tensor/2"}), InternalError);  // groups along a part have no cost here
 }
 
 TEST(PlanSummaryTest, ComputeIsThatOfTheProducts) {
@@ -115,12 +116,13 @@ TEST(PlanSummaryTest, GathersOfAPassAreOneCollectiveListedOnce) {
 
 // The passes of a plan that splits no weights, from the derivation of one that does.
 TEST(PlanSummaryTest, WithoutGathersPassesAreThoseOfWholeWeights) {
-  const auto left_out = Summaries("parallel: {fsdp: 4, zero: 3}\n").passes(WeightGathers::left_out);
+  const auto left_out = Summaries("parallel: {fsdp: 4, zero: 3}\n").passes(planning::WeightGathers::left_out);
   const auto whole = Summaries("parallel: {data: 4, zero: 0}\n").passes();
   EXPECT_THAT(left_out.collectives, IsEmpty());
   const auto& one = left_out.kinds.front();
   const auto& other = whole.kinds.front();
-  for (const auto pass : {&BlockPasses::forward, &BlockPasses::backward, &BlockPasses::input_gradient}) {
+  for (const auto pass :
+       {&planning::BlockPasses::forward, &planning::BlockPasses::backward, &planning::BlockPasses::input_gradient}) {
     EXPECT_THAT((one.*pass).gathers, IsEmpty());
     EXPECT_FALSE(reads_weights(one.*pass));
     ASSERT_EQ((one.*pass).steps.size(), (other.*pass).steps.size());
@@ -150,8 +152,8 @@ TEST(PlanSummaryTest, CollectivesOfActivationsStandInThePath) {
     if (step.collective >= 0) places.push_back(step.collective);
   }
   EXPECT_THAT(named(summary, places),
-              ElementsAre(text_of(CollectiveKind::all_gather, tensor_bit, 128 * small_d * 2),
-                          text_of(CollectiveKind::reduce_scatter, tensor_bit, 128 * small_d * 2)));
+              ElementsAre(text_of(workloads::CollectiveKind::all_gather, tensor_bit, 128 * small_d * 2),
+                          text_of(workloads::CollectiveKind::reduce_scatter, tensor_bit, 128 * small_d * 2)));
   EXPECT_THAT(forward.gathers, IsEmpty());
   // gather, product, product, scatter: 2 s and 3 s around the products
   const auto path = path_of(forward, std::vector<double>(summary.collectives.size(), 2.0));

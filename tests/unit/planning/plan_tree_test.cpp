@@ -18,8 +18,8 @@ const SmallSpace small{.cluster = "tpu-v5p:4x2",
                            "microbatches: [1, 2], schedules: [1f1b, gpipe, zb-h1]",
                        .more = "model_of_time: roofline\n"};
 
-PlanBranch branch(double bound_s, std::int32_t zero, PlanBranch::Level level) {
-  PlanBranch made;
+planning::PlanBranch branch(double bound_s, std::int32_t zero, planning::PlanBranch::Level level) {
+  planning::PlanBranch made;
   made.bound_s = bound_s;
   made.choice.zero = zero;
   made.level = level;
@@ -27,7 +27,7 @@ PlanBranch branch(double bound_s, std::int32_t zero, PlanBranch::Level level) {
 }
 
 TEST(PlanBranchTest, TheLowerBoundGoesFirstThenCanonicalOrder) {
-  using enum PlanBranch::Level;
+  using enum planning::PlanBranch::Level;
   const auto low = branch(1, 3, plan), high = branch(2, 0, degrees), tie = branch(1, 2, plan);
   EXPECT_TRUE(goes_first(low, high));
   EXPECT_FALSE(goes_first(high, low));
@@ -38,14 +38,14 @@ TEST(PlanBranchTest, TheLowerBoundGoesFirstThenCanonicalOrder) {
 }
 
 TEST(PlanTreeTest, EveryPlanIsBelowOneBranchOfEachLevel) {
-  const PlanSpace space(small.load());
-  PlanTree tree(space);
+  const planning::PlanSpace space(small.load());
+  planning::PlanTree tree(space);
   for (std::int32_t node = 0; node < std::ssize(space.nodes()); ++node) {
-    std::vector<PlanBranch> branches{tree.root(node)};
+    std::vector<planning::PlanBranch> branches{tree.root(node)};
     EXPECT_EQ(branches.front().plans, space.nodes()[static_cast<std::size_t>(node)].plans);
-    for (const auto level :
-         {PlanBranch::Level::tokens, PlanBranch::Level::step, PlanBranch::Level::cost_class, PlanBranch::Level::plan}) {
-      std::vector<PlanBranch> next;
+    for (const auto level : {planning::PlanBranch::Level::tokens, planning::PlanBranch::Level::step,
+                             planning::PlanBranch::Level::cost_class, planning::PlanBranch::Level::plan}) {
+      std::vector<planning::PlanBranch> next;
       for (const auto& above : branches) {
         std::int64_t plans = 0;
         const auto below = tree.below(above);
@@ -62,7 +62,7 @@ TEST(PlanTreeTest, EveryPlanIsBelowOneBranchOfEachLevel) {
       branches = std::move(next);
     }
     // At the end, single plans: those of the node.
-    std::vector<PlanChoice> found;
+    std::vector<planning::PlanChoice> found;
     for (const auto& plan : branches) {
       EXPECT_TRUE(tree.below(plan).branches.empty());
       found.push_back(plan.choice);
@@ -74,8 +74,8 @@ TEST(PlanTreeTest, EveryPlanIsBelowOneBranchOfEachLevel) {
 
 // A plan's branches have the bounds that each has by itself, or that of the branch above if that is higher.
 TEST(PlanTreeTest, BranchesHaveTheBoundsOfTheirPlans) {
-  const PlanSpace space(small.load());
-  PlanTree tree(space);
+  const planning::PlanSpace space(small.load());
+  planning::PlanTree tree(space);
   constexpr double rounding = 1 - 1e-9;
   for (std::int32_t node = 0; node < std::ssize(space.nodes()); ++node) {
     const auto plan = space.plans_of(space.nodes()[static_cast<std::size_t>(node)]).front();
@@ -85,7 +85,7 @@ TEST(PlanTreeTest, BranchesHaveTheBoundsOfTheirPlans) {
     EXPECT_EQ(above.bound_s, bounds[0].seconds);
     for (std::size_t level = 1; level < bounds.size(); ++level) {
       const auto below = tree.below(above).branches;
-      const auto own = std::find_if(below.begin(), below.end(), [&](const PlanBranch& one) {
+      const auto own = std::find_if(below.begin(), below.end(), [&](const planning::PlanBranch& one) {
         return one.choice.recompute == plan.recompute && one.choice.microbatches == plan.microbatches &&
                (level < 2 || one.choice.zero == plan.zero) && (level < 3 || one.choice.placement == plan.placement) &&
                (level < 3 || one.choice.schedule == plan.schedule);
@@ -103,8 +103,8 @@ TEST(PlanTreeTest, CountsPlansThatAreTooLarge) {
   const SmallSpace whole{
       .cluster = "tpu-v5p:4",
       .search = "tensor: 1, pipeline: 1, zero: [0, 3], recompute: none, microbatches: [1, 2], memory: 1 MB"};
-  const PlanSpace space(whole.load());
-  PlanTree tree(space);
+  const planning::PlanSpace space(whole.load());
+  planning::PlanTree tree(space);
   std::int64_t large = 0, left = 0;
   const auto tokens = tree.below(tree.root(0));
   large += tokens.too_large;
@@ -120,15 +120,15 @@ TEST(PlanTreeTest, CountsPlansThatAreTooLarge) {
   EXPECT_EQ(left, 2);
   auto nothing = whole.load();
   nothing.search.memory = Bytes(1000);
-  const PlanSpace tiny(nothing);
-  PlanTree bare(tiny);
+  const planning::PlanSpace tiny(nothing);
+  planning::PlanTree bare(tiny);
   EXPECT_EQ(bare.below(bare.root(0)).too_large, tiny.size());
   EXPECT_TRUE(bare.below(bare.root(0)).branches.empty());
 }
 
 TEST(PlanTreeTest, CountsTheBoundsItComputes) {
-  const PlanSpace space(small.load());
-  PlanTree tree(space);
+  const planning::PlanSpace space(small.load());
+  planning::PlanTree tree(space);
   EXPECT_EQ(tree.bounds(), 0);
   const auto root = tree.root(0);
   EXPECT_EQ(tree.bounds(), 1);
@@ -139,19 +139,19 @@ TEST(PlanTreeTest, CountsTheBoundsItComputes) {
 // One chip has nobody to wait for. On an ideal chip a step of L layers and B tokens takes 3 x 4 B D F L / C, with full
 // recomputation 4 x, in however many microbatches; the overhead of a step comes on top.
 TEST(PlanTreeTest, OnOneChipTheBoundIsTheStep) {
-  const PlanSpace space(SmallSpace{.cluster = "tpu-v5p:1",
-                                   .search = "recompute: [none, full], microbatches: [1, 4], zero: 0",
-                                   .more = "training: {step_overhead: 3 us}\n"}
-                            .load());
-  PlanTree tree(space);
-  PlanSimulator simulator(space);
+  const planning::PlanSpace space(SmallSpace{.cluster = "tpu-v5p:1",
+                                             .search = "recompute: [none, full], microbatches: [1, 4], zero: 0",
+                                             .more = "training: {step_overhead: 3 us}\n"}
+                                      .load());
+  planning::PlanTree tree(space);
+  planning::PlanSimulator simulator(space);
   spdlog::logger silent("test");
   ASSERT_EQ(space.size(), 4);
   for (const auto& plan : space.plans_of(space.nodes().front())) {
     const double passes = plan.recompute == 0 ? 3 : 4;
     const double expected = passes * 4 * 128 * small_d * small_f * 8 / peak_flops + 3e-6;
     EXPECT_NEAR(tree.bounds_of(plan).back().seconds, expected, 1e-9 * expected);
-    EXPECT_NEAR(simulator.step_s(plan, EngineKind::simgrid, silent), expected, 1e-9 * expected);
+    EXPECT_NEAR(simulator.step_s(plan, engine::EngineKind::simgrid, silent), expected, 1e-9 * expected);
   }
 }
 

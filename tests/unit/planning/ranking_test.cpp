@@ -11,10 +11,10 @@ namespace {
 
 TEST(ComparedTimeTest, KeepsNineDigits) {
   for (const double unit : {1e-6, 1e-3, 1.0, 1e3}) {
-    EXPECT_EQ(compared_time(1.000000004 * unit), compared_time(unit));
-    EXPECT_NE(compared_time(1.00000001 * unit), compared_time(unit));
-    EXPECT_EQ(compared_time(9.876543214 * unit), compared_time(9.876543206 * unit));
-    EXPECT_NE(compared_time(9.87654321 * unit), compared_time(9.87654322 * unit));
+    EXPECT_EQ(planning::compared_time(1.000000004 * unit), planning::compared_time(unit));
+    EXPECT_NE(planning::compared_time(1.00000001 * unit), planning::compared_time(unit));
+    EXPECT_EQ(planning::compared_time(9.876543214 * unit), planning::compared_time(9.876543206 * unit));
+    EXPECT_NE(planning::compared_time(9.87654321 * unit), planning::compared_time(9.87654322 * unit));
   }
 }
 
@@ -25,8 +25,8 @@ TEST(ComparedTimeTest, RoundsToTheNearestAndKeepsTheOrder) {
   std::uniform_real_distribution<double> exponent(-7, 4);
   for (int i = 0; i < 10'000; ++i) {
     const double time = std::pow(10, exponent(random)), later = time * (1 + 1e-9 * static_cast<double>(random() % 40));
-    EXPECT_NEAR(compared_time(time) / time, 1, 5.0001e-9);
-    EXPECT_LE(compared_time(time), compared_time(later));
+    EXPECT_NEAR(planning::compared_time(time) / time, 1, 5.0001e-9);
+    EXPECT_LE(planning::compared_time(time), planning::compared_time(later));
   }
 }
 

@@ -11,6 +11,6 @@ std::string SmallSpace::text() const {
          (search.empty() ? "" : "search: {" + search + "}\n") + more;
 }
 
-Scenario SmallSpace::load() const { return scenario_of_text(text(), "small.yaml", source_dir); }
+scenario::Scenario SmallSpace::load() const { return scenario::scenario_of_text(text(), "small.yaml", source_dir); }
 
 }  // namespace lockstep::test

@@ -19,7 +19,7 @@ struct SmallSpace {
   std::string more{};    ///< further lines
 
   [[nodiscard]] std::string text() const;
-  [[nodiscard]] Scenario load() const;
+  [[nodiscard]] scenario::Scenario load() const;
 };
 
 }  // namespace lockstep::test

@@ -17,10 +17,10 @@ const SmallSpace small{.cluster = "tpu-v5p:4x2",
 
 class SummaryBookTest : public testing::Test {
  protected:
-  PlanSpace space_{small.load()};
-  SummaryBook book_{space_};
+  planning::PlanSpace space_{small.load()};
+  planning::SummaryBook book_{space_};
   /// tensor 1, data 4, pipeline 2, ZeRO 1, no recomputation, 2 microbatches of 2 sequences on a rank.
-  PlanChoice plan_{{1, 1, 1, 4, 2}, 1, 0, 2, 0, {0, 1}};
+  planning::PlanChoice plan_{{1, 1, 1, 4, 2}, 1, 0, 2, 0, {0, 1}};
 };
 
 TEST_F(SummaryBookTest, PassesDoNotDependOnWhereAndWhen) {
@@ -83,14 +83,14 @@ TEST_F(SummaryBookTest, StatesDependOnAxesAndZero) {
 
 // One number for each collective, whichever list it is in.
 TEST_F(SummaryBookTest, NumbersTellCollectivesApart) {
-  std::vector<const CollectiveList*> lists{&book_.norm_over_stages()};
+  std::vector<const planning::CollectiveList*> lists{&book_.norm_over_stages()};
   for (const auto& node : space_.nodes()) {
     for (const auto& plan : space_.plans_of(node)) {
       lists.push_back(&book_.passes(plan));
       lists.push_back(&book_.state(plan));
     }
   }
-  std::map<std::int32_t, PlanCollective> by_number;
+  std::map<std::int32_t, planning::PlanCollective> by_number;
   for (const auto* list : lists) {
     ASSERT_EQ(list->numbers.size(), list->collectives.size());
     for (std::size_t i = 0; i < list->numbers.size(); ++i) {
@@ -107,8 +107,8 @@ TEST_F(SummaryBookTest, NumbersTellCollectivesApart) {
 TEST_F(SummaryBookTest, TheNormOfAllStagesIsANumber) {
   ASSERT_EQ(book_.norm_over_stages().collectives.size(), 1u);
   const auto& norm = book_.norm_over_stages().collectives.front();
-  EXPECT_EQ(norm.kind, CollectiveKind::all_reduce);
-  EXPECT_EQ(norm.axes, 1U << pipeline_axis_number);
+  EXPECT_EQ(norm.kind, workloads::CollectiveKind::all_reduce);
+  EXPECT_EQ(norm.axes, 1U << planning::pipeline_axis_number);
   EXPECT_EQ(norm.size, Bytes(4));
   EXPECT_EQ(book_.order(), space_.kinds());
 }

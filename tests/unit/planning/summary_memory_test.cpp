@@ -7,46 +7,46 @@
 namespace lockstep {
 namespace {
 
-BlockStep computes(std::int64_t output, std::vector<int> after, double seconds = 1) {
-  BlockStep step;
+workloads::BlockStep computes(std::int64_t output, std::vector<int> after, double seconds = 1) {
+  workloads::BlockStep step;
   step.given_time = Seconds(seconds);
   step.output = Bytes(output);
   step.after = std::move(after);
   return step;
 }
 
-BlockStep gathers(std::int64_t bytes) {
-  BlockStep step;
-  step.kind = BlockStep::Kind::collective;
-  step.collective = CollectiveKind::all_gather;
-  step.role = CollectiveRole::weight;
+workloads::BlockStep gathers(std::int64_t bytes) {
+  workloads::BlockStep step;
+  step.kind = workloads::BlockStep::Kind::collective;
+  step.collective = workloads::CollectiveKind::all_gather;
+  step.role = workloads::CollectiveRole::weight;
   step.axes = {"fsdp"};
   step.output = Bytes(bytes);
-  step.output_kind = MemoryKind::gathered;
+  step.output_kind = workloads::MemoryKind::gathered;
   return step;
 }
 
 class SummaryMemoryTest : public testing::Test {
  protected:
   void SetUp() override {
-    block_.forward = {computes(100, {BlockStep::outside}), computes(20, {0}), computes(3, {1})};
+    block_.forward = {computes(100, {workloads::BlockStep::outside}), computes(20, {0}), computes(3, {1})};
     block_.output_steps = {2};
   }
 
   /// All steps count.
-  [[nodiscard]] BlockPasses summarized() const {
-    SummarizedSteps steps;
+  [[nodiscard]] planning::BlockPasses summarized() const {
+    planning::SummarizedSteps steps;
     steps.forward.assign(block_.forward.size(), true);
     steps.backward.assign(block_.backward.size(), true);
     steps.input_gradient = steps_of_input_gradient(block_);
     steps.whole_gradients = whole_gradients_;
-    BlockPasses passes;
+    planning::BlockPasses passes;
     summary_memory(block_, steps, options_, {}, passes);
     return passes;
   }
 
-  ShardedLayer block_;
-  StepOptions options_;
+  workloads::ShardedLayer block_;
+  workloads::StepOptions options_;
   bool whole_gradients_ = true;
 };
 
@@ -71,7 +71,7 @@ TEST_F(SummaryMemoryTest, AStepWithoutTimeDoesNotCount) {
 
 // The backward reads A: 100 bytes kept, and held during C too, 100 + 20 + 3.
 TEST_F(SummaryMemoryTest, WhatTheBackwardReadsIsHeldToTheEnd) {
-  block_.backward = {computes(8, {BlockStep::outside})};
+  block_.backward = {computes(8, {workloads::BlockStep::outside})};
   block_.backward[0].saved = {0};
   block_.input_gradient_steps = {0};
   const auto passes = summarized();
@@ -85,10 +85,10 @@ TEST_F(SummaryMemoryTest, WhatTheBackwardReadsIsHeldToTheEnd) {
 //   whole: I holds 8 + A + B = 128, W holds 50 + 8 + A = 158.
 //   input gradient alone: I holds 8 + A + B, as A is still to be read.
 TEST_F(SummaryMemoryTest, ABackwardFreesWhatItHasRead) {
-  block_.backward = {computes(8, {BlockStep::outside}), computes(50, {0})};
+  block_.backward = {computes(8, {workloads::BlockStep::outside}), computes(50, {0})};
   block_.backward[0].saved = {1};
   block_.backward[1].saved = {0};
-  block_.backward[1].output_kind = MemoryKind::gradients;
+  block_.backward[1].output_kind = workloads::MemoryKind::gradients;
   block_.input_gradient_steps = {0};
   const auto passes = summarized();
   EXPECT_EQ(passes.kept, 120);
@@ -102,8 +102,8 @@ TEST_F(SummaryMemoryTest, ABackwardFreesWhatItHasRead) {
 }
 
 TEST_F(SummaryMemoryTest, InputAndOutputAreKeptIfTheBackwardReadsThem) {
-  block_.backward = {computes(8, {BlockStep::outside})};
-  block_.backward[0].saved = {BlockStep::outside, 2};
+  block_.backward = {computes(8, {workloads::BlockStep::outside})};
+  block_.backward[0].saved = {workloads::BlockStep::outside, 2};
   block_.input_gradient_steps = {0};
   const auto passes = summarized();
   EXPECT_TRUE(passes.keeps_input);
@@ -113,8 +113,8 @@ TEST_F(SummaryMemoryTest, InputAndOutputAreKeptIfTheBackwardReadsThem) {
 
 // Copies of weights (not activations) that a backward reads are part of no microbatch.
 TEST_F(SummaryMemoryTest, OnlyActivationsAreKept) {
-  block_.forward[0].output_kind = MemoryKind::gathered;
-  block_.backward = {computes(8, {BlockStep::outside})};
+  block_.forward[0].output_kind = workloads::MemoryKind::gathered;
+  block_.backward = {computes(8, {workloads::BlockStep::outside})};
   block_.backward[0].saved = {0, 1};
   block_.input_gradient_steps = {0};
   EXPECT_EQ(summarized().kept, 20);
@@ -124,19 +124,19 @@ TEST_F(SummaryMemoryTest, OnlyActivationsAreKept) {
 // A 100 + 3000, B 100 + 20 + 2000, C 20 + 3 + 2000. One by one, the second is surely there only when C reads it:
 // A 1100, B 120, C 2023.
 TEST_F(SummaryMemoryTest, ABucketBringsAllItsWeights) {
-  block_.forward = {gathers(1000), gathers(2000), computes(100, {BlockStep::outside, 0}), computes(20, {2}),
+  block_.forward = {gathers(1000), gathers(2000), computes(100, {workloads::BlockStep::outside, 0}), computes(20, {2}),
                     computes(3, {3, 1})};
   block_.output_steps = {4};
   EXPECT_EQ(summarized().forward_most, 3100);
-  options_.weight_buckets.unit = Bucketing::Unit::matrix;
+  options_.weight_buckets.unit = workloads::Bucketing::Unit::matrix;
   EXPECT_EQ(summarized().forward_most, 2023);
 }
 
 // A step beside, which nobody waits for, may run at another time: not counted while others compute.
 TEST_F(SummaryMemoryTest, AStepBesideIsHeldOnlyIfSomeoneWaitsForIt) {
-  block_.forward.insert(block_.forward.begin(), computes(5000, {BlockStep::outside}));
+  block_.forward.insert(block_.forward.begin(), computes(5000, {workloads::BlockStep::outside}));
   block_.forward[0].stream = "host";
-  block_.forward[1].after = {BlockStep::outside};
+  block_.forward[1].after = {workloads::BlockStep::outside};
   block_.forward[2].after = {1};
   block_.forward[3].after = {2};
   block_.output_steps = {3};
@@ -146,13 +146,13 @@ TEST_F(SummaryMemoryTest, AStepBesideIsHeldOnlyIfSomeoneWaitsForIt) {
 }
 
 TEST(IsGatherTest, TakesCollectivesOfWeightsOnly) {
-  EXPECT_TRUE(is_gather(gathers(1)));
+  EXPECT_TRUE(planning::is_gather(gathers(1)));
   auto activation = gathers(1);
-  activation.role = CollectiveRole::activation;
-  EXPECT_FALSE(is_gather(activation));
+  activation.role = workloads::CollectiveRole::activation;
+  EXPECT_FALSE(planning::is_gather(activation));
   auto product = gathers(1);
-  product.kind = BlockStep::Kind::compute;
-  EXPECT_FALSE(is_gather(product));
+  product.kind = workloads::BlockStep::Kind::compute;
+  EXPECT_FALSE(planning::is_gather(product));
 }
 
 }  // namespace

@@ -11,23 +11,24 @@ namespace lockstep {
 namespace {
 
 using ::testing::ElementsAre;
-using Step = PassSummary::Step;
+using Step = planning::PassSummary::Step;
 
-constexpr std::uint32_t tensor = 1, data = 1U << data_axis;
+constexpr std::uint32_t tensor = 1, data = 1U << planning::data_axis;
 
 // Three collectives: along tensor 2 s, along data 3 s, along tensor and data 5 s.
-const std::vector<PlanCollective> collectives{{CollectiveKind::all_reduce, tensor, Bytes(8), {}},
-                                              {CollectiveKind::all_gather, data, Bytes(8), {}},
-                                              {CollectiveKind::reduce_scatter, tensor | data, Bytes(8), {}}};
+const std::vector<planning::PlanCollective> collectives{
+    {workloads::CollectiveKind::all_reduce, tensor, Bytes(8), {}},
+    {workloads::CollectiveKind::all_gather, data, Bytes(8), {}},
+    {workloads::CollectiveKind::reduce_scatter, tensor | data, Bytes(8), {}}};
 const std::vector<double> costs{2, 3, 5};
 
 Step computes(double seconds) { return {seconds, -1, false, false, {-1}}; }
 Step runs(std::int32_t collective) { return {0, collective, false, false, {-1}}; }
 
 TEST(TimedBlocksTest, StreamsAreBusyForBothPassesAndTheirGathers) {
-  PassesSummary summary;
+  planning::PassesSummary summary;
   summary.collectives = collectives;
-  BlockPasses block;
+  planning::BlockPasses block;
   block.forward = {{computes(1), runs(0)}, {1}, 1, {1}};
   block.backward = {{runs(0), computes(2), runs(2)}, {2}, 2, {1}};
   // A split schedule runs these instead of the backward; they are not counted again.
@@ -44,9 +45,9 @@ TEST(TimedBlocksTest, StreamsAreBusyForBothPassesAndTheirGathers) {
 }
 
 TEST(TimedBlocksTest, TheFirstWeightsComeWithTheCheapestGather) {
-  PassesSummary summary;
+  planning::PassesSummary summary;
   summary.collectives = collectives;
-  BlockPasses block;
+  planning::BlockPasses block;
   block.forward.gathers = {2, 1, 0};
   block.backward.gathers = {1, 2};
   summary.kinds = {block};
@@ -60,9 +61,9 @@ TEST(TimedBlocksTest, TheFirstWeightsComeWithTheCheapestGather) {
 }
 
 TEST(TimedBlocksTest, GradientsOfTheLastMicrobatchFollowThoseOfEach) {
-  StateSummary summary;
+  planning::StateSummary summary;
   summary.collectives = collectives;
-  BlockState state;
+  planning::BlockState state;
   state.each_microbatch = {2};
   state.last_microbatch = {1, 0};
   state.publish = {1, 1};
@@ -83,7 +84,7 @@ TEST(TimedBlocksTest, GradientsOfTheLastMicrobatchFollowThoseOfEach) {
 }
 
 TEST(TimedBlocksTest, KindsAreTimedEachByItself) {
-  PassesSummary summary;
+  planning::PassesSummary summary;
   summary.collectives = collectives;
   summary.kinds.resize(2);
   summary.kinds[1].forward.steps = {runs(2)};
@@ -93,7 +94,7 @@ TEST(TimedBlocksTest, KindsAreTimedEachByItself) {
 }
 
 /// All numbers of a state's kind.
-std::vector<double> numbers(const TimedState::Kind& kind) {
+std::vector<double> numbers(const planning::TimedState::Kind& kind) {
   std::vector<double> all;
   for (const auto* streams : {&kind.each, &kind.once, &kind.published})
     all.insert(all.end(), streams->begin(), streams->end());
@@ -107,9 +108,9 @@ TEST(TimedBlocksTest, LeastTakesEveryNumberByItself) {
   std::mt19937 random(5);
   const auto some = [&] { return static_cast<double>(random() % 1000); };
   const auto state = [&] {
-    TimedState made;
+    planning::TimedState made;
     for (int i = 0; i < 3; ++i) {
-      TimedState::Kind kind;
+      planning::TimedState::Kind kind;
       for (auto* streams : {&kind.each, &kind.once, &kind.published}) {
         for (auto& stream : *streams) stream = some();
       }

@@ -121,8 +121,8 @@ TEST(Rates, AreTheChipsOrWhatItsKernelsReach) {
 
 TEST(StepOptionsOfAScenario, TakeTheWayToTheHostFromTheChip) {
   const auto scenario = small_scenario({{"training", "{offload: {optimizer: true}}"}});
-  EXPECT_EQ(step_options(scenario, {}).offload.link, BytesPerSecond(15e9));
-  EXPECT_EQ(step_options(small_scenario(), {}).offload.link, BytesPerSecond(0)) << "nothing moves";
+  EXPECT_EQ(preparation::step_options(scenario, {}).offload.link, BytesPerSecond(15e9));
+  EXPECT_EQ(preparation::step_options(small_scenario(), {}).offload.link, BytesPerSecond(0)) << "nothing moves";
 }
 
 TEST(StepOptionsOfAScenario, SpreadTokensOverTheRanksOfExperts) {

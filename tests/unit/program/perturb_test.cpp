@@ -294,10 +294,11 @@ TEST(Perturb, DetoursAreTheShortestThatAreLeft) {
 // Links of networks are the network's to avoid: named are those, and not the ones of a torus.
 TEST(MissingInNetworks, AreThoseThatATorusDoesNotGoRound) {
   const topologies::Cluster pods = build_cluster(test::pods(2, fabric(topologies::Crossbar{}), {4}, always));
-  EXPECT_THAT(missing_in_networks({program::DegradedLink{"chip(0,0)", "chip(0,1)", 0}}, pods), IsEmpty());
-  EXPECT_THAT(missing_in_networks({program::DegradedNode{"crossbar", 0.5}, program::SlowChip{{0, 0}, false, 2}}, pods),
-              IsEmpty());
-  EXPECT_THAT(missing_in_networks({}, pods), IsEmpty());
+  EXPECT_THAT(program::missing_in_networks({program::DegradedLink{"chip(0,0)", "chip(0,1)", 0}}, pods), IsEmpty());
+  EXPECT_THAT(
+      program::missing_in_networks({program::DegradedNode{"crossbar", 0.5}, program::SlowChip{{0, 0}, false, 2}}, pods),
+      IsEmpty());
+  EXPECT_THAT(program::missing_in_networks({}, pods), IsEmpty());
   const topologies::MissingLinks of_host = program::missing_in_networks({program::DegradedNode{"host(1,0)", 0}}, pods);
   ASSERT_EQ(std::ssize(of_host), pods.links());
   for (topologies::LinkId link = 0; link < pods.links(); ++link)

@@ -77,10 +77,10 @@ TEST(Panels, LinesReadBack) {
 }
 
 TEST(Panels, BarsTablesAndFigures) {
-  EXPECT_EQ(bars_panel("t", "", "s", {{"row", {{"what", 2.5, "blue"}}}}),
+  EXPECT_EQ(report::bars_panel("t", "", "s", {{"row", {{"what", 2.5, "blue"}}}}),
             Json::parse(R"({"panel":"bars","title":"t","unit":"s","rows":[{"name":"row","pieces":[{"what":"what",
                             "value":2.5,"colour":"blue"}]}]})"));
-  EXPECT_EQ(table_panel("t", "n", {{"a", "s"}}, Json::parse("[[1],[2]]")),
+  EXPECT_EQ(report::table_panel("t", "n", {{"a", "s"}}, Json::parse("[[1],[2]]")),
             Json::parse(R"({"panel":"table","title":"t","note":"n","columns":[{"name":"a","unit":"s"}],
                             "rows":[[1],[2]]})"));
   const auto figures = report::figures_panel("verdict", {"remark"}, {{"label", 3, "B", "note", "bad"}});

@@ -91,7 +91,7 @@ TEST(PlanFor, NamesEachAxisOnce) {
   EXPECT_EQ(plans, 4 * 32 * 4);
 }
 
-using List = std::vector<workloads::ShardedTensor> PlanOverrides::*;
+using List = std::vector<workloads::ShardedTensor> workloads::PlanOverrides::*;
 
 /// Puts one sharding of the user over a plan.
 void put_over(workloads::Plan& plan, List list, const std::string& tensor, const workloads::AxisNames& axes) {

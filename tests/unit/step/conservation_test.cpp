@@ -75,7 +75,7 @@ TEST(StepConservation, BytesOfEveryScheduleAreThoseOfTheLayers) {
 }
 
 TEST(StepConservation, BytesDoNotDependOnHowCollectivesArePutTogether) {
-  using enum Bucketing::Unit;
+  using enum workloads::Bucketing::Unit;
   for (const auto& parallel : plans()) {
     const auto model = derived(transformer(pipeline_layers), parallel);
     for (const auto* schedule : {"1f1b", "interleaved", "zb-h1", "dualpipe"}) {

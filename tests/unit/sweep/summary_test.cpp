@@ -67,7 +67,7 @@ TEST_F(SweepSummary, WhereNoneFitsItIsSaid) {
 
 // Equal reasons are counted, the most frequent first; a reason is told by its first line.
 TEST_F(SweepSummary, ReasonsOfPointsWithoutAResult) {
-  using enum PointResult::Status;
+  using enum sweep::PointResult::Status;
   const auto text = summary_of({without_result(crashed, "signal 9"), without_result(refused, "too large\nand more"),
                                 without_result(refused, "too large\nand more"), simulated(1, true)});
   const auto lines = test::lines_of(text);

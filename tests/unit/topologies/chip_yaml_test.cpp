@@ -16,7 +16,7 @@ struct Reading {
 
 Reading read(const std::string& yaml) {
   Problems problems;
-  Reading reading{read_chip(YamlView::from_text(yaml, "chip.yaml", problems), "mine"), {}};
+  Reading reading{topologies::read_chip(YamlView::from_text(yaml, "chip.yaml", problems), "mine"), {}};
   for (const Problem& problem : problems.list()) reading.problems.push_back(problem.to_string());
   return reading;
 }

@@ -52,7 +52,7 @@ TEST(Slice, HostileSizesAreRefusedUnbuilt) {
 }
 
 TEST(Slice, BuildingAnImpossibleOneIsABug) {
-  EXPECT_THROW(static_cast<void>(build_torus({test::catalog_chip("tpu-v5e"), {17, 1}, {}})), InternalError);
+  EXPECT_THROW(static_cast<void>(topologies::build_torus({test::catalog_chip("tpu-v5e"), {17, 1}, {}})), InternalError);
 }
 
 /// The wrap rule belongs to the chip, so a 3D machine of v5e parts still wraps at 16 only; a host block

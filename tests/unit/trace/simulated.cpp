@@ -26,7 +26,7 @@ Simulation simulated(const scenario::Scenario& scenario, bool fold) {
 }  // namespace
 
 Simulated::Simulated(const std::string& file, bool fold)
-    : scenario(load_scenario(std::filesystem::path(source_dir) / "tests/data/scenarios" / file)),
+    : scenario(scenario::load_scenario(std::filesystem::path(source_dir) / "tests/data/scenarios" / file)),
       simulation(simulated(scenario, fold)) {}
 
 void Simulated::run_again() {

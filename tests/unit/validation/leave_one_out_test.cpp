@@ -45,7 +45,7 @@ TEST(LeaveOneOut, ScalesOfTheMatrixUnitAndOfMemory) {
 }
 
 TEST(LeaveOneOut, AChipWithOneTableHasNothingToLeaveOut) {
-  EXPECT_TRUE(leave_one_out({row("a", 0.1, {-1, 0}), row("b", 0.1, {-1, 0}, "other")}).empty());
+  EXPECT_TRUE(validation::leave_one_out({row("a", 0.1, {-1, 0}), row("b", 0.1, {-1, 0}, "other")}).empty());
 }
 
 validation::ValidatedFamily family(const std::string& name, topologies::Precision precision, bool experts,

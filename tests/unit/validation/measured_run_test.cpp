@@ -74,14 +74,16 @@ TEST(MeasuredRun, ProblemsOfTheScenarioStandAtTheirCells) {
 // pairs of tokens add the other half of attention: 3 x 2 T N H L a token more.
 TEST(MeasuredRun, UnitsOfTime) {
   const auto scenario = scenario_of(read(header + good).runs.front(), ".");
-  EXPECT_DOUBLE_EQ(measured_time({10, validation::Measurement::Unit::tokens_per_second_per_chip}, scenario).value(),
-                   8.0 * 16 / 40);
+  EXPECT_DOUBLE_EQ(
+      validation::measured_time({10, validation::Measurement::Unit::tokens_per_second_per_chip}, scenario).value(),
+      8.0 * 16 / 40);
   const double tokens = 8 * 16, causal = 3 * forward_flops_per_token(scenario.model, 16, true) * tokens;
   const double more = 3 * 2 * 16.0 * 64 * 2 * tokens;
-  EXPECT_DOUBLE_EQ(measured_time({0.5, validation::Measurement::Unit::mfu}, scenario).value(),
+  EXPECT_DOUBLE_EQ(validation::measured_time({0.5, validation::Measurement::Unit::mfu}, scenario).value(),
                    causal / (0.5 * 459e12 * 4));
-  EXPECT_DOUBLE_EQ(measured_time({100, validation::Measurement::Unit::tflops_per_chip, true}, scenario).value(),
-                   (causal + more) / (100e12 * 4));
+  EXPECT_DOUBLE_EQ(
+      validation::measured_time({100, validation::Measurement::Unit::tflops_per_chip, true}, scenario).value(),
+      (causal + more) / (100e12 * 4));
 }
 
 // A microbatch more is a forward and a backward more, whatever an update costs: with one chip at peak rate

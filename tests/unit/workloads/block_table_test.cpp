@@ -15,7 +15,7 @@ constexpr std::int64_t B = 128;
 
 /// "ReduceScatter_fsdp dWin 8192" for every gradient and published weight.
 std::vector<std::string> chains(const workloads::ShardedLayer& block,
-                                std::vector<workloads::DerivedCollective> WeightUpdate::*chain) {
+                                std::vector<workloads::DerivedCollective> workloads::WeightUpdate::*chain) {
   std::vector<std::string> result;
   for (const auto& update : block.weights) {
     for (const auto& derived : update.*chain) {

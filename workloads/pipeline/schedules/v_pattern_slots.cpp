@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lockstep::v_slots {
+namespace lockstep::workloads::v_slots {
 
 // A slot of a rank has at most one event, so that putting each into its place sorts them.
 std::vector<Event> by_slot(const Slots& slots, std::int32_t rank) {
@@ -51,4 +51,4 @@ void fill_with_weights(Slots& slots) {
   for (; due > 0; --due) weights.push_back(slot++);
 }
 
-}  // namespace lockstep::v_slots
+}  // namespace lockstep::workloads::v_slots

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace lockstep::v_slots {
+namespace lockstep::workloads::v_slots {
 
 /// Rows of the table: the four of VPattern, forward and input gradient on the arms that go down and up the ranks,
 /// then weight gradients in the order of their input gradients.
@@ -86,4 +86,4 @@ class MemoryOfRank {
   bool weights_in_gaps_;
 };
 
-}  // namespace lockstep::v_slots
+}  // namespace lockstep::workloads::v_slots
