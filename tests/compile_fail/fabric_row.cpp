@@ -2,6 +2,7 @@
 #include "topologies/fabrics/fabric_row_private.hpp"
 
 using namespace lockstep;
+using namespace lockstep::topologies;
 
 struct Bus {
 #ifndef WITHOUT_ROW

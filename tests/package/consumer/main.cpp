@@ -10,7 +10,7 @@ int main() {
   std::cout << lockstep::format(lockstep::BytesPerSecond(90e9)) << '\n';
   spdlog::logger silent("consumer");
   try {
-    const auto simulation = lockstep::simulate(lockstep::load_scenario("absent.yaml"), {}, silent);
+    const auto simulation = lockstep::simulate(lockstep::scenario::load_scenario("absent.yaml"), {}, silent);
     std::cout << simulation.metrics.step_time.value() << '\n';
   } catch (const lockstep::ConfigError& error) {
     std::cout << error.what() << '\n';

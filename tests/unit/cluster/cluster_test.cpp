@@ -139,7 +139,7 @@ TEST(Cluster, AvoidsWhatIsMissingUntilItIsThereAgain) {
     static_cast<void>(cluster.route(0, 4));
     FAIL() << "must throw";
   } catch (const topologies::NoRoute& none) {
-    EXPECT_STREQ(none.what(), "missing links leave no way from chip(0,0) to chip(1,0)");
+    EXPECT_STREQ(none.what(), "missing links leave no route from chip(0,0) to chip(1,0)");
   }
   EXPECT_FALSE(cluster.route(2, 4).empty()) << "by the node's other NIC";
   cluster.avoid({});

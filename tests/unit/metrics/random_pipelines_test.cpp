@@ -129,7 +129,9 @@ TEST_P(RandomPipelines, TheBubbleIsThatOfTheSchedule) {
       EXPECT_NEAR(idle[rank].step_bubble().value(), pipeline.timing().bubble_step[rank], 1e-9) << "rank " << rank;
       EXPECT_NEAR(idle[rank].span_bubble().value(), pipeline.timing().bubble_span[rank], 1e-9) << "rank " << rank;
       EXPECT_EQ(idle[rank].collective, Seconds(0));
-      if (times.latency == 0) EXPECT_EQ(idle[rank].transfer, Seconds(0));
+      if (times.latency == 0) {
+        EXPECT_EQ(idle[rank].transfer, Seconds(0));
+      }
       EXPECT_GE(idle[rank].imbalance, Seconds(0));
     }
   }

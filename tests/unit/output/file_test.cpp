@@ -45,7 +45,7 @@ TEST_F(FilePlaces, AFolderMayLackItsParents) {
   EXPECT_EQ(folder_refused(place("a/b/c")), "");
   EXPECT_EQ(folder_refused(folder_), "");
   EXPECT_EQ(folder_refused(""), "");
-  EXPECT_THAT(folder_refused(place("file/a/b")), HasSubstr("is no folder"));
+  EXPECT_THAT(folder_refused(place("file/a/b")), HasSubstr("is not a folder"));
   EXPECT_EQ(names(), Names{"file"});
 }
 

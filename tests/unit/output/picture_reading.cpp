@@ -105,7 +105,9 @@ std::vector<Element> elements_of(const std::string& svg) {
   try {
     auto all = Reader(svg).all();
     EXPECT_FALSE(all.empty());
-    if (!all.empty()) EXPECT_EQ(all.front().name, "svg");
+    if (!all.empty()) {
+      EXPECT_EQ(all.front().name, "svg");
+    }
     return all;
   } catch (const std::exception& error) {
     ADD_FAILURE() << "is no XML: " << error.what();

@@ -45,7 +45,9 @@ TEST(WhyItLoses, EverySlowerPlanHasAReason) {
   for (int round = 0; round < 1000; ++round) {
     const auto best = figures(drawn(), drawn(), {drawn(), drawn(), drawn(), drawn(), drawn(), drawn()});
     const auto plan = figures(drawn(), drawn(), {drawn(), drawn(), drawn(), drawn(), drawn(), drawn()});
-    if (plan.step_s > best.step_s + 1e-9) EXPECT_NE(output::why_it_loses(plan, best).find('+'), std::string::npos);
+    if (plan.step_s > best.step_s + 1e-9) {
+      EXPECT_NE(output::why_it_loses(plan, best).find('+'), std::string::npos);
+    }
   }
 }
 

@@ -35,7 +35,8 @@ program::Program two_pairs() {
 }
 
 // One rank, one group with one flow: it crosses the link that pairs share twice, once for each flow of the class, and
-// the other once. Each flow gets 1 B/s: 2 s, 1 s of latency and 6 s.
+// the other once. Each flow gets 1 B/s: 2 s, 1 s of latency and 6 s. The shared link takes 2 of its 3 B/s at most, so
+// engines need not see it.
 TEST(Fold, OneOfEachClassIsLeft) {
   const program::FoldedProgram folded = fold(two_pairs());
   EXPECT_NO_THROW(check(folded.program));
@@ -45,7 +46,12 @@ TEST(Fold, OneOfEachClassIsLeft) {
   ASSERT_EQ(folded.program.communicators[0].groups.size(), 1U);
   EXPECT_THAT(folded.program.communicators[0].groups[0].members, ElementsAre(0));
   ASSERT_EQ(folded.program.communicators[0].groups[0].flows.size(), 1U);
-  EXPECT_THAT(folded.program.communicators[0].groups[0].flows[0].links, ElementsAre(0, 1, 1));
+  EXPECT_THAT(folded.program.communicators[0].groups[0].flows[0].links, ElementsAre(0));
+  ASSERT_EQ(folded.program.communicators[0].groups[0].on_slack_links.size(), 1U);
+  EXPECT_THAT(folded.program.communicators[0].groups[0].on_slack_links[0].links, ElementsAre(1, 1));
+  const auto with_all = fold(two_pairs(), program::FoldedLinks::all).program;
+  EXPECT_THAT(with_all.communicators[0].groups[0].flows[0].links, ElementsAre(0, 1, 1));
+  EXPECT_THAT(with_all.communicators[0].groups[0].on_slack_links, testing::IsEmpty());
   EXPECT_THAT(folded.program.links, ElementsAre(BytesPerSecond(1), BytesPerSecond(3)));
   EXPECT_EQ(folded.links, 6);
   EXPECT_EQ(folded.link_classes, 2);

@@ -212,7 +212,7 @@ TEST(Perturb, OnALineThereIsNoWayRound) {
   Machine machine(torus({4}, never));
   add_lone_flow(machine.program, 0, machine.cluster.route(0, 2));
   EXPECT_EQ(machine.apply({program::DegradedLink{"chip(1)", "chip(2)", 0}}),
-            "no way is left round the missing link chip(1)>chip(2)");
+            "no route is left round the missing link chip(1)>chip(2)");
   Machine unused(torus({4}, never));
   add_lone_flow(unused.program, 0, unused.cluster.route(2, 0));
   EXPECT_EQ(unused.apply({program::DegradedLink{"chip(1)", "chip(2)", 0}}), "") << "no flow goes that way";

@@ -140,7 +140,7 @@ TEST(ReadScenario, RecomputationByModePartsAndResults) {
             (workloads::Recompute{.kept = {"attention", "up projection"}}));
   EXPECT_EQ(small_scenario({{"training", "{recompute: {mode: full, layers: 3}}"}}).training.recompute_layers, 3);
   EXPECT_EQ(complaint({{"training", "{recompute: {mode: full, parts: [mlp]}}"}}),
-            "training.recompute.parts: stands beside a mode that has no parts [mode: selective]");
+            "training.recompute.parts: cannot be given with a mode that has no parts [mode: selective]");
 }
 
 TEST(ReadScenario, ActivationsAreKeptInFewerBits) {
@@ -218,7 +218,7 @@ TEST(ReadScenario, SearchListsWhatMayBeChosen) {
   EXPECT_TRUE(search.recompute[1].all);
   EXPECT_EQ(search.recompute[2].parts, std::set{workloads::OpPart::core_attention});
   EXPECT_EQ(search.memory, Bytes(64'000'000'000));
-  EXPECT_EQ(complaint({{"search", "{tensor: [4, 4]}"}}), "search.tensor[1]: 4 stands there twice [each value once]");
+  EXPECT_EQ(complaint({{"search", "{tensor: [4, 4]}"}}), "search.tensor[1]: 4 is given twice [each value once]");
   EXPECT_THAT(complaint({{"search", "{schedules: [zb-auto]}"}}), HasSubstr("search.schedules[0]"))
       << "automatic schedules follow the times of each plan";
 }

@@ -360,11 +360,12 @@ TEST_F(Reference, NamesTheLimitsOfAStep) {
   text << in.rdbuf();
   auto page = std::regex_replace(text.str(), std::regex("\\s+"), " ");
   std::smatch found;
-  ASSERT_TRUE(std::regex_search(page, found,
-                                std::regex("A step of more than (\\S+) operations, or (\\S+) over all ranks, of more "
-                                           "than (\\S+) weight tensors, that computes for more "
-                                           "than (\\S+) s, or whose arrays have more than (\\S+) bytes on one chip is "
-                                           "refused; so is an array of more than (\\S+) elements")));
+  ASSERT_TRUE(
+      std::regex_search(page, found,
+                        std::regex("A step is refused if it has more than \\S+ tokens, more than (\\S+) operations "
+                                   "\\((\\S+) over all ranks\\) or more than (\\S+) weight tensors, if it computes for "
+                                   "more than (\\S+) s, if its arrays have more than (\\S+) bytes on one chip, or if "
+                                   "one array has more than (\\S+) elements")));
   EXPECT_EQ(std::stod(found[1]), scenario::most_step_operations);
   EXPECT_EQ(std::stod(found[2]), scenario::most_rank_operations);
   EXPECT_EQ(std::stod(found[3]), scenario::most_weight_tensors);

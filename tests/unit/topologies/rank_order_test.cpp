@@ -85,7 +85,7 @@ TEST(WhyNotAnOrder, AnythingElseIsNone) {
     const auto problems = why_not_an_order(nodes_of_two(4, {topologies::RankOrder::Kind::listed, 1, devices}));
     ASSERT_EQ(problems.size(), 2U);
     EXPECT_EQ(problems[0].key, "order");
-    EXPECT_THAT(problems[0].what, HasSubstr("device " + std::to_string(devices[at]) + " stands at positions"));
+    EXPECT_THAT(problems[0].what, HasSubstr("device " + std::to_string(devices[at]) + " is at positions"));
     EXPECT_THAT(problems[1].what, HasSubstr("1 of 8 devices are missing, the first is " + std::to_string(gone)));
     EXPECT_EQ(problems[1].expected, "every device from 0 to 7 once");
   }
@@ -102,7 +102,7 @@ TEST(WhyNotAnOrder, HasEveryDeviceAndNoOther) {
   };
   EXPECT_THAT(whats({}), ElementsAre("2 of 2 devices are missing, the first is 0"));
   EXPECT_THAT(whats({1}), ElementsAre("1 of 2 devices are missing, the first is 0"));
-  EXPECT_THAT(whats({0, 1, 0}), ElementsAre("device 0 stands at positions 0 and 2"));
+  EXPECT_THAT(whats({0, 1, 0}), ElementsAre("device 0 is at positions 0 and 2"));
   EXPECT_THAT(whats({0, 1, 2}), ElementsAre("position 2 is on device 2, which does not exist"));
   EXPECT_THAT(whats({-1, 1}), ElementsAre("position 0 is on device -1, which does not exist",
                                           "1 of 2 devices are missing, the first is 0"));
