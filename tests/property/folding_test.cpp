@@ -138,22 +138,21 @@ TEST(FoldingWithDetours, IsExact) {
 
 // Ten nodes of eight on a tree whose leaves hold four, four and two: with as many ports up as down no uplink can fill,
 // so the leaves tell no ranks apart and the step folds as on one switch. The spans are those of the whole program,
-// whose solver sees every uplink. With a quarter of the ports up the leaves hold six and four,
-// the uplinks fill, and ranks of the last leaf differ.
+// whose solver sees every uplink. With half as many ports up, on the same leaves, the uplinks fill and ranks differ.
 TEST(ClassesOfATree, LinksThatCannotFillTellNothingApart) {
-  const auto tree = [](const char* more) {
-    return "{node: dgx-h100, nodes: 10, fabric: {kind: fat_tree, radix: 64, link: 400 Gbps" + std::string(more) + "}}";
+  const auto tree = [](const char* shape) {
+    return "{node: dgx-h100, nodes: 10, fabric: {kind: fat_tree, link: 400 Gbps, " + std::string(shape) + "}}";
   };
   const char* mesh = "{tensor: [gpu], fsdp: [node/5], data: rest}";  // five nodes are a leaf and a part of the next
   const auto on_switch = fold(program_of("{node: dgx-h100, nodes: 10, fabric: {kind: crossbar}}", mesh));
-  const auto whole = program_of(tree(""), mesh);
+  const auto whole = program_of(tree("radix: 64"), mesh);
   const auto quotient = fold(whole);
   EXPECT_EQ(quotient.ranks.count(), on_switch.ranks.count());
   EXPECT_GT(fold(whole, program::FoldedLinks::all).ranks.count(), quotient.ranks.count());
   EXPECT_LE(furthest_apart(test::timeline_of(whole, engine::EngineKind::simgrid),
                            test::timeline_of(quotient.program, engine::EngineKind::simgrid), quotient.ranks),
             1e-12);
-  EXPECT_GT(fold(program_of(tree(", oversubscription: 3"), mesh)).ranks.count(), quotient.ranks.count());
+  EXPECT_GT(fold(program_of(tree("radix: 48, oversubscription: 2"), mesh)).ranks.count(), quotient.ranks.count());
 }
 
 // With one slow chip its block, its FSDP group, the blocks and groups that share links with those, and so on are
