@@ -23,14 +23,17 @@ void for_each_flow(const Program& program, Visit visit) {
 class SlackLinks {
  public:
   explicit SlackLinks(const Program& program)
-      : program_(program), crossings_(program.links.size(), 0), times_(program.links.size(), 0) {
+      : program_(program), crossed_(program.links.size(), false), times_(program.links.size(), 0) {
     for_each_flow(program, [&](const collectives::Flow& flow) {
-      for (const auto link : flow.links) ++crossings_[at(link)];
+      for (const auto link : flow.links) crossed_[at(link)] = true;
     });
   }
 
   std::vector<bool> run() {
     std::vector<bool> slack(program_.links.size(), false);
+    const auto& capacities = program_.links;
+    if (std::adjacent_find(capacities.begin(), capacities.end(), std::not_equal_to<>()) == capacities.end())
+      return slack;
     for (const bool after : {false, true}) {
       const auto more = slack_by_limiters(after, slack);
       for (std::size_t link = 0; link < slack.size(); ++link) slack[link] = slack[link] || more[link];
@@ -51,13 +54,12 @@ class SlackLinks {
 
   /// Whether `one` may limit `other`.
   [[nodiscard]] bool comes_first(std::int32_t one, std::int32_t other) const {
-    const auto a = program_.links[at(one)], b = program_.links[at(other)];
-    return a < b || (a == b && crossings_[at(one)] > crossings_[at(other)]);
+    return program_.links[at(one)] < program_.links[at(other)];
   }
 
   [[nodiscard]] std::vector<bool> slack_by_limiters(bool after, const std::vector<bool>& known) {
     std::vector<bool> limited(program_.links.size(), true);
-    for (std::size_t link = 0; link < limited.size(); ++link) limited[link] = crossings_[link] > 0 && !known[link];
+    for (std::size_t link = 0; link < limited.size(); ++link) limited[link] = crossed_[link] && !known[link];
     for_each_flow(program_, [&](const collectives::Flow& flow) {
       if (!crosses_any(flow, limited)) return;
       find_limiters(flow, after);
@@ -141,7 +143,7 @@ class SlackLinks {
   }
 
   const Program& program_;
-  std::vector<std::int64_t> crossings_;         ///< of each link, by all flows
+  std::vector<bool> crossed_;                   ///< by link: some flow crosses it
   std::vector<std::int32_t> limiters_, stack_;  ///< of the flow that is looked at
   std::vector<std::int32_t> times_;             ///< by link: how often that flow crosses it
   std::vector<Limited> own_;                    ///< its crossings of links that it crosses more than once

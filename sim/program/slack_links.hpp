@@ -14,8 +14,8 @@ namespace lockstep::program {
 ///
 /// where every crossing of the link has one limiter, another link of the same flow: the nearest before it on the route,
 /// or for all crossings the nearest after it, that comes before the link in the order of rising capacity and falling
-/// number of crossings. Such a link's constraint follows from those of its limiters, and that order has no cycles, so
-/// all slack links may be left out together and max-min shares stay what they are (docs/models/folding.md).
+/// number of crossings. Such a link's constraint follows from those of its limiters, and rising capacity has no cycles,
+/// so all slack links may be left out together and max-min shares stay what they are (docs/models/folding.md).
 [[nodiscard]] std::vector<bool> slack_links(const Program& program);
 
 }  // namespace lockstep::program
