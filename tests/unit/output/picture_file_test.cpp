@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "tests/unit/output/scratch_folder.hpp"
+#include "tests/unit/scratch_folder.hpp"
 #include "tools/output/png.hpp"
 
 namespace lockstep {
@@ -63,8 +63,8 @@ TEST_F(PictureFiles, SvgIsWrittenAsItIs) {
 
 // A PNG begins with its signature and a header with its width and height, which are twice the picture's: 14 by 10.
 TEST_F(PictureFiles, PngIsTwiceTheSize) {
-  if (!refusal([&] { output::check_png_writer(place("a.png")); }).empty())
-    GTEST_SKIP() << "rsvg-convert is not installed";
+  ASSERT_EQ(refusal([&] { output::check_png_writer(place("a.png")); }), "")
+      << "tools/install_prerequisites installs it";
   output::NewFiles files;
   write_picture(files, place("a"), square, true);
   files.finish();
@@ -77,8 +77,8 @@ TEST_F(PictureFiles, PngIsTwiceTheSize) {
 }
 
 TEST_F(PictureFiles, APictureThatCannotBeConvertedLeavesNothing) {
-  if (!refusal([&] { output::check_png_writer(place("a.png")); }).empty())
-    GTEST_SKIP() << "rsvg-convert is not installed";
+  ASSERT_EQ(refusal([&] { output::check_png_writer(place("a.png")); }), "")
+      << "tools/install_prerequisites installs it";
   EXPECT_THAT(refusal([&] { output::write_picture_file(place("a.png"), "this is no picture"); }),
               HasSubstr("rsvg-convert could not write it"));
   EXPECT_EQ(names(), Names{});

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 
 #include "tests/unit/output/picture_reading.hpp"
+#include "tests/unit/schedules/small_request.hpp"
 #include "tools/output/schedule_study.hpp"
-#include "workloads/pipeline/schedules/schedules.hpp"
 
 namespace lockstep {
 namespace {
@@ -12,11 +12,7 @@ using test::Element;
 using test::elements_of;
 
 output::ScheduleStudy study_of(const std::string& name, std::int32_t ranks, std::int32_t microbatches) {
-  workloads::ScheduleRequest asked;
-  asked.name = name;
-  asked.ranks = ranks;
-  asked.microbatches = microbatches;
-  asked = completed(asked);
+  const auto asked = test::request_of(name, ranks, microbatches);
   return output::study_order(make_order(asked), asked.times, {});
 }
 

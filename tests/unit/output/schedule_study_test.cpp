@@ -11,7 +11,7 @@
 
 #include "tests/unit/output/hostile_name.hpp"
 #include "tests/unit/output/lines_of.hpp"
-#include "workloads/pipeline/schedules/schedules.hpp"
+#include "tests/unit/schedules/small_request.hpp"
 
 namespace lockstep {
 namespace {
@@ -22,20 +22,12 @@ using test::line_with;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-workloads::ScheduleRequest request(const std::string& name, std::int32_t ranks, std::int32_t microbatches) {
-  workloads::ScheduleRequest made;
-  made.name = name;
-  made.ranks = ranks;
-  made.microbatches = microbatches;
-  return completed(made);
-}
-
 output::ScheduleStudy study_of(const workloads::ScheduleRequest& asked) {
   return output::study_order(make_order(asked), asked.times, closed_form(asked));
 }
 
 TEST(ScheduleStudyTest, BubblesOfTheStepAndOfTheSpan) {
-  const auto study = study_of(request("1f1b", 2, 2));
+  const auto study = study_of(test::request_of("1f1b", 2, 2));
   EXPECT_EQ(study.timing.makespan, 9);
   EXPECT_THAT(study.timing.bubble_step, ElementsAre(3, 3));
   EXPECT_THAT(study.timing.bubble_span, ElementsAre(3, 0));
@@ -50,7 +42,7 @@ TEST(ScheduleStudyTest, BubblesOfTheStepAndOfTheSpan) {
 
 // Times that binary numbers only come near to leave no bubble of 1e-16 where there is none.
 TEST(ScheduleStudyTest, RoundingIsNoBubble) {
-  auto asked = request("1f1b", 1, 30);
+  auto asked = test::request_of("1f1b", 1, 30);
   asked.times.stages = {{0.1, 0.2, 0.3}};
   const auto study = study_of(asked);
   EXPECT_EQ(study.timing.bubble_step[0], 0);
@@ -59,7 +51,7 @@ TEST(ScheduleStudyTest, RoundingIsNoBubble) {
 
 // A column is the shortest cell, 1: digits forward, letters backward, dots idle.
 TEST(ScheduleText, DrawsTheOrder) {
-  const auto text = schedule_text(study_of(request("1f1b", 2, 2)));
+  const auto text = schedule_text(study_of(test::request_of("1f1b", 2, 2)));
   EXPECT_THAT(text, HasSubstr("rank 0 |01..aa.bb|\nrank 1 |.0aa1bb..|\na column is 1;"));
   EXPECT_THAT(text, HasSubstr("makespan 9\n"));
   EXPECT_THAT(cells_of_line(line_with(text, "0  ")), ElementsAre("0", "6", "3 (33.3 %)", "3 (33.3 %)", "2", "2"));
@@ -71,7 +63,7 @@ TEST(ScheduleText, DrawsTheOrder) {
 // The line of a rank holds as many marks of each kind as the rank spends time units on it.
 TEST(ScheduleText, EveryCellHasItsColumns) {
   for (const auto* name : {"gpipe", "1f1b", "interleaved", "zb-h1"}) {
-    const auto study = study_of(request(name, 4, 8));
+    const auto study = study_of(test::request_of(name, 4, 8));
     const auto text = schedule_text(study);
     for (std::size_t rank = 0; rank < 4; ++rank) {
       const auto line = line_with(text, "rank " + std::to_string(rank) + " |");
@@ -87,7 +79,7 @@ TEST(ScheduleText, EveryCellHasItsColumns) {
 }
 
 TEST(ScheduleText, AFormThatDoesNotApplySaysWhatItNeeds) {
-  auto study = study_of(request("1f1b", 2, 2));
+  auto study = study_of(test::request_of("1f1b", 2, 2));
   study.form->applies = false;
   study.form->conditions = "A, C";
   study.form->broken = "C";
@@ -97,7 +89,7 @@ TEST(ScheduleText, AFormThatDoesNotApplySaysWhatItNeeds) {
 }
 
 TEST(ScheduleJson, HoldsOrderAndTimes) {
-  auto study = study_of(request("1f1b", 2, 2));
+  auto study = study_of(test::request_of("1f1b", 2, 2));
   study.remark = test::hostile_name;
   const auto read = json::parse(schedule_json(study));
   EXPECT_EQ(read["remark"], test::hostile_name);
@@ -112,7 +104,7 @@ TEST(ScheduleJson, HoldsOrderAndTimes) {
 }
 
 TEST(ScheduleComparison, RefusedOnesSayWhy) {
-  const std::vector<output::ComparedSchedule> rows{{"1f1b", study_of(request("1f1b", 2, 2)), ""},
+  const std::vector<output::ComparedSchedule> rows{{"1f1b", study_of(test::request_of("1f1b", 2, 2)), ""},
                                                    {"dualpipe", {}, "odd"}};
   const auto text = comparison_text(rows, {}, 2, 2);
   EXPECT_THAT(cells_of_line(line_with(text, "1f1b")),

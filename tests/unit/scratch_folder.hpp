@@ -18,7 +18,7 @@ class ScratchFolder : public testing::Test {
  protected:
   ScratchFolder()
       : folder_(std::filesystem::temp_directory_path() /
-                ("lockstep_output_" + std::to_string(::getpid()) + "_" +
+                ("lockstep_test_" + std::to_string(::getpid()) + "_" +
                  testing::UnitTest::GetInstance()->current_test_info()->name())) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
