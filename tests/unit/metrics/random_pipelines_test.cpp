@@ -7,7 +7,7 @@
 #include <random>
 
 #include "tests/unit/metrics/drawn_step.hpp"
-#include "workloads/pipeline/schedules/schedules.hpp"
+#include "tests/unit/schedules/small_request.hpp"
 
 namespace lockstep {
 namespace {
@@ -97,14 +97,6 @@ class TimedPipeline {
   std::map<Key, Made> made_;
 };
 
-workloads::ScheduleRequest request(const std::string& name, std::int32_t ranks, std::int32_t microbatches) {
-  workloads::ScheduleRequest made;
-  made.name = name;
-  made.ranks = ranks;
-  made.microbatches = microbatches;
-  return completed(made);
-}
-
 class RandomPipelines : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Metrics, RandomPipelines, testing::Values("gpipe", "1f1b", "interleaved", "zb-h1", "zb-v"),
                          [](const auto& test) {
@@ -117,7 +109,7 @@ TEST_P(RandomPipelines, TheBubbleIsThatOfTheSchedule) {
   std::mt19937 random(1);
   const auto drawn = [&](int most) { return static_cast<double>(1 + random() % static_cast<unsigned>(most)) / 8; };
   for (int round = 0; round < 20; ++round) {
-    const auto asked = request(GetParam(), 2 + static_cast<std::int32_t>(random() % 3), 8);
+    const auto asked = test::request_of(GetParam(), 2 + static_cast<std::int32_t>(random() % 3), 8);
     workloads::PipelineTimes times;
     times.stages.clear();
     for (std::int32_t stage = 0; stage < asked.ranks * asked.chunks.value_or(1); ++stage)
@@ -139,7 +131,7 @@ TEST_P(RandomPipelines, TheBubbleIsThatOfTheSchedule) {
 
 TEST_P(RandomPipelines, EvenStagesHaveNoImbalance) {
   for (const std::int32_t ranks : {2, 3, 4}) {
-    const TimedPipeline pipeline(request(GetParam(), ranks, 12), {});
+    const TimedPipeline pipeline(test::request_of(GetParam(), ranks, 12), {});
     const auto idle = pipeline.idle();
     for (std::size_t rank = 0; rank < idle.size(); ++rank) {
       EXPECT_NEAR(idle[rank].fill.value(), pipeline.timing().spans[rank].front().start, 1e-9);

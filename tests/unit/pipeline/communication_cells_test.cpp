@@ -5,37 +5,11 @@
 #include <map>
 
 #include "tests/unit/pipeline/every_order.hpp"
+#include "tests/unit/schedules/csv_cells.hpp"
 #include "workloads/pipeline/csv/pytorch_csv.hpp"
 
 namespace lockstep::test {
 namespace {
-
-using Rows = std::vector<std::vector<std::string>>;
-
-Rows cells_of(const std::string& text) {
-  Rows rows(1);
-  std::string cell;
-  for (const char c : text) {
-    if (c != ',' && c != '\n') {
-      cell += c;
-      continue;
-    }
-    rows.back().push_back(std::move(cell));
-    cell.clear();
-    if (c == '\n') rows.emplace_back();
-  }
-  rows.pop_back();
-  return rows;
-}
-
-std::string text_of(const Rows& rows) {
-  std::string text;
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) text += (i == 0 ? "" : ",") + row[i];
-    text += "\n";
-  }
-  return text;
-}
 
 bool is(const std::string& cell, const std::string& operation) { return cell.find(operation) != std::string::npos; }
 bool is_communication(const std::string& cell) {
@@ -49,14 +23,14 @@ int for_each_file(Visit visit) {
   for_each_request([&](const workloads::ScheduleRequest& request) {
     if (request.ranks > 3 || request.microbatches > 3 || *request.chunks > 2) return;
     const auto order = make_order(request);
-    visit(order, cells_of(export_pytorch_csv(order, {.communication = true})));
+    visit(order, cells_of_csv(export_pytorch_csv(order, {.communication = true})));
     ++files;
   });
   return files;
 }
 
 TEST(CommunicationCells, AreAsManyAsThereAreHopsAndStages) {
-  const int files = for_each_file([](const workloads::PipelineOrder& order, const Rows& rows) {
+  const int files = for_each_file([](const workloads::PipelineOrder& order, const CsvRows& rows) {
     const auto& shape = order.shape;
     std::int32_t hops = 0, stages = 0;
     for (std::int32_t stage = 0; stage + 1 < shape.stages(); ++stage) {
@@ -83,8 +57,8 @@ TEST(CommunicationCells, AreAsManyAsThereAreHopsAndStages) {
 
 TEST(CommunicationCells, AMissingOneIsFound) {
   int dropped = 0;
-  for_each_file([&](const workloads::PipelineOrder& order, const Rows& rows) {
-    ASSERT_TRUE(import_pytorch_csv(text_of(rows), order.shape.placement).problems.empty());
+  for_each_file([&](const workloads::PipelineOrder& order, const CsvRows& rows) {
+    ASSERT_TRUE(import_pytorch_csv(csv_of_cells(rows), order.shape.placement).problems.empty());
     for (std::size_t rank = 0; rank < rows.size(); ++rank) {
       for (std::size_t i = 0; i < rows[rank].size(); ++i) {
         const auto& cell = rows[rank][i];
@@ -94,8 +68,8 @@ TEST(CommunicationCells, AMissingOneIsFound) {
         if (is(cell, "RESHARD") || (is(cell, "REDUCE") && order.shape.ranks == 1 && order.shape.chunks == 1)) continue;
         auto changed = rows;
         changed[rank].erase(changed[rank].begin() + static_cast<std::ptrdiff_t>(i));
-        const auto problems = import_pytorch_csv(text_of(changed), order.shape.placement).problems;
-        ASSERT_FALSE(problems.empty()) << cell << " of\n" << text_of(rows);
+        const auto problems = import_pytorch_csv(csv_of_cells(changed), order.shape.placement).problems;
+        ASSERT_FALSE(problems.empty()) << cell << " of\n" << csv_of_cells(rows);
         if (is(cell, "SEND") || is(cell, "RECV")) {
           const auto missing = std::string(is(cell, "SEND") ? "has no send" : "has no receive");
           EXPECT_THAT(problems.front().what, testing::HasSubstr(missing)) << cell;
@@ -113,14 +87,14 @@ TEST(CommunicationCells, AMissingOneIsFound) {
 
 TEST(CommunicationCells, OneTooManyIsFoundWhereItStands) {
   int doubled = 0;
-  for_each_file([&](const workloads::PipelineOrder& order, const Rows& rows) {
+  for_each_file([&](const workloads::PipelineOrder& order, const CsvRows& rows) {
     for (std::size_t rank = 0; rank < rows.size(); ++rank) {
       for (std::size_t i = 0; i < rows[rank].size(); ++i) {
         const auto& cell = rows[rank][i];
         if (!is_communication(cell)) continue;
         auto changed = rows;
         changed[rank].insert(changed[rank].begin() + static_cast<std::ptrdiff_t>(i), cell);
-        const auto problems = import_pytorch_csv(text_of(changed), order.shape.placement).problems;
+        const auto problems = import_pytorch_csv(csv_of_cells(changed), order.shape.placement).problems;
         ASSERT_FALSE(problems.empty()) << cell;
         EXPECT_EQ(problems.front().row, static_cast<std::int32_t>(rank));
         EXPECT_EQ(problems.front().column, static_cast<std::int32_t>(i) + 1) << "the second one of " << cell;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "tests/unit/schedules/csv_cells.hpp"
 #include "tests/unit/schedules/golden_csv.hpp"
 #include "workloads/pipeline/pipeline_timing.hpp"
 #include "workloads/pipeline/verify_order.hpp"
@@ -26,37 +27,10 @@ bool taken_or_refused(const std::string& csv, workloads::StagePlacement placemen
   return false;
 }
 
-using Rows = std::vector<std::vector<std::string>>;
-
-Rows split(const std::string& text) {
-  Rows rows(1);
-  std::string cell;
-  for (const char c : text) {
-    if (c != ',' && c != '\n') {
-      cell += c;
-      continue;
-    }
-    rows.back().push_back(std::move(cell));
-    cell.clear();
-    if (c == '\n') rows.emplace_back();
-  }
-  rows.pop_back();
-  return rows;
-}
-
-std::string join(const Rows& rows) {
-  std::string text;
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) text += (i == 0 ? "" : ",") + row[i];
-    text += "\n";
-  }
-  return text;
-}
-
 class Mutator {
  public:
   /// Drops, doubles, swaps, moves or misspells a cell.
-  std::string operator()(Rows rows) {
+  std::string operator()(test::CsvRows rows) {
     auto& row = rows[below(rows.size())];
     const auto i = below(row.size());
     const auto place = [](std::size_t index) { return static_cast<std::ptrdiff_t>(index); };
@@ -74,7 +48,7 @@ class Mutator {
       case 4: row[i][below(row[i].size())] = "0123456789FBIW_SEND();, x"[below(25)]; break;
       default: row[i].insert(below(row[i].size() + 1), 1, static_cast<char>(below(256)));
     }
-    return join(rows);
+    return test::csv_of_cells(rows);
   }
 
  private:
@@ -88,7 +62,7 @@ TEST(PytorchCsvMutation, RefusedOrSound) {
   for (const auto* folder : {"", "torch_comms", "torch_mergebw", "torch_raw_blanks", "derived_wave"}) {
     for (const auto& file : golden_csvs(folder)) {
       if (file.text.size() > 4000) continue;
-      const auto rows = split(file.text);
+      const auto rows = test::cells_of_csv(file.text);
       for (int i = 0; i < 100; ++i) ++(taken_or_refused(mutate(rows), file.placement, file.name) ? taken : refused);
     }
   }

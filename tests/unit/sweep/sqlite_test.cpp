@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "tests/unit/output/hostile_name.hpp"
-#include "tests/unit/output/scratch_folder.hpp"
+#include "tests/unit/scratch_folder.hpp"
 #include "tools/sweep/file_lock.hpp"
 
 namespace lockstep {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "tests/unit/output/lines_of.hpp"
-#include "tests/unit/output/scratch_folder.hpp"
+#include "tests/unit/scratch_folder.hpp"
 #include "tools/sweep/outputs.hpp"
 
 namespace lockstep {
