@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/program/flows_private.hpp"
 #include "sim/program/refine.hpp"
 #include "sim/program/slack_links.hpp"
 
@@ -63,18 +64,14 @@ class Quotient {
     }
     std::size_t f = 0;
     std::vector<bool> used(static_cast<std::size_t>(partition_.links), false);
-    for (const auto& communicator : whole_.communicators) {
-      for (const auto& group : communicator.groups) {
-        for (const auto& flow : group.flows) {
-          for (const auto link : flow.links) {
-            const auto link_class = partition_.link[static_cast<std::size_t>(link)];
-            used[static_cast<std::size_t>(link_class)] = true;
-            if (member[static_cast<std::size_t>(link_class)] == link) ++crossings_[{partition_.flow[f], link_class}];
-          }
-          ++f;
-        }
+    for_each_flow(whole_, [&](const collectives::Flow& flow) {
+      for (const auto link : flow.links) {
+        const auto link_class = partition_.link[static_cast<std::size_t>(link)];
+        used[static_cast<std::size_t>(link_class)] = true;
+        if (member[static_cast<std::size_t>(link_class)] == link) ++crossings_[{partition_.flow[f], link_class}];
       }
-    }
+      ++f;
+    });
     result_.link_classes = static_cast<std::int32_t>(std::count(used.begin(), used.end(), true));
   }
 
@@ -147,13 +144,9 @@ FoldedProgram unfolded(Program whole) {
   }
   result.ranks.size.assign(static_cast<std::size_t>(ranks), 1);
   std::vector<bool> used(whole.links.size(), false);
-  for (const auto& communicator : whole.communicators) {
-    for (const auto& group : communicator.groups) {
-      for (const auto& flow : group.flows) {
-        for (const auto link : flow.links) used[static_cast<std::size_t>(link)] = true;
-      }
-    }
-  }
+  for_each_flow(whole, [&](const collectives::Flow& flow) {
+    for (const auto link : flow.links) used[static_cast<std::size_t>(link)] = true;
+  });
   result.links = static_cast<std::int32_t>(whole.links.size());
   result.link_classes = static_cast<std::int32_t>(std::count(used.begin(), used.end(), true));
   result.link_members.representative.resize(whole.links.size());

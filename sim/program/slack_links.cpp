@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+
+#include "sim/program/flows_private.hpp"
 
 namespace lockstep::program {
 namespace {
@@ -10,15 +13,6 @@ constexpr double rounding = 1e-12;
 constexpr std::int32_t none = -1;
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-template <class Visit>
-void for_each_flow(const Program& program, Visit visit) {
-  for (const auto& communicator : program.communicators) {
-    for (const auto& group : communicator.groups) {
-      for (const auto& flow : group.flows) visit(flow);
-    }
-  }
-}
 
 class SlackLinks {
  public:
@@ -58,7 +52,7 @@ class SlackLinks {
   }
 
   [[nodiscard]] std::vector<bool> slack_by_limiters(bool after, const std::vector<bool>& known) {
-    std::vector<bool> limited(program_.links.size(), true);
+    std::vector<bool> limited(program_.links.size());
     for (std::size_t link = 0; link < limited.size(); ++link) limited[link] = crossed_[link] && !known[link];
     for_each_flow(program_, [&](const collectives::Flow& flow) {
       if (!crosses_any(flow, limited)) return;
