@@ -78,6 +78,7 @@ std::vector<std::int64_t> points_to_do(const Sweep& sweep, const SweepStore& sto
 void simulate_points(const Sweep& sweep, const std::vector<std::int64_t>& points, const SweepOptions& options,
                      spdlog::logger& log, const std::function<void(std::int64_t, PointResult)>& take) {
   const auto work = [&](std::size_t index) { return to_text(simulated(sweep, points[index], options, log)); };
+  engine::load(options.engine);
   studies::in_children(points.size(), options.jobs, work,
                        [&](std::size_t index, studies::Child& child) { take(points[index], answer_of(child)); });
 }
