@@ -41,8 +41,8 @@ std::vector<Overrides> cases() {
   };
   result.push_back(with(on_torus, {{"parallel", "{pipeline: 4, fsdp: 2}"}}));
   result.push_back(with(on_torus, {{"parallel", "{pipeline: 4, fsdp: 2}"}, {"model.layers", "7"}}));
-  result.push_back(with(on_torus, {{"parallel", "{pipeline: 4, fsdp: 2}"},
-                                   {"perturbations", "[{chip: [3, 1], slowdown: 1.25}]"}}));
+  result.push_back(
+      with(on_torus, {{"parallel", "{pipeline: 4, fsdp: 2}"}, {"perturbations", "[{chip: [3, 1], slowdown: 1.25}]"}}));
   result.push_back(with(on_gpus, {{"parallel", "{pipeline: 4, fsdp: 8}"}}));
   result.push_back(with(on_gpus, {{"parallel", "{pipeline: 4, fsdp: 8}"}, {"model_of_time", "calibrated"}}));
   result.push_back(with(on_gpus, {{"parallel", "{pipeline: 4, fsdp: 8}"}, {"pipeline", "{schedule: dualpipe}"}}));
