@@ -79,8 +79,18 @@ Simulation simulate_with_elasticity(const scenario::Scenario& scenario, const Si
   // A faster NIC may fill a link that it cannot fill as it is, so every link counts here.
   auto step = folded_step(scenario, options.fold, program::FoldedLinks::all);
   Elasticities elasticities(scenario, step.preparation, step.folded, options.engine, log);
-  auto simulation = simulate(scenario, std::move(step), options, log);
+  auto of_the_step = options;
+  if (options.progress) {
+    of_the_step.progress = [&](std::string_view stage, double fraction) {
+      if (stage == "done")
+        options.progress("simulating better machines", 0);
+      else
+        options.progress(stage, fraction);
+    };
+  }
+  auto simulation = simulate(scenario, std::move(step), of_the_step, log);
   simulation.elasticity = elasticities.of(simulation.metrics.step_time);
+  if (options.progress) options.progress("done", 1);
   return simulation;
 }
 
