@@ -28,9 +28,12 @@ CriticalSpan::Why why_after(const workloads::StepGraph& step, const program::Pro
   return is_input ? CriticalSpan::Why::input : CriticalSpan::Why::order;
 }
 
-std::vector<CriticalSpan> walk_back(const workloads::StepGraph& step, const program::Program& program,
-                                    const timeline::Timeline& timeline) {
-  std::vector<CriticalSpan> spans;
+/// The path without its parts.
+CriticalPath walk_back(const workloads::StepGraph& step, const program::Program& program,
+                       const timeline::Timeline& timeline) {
+  CriticalPath path;
+  auto& spans = path.spans;
+  auto& repeated = path.repeated;
   Blockers blockers(program, timeline);
   const auto& repetition = timeline.repetition();
   Blocker now{Blocker::Why::none, -1, critical_rank(timeline)};
@@ -39,6 +42,8 @@ std::vector<CriticalSpan> walk_back(const workloads::StepGraph& step, const prog
       now.op = op;
   }
   auto copy = repetition.copies;
+  // Where the chain came into an earlier copy of the period: operation and rank, and how far it had come.
+  std::map<std::pair<std::int32_t, std::int32_t>, std::pair<std::size_t, std::int64_t>> entries;
   while (now.op >= 0) {
     const auto before = blockers.of(now.op, now.rank);
     spans.push_back(
@@ -48,18 +53,28 @@ std::vector<CriticalSpan> walk_back(const workloads::StepGraph& step, const prog
     while (now.op >= 0 && copy > 0 && repetition.place_of(now.op) == timeline::Repetition::Place::before) {
       now.op = repetition.later[at(now.op)];
       --copy;
+      const auto [known, is_new] = entries.try_emplace({now.op, now.rank}, spans.size(), copy);
+      if (is_new || repeated.times > 0) continue;
+      // From here on it goes as it has gone since then, as long as there are copies.
+      const auto [length, at_copy] = known->second;
+      repeated = {length, spans.size(), copy / (at_copy - copy), at_copy - copy};
+      copy -= repeated.times * repeated.copies;
     }
   }
   std::reverse(spans.begin(), spans.end());
-  return spans;
+  repeated = {spans.size() - repeated.last, spans.size() - repeated.first, repeated.times, repeated.copies};
+  if (repeated.times == 0) repeated = {};
+  return path;
 }
 
 class Parts {
  public:
   Parts(const workloads::StepGraph& step, const program::Program& program) : step_(step), program_(program) {}
 
-  void take(const CriticalSpan& one) {
+  /// `times`: how often the span comes.
+  void take(const CriticalSpan& one, std::int64_t times) {
     using Kind = CriticalPart::Kind;
+    times_ = times;
     const auto length = one.span.end - one.span.start;
     const auto& op = program_.ops[at(one.op)];
     const auto& vertex = step_.op(op.vertex);
@@ -101,12 +116,13 @@ class Parts {
   void add(CriticalPart::Kind kind, const std::string& what, Seconds time) {
     if (time <= Seconds(0)) return;
     auto& part = parts_.try_emplace({kind, what}, CriticalPart{kind, what}).first->second;
-    part.time += time;
-    ++part.spans;
+    part.time += time * static_cast<double>(times_);
+    part.spans += times_;
   }
 
   const workloads::StepGraph& step_;
   const program::Program& program_;
+  std::int64_t times_ = 1;
   std::map<std::pair<CriticalPart::Kind, std::string>, CriticalPart> parts_;
 };
 
@@ -135,12 +151,30 @@ std::string_view name(CriticalPart::Kind kind) {
   return "";
 }
 
+std::int64_t CriticalPath::length() const {
+  return std::ssize(spans) + static_cast<std::int64_t>(repeated.last - repeated.first) * repeated.times;
+}
+
+std::int64_t CriticalPath::rank_changes() const {
+  const auto changes = [&](std::size_t from, std::size_t to) {
+    return std::int64_t{spans[from].rank != spans[to].rank ? 1 : 0};
+  };
+  std::int64_t total = 0, within = 0;
+  for (std::size_t i = 1; i < spans.size(); ++i) {
+    total += changes(i - 1, i);
+    if (i > repeated.first && i < repeated.last) within += changes(i - 1, i);
+  }
+  if (repeated.times > 0) total += (within + changes(repeated.last - 1, repeated.first)) * repeated.times;
+  return total;
+}
+
 CriticalPath critical_path_of(const workloads::StepGraph& step, const program::Program& program,
                               const timeline::Timeline& timeline) {
-  CriticalPath path;
-  path.spans = walk_back(step, program, timeline);
+  auto path = walk_back(step, program, timeline);
+  const auto& repeated = path.repeated;
   Parts parts(step, program);
-  for (const auto& span : path.spans) parts.take(span);
+  for (std::size_t i = 0; i < path.spans.size(); ++i)
+    parts.take(path.spans[i], i >= repeated.first && i < repeated.last ? 1 + repeated.times : 1);
   path.parts = std::move(parts).longest_first(timeline.makespan());
   return path;
 }

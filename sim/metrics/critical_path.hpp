@@ -46,10 +46,36 @@ struct CriticalPart {
 [[nodiscard]] std::string_view name(CriticalPart::Kind kind);
 
 struct CriticalPath {
-  std::vector<CriticalSpan>
-      spans;  ///< in order of time; from 0 to the makespan without a gap, those that take no time included
+  /// In order of time; from 0 to the makespan without a gap, but for the part that repeats, of which the last time is
+  /// here. Those that take no time are included.
+  std::vector<CriticalSpan> spans;
+  /// Spans from `first` to `last` (one past) come so many more times before, each time so many copies of the period
+  /// (timeline::Repetition) earlier.
+  struct Repeated {
+    std::size_t first = 0, last = 0;
+    std::int64_t times = 0, copies = 0;
+  } repeated;
+  [[nodiscard]] std::int64_t length() const;        ///< spans, however often they come
+  [[nodiscard]] std::int64_t rank_changes() const;  ///< from one span to the next
   std::vector<CriticalPart> parts;  ///< add up to the makespan; the longest first, equals by kind and name
 };
+
+/// Calls `visit` for every span of the path in order of time. `period`: how long the repeated part of the step is.
+template <class Visit>
+void for_each_span(const CriticalPath& path, Seconds period, Visit visit) {
+  const auto& repeated = path.repeated;
+  for (std::size_t i = 0; i < repeated.first; ++i) visit(path.spans[i]);
+  for (auto earlier = repeated.times; earlier > 0; --earlier) {
+    const auto shift = period * static_cast<double>(earlier * repeated.copies);
+    for (auto i = repeated.first; i < repeated.last; ++i) {
+      auto span = path.spans[i];
+      span.copy -= earlier * repeated.copies;
+      span.span = {span.span.start - shift, span.span.end - shift};
+      visit(span);
+    }
+  }
+  for (auto i = repeated.first; i < path.spans.size(); ++i) visit(path.spans[i]);
+}
 
 [[nodiscard]] CriticalPath critical_path_of(const workloads::StepGraph& step, const program::Program& program,
                                             const timeline::Timeline& timeline);

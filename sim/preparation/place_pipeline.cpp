@@ -149,6 +149,7 @@ workloads::StepPipeline place_pipeline(const scenario::Scenario& scenario, const
     request = located(scenario, [&] { return completed(request); });
   }
   const auto chunks = spec.file.empty() ? *request.chunks : pipeline.order.shape.chunks;
+  check_passes(scenario, std::int64_t{ranks} * chunks);
   const auto split = workloads::split_layers(are_layers(model), ranks * chunks, spec.layers);
   if (!split.what.empty()) {
     refuse(scenario,

@@ -115,7 +115,7 @@ Preparation placed(const scenario::Scenario& scenario) {
         all_placed(scenario) ? placed_as_requested(scenario, cluster) : placed_by_cost(scenario, cluster);
     machine.collectives =
         std::make_shared<collectives::CollectiveModel>(*machine.cluster, *machine.mesh, scenario.collectives);
-    check_size(scenario, machine, model);
+    check_size(scenario, model);
     pipeline = place_pipeline(scenario, machine, model);
     return {std::move(machine), std::move(model), std::move(pipeline), std::move(step)};
   } catch (const topologies::NoRoute& error) {

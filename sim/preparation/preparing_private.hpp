@@ -17,8 +17,10 @@ namespace lockstep::preparation {
 [[nodiscard]] ShardedModel sharded_model(const scenario::Scenario& scenario,
                                          const std::vector<topologies::AxisRequest>& axes);
 
-/// Refuses a step with more weights, passes or bytes than sim/scenario/limits.hpp allows, before memory is spent on it.
-void check_size(const scenario::Scenario& scenario, const Machine& machine, const ShardedModel& model);
+/// Refuses a step with more weights or bytes than sim/scenario/limits.hpp allows, before memory is spent on it.
+void check_size(const scenario::Scenario& scenario, const ShardedModel& model);
+/// The same for the forward passes of a pipeline's stages.
+void check_passes(const scenario::Scenario& scenario, std::int64_t stages);
 /// The same for the time that a stage of it computes.
 void refuse_endless_step(const scenario::Scenario& scenario, const program::Program& program);
 

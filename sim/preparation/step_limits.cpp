@@ -34,7 +34,7 @@ int stages_of(const Machine& machine) {
 
 }  // namespace
 
-void check_size(const scenario::Scenario& scenario, const Machine& machine, const ShardedModel& model) {
+void check_size(const scenario::Scenario& scenario, const ShardedModel& model) {
   double weights = 0;
   double bytes = 0;
   for (const int kind : model.order) {
@@ -46,17 +46,18 @@ void check_size(const scenario::Scenario& scenario, const Machine& machine, cons
   if (weights > scenario::most_weight_tensors)
     refuse(scenario, "model",
            "the model has more than " + power_text(scenario::most_weight_tensors) + " weight tensors", "fewer layers");
-  const double passes = microbatches * stages_of(machine) * static_cast<double>(scenario.pipeline.chunks.value_or(1));
-  if (passes > scenario::most_passes) {
-    refuse(scenario, "batch.microbatches",
-           "the stages of the pipeline would run more than " + power_text(scenario::most_passes) + " forward passes",
-           "fewer microbatches or stages");
-  }
   if (bytes * microbatches > scenario::most_step_bytes) {
     refuse(scenario, "batch",
            "the arrays of a step have more than " + power_text(scenario::most_step_bytes) + " bytes on one chip",
            "fewer tokens, or a smaller model");
   }
+}
+
+void check_passes(const scenario::Scenario& scenario, std::int64_t stages) {
+  if (static_cast<double>(scenario.batch.microbatches) * static_cast<double>(stages) <= scenario::most_passes) return;
+  refuse(scenario, "batch.microbatches",
+         "the stages of the pipeline would run more than " + power_text(scenario::most_passes) + " forward passes",
+         "fewer microbatches or stages");
 }
 
 void check_step_size(const scenario::Scenario& scenario, const Preparation& placed, std::int64_t microbatches) {

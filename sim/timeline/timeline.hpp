@@ -30,6 +30,7 @@ class Timeline {
   void record(std::int32_t op, std::int32_t rank, Interval span);
 
   [[nodiscard]] std::int32_t ops() const { return static_cast<std::int32_t>(spans_.size()); }
+  [[nodiscard]] std::int64_t whole_ops() const { return ops() + repetition_.operations * repetition_.copies; }
   [[nodiscard]] std::int32_t ranks() const { return ranks_; }
   [[nodiscard]] bool took_part(std::int32_t op, std::int32_t rank) const { return took_part_[place(op, rank)]; }
   /// As simulated, and the first in the whole step. Precondition of both: took_part.

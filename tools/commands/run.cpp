@@ -14,6 +14,7 @@
 #include "tools/output/png.hpp"
 #include "tools/output/result_json.hpp"
 #include "tools/output/summary.hpp"
+#include "tools/output/table.hpp"
 #include "tools/output/timeline_picture.hpp"
 #include "tools/report/run_report.hpp"
 #include "tools/trace/chrome_trace.hpp"
@@ -73,12 +74,26 @@ Simulation simulate_at(std::int64_t rank, bool sensitivity, const scenario::Scen
   return simulation;
 }
 
+/// Pictures, page and traces show every operation of the whole step.
+void refuse_to_show(const Simulation& simulation, const std::string& option) {
+  constexpr std::int64_t most = 5'000'000;
+  const auto operations = simulation.run.timeline.whole_ops();
+  if (operations <= most) return;
+  throw ConfigError(
+      {{{option, 0, 0},
+        "",
+        "the step has " + output::with_separators(static_cast<double>(operations)) + " operations to show",
+        "at most " + output::with_separators(static_cast<double>(most)) + "; --json has the figures of longer steps"}});
+}
+
 /// Prints one value on the way and nothing else; only the timeline needs the engine.
 bool dump(const std::string& what, std::int64_t rank, const scenario::Scenario& scenario,
           const SimulateOptions& options, spdlog::logger& log) {
   if (what.empty()) return false;
   if (what == "timeline") {
-    output::print(output::timeline_text(simulate_at(rank, false, scenario, options, log)));
+    const auto simulation = simulate_at(rank, false, scenario, options, log);
+    refuse_to_show(simulation, "--dump");
+    output::print(output::timeline_text(simulation));
     return true;
   }
   const auto preparation = preparation::prepare(scenario);
@@ -117,6 +132,7 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   options.record_phases = !arguments.out.empty() || !arguments.json.empty();  // for the link loads of result.json
   if (dump(arguments.dump, arguments.rank, scenario, options, log)) return;
   const auto simulation = simulate_at(arguments.rank, arguments.sensitivity, scenario, options, log);
+  if (!arguments.out.empty()) refuse_to_show(simulation, "--out");
   const auto json = result_json(scenario, simulation, output::WallTimes::hidden);
   std::string left_out;
   if (!arguments.out.empty()) {

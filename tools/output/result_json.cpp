@@ -142,8 +142,6 @@ Json links(const Simulation& simulation) {
 }
 
 Json critical_path(const metrics::CriticalPath& path) {
-  std::int32_t moves = 0;  // from one rank to another
-  for (std::size_t i = 1; i < path.spans.size(); ++i) moves += path.spans[i].rank != path.spans[i - 1].rank ? 1 : 0;
   Json parts = Json::array();
   for (const auto& part : path.parts) {
     parts.push_back({{"kind", std::string(name(part.kind))},
@@ -151,12 +149,7 @@ Json critical_path(const metrics::CriticalPath& path) {
                      {"time_s", part.time.value()},
                      {"spans", part.spans}});
   }
-  return {{"spans", path.spans.size()}, {"rank_changes", moves}, {"parts", parts}};
-}
-
-/// Of the whole step.
-std::int64_t operations(const timeline::Timeline& timeline) {
-  return timeline.ops() + timeline.repetition().operations * timeline.repetition().copies;
+  return {{"spans", path.length()}, {"rank_changes", path.rank_changes()}, {"parts", parts}};
 }
 
 /// Null when it was not asked for.
@@ -214,7 +207,7 @@ std::string result_json(const scenario::Scenario& scenario, const Simulation& si
                       {"ranks", metrics.chips},
                       {"link_classes", simulation.link_classes},
                       {"links", simulation.links},
-                      {"ops", operations(simulation.run.timeline)},
+                      {"ops", simulation.run.timeline.whole_ops()},
                       {"ops_simulated", simulation.program.ops.size()},
                       {"activities", engine.activities},
                       {"wall_s", times == WallTimes::shown ? Json(engine.wall_seconds) : Json()},

@@ -119,8 +119,8 @@ class TimelineData {
   Json critical_path(const std::vector<trace::ShownRank>& shown) {
     const auto& timeline = simulation_.run.timeline;
     std::vector<std::uint64_t> group, op;
-    for (const auto& critical : simulation_.metrics.critical_path.spans) {
-      if (trace::nanoseconds(critical.span.end) <= trace::nanoseconds(critical.span.start)) continue;
+    const auto show = [&](const metrics::CriticalSpan& critical) {
+      if (trace::nanoseconds(critical.span.end) <= trace::nanoseconds(critical.span.start)) return;
       const auto here = [&](const trace::ShownRank& rank) { return rank.rank == critical.rank; };
       const auto alike = [&](const trace::ShownRank& rank) {
         return timeline.took_part(critical.op, rank.rank) &&
@@ -128,10 +128,11 @@ class TimelineData {
       };
       auto found = std::find_if(shown.begin(), shown.end(), here);
       if (found == shown.end()) found = std::find_if(shown.begin(), shown.end(), alike);
-      if (found == shown.end()) continue;
+      if (found == shown.end()) return;
       group.push_back(static_cast<std::uint64_t>(found - shown.begin()));
       op.push_back(static_cast<std::uint64_t>(whole_.number({critical.op, critical.copy})));
-    }
+    };
+    for_each_span(simulation_.metrics.critical_path, repetition_.length(), show);
     return {{"group", data_.whole(group)}, {"op", data_.whole(op)}};
   }
 

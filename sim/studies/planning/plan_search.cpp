@@ -13,6 +13,7 @@
 #include "sim/studies/isolated.hpp"
 #include "sim/studies/planning/exact_times.hpp"
 #include "sim/studies/planning/plan_forest.hpp"
+#include "sim/timing/timed_step.hpp"
 
 namespace lockstep::planning {
 namespace {
@@ -250,10 +251,11 @@ SearchResult search_plans(const PlanSpace& space, const SearchOptions& options, 
 PlanFigures simulated_figures(const PlanSpace& space, const PlanChoice& choice, engine::EngineKind engine,
                               spdlog::logger& log) {
   const auto scenario = space.scenario(space.node_of(choice), choice);
-  const auto preparation = preparation::prepare(scenario);
-  const auto folded = fold(lower_with_perturbations(scenario, preparation));
-  const auto result = engine::run(folded.program, {engine, {}, false}, log);
-  return figures_of(scenario, preparation, folded.program, result.timeline);
+  auto preparation = preparation::placed(scenario);
+  auto timed = timing::timed_step(scenario, preparation, preparation.model.layers,
+                                  step_options(scenario, preparation.model), {{engine, {}, false}}, log);
+  preparation.step = std::move(timed.step);
+  return figures_of(scenario, preparation, timed.folded.program, timed.run.timeline);
 }
 
 }  // namespace lockstep::planning
