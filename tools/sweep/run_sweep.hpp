@@ -15,7 +15,7 @@ namespace lockstep::sweep {
 struct SweepOptions {
   int jobs = 1;  ///< processes at a time
   std::int64_t shard = 0, shards = 1;
-  engine::EngineKind engine = engine::EngineKind::simgrid;
+  engine::EngineKind engine = engine::EngineKind::automatic;
   bool keep_results = false;  ///< result.json of every point too
 };
 
