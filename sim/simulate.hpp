@@ -29,7 +29,7 @@ struct Simulation {
 };
 
 struct SimulateOptions {
-  engine::EngineKind engine = engine::EngineKind::simgrid;
+  engine::EngineKind engine = engine::EngineKind::automatic;
   bool fold = true;  ///< false: every rank and every microbatch is simulated; same spans, much more work
   std::function<void(std::string_view stage, double fraction)> progress;  ///< may be empty
   bool record_phases = false;                                             ///< for link loads

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "sim/core/errors.hpp"
@@ -17,12 +18,15 @@
 namespace lockstep::engine {
 namespace {
 
-constexpr std::array<std::pair<EngineKind, std::string_view>, 3> engines{
-    {{EngineKind::simgrid, "simgrid"}, {EngineKind::max_min, "max_min"}, {EngineKind::reference, "reference"}}};
+constexpr std::array<std::pair<EngineKind, std::string_view>, 4> engines{{{EngineKind::automatic, "automatic"},
+                                                                          {EngineKind::simgrid, "simgrid"},
+                                                                          {EngineKind::max_min, "max_min"},
+                                                                          {EngineKind::reference, "reference"}}};
 
 std::unique_ptr<Network> make_network(const program::Program& program, EngineKind kind,
                                       std::vector<timeline::PhaseSpan>* phases) {
   switch (kind) {
+    case EngineKind::automatic: break;  // chosen before
     case EngineKind::simgrid: return simgrid_network(program, phases);
     case EngineKind::max_min: return std::make_unique<MaxMinNetwork>(program, phases);
     case EngineKind::reference: return std::make_unique<ReferenceNetwork>(program);
@@ -56,12 +60,23 @@ void load(EngineKind kind) {
   if (kind == EngineKind::simgrid) load_simgrid();
 }
 
+bool is_irregular(const program::Program& program) {
+  constexpr std::size_t ranks_of_a_regular_stage = 8;
+  const std::set<std::int32_t> stages(program.stage_of_rank.begin(), program.stage_of_rank.end());
+  return program.stage_of_rank.size() > ranks_of_a_regular_stage * stages.size();
+}
+
+EngineKind chosen(EngineKind kind, const program::Program& program) {
+  if (kind != EngineKind::automatic) return kind;
+  return is_irregular(program) ? EngineKind::max_min : EngineKind::simgrid;
+}
+
 EngineResult run(const program::Program& program, const EngineOptions& options, spdlog::logger& log) {
   const auto begin = std::chrono::steady_clock::now();
   check(program);
   std::vector<timeline::PhaseSpan> phases;
-  const std::unique_ptr<Network> network =
-      make_network(program, options.kind, options.record_phases ? &phases : nullptr);
+  const EngineKind kind = chosen(options.kind, program);
+  const std::unique_ptr<Network> network = make_network(program, kind, options.record_phases ? &phases : nullptr);
   Runtime runtime(program, *network, options.progress);
   const std::chrono::duration<double> setup = std::chrono::steady_clock::now() - begin;
   timeline::Timeline timeline = runtime.run();
@@ -71,7 +86,7 @@ EngineResult run(const program::Program& program, const EngineOptions& options, 
   log.debug("engine: {} ops on {} ranks, {} activities ({} flows), {} instants, {:.3f} s ({:.3f} s of it setup)",
             program.ops.size(), program.ranks(), statistics.activities, statistics.flows, runtime.instants(),
             wall.count(), setup.count());
-  return {std::move(timeline), statistics, std::move(phases), options.kind};
+  return {std::move(timeline), statistics, std::move(phases), kind};
 }
 
 }  // namespace lockstep::engine

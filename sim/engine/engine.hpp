@@ -17,9 +17,10 @@ class logger;
 namespace lockstep::engine {
 
 enum class EngineKind {
-  simgrid,   ///< flows on SimGrid's max-min network; one run per process
-  max_min,   ///< the same sharing of links by our own solver, any number of runs in one process
-  reference  ///< closed forms, no contention
+  automatic,  ///< max_min for an irregular program, otherwise simgrid
+  simgrid,    ///< flows on SimGrid's max-min network; one run per process
+  max_min,    ///< the same sharing of links by our own solver, any number of runs in one process
+  reference   ///< closed forms, no contention
 };
 
 /// Names as `--engine` takes them, in that order.
@@ -39,7 +40,7 @@ struct EngineStatistics {
 };
 
 struct EngineOptions {
-  EngineKind kind = EngineKind::simgrid;
+  EngineKind kind = EngineKind::automatic;
   /// Called now and then with the fraction of operations done; may be empty.
   std::function<void(double)> progress;
   bool record_phases = false;  ///< keep when the flows of every phase ran; the reference engine has none
@@ -49,8 +50,14 @@ struct EngineResult {
   timeline::Timeline timeline;
   EngineStatistics statistics;
   std::vector<timeline::PhaseSpan> phases;  ///< in the order in which they ended, if recorded
-  EngineKind kind = EngineKind::simgrid;    ///< that ran
+  EngineKind kind = EngineKind::simgrid;    ///< that ran, never automatic
 };
+
+/// A symmetric program has one rank, or a few, for each stage of its pipeline; where chips or links differ it has
+/// hundreds. SimGrid then shares out all that hangs together again and again, max_min only what a change touches.
+[[nodiscard]] bool is_irregular(const program::Program& program);
+/// The engine that runs a program: `kind`, or the one that suits it.
+[[nodiscard]] EngineKind chosen(EngineKind kind, const program::Program& program);
 
 /// Runs `program` once. A collective starts when all members are ready for it and all their streams
 /// are free; among those that can start at one instant, lower priority value first, then program

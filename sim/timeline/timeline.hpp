@@ -2,9 +2,13 @@
 /// The result of a run: for every operation and every rank that took part, when it started and ended.
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "sim/timeline/rank_sets.hpp"
 #include "sim/timeline/repetition.hpp"
 
 namespace lockstep::timeline {
@@ -23,16 +27,20 @@ struct PhaseSpan {
 /// spans of the shorter step that was simulated, and knows how often each of them comes.
 class Timeline {
  public:
-  Timeline() = default;
+  Timeline() : Timeline(0, 0) {}
+  explicit Timeline(std::shared_ptr<const RankSets> sets);
+  /// Every rank runs every operation.
   Timeline(std::int32_t ops, std::int32_t ranks);
 
-  /// Once per (op, rank).
+  /// Once per operation and rank that runs it.
   void record(std::int32_t op, std::int32_t rank, Interval span);
 
   [[nodiscard]] std::int32_t ops() const { return static_cast<std::int32_t>(spans_.size()); }
   [[nodiscard]] std::int64_t whole_ops() const { return ops() + repetition_.operations * repetition_.copies; }
-  [[nodiscard]] std::int32_t ranks() const { return ranks_; }
-  [[nodiscard]] bool took_part(std::int32_t op, std::int32_t rank) const { return took_part_[place(op, rank)]; }
+  [[nodiscard]] std::int32_t ranks() const { return sets_->ranks(); }
+  /// The ranks that took part, ascending.
+  [[nodiscard]] std::span<const std::int32_t> ranks_of(std::int32_t op) const { return sets_->of(op); }
+  [[nodiscard]] bool took_part(std::int32_t op, std::int32_t rank) const { return sets_->place(op, rank) >= 0; }
   /// As simulated, and the first in the whole step. Precondition of both: took_part.
   [[nodiscard]] Interval simulated(std::int32_t op, std::int32_t rank) const;
   [[nodiscard]] Interval span(std::int32_t op, std::int32_t rank) const {
@@ -64,25 +72,22 @@ class Timeline {
     std::int32_t differing = nobody;  // who took part; where they disagree, the place in differing_
   };
   struct Differing {
-    std::vector<Interval> distinct;
-    std::vector<std::int32_t> chosen;  // per rank, into `distinct`
+    std::vector<std::uint32_t> chosen;  // by place of a rank in the operation's set, into distinct_
+    std::uint32_t last;                 // chosen by the rank recorded last
   };
-  [[nodiscard]] std::size_t place(std::int32_t op, std::int32_t rank) const {
-    return static_cast<std::size_t>(op) * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(rank);
-  }
-  std::int32_t ranks_ = 0;
+  std::shared_ptr<const RankSets> sets_;
   Seconds makespan_{0};
   Repetition repetition_;
   std::vector<Spans> spans_;  // by operation, small: readers go over all of it
   std::vector<Differing> differing_;
-  std::vector<bool> took_part_;  // by place; in one piece, since whoever reads one rank asks for every operation
+  std::deque<Interval> distinct_;  // of all operations whose ranks differ; it grows without copies
 };
 
 inline Interval Timeline::simulated(std::int32_t op, std::int32_t rank) const {
   const auto& spans = spans_[static_cast<std::size_t>(op)];
   if (spans.differing < 0) return spans.first;
-  const auto& [distinct, chosen] = differing_[static_cast<std::size_t>(spans.differing)];
-  return distinct[static_cast<std::size_t>(chosen[static_cast<std::size_t>(rank)])];
+  const auto& chosen = differing_[static_cast<std::size_t>(spans.differing)].chosen;
+  return distinct_[chosen[static_cast<std::size_t>(sets_->place(op, rank))]];
 }
 
 }  // namespace lockstep::timeline

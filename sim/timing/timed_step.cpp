@@ -50,7 +50,7 @@ class Timing {
       return found;
     };
     // SimGrid runs once in a process, so our own solver of the same network looks for the period.
-    const bool simgrid = timing_.engine.kind == engine::EngineKind::simgrid;
+    const bool simgrid = chosen(timing_.engine.kind, timed.folded.program) == engine::EngineKind::simgrid;
     auto first = timing_.engine;
     if (simgrid) first.kind = engine::EngineKind::max_min;
     timed.run = engine::run(timed.folded.program, first, log_);

@@ -213,7 +213,9 @@ TEST_F(Run, MaxMinIsThatOfSimGrid) {
                             Words{"--set", "perturbations=[{chip: [0, 0, 0], slowdown: 1.5}]"}}) {
     Words words = {"run", small};
     words.insert(words.end(), more.begin(), more.end());
-    const auto simgrid = json(words);
+    auto named = words;
+    named.insert(named.end(), {"--engine", "simgrid"});
+    const auto simgrid = json(named);
     words.insert(words.end(), {"--engine", "max_min"});
     const auto max_min = json(words);
     EXPECT_EQ(simgrid["engine"]["name"], "simgrid");
@@ -228,6 +230,21 @@ TEST_F(Run, MaxMinIsThatOfSimGrid) {
     for (std::size_t i = 0; i < simgrid["links"].size(); ++i)
       EXPECT_NEAR(max_min["links"][i]["used_share"], simgrid["links"][i]["used_share"], 1e-9) << i;
   }
+}
+
+// Jitter on every chip leaves each a class of its own; whoever is not told which engine to take takes max_min.
+TEST_F(Run, AnIrregularStepTakesMaxMinAndAgreesWithSimGrid) {
+  Words words = {"run",   small,
+                 "--set", "perturbations=[{jitter: 0.02, seed: 7}, {random_links: 5, seed: 2, bandwidth: 0.5}]",
+                 "--set", "mesh={tensor: [x/2, y/2], fsdp: rest}"};
+  EXPECT_EQ(json({"run", small})["engine"]["name"], "simgrid");
+  const auto taken = json(words);
+  EXPECT_EQ(taken["engine"]["name"], "max_min");
+  words.insert(words.end(), {"--engine", "simgrid"});
+  const auto simgrid = json(words);
+  EXPECT_EQ(simgrid["engine"]["name"], "simgrid") << "--engine decides";
+  const double expected = simgrid["step_time_s"];
+  EXPECT_NEAR(taken["step_time_s"].get<double>(), expected, 1e-9 * expected);
 }
 
 // tensor takes half of x, fsdp the strided rest of it: their rings share x links, which the closed forms do not see.

@@ -147,7 +147,7 @@ void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
     const auto name = name_of(variants[i], variants);
     if (progress) progress("simulating " + name, static_cast<double>(i) / static_cast<double>(scenarios.size()));
     const auto answer = studies::in_child([&] {
-      const auto simulation = simulate(scenarios[i], {engine::EngineKind::simgrid, true, {}, true}, log);
+      const auto simulation = simulate(scenarios[i], {engine::EngineKind::automatic, true, {}, true}, log);
       return result_json(scenarios[i], simulation, output::WallTimes::hidden) + '\0' +
              (arguments.out.empty() ? "" : report::packed_timeline(name, simulation));
     });

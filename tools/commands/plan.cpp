@@ -20,7 +20,7 @@ namespace lockstep::commands {
 namespace {
 
 struct PlanArguments {
-  std::string scenario, json, write, chips, engine = "simgrid";
+  std::string scenario, json, write, chips, engine = "automatic";
   std::vector<std::string> overrides;
   std::size_t top = 5;
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));

@@ -28,7 +28,7 @@ struct RunArguments {
   std::string out;
   std::string json;
   std::string dump;
-  std::string engine = "simgrid";
+  std::string engine = "automatic";
   bool no_fold = false;
   bool trace_flows = false;
   bool trace_json = false;
@@ -108,7 +108,7 @@ bool dump(const std::string& what, std::int64_t rank, const scenario::Scenario& 
 std::string command_of(const RunArguments& arguments) {
   std::string text = "lockstep run " + arguments.scenario;
   for (const auto& replaced : arguments.overrides) text += " --set '" + replaced + "'";
-  if (arguments.engine != "simgrid") text += " --engine " + arguments.engine;
+  if (arguments.engine != "automatic") text += " --engine " + arguments.engine;
   if (arguments.rank >= 0) text += " --rank " + std::to_string(arguments.rank);
   if (arguments.sensitivity) text += " --sensitivity";
   return visible(text + (arguments.no_fold ? " --no-fold" : ""));

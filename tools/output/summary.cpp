@@ -201,7 +201,8 @@ std::string summary(const scenario::Scenario& scenario, const Simulation& simula
   text += pipeline_text(scenario, simulation);
   return text + memory_text(simulation) + "simulated " + with_separators(chips) + " ranks as " +
          with_separators(simulation.ranks.count()) + (simulation.ranks.count() == 1 ? " class, " : " classes, ") +
-         with_separators(simulation.links) + " links as " + with_separators(simulation.link_classes) + "\n";
+         with_separators(simulation.links) + " links as " + with_separators(simulation.link_classes) + ", by " +
+         std::string(name(simulation.run.kind)) + "\n";
 }
 
 }  // namespace lockstep::output

@@ -1,9 +1,8 @@
 #include "sim/engine/max_min/max_min_network.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
-
-#include "sim/core/errors.hpp"
 
 namespace lockstep::engine {
 
@@ -13,11 +12,17 @@ constexpr double never_s = std::numeric_limits<double>::infinity();
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
+std::vector<double> capacities(const program::Program& program) {
+  std::vector<double> capacities;
+  for (const BytesPerSecond capacity : program.links) capacities.push_back(capacity.value());
+  return capacities;
+}
+
 }  // namespace
 
 MaxMinNetwork::MaxMinNetwork(const program::Program& program, std::vector<timeline::PhaseSpan>* phases)
-    : PhasedNetwork(program, phases), routes_(flow_count_), links_(program.links.size()) {
-  for (std::size_t link = 0; link < links_.size(); ++link) links_[link].capacity = program.links[link].value();
+    : PhasedNetwork(program, phases), routes_(flow_count_), shares_(capacities(program)) {
+  std::vector<std::size_t> crossing_of_link(program.links.size(), 0);  // the last, plus one
   for (std::size_t communicator = 0; communicator < first_flow_.size(); ++communicator) {
     for (std::size_t group = 0; group < first_flow_[communicator].size(); ++group) {
       std::size_t flow = first_flow_[communicator][group];
@@ -25,13 +30,12 @@ MaxMinNetwork::MaxMinNetwork(const program::Program& program, std::vector<timeli
         auto& route = routes_[flow++];
         route.begin = crossings_.size();
         for (const std::int32_t link : program_flow.links) {
-          const auto first = crossings_.begin() + static_cast<std::ptrdiff_t>(route.begin);
-          const auto known =
-              std::find_if(first, crossings_.end(), [&](const Crossing& crossing) { return crossing.link == link; });
-          if (known != crossings_.end()) {
-            known->times += 1;
+          std::size_t& known = crossing_of_link[at(link)];
+          if (known > route.begin) {
+            crossings_[known - 1].times += 1;
           } else {
             crossings_.push_back({link, 1.0});
+            known = crossings_.size();
           }
         }
         route.end = crossings_.size();
@@ -56,10 +60,12 @@ void MaxMinNetwork::run(const TakeIn& take_in) {
   }
 }
 
-double MaxMinNetwork::next_end_s() const {
-  double next_s = never_s;
-  for (const auto transfer : under_way_) next_s = std::min(next_s, transfers_[at(transfer)].ends_s);
-  return next_s;
+double MaxMinNetwork::next_end_s() {
+  while (!ends_.empty() && is_old(ends_.front())) {
+    std::pop_heap(ends_.begin(), ends_.end(), std::greater<>());
+    ends_.pop_back();
+  }
+  return ends_.empty() ? never_s : ends_.front().first;
 }
 
 void MaxMinNetwork::start_flow(std::size_t flow, double bytes, std::int32_t collective) {
@@ -69,107 +75,42 @@ void MaxMinNetwork::start_flow(std::size_t flow, double bytes, std::int32_t coll
   }
   const std::int32_t number = free_.back();
   free_.pop_back();
-  transfers_[at(number)] = {flow, collective, bytes, 0, now_s_, never_s, 0};
-  under_way_.push_back(number);
-  for (const auto& crossing : crossings_of(transfers_[at(number)])) {
-    links_[at(crossing.link)].transfers.push_back(number);
-    changed_.push_back(crossing.link);
-  }
+  transfers_[at(number)] = {collective, turns_++, bytes, 0, now_s_, never_s};
+  const Route& route = routes_[flow];
+  shares_.add(number, {crossings_.data() + route.begin, crossings_.data() + route.end});
 }
 
 void MaxMinNetwork::end_transfers() {
-  for (std::size_t i = 0; i < under_way_.size();) {
-    const std::int32_t number = under_way_[i];
-    Transfer& transfer = transfers_[at(number)];
-    if (transfer.ends_s > now_s_ + one_instant_s) {
-      ++i;
-      continue;
-    }
-    for (const auto& crossing : crossings_of(transfer)) {
-      std::erase(links_[at(crossing.link)].transfers, number);
-      changed_.push_back(crossing.link);
-    }
-    under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(i));
-    const std::int32_t collective = transfer.collective;
+  ending_.clear();
+  while (next_end_s() <= now_s_ + one_instant_s) {
+    const std::int32_t number = ends_.front().second;
+    transfers_[at(number)].ends_s = never_s;
+    ending_.push_back(number);
+  }
+  std::sort(ending_.begin(), ending_.end(),
+            [&](std::int32_t a, std::int32_t b) { return transfers_[at(a)].turn < transfers_[at(b)].turn; });
+  for (const std::int32_t number : ending_) {
+    shares_.remove(number);
     free_.push_back(number);
-    flow_ended(collective);  // may start others, at the end of the list
+    flow_ended(transfers_[at(number)].collective);  // may start others
   }
 }
 
 void MaxMinNetwork::share_links() {
-  if (changed_.empty()) return;
-  ++mark_;
-  for (const auto link : changed_) {
-    if (links_[at(link)].mark == mark_) continue;
-    collect_component(link);
-    share_component();
-  }
-  changed_.clear();
+  for (const std::int32_t number : shares_.update()) set_rate(number, shares_.rate(number));
+  if (ends_.size() < 64 + 2 * (transfers_.size() - free_.size())) return;
+  std::erase_if(ends_, [&](const End& end) { return is_old(end); });
+  std::make_heap(ends_.begin(), ends_.end(), std::greater<>());
 }
 
-void MaxMinNetwork::collect_component(std::int32_t first) {
-  component_links_.assign(1, first);
-  component_transfers_.clear();
-  links_[at(first)].mark = mark_;
-  for (std::size_t next = 0; next < component_links_.size(); ++next) {
-    for (const auto number : links_[at(component_links_[next])].transfers) {
-      Transfer& transfer = transfers_[at(number)];
-      if (transfer.mark == mark_) continue;
-      transfer.mark = mark_;
-      component_transfers_.push_back(number);
-      for (const auto& crossing : crossings_of(transfer)) {
-        if (links_[at(crossing.link)].mark == mark_) continue;
-        links_[at(crossing.link)].mark = mark_;
-        component_links_.push_back(crossing.link);
-      }
-    }
-  }
-}
-
-/// Progressive filling: all rates grow together until a link is full, which fixes the transfers over it.
-void MaxMinNetwork::share_component() {
-  for (const auto link : component_links_) {
-    links_[at(link)].left = links_[at(link)].capacity;
-    links_[at(link)].wanted = 0;
-  }
-  for (const auto number : component_transfers_) {
-    for (const auto& crossing : crossings_of(transfers_[at(number)]))
-      links_[at(crossing.link)].wanted += crossing.times;
-  }
-  auto open = component_transfers_;
-  while (!open.empty()) {
-    double rate = never_s;
-    for (const auto link : component_links_) {
-      const Link& shared = links_[at(link)];
-      if (shared.wanted > 0) rate = std::min(rate, shared.left / shared.wanted);
-    }
-    const auto is_full = [&](const Crossing& crossing) {
-      const Link& shared = links_[at(crossing.link)];
-      return shared.left / shared.wanted <= rate * (1 + 1e-12);
-    };
-    const auto still_open = std::stable_partition(open.begin(), open.end(), [&](std::int32_t number) {
-      const auto crossings = crossings_of(transfers_[at(number)]);
-      return std::none_of(crossings.begin(), crossings.end(), is_full);
-    });
-    if (still_open == open.end()) throw InternalError("max-min sharing found no full link");
-    for (auto fixed = still_open; fixed != open.end(); ++fixed) {
-      Transfer& transfer = transfers_[at(*fixed)];
-      for (const auto& crossing : crossings_of(transfer)) {
-        links_[at(crossing.link)].left -= crossing.times * rate;
-        links_[at(crossing.link)].wanted -= crossing.times;
-      }
-      set_rate(transfer, rate);
-    }
-    open.erase(still_open, open.end());
-  }
-}
-
-void MaxMinNetwork::set_rate(Transfer& transfer, double rate) {
-  if (rate == transfer.rate) return;
+void MaxMinNetwork::set_rate(std::int32_t number, double rate) {
+  Transfer& transfer = transfers_[at(number)];
   transfer.left = std::max(0.0, transfer.left - transfer.rate * (now_s_ - transfer.since_s));
   transfer.since_s = now_s_;
   transfer.rate = rate;
   transfer.ends_s = now_s_ + transfer.left / rate;
+  ends_.emplace_back(transfer.ends_s, number);
+  std::push_heap(ends_.begin(), ends_.end(), std::greater<>());
 }
 
 }  // namespace lockstep::engine

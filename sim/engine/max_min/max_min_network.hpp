@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/engine/max_min/link_shares.hpp"
 #include "sim/engine/runtime/phased_network.hpp"
 
 namespace lockstep::engine {
@@ -16,51 +17,37 @@ class MaxMinNetwork final : public PhasedNetwork {
   void run(const TakeIn& take_in) override;
 
  private:
-  /// A link that a flow crosses, and how often.
-  struct Crossing {
-    std::int32_t link;
-    double times;
-  };
   struct Route {
     std::size_t begin, end;  // in crossings_
   };
   /// A flow under way.
   struct Transfer {
-    std::size_t flow = 0;
-    std::int32_t collective = -1;  // -1: none, the place is free
-    double left = 0;               // bytes at `since_s`
+    std::int32_t collective = -1;
+    std::int64_t turn = 0;  // in the order of starts
+    double left = 0;        // bytes at `since_s`
     double rate = 0;
     double since_s = 0;
     double ends_s = 0;
-    std::int32_t mark = 0;  // of the sharing that reached it last
   };
-  struct Link {
-    double capacity = 0;
-    std::vector<std::int32_t> transfers;  // under way over it
-    std::int32_t mark = 0;
-    double left = 0, wanted = 0;  // while it is shared out
-  };
+  using End = std::pair<double, std::int32_t>;  // when a transfer ends, and its number
 
   void start_flow(std::size_t flow, double bytes, std::int32_t collective) override;
   void end_transfers();
-  /// New rates for all transfers that share a link, directly or through others, with a link that changed.
   void share_links();
-  void collect_component(std::int32_t link);
-  void share_component();
-  void set_rate(Transfer& transfer, double rate);
-  [[nodiscard]] double next_end_s() const;
-  [[nodiscard]] std::span<const Crossing> crossings_of(const Transfer& transfer) const {
-    return {crossings_.data() + routes_[transfer.flow].begin, crossings_.data() + routes_[transfer.flow].end};
+  void set_rate(std::int32_t number, double rate);
+  [[nodiscard]] double next_end_s();
+  [[nodiscard]] bool is_old(const End& end) const {
+    return transfers_[static_cast<std::size_t>(end.second)].ends_s != end.first;
   }
 
-  std::vector<Crossing> crossings_;
+  std::vector<LinkShares::Crossing> crossings_;
   std::vector<Route> routes_;  // by flow
-  std::vector<Link> links_;
+  LinkShares shares_;
   std::vector<Transfer> transfers_;
-  std::vector<std::int32_t> free_, under_way_;
-  std::vector<std::int32_t> changed_;  // links whose transfers did
-  std::int32_t mark_ = 0;
-  std::vector<std::int32_t> component_links_, component_transfers_;
+  std::vector<std::int32_t> free_;
+  std::vector<End> ends_;  // a heap, the first on top; those of transfers whose end has changed since are old
+  std::vector<std::int32_t> ending_;
+  std::int64_t turns_ = 0;
 };
 
 }  // namespace lockstep::engine

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
+#include <utility>
 
 namespace lockstep::engine {
 
@@ -11,51 +13,70 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-Readiness::Readiness(const program::Program& program) : program_(program), ranks_(program.stage_of_rank.size()) {
-  for (const collectives::Communicator& communicator : program.communicators) {
-    std::vector<std::uint8_t> set(ranks_, 0);
-    std::vector<std::int32_t> group_of_rank(ranks_, -1);
-    for (std::size_t group = 0; group < communicator.groups.size(); ++group) {
-      for (const std::int32_t rank : communicator.groups[group].members) {
-        set[at(rank)] = 1;
-        group_of_rank[at(rank)] = static_cast<std::int32_t>(group);
-      }
-    }
-    rank_sets_.push_back(std::move(set));
-    group_of_rank_.push_back(std::move(group_of_rank));
-  }
-  std::map<std::int32_t, std::size_t> set_of_stage;
+timeline::RankSets rank_sets_of(const program::Program& program) {
+  std::vector<timeline::RankSets::Ranks> sets;
+  std::map<std::int32_t, std::int32_t> of_stage, of_communicator;
+  std::vector<std::int32_t> set_of_op;
+  set_of_op.reserve(program.ops.size());
   for (const program::ProgramOp& op : program.ops) {
-    members_left_begin_.push_back(members_left_.size());
-    if (op.kind == program::ProgramOp::Kind::collective) {
-      set_of_op_.push_back(at(op.communicator));
-      for (const collectives::ProgramGroup& group : program.communicators[at(op.communicator)].groups) {
-        members_left_.push_back(static_cast<std::int32_t>(group.members.size()));
+    const bool computes = op.kind == program::ProgramOp::Kind::compute;
+    const auto [known, is_new] =
+        (computes ? of_stage : of_communicator)
+            .try_emplace(computes ? op.stage : op.communicator, static_cast<std::int32_t>(sets.size()));
+    set_of_op.push_back(known->second);
+    if (!is_new) continue;
+    timeline::RankSets::Ranks& ranks = sets.emplace_back();
+    if (computes) {
+      for (std::int32_t rank = 0; rank < program.ranks(); ++rank) {
+        if (program.stage_of_rank[at(rank)] == op.stage) ranks.push_back(rank);
       }
-      continue;
+    } else {
+      for (const collectives::ProgramGroup& group : program.communicators[at(op.communicator)].groups)
+        ranks.insert(ranks.end(), group.members.begin(), group.members.end());
+      std::sort(ranks.begin(), ranks.end());
     }
-    const auto [stage, is_new] = set_of_stage.try_emplace(op.stage, rank_sets_.size());
-    if (is_new) {
-      std::vector<std::uint8_t> set(ranks_, 0);
-      for (std::size_t rank = 0; rank < ranks_; ++rank) set[rank] = program.stage_of_rank[rank] == op.stage ? 1 : 0;
-      rank_sets_.push_back(std::move(set));
+  }
+  return {program.ranks(), std::move(sets), set_of_op};
+}
+
+Readiness::Readiness(const program::Program& program)
+    : program_(program),
+      sets_(std::make_shared<const timeline::RankSets>(rank_sets_of(program))),
+      group_of_place_(program.communicators.size()) {
+  for (std::size_t op = 0; op < program.ops.size(); ++op) {
+    members_left_begin_.push_back(members_left_.size());
+    if (program.ops[op].kind != program::ProgramOp::Kind::collective) continue;
+    const collectives::Communicator& communicator = program.communicators[at(program.ops[op].communicator)];
+    for (const collectives::ProgramGroup& group : communicator.groups)
+      members_left_.push_back(static_cast<std::int32_t>(group.members.size()));
+    std::vector<std::int32_t>& group_of_place = group_of_place_[at(program.ops[op].communicator)];
+    if (!group_of_place.empty()) continue;
+    const auto collective = static_cast<std::int32_t>(op);
+    group_of_place.resize(sets_->of(collective).size());
+    for (std::size_t group = 0; group < communicator.groups.size(); ++group) {
+      for (const std::int32_t rank : communicator.groups[group].members)
+        group_of_place[at(sets_->place(collective, rank))] = static_cast<std::int32_t>(group);
     }
-    set_of_op_.push_back(stage->second);
   }
   count_predecessors();
   list_successors();
 }
 
 void Readiness::count_predecessors() {
-  predecessors_left_.assign(program_.ops.size() * ranks_, 0);
-  for (std::size_t op = 0; op < program_.ops.size(); ++op) {
-    std::uint16_t* left = predecessors_left_.data() + op * ranks_;
-    for (const std::int32_t predecessor : program_.ops[op].predecessors) {
-      const std::vector<std::uint8_t>& set = rank_sets_[set_of_op_[at(predecessor)]];
-      for (std::size_t rank = 0; rank < ranks_; ++rank) left[rank] = static_cast<std::uint16_t>(left[rank] + set[rank]);
+  std::size_t places = 0;
+  for (std::int32_t op = 0; op < sets_->ops(); ++op) {
+    predecessors_left_begin_.push_back(places);
+    places += sets_->of(op).size();
+  }
+  predecessors_left_.assign(places, 0);
+  for (std::int32_t op = 0; op < sets_->ops(); ++op) {
+    std::uint16_t* left = predecessors_left_.data() + predecessors_left_begin_[at(op)];
+    const std::span<const std::int32_t> ranks = sets_->of(op);
+    for (const std::int32_t predecessor : program_.ops[at(op)].predecessors) {
+      const bool same_ranks = sets_->set(predecessor) == sets_->set(op);
+      for (std::size_t place = 0; place < ranks.size(); ++place)
+        left[place] = static_cast<std::uint16_t>(left[place] + (same_ranks || sets_->has(predecessor, ranks[place])));
     }
-    const std::vector<std::uint8_t>& own = rank_sets_[set_of_op_[op]];
-    for (std::size_t rank = 0; rank < ranks_; ++rank) left[rank] = static_cast<std::uint16_t>(left[rank] * own[rank]);
   }
 }
 
@@ -77,31 +98,34 @@ void Readiness::list_successors() {
 
 std::vector<Instance> Readiness::at_outset() {
   std::vector<Instance> ready;
-  for (std::size_t op = 0; op < program_.ops.size(); ++op) {
-    const std::vector<std::uint8_t>& set = rank_sets_[set_of_op_[op]];
-    for (std::size_t rank = 0; rank < ranks_; ++rank) {
-      if (set[rank] != 0 && predecessors_left_[op * ranks_ + rank] == 0) {
-        became_ready(static_cast<std::int32_t>(op), static_cast<std::int32_t>(rank), ready);
-      }
+  for (std::int32_t op = 0; op < sets_->ops(); ++op) {
+    const std::span<const std::int32_t> ranks = sets_->of(op);
+    for (std::size_t place = 0; place < ranks.size(); ++place) {
+      if (predecessors_left_[predecessors_left_begin_[at(op)] + place] == 0)
+        became_ready(op, ranks[place], static_cast<std::int32_t>(place), ready);
     }
   }
   return ready;
 }
 
 void Readiness::ended(std::int32_t op, std::int32_t rank, std::vector<Instance>& ready) {
+  const std::int32_t own_place = sets_->place(op, rank);
   for (std::size_t i = successors_begin_[at(op)]; i < successors_begin_[at(op) + 1]; ++i) {
     const std::int32_t successor = successors_[i];
-    if (--predecessors_left_[at(successor) * ranks_ + at(rank)] == 0) became_ready(successor, rank, ready);
+    const std::int32_t place = sets_->set(successor) == sets_->set(op) ? own_place : sets_->place(successor, rank);
+    if (place < 0) continue;
+    if (--predecessors_left_[predecessors_left_begin_[at(successor)] + at(place)] == 0)
+      became_ready(successor, rank, place, ready);
   }
 }
 
-void Readiness::became_ready(std::int32_t op, std::int32_t rank, std::vector<Instance>& ready) {
+void Readiness::became_ready(std::int32_t op, std::int32_t rank, std::int32_t place, std::vector<Instance>& ready) {
   const program::ProgramOp& program_op = program_.ops[at(op)];
   if (program_op.kind == program::ProgramOp::Kind::compute) {
     ready.push_back({op, rank});
     return;
   }
-  const std::int32_t group = group_of_rank_[at(program_op.communicator)][at(rank)];
+  const std::int32_t group = group_of_place_[at(program_op.communicator)][at(place)];
   if (--members_left_[members_left_begin_[at(op)] + at(group)] == 0) ready.push_back({op, group});
 }
 

@@ -26,7 +26,7 @@ Runtime::Runtime(const program::Program& program, Network& network, std::functio
       readiness_(program),
       lanes_(program.stage_of_rank.size() * program.streams.size()),
       chips_(program),
-      timeline_(static_cast<std::int32_t>(program.ops.size()), program.ranks()) {
+      timeline_(readiness_.rank_sets()) {
   std::iota(op_of_turn_.begin(), op_of_turn_.end(), 0);
   std::stable_sort(op_of_turn_.begin(), op_of_turn_.end(), [&](std::int32_t a, std::int32_t b) {
     return program.ops[at(a)].priority < program.ops[at(b)].priority;
@@ -34,12 +34,13 @@ Runtime::Runtime(const program::Program& program, Network& network, std::functio
   for (std::size_t turn = 0; turn < op_of_turn_.size(); ++turn) {
     turn_of_op_[at(op_of_turn_[turn])] = static_cast<std::int32_t>(turn);
   }
-  for (const program::ProgramOp& op : program.ops) {
+  for (std::size_t position = 0; position < program.ops.size(); ++position) {
+    const program::ProgramOp& op = program.ops[position];
     const auto instances = op.kind == program::ProgramOp::Kind::collective
-                               ? std::ssize(program.communicators[at(op.communicator)].groups)
-                               : std::count(program.stage_of_rank.begin(), program.stage_of_rank.end(), op.stage);
+                               ? program.communicators[at(op.communicator)].groups.size()
+                               : timeline_.ranks_of(static_cast<std::int32_t>(position)).size();
     unfinished_.push_back(static_cast<std::int32_t>(instances));
-    total_ += instances;
+    total_ += static_cast<std::int64_t>(instances);
   }
 }
 

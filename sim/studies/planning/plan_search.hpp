@@ -48,7 +48,7 @@ struct SearchResult {
 struct SearchOptions {
   std::size_t top = 5;
   int jobs = 1;
-  engine::EngineKind engine = engine::EngineKind::simgrid;
+  engine::EngineKind engine = engine::EngineKind::automatic;
   std::function<void(std::string_view stage, double fraction)> progress;  ///< may be empty
 };
 

@@ -22,7 +22,7 @@ struct RunTable {
 struct ValidateOptions {
   std::string model_of_time;  ///< put over that of every run, as a scenario writes it
   int jobs = 1;               ///< simulations at a time, each in a process
-  engine::EngineKind engine = engine::EngineKind::simgrid;
+  engine::EngineKind engine = engine::EngineKind::automatic;
   std::function<void(std::string_view what, double fraction)> progress;  ///< may be empty
   std::function<void(scenario::Scenario&)> adjust{};  ///< changes every scenario before it is simulated; may be empty
   bool responses = false;                             ///< calibrated: simulate every step twice more, for `response`

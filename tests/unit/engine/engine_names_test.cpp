@@ -10,7 +10,7 @@ namespace lockstep::test {
 namespace {
 
 TEST(EngineNames, LeadThereAndBack) {
-  EXPECT_THAT(engine::engine_names(), testing::ElementsAre("simgrid", "max_min", "reference"));
+  EXPECT_THAT(engine::engine_names(), testing::ElementsAre("automatic", "simgrid", "max_min", "reference"));
   for (const auto& word : engine::engine_names()) EXPECT_EQ(name(engine::engine_named(word)), word);
   EXPECT_THROW((void)engine::engine_named("fast"), InternalError);
 }
@@ -23,6 +23,16 @@ TEST(EngineNames, StandInTheResult) {
   program.slowdown_of_rank = {1};
   for (const auto kind : {engine::EngineKind::max_min, engine::EngineKind::reference})
     EXPECT_EQ(engine::run(program, {kind, {}, false}, silent).kind, kind);
+}
+
+// Up to eight ranks a stage are regular: of 16 ranks all in one stage are not, in two stages they are.
+TEST(EngineNames, AutomaticTakesMaxMinWhereRanksDiffer) {
+  spdlog::logger silent("test");
+  program::Program program = ranks(16);
+  EXPECT_TRUE(engine::is_irregular(program));
+  EXPECT_EQ(engine::run(program, {engine::EngineKind::automatic, {}, false}, silent).kind, engine::EngineKind::max_min);
+  for (std::size_t rank = 0; rank < 8; ++rank) program.stage_of_rank[rank] = 1;
+  EXPECT_FALSE(engine::is_irregular(program));
 }
 
 }  // namespace

@@ -75,8 +75,8 @@ TEST(Readiness, APredecessorThatIsNamedTwiceIsOne) {
   EXPECT_THAT(after_end(readiness, first, 0), ElementsAre(Pair(second, 0)));
 }
 
-// 65535 predecessors are the most that a program may have. The count of rank 0, which takes part in all of them but not
-// in the last operation, goes below 0 that often and must not come round to 0; that of rank 1 was 0 from the start.
+// 65535 predecessors are the most that a program may have. Rank 0, which takes part in all of them but not in the last
+// operation, has no count of it that could come round to 0; that of rank 1 was 0 from the start.
 TEST(Readiness, TheMostPredecessorsDoNotWakeARankThatTakesNoPart) {
   program::Program program = ranks(2);
   program.stage_of_rank = {0, 1};

@@ -1,5 +1,6 @@
 #pragma once
 /// A step, its program and its timeline drawn by hand: operation by operation, with the span of every rank.
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,7 +48,15 @@ class DrawnStep {
 
   /// A rank with start < 0 takes no part.
   [[nodiscard]] timeline::Timeline timeline() const {
-    timeline::Timeline result(static_cast<std::int32_t>(spans_.size()), ranks_);
+    std::vector<timeline::RankSets::Ranks> ranks(spans_.size());
+    std::vector<std::int32_t> set_of_op;
+    for (std::size_t op = 0; op < spans_.size(); ++op) {
+      set_of_op.push_back(static_cast<std::int32_t>(op));
+      for (std::size_t rank = 0; rank < spans_[op].size(); ++rank) {
+        if (spans_[op][rank].first >= 0) ranks[op].push_back(static_cast<std::int32_t>(rank));
+      }
+    }
+    timeline::Timeline result(std::make_shared<const timeline::RankSets>(ranks_, std::move(ranks), set_of_op));
     for (std::size_t op = 0; op < spans_.size(); ++op) {
       for (std::size_t rank = 0; rank < spans_[op].size(); ++rank) {
         const auto [start, end] = spans_[op][rank];

@@ -1,9 +1,11 @@
 // A timeline stores spans that ranks share only once; whatever is recorded in whatever order, it gives back what a
 // plain map of (operation, rank) holds.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <random>
 #include <utility>
 #include <vector>
@@ -24,14 +26,19 @@ TEST_P(RandomTimeline, GivesBackWhatWasRecorded) {
   const auto below = [&](unsigned bound) { return static_cast<std::int32_t>(random() % bound); };
   const std::int32_t ops = 1 + below(6), ranks = 1 + below(8);
   std::vector<Place> places;
+  std::vector<timeline::RankSets::Ranks> sets(static_cast<std::size_t>(ops));
+  std::vector<std::int32_t> set_of_op;
   for (std::int32_t op = 0; op < ops; ++op) {
+    set_of_op.push_back(op);
     for (std::int32_t rank = 0; rank < ranks; ++rank) {
-      if (below(4) != 0) places.emplace_back(op, rank);
+      if (below(4) == 0) continue;
+      places.emplace_back(op, rank);
+      sets[static_cast<std::size_t>(op)].push_back(rank);
     }
   }
   std::shuffle(places.begin(), places.end(), random);
 
-  timeline::Timeline timeline(ops, ranks);
+  timeline::Timeline timeline(std::make_shared<const timeline::RankSets>(ranks, sets, set_of_op));
   std::map<Place, timeline::Interval> expected;
   Seconds makespan(0);
   for (const auto& [op, rank] : places) {
@@ -46,6 +53,7 @@ TEST_P(RandomTimeline, GivesBackWhatWasRecorded) {
 
   EXPECT_EQ(timeline.makespan(), makespan);
   for (std::int32_t op = 0; op < ops; ++op) {
+    EXPECT_THAT(timeline.ranks_of(op), testing::ElementsAreArray(sets[static_cast<std::size_t>(op)]));
     std::vector<timeline::Interval> spans;
     for (std::int32_t rank = 0; rank < ranks; ++rank) {
       EXPECT_EQ(timeline.took_part(op, rank), expected.contains({op, rank}));

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "tests/unit/trace/simulated.hpp"
 
 namespace lockstep {
@@ -13,7 +15,10 @@ using testing::FieldsAre;
 
 /// Four ranks in two stages; operation 0 is of stage 0, operation 1 of stage 1, operation 2 of stage 0 again.
 Simulation by_hand(const std::vector<double>& end_of_operation_2) {
-  Simulation simulation{{}, {}, {}, 0, 0, 0, {timeline::Timeline(3, 4), {}, {}}, {}, 0, {}, {}};
+  const timeline::RankSets sets(4, {{0, 1}, {2, 3}}, {0, 1, 0});
+  Simulation simulation{
+      {}, {}, {}, 0, 0, 0, {timeline::Timeline(std::make_shared<const timeline::RankSets>(sets)), {}, {}},
+      {}, 0,  {}, {}};
   simulation.program.stage_of_rank = {0, 0, 1, 1};
   simulation.ranks = {{0, 1, 2, 3}, {0, 1, 2, 3}, {1, 1, 1, 1}};
   for (const int stage : {0, 1, 0}) simulation.program.ops.emplace_back().stage = stage;

@@ -1,0 +1,46 @@
+#pragma once
+/// Which ranks run each operation. A rank runs only what belongs to its stage or to a group that it is in, so what is
+/// kept by (operation, rank) is kept by (operation, place of the rank in the operation's set). Operations share sets.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace lockstep::timeline {
+
+class RankSets {
+ public:
+  using Ranks = std::vector<std::int32_t>;  ///< ascending
+
+  RankSets() = default;
+  /// `set_of_op` says which of `sets` runs each operation; their ranks lie below `ranks`. Equal sets become one.
+  RankSets(std::int32_t ranks, std::vector<Ranks> sets, const std::vector<std::int32_t>& set_of_op);
+
+  [[nodiscard]] std::int32_t ranks() const { return ranks_; }
+  [[nodiscard]] std::int32_t ops() const { return static_cast<std::int32_t>(set_of_op_.size()); }
+  /// Operations that the same ranks run have the same set.
+  [[nodiscard]] std::int32_t set(std::int32_t op) const { return set_of_op_[static_cast<std::size_t>(op)]; }
+  [[nodiscard]] std::span<const std::int32_t> of(std::int32_t op) const { return set_of(op).ranks; }
+  /// Where a rank stands among those that run the operation; -1: it does not.
+  [[nodiscard]] std::int32_t place(std::int32_t op, std::int32_t rank) const {
+    const Set& set = set_of(op);
+    const auto from_first = static_cast<std::size_t>(rank - set.first);  // huge for a rank before the first
+    return from_first < set.places.size() ? set.places[from_first] : -1;
+  }
+
+  [[nodiscard]] bool has(std::int32_t op, std::int32_t rank) const { return place(op, rank) >= 0; }
+
+ private:
+  struct Set {
+    Ranks ranks;
+    std::int32_t first = 0;
+    std::vector<std::int32_t> places;  // by rank from the first to the last; -1: not in the set
+  };
+  [[nodiscard]] const Set& set_of(std::int32_t op) const { return sets_[static_cast<std::size_t>(set(op))]; }
+
+  std::int32_t ranks_ = 0;
+  std::vector<Set> sets_;
+  std::vector<std::int32_t> set_of_op_;
+};
+
+}  // namespace lockstep::timeline
