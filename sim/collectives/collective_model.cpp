@@ -17,6 +17,14 @@ const CollectiveAlgorithm& algorithm_named(std::string_view name) {
 
 }  // namespace
 
+std::string_view ruled(const CollectiveRules& rules, const topologies::Cluster& cluster, const GroupNetwork& groups,
+                       workloads::CollectiveKind kind) {
+  const auto rule = rules.algorithms.find(kind);
+  if (rule == rules.algorithms.end() || !algorithm_named(rule->second).serves(kind, cluster, groups.structure()))
+    return "";
+  return rule->second;
+}
+
 CollectiveModel::CollectiveModel(const topologies::Cluster& cluster, const topologies::Mesh& mesh,
                                  CollectiveRules rules)
     : cluster_(cluster), mesh_(mesh), rules_(std::move(rules)) {}
@@ -75,13 +83,6 @@ std::vector<std::string> CollectiveModel::in_mesh_order(const std::vector<std::s
     }
   }
   return ordered;
-}
-
-std::string_view CollectiveModel::ruled(const GroupNetwork& known, workloads::CollectiveKind kind) const {
-  const auto rule = rules_.algorithms.find(kind);
-  if (rule == rules_.algorithms.end() || !algorithm_named(rule->second).serves(kind, cluster_, known.structure()))
-    return "";
-  return rule->second;
 }
 
 }  // namespace lockstep::collectives

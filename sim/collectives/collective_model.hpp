@@ -15,6 +15,10 @@ struct CollectiveRules {
   UnitOrder units = UnitOrder::ranks;
 };
 
+/// The algorithm that the rules name for a kind, if it serves these groups; otherwise "".
+[[nodiscard]] std::string_view ruled(const CollectiveRules& rules, const topologies::Cluster& cluster,
+                                     const GroupNetwork& groups, workloads::CollectiveKind kind);
+
 class CollectiveModel {
  public:
   /// Both references must outlive the model.
@@ -49,8 +53,9 @@ class CollectiveModel {
  private:
   GroupNetwork& groups(const std::vector<std::string>& axes_in_mesh_order);
   [[nodiscard]] std::vector<std::string> in_mesh_order(const std::vector<std::string>& axes) const;
-  /// The algorithm that the rules name for a kind, if it serves these groups; otherwise "".
-  [[nodiscard]] std::string_view ruled(const GroupNetwork& groups, workloads::CollectiveKind kind) const;
+  [[nodiscard]] std::string_view ruled(const GroupNetwork& groups, workloads::CollectiveKind kind) const {
+    return collectives::ruled(rules_, cluster_, groups, kind);
+  }
 
   const topologies::Cluster& cluster_;
   const topologies::Mesh& mesh_;

@@ -22,15 +22,13 @@ std::vector<topologies::DeviceId> places_in_order(const topologies::Cluster& clu
   return places;
 }
 
-NetworkGroup on_devices(const topologies::Cluster& cluster, const topologies::Mesh& mesh, topologies::Group& group,
-                        const std::vector<topologies::DeviceId>& places) {
-  NetworkGroup result;
+NetworkGroup on_devices(const topologies::Cluster& cluster, std::vector<topologies::DeviceId> members,
+                        std::vector<topologies::Lane> lanes, const std::vector<topologies::DeviceId>& places) {
+  NetworkGroup result{std::move(members), {}, std::move(lanes)};
   std::map<int, std::pair<topologies::DeviceId, std::vector<topologies::DeviceId>>>
       units;  // by number; with the place of the first
-  for (const auto rank : group.members) {
-    const auto device = mesh.device_of(rank);
-    const auto place = places[static_cast<std::size_t>(device)];
-    result.members.push_back(device);
+  for (const auto device : result.members) {
+    const auto place = places.empty() ? device : places[static_cast<std::size_t>(device)];
     auto& [first, devices] =
         units.try_emplace(cluster.unit_of(device), place, std::vector<topologies::DeviceId>{}).first->second;
     first = std::min(first, place);
@@ -43,7 +41,6 @@ NetworkGroup on_devices(const topologies::Cluster& cluster, const topologies::Me
     std::sort(devices.begin(), devices.end());
     result.units.push_back(std::move(devices));
   }
-  result.lanes = std::move(group.lanes);
   return result;
 }
 
@@ -130,8 +127,12 @@ struct GroupNetwork::Connected {
   std::vector<std::int32_t> crossings_listed_once;  ///< by slot
   mutable std::optional<SlotLoads> loads;           ///< made when first needed
 
-  [[nodiscard]] const SlotLoad* heaviest(const Phase& phase, const topologies::Cluster& cluster) const {
-    if (!loads) loads = slot_loads(communicator, [&](topologies::LinkId link) { return cluster.link(link).bandwidth; });
+  [[nodiscard]] const SlotLoad* heaviest(const Phase& phase, const topologies::Cluster& cluster,
+                                         const topologies::GroupOrbits* orbits) const {
+    if (!loads) {
+      loads = slot_loads(
+          communicator, [&](topologies::LinkId link) { return cluster.link(link).bandwidth; }, {}, orbits);
+    }
     return loads->heaviest(phase);
   }
 
@@ -178,14 +179,24 @@ GroupNetwork::GroupNetwork(const topologies::Cluster& cluster, const topologies:
   }
 }
 
+GroupNetwork::GroupNetwork(const topologies::Cluster& cluster, topologies::GroupOrbits orbits)
+    : cluster_(&cluster), orbits_(std::move(orbits)), ranks_(orbits_->groups()) {
+  for (const auto& members : ranks_) groups_.push_back(on_devices(cluster, members, {}, {}));
+  structure_ = structure_of(cluster, groups_, {});
+}
+
 void GroupNetwork::make_groups() const {
   if (!groups_.empty()) return;
   const bool in_a_torus = inside_a_torus(*cluster_, *mesh_, axes_);  // its algorithm looks at lanes only
   const auto places = in_a_torus ? std::vector<topologies::DeviceId>{} : places_in_order(*cluster_, order_);
   for (auto& group : mesh_->groups(axes_)) {
     ranks_.push_back(group.members);
-    groups_.push_back(in_a_torus ? NetworkGroup{{}, {}, std::move(group.lanes)}
-                                 : on_devices(*cluster_, *mesh_, group, places));
+    if (in_a_torus) {
+      groups_.push_back({{}, {}, std::move(group.lanes)});
+      continue;
+    }
+    for (auto& member : group.members) member = mesh_->device_of(member);
+    groups_.push_back(on_devices(*cluster_, std::move(group.members), std::move(group.lanes), places));
   }
 }
 
@@ -236,7 +247,7 @@ CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algo
     for (auto& phase : choice.phases) {
       for (std::size_t slot = 0; slot < phase.slot_bytes.size(); ++slot)
         phase.slot_bytes[slot] *= network.crossings_listed_once[slot];
-      const auto* heaviest = network.heaviest(phase, *cluster_);
+      const auto* heaviest = network.heaviest(phase, *cluster_, orbits_ ? &*orbits_ : nullptr);
       choice.cost += phase.latency + (heaviest == nullptr ? Seconds(0) : Seconds(heaviest->seconds(phase)));
     }
     return choice;

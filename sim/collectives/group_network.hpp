@@ -12,6 +12,7 @@
 #include "sim/collectives/phases.hpp"
 #include "topologies/cluster/cluster.hpp"
 #include "topologies/fabrics/fabric.hpp"
+#include "topologies/placement/group_orbits.hpp"
 #include "topologies/placement/mesh.hpp"
 
 namespace lockstep::collectives {
@@ -95,6 +96,8 @@ class GroupNetwork {
   /// Cluster and mesh must outlive it.
   GroupNetwork(const topologies::Cluster& cluster, const topologies::Mesh& mesh, std::vector<std::string> axes,
                UnitOrder order = UnitOrder::ranks);
+  /// One group of each orbit, which costs what all cost. Ranks are numbered as devices are.
+  GroupNetwork(const topologies::Cluster& cluster, topologies::GroupOrbits orbits);
 
   [[nodiscard]] const GroupStructure& structure() const { return structure_; }
   /// The cheapest algorithm that the node's library has (of all algorithms, if none of the library's serves); the first
@@ -124,9 +127,10 @@ class GroupNetwork {
                                                    Bytes full_size, workloads::TokenCopies copies) const;
 
   const topologies::Cluster* cluster_;
-  const topologies::Mesh* mesh_;
+  const topologies::Mesh* mesh_ = nullptr;
   std::vector<std::string> axes_;
-  UnitOrder order_;
+  UnitOrder order_ = UnitOrder::ranks;
+  std::optional<topologies::GroupOrbits> orbits_;  ///< of which the groups are one each
   GroupStructure structure_;
   mutable std::vector<std::vector<topologies::RankId>> ranks_;  ///< of each group, made when first needed
   mutable std::vector<NetworkGroup> groups_;

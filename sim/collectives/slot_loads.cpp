@@ -90,7 +90,7 @@ Crossings crossings_of(const Communicator& communicator, const std::vector<std::
 
 SlotLoads slot_loads(const Communicator& communicator,
                      const std::function<BytesPerSecond(std::int32_t link)>& bandwidth,
-                     const std::vector<std::int32_t>& class_of_group) {
+                     const std::vector<std::int32_t>& class_of_group, const topologies::GroupOrbits* orbits) {
   SlotLoads made;
   made.of_class.resize(1);
   for (const auto of_class : class_of_group)
@@ -102,13 +102,14 @@ SlotLoads slot_loads(const Communicator& communicator,
   std::size_t next = 0;
   for (std::size_t i = 0; i < crossings.links.size(); ++i) {
     load.second = bandwidth(crossings.links[i]);
+    const std::int32_t times = orbits == nullptr ? 1 : orbits->times(crossings.links[i]);
     while (next < crossings.end[i]) {
       const auto of_class = crossings.keys[next] >> 32U;
       load.first.clear();
       for (; next < crossings.end[i] && crossings.keys[next] >> 32U == of_class; ++next) {
         const auto slot = static_cast<std::int32_t>(crossings.keys[next] & 0xffffffffU);
         if (load.first.empty() || load.first.back().first != slot) load.first.emplace_back(slot, 0);
-        ++load.first.back().second;
+        load.first.back().second += times;
       }
       auto number = numbers.find(load);
       if (number == numbers.end()) {

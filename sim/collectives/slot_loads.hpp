@@ -8,6 +8,7 @@
 
 #include "sim/collectives/phases.hpp"
 #include "sim/core/units.hpp"
+#include "topologies/placement/group_orbits.hpp"
 
 namespace lockstep::collectives {
 
@@ -30,9 +31,11 @@ struct SlotLoads {
 };
 
 /// `bandwidth`: of a link, one way. `class_of_group`: groups of one class run at the same time and share links, groups
-/// of different classes do not; empty: all groups are of one class.
+/// of different classes do not; empty: all groups are of one class. `orbits`: the groups listed stand for all of their
+/// orbits; null: they are all there are.
 [[nodiscard]] SlotLoads slot_loads(const Communicator& communicator,
                                    const std::function<BytesPerSecond(std::int32_t link)>& bandwidth,
-                                   const std::vector<std::int32_t>& class_of_group = {});
+                                   const std::vector<std::int32_t>& class_of_group = {},
+                                   const topologies::GroupOrbits* orbits = nullptr);
 
 }  // namespace lockstep::collectives

@@ -27,35 +27,60 @@ std::vector<std::vector<topologies::RankId>> pipeline_lines(const topologies::Me
   return lines;
 }
 
+namespace {
+
+/// The two ways between the ends of a line.
+std::vector<Flow> flows_between(const topologies::Cluster& cluster, topologies::DeviceId low,
+                                topologies::DeviceId high) {
+  return {{0, cluster.route(low, high)}, {1, cluster.route(high, low)}};
+}
+
+StagePairRoutes routes_of(const topologies::Cluster& cluster, const Communicator& pairs,
+                          const topologies::GroupOrbits* orbits) {
+  StagePairRoutes routes;
+  if (const auto* node = cluster.node_spec()) routes.protocols = node->protocols;
+  for (const auto& group : pairs.groups) {
+    for (const auto& flow : group.flows) {
+      Seconds latency(0);
+      for (const auto link : flow.links) latency += cluster.link(link).latency;
+      routes.latency = std::max(routes.latency, latency);
+    }
+  }
+  const auto bandwidth = [&](topologies::LinkId link) { return cluster.link(link).bandwidth; };
+  for (const auto& load : slot_loads(pairs, bandwidth, {}, orbits).loads) {
+    for (const auto& [slot, flows] : load.crossings) {
+      auto& seconds_per_byte = routes.seconds_per_byte[static_cast<std::size_t>(slot)];
+      seconds_per_byte = std::max(seconds_per_byte, flows / load.bandwidth.value());
+    }
+  }
+  return routes;
+}
+
+}  // namespace
+
+StagePairRoutes connect_stages(const topologies::Cluster& cluster, const topologies::GroupOrbits& lines,
+                               std::int32_t low, std::int32_t high) {
+  Communicator pairs;
+  pairs.slots = 2;
+  for (const auto& line : lines.groups()) {
+    pairs.groups.push_back(
+        {{}, flows_between(cluster, line[static_cast<std::size_t>(low)], line[static_cast<std::size_t>(high)])});
+  }
+  return routes_of(cluster, pairs, &lines);
+}
+
 StagePairs connect_stages(const topologies::Cluster& cluster, const topologies::Mesh& mesh,
                           const std::vector<std::vector<topologies::RankId>>& lines, std::int32_t low,
                           std::int32_t high) {
   StagePairs pairs;
   pairs.communicator.name = "pipeline " + std::to_string(low) + "-" + std::to_string(high);
   pairs.communicator.slots = 2;
-  if (const auto* node = cluster.node_spec()) pairs.routes.protocols = node->protocols;
   for (const auto& line : lines) {
-    const std::array<topologies::RankId, 2> ends{line[static_cast<std::size_t>(low)],
-                                                 line[static_cast<std::size_t>(high)]};
-    ProgramGroup group{{ends[0], ends[1]}, {}};
-    for (const std::int32_t direction : {0, 1}) {
-      const auto side = static_cast<std::size_t>(direction);
-      auto route = cluster.route(mesh.device_of(ends[side]), mesh.device_of(ends[1 - side]));
-      Seconds latency(0);
-      for (const auto link : route) latency += cluster.link(link).latency;
-      pairs.routes.latency = std::max(pairs.routes.latency, latency);
-      group.flows.push_back({direction, std::move(route)});
-    }
-    std::sort(group.members.begin(), group.members.end());
-    pairs.communicator.groups.push_back(std::move(group));
+    const auto first = line[static_cast<std::size_t>(low)], second = line[static_cast<std::size_t>(high)];
+    pairs.communicator.groups.push_back({{std::min(first, second), std::max(first, second)},
+                                         flows_between(cluster, mesh.device_of(first), mesh.device_of(second))});
   }
-  for (const auto& load :
-       slot_loads(pairs.communicator, [&](topologies::LinkId link) { return cluster.link(link).bandwidth; }).loads) {
-    for (const auto& [slot, flows] : load.crossings) {
-      auto& seconds_per_byte = pairs.routes.seconds_per_byte[static_cast<std::size_t>(slot)];
-      seconds_per_byte = std::max(seconds_per_byte, flows / load.bandwidth.value());
-    }
-  }
+  pairs.routes = routes_of(cluster, pairs.communicator, nullptr);
   return pairs;
 }
 

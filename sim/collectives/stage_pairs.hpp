@@ -6,6 +6,7 @@
 #include "sim/collectives/phases.hpp"
 #include "topologies/cluster/cluster.hpp"
 #include "topologies/fabrics/fabric.hpp"
+#include "topologies/placement/group_orbits.hpp"
 #include "topologies/placement/mesh.hpp"
 
 namespace lockstep::collectives {
@@ -36,6 +37,10 @@ struct StagePairs {
 
 /// Ranks along the pipeline axis, stage by stage, one line for each place on the other axes.
 [[nodiscard]] std::vector<std::vector<topologies::RankId>> pipeline_lines(const topologies::Mesh& mesh);
+
+/// The routes between two stages of some lines of devices, which stand for all lines of their orbits.
+[[nodiscard]] StagePairRoutes connect_stages(const topologies::Cluster& cluster, const topologies::GroupOrbits& lines,
+                                             std::int32_t low, std::int32_t high);
 
 /// `lines`: ranks along the pipeline axis, stage by stage. Routes are the cluster's shortest.
 [[nodiscard]] StagePairs connect_stages(const topologies::Cluster& cluster, const topologies::Mesh& mesh,

@@ -26,6 +26,14 @@ workloads::AxisNames names_of(const PlanSpace::Placement& placement, std::uint32
   return names;
 }
 
+std::vector<topologies::Factor> factors_of(const PlanSpace::Placement& placement, std::uint32_t bits) {
+  std::vector<topologies::Factor> factors;
+  for (const auto& axis : placement) {
+    if ((axis_bits({axis.name}) & bits) != 0) factors.insert(factors.end(), axis.factors.begin(), axis.factors.end());
+  }
+  return factors;
+}
+
 /// One more placement.
 template <class Value>
 void add(const Value& value, ByPlacement<Value>& to) {
@@ -47,21 +55,39 @@ bool CostBook::Before::operator()(const Place& a, const Place& b) const {
 }
 
 GroupsAlong::GroupsAlong(const PlanSpace& space, PlanSpace::Placement placement, std::uint32_t axes)
-    : space_(space), placement_(std::move(placement)), axes_(names_of(placement_, axes)) {}
+    : space_(space),
+      placement_(std::move(placement)),
+      axes_(names_of(placement_, axes)),
+      factors_(factors_of(placement_, axes)) {}
 
-collectives::CollectiveModel& GroupsAlong::model() {
-  if (model_) return *model_;
-  mesh_ = std::make_unique<const topologies::Mesh>(space_.cluster(), placement_, "");
-  return model_.emplace(space_.cluster(), *mesh_, space_.base().collectives);
+collectives::GroupNetwork& GroupsAlong::network() {
+  if (network_) return *network_;
+  const auto& cluster = space_.cluster();
+  if (space_.symmetry().any())
+    return network_.emplace(cluster, topologies::GroupOrbits(cluster, space_.symmetry(), factors_));
+  mesh_ = std::make_unique<const topologies::Mesh>(cluster, placement_, "");
+  return network_.emplace(cluster, *mesh_, axes_, space_.base().collectives.units);
+}
+
+Seconds GroupsAlong::cost(const PlanCollective& collective) {
+  const auto rule = ruled(space_.base().collectives, space_.cluster(), network(), collective.kind);
+  return network().cost(collective.kind, collective.size, rule, collective.copies);
+}
+
+collectives::CollectiveChoice GroupsAlong::choose(const PlanCollective& collective) {
+  const auto rule = ruled(space_.base().collectives, space_.cluster(), network(), collective.kind);
+  return network().choose(collective.kind, collective.size, rule, collective.copies);
 }
 
 void GroupsAlong::forget() {
-  model_.reset();
+  network_.reset();
   mesh_.reset();
 }
 
-StagesAlong::StagesAlong(const PlanSpace& space, const PlanSpace::Placement& placement) {
-  const topologies::Mesh mesh(space.cluster(), placement, "");
+StagesAlong::StagesAlong(const PlanSpace& space, const PlanSpace::Placement& placement)
+    : factors_(factors_of(placement, pipeline_bit)) {
+  const auto& cluster = space.cluster();
+  const topologies::Mesh mesh(cluster, placement, "");
   const auto lines = collectives::pipeline_lines(mesh);
   const auto stages = static_cast<std::int32_t>(lines.front().size());
   stage_of_device_.resize(static_cast<std::size_t>(mesh.ranks()));
@@ -69,10 +95,12 @@ StagesAlong::StagesAlong(const PlanSpace& space, const PlanSpace::Placement& pla
     for (std::int32_t stage = 0; stage < stages; ++stage)
       stage_of_device_[static_cast<std::size_t>(mesh.device_of(line[static_cast<std::size_t>(stage)]))] = stage;
   }
+  std::optional<topologies::GroupOrbits> orbits;
+  if (space.symmetry().any()) orbits.emplace(cluster, space.symmetry(), factors_);
   for (std::int32_t stage = 0; stage < stages; ++stage) {
-    const auto next = (stage + 1) % stages;
-    next_.push_back(
-        collectives::connect_stages(space.cluster(), mesh, lines, std::min(stage, next), std::max(stage, next)).routes);
+    const auto [low, high] = std::minmax({stage, (stage + 1) % stages});
+    next_.push_back(orbits ? collectives::connect_stages(cluster, *orbits, low, high)
+                           : collectives::connect_stages(cluster, mesh, lines, low, high).routes);
   }
 }
 
@@ -103,11 +131,12 @@ double GroupCosts::cost(std::int32_t number, const PlanCollective& collective) {
 }
 
 double GroupCosts::cost_of_stage(const PlanCollective& collective) {
-  const auto lowered = groups_.lower(collective);
-  const auto& network = loads(lowered);
+  const auto choice = groups_.choose(collective);
+  if (choice.algorithm == nullptr) return 0;
+  const auto& network = loads(*choice.algorithm);
   std::vector<double> times;  // of each load in a phase
   std::vector<double> of_stage(network.of_class.size(), 0.0);
-  for (const auto& phase : lowered.phases) {
+  for (const auto& phase : choice.phases) {
     times.clear();
     for (const auto& load : network.loads) times.push_back(load.seconds(phase));
     auto time = of_stage.begin();
@@ -120,16 +149,34 @@ double GroupCosts::cost_of_stage(const PlanCollective& collective) {
   return of_stage.empty() ? 0 : *std::min_element(of_stage.begin(), of_stage.end());
 }
 
-const collectives::SlotLoads& GroupCosts::loads(const collectives::CollectiveModel::Lowered& lowered) {
-  const auto [known, is_new] = loads_.try_emplace(lowered.layout);
-  auto& made = known->second;
-  if (!is_new) return made;
-  const auto& communicator = groups_.communicator(lowered);
-  std::vector<std::int32_t> stage_of_group;
-  for (const auto& group : communicator.groups)
-    stage_of_group.push_back(stages_->stage_of(groups_.device_of(group.members.front())));
-  made = slot_loads(
-      communicator, [&](topologies::LinkId link) { return cluster_.link(link).bandwidth; }, stage_of_group);
+const collectives::SlotLoads& GroupCosts::loads(const collectives::CollectiveAlgorithm& algorithm) {
+  for (const auto& [known, loads] : loads_) {
+    if (known == &algorithm) return loads;
+  }
+  const auto& cluster = space_.cluster();
+  if (!space_.symmetry().any())
+    return loads_.emplace_back(&algorithm, loads_of_stages(groups_.communicator(algorithm), nullptr)).second;
+  // Stages that are alike are listed once, but what one stage's links carry is counted by itself.
+  const topologies::GroupOrbits orbits(cluster, space_.symmetry(), groups_.factors(), stages_->factors());
+  const auto& communicator = groups_.communicator(algorithm);
+  if (std::equal(communicator.groups.begin(), communicator.groups.end(), orbits.groups().begin(), orbits.groups().end(),
+                 [](const auto& group, const auto& members) { return group.members == members; }))
+    return loads_.emplace_back(&algorithm, loads_of_stages(communicator, &orbits)).second;
+  const collectives::GroupNetwork network(cluster, orbits);
+  return loads_.emplace_back(&algorithm, loads_of_stages(network.communicator(algorithm), &orbits)).second;
+}
+
+collectives::SlotLoads GroupCosts::loads_of_stages(const collectives::Communicator& communicator,
+                                                   const topologies::GroupOrbits* orbits) {
+  std::map<std::int32_t, std::int32_t> classes;  // those stages of which a group is listed
+  std::vector<std::int32_t> class_of_group;
+  for (const auto& group : communicator.groups) {
+    const auto stage = stages_->stage_of(groups_.device_of(group.members.front()));
+    class_of_group.push_back(classes.try_emplace(stage, static_cast<std::int32_t>(classes.size())).first->second);
+  }
+  auto made = slot_loads(
+      communicator, [&](topologies::LinkId link) { return space_.cluster().link(link).bandwidth; }, class_of_group,
+      orbits);
   // Stages that are alike once.
   std::sort(made.of_class.begin(), made.of_class.end());
   made.of_class.erase(std::unique(made.of_class.begin(), made.of_class.end()), made.of_class.end());
@@ -176,7 +223,7 @@ const ByPlacement<GroupCosts*>& CostBook::groups(std::int32_t number, std::uint3
     const auto* stages =
         (axes & pipeline_bit) != 0 ? nullptr : this->stages(number).of(static_cast<std::int32_t>(placement));
     auto& costs = costs_[{groups.get(), stages}];
-    if (!costs) costs = std::make_unique<GroupCosts>(space_.cluster(), *groups, stages);
+    if (!costs) costs = std::make_unique<GroupCosts>(space_, *groups, stages);
     add(costs.get(), made);
   }
   return made;

@@ -14,34 +14,33 @@
 
 namespace lockstep::planning {
 
-/// All groups along some axes, whatever the other axes do with the rest of the machine.
+/// All groups along some axes, whatever the other axes do with the rest of the machine. Where positions of the machine
+/// are alike, one group of each orbit is laid out and stands for all (group_orbits.hpp).
 class GroupsAlong {
  public:
   GroupsAlong(const PlanSpace& space, PlanSpace::Placement placement, std::uint32_t axes);
-  [[nodiscard]] Seconds cost(const PlanCollective& collective) {
-    return model().cost(collective.kind, axes_, collective.size, collective.copies);
+  [[nodiscard]] Seconds cost(const PlanCollective& collective);
+  [[nodiscard]] collectives::CollectiveChoice choose(const PlanCollective& collective);
+  [[nodiscard]] const collectives::Communicator& communicator(const collectives::CollectiveAlgorithm& algorithm) {
+    return network().communicator(algorithm);
   }
-  [[nodiscard]] collectives::CollectiveModel::Lowered lower(const PlanCollective& collective) {
-    return model().lower(collective.kind, axes_, collective.size, "", collective.copies);
+  [[nodiscard]] topologies::DeviceId device_of(topologies::RankId rank) const {
+    return mesh_ ? mesh_->device_of(rank) : rank;
   }
-  [[nodiscard]] const collectives::Communicator& communicator(const collectives::CollectiveModel::Lowered& lowered) {
-    return model().communicator(lowered.layout);
-  }
-  [[nodiscard]] topologies::DeviceId device_of(topologies::RankId rank) {
-    return (void)model(), mesh_->device_of(rank);
-  }
+  [[nodiscard]] const std::vector<topologies::Factor>& factors() const { return factors_; }  ///< in mesh order
   /// Groups and their flows are made at first use. They fill memory, and can be dropped and made again.
-  [[nodiscard]] bool made() const { return model_.has_value(); }
+  [[nodiscard]] bool made() const { return network_.has_value(); }
   void forget();
 
  private:
-  collectives::CollectiveModel& model();
+  collectives::GroupNetwork& network();
 
   const PlanSpace& space_;
   PlanSpace::Placement placement_;
   workloads::AxisNames axes_;
-  std::unique_ptr<const topologies::Mesh> mesh_;
-  std::optional<collectives::CollectiveModel> model_;
+  std::vector<topologies::Factor> factors_;
+  std::unique_ptr<const topologies::Mesh> mesh_;  ///< null where one group of each orbit is laid out
+  std::optional<collectives::GroupNetwork> network_;
 };
 
 /// The places of a pipeline's stages, and transfers from each stage to the next and from the last to the first.
@@ -59,8 +58,10 @@ class StagesAlong {
   [[nodiscard]] std::int32_t stage_of(topologies::DeviceId device) const {
     return stage_of_device_[static_cast<std::size_t>(device)];
   }
+  [[nodiscard]] const std::vector<topologies::Factor>& factors() const { return factors_; }
 
  private:
+  std::vector<topologies::Factor> factors_;
   std::vector<std::int32_t> stage_of_device_;
   std::vector<collectives::StagePairRoutes>
       next_;  ///< by the lower stage of the pair; the last entry joins the last and the first
@@ -73,8 +74,8 @@ class StagesAlong {
 class GroupCosts {
  public:
   /// `stages`: null without a pipeline.
-  GroupCosts(const topologies::Cluster& cluster, GroupsAlong& groups, const StagesAlong* stages)
-      : cluster_(cluster), groups_(groups), stages_(stages) {}
+  GroupCosts(const PlanSpace& space, GroupsAlong& groups, const StagesAlong* stages)
+      : space_(space), groups_(groups), stages_(stages) {}
   /// `number`: of the collective in the book.
   [[nodiscard]] double cost(std::int32_t number, const PlanCollective& collective);
   [[nodiscard]] bool knows(std::int32_t number) const { return known_.contains(number); }
@@ -83,13 +84,15 @@ class GroupCosts {
  private:
   [[nodiscard]] double cost_of_stage(const PlanCollective& collective);
   /// Loads of links by the stages that differ.
-  [[nodiscard]] const collectives::SlotLoads& loads(const collectives::CollectiveModel::Lowered& lowered);
+  [[nodiscard]] const collectives::SlotLoads& loads(const collectives::CollectiveAlgorithm& algorithm);
+  [[nodiscard]] collectives::SlotLoads loads_of_stages(const collectives::Communicator& communicator,
+                                                       const topologies::GroupOrbits* orbits);
 
-  const topologies::Cluster& cluster_;
+  const PlanSpace& space_;
   GroupsAlong& groups_;
   const StagesAlong* stages_;
-  std::map<std::pair<workloads::AxisNames, std::string>, collectives::SlotLoads> loads_;  ///< by layout
-  std::unordered_map<std::int32_t, double> known_;                                        ///< by number
+  std::vector<std::pair<const collectives::CollectiveAlgorithm*, collectives::SlotLoads>> loads_;
+  std::unordered_map<std::int32_t, double> known_;  ///< by number
 };
 
 /// A value for each placement of a node, stored once for placements with equal values.

@@ -65,6 +65,7 @@ std::int32_t size_of(const Degrees& degrees, int axis) {
 PlanSpace::PlanSpace(const scenario::Scenario& scenario)
     : base_((refuse_fixed_parts(scenario), scenario)),
       cluster_(build_cluster(scenario.cluster)),
+      symmetry_(cluster_),
       memory_(scenario.search.memory.value_or(scenario.cluster.chip().memory)),
       recomputations_(scenario.search.recompute),
       recompute_is_searched_(!scenario.search.recompute.empty() || !scenario.places.contains("training.recompute")) {

@@ -9,6 +9,7 @@
 
 #include "sim/scenario/scenario.hpp"
 #include "topologies/cluster/cluster.hpp"
+#include "topologies/cluster/cluster_symmetry.hpp"
 #include "topologies/placement/mesh.hpp"
 #include "workloads/pipeline/schedules/schedules.hpp"
 
@@ -64,6 +65,7 @@ class PlanSpace {
 
   [[nodiscard]] const scenario::Scenario& base() const { return base_; }
   [[nodiscard]] const topologies::Cluster& cluster() const { return cluster_; }
+  [[nodiscard]] const topologies::ClusterSymmetry& symmetry() const { return symmetry_; }
   [[nodiscard]] Bytes memory() const { return memory_; }
   [[nodiscard]] const std::vector<workloads::Recompute>& recomputations() const { return recomputations_; }
   [[nodiscard]] std::int32_t least_recomputation() const;  ///< the one that computes least again
@@ -108,6 +110,7 @@ class PlanSpace {
 
   scenario::Scenario base_;
   topologies::Cluster cluster_;
+  topologies::ClusterSymmetry symmetry_;
   Bytes memory_;
   std::vector<workloads::Recompute> recomputations_;
   bool recompute_is_searched_;

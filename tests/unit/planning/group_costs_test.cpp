@@ -244,7 +244,7 @@ TEST_F(CostBookTest, ANumberIsCostedOnce) {
   for (const auto& node : space_.nodes()) {
     if (node.degrees.pipeline > 1 || node.degrees.data == 1) continue;
     planning::GroupsAlong groups(space_, node.placements.front(), data_bit);
-    planning::GroupCosts costs(space_.cluster(), groups, nullptr);
+    planning::GroupCosts costs(space_, groups, nullptr);
     const auto list = along(data_bit);
     EXPECT_FALSE(costs.knows(7));
     const double cost = costs.cost(7, list.collectives.front());
