@@ -75,11 +75,6 @@ std::vector<topologies::DeviceId> by_unit(const NetworkGroup& group) {
   return members;
 }
 
-topologies::NodeId nic_of(const topologies::Cluster& cluster, topologies::DeviceId device,
-                          topologies::DeviceId elsewhere) {
-  return cluster.link(cluster.route(device, elsewhere).front()).to;
-}
-
 std::vector<std::size_t> rail_starts(const topologies::Cluster& cluster, const NetworkGroup& group,
                                      const GroupStructure& groups) {
   if (groups.rails == 1) return {0};
@@ -87,7 +82,7 @@ std::vector<std::size_t> rail_starts(const topologies::Cluster& cluster, const N
   std::vector<topologies::NodeId> nics;
   std::vector<std::size_t> starts;
   for (std::size_t i = 0; i < unit.size() && std::cmp_less(starts.size(), groups.rails); ++i) {
-    const topologies::NodeId nic = nic_of(cluster, unit[i], group.units.back().front());
+    const topologies::NodeId nic = cluster.nic_of(unit[i]);
     if (std::find(nics.begin(), nics.end(), nic) != nics.end()) continue;
     nics.push_back(nic);
     starts.push_back(i);

@@ -28,9 +28,6 @@ void append_route(const topologies::Cluster& cluster, topologies::DeviceId from,
                   std::vector<topologies::LinkId>& links);
 /// Members unit by unit.
 [[nodiscard]] std::vector<topologies::DeviceId> by_unit(const NetworkGroup& group);
-/// The NIC of a device, at which its route to a device of another unit begins.
-[[nodiscard]] topologies::NodeId nic_of(const topologies::Cluster& cluster, topologies::DeviceId device,
-                                        topologies::DeviceId elsewhere);
 /// Positions in the group's first unit of the first members on each NIC, as many as the group has rails.
 [[nodiscard]] std::vector<std::size_t> rail_starts(const topologies::Cluster& cluster, const NetworkGroup& group,
                                                    const GroupStructure& groups);

@@ -52,10 +52,9 @@ Seconds latency(const topologies::Cluster& cluster, topologies::DeviceId from, t
 
 int rails_of(const topologies::Cluster& cluster, const NetworkGroup& group) {
   std::size_t least = group.units.front().size();
-  for (std::size_t u = 0; u < group.units.size(); ++u) {
-    const topologies::DeviceId elsewhere = group.units[u == 0 ? 1 : 0].front();
+  for (const auto& unit : group.units) {
     std::set<topologies::NodeId> nics;
-    for (const auto device : group.units[u]) nics.insert(network::nic_of(cluster, device, elsewhere));
+    for (const auto device : unit) nics.insert(cluster.nic_of(device));
     least = std::min(least, nics.size());
   }
   return static_cast<int>(least);

@@ -24,9 +24,7 @@ class BusRow final : public FabricRow<Bus> {
   std::vector<ClusterProblem> limits(const FabricSpec&, const Bus&) const override { return {}; }
 #endif
 #ifndef WITHOUT_TOPS
-  std::variant<int, ClusterProblem> tops(const FabricSpec&, const Bus&, int, int, BytesPerSecond) const override {
-    return 1;
-  }
+  std::variant<int, ClusterProblem> tops(const FabricSpec&, const Bus&, const EndCount&) const override { return 1; }
 #endif
 #ifndef WITHOUT_BUILD
   std::unique_ptr<const SwitchNetwork> build(const FabricSpec&, const Bus&, const NetworkEnds&, const std::vector<int>&,

@@ -65,6 +65,8 @@ class Routing {
   /// The links from one device to another, in order; none if every route has a missing link. Never called for devices
   /// of one torus.
   [[nodiscard]] virtual std::vector<LinkId> route(DeviceId from, DeviceId to, const MissingLinks& missing) const = 0;
+  /// The NIC or host by which a device leaves its unit. Never called where there is a single unit.
+  [[nodiscard]] virtual NodeId nic_of(DeviceId device) const = 0;
 };
 
 struct NodeSpec;
@@ -114,6 +116,8 @@ class Cluster {
   /// an exact half-way tie goes in the + direction. Between other devices, the network's; throws NoRoute if it has
   /// none.
   [[nodiscard]] std::vector<LinkId> route(DeviceId from, DeviceId to) const;
+  /// The NIC or host by which a device leaves its unit, of several units.
+  [[nodiscard]] NodeId nic_of(DeviceId device) const { return routing_->nic_of(device); }
   /// Fewest-hops route between any two nodes of the graph (hosts and switches included).
   [[nodiscard]] std::vector<LinkId> route_nodes(NodeId from, NodeId to) const;
 

@@ -63,14 +63,18 @@ struct Crossbar {
   [[nodiscard]] static const FabricRow<Crossbar>& row();
 };
 
-/// NICs in order on leaves, leaves on spines, and cores above when the spines' ports do not reach all leaves.
+/// NICs in order on leaves, leaves on spines, cores above when the spines' ports do not reach all leaves, and so on.
 struct FatTree {
   [[nodiscard]] static const FabricRow<FatTree>& row();
 };
 
 /// As a fat tree, but NIC i of the nodes of a scalable unit all on one leaf.
 struct RailOptimised {
+  /// joined: the spines join all rails. separate: each rail has a tree of its own, and chips pass data to another rail
+  /// through the chip of their node that is on it. as_needed: separate where no joined tree reaches all nodes.
+  enum class Rails { as_needed, joined, separate };
   int nodes_per_scalable_unit = 0;  ///< 0: as many as a leaf has ports for
+  Rails rails = Rails::as_needed;
   [[nodiscard]] static const FabricRow<RailOptimised>& row();
 };
 
@@ -92,11 +96,13 @@ struct FabricSpec {
   FabricKind kind;
   FabricRouting routing = FabricRouting::spray;
   std::uint64_t seed = 1;
-  BytesPerSecond link{0};     ///< one way, between switches; 0: as a NIC
-  double efficiency = 1;      ///< share of the rates of NICs and links that large messages reach
-  Seconds nic_latency{0};     ///< chip to first switch, and last switch to chip
-  Seconds switch_latency{0};  ///< each further switch
-  int radix = 64;             ///< ports of a switch
+  BytesPerSecond link{0};        ///< one way, between switches; 0: as a NIC
+  double efficiency = 1;         ///< share of the rates of NICs and links that large messages reach
+  Seconds nic_latency{0};        ///< chip to first switch, and last switch to chip
+  Seconds switch_latency{0};     ///< each further switch
+  int radix = 64;                ///< ports of a switch, or of a leaf
+  std::vector<int> radix_above;  ///< of a spine, a core, ...; the last also of those above it; none: as a leaf
+  int tiers = 3;                 ///< the most that a tree may have
   std::vector<double>
       oversubscription;               ///< leaf to spine, spine to core: bandwidth below over bandwidth above; none: 1
   bool in_network_reduction = false;  ///< switches add up (SHARP)

@@ -18,19 +18,51 @@ class UnitsRouting : public Routing {
     if (from / units_.unit_size == to / units_.unit_size) {
       units_.route_in_node(from, to, links);
     } else {
-      links.push_back(units_.pcie + 2 * from);
-      if (!between_nics(units_.nic_of(from), units_.nic_of(to), missing, links)) return {};
-      links.push_back(units_.pcie + 2 * to + 1);
+      if (!over_nics(from, to, missing, links)) return {};
     }
     if (!all_there(links, 0, missing)) return {};
     return links;
   }
+
+  [[nodiscard]] NodeId nic_of(DeviceId device) const override {
+    return nics[static_cast<std::size_t>(units_.nic_of(device))];
+  }
+
+  [[nodiscard]] bool rails_are_apart() const { return halls.front()->rail_of(units_.nics - 1) > 0; }
 
   std::vector<NodeId> nics;
   std::vector<std::unique_ptr<const SwitchNetwork>> halls;
   std::unique_ptr<const SwitchNetwork> between_halls;
 
  private:
+  /// Rails with networks of their own leave two ways to another rail: inside the first node to the chip on the other's
+  /// rail, as NCCL's PXN does, or if a link of this is missing, inside the last node.
+  bool over_nics(DeviceId from, DeviceId to, const MissingLinks& missing, std::vector<LinkId>& links) const {
+    if (rail_of(from) == rail_of(to) || hall_of(from) != hall_of(to)) return from_nic_to_nic(from, to, missing, links);
+    return take_way(2, 0, missing, links, [&](std::size_t way) {
+      const DeviceId through = way == 0 ? beside(from, to) : beside(to, from);
+      if (way == 0) units_.route_in_node(from, through, links);
+      if (!from_nic_to_nic(way == 0 ? through : from, way == 0 ? to : through, missing, links)) return false;
+      if (way == 1) units_.route_in_node(through, to, links);
+      return true;
+    });
+  }
+  bool from_nic_to_nic(DeviceId from, DeviceId to, const MissingLinks& missing, std::vector<LinkId>& links) const {
+    links.push_back(units_.pcie + 2 * from);
+    if (!between_nics(units_.nic_of(from), units_.nic_of(to), missing, links)) return false;
+    links.push_back(units_.pcie + 2 * to + 1);
+    return true;
+  }
+  [[nodiscard]] int hall_of(DeviceId device) const { return units_.nic_of(device) / ends_per_hall_; }
+  [[nodiscard]] int rail_of(DeviceId device) const {
+    return halls.front()->rail_of(units_.nic_of(device) % ends_per_hall_);
+  }
+  /// The chip in the unit of one that has the NIC number of another.
+  [[nodiscard]] DeviceId beside(DeviceId chip, DeviceId other) const {
+    const int sharing = units_.unit_size / units_.nics;
+    return chip / units_.unit_size * units_.unit_size + other % units_.unit_size / sharing * sharing + chip % sharing;
+  }
+
   bool between_nics(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const {
     const int here = from / ends_per_hall_;
     const int there = to / ends_per_hall_;
@@ -68,11 +100,12 @@ class UnitsRouting : public Routing {
 void add_networks(const ClusterSpec& spec, int per_unit, Cluster::Graph& graph, UnitsRouting& routing) {
   const BytesPerSecond rate = nic_rate(spec);
   const LinkKind kind = spec.node() != nullptr ? LinkKind::network : LinkKind::dcn;
+  const UnitKind unit = spec.node() != nullptr ? UnitKind::node : UnitKind::pod;
   const std::ptrdiff_t ends_per_hall = std::ptrdiff_t{spec.units} * per_unit;
   std::vector<NodeId> tops;
   for (int hall = 0; hall < spec.halls; ++hall) {
     const auto first = routing.nics.begin() + hall * ends_per_hall;
-    const NetworkEnds ends{{first, first + ends_per_hall}, per_unit, rate, kind};
+    const NetworkEnds ends{{first, first + ends_per_hall}, per_unit, rate, kind, unit};
     const std::vector<int> prefix = spec.halls > 1 ? std::vector{hall} : std::vector<int>{};
     routing.halls.push_back(build_network(spec.fabric, ends, prefix, graph));
     const auto& of_hall = routing.halls.back()->tops();
@@ -82,8 +115,8 @@ void add_networks(const ClusterSpec& spec, int per_unit, Cluster::Graph& graph, 
   const int ports = routing.halls.front()->switches_of_a_top();
   const int per_hall = static_cast<int>(tops.size()) / spec.halls * ports;
   const BytesPerSecond exit = hall_exit_rate(spec, per_hall);
-  routing.between_halls =
-      build_network(spec.between_halls, {std::move(tops), per_hall, exit, LinkKind::network, ports}, {}, graph);
+  routing.between_halls = build_network(
+      spec.between_halls, {std::move(tops), per_hall, exit, LinkKind::network, UnitKind::hall, ports}, {}, graph);
 }
 
 std::vector<PhysicalAxis> axes_of(const ClusterSpec& spec) {
@@ -109,11 +142,12 @@ std::vector<PhysicalAxis> axes_of(const ClusterSpec& spec) {
   return axes;
 }
 
-std::string name_of(const ClusterSpec& spec) {
+std::string name_of(const ClusterSpec& spec, bool rails_apart) {
   const TorusSpec* torus = spec.torus();
   std::string name = torus != nullptr ? torus->chip.name + ' ' + by_axis(torus->shape) : spec.node()->name;
   if (spec.units > 1) name = std::to_string(spec.units) + " x " + name;
   if (spec.units * spec.halls > 1) name += " on " + spec.fabric.name;
+  if (rails_apart) name += ", a tree for each rail";
   if (spec.halls > 1)
     name = std::to_string(spec.halls) + " halls of " + name + ", joined by " + spec.between_halls.name;
   return name;
@@ -145,7 +179,8 @@ Cluster build_cluster(const ClusterSpec& spec) {
     add_networks(spec, per_unit, *graph, *routing);
     fabric = std::make_unique<const FabricSpec>(spec.fabric);
   }
-  return {name_of(spec),          spec.chip(),     std::move(axes),  std::move(graph), std::move(routing),
+  std::string name = name_of(spec, !alone && routing->rails_are_apart());
+  return {std::move(name),        spec.chip(),     std::move(axes),  std::move(graph), std::move(routing),
           devices_in_order(spec), std::move(node), std::move(fabric)};
 }
 

@@ -34,8 +34,8 @@ class CrossbarRow final : public FabricRow<Crossbar> {
   [[nodiscard]] std::vector<ClusterProblem> limits(const FabricSpec& spec, const Crossbar&) const override {
     return why_no_tiers(spec);
   }
-  [[nodiscard]] std::variant<int, ClusterProblem> tops(const FabricSpec&, const Crossbar&, int, int,
-                                                       BytesPerSecond) const override {
+  [[nodiscard]] std::variant<int, ClusterProblem> tops(const FabricSpec&, const Crossbar&,
+                                                       const EndCount&) const override {
     return 1;
   }
   [[nodiscard]] std::unique_ptr<const SwitchNetwork> build(const FabricSpec& spec, const Crossbar&,

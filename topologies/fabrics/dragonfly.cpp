@@ -185,7 +185,7 @@ std::variant<DragonflyShape, ClusterProblem> dragonfly_shape(const FabricSpec& s
 std::unique_ptr<const SwitchNetwork> build_dragonfly(const FabricSpec& spec, const Dragonfly& keys,
                                                      const NetworkEnds& ends, const std::vector<int>& prefix,
                                                      Cluster::Graph& graph) {
-  const auto possible = dragonfly_shape(spec, keys, ends.count());
+  const auto possible = dragonfly_shape(spec, keys, ends.count().count);
   if (const auto* problem = std::get_if<ClusterProblem>(&possible))
     throw InternalError("no dragonfly: " + problem->what);
   const DragonflyShape& shape = std::get<DragonflyShape>(possible);
@@ -204,7 +204,7 @@ std::unique_ptr<const SwitchNetwork> build_dragonfly(const FabricSpec& spec, con
 
   DragonflyNetwork::Links first{};
   std::vector<NodeId> router_of_end;
-  for (int end = 0; end < ends.count(); ++end)
+  for (int end = 0; std::cmp_less(end, ends.nodes.size()); ++end)
     router_of_end.push_back(routers[static_cast<std::size_t>(end / keys.nics_per_router)]);
   first.ends = add_end_links(spec, ends, router_of_end, graph);
   first.local = static_cast<LinkId>(graph.links.size());
@@ -246,9 +246,9 @@ class DragonflyRow final : public FabricRow<Dragonfly> {
       check_count("global_links_per_router", keys.global_links_per_router, "links", most_ports, problems);
     return problems;
   }
-  [[nodiscard]] std::variant<int, ClusterProblem> tops(const FabricSpec& spec, const Dragonfly& keys, int ends, int,
-                                                       BytesPerSecond) const override {
-    const auto possible = dragonfly_shape(spec, keys, ends);
+  [[nodiscard]] std::variant<int, ClusterProblem> tops(const FabricSpec& spec, const Dragonfly& keys,
+                                                       const EndCount& ends) const override {
+    const auto possible = dragonfly_shape(spec, keys, ends.count);
     if (const auto* problem = std::get_if<ClusterProblem>(&possible)) return *problem;
     return std::get<DragonflyShape>(possible).groups * keys.routers_per_group;
   }

@@ -102,14 +102,17 @@ class ClusterCheck {
             format_number(ratio) + " would be more bandwidth above than below", "1 or more");
       }
     }
-    if (fabric.oversubscription.size() > 2)
-      add(name + ".oversubscription", "more than two tiers of uplinks", "leaf to spine, spine to core");
+    if (std::cmp_greater_equal(fabric.oversubscription.size(), std::max(1, fabric.tiers)))
+      add(name + ".oversubscription",
+          std::to_string(fabric.oversubscription.size()) + " tiers of uplinks among " + std::to_string(fabric.tiers) +
+              " tiers of switches",
+          "at most one ratio less than `tiers`: leaf to spine, spine to core");
     for (ClusterProblem& problem : limits(fabric)) add(name + '.' + problem.key, problem.what, problem.expected);
   }
 
-  /// The top switches of a network over `ends` ends; 0: it cannot be built.
-  int tops(const FabricSpec& fabric, const std::string& name, int ends, int per_unit, BytesPerSecond end_rate) {
-    const auto count = top_switches(fabric, ends, per_unit, end_rate);
+  /// The top switches of a network over the ends; 0: it cannot be built.
+  int tops(const FabricSpec& fabric, const std::string& name, const EndCount& ends) {
+    const auto count = top_switches(fabric, ends);
     if (const auto* problem = std::get_if<ClusterProblem>(&count)) {
       add(name + '.' + problem->key, problem->what, problem->expected);
       return 0;
@@ -126,10 +129,11 @@ class ClusterCheck {
     if (spec_.halls > 1) check(spec_.between_halls, "between_halls");
     if (!problems_.empty()) return;
     const int per_unit = nics_of_unit(spec_);
-    const int of_hall = tops(spec_.fabric, "fabric", spec_.units * per_unit, per_unit, nic_rate(spec_));
+    const UnitKind unit = spec_.node() != nullptr ? UnitKind::node : UnitKind::pod;
+    const int of_hall = tops(spec_.fabric, "fabric", {spec_.units * per_unit, per_unit, nic_rate(spec_), unit});
     if (spec_.halls == 1 || of_hall == 0) return;
-    static_cast<void>(
-        tops(spec_.between_halls, "between_halls", spec_.halls * of_hall, of_hall, hall_exit_rate(spec_, of_hall)));
+    static_cast<void>(tops(spec_.between_halls, "between_halls",
+                           {spec_.halls * of_hall, of_hall, hall_exit_rate(spec_, of_hall), UnitKind::hall}));
   }
 
   const ClusterSpec& spec_;

@@ -24,10 +24,8 @@ std::vector<ClusterProblem> limits(const FabricSpec& spec) {
   return std::visit([&]<class Kind>(const Kind& keys) { return Kind::row().limits(spec, keys); }, spec.kind);
 }
 
-std::variant<int, ClusterProblem> top_switches(const FabricSpec& spec, int ends, int per_unit,
-                                               BytesPerSecond end_rate) {
-  return std::visit(
-      [&]<class Kind>(const Kind& keys) { return Kind::row().tops(spec, keys, ends, per_unit, end_rate); }, spec.kind);
+std::variant<int, ClusterProblem> top_switches(const FabricSpec& spec, const EndCount& ends) {
+  return std::visit([&]<class Kind>(const Kind& keys) { return Kind::row().tops(spec, keys, ends); }, spec.kind);
 }
 
 std::unique_ptr<const SwitchNetwork> build_network(const FabricSpec& spec, const NetworkEnds& ends,

@@ -18,9 +18,9 @@ class FabricRow {
   virtual void read(const YamlView& view, Kind& keys) const = 0;
   /// Wrong values, whatever the number of ends; the keys are below the fabric: "radix".
   [[nodiscard]] virtual std::vector<ClusterProblem> limits(const FabricSpec& spec, const Kind& keys) const = 0;
-  /// The number of top switches over `ends` ends, or why there is no such network.
-  [[nodiscard]] virtual std::variant<int, ClusterProblem> tops(const FabricSpec& spec, const Kind& keys, int ends,
-                                                               int per_unit, BytesPerSecond end_rate) const = 0;
+  /// The number of top switches over the ends, or why there is no such network.
+  [[nodiscard]] virtual std::variant<int, ClusterProblem> tops(const FabricSpec& spec, const Kind& keys,
+                                                               const EndCount& ends) const = 0;
   /// Adds the switches and links of a sound network to the graph; `prefix` leads the names of its switches.
   [[nodiscard]] virtual std::unique_ptr<const SwitchNetwork> build(const FabricSpec& spec, const Kind& keys,
                                                                    const NetworkEnds& ends,
@@ -30,10 +30,12 @@ class FabricRow {
 
 /// The parts of a fabric's row, applied to the fabric.
 [[nodiscard]] std::vector<ClusterProblem> limits(const FabricSpec& spec);
-[[nodiscard]] std::variant<int, ClusterProblem> top_switches(const FabricSpec& spec, int ends, int per_unit,
-                                                             BytesPerSecond end_rate);
+[[nodiscard]] std::variant<int, ClusterProblem> top_switches(const FabricSpec& spec, const EndCount& ends);
 
 constexpr int most_ports = 4096;  // refused before memory is spent on them
+constexpr int most_tiers = 5;
+/// The ports of the switches of a tier, leaves being tier 0.
+[[nodiscard]] int ports_of_switch(const FabricSpec& spec, std::size_t tier);
 /// Reads a number of ports, links or switches, if the key is given.
 void read_count(const YamlView& view, int least, int& count);
 /// Adds a problem unless the count is from 1 to `most`.

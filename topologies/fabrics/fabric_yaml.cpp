@@ -33,14 +33,29 @@ void read_keys_of_kinds(const YamlView& view, FabricKind& kind) {
   }
 }
 
-/// One number for the leaves' uplinks, or a list that goes on with the spines'.
-std::vector<double> read_oversubscription(const YamlView& view) {
+/// One number for the leaves' uplinks, or a list that goes on with those of the tiers above.
+std::vector<double> read_oversubscription(const YamlView& view, int tiers) {
   if (!view.is_list()) return {view.number(1, most_oversubscription)};
-  std::vector<double> tiers;
-  for (const YamlView& item : view.items()) tiers.push_back(item.number(1, most_oversubscription));
-  if (tiers.size() > 2)
-    view.problem("has " + std::to_string(tiers.size()) + " tiers", "at most two: leaf to spine, spine to core");
-  return tiers;
+  std::vector<double> ratios;
+  for (const YamlView& item : view.items()) ratios.push_back(item.number(1, most_oversubscription));
+  if (std::cmp_greater_equal(ratios.size(), tiers)) {
+    view.problem("has " + std::to_string(ratios.size()) + " tiers",
+                 tiers == 3 ? "at most two: leaf to spine, spine to core" : "at most " + std::to_string(tiers - 1));
+  }
+  return ratios;
+}
+
+/// The ports of all switches, or a list: of the leaves, of the spines and so on, the last also of those above.
+void read_radix(const YamlView& view, FabricSpec& fabric) {
+  if (!view.exists()) return;
+  fabric.radix_above.clear();
+  if (!view.is_list()) return read_count(view, 2, fabric.radix);
+  std::vector<int> ports;
+  for (const YamlView& item : view.items()) read_count(item, 2, ports.emplace_back(fabric.radix));
+  if (ports.empty() || std::cmp_greater(ports.size(), most_tiers))
+    return view.problem("has " + std::to_string(ports.size()) + " tiers", "1 to " + std::to_string(most_tiers));
+  fabric.radix = ports.front();
+  fabric.radix_above.assign(ports.begin() + 1, ports.end());
 }
 
 /// Reads a key that may be absent.
@@ -67,8 +82,11 @@ FabricSpec read_fabric(const YamlView& view, std::string_view name, const Fabric
   read_if(view["efficiency"], fabric.efficiency, [](const YamlView& key) { return key.number(1e-6, 1); });
   read_if(view["nic_latency"], fabric.nic_latency, latency);
   read_if(view["switch_latency"], fabric.switch_latency, latency);
-  read_count(view["radix"], 2, fabric.radix);
-  read_if(view["oversubscription"], fabric.oversubscription, read_oversubscription);
+  read_radix(view["radix"], fabric);
+  read_if(view["tiers"], fabric.tiers,
+          [](const YamlView& key) { return static_cast<int>(key.integer(1, most_tiers)); });
+  read_if(view["oversubscription"], fabric.oversubscription,
+          [&](const YamlView& key) { return read_oversubscription(key, fabric.tiers); });
   read_if(view["in_network_reduction"], fabric.in_network_reduction, [](const YamlView& key) { return key.boolean(); });
   read_keys_of_kinds(view, fabric.kind);
   if (const YamlView sources = view["sources"]; sources.exists()) {

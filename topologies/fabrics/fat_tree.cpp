@@ -3,55 +3,62 @@
 
 #include "sim/core/errors.hpp"
 #include "topologies/fabrics/fabric_row_private.hpp"
+#include "topologies/fabrics/tree_private.hpp"
 
 namespace lockstep::topologies {
 namespace {
 
 /// A tree as modelled. Hashed it has all switches of its shape. Sprayed it has one plane, whose links have the
-/// bandwidth of all; where an end takes the ports of a whole unit, the leaves and pods that these lie on are one, too.
-struct ModelledTree {
-  TreeShape shape;
-  int ports = 1;                           ///< of an end
-  int leaves_in_one = 1, pods_in_one = 1;  ///< switches of the shape that one stands for
-  int spines = 1, cores = 1;               ///< of a pod, and above each spine
+/// bandwidth of all; where an end takes several ports, the groups that its unit's ports lie in are one, too.
+class ModelledTree {
+ public:
+  ModelledTree(TreeShape shape, FabricRouting routing, int ports) : shape_(std::move(shape)), ports_(ports) {
+    const bool hashed = routing == FabricRouting::ecmp;
+    if (shape_.per_unit % ports != 0) throw InternalError("the ports of an end lie in two units");
+    int of_shape = 1;
+    int width = 1;
+    for (const TreeTier& tier : shape_.tiers) {
+      const int in_one = !hashed && ports > 1 ? tier.groups_of_unit : 1;
+      const int uplinks = hashed ? std::max(1, tier.uplinks) : 1;
+      of_shape *= std::max(1, tier.uplinks);
+      tiers_.push_back({width, uplinks, in_one, tier.uplink * (of_shape / (width * uplinks) * in_one)});
+      width *= uplinks;
+    }
+  }
 
-  [[nodiscard]] int leaves() const { return shape.leaves / leaves_in_one; }
-  [[nodiscard]] int pods() const { return shape.pods / pods_in_one; }
-  [[nodiscard]] int leaf_of(int end) const { return shape.leaf_of(end * ports) / leaves_in_one; }
-  [[nodiscard]] int pod_of(int leaf) const { return shape.pod_of(leaf * leaves_in_one) / pods_in_one; }
-  [[nodiscard]] BytesPerSecond leaf_uplink() const {
-    return shape.leaf_uplink * (std::max(1, shape.leaf_uplinks) / spines * leaves_in_one);
+  [[nodiscard]] std::size_t tiers() const { return tiers_.size(); }
+  [[nodiscard]] int groups(std::size_t tier) const { return shape_.tiers[tier].groups / tiers_[tier].in_one; }
+  /// Switches of each group of a tier. A path has the number of a top switch; modulo this it is that of its switch.
+  [[nodiscard]] int width(std::size_t tier) const { return tiers_[tier].width; }
+  [[nodiscard]] int uplinks(std::size_t tier) const { return tiers_[tier].uplinks; }
+  [[nodiscard]] BytesPerSecond uplink(std::size_t tier) const { return tiers_[tier].uplink; }
+  [[nodiscard]] int leaf_of(int end) const { return shape_.leaf_of(end * ports_) / tiers_.front().in_one; }
+  [[nodiscard]] int group_above(std::size_t tier, int below) const {
+    return shape_.group_above(tier, below * tiers_[tier - 1].in_one) / tiers_[tier].in_one;
   }
-  [[nodiscard]] BytesPerSecond spine_uplink() const {
-    return shape.spine_uplink * (shape.tops() / (spines * cores) * pods_in_one);
-  }
+  [[nodiscard]] int switches_of_a_top() const { return shape_.tops() / tiers_.back().width; }
+
+ private:
+  struct Tier {
+    int width, uplinks;  ///< switches of a group, uplinks of a switch
+    int in_one;          ///< groups of the shape that one stands for
+    BytesPerSecond uplink;
+  };
+  TreeShape shape_;
+  int ports_;  ///< of an end
+  std::vector<Tier> tiers_;
 };
 
-ModelledTree modelled(const TreeShape& shape, FabricRouting routing, int ports) {
-  ModelledTree tree{shape, ports};
-  if (routing == FabricRouting::ecmp) {
-    tree.spines = std::max(1, shape.leaf_uplinks);
-    tree.cores = std::max(1, shape.spine_uplinks);
-  } else if (ports > 1) {
-    if (ports != shape.per_unit) throw InternalError("an end takes the ports of a part of a unit");
-    tree.leaves_in_one = shape.leaves_of_unit;
-    tree.pods_in_one = shape.pods_of_unit;
-  }
-  return tree;
-}
-
-/// Leaves, spines and cores in planes: spine s of every pod leads to the same cores.
+/// Leaves, spines, cores and what is above them, in planes: spine s of every pod leads to the same cores.
 class FatTreeNetwork : public SwitchNetwork {
  public:
-  struct Links {
-    LinkId ends, leaves, spines;  ///< the first of each tier; up even, down odd from there
-  };
-  FatTreeNetwork(const FabricSpec& spec, const NetworkEnds& ends, const ModelledTree& tree, Links first,
+  /// `first` link of the ends and of each tier's uplinks; up even, down odd from there.
+  FatTreeNetwork(const FabricSpec& spec, const NetworkEnds& ends, ModelledTree tree, std::vector<LinkId> first,
                  std::vector<NodeId> tops)
-      : SwitchNetwork(spec, ends), tree_(tree), first_(first), tops_(std::move(tops)) {}
+      : SwitchNetwork(spec, ends), tree_(std::move(tree)), first_(std::move(first)), tops_(std::move(tops)) {}
 
   bool route(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const override {
-    const int tiers = tiers_between(tree_.leaf_of(from), tree_.leaf_of(to));
+    const std::size_t tiers = tiers_between(tree_.leaf_of(from), tree_.leaf_of(to));
     return take_way(tops_.size(), choice_of_ends(from, to), missing, links, [&](std::size_t path) {
       up(from, static_cast<int>(path), tiers, links);
       down(static_cast<int>(path), to, tiers, links);
@@ -59,43 +66,64 @@ class FatTreeNetwork : public SwitchNetwork {
     });
   }
   [[nodiscard]] const std::vector<NodeId>& tops() const override { return tops_; }
-  [[nodiscard]] int switches_of_a_top() const override { return tree_.shape.tops() / static_cast<int>(tops_.size()); }
+  [[nodiscard]] int switches_of_a_top() const override { return tree_.switches_of_a_top(); }
   [[nodiscard]] int top_of(int, std::uint64_t choice) const override { return static_cast<int>(choice % tops_.size()); }
-  void climb(int from, int top, std::vector<LinkId>& links) const override { up(from, top, all_tiers(), links); }
-  void descend(int top, int to, std::vector<LinkId>& links) const override { down(top, to, all_tiers(), links); }
+  void climb(int from, int top, std::vector<LinkId>& links) const override { up(from, top, tree_.tiers(), links); }
+  void descend(int top, int to, std::vector<LinkId>& links) const override { down(top, to, tree_.tiers(), links); }
 
  private:
-  [[nodiscard]] int all_tiers() const {
-    return tree_.shape.leaf_uplinks == 0 ? 1 : tree_.shape.spine_uplinks == 0 ? 2 : 3;
+  /// Those up to the lowest group in which both leaves lie.
+  [[nodiscard]] std::size_t tiers_between(int leaf, int other) const {
+    std::size_t tiers = 1;
+    while (leaf != other) {
+      leaf = tree_.group_above(tiers, leaf);
+      other = tree_.group_above(tiers, other);
+      ++tiers;
+    }
+    return tiers;
   }
-  [[nodiscard]] int tiers_between(int leaf, int other) const {
-    if (leaf == other) return 1;
-    return tree_.pod_of(leaf) == tree_.pod_of(other) ? 2 : 3;
-  }
-  [[nodiscard]] LinkId leaf_link(int leaf, int path) const {
-    return first_.leaves + 2 * (leaf * tree_.spines + path % tree_.spines);
-  }
-  [[nodiscard]] LinkId spine_link(int pod, int path) const {
-    return first_.spines + 2 * ((pod * tree_.spines + path % tree_.spines) * tree_.cores + path / tree_.spines);
+  /// The link up from the switch of a group by which a path leads.
+  [[nodiscard]] LinkId uplink(std::size_t tier, int group, int path) const {
+    const int width = tree_.width(tier);
+    const int uplinks = tree_.uplinks(tier);
+    return first_[tier + 1] + 2 * ((group * width + path % width) * uplinks + path / width % uplinks);
   }
 
-  void up(int from, int path, int tiers, std::vector<LinkId>& links) const {
-    const int leaf = tree_.leaf_of(from);
-    links.push_back(first_.ends + 2 * from);
-    if (tiers > 1) links.push_back(leaf_link(leaf, path));
-    if (tiers > 2) links.push_back(spine_link(tree_.pod_of(leaf), path));
+  void up(int from, int path, std::size_t tiers, std::vector<LinkId>& links) const {
+    links.push_back(first_.front() + 2 * from);
+    int group = tree_.leaf_of(from);
+    for (std::size_t tier = 0; tier + 1 < tiers; ++tier) {
+      links.push_back(uplink(tier, group, path));
+      group = tree_.group_above(tier + 1, group);
+    }
   }
-  void down(int path, int to, int tiers, std::vector<LinkId>& links) const {
-    const int leaf = tree_.leaf_of(to);
-    if (tiers > 2) links.push_back(spine_link(tree_.pod_of(leaf), path) + 1);
-    if (tiers > 1) links.push_back(leaf_link(leaf, path) + 1);
-    links.push_back(first_.ends + 2 * to + 1);
+  /// The way up, backwards.
+  void down(int path, int to, std::size_t tiers, std::vector<LinkId>& links) const {
+    const auto start = static_cast<std::ptrdiff_t>(links.size());
+    up(to, path, tiers, links);
+    std::reverse(links.begin() + start, links.end());
+    std::for_each(links.begin() + start, links.end(), [](LinkId& link) { ++link; });
   }
 
   ModelledTree tree_;
-  Links first_;
-  std::vector<NodeId> tops_;  ///< by path: spine + spines x core
+  std::vector<LinkId> first_;
+  std::vector<NodeId> tops_;  ///< by path
 };
+
+/// "leaf(3)", "spine(1,0)" of a pod, "core(2,5)" above spine 5. A tier of one plane has one number for each group.
+std::string name_of(const ModelledTree& tree, std::size_t tier, int group, int path, const std::vector<int>& prefix) {
+  constexpr std::string_view words[] = {"leaf", "spine", "core", "upper-core", "top"};
+  static_assert(std::size(words) == most_tiers);
+  std::vector<int> numbers;
+  if (tier < 2 || tree.groups(tier) > 1) numbers.push_back(group);
+  if (tier == 1 && tree.width(1) > 1) numbers.push_back(path);
+  if (tier > 1) {
+    const int below = tree.width(tier - 1);
+    if (numbers.empty() || tree.uplinks(tier - 1) > 1) numbers.push_back(path / below);
+    if (below > 1) numbers.push_back(path % below);
+  }
+  return switch_name(words[tier], prefix, numbers);
+}
 
 class FatTreeRow final : public FabricRow<FatTree> {
   [[nodiscard]] std::string_view name() const override { return "fat_tree"; }
@@ -106,14 +134,14 @@ class FatTreeRow final : public FabricRow<FatTree> {
   [[nodiscard]] std::vector<ClusterProblem> limits(const FabricSpec& spec, const FatTree&) const override {
     return tree_limits(spec);
   }
-  [[nodiscard]] std::variant<int, ClusterProblem> tops(const FabricSpec& spec, const FatTree&, int ends, int per_unit,
-                                                       BytesPerSecond end_rate) const override {
-    return tree_tops(tree_shape(spec, nullptr, ends, per_unit, end_rate));
+  [[nodiscard]] std::variant<int, ClusterProblem> tops(const FabricSpec& spec, const FatTree&,
+                                                       const EndCount& ends) const override {
+    return tree_tops(tree_shape(spec, nullptr, ends));
   }
   [[nodiscard]] std::unique_ptr<const SwitchNetwork> build(const FabricSpec& spec, const FatTree&,
                                                            const NetworkEnds& ends, const std::vector<int>& prefix,
                                                            Cluster::Graph& graph) const override {
-    return build_tree(spec, tree_shape(spec, nullptr, ends.count(), ends.per_unit, ends.rate), ends, prefix, graph);
+    return build_tree(spec, tree_shape(spec, nullptr, ends.count()), ends, prefix, graph);
   }
 };
 
@@ -123,51 +151,38 @@ std::unique_ptr<const SwitchNetwork> build_tree(const FabricSpec& spec, const Po
                                                 const NetworkEnds& ends, const std::vector<int>& prefix,
                                                 Cluster::Graph& graph) {
   if (const auto* problem = std::get_if<ClusterProblem>(&possible)) throw InternalError("no tree: " + problem->what);
-  const ModelledTree tree = modelled(std::get<TreeShape>(possible), spec.routing, ends.ports);
-  const auto add_switches = [&](std::string_view what, int count, int of_each) {
+  ModelledTree tree(std::get<TreeShape>(possible), spec.routing, ends.ports);
+  // Of each tier, by group, then by path.
+  std::vector<NodeId> below;
+  std::vector<LinkId> first;
+  for (std::size_t tier = 0; tier < tree.tiers(); ++tier) {
     std::vector<NodeId> switches;
-    for (int i = 0; i < count; ++i) {
-      for (int j = 0; j < of_each; ++j) {
-        switches.push_back(graph.add_node(
-            NodeKind::network_switch, switch_name(what, prefix, of_each == 1 ? std::vector{i} : std::vector{i, j})));
+    for (int group = 0; group < tree.groups(tier); ++group) {
+      for (int path = 0; path < tree.width(tier); ++path)
+        switches.push_back(graph.add_node(NodeKind::network_switch, name_of(tree, tier, group, path, prefix)));
+    }
+    if (tier == 0) {
+      std::vector<NodeId> leaf_of_end;
+      for (int end = 0; std::cmp_less(end, ends.nodes.size()); ++end)
+        leaf_of_end.push_back(switches[static_cast<std::size_t>(tree.leaf_of(end))]);
+      first.push_back(add_end_links(spec, ends, leaf_of_end, graph));
+    } else {
+      first.push_back(static_cast<LinkId>(graph.links.size()));
+      const int width = tree.width(tier - 1);
+      for (int group = 0; group < tree.groups(tier - 1); ++group) {
+        const int above = tree.group_above(tier, group) * tree.width(tier);
+        for (int path = 0; path < width; ++path) {
+          for (int uplink = 0; uplink < tree.uplinks(tier - 1); ++uplink) {
+            add_both_ways(graph, below[static_cast<std::size_t>(group * width + path)],
+                          switches[static_cast<std::size_t>(above + uplink * width + path)], LinkKind::network,
+                          tree.uplink(tier - 1), spec.switch_latency);
+          }
+        }
       }
     }
-    return switches;
-  };
-  FatTreeNetwork::Links first{};
-
-  const std::vector<NodeId> leaves = add_switches("leaf", tree.leaves(), 1);
-  std::vector<NodeId> leaf_of_end;
-  for (int end = 0; std::cmp_less(end, ends.nodes.size()); ++end)
-    leaf_of_end.push_back(leaves[static_cast<std::size_t>(tree.leaf_of(end))]);
-  first.ends = add_end_links(spec, ends, leaf_of_end, graph);
-  if (tree.shape.leaf_uplinks == 0) return std::make_unique<FatTreeNetwork>(spec, ends, tree, first, leaves);
-
-  const int spines = tree.spines;
-  const std::vector<NodeId> spine_switches = add_switches("spine", tree.pods(), spines);
-  first.leaves = static_cast<LinkId>(graph.links.size());
-  for (int leaf = 0; leaf < tree.leaves(); ++leaf) {
-    for (int spine = 0; spine < spines; ++spine) {
-      add_both_ways(graph, leaves[static_cast<std::size_t>(leaf)],
-                    spine_switches[static_cast<std::size_t>(tree.pod_of(leaf) * spines + spine)], LinkKind::network,
-                    tree.leaf_uplink(), spec.switch_latency);
-    }
+    below = std::move(switches);
   }
-  if (tree.shape.spine_uplinks == 0) return std::make_unique<FatTreeNetwork>(spec, ends, tree, first, spine_switches);
-
-  const int cores = tree.cores;
-  const std::vector<NodeId> core_switches = add_switches("core", cores, spines);  // by path
-  first.spines = static_cast<LinkId>(graph.links.size());
-  for (int pod = 0; pod < tree.pods(); ++pod) {
-    for (int spine = 0; spine < spines; ++spine) {
-      for (int core = 0; core < cores; ++core) {
-        add_both_ways(graph, spine_switches[static_cast<std::size_t>(pod * spines + spine)],
-                      core_switches[static_cast<std::size_t>(core * spines + spine)], LinkKind::network,
-                      tree.spine_uplink(), spec.switch_latency);
-      }
-    }
-  }
-  return std::make_unique<FatTreeNetwork>(spec, ends, tree, first, core_switches);
+  return std::make_unique<FatTreeNetwork>(spec, ends, std::move(tree), std::move(first), std::move(below));
 }
 
 const FabricRow<FatTree>& FatTree::row() {

@@ -11,16 +11,28 @@
 
 namespace lockstep::topologies {
 
+enum class UnitKind { node, pod, hall };
+
+/// The ports of a network, by which it is dimensioned.
+struct EndCount {
+  int count;
+  int per_unit;         ///< ports that a unit takes
+  BytesPerSecond rate;  ///< one way, of each port, before the network's efficiency
+  UnitKind unit;
+
+  [[nodiscard]] int units() const { return count / per_unit; }
+};
+
 /// The ends of a network, unit by unit: NICs, hosts, or the top switches of halls.
 struct NetworkEnds {
   std::vector<NodeId> nodes;
   int per_unit;         ///< ports of the network that a unit takes
   BytesPerSecond rate;  ///< one way, of each port, before the network's efficiency
   LinkKind kind;        ///< of the links to the first switches
-  int ports = 1;        ///< of each node, side by side: one for each switch that a sprayed hall's top stands for
+  UnitKind unit;
+  int ports = 1;  ///< of each node, side by side: one for each switch that a sprayed hall's top stands for
 
-  /// Ports of the network, by which it is dimensioned.
-  [[nodiscard]] int count() const { return static_cast<int>(nodes.size()) * ports; }
+  [[nodiscard]] EndCount count() const { return {static_cast<int>(nodes.size()) * ports, per_unit, rate, unit}; }
 };
 
 class SwitchNetwork {
@@ -30,6 +42,8 @@ class SwitchNetwork {
 
   /// Appends the links from one end to another; false if every way that the network has for them misses a link.
   virtual bool route(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const = 0;
+  /// The number of the rail of an end, if rails have networks of their own: no route leads from one to another.
+  [[nodiscard]] virtual int rail_of(int /*end*/) const { return 0; }
 
   /// The top switches, which have a link to the network above.
   [[nodiscard]] virtual const std::vector<NodeId>& tops() const = 0;
@@ -90,48 +104,6 @@ bool take_way(std::size_t ways, std::uint64_t choice, const MissingLinks& missin
 /// first + 2e + 1 (down).
 LinkId add_end_links(const FabricSpec& spec, const NetworkEnds& ends, const std::vector<NodeId>& first_switch,
                      Cluster::Graph& graph);
-
-/// The switches of a tree, tier by tier. Numbers of links are those of the cables; rates are as achieved.
-struct TreeShape {
-  int rails = 0;  ///< 0: ends in order over the leaves
-  int ends_per_leaf = 0;
-  int leaves = 0;
-  int per_unit = 1;  ///< ends of a unit
-  int leaves_of_unit =
-      1;  ///< on which these lie, and which lead to the same places: rails, or what one leaf has no room for
-  int pods_of_unit = 1;  ///< in which those leaves lie
-  int leaf_uplinks = 0;  ///< spines of a pod; 0: a single leaf
-  BytesPerSecond leaf_uplink{0};
-  int leaves_per_pod = 0;
-  int pods = 1;
-  int spine_uplinks = 0;  ///< cores above each spine; 0: two tiers
-  BytesPerSecond spine_uplink{0};
-
-  [[nodiscard]] int leaf_of(int end) const {
-    if (rails > 0) return end / rails / ends_per_leaf * rails + end % rails;
-    if (leaves_of_unit == 1) return end / ends_per_leaf;
-    return end / per_unit * leaves_of_unit + end % per_unit / ends_per_leaf;
-  }
-  [[nodiscard]] int pod_of(int leaf) const {
-    if (pods_of_unit == 1) return leaf / leaves_per_pod;
-    return leaf / leaves_of_unit * pods_of_unit + leaf % leaves_of_unit / leaves_per_pod;
-  }
-  /// Switches by which the network is left: the single leaf, the spines or the cores.
-  [[nodiscard]] int tops() const { return std::max(1, leaf_uplinks) * std::max(1, spine_uplinks); }
-};
-using PossibleTree = std::variant<TreeShape, ClusterProblem>;
-/// The tree over `ends` ends, or the reason why its radix does not reach them. Without `rails` NICs lie in order over
-/// the leaves.
-[[nodiscard]] PossibleTree tree_shape(const FabricSpec& spec, const RailOptimised* rails, int ends, int per_unit,
-                                      BytesPerSecond end_rate);
-
-/// Adds the switches and links of a tree; `prefix` leads the names of its switches.
-[[nodiscard]] std::unique_ptr<const SwitchNetwork> build_tree(const FabricSpec& spec, const PossibleTree& possible,
-                                                              const NetworkEnds& ends, const std::vector<int>& prefix,
-                                                              Cluster::Graph& graph);
-/// Values that no tree can have.
-[[nodiscard]] std::vector<ClusterProblem> tree_limits(const FabricSpec& spec);
-[[nodiscard]] std::variant<int, ClusterProblem> tree_tops(const PossibleTree& possible);
 
 /// Adds the switches and links of a network of any kind.
 [[nodiscard]] std::unique_ptr<const SwitchNetwork> build_network(const FabricSpec& spec, const NetworkEnds& ends,

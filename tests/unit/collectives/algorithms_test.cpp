@@ -74,9 +74,9 @@ TEST(WithoutTorus, WhereEveryWayLeadsThroughSwitches) {
 // Nodes of four chips with two NICs: chips 0 and 1 share the first.
 TEST(Nics, AreFoundByTheWayOutOfTheUnit) {
   const topologies::Cluster cluster = build_cluster(nodes(2, fabric(topologies::Crossbar{})));
-  EXPECT_EQ(cluster.node(nic_of(cluster, 1, 4)).name, "nic(0,0)");
-  EXPECT_EQ(cluster.node(nic_of(cluster, 2, 4)).name, "nic(0,1)");
-  EXPECT_EQ(cluster.node(nic_of(cluster, 7, 0)).name, "nic(1,1)");
+  EXPECT_EQ(cluster.node(cluster.nic_of(1)).name, "nic(0,0)");
+  EXPECT_EQ(cluster.node(cluster.nic_of(2)).name, "nic(0,1)");
+  EXPECT_EQ(cluster.node(cluster.nic_of(7)).name, "nic(1,1)");
   collectives::NetworkGroup group;
   group.members = {0, 1, 2, 3, 4, 5, 6, 7};
   group.units = {{0, 1, 2, 3}, {4, 5, 6, 7}};

@@ -157,14 +157,32 @@ TEST(FabricYaml, AllValuesArrive) {
 
 TEST(FabricYaml, WrongValuesAreProblemsWithTheirPlaces) {
   EXPECT_THAT(
-      fabric_from("radix: 1\noversubscription: 0.5\nefficiency: 0\nrouting: sprey\nlink: 0 GB/s\nrails: 8\n").problems,
+      fabric_from("radix: 1\noversubscription: 0.5\nefficiency: 0\nrouting: sprey\nlink: 0 GB/s\nrail: 8\n").problems,
       testing::UnorderedElementsAre(HasSubstr("kind: missing"), HasSubstr("fabric.yaml:1:8: radix: `1` is too small"),
                                     HasSubstr("fabric.yaml:2:19: oversubscription: `0.5` is too small"),
                                     HasSubstr("efficiency: `0` is too small"), HasSubstr("did you mean `spray`"),
-                                    HasSubstr("link: `0 GB/s` is zero"), HasSubstr("rails: unknown key")));
+                                    HasSubstr("link: `0 GB/s` is zero"), HasSubstr("rail: unknown key")));
   EXPECT_THAT(fabric_from("kind: fat_tree\noversubscription: [1, 0, 1]\n").problems,
               testing::UnorderedElementsAre(HasSubstr("oversubscription[1]: `0` is too small"),
                                             HasSubstr("oversubscription: has 3 tiers")));
+}
+
+/// A list of ports goes on with the tiers above the leaves; one number is that of all again. `tiers` bounds the ratios.
+TEST(FabricYaml, TiersAndRails) {
+  const FabricReading reading = fabric_from(
+      "kind: rail_optimised\nradix: [32, 220, 8]\ntiers: 4\noversubscription: [1, 7, 2]\nrails: separate\n");
+  EXPECT_THAT(reading.problems, testing::IsEmpty());
+  EXPECT_EQ(reading.fabric.radix, 32);
+  EXPECT_THAT(reading.fabric.radix_above, testing::ElementsAre(220, 8));
+  EXPECT_EQ(reading.fabric.tiers, 4);
+  EXPECT_THAT(reading.fabric.oversubscription, testing::ElementsAre(1, 7, 2));
+  EXPECT_EQ(std::get<topologies::RailOptimised>(reading.fabric.kind).rails, topologies::RailOptimised::Rails::separate);
+  const FabricReading same = fabric_from("radix: 40\n", &reading.fabric);
+  EXPECT_EQ(same.fabric.radix, 40);
+  EXPECT_THAT(same.fabric.radix_above, testing::IsEmpty());
+  EXPECT_THAT(fabric_from("kind: fat_tree\nradix: [64, 1]\ntiers: 6\nrails: apart\n").problems,
+              testing::UnorderedElementsAre(HasSubstr("radix[1]: `1` is too small"), HasSubstr("tiers: `6`"),
+                                            HasSubstr("rails: `apart`")));
 }
 
 /// What a view does not say is as in the fabric that it starts from.
@@ -263,13 +281,19 @@ TEST(FabricCatalog, AChipStandsForItsUsualNode) {
                                                     HasSubstr("there is no fabric `eva`; did you mean `efa`")));
 }
 
-/// Half a million H100s are beyond three tiers of 64 ports; 16 384 are not.
-TEST(FabricCatalog, TheUsualFabricReaches16384H100s) {
+/// Three tiers of 64 ports join 64^3 / 4 = 65,536 NICs: of 8,192 nodes in one tree, of 65,536 with a tree for each
+/// rail.
+TEST(FabricCatalog, TheUsualFabricReachesHalfAMillionH100s) {
   Problems problems;
   const topologies::NodeSpec node = topologies::load_node(catalog, "h100", problems);
   const topologies::FabricSpec fabric = topologies::load_fabric(catalog, node.fabric, problems);
   EXPECT_TRUE(why_not_a_cluster(test::nodes(2048, fabric, node)).empty());
-  EXPECT_FALSE(why_not_a_cluster(test::nodes(65536, fabric, node)).empty());
+  EXPECT_TRUE(why_not_a_cluster(test::nodes(65536, fabric, node)).empty());
+  EXPECT_FALSE(why_not_a_cluster(test::nodes(65537, fabric, node)).empty());
+  topologies::FabricSpec joined = fabric;
+  std::get<topologies::RailOptimised>(joined.kind).rails = topologies::RailOptimised::Rails::joined;
+  EXPECT_TRUE(why_not_a_cluster(test::nodes(8192, joined, node)).empty());
+  EXPECT_FALSE(why_not_a_cluster(test::nodes(8193, joined, node)).empty());
 }
 
 }  // namespace
