@@ -21,26 +21,23 @@ StagePairRoutes::Transfer StagePairRoutes::transfer(Direction direction, double 
   return best;
 }
 
-std::vector<std::vector<topologies::RankId>> pipeline_lines(const topologies::Mesh& mesh) {
-  std::vector<std::vector<topologies::RankId>> lines;
+std::vector<PipelineLine> pipeline_lines(const topologies::Mesh& mesh) {
+  std::vector<PipelineLine> lines;
   for (auto& line : mesh.groups({"pipeline"})) lines.push_back(std::move(line.members));
   return lines;
 }
 
 StagePairs connect_stages(const topologies::Cluster& cluster, const topologies::Mesh& mesh,
-                          const std::vector<std::vector<topologies::RankId>>& lines, std::int32_t low,
-                          std::int32_t high) {
+                          const std::vector<PipelineLine>& lines, workloads::StageId low, workloads::StageId high) {
   StagePairs pairs;
   pairs.communicator.name = "pipeline " + std::to_string(low) + "-" + std::to_string(high);
   pairs.communicator.slots = 2;
   if (const auto* node = cluster.node_spec()) pairs.routes.protocols = node->protocols;
   for (const auto& line : lines) {
-    const std::array<topologies::RankId, 2> ends{line[static_cast<std::size_t>(low)],
-                                                 line[static_cast<std::size_t>(high)]};
+    const IndexedArray<SlotId, topologies::RankId, 2> ends{line[low], line[high]};
     ProgramGroup group{{ends[0], ends[1]}, {}};
-    for (const std::int32_t direction : {0, 1}) {
-      const auto side = static_cast<std::size_t>(direction);
-      auto route = cluster.route(mesh.device_of(ends[side]), mesh.device_of(ends[1 - side]));
+    for (const SlotId direction : ends.ids()) {
+      auto route = cluster.route(mesh.device_of(ends[direction]), mesh.device_of(ends[1 - direction]));
       Seconds latency(0);
       for (const auto link : route) latency += cluster.link(link).latency;
       pairs.routes.latency = std::max(pairs.routes.latency, latency);
@@ -52,7 +49,7 @@ StagePairs connect_stages(const topologies::Cluster& cluster, const topologies::
   for (const auto& load :
        slot_loads(pairs.communicator, [&](topologies::LinkId link) { return cluster.link(link).bandwidth; }).loads) {
     for (const auto& [slot, flows] : load.crossings) {
-      auto& seconds_per_byte = pairs.routes.seconds_per_byte[static_cast<std::size_t>(slot)];
+      auto& seconds_per_byte = pairs.routes.seconds_per_byte[slot];
       seconds_per_byte = std::max(seconds_per_byte, flows / load.bandwidth.value());
     }
   }

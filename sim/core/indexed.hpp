@@ -2,7 +2,6 @@
 /// Containers that say what they are indexed by: `Indexed<RankId, StageId> stage_of_rank` holds a StageId for each
 /// RankId. They take an id as it is, signed or an enum, and compile to the same code as a vector or array.
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <initializer_list>
 #include <iterator>
@@ -12,15 +11,25 @@
 
 namespace lockstep {
 
-/// What may stand between the brackets of a container indexed by Index: any integer where Index is one, as ids are
-/// often computed; only an Index itself where that is an enum.
+template <class T>
+inline constexpr bool is_whole_number = std::is_integral_v<T> || (std::is_enum_v<T> && std::is_convertible_v<T, int>);
+/// An integer, or an enumerator that passes for one.
+template <class T>
+concept WholeNumber = is_whole_number<T>;
+
 template <class Id, class Index>
-concept Indexes = std::same_as<Id, Index> ||(std::integral<Id>&& std::integral<Index>);
+inline constexpr bool may_index = std::is_same_v<Id, Index> || (is_whole_number<Id> && std::is_integral_v<Index>);
+/// An Id may stand between the brackets of a container indexed by Index. Ids that are integers are often computed, so
+/// any integer may; where Index is an enum class, only an Index may.
+template <class Id, class Index>
+concept Indexes = may_index<Id, Index>;
 
 /// Position 0 .. n-1 of the entry of an id.
 template <class Id>
-requires std::integral<Id> || std::is_enum_v<Id>
-[[nodiscard]] constexpr std::size_t position_of(Id id) { return static_cast<std::size_t>(id); }
+[[nodiscard]] constexpr std::size_t position_of(Id id) {
+  static_assert(std::is_integral_v<Id> || std::is_enum_v<Id>);
+  return static_cast<std::size_t>(id);
+}
 
 /// The ids from 0 up to, not including, an end.
 template <class Index>
@@ -66,9 +75,9 @@ class Indexed {
 
   Indexed() = default;
   Indexed(std::initializer_list<T> values) : values_(values) {}
-  Indexed(Values values) : values_(std::move(values)) {}  // NOLINT: a plain list gets its index where it is kept
-  explicit Indexed(std::integral auto count) : values_(position_of(count)) {}
-  Indexed(std::integral auto count, const T& value) : values_(position_of(count), value) {}
+  Indexed(Values&& values) : values_(std::move(values)) {}  // NOLINT: a new list gets its index where it is kept
+  explicit Indexed(WholeNumber auto count) : values_(position_of(count)) {}
+  Indexed(WholeNumber auto count, const T& value) : values_(position_of(count), value) {}
   template <std::input_iterator Iterator>
   Indexed(Iterator begin, Iterator end) : values_(begin, end) {}
 
@@ -79,6 +88,11 @@ class Indexed {
   template <Indexes<Index> Id>
   [[nodiscard]] const_reference operator[](Id id) const {
     return values_[position_of(id)];
+  }
+  /// The entry of an id that may be none; throws std::out_of_range then.
+  template <Indexes<Index> Id>
+  [[nodiscard]] const_reference at(Id id) const {
+    return values_.at(position_of(id));
   }
   /// Whether there is an entry for this id; a negative id has none.
   template <Indexes<Index> Id>
@@ -104,18 +118,22 @@ class Indexed {
   [[nodiscard]] auto begin() const { return values_.begin(); }
   [[nodiscard]] auto end() { return values_.end(); }
   [[nodiscard]] auto end() const { return values_.end(); }
+  [[nodiscard]] auto rbegin() { return values_.rbegin(); }
   [[nodiscard]] auto rbegin() const { return values_.rbegin(); }
+  [[nodiscard]] auto rend() { return values_.rend(); }
   [[nodiscard]] auto rend() const { return values_.rend(); }
   [[nodiscard]] reference front() { return values_.front(); }
   [[nodiscard]] const_reference front() const { return values_.front(); }
   [[nodiscard]] reference back() { return values_.back(); }
   [[nodiscard]] const_reference back() const { return values_.back(); }
-  [[nodiscard]] const Values& values() const { return values_; }
+  /// The entries for code to which an index says nothing.
+  operator const Values&() const& { return values_; }
+  operator Values() && { return std::move(values_); }
 
-  void reserve(std::integral auto count) { values_.reserve(position_of(count)); }
-  void resize(std::integral auto count) { values_.resize(position_of(count)); }
-  void resize(std::integral auto count, const T& value) { values_.resize(position_of(count), value); }
-  void assign(std::integral auto count, const T& value) { values_.assign(position_of(count), value); }
+  void reserve(WholeNumber auto count) { values_.reserve(position_of(count)); }
+  void resize(WholeNumber auto count) { values_.resize(position_of(count)); }
+  void resize(WholeNumber auto count, const T& value) { values_.resize(position_of(count), value); }
+  void assign(WholeNumber auto count, const T& value) { values_.assign(position_of(count), value); }
   template <std::input_iterator Iterator>
   void assign(Iterator begin, Iterator end) {
     values_.assign(begin, end);
@@ -127,9 +145,18 @@ class Indexed {
   decltype(auto) emplace_back(Arguments&&... arguments) {
     return values_.emplace_back(std::forward<Arguments>(arguments)...);
   }
+  template <class... Arguments>
+  iterator insert(const_iterator place, Arguments&&... arguments) {
+    return values_.insert(place, std::forward<Arguments>(arguments)...);
+  }
   void pop_back() { values_.pop_back(); }
+  template <class Predicate>
+  friend std::size_t erase_if(Indexed& from, Predicate is_gone) {
+    return std::erase_if(from.values_, is_gone);
+  }
 
   friend bool operator==(const Indexed&, const Indexed&) = default;
+  friend bool operator==(const Indexed& one, const Values& other) { return one.values_ == other; }
   friend auto operator<=>(const Indexed&, const Indexed&) = default;
 
  private:
@@ -150,6 +177,11 @@ struct IndexedArray {
   [[nodiscard]] constexpr const T& operator[](Id id) const {
     return values[position_of(id)];
   }
+  [[nodiscard]] static constexpr IndexedArray filled(const T& value) {
+    IndexedArray result;
+    result.values.fill(value);
+    return result;
+  }
   [[nodiscard]] static constexpr Ids<Index> ids() { return Ids<Index>(length); }
   [[nodiscard]] static constexpr std::size_t size() { return length; }
   [[nodiscard]] constexpr auto begin() { return values.begin(); }
@@ -164,7 +196,7 @@ template <class Row, class Column, class T>
 class Grid {
  public:
   Grid() = default;
-  Grid(std::integral auto rows, std::integral auto columns, const T& value = T())
+  Grid(WholeNumber auto rows, WholeNumber auto columns, const T& value = T())
       : columns_(position_of(columns)), values_(position_of(rows) * columns_, value) {}
 
   template <Indexes<Row> R, Indexes<Column> C>

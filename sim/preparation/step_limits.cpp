@@ -35,7 +35,7 @@ void check_size(const scenario::Scenario& scenario, const Machine& machine, cons
   double weights = 0;
   double bytes = 0;
   for (const int kind : model.order) {
-    const auto& block = model.layers[static_cast<std::size_t>(kind)];
+    const auto& block = model.layers[kind];
     operations += static_cast<double>(block.forward.size() + block.backward.size() + block.weights.size());
     weights += static_cast<double>(block.weights.size());
     bytes += bytes_of(block);
@@ -65,9 +65,9 @@ void check_size(const scenario::Scenario& scenario, const Machine& machine, cons
 
 void refuse_endless_step(const scenario::Scenario& scenario, const program::Program& program) {
   const auto last_stage = *std::max_element(program.stage_of_rank.begin(), program.stage_of_rank.end());
-  std::vector<Seconds> computing(static_cast<std::size_t>(last_stage) + 1);
+  Indexed<workloads::StageId, Seconds> computing(last_stage + 1);
   for (const auto& op : program.ops) {
-    if (op.kind == program::ProgramOp::Kind::compute) computing[static_cast<std::size_t>(op.stage)] += op.duration;
+    if (op.kind == program::ProgramOp::Kind::compute) computing[op.stage] += op.duration;
   }
   for (const auto time : computing) {
     if (time.value() <= scenario::longest_step_s) continue;

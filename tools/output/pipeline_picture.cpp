@@ -91,7 +91,7 @@ class Picture {
       if (!simulation_.run.timeline.took_part(id, rank)) continue;
       const auto span = simulation_.run.timeline.span(id, rank);
       if (span.end <= span.start) continue;
-      const auto& op = simulation_.program.ops[static_cast<std::size_t>(id)];
+      const auto& op = simulation_.program.ops[id];
       const auto& vertex = simulation_.preparation.step.op(op.vertex);
       const bool communicates = op.kind == program::ProgramOp::Kind::collective;
       if (!communicates) computing.push_back(span);

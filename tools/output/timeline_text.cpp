@@ -10,13 +10,12 @@ std::string timeline_text(const Simulation& simulation) {
   std::string text = "timeline of rank " + std::to_string(simulation.rank) + " (start and end in s)\n";
   for (std::int32_t id = 0; id < timeline.ops(); ++id) {
     if (!timeline.took_part(id, rank)) continue;
-    const auto& op = simulation.program.ops[static_cast<std::size_t>(id)];
+    const auto& op = simulation.program.ops[id];
     const auto& vertex = step.op(op.vertex);
     const auto span = timeline.span(id, rank);
     text += "  " + exact(span.start.value()) + " " + exact(span.end.value());
-    for (const auto stream : op.streams) text += " " + simulation.program.streams[static_cast<std::size_t>(stream)];
-    text += " | " + step.block_names[static_cast<std::size_t>(vertex.block)] + " " + std::string(name(vertex.pass)) +
-            ": " + vertex->name + "\n";
+    for (const auto stream : op.streams) text += " " + simulation.program.streams[stream];
+    text += " | " + step.block_names[vertex.block] + " " + std::string(name(vertex.pass)) + ": " + vertex->name + "\n";
   }
   return text;
 }

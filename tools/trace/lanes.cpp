@@ -11,14 +11,14 @@ namespace lockstep::trace {
 
 std::int64_t nanoseconds(Seconds time) { return std::llround(time.value() * 1e9); }
 
-std::vector<TraceLane> lanes_of(const program::Program& program, const timeline::Timeline& timeline,
-                                std::int32_t rank) {
-  std::vector<TraceLane> lanes(program.streams.size());
+Indexed<program::StreamId, TraceLane> lanes_of(const program::Program& program, const timeline::Timeline& timeline,
+                                               std::int32_t rank) {
+  Indexed<program::StreamId, TraceLane> lanes(program.streams.size());
   for (std::int32_t id = 0; id < timeline.ops(); ++id) {
     if (!timeline.took_part(id, rank)) continue;
     const auto span = timeline.span(id, rank);
-    for (const auto stream : program.ops[static_cast<std::size_t>(id)].streams) {
-      lanes[static_cast<std::size_t>(stream)].push_back({nanoseconds(span.start), nanoseconds(span.end), id});
+    for (const auto stream : program.ops[id].streams) {
+      lanes[stream].push_back({nanoseconds(span.start), nanoseconds(span.end), id});
     }
   }
   for (auto& lane : lanes) {

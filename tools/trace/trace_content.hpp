@@ -64,11 +64,11 @@ class TraceArrows {
   explicit TraceArrows(const Simulation& simulation) : simulation_(simulation) {}
 
   void connect(std::int32_t rank);
-  [[nodiscard]] const Ids& arriving(std::int32_t op) const { return arriving_[static_cast<std::size_t>(op)]; }
-  [[nodiscard]] const Ids& leaving(std::int32_t op) const { return leaving_[static_cast<std::size_t>(op)]; }
+  [[nodiscard]] const Ids& arriving(std::int32_t op) const { return arriving_[op]; }
+  [[nodiscard]] const Ids& leaving(std::int32_t op) const { return leaving_[op]; }
   /// An operation's arrows are on the first of the lanes that it occupies.
   [[nodiscard]] bool on_lane(std::int32_t op, std::int32_t stream) const {
-    return simulation_.program.ops[static_cast<std::size_t>(op)].streams.front() == stream;
+    return simulation_.program.ops[op].streams.front() == stream;
   }
 
  private:
@@ -76,7 +76,7 @@ class TraceArrows {
 
   const Simulation& simulation_;
   std::int64_t last_ = 0;
-  std::vector<Ids> arriving_, leaving_;  ///< by operation, of the connected rank
+  Indexed<program::ProgramOpId, Ids> arriving_, leaving_;  ///< of the connected rank
 };
 
 }  // namespace lockstep::trace

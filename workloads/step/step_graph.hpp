@@ -12,11 +12,13 @@
 
 #include <boost/container/small_vector.hpp>
 
+#include "workloads/pipeline/ids.hpp"
 #include "workloads/sharded_layers/sharded_layer.hpp"
 
 namespace lockstep::workloads {
 
 using OpId = std::int32_t;
+using BufferId = std::int32_t;  ///< position in StepGraph::buffers
 
 enum class StepPass { forward, backward, update };
 [[nodiscard]] std::string_view name(StepPass pass);
@@ -82,10 +84,10 @@ class StepGraph {
   void for_each_predecessor(OpId id, const std::function<void(OpId)>& visit) const;
   [[nodiscard]] std::int64_t dependencies() const;
 
-  std::vector<Buffer> buffers;           ///< memory that comes and goes during the step
-  std::vector<std::string> block_names;  ///< by block position: "embedding", "layer 0", ...
-  std::vector<HeldMemory> held{1};       ///< by stage
-  std::int64_t parameters = 0;           ///< of one copy of the model
+  Indexed<BufferId, Buffer> buffers;          ///< memory that comes and goes during the step
+  Indexed<BlockId, std::string> block_names;  ///< "embedding", "layer 0", ...
+  Indexed<StageId, HeldMemory> held{HeldMemory{}};
+  std::int64_t parameters = 0;  ///< of one copy of the model
 
   [[nodiscard]] std::string to_string() const;  ///< for --dump=step
  private:

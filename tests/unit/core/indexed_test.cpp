@@ -72,6 +72,9 @@ TEST(Indexed, GrowsAndShrinksAsAVector) {
   numbers.resize(RankId{4}, 6);
   EXPECT_EQ(numbers, (std::vector{4, 5, 6, 6}));
   numbers.pop_back();
+  numbers.insert(numbers.begin(), 3);
+  EXPECT_EQ(erase_if(numbers, [](int number) { return number > 5; }), 1U);
+  EXPECT_EQ(numbers, (std::vector{3, 4, 5}));
   EXPECT_EQ(numbers.size(), 3U);
   numbers.assign(2, 7);
   EXPECT_EQ(numbers, (std::vector{7, 7}));
