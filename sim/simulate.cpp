@@ -1,43 +1,35 @@
 #include "sim/simulate.hpp"
 
-#include <chrono>
-
 namespace lockstep {
 
-FoldedStep folded_step(const scenario::Scenario& scenario, bool fold, program::FoldedLinks links) {
-  auto preparation = preparation::prepare(scenario);             // cluster, mesh, plan, step graph
-  auto whole = lower_with_perturbations(scenario, preparation);  // program of all ranks
-  const auto started = std::chrono::steady_clock::now();
-  auto folded = fold ? lockstep::program::fold(std::move(whole), links)
-                     : unfolded(std::move(whole));  // one rank per symmetry class
-  const std::chrono::duration<double> folding = std::chrono::steady_clock::now() - started;
-  return {std::move(preparation), std::move(folded), folding.count()};
-}
-
 Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
-  if (options.progress) options.progress("preparing", 0);
-  return simulate(scenario, folded_step(scenario, options.fold), options, log);
-}
-
-Simulation simulate(const scenario::Scenario& scenario, FoldedStep step, const SimulateOptions& options,
-                    spdlog::logger& log) {
   auto tell = [&](std::string_view stage, double fraction) {
     if (options.progress) options.progress(stage, fraction);
   };
-  auto& [preparation, folded, fold_seconds] = step;
-  const engine::EngineOptions engine{options.engine, [&](double fraction) { tell("simulating", fraction); },
-                                     options.record_phases};
-  auto result = run(folded.program, engine, log);  // timeline
-  auto metrics = measure(scenario, preparation, folded.program, result.timeline);
-  const auto rank = folded.ranks.representative[static_cast<std::size_t>(metrics.critical_rank)];
+  tell("preparing", 0);
+  auto placed = preparation::placed(scenario);  // cluster, mesh, plan, pipeline
+  const auto building = step_options(scenario, placed.model);
+  timing::TimingOptions timing;
+  timing.engine = {options.engine, [&](double fraction) { tell("simulating", fraction); }, options.record_phases};
+  timing.fold = options.fold;
+  timing.most_operations = options.most_operations;
+  auto timed = timed_step(scenario, placed, placed.model.layers, building, timing, log);  // step graph to timeline
   tell("done", 1);
-  return {std::move(preparation),
+  return measured(scenario, std::move(placed), std::move(timed));
+}
+
+Simulation measured(const scenario::Scenario& scenario, preparation::Preparation placed, timing::TimedStep timed) {
+  auto& [step, folded, run, fold_seconds] = timed;
+  placed.step = std::move(step);
+  auto metrics = measure(scenario, placed, folded.program, run.timeline);
+  const auto rank = folded.ranks.representative[static_cast<std::size_t>(metrics.critical_rank)];
+  return {std::move(placed),
           std::move(folded.program),
           std::move(folded.ranks),
           folded.link_classes,
           folded.links,
           fold_seconds,
-          std::move(result),
+          std::move(run),
           std::move(metrics),
           rank,
           std::move(folded.link_members),
@@ -83,7 +75,8 @@ metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::
   const auto& step = preparation.step;
   auto metrics = measure_step(scenario, preparation, timeline);
   Flops of_a_rank_of_each_stage(0);
-  for (workloads::OpId id = 0; id < step.size(); ++id) of_a_rank_of_each_stage += step.op(id)->flops;
+  for (workloads::OpId id = 0; id < step.size(); ++id)
+    of_a_rank_of_each_stage += step.op(id)->flops * static_cast<double>(timeline.repetition().runs(id));
   metrics.executed_flops =
       of_a_rank_of_each_stage * (static_cast<double>(metrics.chips) / static_cast<double>(step.held.size()));
   metrics.critical_rank = metrics::critical_rank(timeline);

@@ -10,20 +10,14 @@
 #include "sim/preparation/preparation.hpp"
 #include "sim/program/fold.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/timing/timed_step.hpp"
 
 namespace lockstep {
 
-/// All that an engine needs: the program of the step, one rank of each class.
-struct FoldedStep {
-  preparation::Preparation preparation;
-  program::FoldedProgram folded;
-  double fold_seconds = 0;  ///< real time spent on folding
-};
-
 struct Simulation {
-  preparation::Preparation preparation;
-  program::Program program;    ///< as run: its ranks are rank classes, its links link classes
-  program::RankClasses ranks;  ///< which class each rank of the mesh is in
+  preparation::Preparation preparation;  ///< its step is the one that was simulated; the pipeline's order is the whole
+  program::Program program;              ///< as run: its ranks are rank classes, its links link classes; of that step
+  program::RankClasses ranks;            ///< which class each rank of the mesh is in
   std::int32_t link_classes = 0;
   std::int32_t links = 0;   ///< of the cluster
   double fold_seconds = 0;  ///< real time spent on folding
@@ -36,20 +30,18 @@ struct Simulation {
 
 struct SimulateOptions {
   engine::EngineKind engine = engine::EngineKind::simgrid;
-  bool fold = true;  ///< false: every rank its own class; same spans, much more work
+  bool fold = true;  ///< false: every rank and every microbatch is simulated; same spans, much more work
   std::function<void(std::string_view stage, double fraction)> progress;  ///< may be empty
   bool record_phases = false;                                             ///< for link loads
+  std::int64_t most_operations = 0;                                       ///< as timing::TimingOptions
 };
 
-/// Scenario -> ... -> Program. Not `fold`: every rank its own class. Refuses all that `simulate` refuses.
-[[nodiscard]] FoldedStep folded_step(const scenario::Scenario& scenario, bool fold = true,
-                                     program::FoldedLinks links = program::FoldedLinks::that_can_fill);
-/// ... -> Program -> Timeline -> Metrics.
+/// Scenario -> ... -> Program -> Timeline -> Metrics.
 [[nodiscard]] Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options,
                                   spdlog::logger& log);
-/// The rest of that for a step that is folded already.
-[[nodiscard]] Simulation simulate(const scenario::Scenario& scenario, FoldedStep step, const SimulateOptions& options,
-                                  spdlog::logger& log);
+/// The last part of that, for a step that has been timed.
+[[nodiscard]] Simulation measured(const scenario::Scenario& scenario, preparation::Preparation placed,
+                                  timing::TimedStep timed);
 
 /// Makes `metrics` those of another rank than the critical one; its lane is that of its class.
 void look_at(Simulation& simulation, topologies::RankId rank);

@@ -1,4 +1,5 @@
 // The lockstep program. Exit 0: done; tools/output/exit_code.hpp has the others.
+#include <malloc.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -10,7 +11,16 @@
 #include "tools/output/exit_code.hpp"
 #include "tools/output/new_file.hpp"
 
+/// Memory that is freed will be asked for again in a moment: giving it back to the system in between takes a tenth of a
+/// short run. Thirty-two MiB is what the library would come to by itself.
+void keep_freed_memory() {
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  ::mallopt(M_TOP_PAD, 16 << 20);
+}
+
 int main(int argc, char** argv) {
+  keep_freed_memory();
   lockstep::output::survive_file_size_limit();
   spdlog::logger log("lockstep", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   log.set_level(spdlog::level::warn);

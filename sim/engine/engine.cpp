@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "sim/core/errors.hpp"
+#include "sim/engine/load_simgrid.hpp"
 #include "sim/engine/max_min/max_min_network.hpp"
 #include "sim/engine/reference/reference_network.hpp"
 #include "sim/engine/runtime/runtime.hpp"
-#include "sim/engine/simgrid/simgrid_network.hpp"
 
 namespace lockstep::engine {
 namespace {
@@ -23,7 +23,7 @@ constexpr std::array<std::pair<EngineKind, std::string_view>, 3> engines{
 std::unique_ptr<Network> make_network(const program::Program& program, EngineKind kind,
                                       std::vector<timeline::PhaseSpan>* phases) {
   switch (kind) {
-    case EngineKind::simgrid: return std::make_unique<SimGridNetwork>(program, phases);
+    case EngineKind::simgrid: return simgrid_network(program, phases);
     case EngineKind::max_min: return std::make_unique<MaxMinNetwork>(program, phases);
     case EngineKind::reference: return std::make_unique<ReferenceNetwork>(program);
   }
@@ -50,6 +50,10 @@ EngineKind engine_named(std::string_view name) {
       std::find_if(engines.begin(), engines.end(), [&](const auto& engine) { return engine.second == name; });
   if (found == engines.end()) throw InternalError("unknown name of an engine");
   return found->first;
+}
+
+void load(EngineKind kind) {
+  if (kind == EngineKind::simgrid) load_simgrid();
 }
 
 EngineResult run(const program::Program& program, const EngineOptions& options, spdlog::logger& log) {

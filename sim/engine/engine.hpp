@@ -28,6 +28,10 @@ enum class EngineKind {
 /// The engine with one of engine_names().
 [[nodiscard]] EngineKind engine_named(std::string_view name);
 
+/// Loads what this engine needs; run() does so too. A process that forks a child for each run calls this first, or
+/// every child would load SimGrid again. Throws ConfigError if SimGrid's module is missing.
+void load(EngineKind kind);
+
 struct EngineStatistics {
   std::int64_t activities = 0;  ///< compute operations and flows over all ranks and groups
   std::int64_t flows = 0;

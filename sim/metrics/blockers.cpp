@@ -11,7 +11,7 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 }  // namespace
 
 Blocker Blockers::of(std::int32_t op, std::int32_t rank) {
-  const auto start = timeline_.span(op, rank).start;
+  const auto start = timeline_.simulated(op, rank).start;
   Seconds end(-1);
   const auto needed = last_predecessor(op, rank, end);
   if (start > end && start > Seconds(0)) {
@@ -37,7 +37,7 @@ Blocker Blockers::last_predecessor(std::int32_t op, std::int32_t rank, Seconds& 
       if (!timeline_.took_part(before, member)) continue;
       // If the operation ran at the same time on all ranks, the other members of a large group add nothing.
       if (member != rank && timeline_.uniform(before) && timeline_.took_part(before, rank)) continue;
-      const auto ended = timeline_.span(before, member).end;
+      const auto ended = timeline_.simulated(before, member).end;
       if (ended > end) {
         end = ended;
         last = {Blocker::Why::needs, before, member};
@@ -83,7 +83,7 @@ const std::vector<Blockers::Ends>& Blockers::ends_on(std::int32_t rank) {
   if (!is_new) return ends;
   for (std::int32_t op = 0; op < timeline_.ops(); ++op) {
     if (!timeline_.took_part(op, rank)) continue;
-    const auto span = timeline_.span(op, rank);
+    const auto span = timeline_.simulated(op, rank);
     if (span.end <= span.start) continue;
     for (const auto stream : program_.ops[at(op)].streams) ends[at(stream)].emplace_back(span.end, op);
   }

@@ -1,6 +1,7 @@
 #include "sim/metrics/critical_path.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -31,14 +32,23 @@ std::vector<CriticalSpan> walk_back(const workloads::StepGraph& step, const prog
                                     const timeline::Timeline& timeline) {
   std::vector<CriticalSpan> spans;
   Blockers blockers(program, timeline);
+  const auto& repetition = timeline.repetition();
   Blocker now{Blocker::Why::none, -1, critical_rank(timeline)};
   for (std::int32_t op = 0; op < timeline.ops() && now.op < 0; ++op) {
-    if (timeline.took_part(op, now.rank) && timeline.span(op, now.rank).end == timeline.makespan()) now.op = op;
+    if (timeline.took_part(op, now.rank) && timeline.simulated(op, now.rank).end == timeline.simulated_makespan())
+      now.op = op;
   }
+  auto copy = repetition.copies;
   while (now.op >= 0) {
     const auto before = blockers.of(now.op, now.rank);
-    spans.push_back({now.op, now.rank, timeline.span(now.op, now.rank), why_after(step, program, now.op, before)});
+    spans.push_back(
+        {now.op, copy, now.rank, timeline.span(now.op, now.rank, copy), why_after(step, program, now.op, before)});
     now = before;
+    // The chain enters a copy of the period from the copy before it, where the same operations run.
+    while (now.op >= 0 && copy > 0 && repetition.place_of(now.op) == timeline::Repetition::Place::before) {
+      now.op = repetition.later[at(now.op)];
+      --copy;
+    }
   }
   std::reverse(spans.begin(), spans.end());
   return spans;
@@ -67,18 +77,23 @@ class Parts {
     Seconds latencies(0);
     for (const auto& phase : op.phases) latencies += phase.latency;
     const auto latency = std::min(latencies, length);
-    constexpr double rounding = 1e-9;  // flows and closed forms round differently
-    const auto alone = length <= op.closed_form * (1 + rounding) ? length : std::max(op.closed_form, latency);
+    // Flows and closed forms round differently, and late dates more coarsely.
+    constexpr double rounding = 1e-9;
+    constexpr Seconds one_instant{1e-12};
+    const auto alone =
+        length <= op.closed_form * (1 + rounding) + one_instant ? length : std::max(op.closed_form, latency);
     add(Kind::latency, what, latency);
     add(Kind::transfer, what, alone - latency);
     add(Kind::contention, what, length - alone);
   }
 
-  std::vector<CriticalPart> longest_first() && {
+  /// Times that differ by rounding are equal.
+  std::vector<CriticalPart> longest_first(Seconds step_time) && {
     std::vector<CriticalPart> parts;
     for (auto& [key, part] : parts_) parts.push_back(std::move(part));
+    const auto rounded = [&](const CriticalPart& part) { return std::llround(part.time / step_time * 1e10); };
     std::stable_sort(parts.begin(), parts.end(),
-                     [](const CriticalPart& a, const CriticalPart& b) { return a.time > b.time; });
+                     [&](const CriticalPart& a, const CriticalPart& b) { return rounded(a) > rounded(b); });
     return parts;
   }
 
@@ -126,7 +141,7 @@ CriticalPath critical_path_of(const workloads::StepGraph& step, const program::P
   path.spans = walk_back(step, program, timeline);
   Parts parts(step, program);
   for (const auto& span : path.spans) parts.take(span);
-  path.parts = std::move(parts).longest_first();
+  path.parts = std::move(parts).longest_first(timeline.makespan());
   return path;
 }
 

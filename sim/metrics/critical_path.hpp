@@ -20,6 +20,7 @@ struct CriticalSpan {
     stream  ///< it was ready, and the one before held its stream
   };
   std::int32_t op;    ///< of the program
+  std::int64_t copy;  ///< of the period that repeats, if the operation is in it (timeline::Repetition)
   std::int32_t rank;  ///< lane on which the chain runs; it changes where a group waited for this member
   timeline::Interval span;
   Why why;  ///< it did not start earlier

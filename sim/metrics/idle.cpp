@@ -35,22 +35,29 @@ class Waiting {
     sweep(program_, timeline_, rank, [&](double start, double length, bool computing, std::int32_t communicating) {
       if (computing) return;
       if (communicating >= 0 && !between_stages(vertex(communicating))) {
-        idle.collective += Seconds(length);
+        idle.collective += in_step(start, length);
         return;
       }
       // A piece ends where something begins or ends, so it lies on one side of the first and the last pass.
       if (start < first.value()) {
-        idle.fill += Seconds(length);
+        idle.fill += in_step(start, length);
       } else if (start >= last.value()) {
-        idle.drain += Seconds(length);
+        idle.drain += in_step(start, length);
       } else if (communicating >= 0) {
-        idle.transfer += Seconds(length);
+        idle.transfer += in_step(start, length);
       } else {
         gaps.push_back({Seconds(start), Seconds(start + length)});
       }
     });
     const auto starts = starts_on(rank);
-    for (const auto& gap : gaps) explain(gap, rank, starts, idle);
+    for (const auto& gap : gaps) {
+      IdleTime one;
+      explain(gap, rank, starts, one);
+      const auto times = static_cast<double>(comes(gap));
+      idle.dependency += one.dependency * times;
+      idle.transfer += one.transfer * times;
+      idle.collective += one.collective * times;
+    }
     const Seconds even(std::max(0.0, even_wait_[at(program_.stage_of_rank[at(rank)])]));  // its rounding may be below 0
     const auto waited = idle.dependency;
     idle.dependency = std::min(waited, even);
@@ -59,6 +66,17 @@ class Waiting {
   }
 
  private:
+  [[nodiscard]] Seconds in_step(double start, double length) const {
+    return timeline_.repetition().in_step({Seconds(start), Seconds(start + length)});
+  }
+  /// How often a gap comes in the step: it belongs to the period in which it ends. Those that end as the period begins
+  /// or ends are told apart by more than rounding.
+  [[nodiscard]] std::int64_t comes(const timeline::Interval& gap) const {
+    const auto& repetition = timeline_.repetition();
+    const auto margin = repetition.length() * 1e-9;
+    const bool within = gap.end > repetition.period.start + margin && gap.end <= repetition.period.end + margin;
+    return within ? 1 + repetition.copies : 1;
+  }
   [[nodiscard]] const workloads::StepOp& vertex(std::int32_t op) const { return step_.op(program_.ops[at(op)].vertex); }
   [[nodiscard]] bool is_pass(std::int32_t op) const {
     return program_.ops[at(op)].kind == program::ProgramOp::Kind::compute &&
@@ -67,10 +85,10 @@ class Waiting {
 
   /// From the start of a rank's first pass to the end of its last.
   [[nodiscard]] std::pair<Seconds, Seconds> passes(std::int32_t rank) const {
-    std::pair<Seconds, Seconds> span{timeline_.makespan(), Seconds(0)};
+    std::pair<Seconds, Seconds> span{timeline_.simulated_makespan(), Seconds(0)};
     for (std::int32_t op = 0; op < timeline_.ops(); ++op) {
       if (!is_pass(op) || !timeline_.took_part(op, rank)) continue;
-      const auto one = timeline_.span(op, rank);
+      const auto one = timeline_.simulated(op, rank);
       span = {std::min(span.first, one.start), std::max(span.second, one.end)};
     }
     return span;
@@ -80,7 +98,7 @@ class Waiting {
   [[nodiscard]] std::vector<std::pair<double, std::int32_t>> starts_on(std::int32_t rank) const {
     std::vector<std::pair<double, std::int32_t>> starts;
     for (std::int32_t op = 0; op < timeline_.ops(); ++op) {
-      if (timeline_.took_part(op, rank)) starts.emplace_back(timeline_.span(op, rank).start.value(), op);
+      if (timeline_.took_part(op, rank)) starts.emplace_back(timeline_.simulated(op, rank).start.value(), op);
     }
     std::sort(starts.begin(), starts.end());
     return starts;
@@ -102,7 +120,7 @@ class Waiting {
         idle.dependency += until - gap.start;
         return;
       }
-      const auto span = timeline_.span(before.op, before.rank);
+      const auto span = timeline_.simulated(before.op, before.rank);
       take(vertex(before.op), std::max(span.start, gap.start), until, idle);
       until = std::min(until, std::max(span.start, gap.start));
       op = before.op;
@@ -130,7 +148,8 @@ class Waiting {
         if (!is_pass(op) || (vertex(op).pass == workloads::StepPass::forward) != forward) continue;
         for (std::int32_t rank = 0; rank < timeline_.ranks(); ++rank) {
           if (timeline_.took_part(op, rank))
-            busy[at(rank)] += (timeline_.span(op, rank).end - timeline_.span(op, rank).start).value();
+            busy[at(rank)] += (timeline_.simulated(op, rank).end - timeline_.simulated(op, rank).start).value() *
+                              static_cast<double>(timeline_.repetition().runs(op));
         }
       }
       std::vector<double> fastest(stages, std::numeric_limits<double>::infinity());
@@ -176,7 +195,7 @@ std::vector<std::int32_t> last_rank_of_stages(const program::Program& program, c
   std::vector<Seconds> end(program.stage_of_rank.size(), Seconds(0));
   for (std::int32_t op = 0; op < timeline.ops(); ++op) {
     for (std::int32_t rank = 0; rank < timeline.ranks(); ++rank) {
-      if (timeline.took_part(op, rank)) end[at(rank)] = std::max(end[at(rank)], timeline.span(op, rank).end);
+      if (timeline.took_part(op, rank)) end[at(rank)] = std::max(end[at(rank)], timeline.simulated(op, rank).end);
     }
   }
   std::vector<std::int32_t> result;

@@ -35,7 +35,8 @@ void bytes_by_link(const program::Program& program, const timeline::PhaseSpan& s
   for (const auto link : crossed) take(link, std::exchange(bytes[at(link)], 0.0));
 }
 
-LinkLoad load_of(std::vector<Change>& changes, double bytes, BytesPerSecond bandwidth, Seconds window) {
+LinkLoad load_of(std::vector<Change>& changes, double bytes, BytesPerSecond bandwidth, Seconds window,
+                 const timeline::Repetition& repetition) {
   // At one instant what ends makes room for what begins.
   std::sort(changes.begin(), changes.end(),
             [](const Change& a, const Change& b) { return a.time != b.time ? a.time < b.time : a.rate < b.rate; });
@@ -49,7 +50,7 @@ LinkLoad load_of(std::vector<Change>& changes, double bytes, BytesPerSecond band
     rate = under_way == 0 ? 0 : rate + change.rate;
     load.peak = std::min(std::max(load.peak, rate / bandwidth.value()),
                          1.0);  // mean rates of phases that overlap may add up to more
-    if (under_way == 0) busy += change.time - since;
+    if (under_way == 0) busy += repetition.in_step({since, change.time});
   }
   load.busy = busy / window;
   return load;
@@ -58,14 +59,16 @@ LinkLoad load_of(std::vector<Change>& changes, double bytes, BytesPerSecond band
 }  // namespace
 
 std::vector<LinkLoad> link_loads(const program::Program& program, std::span<const timeline::PhaseSpan> phases,
-                                 const program::LinkClasses& members, timeline::Interval window) {
+                                 const program::LinkClasses& members, timeline::Interval window,
+                                 const timeline::Repetition& repetition) {
   std::vector<std::vector<Change>> changes(program.links.size());
   std::vector<double> total(program.links.size(), 0.0), scratch(program.links.size(), 0.0);
   for (const auto& span : phases) {
     const double seconds = (span.flows.end - span.flows.start).value();
     if (seconds <= 0) continue;
+    const auto runs = static_cast<double>(repetition.runs(span.op));
     bytes_by_link(program, span, scratch, [&](std::int32_t link, double bytes) {
-      total[at(link)] += bytes;
+      total[at(link)] += bytes * runs;
       changes[at(link)].push_back({span.flows.start, bytes / seconds});
       changes[at(link)].push_back({span.flows.end, -bytes / seconds});
     });
@@ -73,7 +76,7 @@ std::vector<LinkLoad> link_loads(const program::Program& program, std::span<cons
   std::vector<LinkLoad> loads;
   for (std::size_t link = 0; link < total.size(); ++link) {
     if (changes[link].empty()) continue;
-    loads.push_back(load_of(changes[link], total[link], program.links[link], window.end - window.start));
+    loads.push_back(load_of(changes[link], total[link], program.links[link], window.end - window.start, repetition));
     loads.back().link = members.representative[link];
     loads.back().alike = members.size[link];
   }
@@ -85,21 +88,27 @@ std::vector<LinkLoad> link_loads(const program::Program& program, std::span<cons
 std::map<std::int32_t, std::vector<double>> link_use_over_time(const program::Program& program,
                                                                std::span<const timeline::PhaseSpan> phases,
                                                                const program::LinkClasses& members,
-                                                               timeline::Interval window, int bins) {
+                                                               timeline::Interval window, int bins,
+                                                               const timeline::Repetition& repetition) {
   const double wide = (window.end - window.start).value() / bins;
   std::map<std::int32_t, std::vector<double>> used;
   std::vector<double> scratch(program.links.size(), 0.0);
   for (const auto& span : phases) {
-    const double from = (span.flows.start - window.start).value(), to = (span.flows.end - window.start).value();
-    if (to <= from) continue;
+    const double simulated_from = (span.flows.start - window.start).value();
+    const double length = (span.flows.end - span.flows.start).value();
+    if (length <= 0) continue;
     bytes_by_link(program, span, scratch, [&](std::int32_t link, double bytes) {
       auto& mine =
           used.try_emplace(members.representative[at(link)], static_cast<std::size_t>(bins), 0.0).first->second;
-      const double share = bytes / (to - from) / program.links[at(link)].value() / wide;  // of a bin, per second in it
-      const int last = std::min(static_cast<int>(to / wide), bins - 1);
-      for (int bin = std::min(static_cast<int>(from / wide), bins - 1); bin <= last; ++bin) {
-        const double seconds = std::min(to, (bin + 1) * wide) - std::max(from, bin * wide);
-        mine[static_cast<std::size_t>(bin)] += share * std::max(seconds, 0.0);
+      const double share = bytes / length / program.links[at(link)].value() / wide;  // of a bin, per second in it
+      const auto first_copy = repetition.first_copy(span.op);
+      for (auto copy = first_copy; copy < first_copy + repetition.runs(span.op); ++copy) {
+        const double from = simulated_from + repetition.shift(copy).value(), to = from + length;
+        const int last = std::min(static_cast<int>(to / wide), bins - 1);
+        for (int bin = std::min(static_cast<int>(from / wide), bins - 1); bin <= last; ++bin) {
+          const double seconds = std::min(to, (bin + 1) * wide) - std::max(from, bin * wide);
+          mine[static_cast<std::size_t>(bin)] += share * std::max(seconds, 0.0);
+        }
       }
     });
   }

@@ -21,16 +21,17 @@ struct LinkLoad {
   double peak;  ///< largest share of its bandwidth at an instant, every flow at its mean rate over its phase; at most 1
 };
 
-/// Links that carried anything in the given phases, the most used first, equals by number. `phases` must lie in
-/// `window`.
+/// Links that carried anything in the given phases, the most used first, equals by number. All runs of the phases, as
+/// often as `repetition` says, must lie in `window`.
 [[nodiscard]] std::vector<LinkLoad> link_loads(const program::Program& program,
                                                std::span<const timeline::PhaseSpan> phases,
-                                               const program::LinkClasses& members, timeline::Interval window);
+                                               const program::LinkClasses& members, timeline::Interval window,
+                                               const timeline::Repetition& repetition = {});
 
 /// For each representative link (`LinkLoad::link`), the mean share of its bandwidth in use in each of `bins` equal
 /// parts of the window.
 [[nodiscard]] std::map<std::int32_t, std::vector<double>> link_use_over_time(
     const program::Program& program, std::span<const timeline::PhaseSpan> phases, const program::LinkClasses& members,
-    timeline::Interval window, int bins);
+    timeline::Interval window, int bins, const timeline::Repetition& repetition = {});
 
 }  // namespace lockstep::metrics

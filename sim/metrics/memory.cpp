@@ -37,10 +37,10 @@ std::vector<Alive> buffers_of(const workloads::StepGraph& step, const program::P
   const auto stage = program.stage_of_rank[static_cast<std::size_t>(rank)];
   for (const auto& buffer : step.buffers) {
     if (buffer.size.value() == 0 || buffer.stage != stage || !timeline.took_part(buffer.producer, rank)) continue;
-    const auto span = timeline.span(buffer.producer, rank);
+    const auto span = timeline.simulated(buffer.producer, rank);
     Seconds until = span.end;
     for (const auto reader : buffer.readers) {
-      if (timeline.took_part(reader, rank)) until = std::max(until, timeline.span(reader, rank).end);
+      if (timeline.took_part(reader, rank)) until = std::max(until, timeline.simulated(reader, rank).end);
     }
     result.push_back({&buffer, span.start, until});
   }
@@ -80,6 +80,26 @@ const workloads::HeldMemory& held_by(const workloads::StepGraph& step, const pro
   return step.held[static_cast<std::size_t>(program.stage_of_rank[static_cast<std::size_t>(rank)])];
 }
 
+/// The curve of the whole step.
+std::vector<MemoryPoint> in_step(const std::vector<MemoryPoint>& simulated, const timeline::Repetition& repetition) {
+  if (repetition.copies == 0) return simulated;
+  const auto later = [](const MemoryPoint& point, Seconds time) { return point.time > time; };
+  const auto first_after = [&](Seconds time) {
+    return std::partition_point(simulated.begin(), simulated.end(),
+                                [&](const auto& point) { return !later(point, time); });
+  };
+  const auto begin = first_after(repetition.period.start), end = first_after(repetition.period.end);
+  std::vector<MemoryPoint> curve(simulated.begin(), end);
+  const auto take = [&](const MemoryPoint& point, Seconds shift) {
+    curve.push_back(point);
+    curve.back().time += shift;
+  };
+  for (std::int64_t copy = 1; copy <= repetition.copies; ++copy)
+    std::for_each(begin, end, [&](const MemoryPoint& point) { take(point, repetition.shift(copy)); });
+  std::for_each(end, simulated.end(), [&](const MemoryPoint& point) { take(point, repetition.missing()); });
+  return curve;
+}
+
 /// Finds the blocks that hold the activations of the peak, and the operation that allocates there; a computing
 /// operation is preferred.
 void explain(MemoryUse& use, const workloads::StepGraph& step, const std::vector<Alive>& buffers) {
@@ -112,7 +132,8 @@ const Bytes& MemoryParts::of(workloads::MemoryKind kind) const { return part(*th
 
 std::vector<MemoryPoint> memory_curve(const workloads::StepGraph& step, const program::Program& program,
                                       const timeline::Timeline& timeline, std::int32_t rank) {
-  return curve_of(held_by(step, program, rank), buffers_of(step, program, timeline, rank));
+  return in_step(curve_of(held_by(step, program, rank), buffers_of(step, program, timeline, rank)),
+                 timeline.repetition());
 }
 
 MemoryUse memory_of(const workloads::StepGraph& step, const program::Program& program,
@@ -131,6 +152,11 @@ MemoryUse memory_of(const workloads::StepGraph& step, const program::Program& pr
   use.rank = rank;
   use.weight_padding = held_by(step, program, rank).weight_padding;
   explain(use, step, buffers);
+  const auto& repetition = timeline.repetition();
+  use.peak_at = repetition.in_step(use.peak_at);
+  if (use.peak_op >= 0)
+    use.peak_microbatch =
+        repetition.microbatch(use.peak_op, repetition.first_copy(use.peak_op), step.op(use.peak_op).microbatch);
   return use;
 }
 

@@ -41,6 +41,7 @@ struct MemoryUse : MemoryParts {
   bool fits = true;
   Seconds peak_at{0};
   workloads::OpId peak_op = -1;  ///< the operation whose start makes the peak; none if it is there from the beginning
+  std::int64_t peak_microbatch = 0;  ///< of that operation, in the whole step
   std::int32_t stage = 0;
   std::int32_t rank = 0;  ///< lane of the program as run
   Bytes weight_padding{0};

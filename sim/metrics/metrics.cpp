@@ -18,8 +18,10 @@ double Metrics::hfu() const {
 
 Breakdown breakdown_of(const program::Program& program, const timeline::Timeline& timeline, std::int32_t rank) {
   Breakdown result;
-  sweep(program, timeline, rank, [&](double, double length, bool computing, std::int32_t first) {
-    (computing ? result.compute : first >= 0 ? result.exposed_comm : result.bubble) += Seconds(length);
+  sweep(program, timeline, rank, [&](double start, double length, bool computing, std::int32_t first) {
+    (computing    ? result.compute
+     : first >= 0 ? result.exposed_comm
+                  : result.bubble) += timeline.repetition().in_step({Seconds(start), Seconds(start + length)});
   });
   return result;
 }
@@ -41,13 +43,15 @@ std::vector<CommunicationUse> communication_of(const workloads::StepGraph& step,
         !timeline.took_part(op, rank))
       continue;
     auto& use = use_of(op);
-    const auto span = timeline.span(op, rank);
-    ++use.count;
-    use.full_size += step.op(program.ops[static_cast<std::size_t>(op)].vertex)->full_size;
-    use.busy += span.end - span.start;
+    const auto span = timeline.simulated(op, rank);
+    const auto runs = timeline.repetition().runs(op);
+    use.count += runs;
+    use.full_size += step.op(program.ops[static_cast<std::size_t>(op)].vertex)->full_size * runs;
+    use.busy += (span.end - span.start) * static_cast<double>(runs);
   }
-  sweep(program, timeline, rank, [&](double, double length, bool computing, std::int32_t first) {
-    if (!computing && first >= 0) use_of(first).exposed += Seconds(length);
+  sweep(program, timeline, rank, [&](double start, double length, bool computing, std::int32_t first) {
+    if (computing || first < 0) return;
+    use_of(first).exposed += timeline.repetition().in_step({Seconds(start), Seconds(start + length)});
   });
   std::vector<CommunicationUse> result;
   for (auto& [key, use] : uses) result.push_back(use);
@@ -59,7 +63,7 @@ std::int32_t critical_rank(const timeline::Timeline& timeline) {
   for (std::int32_t op = 0; op < timeline.ops(); ++op) {
     for (std::int32_t rank = 0; rank < lowest; ++rank) {
       if (!timeline.took_part(op, rank)) continue;
-      if (timeline.span(op, rank).end == timeline.makespan()) lowest = rank;
+      if (timeline.simulated(op, rank).end == timeline.simulated_makespan()) lowest = rank;
       if (timeline.uniform(op)) break;  // the others that took part end with this one
     }
   }

@@ -10,8 +10,9 @@
 
 namespace lockstep::metrics {
 
-/// Sweeps one rank's spans in time and calls `visit(start, length, computing, first)` for every piece between two
-/// changes; `first` is the communication that started first among those in flight, or -1.
+/// Sweeps one rank's spans in simulated time and calls `visit(start, length, computing, first)` for every piece between
+/// two changes; `first` is the communication that started first among those in flight, or -1. A piece stands for as
+/// much of the step as Repetition::in_step says.
 template <class Visit>
 void sweep(const program::Program& program, const timeline::Timeline& timeline, std::int32_t rank, Visit visit) {
   struct Change {
@@ -22,7 +23,7 @@ void sweep(const program::Program& program, const timeline::Timeline& timeline, 
   std::vector<Change> changes;
   for (std::int32_t op = 0; op < timeline.ops(); ++op) {
     if (!timeline.took_part(op, rank)) continue;
-    const auto span = timeline.span(op, rank);
+    const auto span = timeline.simulated(op, rank);
     if (span.end <= span.start) continue;
     changes.push_back({span.start.value(), true, op});
     changes.push_back({span.end.value(), false, op});
@@ -47,7 +48,7 @@ void sweep(const program::Program& program, const timeline::Timeline& timeline, 
       communicating.erase({started[change.op], change.op});
     }
   }
-  const double end = timeline.makespan().value();
+  const double end = timeline.simulated_makespan().value();
   if (end > now) visit(now, end - now, false, -1);
 }
 

@@ -63,8 +63,17 @@ struct Preparation {
 /// Scenario -> Machine, ShardedModel, StepPipeline -> StepGraph. Throws ConfigError also for axes that do not make up
 /// the cluster and placements that do not fit.
 [[nodiscard]] Preparation prepare(const scenario::Scenario& scenario);
+/// The same without the step, which sim/timing builds of as many microbatches as it needs.
+[[nodiscard]] Preparation placed(const scenario::Scenario& scenario);
+/// Refuses a step of so many microbatches that has more operations than sim/scenario/limits.hpp allows, before memory
+/// is spent on it.
+void check_step_size(const scenario::Scenario& scenario, const Preparation& placed, std::int64_t microbatches);
 /// StepGraph -> Program of all ranks, with the scenario's perturbations.
+[[nodiscard]] program::Program lower_with_perturbations(const scenario::Scenario& scenario, const Preparation& placed,
+                                                        const workloads::StepGraph& step);
 [[nodiscard]] program::Program lower_with_perturbations(const scenario::Scenario& scenario,
                                                         const Preparation& preparation);
+/// Refuses a step that takes longer than its shortest event could be told from rounding.
+void refuse_endless_step(const scenario::Scenario& scenario, Seconds time);
 
 }  // namespace lockstep::preparation

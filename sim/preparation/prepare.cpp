@@ -106,7 +106,7 @@ workloads::StepOptions step_options(const scenario::Scenario& scenario, const Sh
   return options;
 }
 
-Preparation prepare(const scenario::Scenario& scenario) {
+Preparation placed(const scenario::Scenario& scenario) {
   (void)rates_of(scenario);
   auto cluster = std::make_shared<const topologies::Cluster>(cluster_of(scenario));
   check_axis_sizes(scenario, *cluster);
@@ -117,17 +117,29 @@ Preparation prepare(const scenario::Scenario& scenario) {
         std::make_shared<collectives::CollectiveModel>(*machine.cluster, *machine.mesh, scenario.collectives);
     check_size(scenario, machine, model);
     pipeline = place_pipeline(scenario, machine, model);
-    step = build_step(model.layers, pipeline.kinds, pipeline, step_options(scenario, model));
     return {std::move(machine), std::move(model), std::move(pipeline), std::move(step)};
   } catch (const topologies::NoRoute& error) {
     refuse_missing_links(scenario, error.what());
   }
 }
 
+Preparation prepare(const scenario::Scenario& scenario) {
+  auto whole = placed(scenario);
+  check_step_size(scenario, whole, scenario.batch.microbatches);
+  whole.step =
+      build_step(whole.model.layers, whole.pipeline.kinds, whole.pipeline, step_options(scenario, whole.model));
+  return whole;
+}
+
 program::Program lower_with_perturbations(const scenario::Scenario& scenario, const Preparation& preparation) {
+  return lower_with_perturbations(scenario, preparation, preparation.step);
+}
+
+program::Program lower_with_perturbations(const scenario::Scenario& scenario, const Preparation& placed,
+                                          const workloads::StepGraph& step) {
   try {
-    auto program = lower(preparation.step, *preparation.machine.collectives, rates_of(scenario), scenario.lower);
-    const auto why = perturb(program, scenario.perturbations, *preparation.machine.cluster, *preparation.machine.mesh);
+    auto program = lower(step, *placed.machine.collectives, rates_of(scenario), scenario.lower);
+    const auto why = perturb(program, scenario.perturbations, *placed.machine.cluster, *placed.machine.mesh);
     if (!why.empty()) refuse_missing_links(scenario, why);
     check(program);
     refuse_endless_step(scenario, program);

@@ -17,10 +17,9 @@ namespace lockstep::preparation {
 [[nodiscard]] ShardedModel sharded_model(const scenario::Scenario& scenario,
                                          const std::vector<topologies::AxisRequest>& axes);
 
-/// Refuses a step with more operations, weights or bytes than sim/scenario/limits.hpp allows, before memory is spent on
-/// it.
+/// Refuses a step with more weights, passes or bytes than sim/scenario/limits.hpp allows, before memory is spent on it.
 void check_size(const scenario::Scenario& scenario, const Machine& machine, const ShardedModel& model);
-/// Refuses a step that computes for longer than its shortest event could be told from rounding.
+/// The same for the time that a stage of it computes.
 void refuse_endless_step(const scenario::Scenario& scenario, const program::Program& program);
 
 }  // namespace lockstep::preparation

@@ -28,15 +28,17 @@ double bytes_of(const workloads::ShardedLayer& block) {
   return bytes;
 }
 
+int stages_of(const Machine& machine) {
+  return machine.mesh->has_axis("pipeline") ? machine.mesh->axis("pipeline").size() : 1;
+}
+
 }  // namespace
 
 void check_size(const scenario::Scenario& scenario, const Machine& machine, const ShardedModel& model) {
-  double operations = 0;
   double weights = 0;
   double bytes = 0;
   for (const int kind : model.order) {
     const auto& block = model.layers[kind];
-    operations += static_cast<double>(block.forward.size() + block.backward.size() + block.weights.size());
     weights += static_cast<double>(block.weights.size());
     bytes += bytes_of(block);
   }
@@ -44,22 +46,36 @@ void check_size(const scenario::Scenario& scenario, const Machine& machine, cons
   if (weights > scenario::most_weight_tensors)
     refuse(scenario, "model",
            "the model has more than " + power_text(scenario::most_weight_tensors) + " weight tensors", "fewer layers");
-  operations *= microbatches;
-  const int stages = machine.mesh->has_axis("pipeline") ? machine.mesh->axis("pipeline").size() : 1;
-  if (operations > scenario::most_step_operations) {
+  const double passes = microbatches * stages_of(machine) * static_cast<double>(scenario.pipeline.chunks.value_or(1));
+  if (passes > scenario::most_passes) {
     refuse(scenario, "batch.microbatches",
-           "the step would have more than " + power_text(scenario::most_step_operations) + " operations",
-           "fewer microbatches or layers");
-  }
-  if (operations * (machine.cluster->devices() / stages) > scenario::most_rank_operations) {
-    refuse(scenario, "batch.microbatches",
-           "the step would have more than " + power_text(scenario::most_rank_operations) + " operations over all ranks",
-           "fewer microbatches, layers or chips");
+           "the stages of the pipeline would run more than " + power_text(scenario::most_passes) + " forward passes",
+           "fewer microbatches or stages");
   }
   if (bytes * microbatches > scenario::most_step_bytes) {
     refuse(scenario, "batch",
            "the arrays of a step have more than " + power_text(scenario::most_step_bytes) + " bytes on one chip",
            "fewer tokens, or a smaller model");
+  }
+}
+
+void check_step_size(const scenario::Scenario& scenario, const Preparation& placed, std::int64_t microbatches) {
+  double operations = 0;
+  for (const int kind : placed.model.order) {
+    const auto& block = placed.model.layers[kind];
+    operations += static_cast<double>(block.forward.size() + block.backward.size() + block.weights.size());
+  }
+  operations *= static_cast<double>(microbatches);
+  // A step that repeats has been cut short already.
+  if (operations > scenario::most_step_operations) {
+    refuse(scenario, "batch.microbatches",
+           "the step would have more than " + power_text(scenario::most_step_operations) + " operations",
+           "fewer microbatches or layers");
+  }
+  if (operations * (placed.machine.cluster->devices() / stages_of(placed.machine)) > scenario::most_rank_operations) {
+    refuse(scenario, "batch.microbatches",
+           "the step would have more than " + power_text(scenario::most_rank_operations) + " operations over all ranks",
+           "fewer microbatches, layers or chips");
   }
 }
 
@@ -69,14 +85,14 @@ void refuse_endless_step(const scenario::Scenario& scenario, const program::Prog
   for (const auto& op : program.ops) {
     if (op.kind == program::ProgramOp::Kind::compute) computing[op.stage] += op.duration;
   }
-  for (const auto time : computing) {
-    if (time.value() <= scenario::longest_step_s) continue;
-    const auto days = [](double seconds) {
-      return std::to_string(static_cast<std::int64_t>(seconds / 86400)) + " days";
-    };
-    refuse(scenario, "batch", "a step of so many tokens computes for " + days(time.value()) + " on these chips",
-           "at most " + days(scenario::longest_step_s) + ": fewer tokens, or more or faster chips");
-  }
+  for (const auto time : computing) refuse_endless_step(scenario, time);
+}
+
+void refuse_endless_step(const scenario::Scenario& scenario, Seconds time) {
+  if (time.value() <= scenario::longest_step_s) return;
+  const auto days = [](double seconds) { return std::to_string(static_cast<std::int64_t>(seconds / 86400)) + " days"; };
+  refuse(scenario, "batch", "a step of so many tokens computes for " + days(time.value()) + " on these chips",
+         "at most " + days(scenario::longest_step_s) + ": fewer tokens, or more or faster chips");
 }
 
 }  // namespace lockstep::preparation

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace lockstep::program {
 namespace {
@@ -21,9 +22,7 @@ Colour mix(Colour x) {
 Colour join(Colour a, Colour b) { return mix(a ^ mix(b)); }
 
 std::int32_t count_classes(const Colours& colours) {
-  auto sorted = colours;
-  std::sort(sorted.begin(), sorted.end());
-  return static_cast<std::int32_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
+  return static_cast<std::int32_t>(std::unordered_set<Colour>(colours.begin(), colours.end()).size());
 }
 
 std::int32_t number(const Colours& colours, std::vector<std::int32_t>& classes) {

@@ -10,7 +10,6 @@
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "workloads/step/step_graph.hpp"
-#include "workloads/step/step_pipeline.hpp"
 
 namespace lockstep::timing {
 
@@ -21,22 +20,25 @@ struct SteadyPeriods {
     std::size_t first = 0, last = 0, cells = 0;
     [[nodiscard]] std::size_t periods() const { return (last - first) / cells; }
   };
-  std::int32_t microbatches = 1;  ///< of a period
+  std::int32_t microbatches = 1;  ///< of a period; of a pipeline that is entered at both ends, from each end
   std::vector<Rank> ranks;
   [[nodiscard]] std::size_t periods() const;  ///< that every rank has
 };
 
-/// Nothing if some rank does not repeat, or if a microbatch's place on the ranks depends on its number.
+/// Nothing if some rank does not repeat.
 [[nodiscard]] std::optional<SteadyPeriods> steady_periods(const workloads::PipelineOrder& order);
 
 /// The order with so many periods fewer on every rank. Changes `periods` into those of the new order.
 [[nodiscard]] workloads::PipelineOrder without_periods(const workloads::PipelineOrder& order, std::size_t fewer,
                                                        SteadyPeriods& periods);
 
-/// How long a period takes, if the state of the machine repeats after it. `program` is that of `step`, folded or not.
-[[nodiscard]] std::optional<Seconds> repeated_period(const workloads::StepGraph& step,
-                                                     const workloads::StepPipeline& pipeline,
-                                                     const SteadyPeriods& periods, const program::Program& program,
-                                                     const timeline::Timeline& timeline);
+/// The period of a simulated step, if the state of the machine is the same again after it; `copies` is left for the
+/// caller to fill in. `program` and `timeline` are of `step`, folded or not. `rounding` is the part of the step's time
+/// by which dates of the engine may be off.
+[[nodiscard]] std::optional<timeline::Repetition> find_repetition(const workloads::StepGraph& step,
+                                                                  const workloads::PipelineOrder& order,
+                                                                  const SteadyPeriods& periods,
+                                                                  const program::Program& program,
+                                                                  const timeline::Timeline& timeline, double rounding);
 
 }  // namespace lockstep::timing

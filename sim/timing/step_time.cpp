@@ -1,12 +1,9 @@
 #include "sim/timing/step_time.hpp"
 
 #include <algorithm>
-#include <utility>
 
-#include "sim/program/fold.hpp"
 #include "sim/timing/joined_steps.hpp"
-#include "sim/timing/steady_periods.hpp"
-#include "workloads/pipeline/verify_order.hpp"
+#include "sim/timing/timed_step.hpp"
 
 namespace lockstep::timing {
 namespace {
@@ -38,31 +35,12 @@ workloads::ShardedLayers joined_layers(const scenario::Scenario& scenario, const
 Seconds step_time(const scenario::Scenario& scenario, const preparation::Machine& machine,
                   const preparation::ShardedModel& model, const workloads::ShardedLayers& joined,
                   engine::EngineKind engine, spdlog::logger& log) {
-  preparation::Preparation preparation{machine, model, place_pipeline(scenario, machine, model), {}};
-  const auto whole = preparation.pipeline;
-  const auto& layers = can_be_joined(scenario, whole.order) ? joined : model.layers;
+  const preparation::Preparation placed{machine, model, place_pipeline(scenario, machine, model), {}};
   auto options = step_options(scenario, model);
   options.memory = false;
   const engine::EngineKind used = engine == engine::EngineKind::reference ? engine : engine::EngineKind::max_min;
-  const auto simulated = [&] {
-    preparation.step = build_step(layers, preparation.pipeline.kinds, preparation.pipeline, options);
-    auto folded = fold(lower_with_perturbations(scenario, preparation));
-    auto timeline = engine::run(folded.program, {used, {}, false}, log).timeline;
-    return std::pair{std::move(folded.program), std::move(timeline)};
-  };
-
-  const auto steady = options.expert_load.variation > 0 ? std::nullopt : steady_periods(whole.order);
-  for (std::size_t kept = 6; steady && kept < steady->periods(); kept *= 2) {
-    auto periods = *steady;
-    const auto fewer = steady->periods() - kept;
-    preparation.pipeline.order = without_periods(whole.order, fewer, periods);
-    if (!verify_order(preparation.pipeline.order).empty()) break;  // work put off for many microbatches is missing then
-    const auto [program, timeline] = simulated();
-    const auto period = repeated_period(preparation.step, preparation.pipeline, periods, program, timeline);
-    if (period) return timeline.makespan() + *period * static_cast<double>(fewer);
-  }
-  preparation.pipeline = whole;
-  return simulated().second.makespan();
+  const auto& layers = can_be_joined(scenario, placed.pipeline.order) ? joined : model.layers;
+  return timed_step(scenario, placed, layers, options, {{used, {}, false}}, log).run.timeline.makespan();
 }
 
 }  // namespace lockstep::timing

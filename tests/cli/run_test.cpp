@@ -1,7 +1,9 @@
 // lockstep run.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "tests/cli/program_run.hpp"
 
@@ -83,8 +85,7 @@ TEST_F(Run, TwoRunsAreAlikeToTheByte) {
 TEST_F(Run, OutHoldsWholeFilesOnly) {
   EXPECT_THAT(good({"run", small, "--out", "a/b", "--json", "also.json"}), HasSubstr("step time"));
   EXPECT_THAT(files_in("a/b"), IsSupersetOf(Words{"result.json", "timeline.svg"}));
-  EXPECT_THAT(files_in("a/b"),
-              Each(testing::AnyOf("result.json", "timeline.svg", "trace.json.gz", "trace.pftrace.gz", "report.html")));
+  EXPECT_THAT(files_in("a/b"), Each(testing::AnyOf("result.json", "timeline.svg", "trace.pftrace.gz", "report.html")));
   EXPECT_EQ(files_in("."), (Words{"a", "also.json"}));
   EXPECT_EQ(content("a/b/result.json"), content("also.json"));
   EXPECT_EQ(without_clock(json::parse(content("also.json"))), without_clock(json({"run", small})));
@@ -92,6 +93,36 @@ TEST_F(Run, OutHoldsWholeFilesOnly) {
 
   (void)good({"run", small, "--out", "a/b"});  // once more, over the old files
   EXPECT_EQ(files_in("."), (Words{"a", "also.json"}));
+}
+
+// Chrome's JSON is written beside Perfetto's form where it is asked for, and changes no other file.
+TEST_F(Run, TraceAsJsonOnRequest) {
+  (void)good({"run", small, "--out", "a"});
+  (void)good({"run", small, "--out", "b", "--trace-json"});
+  auto files = files_in("b");
+  EXPECT_EQ(std::erase(files, "trace.json.gz"), 1u);
+  EXPECT_EQ(files, files_in("a"));
+  for (const auto* file : {"result.json", "timeline.svg", "trace.pftrace.gz"})
+    EXPECT_EQ(content(std::string("a/") + file), content(std::string("b/") + file)) << file;
+  EXPECT_THAT(content("b/trace.json.gz"), StartsWith("\x1f\x8b"));
+  EXPECT_EQ(run({"run", small, "--trace-json"}).exit_code, 2) << "of what folder?";
+}
+
+// A broken module in the way of the real one, since the loader looks into LD_LIBRARY_PATH first: only who uses SimGrid
+// notices.
+TEST_F(Run, SimGridIsLoadedWhereItIsUsed) {
+  write("liblockstep_simgrid.so", "not a library");
+  ::setenv("LD_LIBRARY_PATH", (scratch / "work").c_str(), 1);
+  (void)good({"--version"});
+  (void)good({"check", small});
+  (void)good({"run", small, "--engine", "max_min"});
+  const auto broken = run({"run", small});
+  ::unsetenv("LD_LIBRARY_PATH");
+  EXPECT_EQ(broken.exit_code, 2);
+  EXPECT_THAT(broken.errors, StartsWith("simgrid: the engine cannot be loaded: "));
+  EXPECT_THAT(broken.errors, HasSubstr("; expected liblockstep_simgrid.so "));
+  EXPECT_EQ(std::count(broken.errors.begin(), broken.errors.end(), '\n'), 1);
+  EXPECT_NE(good({"run", small}), "");
 }
 
 TEST_F(Run, PicturesAsPng) {

@@ -106,6 +106,7 @@ int run(const Arguments& arguments) {
   std::uint64_t draws = 0;
   int died = 0;
   const auto jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  engine::load(engine::EngineKind::simgrid);
   studies::in_children(
       arguments.count, jobs, [&](std::size_t index) { return verdicts(arguments, arguments.first + index); },
       [&](std::size_t index, studies::Child& child) {

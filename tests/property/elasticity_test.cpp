@@ -23,6 +23,7 @@ struct Answer {
 
 Answer simulated(const Case& one, engine::EngineKind engine = engine::EngineKind::simgrid) {
   SCOPED_TRACE(one.to_string());
+  engine::load(engine);
   const auto text = studies::in_child([&] {
     spdlog::logger silent("test");
     SimulateOptions options;

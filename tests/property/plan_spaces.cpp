@@ -114,6 +114,7 @@ std::vector<planning::RankedPlan> all_simulated(const planning::PlanSpace& space
   spdlog::logger silent("test");
   std::vector<planning::RankedPlan> result(plans.size());
   const auto jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  engine::load(engine::EngineKind::simgrid);
   studies::in_children(
       plans.size(), jobs,
       [&](std::size_t index) {

@@ -11,6 +11,7 @@ set_target_properties(lockstep_all PROPERTIES EXPORT_NAME lockstep)
 target_link_libraries(lockstep_all INTERFACE ${exported})
 
 install(TARGETS lockstep_all ${exported} EXPORT lockstep_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS lockstep_simgrid LIBRARY DESTINATION ${lockstep_module_folder})
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/lockstep)
 install(EXPORT lockstep_targets NAMESPACE lockstep:: FILE lockstep-targets.cmake DESTINATION ${package_folder})
 configure_package_config_file(
@@ -20,13 +21,13 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/lockstep-config-version.c
 install(FILES
   ${PROJECT_BINARY_DIR}/lockstep-config.cmake
   ${PROJECT_BINARY_DIR}/lockstep-config-version.cmake
-  ${CMAKE_CURRENT_LIST_DIR}/FindSimGrid.cmake
   DESTINATION ${package_folder})
 
 install(DIRECTORY sim topologies workloads DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep
   FILES_MATCHING PATTERN "*.hpp"
   PATTERN "*_private.hpp" EXCLUDE
   PATTERN "sim/engine/simgrid" EXCLUDE
+  PATTERN "sim/engine/load_simgrid.hpp" EXCLUDE
   PATTERN "catalog" EXCLUDE)
 # The data root, laid out as in the source tree.
 foreach(data topologies/catalog workloads/catalog scenarios)

@@ -140,6 +140,7 @@ void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
   std::vector<output::ScenarioInputs> inputs;
   const auto scenarios = load_all(variants, inputs);
   const auto progress = progress_line();
+  engine::load(engine::EngineKind::simgrid);
   std::vector<output::ComparedScenario> compared;
   std::vector<std::string> timelines;
   for (std::size_t i = 0; i < scenarios.size(); ++i) {

@@ -30,6 +30,7 @@ struct RunArguments {
   std::string engine = "simgrid";
   bool no_fold = false;
   bool trace_flows = false;
+  bool trace_json = false;
   bool sensitivity = false;
   bool png = false;
   std::int64_t rank = -1;
@@ -130,7 +131,8 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
     left_out = report::write_report(
         files, folder, report::run_report(scenario, simulation, {command_of(arguments), text_of(arguments.scenario)}));
     trace::write_perfetto_trace(files, folder / "trace.pftrace.gz", scenario, simulation, {16, arguments.trace_flows});
-    trace::write_chrome_trace(files, folder / "trace.json.gz", scenario, simulation, {16, arguments.trace_flows});
+    if (arguments.trace_json)
+      trace::write_chrome_trace(files, folder / "trace.json.gz", scenario, simulation, {16, arguments.trace_flows});
     files.finish();
   }
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
@@ -162,9 +164,8 @@ void add_run(CommandLine& line, spdlog::logger& log) {
   auto command = line.command("run", "simulate one training step of a scenario");
   auto arguments = std::make_shared<RunArguments>();
   command.option("scenario", arguments->scenario, "scenario file (YAML)").required();
-  command.option(
-      "--out", arguments->out,
-      "folder for report.html, result.json, timeline.svg, trace.pftrace.gz (Perfetto) and trace.json.gz (Chrome)");
+  command.option("--out", arguments->out,
+                 "folder for report.html, result.json, timeline.svg and trace.pftrace.gz (Perfetto)");
   command
       .flag("--png", arguments->png,
             "also write the pictures of --out as PNG (needs rsvg-convert, Debian's librsvg2-bin)")
@@ -176,6 +177,10 @@ void add_run(CommandLine& line, spdlog::logger& log) {
   add_engine_option(command, arguments->engine);
   command.option("--rank", arguments->rank, "show this rank's lane instead of the critical one").not_negative();
   command.flag("--trace-flows", arguments->trace_flows, "draw arrows for dependencies in the trace");
+  command
+      .flag("--trace-json", arguments->trace_json,
+            "also write the trace of --out as Chrome's JSON, trace.json.gz, which other programs read")
+      .needs("--out");
   command.flag("--sensitivity", arguments->sensitivity,
                "simulate again with each rate of the machine a little better, and say what would help most");
   command.flag("--no-fold", arguments->no_fold,

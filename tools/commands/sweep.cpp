@@ -24,7 +24,7 @@ constexpr std::int64_t most_points_unasked = 20'000;
 struct SweepArguments {
   std::string file, db, shard = "0/1", csv;
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  std::string engine = "simgrid", plot, report, y, x, by;
+  std::string engine = "max_min", plot, report, y, x, by;
   bool yes = false, retry = false, keep_results = false;
 };
 

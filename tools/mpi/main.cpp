@@ -24,7 +24,7 @@ constexpr int rows_tag = 1, points_tag = 2;
 constexpr std::size_t most_points_at_once = 8;
 
 struct Arguments {
-  std::string file, db, engine = "simgrid";
+  std::string file, db, engine = "max_min";
   bool keep_results = false, retry = false;
 };
 

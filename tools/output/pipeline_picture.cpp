@@ -89,15 +89,18 @@ class Picture {
     std::vector<timeline::Interval> computing;
     for (std::int32_t id = 0; id < simulation_.run.timeline.ops(); ++id) {
       if (!simulation_.run.timeline.took_part(id, rank)) continue;
-      const auto span = simulation_.run.timeline.span(id, rank);
-      if (span.end <= span.start) continue;
+      const auto& repetition = simulation_.run.timeline.repetition();
       const auto& op = simulation_.program.ops[id];
       const auto& vertex = simulation_.preparation.step.op(op.vertex);
       const bool communicates = op.kind == program::ProgramOp::Kind::collective;
-      if (!communicates) computing.push_back(span);
-      if (communicates != communication) continue;
-      all.push_back({span.start.value(), span.end.value(), vertex.pass,
-                     simulation_.preparation.pipeline.stage_of_block(vertex.block), vertex.microbatch, communicates});
+      simulation_.run.timeline.for_each_run(id, rank, [&](const timeline::Interval& span, std::int64_t copy) {
+        if (span.end <= span.start) return;
+        if (!communicates) computing.push_back(span);
+        if (communicates != communication) return;
+        all.push_back({span.start.value(), span.end.value(), vertex.pass,
+                       simulation_.preparation.pipeline.stage_of_block(vertex.block),
+                       static_cast<std::int32_t>(repetition.microbatch(id, copy, vertex.microbatch)), communicates});
+      });
     }
     if (communication) all = exposed(std::move(all), std::move(computing));
     std::sort(all.begin(), all.end(), [](const Piece& a, const Piece& b) { return a.start < b.start; });

@@ -35,7 +35,7 @@ Json memory(const Simulation& simulation, const metrics::MemoryUse& value) {
     const auto& op = step.op(value.peak_op);
     result["peak_in"] = {{"pass", name(op.pass)},
                          {"block", step.block_names[op.block]},
-                         {"microbatch", op.microbatch},
+                         {"microbatch", value.peak_microbatch},
                          {"operation", op->name}};
   } else {
     result["peak_in"] = Json();
@@ -136,7 +136,7 @@ Json links(const Simulation& simulation) {
   constexpr std::size_t most = 100;
   if (simulation.run.phases.empty()) return {};
   auto loads = metrics::link_loads(simulation.program, simulation.run.phases, simulation.link_members,
-                                   {Seconds(0), simulation.metrics.step_time});
+                                   {Seconds(0), simulation.metrics.step_time}, simulation.run.timeline.repetition());
   if (loads.size() > most) loads.resize(most);
   return link_load_json(*simulation.preparation.machine.cluster, loads);
 }
@@ -152,6 +152,11 @@ Json critical_path(const metrics::CriticalPath& path) {
                      {"spans", part.spans}});
   }
   return {{"spans", path.spans.size()}, {"rank_changes", moves}, {"parts", parts}};
+}
+
+/// Of the whole step.
+std::int64_t operations(const timeline::Timeline& timeline) {
+  return timeline.ops() + timeline.repetition().operations * timeline.repetition().copies;
 }
 
 /// Null when it was not asked for.
@@ -209,7 +214,8 @@ std::string result_json(const scenario::Scenario& scenario, const Simulation& si
                       {"ranks", metrics.chips},
                       {"link_classes", simulation.link_classes},
                       {"links", simulation.links},
-                      {"ops", simulation.program.ops.size()},
+                      {"ops", operations(simulation.run.timeline)},
+                      {"ops_simulated", simulation.program.ops.size()},
                       {"activities", engine.activities},
                       {"wall_s", times == WallTimes::shown ? Json(engine.wall_seconds) : Json()},
                       {"fold_wall_s", times == WallTimes::shown ? Json(simulation.fold_seconds) : Json()},

@@ -47,7 +47,7 @@ std::string memory_text(const Simulation& simulation) {
   if (memory.peak_op >= 0) {
     const auto& op = step.op(memory.peak_op);
     text += "\n  reached after " + format(memory.peak_at) + " in the " + std::string(name(op.pass)) + " of " +
-            block_name(op.block) + ", microbatch " + std::to_string(op.microbatch) + ": " + op->name;
+            block_name(op.block) + ", microbatch " + std::to_string(memory.peak_microbatch) + ": " + op->name;
   }
   Table parts({"at the peak", "size", "share"});
   for (const auto kind : workloads::all_memory_kinds) {

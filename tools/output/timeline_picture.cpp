@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/core/quantity_text.hpp"
+#include "sim/timing/whole_step.hpp"
 #include "tools/output/svg.hpp"
 #include "tools/output/table.hpp"
 
@@ -33,9 +34,10 @@ std::vector<std::int32_t> streams_with_spans(const Simulation& simulation, Secon
   const auto rank = simulation.metrics.critical_rank;
   for (std::int32_t id = 0; id < simulation.run.timeline.ops(); ++id) {
     if (!simulation.run.timeline.took_part(id, rank)) continue;
-    const auto span = simulation.run.timeline.span(id, rank);
-    if (span.end <= from || span.start >= to || span.end <= span.start) continue;
-    for (const auto stream : simulation.program.ops[id].streams) used[stream] = true;
+    simulation.run.timeline.for_each_run(id, rank, [&](const timeline::Interval& span, std::int64_t) {
+      if (span.end <= from || span.start >= to || span.end <= span.start) return;
+      for (const auto stream : simulation.program.ops[id].streams) used[stream] = true;
+    });
   }
   std::vector<std::int32_t> shown;
   for (const program::StreamId stream : used.ids()) {
@@ -57,23 +59,26 @@ Window middle_window(const Simulation& simulation) {
     return op->kind == workloads::StepOp::Kind::compute && op.pass != workloads::StepPass::update &&
            (!pipelined || op.pass == workloads::StepPass::backward) && timeline.took_part(id, rank);
   };
+  const timing::WholeStep whole(simulation.preparation.pipeline.order, step, timeline);
+  const auto microbatch_of = [&](const timing::WholeStep::Run& run) {
+    return timeline.repetition().microbatch(run.op, run.copy, step.op(run.op).microbatch);
+  };
   int last = -1;  // of the rank's own blocks
   for (workloads::OpId id = 0; id < step.size(); ++id) {
     if (shown(id)) last = std::max(last, step.op(id).block);
   }
-  std::vector<std::int32_t> microbatches;  // that run there, in order
-  for (workloads::OpId id = 0; id < step.size(); ++id) {
-    if (shown(id) && step.op(id).block == last &&
-        (microbatches.empty() || microbatches.back() != step.op(id).microbatch))
-      microbatches.push_back(step.op(id).microbatch);
+  std::vector<std::int64_t> microbatches;  // that run there, in order
+  for (const auto& run : whole.runs()) {
+    if (shown(run.op) && step.op(run.op).block == last &&
+        (microbatches.empty() || microbatches.back() != microbatch_of(run)))
+      microbatches.push_back(microbatch_of(run));
   }
   Window window{timeline.makespan(), Seconds(0)};
   if (microbatches.empty()) return {Seconds(0), timeline.makespan()};
   const auto microbatch = pipelined ? microbatches[microbatches.size() / 2] : microbatches.front();
-  for (workloads::OpId id = 0; id < step.size(); ++id) {
-    const auto& op = step.op(id);
-    if (!shown(id) || op.microbatch != microbatch || op.block < last - 3) continue;
-    const auto span = timeline.span(id, rank);
+  for (const auto& run : whole.runs()) {
+    if (!shown(run.op) || microbatch_of(run) != microbatch || step.op(run.op).block < last - 3) continue;
+    const auto span = timeline.span(run.op, rank, run.copy);
     window.from = std::min(window.from, span.start);
     window.to = std::max(window.to, span.end);
   }
@@ -105,11 +110,8 @@ std::string timeline_picture(const scenario::Scenario& scenario, const Simulatio
     out += "<rect x=\"" + fixed(left, 1) + "\" y=\"" + fixed(at, 1) + "\" width=\"" + fixed(width - left - right, 1) +
            "\" height=\"" + fixed(row, 0) + "\" fill=\"#8882\"/>\n";
   }
-  for (std::int32_t id = 0; id < timeline.ops(); ++id) {
-    if (!timeline.took_part(id, rank)) continue;
-    const auto span = timeline.span(id, rank);
-    if (span.end <= from || span.start >= to || span.end <= span.start) continue;
-    const auto& op = program.ops[id];
+  const auto draw = [&](const program::ProgramOp& op, const timeline::Interval& span) {
+    if (span.end <= from || span.start >= to || span.end <= span.start) return;
     const auto& vertex = simulation.preparation.step.op(op.vertex);
     for (const auto stream : op.streams) {
       const double wide = std::max(x(span.end) - x(span.start), 0.8);
@@ -126,6 +128,10 @@ std::string timeline_picture(const scenario::Scenario& scenario, const Simulatio
                             " font-size=\"11\" fill=\"#fff\"");
       }
     }
+  };
+  for (std::int32_t id = 0; id < timeline.ops(); ++id) {
+    if (!timeline.took_part(id, rank)) continue;
+    timeline.for_each_run(id, rank, [&](const timeline::Interval& span, std::int64_t) { draw(program.ops[id], span); });
   }
   const double axis = top + (row + gap) * static_cast<double>(shown.size()) + 14;
   for (int tick = 0; tick <= 5; ++tick) {

@@ -24,10 +24,11 @@ constexpr double worth_showing = 0.01;  // of the bandwidth
 std::optional<Json> network_panel(const Simulation& simulation, ReportData& data) {
   const auto& cluster = *simulation.preparation.machine.cluster;
   const timeline::Interval step{Seconds(0), simulation.metrics.step_time};
-  const auto loads = metrics::link_loads(simulation.program, simulation.run.phases, simulation.link_members, step);
+  const auto loads = metrics::link_loads(simulation.program, simulation.run.phases, simulation.link_members, step,
+                                         simulation.run.timeline.repetition());
   if (loads.empty() || loads.front().used < worth_showing) return std::nullopt;
-  const auto over_time =
-      metrics::link_use_over_time(simulation.program, simulation.run.phases, simulation.link_members, step, bins);
+  const auto over_time = metrics::link_use_over_time(simulation.program, simulation.run.phases, simulation.link_members,
+                                                     step, bins, simulation.run.timeline.repetition());
   struct Row {
     const metrics::LinkLoad* load;
     std::int64_t alike;

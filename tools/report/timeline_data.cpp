@@ -5,6 +5,7 @@
 
 #include "sim/collectives/collective_model.hpp"
 #include "sim/metrics/blockers.hpp"
+#include "sim/timing/whole_step.hpp"
 #include "tools/output/table.hpp"
 #include "tools/report/timeline_writer.hpp"
 #include "tools/trace/lanes.hpp"
@@ -29,13 +30,15 @@ class TimelineData {
       : simulation_(simulation),
         data_(data),
         writer_(data),
+        repetition_(simulation.run.timeline.repetition()),
+        whole_(simulation.preparation.pipeline.order, simulation.preparation.step, simulation.run.timeline),
         blockers_(simulation.program, simulation.run.timeline),
         collectives_(*simulation.preparation.machine.collectives) {}
 
   Json run(const std::string& name, std::size_t most_ranks) {
     auto ranks = trace::distinct_ranks(simulation_);
     ranks.resize(std::min(ranks.size(), std::max(most_ranks, simulation_.metrics.stages.size())));
-    for (const auto& op : simulation_.program.ops) add(op);
+    for (const auto& run : whole_.runs()) add(run);
     Json groups = Json::array();
     for (const auto& rank : ranks) groups.push_back(group(rank));
     auto result = writer_.run(name, trace::nanoseconds(simulation_.metrics.step_time), std::move(groups));
@@ -44,26 +47,29 @@ class TimelineData {
   }
 
  private:
-  void add(const program::ProgramOp& op) {
+  void add(const timing::WholeStep::Run& run) {
     const auto& step = simulation_.preparation.step;
+    const auto& op = simulation_.program.ops[run.op];
     const auto& vertex = step.op(op.vertex);
     const bool collective = vertex->kind == workloads::StepOp::Kind::collective;
     const auto kind = !collective          ? "compute"
                       : vertex->given_time ? "measured"
                                            : lockstep::workloads::name(vertex->collective);
-    writer_.add({step.block_names[vertex.block],
-                 vertex->name,
-                 vertex->detail,
-                 std::string(kind),
-                 std::string(lockstep::workloads::name(vertex.pass)),
-                 axes_of(vertex),
-                 vertex->reason,
-                 algorithm(op, vertex),
-                 vertex.microbatch,
+    writer_.add({step.block_names[vertex.block], vertex->name, vertex->detail, std::string(kind),
+                 std::string(lockstep::workloads::name(vertex.pass)), axes_of(vertex), vertex->reason,
+                 algorithm(op, vertex), repetition_.microbatch(run.op, run.copy, vertex.microbatch),
                  (collective ? vertex->full_size : vertex->traffic).value(),
-                 vertex.pair,
-                 vertex->flops.value(),
-                 {op.predecessors.begin(), op.predecessors.end()}});
+                 vertex.pair == 0 ? 0 : vertex.pair + repetition_.pairs * run.copy, vertex->flops.value(),
+                 befores(run, op)});
+  }
+
+  std::vector<std::int64_t> befores(const timing::WholeStep::Run& run, const program::ProgramOp& op) {
+    std::vector<std::int64_t> numbers;
+    for (const auto predecessor : op.predecessors) {
+      const auto number = whole_.number_before(run, predecessor);
+      if (number >= 0) numbers.push_back(number);
+    }
+    return numbers;
   }
 
   std::string algorithm(const program::ProgramOp& op, const workloads::StepOp& vertex) {
@@ -96,11 +102,12 @@ class TimelineData {
     std::vector<TimelineSpan> spans;
     for (const auto& span : lane) {
       const auto blocker = blockers_.of(span.op, rank);
-      spans.push_back({span.start_ns, span.end_ns, span.op});
-      if (blocker.op < 0) continue;
+      spans.push_back({span.start_ns, span.end_ns, whole_.number({span.op, span.copy})});
+      const auto because = blocker.op < 0 ? -1 : whole_.number_before({span.op, span.copy}, blocker.op);
+      if (because < 0) continue;
       spans.back().because =
           blocker.why == metrics::Blocker::Why::stream ? TimelineSpan::Because::lane : TimelineSpan::Because::needs;
-      spans.back().because_op = blocker.op;
+      spans.back().because_op = because;
       if (blocker.rank != rank) spans.back().because_rank = simulation_.ranks.representative[blocker.rank];
     }
     return spans;
@@ -114,13 +121,14 @@ class TimelineData {
       if (trace::nanoseconds(critical.span.end) <= trace::nanoseconds(critical.span.start)) continue;
       const auto here = [&](const trace::ShownRank& rank) { return rank.rank == critical.rank; };
       const auto alike = [&](const trace::ShownRank& rank) {
-        return timeline.took_part(critical.op, rank.rank) && timeline.span(critical.op, rank.rank) == critical.span;
+        return timeline.took_part(critical.op, rank.rank) &&
+               timeline.span(critical.op, rank.rank, critical.copy) == critical.span;
       };
       auto found = std::find_if(shown.begin(), shown.end(), here);
       if (found == shown.end()) found = std::find_if(shown.begin(), shown.end(), alike);
       if (found == shown.end()) continue;
       group.push_back(static_cast<std::uint64_t>(found - shown.begin()));
-      op.push_back(static_cast<std::uint64_t>(critical.op));
+      op.push_back(static_cast<std::uint64_t>(whole_.number({critical.op, critical.copy})));
     }
     return {{"group", data_.whole(group)}, {"op", data_.whole(op)}};
   }
@@ -128,6 +136,8 @@ class TimelineData {
   const Simulation& simulation_;
   ReportData& data_;
   TimelineWriter writer_;
+  const timeline::Repetition& repetition_;
+  timing::WholeStep whole_;
   metrics::Blockers blockers_;
   collectives::CollectiveModel& collectives_;
   std::map<std::tuple<std::int32_t, workloads::CollectiveKind, Bytes>, std::string> algorithms_;

@@ -48,7 +48,7 @@ Json TimelineWriter::lane(const std::string& name, bool computes, std::span<cons
     length.push_back(number(span.end - span.start));
     op.push_back(without_sign(span.op - last));
     because.push_back(number(static_cast<std::int64_t>(span.because)));
-    because_op.push_back(known ? without_sign(std::int64_t{span.op} - span.because_op) : 0);
+    because_op.push_back(known ? without_sign(span.op - span.because_op) : 0);
     because_rank.push_back(number(span.because_rank + 1));
     time = span.end;
     last = span.op;

@@ -17,19 +17,19 @@ struct TimelineOp {
   std::int64_t microbatch = 0, bytes = 0;
   std::int64_t pair = 0;  ///< not 0: a half of an overlapped pair
   double flops = 0;
-  std::vector<std::int32_t> before;  ///< operations that it needs
+  std::vector<std::int64_t> before;  ///< operations that it needs
 };
 
 /// Whole nanoseconds, or other ticks that the panel names.
 struct TimelineSpan {
   std::int64_t start, end;
-  std::int32_t op;
+  std::int64_t op;
   enum class Because {
     nothing,
     needs,
     lane
   } because = Because::nothing;  ///< it needed because_op, or because_op held a lane of it
-  std::int32_t because_op = -1;
+  std::int64_t because_op = -1;
   std::int64_t because_rank = -1;  ///< -1: on this rank
 };
 

@@ -1,6 +1,11 @@
 #include "tools/sweep/run_sweep.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <deque>
+#include <new>
+#include <span>
 #include <unordered_set>
 
 #include "sim/studies/isolated.hpp"
@@ -20,6 +25,10 @@ std::int64_t shard_of(const Digest::Bytes16& identity, std::int64_t shards) {
   return static_cast<std::int64_t>(number % static_cast<std::uint64_t>(shards));
 }
 
+/// A process takes its next point until this time is over: longer, and a sweep that is stopped would lose work.
+constexpr std::chrono::milliseconds turn_time{200};
+constexpr std::size_t most_of_a_turn = 32;
+
 PointResult simulated(const Sweep& sweep, std::int64_t point, const SweepOptions& options, spdlog::logger& log) {
   const auto scenario = sweep.scenario_at(point);
   const auto simulation = simulate(scenario, {options.engine, true, {}, options.keep_results}, log);
@@ -29,17 +38,74 @@ PointResult simulated(const Sweep& sweep, std::int64_t point, const SweepOptions
   return result;
 }
 
-PointResult answer_of(studies::Child& child) {
+/// In a child: also what is wrong with the point is a result, but a machine that is used up is not.
+PointResult result_of(const Sweep& sweep, std::int64_t point, const SweepOptions& options, spdlog::logger& log) {
   try {
-    return result_in(child.answer());
+    return simulated(sweep, point, options, log);
   } catch (const ConfigError& error) {
     return {PointResult::Status::refused, error.what(), {}, ""};
-  } catch (const studies::OutOfResources& error) {
-    return {PointResult::Status::crashed, error.what(), {}, ""};
-  } catch (const studies::ProcessDied& error) {
-    return {PointResult::Status::crashed, error.what(), {}, ""};
-  } catch (const InternalError& error) {
+  } catch (const studies::OutOfResources&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
     return {PointResult::Status::failed, error.what(), {}, ""};
+  }
+}
+
+/// The first points of a list, as many as a turn has time for, one at least: each result after its length.
+std::string results_of(const Sweep& sweep, std::span<const std::int64_t> points, const SweepOptions& options,
+                       spdlog::logger& log) {
+  const auto end = std::chrono::steady_clock::now() + turn_time;
+  std::string text;
+  for (const auto point : points) {
+    const auto result = to_text(result_of(sweep, point, options, log));
+    const std::uint64_t size = result.size();
+    text.append(reinterpret_cast<const char*>(&size), sizeof size);
+    text += result;
+    if (std::chrono::steady_clock::now() > end) break;
+  }
+  return text;
+}
+
+std::vector<PointResult> results_in(std::string_view text) {
+  std::vector<PointResult> results;
+  for (std::uint64_t size = 0; !text.empty(); text.remove_prefix(size)) {
+    std::memcpy(&size, text.data(), sizeof size);
+    text.remove_prefix(sizeof size);
+    results.push_back(result_in(text.substr(0, size)));
+  }
+  return results;
+}
+
+/// Points that a process simulates one after the other: those from `first` to before `last` of the list.
+struct Turn {
+  std::size_t first, last;
+};
+
+/// Lists of points for processes: several points for one, since a process takes longer to make than a small step to
+/// simulate, and a single one where its engine allows no more.
+std::deque<Turn> turns_of(std::size_t points, const SweepOptions& options) {
+  const auto share = points / (4 * static_cast<std::size_t>(options.jobs));
+  const auto most =
+      options.engine == engine::EngineKind::simgrid ? 1 : std::clamp<std::size_t>(share, 1, most_of_a_turn);
+  std::deque<Turn> turns;
+  for (std::size_t first = 0; first < points; first += most) turns.push_back({first, std::min(first + most, points)});
+  return turns;
+}
+
+/// The results of a turn's first points. None if its process died with several: each of them is to be tried alone.
+std::vector<PointResult> answers_of(studies::Child& child, const Turn& turn) {
+  const auto crashed = [&](const std::exception& error) -> std::vector<PointResult> {
+    if (turn.last - turn.first > 1) return {};
+    return {{PointResult::Status::crashed, error.what(), {}, ""}};
+  };
+  try {
+    return results_in(child.answer());
+  } catch (const studies::OutOfResources& error) {
+    return crashed(error);
+  } catch (const studies::ProcessDied& error) {
+    return crashed(error);
   }
 }
 
@@ -77,9 +143,31 @@ std::vector<std::int64_t> points_to_do(const Sweep& sweep, const SweepStore& sto
 
 void simulate_points(const Sweep& sweep, const std::vector<std::int64_t>& points, const SweepOptions& options,
                      spdlog::logger& log, const std::function<void(std::int64_t, PointResult)>& take) {
-  const auto work = [&](std::size_t index) { return to_text(simulated(sweep, points[index], options, log)); };
-  studies::in_children(points.size(), options.jobs, work,
-                       [&](std::size_t index, studies::Child& child) { take(points[index], answer_of(child)); });
+  engine::load(options.engine);
+  auto waiting = turns_of(points.size(), options);
+  std::vector<studies::Child> running;
+  std::vector<Turn> turns;  // of those that run
+  while (!waiting.empty() || !running.empty()) {
+    while (!waiting.empty() && std::ssize(running) < options.jobs) {
+      const auto turn = waiting.front();
+      running.emplace_back([&] {
+        return results_of(sweep, std::span(points).subspan(turn.first, turn.last - turn.first), options, log);
+      });
+      waiting.pop_front();
+      turns.push_back(turn);
+    }
+    const auto ready = static_cast<std::ptrdiff_t>(studies::Child::first_ready(running));
+    auto child = std::move(running[ready]);
+    auto turn = turns[ready];
+    running.erase(running.begin() + ready);
+    turns.erase(turns.begin() + ready);
+    auto results = answers_of(child, turn);
+    if (results.empty()) {
+      for (; turn.first < turn.last; ++turn.first) waiting.push_back({turn.first, turn.first + 1});
+    }
+    for (auto& result : results) take(points[turn.first++], std::move(result));
+    if (turn.first < turn.last) waiting.push_front(turn);
+  }
 }
 
 void run_sweep(const Sweep& sweep, SweepStore& store, const SweepOptions& options, const SweepProgress& progress,

@@ -1,5 +1,5 @@
 #pragma once
-/// The points of a sweep simulated, each in a process of its own, and kept in a database.
+/// The points of a sweep simulated in processes of their own and kept in a database.
 #include <functional>
 #include <vector>
 
@@ -15,8 +15,8 @@ namespace lockstep::sweep {
 struct SweepOptions {
   int jobs = 1;  ///< processes at a time
   std::int64_t shard = 0, shards = 1;
-  engine::EngineKind engine = engine::EngineKind::simgrid;
-  bool keep_results = false;  ///< result.json of every point too
+  engine::EngineKind engine = engine::EngineKind::max_min;  ///< runs several points in a process; SimGrid runs one
+  bool keep_results = false;                                ///< result.json of every point too
 };
 
 /// Points of the shard that the database does not have, equal ones once.

@@ -88,25 +88,25 @@ class ChromeTrace {
       const bool instant = span.start_ns == span.end_ns;
       begin_event(instant ? 'i' : 'B', thread, span.start_ns);
       out_ += instant ? ",\"s\":\"t\"," : ",";
-      write_words(span.op);
+      write_words(span);
       if (instant) continue;
       // Arrows bind to the span that is open: after its begin, before its end.
       const bool arrows = flows_ && arrows_.on_lane(span.op, lane.stream);
-      if (arrows) write_arrows('f', thread, span.start_ns, arrows_.arriving(span.op));
-      if (arrows) write_arrows('s', thread, span.end_ns, arrows_.leaving(span.op));
+      if (arrows) write_arrows('f', thread, span.start_ns, arrows_.arriving(text_.number(span)));
+      if (arrows) write_arrows('s', thread, span.end_ns, arrows_.leaving(text_.number(span)));
       begin_event('E', thread, span.end_ns);
       out_ += '}';
     }
   }
 
   /// All of a begin or an instant that the operation says, and the end of the event.
-  void write_words(std::int32_t op) {
-    const auto phrase = text_.phrase(op);
-    if (phrase == phrases_.size()) phrases_.push_back(encoded(text_.words(op)));
+  void write_words(const LaneSpan& span) {
+    const auto phrase = text_.phrase(span.op);
+    if (phrase == phrases_.size()) phrases_.push_back(encoded(text_.words(span.op)));
     out_ += "\"args\":{\"op\":";
-    append_json(out_, std::int64_t{op});
+    append_json(out_, text_.number(span));
     out_ += ",\"microbatch\":";
-    append_json(out_, text_.microbatch(op));
+    append_json(out_, text_.microbatch(span));
     out_ += phrases_[phrase];
   }
 

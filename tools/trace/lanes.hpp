@@ -11,7 +11,8 @@ namespace lockstep::trace {
 struct LaneSpan {
   std::int64_t start_ns;
   std::int64_t end_ns;
-  std::int32_t op;
+  std::int32_t op;        ///< of the program
+  std::int64_t copy = 0;  ///< of the period that repeats (timeline::Repetition)
 };
 
 /// In order of time; spans of one lane touch at most (rounding keeps order). An operation on several streams

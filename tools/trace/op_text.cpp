@@ -37,6 +37,8 @@ auto told(const program::ProgramOp& op, const workloads::StepOp& vertex) {
 OpText::OpText(const Simulation& simulation)
     : program_(simulation.program),
       step_(simulation.preparation.step),
+      repetition_(simulation.run.timeline.repetition()),
+      whole_(simulation.preparation.pipeline.order, step_, simulation.run.timeline),
       collectives_(*simulation.preparation.machine.collectives),
       phrases_(0, Hash{this}, Equal{this}) {}
 

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "sim/simulate.hpp"
+#include "sim/timing/whole_step.hpp"
+#include "tools/trace/lanes.hpp"
 
 namespace lockstep::trace {
 
@@ -35,7 +37,11 @@ class OpText {
   /// layer of a long step says the same in every microbatch, so formats encode it once.
   [[nodiscard]] std::size_t phrase(std::int32_t op);
   [[nodiscard]] OpWords words(std::int32_t op);
-  [[nodiscard]] std::int64_t microbatch(std::int32_t op) const { return vertex(op).microbatch; }
+  /// In the whole step.
+  [[nodiscard]] std::int64_t number(const LaneSpan& span) const { return whole_.number({span.op, span.copy}); }
+  [[nodiscard]] std::int64_t microbatch(const LaneSpan& span) const {
+    return repetition_.microbatch(span.op, span.copy, vertex(span.op).microbatch);
+  }
 
  private:
   struct Hash {
@@ -52,6 +58,8 @@ class OpText {
 
   const program::Program& program_;
   const workloads::StepGraph& step_;
+  const timeline::Repetition& repetition_;
+  timing::WholeStep whole_;
   collectives::CollectiveModel& collectives_;
   std::unordered_map<std::int32_t, std::size_t, Hash, Equal>
       phrases_;  ///< by an operation of each; looked up, never walked through

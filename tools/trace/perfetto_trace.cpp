@@ -254,12 +254,13 @@ class PerfettoTrace {
       event_.clear();
       append_number(event_, event_type, takes_time ? begin : instant);
       // Fields that differ from span to span come together, so that the rest compresses well.
-      append_count(op_key_, span.op);
-      append_count(microbatch_key_, text_.microbatch(span.op));
+      append_count(op_key_, text_.number(span));
+      append_count(microbatch_key_, text_.microbatch(span));
       event_ += phrase.event;
       if (flows_ && takes_time && arrows_.on_lane(span.op, lane.stream)) {
-        for (const auto id : arrows_.leaving(span.op)) append_fixed64(event_, flow_ids, static_cast<std::uint64_t>(id));
-        for (const auto id : arrows_.arriving(span.op))
+        for (const auto id : arrows_.leaving(text_.number(span)))
+          append_fixed64(event_, flow_ids, static_cast<std::uint64_t>(id));
+        for (const auto id : arrows_.arriving(text_.number(span)))
           append_fixed64(event_, terminating_flow_ids, static_cast<std::uint64_t>(id));
       }
       definitions_.clear();

@@ -1,6 +1,7 @@
 #include "tools/trace/trace_content.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "sim/metrics/link_loads.hpp"
@@ -49,9 +50,10 @@ std::vector<TraceLink> TraceContent::links() const {
   std::vector<TraceLink> links;
   if (simulation_.run.phases.empty()) return links;
   const timeline::Interval step{Seconds(0), simulation_.metrics.step_time};
-  const auto loads = metrics::link_loads(simulation_.program, simulation_.run.phases, simulation_.link_members, step);
-  auto over_time =
-      metrics::link_use_over_time(simulation_.program, simulation_.run.phases, simulation_.link_members, step, parts);
+  const auto& [program, phases, members, repetition] = std::tie(
+      simulation_.program, simulation_.run.phases, simulation_.link_members, simulation_.run.timeline.repetition());
+  const auto loads = metrics::link_loads(program, phases, members, step, repetition);
+  auto over_time = metrics::link_use_over_time(program, phases, members, step, parts, repetition);
   for (std::size_t i = 0; i < std::min(loads.size(), most); ++i) {
     const auto& load = loads[i];
     links.push_back({simulation_.preparation.machine.cluster->link_name(load.link) +
@@ -62,15 +64,17 @@ std::vector<TraceLink> TraceContent::links() const {
 }
 
 void TraceArrows::connect(std::int32_t rank) {
-  const auto& ops = simulation_.program.ops;
-  arriving_.assign(ops.size(), {});
-  leaving_.assign(ops.size(), {});
-  for (const program::ProgramOpId after : ops.ids()) {
-    if (!has_span(after, rank)) continue;
-    for (const auto before : ops[after].predecessors) {
+  const auto& runs = whole_.runs();
+  arriving_.assign(runs.size(), {});
+  leaving_.assign(runs.size(), {});
+  for (std::size_t after = 0; after < runs.size(); ++after) {
+    if (!has_span(runs[after].op, rank)) continue;
+    for (const auto before : simulation_.program.ops[runs[after].op].predecessors) {
       if (!has_span(before, rank)) continue;
+      const auto number = whole_.number_before(runs[after], before);
+      if (number < 0) continue;
       arriving_[after].push_back(++last_);
-      leaving_[before].push_back(last_);
+      leaving_[number].push_back(last_);
     }
   }
 }

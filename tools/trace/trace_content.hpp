@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/simulate.hpp"
+#include "sim/timing/whole_step.hpp"
 #include "tools/trace/lanes.hpp"
 #include "tools/trace/shown_ranks.hpp"
 
@@ -61,11 +62,14 @@ class TraceContent {
 class TraceArrows {
  public:
   using Ids = std::vector<std::int64_t>;
-  explicit TraceArrows(const Simulation& simulation) : simulation_(simulation) {}
+  explicit TraceArrows(const Simulation& simulation)
+      : simulation_(simulation),
+        whole_(simulation.preparation.pipeline.order, simulation.preparation.step, simulation.run.timeline) {}
 
   void connect(std::int32_t rank);
-  [[nodiscard]] const Ids& arriving(std::int32_t op) const { return arriving_[op]; }
-  [[nodiscard]] const Ids& leaving(std::int32_t op) const { return leaving_[op]; }
+  /// Of the operation with a number in the whole step.
+  [[nodiscard]] const Ids& arriving(std::int64_t number) const { return arriving_[number]; }
+  [[nodiscard]] const Ids& leaving(std::int64_t number) const { return leaving_[number]; }
   /// An operation's arrows are on the first of the lanes that it occupies.
   [[nodiscard]] bool on_lane(std::int32_t op, std::int32_t stream) const {
     return simulation_.program.ops[op].streams.front() == stream;
@@ -75,8 +79,9 @@ class TraceArrows {
   [[nodiscard]] bool has_span(std::int32_t op, std::int32_t rank) const;
 
   const Simulation& simulation_;
+  timing::WholeStep whole_;
   std::int64_t last_ = 0;
-  Indexed<program::ProgramOpId, Ids> arriving_, leaving_;  ///< of the connected rank
+  Indexed<std::int64_t, Ids> arriving_, leaving_;  ///< by number, of the connected rank
 };
 
 }  // namespace lockstep::trace

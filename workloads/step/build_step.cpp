@@ -32,9 +32,12 @@ class StepBuilder {
     writer_.graph.expect(operations_of_passes());
     // In turn, so that operations are numbered as the ranks' programs have them: numbers decide who goes first among
     // equals, and must not hang on how long something is thought to take.
-    for (const auto& [stage, index] : cells_in_turn(pipeline_.order)) {
+    for (const auto& cell : cells_in_turn(pipeline_.order)) {
+      const auto& [stage, index] = cell;
+      writer_.graph.cells.push_back({cell, writer_.graph.size()});
       run_cell(stage, pipeline_.order.ranks[stage][index]);
     }
+    writer_.graph.first_update = writer_.graph.size();
     gradients_.update();
     return std::move(writer_.graph);
   }

@@ -12,7 +12,7 @@
 
 #include <boost/container/small_vector.hpp>
 
-#include "workloads/pipeline/ids.hpp"
+#include "workloads/pipeline/cell_turns.hpp"
 #include "workloads/sharded_layers/sharded_layer.hpp"
 
 namespace lockstep::workloads {
@@ -40,6 +40,12 @@ struct StepOp {
   static constexpr std::int32_t every_stage = -1;
 };
 
+/// Whether two operations do the same at the same place, for whatever microbatch.
+[[nodiscard]] inline bool same_work(const StepOp& a, const StepOp& b) {
+  return a.what == b.what && a.pass == b.pass && a.stage == b.stage && a.other_stage == b.other_stage &&
+         a.block == b.block;
+}
+
 /// Most arrays have few readers; lists of them need no memory of their own.
 using Readers = boost::container::small_vector<OpId, 3>;
 
@@ -59,6 +65,12 @@ struct HeldMemory {
   Bytes optimizer{0};
   Bytes overhead{0};
   Bytes host{0};  ///< in its share of the host's memory
+};
+
+/// Where the operations of a cell of the pipeline's order begin; they end where those of the next cell do.
+struct CellOps {
+  CellPlace cell;
+  OpId first;
 };
 
 class StepGraph {
@@ -85,6 +97,8 @@ class StepGraph {
   [[nodiscard]] std::int64_t dependencies() const;
 
   Indexed<BufferId, Buffer> buffers;          ///< memory that comes and goes during the step
+  std::vector<CellOps> cells;                 ///< in the order in which they were written
+  OpId first_update = 0;                      ///< one past the operations of the last cell
   Indexed<BlockId, std::string> block_names;  ///< "embedding", "layer 0", ...
   Indexed<StageId, HeldMemory> held{HeldMemory{}};
   std::int64_t parameters = 0;  ///< of one copy of the model

@@ -179,6 +179,7 @@ class Search {
 
   void confirm(const PlanBranch& branch, double bound_s) {
     unconfirmed_.erase(unconfirmed_.find(branch.bound_s));
+    engine::load(options_.engine);
     const auto text = studies::in_child([&] {
       const auto figures = simulated_figures(space_, branch.choice, options_.engine, log_);
       return std::string(reinterpret_cast<const char*>(&figures), sizeof figures);

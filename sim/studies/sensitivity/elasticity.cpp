@@ -75,12 +75,24 @@ std::vector<metrics::Elasticity> Elasticities::of(Seconds step_time) {
 
 Simulation simulate_with_elasticity(const scenario::Scenario& scenario, const SimulateOptions& options,
                                     spdlog::logger& log) {
-  if (options.progress) options.progress("preparing", 0);
-  // A faster NIC may fill a link that it cannot fill as it is, so every link counts here.
-  auto step = folded_step(scenario, options.fold, program::FoldedLinks::all);
-  Elasticities elasticities(scenario, step.preparation, step.folded, options.engine, log);
-  auto simulation = simulate(scenario, std::move(step), options, log);
+  const auto tell = [&](std::string_view stage, double fraction) {
+    if (options.progress) options.progress(stage, fraction);
+  };
+  tell("preparing", 0);
+  auto preparation = preparation::prepare(scenario);
+  auto whole = lower_with_perturbations(scenario, preparation);
+  // A faster NIC may fill a link that it cannot fill as it is, so every link counts here; and the step is not folded in
+  // time, since the state may repeat after another time on each of the machines.
+  timing::TimedStep timed;
+  timed.folded = options.fold ? fold(std::move(whole), program::FoldedLinks::all) : unfolded(std::move(whole));
+  Elasticities elasticities(scenario, preparation, timed.folded, options.engine, log);
+  timed.run =
+      engine::run(timed.folded.program,
+                  {options.engine, [&](double fraction) { tell("simulating", fraction); }, options.record_phases}, log);
+  timed.step = std::move(preparation.step);
+  auto simulation = measured(scenario, std::move(preparation), std::move(timed));
   simulation.elasticity = elasticities.of(simulation.metrics.step_time);
+  tell("done", 1);
   return simulation;
 }
 

@@ -107,6 +107,7 @@ void simulate_all(std::vector<Job>& jobs, const ValidateOptions& options, spdlog
       options.progress("simulating " + job->run->table,
                        static_cast<double>(++done) / static_cast<double>(steps.size()));
   };
+  engine::load(options.engine);
   studies::in_children(steps.size(), options.jobs, work, take);
 }
 

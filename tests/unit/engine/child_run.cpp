@@ -71,6 +71,7 @@ std::vector<double> in_child(const std::function<std::vector<double>()>& body) {
 }
 
 Spans run_in_child(const program::Program& program, engine::EngineKind kind) {
+  engine::load(kind);
   return {program.ranks(), in_child([&] {
             const timeline::Timeline timeline = run_here(program, kind).timeline;
             std::vector<double> values;

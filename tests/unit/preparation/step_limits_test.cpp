@@ -29,14 +29,25 @@ class StepLimits : public testing::Test {
     scenario.batch.microbatches = microbatches;
     return refused([&] { check_size(scenario, machine, model); });
   }
+  std::string checked_operations(const preparation::ShardedModel& model, std::int64_t microbatches) {
+    return refused([&] { check_step_size(scenario, {machine, model, {}, {}}, microbatches); });
+  }
   scenario::Scenario scenario = small_scenario();
   preparation::Machine machine = preparation::prepare(scenario).machine;
 };
 
 TEST_F(StepLimits, OperationsOfAllMicrobatches) {
-  EXPECT_EQ(checked(model_of(400, 100, 100), 100), "") << "5e6 operations";
-  EXPECT_EQ(checked(model_of(401, 100, 100), 100),
+  EXPECT_EQ(checked_operations(model_of(400, 100, 100), 100), "") << "5e6 operations";
+  EXPECT_EQ(checked_operations(model_of(401, 100, 100), 100),
             "batch.microbatches: the step would have more than 5e6 operations [fewer microbatches or layers]");
+}
+
+// One stage runs each microbatch forwards once.
+TEST_F(StepLimits, PassesOfTheWholeStep) {
+  EXPECT_EQ(checked(model_of(1, 1, 1), 5'000'000), "");
+  EXPECT_EQ(checked(model_of(1, 1, 1), 5'000'001),
+            "batch.microbatches: the stages of the pipeline would run more than 5e6 forward passes "
+            "[fewer microbatches or stages]");
 }
 
 TEST_F(StepLimits, WeightsOfAllLayers) {
@@ -63,9 +74,11 @@ TEST(StepLimitsOverRanks, CountEveryRankOfAStage) {
                                   {"parallel", "{data: 1024}"},
                                   {"batch", "{sequences: 1024, sequence_length: 16}"}});
   const auto machine = preparation::prepare(scenario).machine;
-  scenario.batch.microbatches = 1000;
-  EXPECT_EQ(refused([&] { check_size(scenario, machine, model_of(39, 0, 100)); }), "") << "3.9e6 on 1024 ranks";
-  EXPECT_EQ(refused([&] { check_size(scenario, machine, model_of(40, 0, 100)); }),
+  const auto checked = [&](std::size_t steps) {
+    return refused([&] { check_step_size(scenario, {machine, model_of(steps, 0, 100), {}, {}}, 1000); });
+  };
+  EXPECT_EQ(checked(39), "") << "3.9e6 on 1024 ranks";
+  EXPECT_EQ(checked(40),
             "batch.microbatches: the step would have more than 4e9 operations over all ranks "
             "[fewer microbatches, layers or chips]");
 }

@@ -59,8 +59,26 @@ TEST(SteadyPeriods, ThereMayBeNone) {
                                       {"0F0 0F1 0F2 0F3 0B3 0B2 0B1 0B0", "1F0 1B0 1F1 1B1 1F2 1B2 1F3 1B3"})));
 }
 
-// Where stages stand depends on a microbatch's half: one more is another order altogether.
-TEST(SteadyPeriods, NoneOfABidirectionalOrder) { EXPECT_FALSE(timing::steady_periods(order("dualpipe", 4, 40))); }
+// A pipeline that is entered at both ends: a period is one microbatch from each end, here 0 .. 19 and 20 .. 39.
+TEST(SteadyPeriods, EndsTakeTurns) {
+  const auto whole = order("dualpipe", 4, 40);
+  auto periods = timing::steady_periods(whole);
+  ASSERT_TRUE(periods);
+  EXPECT_EQ(periods->microbatches, 1);
+  const auto shorter = without_periods(whole, 3, *periods);
+  EXPECT_EQ(shorter.shape.microbatches, 34);
+  EXPECT_EQ(shorter.ranks, order("dualpipe", 4, 34).ranks);
+}
+
+// zb-h1 leaves the weight gradients of the first microbatches for the end of the step: they stay theirs.
+TEST(WithoutPeriods, KeepsWhatWasPutOff) {
+  const auto whole = order("zb-h1", 4, 40);
+  auto periods = timing::steady_periods(whole);
+  ASSERT_TRUE(periods);
+  const auto shorter = without_periods(whole, 30, *periods);
+  EXPECT_TRUE(verify_order(shorter).empty());
+  EXPECT_EQ(shorter.ranks, order("zb-h1", 4, 10).ranks);
+}
 
 /// Every order that the schedules make, on a few ranks.
 template <class Check>
@@ -153,8 +171,9 @@ TEST(WithoutPeriods, TakesWholePeriodsFromEveryRank) {
     const auto before = *periods;
     const std::size_t fewer = periods->periods() / 2;
     const workloads::PipelineOrder shorter = without_periods(made, fewer, *periods);
+    const std::int32_t ends = made.shape.placement == workloads::StagePlacement::bidirectional ? 2 : 1;
     EXPECT_EQ(shorter.shape.microbatches,
-              made.shape.microbatches - static_cast<std::int32_t>(fewer) * before.microbatches);
+              made.shape.microbatches - ends * static_cast<std::int32_t>(fewer) * before.microbatches);
     for (std::size_t rank = 0; rank < made.ranks.size(); ++rank) {
       EXPECT_EQ(shorter.ranks[rank].size() + fewer * before.ranks[rank].cells, made.ranks[rank].size());
       EXPECT_EQ(periods->ranks[rank].last, before.ranks[rank].last - fewer * before.ranks[rank].cells);

@@ -1,0 +1,111 @@
+#include "sim/timing/timed_step.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "sim/timing/steady_periods.hpp"
+#include "workloads/pipeline/verify_order.hpp"
+
+namespace lockstep::timing {
+namespace {
+
+/// Dates of our own engines are sums of few rounded numbers. SimGrid advances its clock from event to event and ends
+/// flows whose remainder is below its own precision.
+constexpr double rounding = 1e-13, rounding_of_simgrid = 1e-10;
+
+class Timing {
+ public:
+  Timing(const scenario::Scenario& scenario, const preparation::Preparation& placed,
+         const workloads::ShardedLayers& layers, const workloads::StepOptions& options, const TimingOptions& timing,
+         spdlog::logger& log)
+      : scenario_(scenario), placed_(placed), layers_(layers), options_(options), timing_(timing), log_(log) {}
+
+  TimedStep run() {
+    // Uneven loads of experts are drawn anew for every microbatch.
+    const bool may_repeat = timing_.fold && options_.expert_load.variation == 0;
+    const auto steady = may_repeat ? steady_periods(placed_.pipeline.order) : std::nullopt;
+    // A period shows only after those that fill the pipeline, so more are kept until one does. Few are not worth it.
+    for (std::size_t kept = 6; steady && 2 * kept <= steady->periods(); kept *= 2) {
+      if (auto timed = with_periods(*steady, kept)) return std::move(*timed);
+    }
+    auto whole = prepared(placed_.pipeline);
+    whole.run = engine::run(whole.folded.program, timing_.engine, log_);
+    return whole;
+  }
+
+ private:
+  /// The step with only so many periods simulated; nothing if none of them repeats.
+  std::optional<TimedStep> with_periods(const SteadyPeriods& steady, std::size_t kept) {
+    auto periods = steady;
+    auto pipeline = placed_.pipeline;
+    const auto missing = periods.periods() - kept;
+    pipeline.order = without_periods(placed_.pipeline.order, missing, periods);
+    if (!verify_order(pipeline.order).empty()) return {};  // some work is put off from one microbatch to the next
+    auto timed = prepared(pipeline);
+    const auto look = [&](double rounded) {
+      auto found =
+          find_repetition(timed.step, pipeline.order, periods, timed.folded.program, timed.run.timeline, rounded);
+      if (found) found->copies = static_cast<std::int64_t>(missing) * steady.microbatches / found->microbatches;
+      return found;
+    };
+    // SimGrid runs once in a process, so our own solver of the same network looks for the period.
+    const bool simgrid = timing_.engine.kind == engine::EngineKind::simgrid;
+    auto first = timing_.engine;
+    if (simgrid) first.kind = engine::EngineKind::max_min;
+    timed.run = engine::run(timed.folded.program, first, log_);
+    auto found = look(rounding);
+    if (!found) return {};
+    const auto several = static_cast<std::size_t>(found->microbatches / steady.microbatches);
+    if (missing % several != 0) return with_periods(steady, kept + missing % several);
+    if (simgrid) {
+      auto run = std::exchange(timed.run, engine::run(timed.folded.program, timing_.engine, log_));
+      auto again = look(rounding_of_simgrid);
+      if (again && again->microbatches == found->microbatches) {
+        found = std::move(again);
+      } else {
+        timed.run = std::move(run);
+      }
+    }
+    timed.run.timeline.repeat(std::move(*found));
+    preparation::refuse_endless_step(scenario_, timed.run.timeline.makespan());
+    return timed;
+  }
+
+  TimedStep prepared(const workloads::StepPipeline& pipeline) {
+    check_step_size(scenario_, placed_, pipeline.order.shape.microbatches);
+    TimedStep timed;
+    timed.step = build_step(layers_, pipeline.kinds, pipeline, options_);
+    auto program = lower_with_perturbations(scenario_, placed_, timed.step);
+    const auto started = std::chrono::steady_clock::now();
+    timed.folded = timing_.fold ? fold(std::move(program)) : unfolded(std::move(program));
+    timed.fold_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+    const auto operations = std::ssize(timed.folded.program.ops) * timed.folded.ranks.count();
+    if (timing_.most_operations > 0 && operations > timing_.most_operations) {
+      Bytes held(0);
+      for (const auto& stage : timed.step.held) held = std::max(held, stage.weights + stage.optimizer);
+      throw TooManyOperations(timed.folded.ranks.count(), held);
+    }
+    return timed;
+  }
+
+  const scenario::Scenario& scenario_;
+  const preparation::Preparation& placed_;
+  const workloads::ShardedLayers& layers_;
+  const workloads::StepOptions& options_;
+  const TimingOptions& timing_;
+  spdlog::logger& log_;
+};
+
+}  // namespace
+
+TooManyOperations::TooManyOperations(std::int32_t of_ranks, Bytes of_rank)
+    : std::runtime_error("too many operations to simulate"), classes(of_ranks), held(of_rank) {}
+
+TimedStep timed_step(const scenario::Scenario& scenario, const preparation::Preparation& placed,
+                     const workloads::ShardedLayers& layers, const workloads::StepOptions& options,
+                     const TimingOptions& timing, spdlog::logger& log) {
+  return Timing(scenario, placed, layers, options, timing, log).run();
+}
+
+}  // namespace lockstep::timing

@@ -1,0 +1,43 @@
+#pragma once
+/// StepGraph -> Program -> Timeline, folded in space (one rank of each class, sim/program/fold.hpp) and in time
+/// (steady_periods.hpp). Every command that times a step goes this way.
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "sim/engine/engine.hpp"
+#include "sim/preparation/preparation.hpp"
+#include "sim/program/fold.hpp"
+
+namespace lockstep::timing {
+
+/// A step as an engine ran it. If a part of it repeats, graph and program have fewer microbatches than the scenario,
+/// and the timeline knows how often the part comes (timeline::Repetition).
+struct TimedStep {
+  workloads::StepGraph step;
+  program::FoldedProgram folded;
+  engine::EngineResult run;
+  double fold_seconds = 0;  ///< real time spent on folding ranks into classes
+};
+
+struct TimingOptions {
+  engine::EngineOptions engine;
+  bool fold = true;  ///< false: every rank and every microbatch is simulated; same spans, much more work
+  /// Most operations of all classes of ranks that are simulated; 0: no limit.
+  std::int64_t most_operations = 0;
+};
+
+/// Thrown instead of simulating more than TimingOptions::most_operations.
+struct TooManyOperations : std::runtime_error {
+  TooManyOperations(std::int32_t of_ranks, Bytes of_rank);
+  std::int32_t classes;  ///< of ranks
+  Bytes held;            ///< weights and optimizer state of a rank, the most of all stages
+};
+
+/// `placed`: what preparation::placed made of the scenario. `layers` are those of its model, joined or not, and
+/// `options` are for building the step. Throws ConfigError as `prepare` does.
+[[nodiscard]] TimedStep timed_step(const scenario::Scenario& scenario, const preparation::Preparation& placed,
+                                   const workloads::ShardedLayers& layers, const workloads::StepOptions& options,
+                                   const TimingOptions& timing, spdlog::logger& log);
+
+}  // namespace lockstep::timing
