@@ -36,7 +36,7 @@ class UnitsRouting : public Routing {
     const int there = to / ends_per_hall_;
     const int start = from % ends_per_hall_;
     const int end = to % ends_per_hall_;
-    const SwitchNetwork& hall = *halls[here];
+    const SwitchNetwork& hall = *halls[static_cast<std::size_t>(here)];
     if (here == there) return hall.route(start, end, missing, links);
 
     // Leaves and enters by the top switch of the same number, as far as ends can choose, and by its port of the same
@@ -44,7 +44,8 @@ class UnitsRouting : public Routing {
     // port.
     const std::size_t tops = hall.tops().size();
     const std::size_t ports = static_cast<std::size_t>(between_halls->ends()) / (tops * halls.size());
-    const std::uint64_t choice = (ports > 1 ? *between_halls : hall).choice(nics[from], nics[to]);
+    const std::uint64_t choice = (ports > 1 ? *between_halls : hall)
+                                     .choice(nics[static_cast<std::size_t>(from)], nics[static_cast<std::size_t>(to)]);
     return take_way(tops * ports, choice, missing, links, [&](std::size_t way) {
       const int exit = hall.top_of(start, way % tops);
       const int entry = hall.top_of(end, way % tops);
@@ -54,7 +55,7 @@ class UnitsRouting : public Routing {
       };
       hall.climb(start, exit, links);
       if (!between_halls->route(port(here, exit), port(there, entry), missing, links)) return false;
-      halls[there]->descend(entry, end, links);
+      halls[static_cast<std::size_t>(there)]->descend(entry, end, links);
       return true;
     });
   }

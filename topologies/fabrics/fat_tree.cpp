@@ -138,7 +138,8 @@ std::unique_ptr<const SwitchNetwork> build_tree(const FabricSpec& spec, const Po
 
   const std::vector<NodeId> leaves = add_switches("leaf", tree.leaves(), 1);
   std::vector<NodeId> leaf_of_end;
-  for (int end = 0; std::cmp_less(end, ends.nodes.size()); ++end) leaf_of_end.push_back(leaves[tree.leaf_of(end)]);
+  for (int end = 0; std::cmp_less(end, ends.nodes.size()); ++end)
+    leaf_of_end.push_back(leaves[static_cast<std::size_t>(tree.leaf_of(end))]);
   first.ends = add_end_links(spec, ends, leaf_of_end, graph);
   if (tree.shape.leaf_uplinks == 0) return std::make_unique<FatTreeNetwork>(spec, ends, tree, first, leaves);
 
@@ -147,7 +148,8 @@ std::unique_ptr<const SwitchNetwork> build_tree(const FabricSpec& spec, const Po
   first.leaves = static_cast<LinkId>(graph.links.size());
   for (int leaf = 0; leaf < tree.leaves(); ++leaf) {
     for (int spine = 0; spine < spines; ++spine) {
-      add_both_ways(graph, leaves[leaf], spine_switches[tree.pod_of(leaf) * spines + spine], LinkKind::network,
+      add_both_ways(graph, leaves[static_cast<std::size_t>(leaf)],
+                    spine_switches[static_cast<std::size_t>(tree.pod_of(leaf) * spines + spine)], LinkKind::network,
                     tree.leaf_uplink(), spec.switch_latency);
     }
   }
@@ -159,8 +161,9 @@ std::unique_ptr<const SwitchNetwork> build_tree(const FabricSpec& spec, const Po
   for (int pod = 0; pod < tree.pods(); ++pod) {
     for (int spine = 0; spine < spines; ++spine) {
       for (int core = 0; core < cores; ++core) {
-        add_both_ways(graph, spine_switches[pod * spines + spine], core_switches[core * spines + spine],
-                      LinkKind::network, tree.spine_uplink(), spec.switch_latency);
+        add_both_ways(graph, spine_switches[static_cast<std::size_t>(pod * spines + spine)],
+                      core_switches[static_cast<std::size_t>(core * spines + spine)], LinkKind::network,
+                      tree.spine_uplink(), spec.switch_latency);
       }
     }
   }

@@ -69,7 +69,7 @@ std::vector<ClusterProblem> why_not_an_order(const ClusterSpec& spec) {
                           all});
       continue;
     }
-    std::int64_t& earlier = position_of[device];
+    std::int64_t& earlier = position_of[static_cast<std::size_t>(device)];
     if (earlier >= 0) {
       problems.push_back({"order",
                           "device " + std::to_string(device) + " is at positions " + std::to_string(earlier) + " and " +
@@ -81,7 +81,7 @@ std::vector<ClusterProblem> why_not_an_order(const ClusterSpec& spec) {
   std::int64_t missing = 0;
   std::int64_t first_missing = -1;
   for (std::int64_t device = devices - 1; device >= 0; --device) {
-    if (position_of[device] >= 0) continue;
+    if (position_of[static_cast<std::size_t>(device)] >= 0) continue;
     ++missing;
     first_missing = device;
   }

@@ -48,7 +48,7 @@ class SwitchNetwork {
 
  protected:
   [[nodiscard]] std::uint64_t choice_of_ends(int from, int to) const {
-    return choice(number_of_end_[from], number_of_end_[to]);
+    return choice(number_of_end_[static_cast<std::size_t>(from)], number_of_end_[static_cast<std::size_t>(to)]);
   }
 
  private:
