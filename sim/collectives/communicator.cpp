@@ -23,14 +23,4 @@ std::vector<Flow> flows_of_lanes(const std::vector<topologies::Lane>& lanes, con
   return flows;
 }
 
-Communicator make_communicator(const topologies::Mesh& mesh, const std::vector<std::string>& axes) {
-  const auto dimensions = mesh.dimensions(axes);
-  Communicator result;
-  for (const auto& axis : axes) result.name += (result.name.empty() ? "" : "+") + axis;
-  result.slots = SlotLayout(dimensions).total;
-  for (const auto& group : mesh.groups(axes))
-    result.groups.push_back({group.members, flows_of_lanes(group.lanes, dimensions)});
-  return result;
-}
-
 }  // namespace lockstep::collectives

@@ -1,5 +1,5 @@
 #pragma once
-/// From groups of a mesh to the engine's communicators: every ring and line becomes flows over links.
+/// From groups of a torus to the engine's communicators: every ring and line becomes flows over links.
 #include "sim/collectives/collective.hpp"
 #include "sim/collectives/phases.hpp"
 #include "topologies/placement/mesh.hpp"
@@ -10,8 +10,5 @@ namespace lockstep::collectives {
 /// SlotLayout numbers them.
 [[nodiscard]] std::vector<Flow> flows_of_lanes(const std::vector<topologies::Lane>& lanes,
                                                const Dimensions& dimensions);
-
-/// All groups along `axes` with the flows of their lanes.
-[[nodiscard]] Communicator make_communicator(const topologies::Mesh& mesh, const std::vector<std::string>& axes);
 
 }  // namespace lockstep::collectives

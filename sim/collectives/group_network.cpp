@@ -307,23 +307,4 @@ bool GroupNetwork::offered(const CollectiveAlgorithm& algorithm) const {
   return std::find(node->algorithms.begin(), node->algorithms.end(), algorithm.name()) != node->algorithms.end();
 }
 
-topologies::LinkId GroupNetwork::bottleneck(const CollectiveChoice& choice) const {
-  if (choice.algorithm == nullptr) return -1;
-  const auto& network = connected(*choice.algorithm);
-  topologies::LinkId limiting = -1;
-  Seconds longest(0), bytes(0), latency(0);
-  for (const auto& phase : choice.phases) {
-    latency += phase.latency;
-    const auto* heaviest = network.heaviest(phase, *cluster_);
-    if (heaviest == nullptr) continue;
-    const auto time = Seconds(heaviest->seconds(phase));
-    bytes += time;
-    if (time > longest) {
-      longest = time;
-      limiting = heaviest->link;
-    }
-  }
-  return latency > bytes ? -1 : limiting;
-}
-
 }  // namespace lockstep::collectives

@@ -23,7 +23,8 @@ namespace lockstep::collectives {
 /// lie.
 enum class UnitOrder { ranks, topology_aware };
 
-/// One group as the network sees it.
+/// One group as the network sees it. A group inside one torus has lanes alone, no members and no units: the algorithm
+/// of tori reads nothing else, and `structure()` knows how many members it has.
 struct NetworkGroup {
   std::vector<topologies::DeviceId> members;  ///< in mesh order
   std::vector<std::vector<topologies::DeviceId>>
@@ -110,8 +111,6 @@ class GroupNetwork {
   /// All groups with the flows of an algorithm, made at first use. If all flows of a slot cross all their links a
   /// multiple of k times, each link is listed a k-th as often and the flows carry k times the bytes.
   [[nodiscard]] const Communicator& communicator(const CollectiveAlgorithm& algorithm) const;
-  /// The link that limits the phase whose bytes take longest; -1 if all latencies together take longer than all bytes.
-  [[nodiscard]] topologies::LinkId bottleneck(const CollectiveChoice& choice) const;
 
  private:
   struct Connected;  // communicator, and the loads of links by slot

@@ -40,15 +40,18 @@ void schedules(const YamlView& view, std::vector<std::string>& into) {
   for (const auto& item : values_of(view)) into.push_back(names[item.choice(names)]);
 }
 
-void recomputations(const YamlView& view, std::vector<workloads::Recompute>& into) {
+/// `selective` computes again what the scenario's own selective recomputation does, else attention's core.
+void recomputations(const YamlView& view, const workloads::Recompute& own, std::vector<workloads::Recompute>& into) {
   if (!view.exists()) return;
-  const std::vector<workloads::Recompute> kinds{{}, {false, {workloads::OpPart::core_attention}}, {true, {}}};
+  const workloads::Recompute selective =
+      own.any() && !own.all ? own : workloads::Recompute{false, {workloads::OpPart::core_attention}};
+  const std::vector<workloads::Recompute> kinds{{}, selective, {true, {}}};
   for (const auto& item : values_of(view)) into.push_back(kinds[item.choice({"none", "selective", "full"})]);
 }
 
 }  // namespace
 
-void read_search(const YamlView& view, KeyReader& keys, SearchSpec& search) {
+void read_search(const YamlView& view, KeyReader& keys, const workloads::Recompute& own, SearchSpec& search) {
   if (!view.exists() ||
       !view.expect_map("what `lockstep plan` may choose, such as {tensor: [4, 8], pipeline: [1, 2, 4]}"))
     return;
@@ -60,7 +63,7 @@ void read_search(const YamlView& view, KeyReader& keys, SearchSpec& search) {
   numbers(keys.optional(view, "zero"), 0, 3, search.zero);
   schedules(keys.optional(view, "schedules"), search.schedules);
   numbers(keys.optional(view, "chunks"), 1, most, search.chunks);
-  recomputations(keys.optional(view, "recompute"), search.recompute);
+  recomputations(keys.optional(view, "recompute"), own, search.recompute);
   const auto memory = keys.optional(view, "memory");
   if (memory.exists()) search.memory = memory.bytes();
   view.refuse_unknown_keys();

@@ -44,8 +44,8 @@ void read_training(const YamlView& view, KeyReader& keys, Scenario& scenario);
 void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenario);
 
 [[nodiscard]] ReliabilitySpec read_reliability(const YamlView& view, KeyReader& keys);
-/// The map `search`, if it exists.
-void read_search(const YamlView& view, KeyReader& keys, SearchSpec& search);
+/// The map `search`, if it exists; `own` is what the scenario itself computes again.
+void read_search(const YamlView& view, KeyReader& keys, const workloads::Recompute& own, SearchSpec& search);
 
 inline std::filesystem::path topology_catalog() { return data_root() / "topologies" / "catalog"; }
 

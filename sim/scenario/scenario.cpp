@@ -32,7 +32,7 @@ class Reader {
     routing();
     training();
     read_communication(optional(root_, "communication"), keys_, scenario_);
-    read_search(optional(root_, "search"), keys_, scenario_.search);
+    read_search(optional(root_, "search"), keys_, scenario_.derive.recompute, scenario_.search);
     const auto model_of_time = optional(root_, "model_of_time");
     constexpr std::array models{cost::TimeModel::ideal, cost::TimeModel::roofline, cost::TimeModel::calibrated};
     if (model_of_time.exists())

@@ -1,7 +1,7 @@
 // The parts of a run before the engine, on LLaMA-3 70B and a full pod (Google Benchmark).
 #include <benchmark/benchmark.h>
 
-#include "sim/collectives/communicator.hpp"
+#include "sim/collectives/algorithms.hpp"
 #include "sim/program/fold.hpp"
 #include "sim/program/refine.hpp"
 #include "sim/simulate.hpp"
@@ -35,9 +35,12 @@ void prepare_step(benchmark::State& state) {
 
 void make_communicators(benchmark::State& state) {
   const auto preparation = preparation::prepare(pod());
+  const auto& mesh = *preparation.machine.mesh;
   for (auto _ : state) {
-    for (const auto& axis : preparation.machine.mesh->axes())
-      benchmark::DoNotOptimize(collectives::make_communicator(*preparation.machine.mesh, {axis.name}));
+    for (const auto& axis : mesh.axes()) {
+      const collectives::GroupNetwork groups(*preparation.machine.cluster, mesh, {axis.name});
+      benchmark::DoNotOptimize(&groups.communicator(collectives::network::torus()));
+    }
   }
 }
 

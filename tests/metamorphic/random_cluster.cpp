@@ -1,4 +1,5 @@
 #include "tests/metamorphic/random_scenario.hpp"
+#include "topologies/fabrics/fabric.hpp"
 
 namespace lockstep::test {
 namespace {
@@ -29,7 +30,12 @@ void add_chip(Draft& draft, const std::string& at, const std::string& like, Rand
 }
 
 void add_fabric(Draft& draft, const std::string& at, Random& random) {
-  const auto kind = random.one_of<std::string>({"crossbar", "fat_tree", "fat_tree", "rail_optimised", "dragonfly"});
+  std::vector<std::string> kinds;
+  for (const auto& known : topologies::fabric_kinds()) {
+    const int often = std::holds_alternative<topologies::FatTree>(known) ? 2 : 1;
+    kinds.insert(kinds.end(), static_cast<std::size_t>(often), std::string(name(known)));
+  }
+  const auto kind = kinds[static_cast<std::size_t>(random.below(std::ssize(kinds)))];
   draft.set(at + ".kind", kind);
   if (random.percent(60)) draft.set(at + ".routing", random.one_of<std::string>({"spray", "ecmp"}));
   if (random.percent(30)) draft.set(at + ".seed", random.between(0, 9));

@@ -2,6 +2,7 @@
 // step with more to do is no shorter than without, whatever that is: T(more) >= T.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "sim/simulate.hpp"
@@ -17,6 +18,18 @@ using test::RandomScenario;
 std::uint64_t count(std::uint64_t usual) {
   const char* wanted = std::getenv("LOCKSTEP_RANDOM_SCENARIOS");
   return wanted == nullptr ? usual : std::strtoull(wanted, nullptr, 10);
+}
+
+/// The mesh as a scenario writes it, so that another scenario runs on the same: {context: [node/2], fsdp: [gpu/8]}.
+std::string mesh_of(const preparation::Preparation& made) {
+  std::string text;
+  for (const auto& axis : made.machine.mesh->axes()) {
+    if (axis.size() == 1) continue;
+    std::string parts;
+    for (const auto& part : place_text(*made.machine.cluster, axis)) parts += (parts.empty() ? "" : ", ") + part;
+    text += (text.empty() ? "" : ", ") + axis.name + ": [" + parts + "]";
+  }
+  return "{" + text + "}";
 }
 
 std::optional<double> step_s_of(const RandomScenario& drawn) {
@@ -45,22 +58,26 @@ std::vector<scenario::KeyOverride> more_of(const RandomScenario& scenario) {
 /// Steps that were compared with one that has more to do, and those of which that one is shorter.
 struct Compared {
   std::uint64_t steps = 0, shorter = 0;
+  double shortest = 1;  ///< of the step with more to do over the other
   std::string which;
 };
 
 void compare(const RandomScenario& scenario, Compared& compared) {
-  const auto base_s = step_s_of(scenario);
-  if (!base_s) return;
+  const auto base = test::prepared(scenario);
+  if (!base) return;
+  const double base_s = test::step_s(base->folded.program);
   for (const auto& [key, value] : more_of(scenario)) {
     auto more = scenario;
     more.set(key, value);
+    more.set("mesh", mesh_of(base->preparation));  // closed forms choose it, and may choose a better one for more work
     const auto more_s = step_s_of(more);
     if (!more_s) continue;
     ++compared.steps;
-    if (*more_s >= *base_s * (1 - 1e-9)) continue;
+    if (*more_s >= base_s * (1 - 1e-9)) continue;
     ++compared.shorter;
+    compared.shortest = std::min(compared.shortest, *more_s / base_s);
     compared.which +=
-        scenario.text() + "with " + key + ": " + value + " " + std::to_string(*more_s / *base_s - 1) + "\n\n";
+        scenario.text() + "with " + key + ": " + value + " " + std::to_string(*more_s / base_s - 1) + "\n\n";
   }
 }
 
@@ -79,11 +96,12 @@ TEST(CalibratedSteps, MoreToDoTakesNoLess) {
 }
 
 // Elsewhere a later end can change which of two ready collectives a stream takes, or which share a link, to good effect
-// (Graham's anomaly of list scheduling): of 600 scenarios in one comparison of 200.
+// (Graham's anomaly of list scheduling): of 1,000 scenarios in one comparison of 180, the shortest by 2 %.
 TEST(CalibratedSteps, MoreToDoHardlyEverTakesLess) {
   Compared compared;
   for (std::uint64_t seed = 1; seed <= count(40); ++seed) compare(drawn(seed), compared);
   EXPECT_LE(compared.shorter, compared.steps / 100) << compared.which;
+  EXPECT_GT(compared.shortest, 0.95) << compared.which;
   EXPECT_GT(compared.steps, count(40) * 5);
 }
 

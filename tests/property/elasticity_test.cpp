@@ -130,6 +130,21 @@ TEST(Elasticity, WithoutContentionIsTheCompositionOfTheCriticalPath) {
   }
 }
 
+// The step is simulated before the better machines have answered: only their answers end the work.
+TEST(Elasticity, ProgressEndsWithTheLastSimulation) {
+  const auto told = studies::in_child([] {
+    spdlog::logger silent("test");
+    std::string stages;
+    SimulateOptions options;
+    options.progress = [&](std::string_view stage, double) {
+      if (!stages.ends_with(std::string(stage) + "\n")) stages += std::string(stage) + "\n";
+    };
+    (void)sensitivity::simulate_with_elasticity(two_matmul("tpu-v5p:4", "{fsdp: 4}").load(), options, silent);
+    return stages;
+  });
+  EXPECT_EQ(told, "preparing\nsimulating\nsimulating better machines\ndone\n");
+}
+
 /// T on a machine on which every parameter that is listed is better by k, over T / k; and the sum of elasticities,
 /// rates less times.
 struct Homogeneity {

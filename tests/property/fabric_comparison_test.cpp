@@ -53,7 +53,8 @@ std::vector<Fabric> of_the_catalog() {
 
 topologies::FabricSpec drawn_fabric(const std::function<int(int)>& below) {
   auto fabric = crossbar();
-  fabric.kind = topologies::fabric_kinds()[static_cast<std::size_t>(below(4))];
+  const auto kinds = topologies::fabric_kinds();
+  fabric.kind = kinds[static_cast<std::size_t>(below(static_cast<int>(kinds.size())))];
   fabric.radix = 4 + 2 * below(16);
   if (below(2) == 0) fabric.link = BytesPerSecond(nic * (1 + below(4)) / 2);
   if (auto* dragonfly = std::get_if<topologies::Dragonfly>(&fabric.kind)) {

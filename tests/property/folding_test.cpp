@@ -31,24 +31,6 @@ std::vector<std::vector<program::Perturbation>> perturbations(const topologies::
           {program::DegradedLink{first, next, 0}}};
 }
 
-double furthest_apart(const timeline::Timeline& whole, const timeline::Timeline& folded,
-                      const program::RankClasses& ranks) {
-  double worst = 0;
-  const double scale = whole.makespan().value();
-  for (std::int32_t op = 0; op < whole.ops(); ++op) {
-    for (std::int32_t rank = 0; rank < whole.ranks(); ++rank) {
-      const auto lane = ranks.class_of_rank[static_cast<std::size_t>(rank)];
-      if (whole.took_part(op, rank) != folded.took_part(op, lane)) return INFINITY;
-      if (!whole.took_part(op, rank)) continue;
-      const auto a = whole.span(op, rank);
-      const auto b = folded.span(op, lane);
-      worst =
-          std::max({worst, std::abs((a.start - b.start).value()) / scale, std::abs((a.end - b.end).value()) / scale});
-    }
-  }
-  return worst;
-}
-
 class Folding : public testing::TestWithParam<GridRow> {};
 
 TEST_P(Folding, IsExact) {
@@ -73,8 +55,8 @@ TEST_P(Folding, IsExact) {
       check(quotient.program);
       if (quotient.ranks.count() < whole.ranks()) ++folded_at_all;
       const double apart =
-          furthest_apart(test::timeline_of(whole, engine::EngineKind::simgrid),
-                         test::timeline_of(quotient.program, engine::EngineKind::simgrid), quotient.ranks);
+          test::furthest_apart(test::timeline_of(whole, engine::EngineKind::simgrid),
+                               test::timeline_of(quotient.program, engine::EngineKind::simgrid), quotient.ranks);
       if (which == 0) {
         EXPECT_EQ(apart, 0.0);  // bit for bit
       } else {
@@ -125,9 +107,9 @@ TEST(FoldingWithDetours, IsExact) {
     const auto whole = program_of(cluster, mesh, faults);
     const auto quotient = fold(whole);
     const auto of_ranks = test::timeline_of(whole, engine::EngineKind::simgrid);
-    EXPECT_LE(
-        furthest_apart(of_ranks, test::timeline_of(quotient.program, engine::EngineKind::simgrid), quotient.ranks),
-        1e-12)
+    EXPECT_LE(test::furthest_apart(of_ranks, test::timeline_of(quotient.program, engine::EngineKind::simgrid),
+                                   quotient.ranks),
+              1e-12)
         << mesh;
     slower += of_ranks.makespan() > test::timeline_of(program_of(cluster, mesh), engine::EngineKind::simgrid).makespan()
                   ? 1
@@ -149,8 +131,8 @@ TEST(ClassesOfATree, LinksThatCannotFillTellNothingApart) {
   const auto quotient = fold(whole);
   EXPECT_EQ(quotient.ranks.count(), on_switch.ranks.count());
   EXPECT_GT(fold(whole, program::FoldedLinks::all).ranks.count(), quotient.ranks.count());
-  EXPECT_LE(furthest_apart(test::timeline_of(whole, engine::EngineKind::simgrid),
-                           test::timeline_of(quotient.program, engine::EngineKind::simgrid), quotient.ranks),
+  EXPECT_LE(test::furthest_apart(test::timeline_of(whole, engine::EngineKind::simgrid),
+                                 test::timeline_of(quotient.program, engine::EngineKind::simgrid), quotient.ranks),
             1e-12);
   EXPECT_GT(fold(program_of(tree("radix: 48, oversubscription: 2"), mesh)).ranks.count(), quotient.ranks.count());
 }

@@ -1,6 +1,7 @@
 #include "tests/property/simulated_step.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -47,6 +48,24 @@ timeline::Timeline timeline_of(const program::Program& program, engine::EngineKi
     }
   }
   return timeline;
+}
+
+double furthest_apart(const timeline::Timeline& whole, const timeline::Timeline& folded,
+                      const program::RankClasses& ranks) {
+  double worst = 0;
+  const double scale = whole.makespan().value();
+  for (std::int32_t op = 0; op < whole.ops(); ++op) {
+    for (std::int32_t rank = 0; rank < whole.ranks(); ++rank) {
+      const auto lane = ranks.class_of_rank[static_cast<std::size_t>(rank)];
+      if (whole.took_part(op, rank) != folded.took_part(op, lane)) return INFINITY;
+      if (!whole.took_part(op, rank)) continue;
+      const auto a = whole.span(op, rank);
+      const auto b = folded.span(op, lane);
+      worst =
+          std::max({worst, std::abs((a.start - b.start).value()) / scale, std::abs((a.end - b.end).value()) / scale});
+    }
+  }
+  return worst;
 }
 
 SimulatedStep::SimulatedStep(scenario::Scenario of)

@@ -38,6 +38,10 @@ struct SimulatedStep {
 
 /// Runs in a child process when the engine is SimGrid.
 [[nodiscard]] timeline::Timeline timeline_of(const program::Program& program, engine::EngineKind engine);
+/// The most that a start or an end of a rank differs from that of its class, over the step; infinite where one took
+/// part and the other did not.
+[[nodiscard]] double furthest_apart(const timeline::Timeline& whole, const timeline::Timeline& folded,
+                                    const program::RankClasses& ranks);
 [[nodiscard]] std::filesystem::path scenario_file(const std::string& relative);
 
 }  // namespace lockstep::test

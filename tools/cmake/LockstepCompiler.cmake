@@ -7,7 +7,7 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
-option(LOCKSTEP_WARNINGS_AS_ERRORS "Treat compiler warnings as errors (the presets do)" OFF)
+option(LOCKSTEP_WARNINGS_AS_ERRORS "Treat compiler warnings as errors (the presets dev, fuzz and clang do)" OFF)
 set(LOCKSTEP_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
 option(LOCKSTEP_COVERAGE "Instrument for gcov" OFF)
 

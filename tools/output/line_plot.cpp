@@ -44,6 +44,9 @@ std::string draw(const LinePlot& plot) {
       y.take(std::log10(py));
     }
   }
+  if (x.low > x.high) {  // no points: one decade of each axis
+    for (Range* axis : {&x, &y}) *axis = {0, 1};
+  }
   const double room = 0.03 * (y.high - y.low);  // a flat line at an end is not an axis
   y.low -= room;
   y.high += room;

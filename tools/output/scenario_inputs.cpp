@@ -23,6 +23,37 @@ std::string text_of(const std::optional<workloads::KeptFormat>& kept) {
          (kept->scaled_together > 0 ? ", a scale for " + std::to_string(kept->scaled_together) : "");
 }
 
+std::string_view text_of(workloads::OpPart part) {
+  switch (part) {
+    case workloads::OpPart::other: return "others";
+    case workloads::OpPart::norm: return "norms";
+    case workloads::OpPart::core_attention: return "core attention";
+    case workloads::OpPart::latent_projection: return "latent projections";
+    case workloads::OpPart::mlp: return "MLP";
+    case workloads::OpPart::mlp_activation: return "activation of the MLP";
+    case workloads::OpPart::experts: return "experts";
+    case workloads::OpPart::expert_activation: return "activation of experts";
+  }
+  return "";
+}
+
+std::string text_of(const workloads::Recompute& recompute, const std::optional<std::int64_t>& layers) {
+  std::string text = recompute.all ? "full" : recompute.any() ? "" : "none";
+  for (const auto part : recompute.parts) text += (text.empty() ? "" : ", ") + std::string(text_of(part));
+  for (const auto& kept : recompute.kept) text += (text.empty() ? "all but " : ", ") + kept;
+  if (layers) text += " in " + std::to_string(*layers) + (*layers == 1 ? " layer" : " layers") + " of a stage";
+  return text;
+}
+
+std::string text_of(const workloads::Offload& offload) {
+  std::string text;
+  if (offload.optimizer) text = "optimizer, host memory of " + format(offload.host_memory);
+  if (offload.activation_layers > 0)
+    text += (text.empty() ? "" : "; ") + std::string("activations of ") + std::to_string(offload.activation_layers) +
+            (offload.activation_layers == 1 ? " layer" : " layers") + " of a stage";
+  return text.empty() ? "none" : text;
+}
+
 std::string text_of(const topologies::FabricSpec& fabric) {
   std::string text =
       fabric.name + ", " + std::string(name(fabric.kind)) +
@@ -69,6 +100,8 @@ void add_details(const scenario::Scenario& scenario, ScenarioInputs& inputs) {
   inputs.emplace_back("weights gathered again", yes(scenario.derive.regather_weights));
   inputs.emplace_back("gathered activations kept", yes(scenario.derive.share_activation_gathers));
   inputs.emplace_back("collective matmul", yes(scenario.derive.collective_matmul));
+  inputs.emplace_back("recompute", text_of(scenario.derive.recompute, scenario.training.recompute_layers));
+  inputs.emplace_back("offload to the host", text_of(step.offload));
   inputs.emplace_back("kept activations", text_of(scenario.derive.kept));
   inputs.emplace_back("kept results of attention", text_of(scenario.derive.kept_attention));
   inputs.emplace_back("8-bit weights kept", std::to_string(scenario.training.low_precision_copies));

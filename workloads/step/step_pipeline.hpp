@@ -34,8 +34,6 @@ using ChosenSteps = Indexed<BlockStepId, bool>;
 /// layers of each stage; empty: as evenly as possible; if the layers do not divide, one layer less on the last stage,
 /// the first, the last but one, the second, ... (last and first hold head and embedding).
 struct LayerSplit {
-  std::vector<int>
-      kinds;  ///< of the model's layers in forward order; of those that a stage recomputes, the kind that does so
   Indexed<VirtualStageId, BlockId> first_block;  ///< as in StepPipeline
   std::string what, expected;                    ///< why it cannot be done; empty: done
 };

@@ -41,6 +41,12 @@ bool is_another(const workloads::Schedule& schedule, std::int32_t chunks) {
   return schedule.placement == workloads::StagePlacement::loop && chunks == 1;
 }
 
+/// Operations of the scenario's choice, not those that `selective` means without more words.
+bool names_operations(const workloads::Recompute& recompute) {
+  return recompute.any() && !recompute.all &&
+         recompute != workloads::Recompute{false, {workloads::OpPart::core_attention}};
+}
+
 std::string recompute_text(const workloads::Recompute& recompute) {
   return recompute.all ? "full" : recompute.any() ? "selective" : "none";
 }
@@ -289,7 +295,8 @@ std::vector<scenario::KeyOverride> PlanSpace::keys(const Node& node, const PlanC
   } else if (base_.places.contains("pipeline")) {
     keys.push_back({"pipeline", "{schedule: 1f1b" + sends + "}"});
   }
-  if (recompute_is_searched_) keys.push_back({"training.recompute", recompute_text(made.derive.recompute)});
+  if (recompute_is_searched_ && !names_operations(made.derive.recompute))  // else the file says it
+    keys.push_back({"training.recompute", recompute_text(made.derive.recompute)});
   return keys;
 }
 

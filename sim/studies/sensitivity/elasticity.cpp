@@ -91,6 +91,7 @@ Simulation simulate_with_elasticity(const scenario::Scenario& scenario, const Si
                   {options.engine, [&](double fraction) { tell("simulating", fraction); }, options.record_phases}, log);
   timed.step = std::move(preparation.step);
   auto simulation = measured(scenario, std::move(preparation), std::move(timed));
+  tell("simulating better machines", 0);
   simulation.elasticity = elasticities.of(simulation.metrics.step_time);
   tell("done", 1);
   return simulation;

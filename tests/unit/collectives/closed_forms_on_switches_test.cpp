@@ -281,16 +281,6 @@ TEST(Choice, DependsOnTheSize) {
   EXPECT_EQ(groups.network().choose(Kind::broadcast, Bytes(1 << 30)).label, "ring (wide)");
 }
 
-// The link of the phase that takes longest: a NIC's for the ring over nodes, none where latency is more than all bytes.
-TEST(Choice, SaysWhatLimitsIt) {
-  const NetworkCase groups(nodes(4, node()), "all");
-  const auto& network = groups.network();
-  const auto link = network.bottleneck(network.choose(Kind::all_reduce, size, "ring"));
-  ASSERT_GE(link, 0);
-  EXPECT_EQ(groups.cluster().link(link).bandwidth, BytesPerSecond(nic));
-  EXPECT_EQ(network.bottleneck(network.choose(Kind::all_reduce, Bytes(1024), "ring")), -1);
-}
-
 // One member has nothing to do.
 TEST(Choice, GroupOfOne) {
   const auto choice = NetworkCase(nodes(4, node(1)), "local").network().choose(Kind::all_reduce, size);

@@ -1,17 +1,21 @@
 // Communicators put a group's rings and lines on real links, in the slots that the phases number.
-#include "sim/collectives/communicator.hpp"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
+#include "sim/collectives/algorithms.hpp"
 #include "tests/unit/topologies/small_torus.hpp"
 
 namespace lockstep::test {
 namespace {
 
 using Shape = topologies::GroupDimension::Shape;
+
+collectives::Communicator communicator_on(const topologies::Cluster& cluster, const topologies::Mesh& mesh,
+                                          const std::vector<std::string>& axes) {
+  return collectives::GroupNetwork(cluster, mesh, axes).communicator(collectives::network::torus());
+}
 
 /// How often the flows of all groups in one slot cross each link.
 std::map<std::int32_t, int> crossings(const collectives::Communicator& communicator, std::int32_t slot) {
@@ -55,7 +59,7 @@ TEST(Communicator, GroupsAreDisjointAndHoldEveryRank) {
     const auto cluster = torus(each.shape, each.wrap);
     const auto mesh = placed(cluster, each.axes);
     for (const auto& axes : axis_sets(mesh)) {
-      const auto communicator = collectives::make_communicator(mesh, axes);
+      const auto communicator = communicator_on(cluster, mesh, axes);
       std::set<std::int32_t> seen;
       for (const auto& group : communicator.groups) {
         EXPECT_EQ(static_cast<int>(group.members.size()), collectives::members(mesh.dimensions(axes)));
@@ -73,7 +77,7 @@ TEST(Communicator, SlotsAndSharingAreThoseOfTheDimensions) {
     const auto mesh = placed(cluster, each.axes);
     for (const auto& axes : axis_sets(mesh)) {
       const auto dimensions = mesh.dimensions(axes);
-      const auto communicator = collectives::make_communicator(mesh, axes);
+      const auto communicator = communicator_on(cluster, mesh, axes);
       const collectives::SlotLayout slots(dimensions);
       ASSERT_EQ(communicator.slots, slots.total);
       const int n = collectives::members(dimensions);
@@ -111,7 +115,7 @@ TEST(Communicator, FlowsAreWalksFromMemberToMember) {
     const auto cluster = torus(each.shape, each.wrap);
     const auto mesh = placed(cluster, each.axes);
     for (const auto& axes : axis_sets(mesh)) {
-      const auto communicator = collectives::make_communicator(mesh, axes);
+      const auto communicator = communicator_on(cluster, mesh, axes);
       for (const auto& group : communicator.groups) {
         for (const auto& flow : group.flows) {
           for (std::size_t i = 1; i < flow.links.size(); ++i) {
@@ -130,7 +134,7 @@ TEST(Communicator, FlowsAreWalksFromMemberToMember) {
 TEST(Communicator, HopsOfALineAreInOrder) {
   const auto cluster = torus({4, 2}, never);
   const auto mesh = placed(cluster, {on("X", {"x"}), on("Y", {"y"})});
-  const auto communicator = collectives::make_communicator(mesh, {"X"});
+  const auto communicator = communicator_on(cluster, mesh, {"X"});
   const collectives::SlotLayout slots(mesh.dimensions({"X"}));
   for (const auto& group : communicator.groups) {
     for (const auto& flow : group.flows) {
@@ -141,7 +145,7 @@ TEST(Communicator, HopsOfALineAreInOrder) {
     }
   }
   EXPECT_EQ(communicator.name, "X");
-  EXPECT_EQ(collectives::make_communicator(mesh, {"X", "Y"}).name, "X+Y");
+  EXPECT_EQ(communicator_on(cluster, mesh, {"X", "Y"}).name, "X+Y");
 }
 
 }  // namespace

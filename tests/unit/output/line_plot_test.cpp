@@ -107,6 +107,19 @@ TEST(LinePlotTest, LinesWithoutAnExtentHaveAPlace) {
   }
 }
 
+// Without points the axes show one decade: 1 and 10 at either end of 520 pixels.
+TEST(LinePlotTest, NoPointsHaveAxesOfOneDecade) {
+  for (const auto& lines : {std::vector<output::PlotLine>{}, {{"nothing", {}}}}) {
+    const auto svg = output::draw({"t", "x", "y", lines});
+    EXPECT_EQ(svg.find("nan"), std::string::npos);
+    EXPECT_EQ(svg.find("inf"), std::string::npos);
+    const auto texts = elements_of(svg, "text");
+    EXPECT_NEAR(x_of(texts, "1"), 80, 0.06);
+    EXPECT_NEAR(x_of(texts, "10"), 600, 0.06);
+    EXPECT_EQ(lines_in(svg).size(), lines.size());
+  }
+}
+
 TEST(LinePlotTest, NamesOfAnyKind) {
   const auto texts = test::texts_of(output::draw(
       {test::hostile_name, test::hostile_name, test::hostile_name, {{test::hostile_name, {{1, 1}, {2, 2}}}}}));

@@ -203,6 +203,25 @@ TEST(PlanSpaceTest, RecomputationsAreThoseSearchedOrTheScenarios) {
   EXPECT_EQ(searched.least_recomputation(), 1);
 }
 
+// The keys of a plan, put over the scenario, compute again what the search took the plan to compute again.
+TEST(PlanSpaceTest, KeysKeepTheOperationsThatAScenarioComputesAgain) {
+  SmallSpace small = ring;
+  small.search = "tensor: 1, pipeline: 1, zero: 0, microbatches: 1, recompute: [none, selective, full]";
+  for (const std::string own : {"none", "selective", "full", "{mode: selective, parts: [norms, mlp]}",
+                                "{mode: selective, kept: [in projection]}"}) {
+    small.more = "training: {recompute: " + own + "}\n";
+    const auto file = std::filesystem::temp_directory_path() / "lockstep_plan_space_recompute.yaml";
+    std::ofstream(file) << small.text();
+    const planning::PlanSpace space(scenario::load_scenario(file));
+    const auto& node = space.nodes().front();
+    for (const auto& plan : space.plans_of(node)) {
+      const auto loaded = load_scenario(file, space.keys(node, plan));
+      EXPECT_EQ(loaded.derive.recompute, space.recomputations()[static_cast<std::size_t>(plan.recompute)])
+          << own << ", plan " << plan.recompute;
+    }
+  }
+}
+
 TEST(PlanSpaceTest, MemoryIsTheChipsOrTheSearches) {
   SmallSpace small = ring;
   EXPECT_EQ(planning::PlanSpace(small.load()).memory(), Bytes(96'000'000'000));

@@ -50,6 +50,15 @@ TEST(TensorLimitTest, GrowsWithTheWidthAndTheAxes) {
   EXPECT_DOUBLE_EQ(tensor_limit(v5p(), 28672, 2), 2 * tensor_limit(v5p(), 28672, 1));
 }
 
+// LLaMA-3 70B: the largest power of two below 28672 / 2550 = 11.2 is 8 on one axis, below 2 x 11.2 = 22.5 it is 16.
+TEST(TensorLimitTest, OfLlama3IsEightWaysOnOneAxisAndSixteenOnTwo) {
+  const auto ways = [](int axes) {
+    return std::exp2(std::floor(std::log2(tensor_limit(v5p(), test::llama3_70b_ff, axes))));
+  };
+  EXPECT_EQ(ways(1), 8);
+  EXPECT_EQ(ways(2), 16);
+}
+
 // X_opt = sqrt(B/F M_X/M_Y N) = sqrt(49152/32768 x 2 x 64) = sqrt(192) = 13.86; the nearest split of 64 is 16 x 4.
 TEST(BestFsdpSizeTest, Of64Chips) {
   const double best = roofline::best_fsdp_size({49152, 1, 32768}, 64, 2, 1);

@@ -218,6 +218,11 @@ TEST(ReadScenario, SearchListsWhatMayBeChosen) {
   EXPECT_TRUE(search.recompute[1].all);
   EXPECT_EQ(search.recompute[2].parts, std::set{workloads::OpPart::core_attention});
   EXPECT_EQ(search.memory, Bytes(64'000'000'000));
+  const auto own = small_scenario(
+      {{"training", "{recompute: {mode: selective, parts: [norms]}}"}, {"search", "{recompute: [full, selective]}"}});
+  ASSERT_EQ(own.search.recompute.size(), 2U);
+  EXPECT_TRUE(own.search.recompute[0].all);
+  EXPECT_EQ(own.search.recompute[1], own.derive.recompute) << "with the parts that the scenario names";
   EXPECT_EQ(complaint({{"search", "{tensor: [4, 4]}"}}), "search.tensor[1]: 4 is given twice [each value once]");
   EXPECT_THAT(complaint({{"search", "{schedules: [zb-auto]}"}}), HasSubstr("search.schedules[0]"))
       << "automatic schedules follow the times of each plan";

@@ -1,0 +1,80 @@
+// Folded = unfolded on machines and work that are not alike everywhere. Folding puts ranks into one class only if
+// nothing tells them apart, so every rank has the spans of its class: start(op, rank) = start(op, class(rank)), bit for
+// bit where chips and links are as they were made, and to 1e-12 of the step where rates differ, since the solver then
+// adds the same numbers in another order. SimGrid's spans are ours to 1e-9, but for a step here and
+// there that turns a rounding into more: groups that meet on links are early or late by what they met before, and who
+// comes first of two that come together decides what follows. Such a step is known by what a ten-billionth more rate on
+// every other link does to it.
+#include <gtest/gtest.h>
+#include <spdlog/logger.h>
+
+#include <map>
+
+#include "sim/program/fold.hpp"
+#include "tests/property/irregular_steps.hpp"
+#include "tests/property/simulated_step.hpp"
+#include "workloads/pipeline/schedules/schedules.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr int steps_of_a_part = 30, parts = 10;
+
+timeline::Timeline max_min(const program::Program& program) {
+  spdlog::logger silent("test");
+  return engine::run(program, {engine::EngineKind::max_min, {}, false}, silent).timeline;
+}
+
+program::RankClasses each_its_own(std::int32_t ranks) {
+  program::RankClasses classes;
+  for (std::int32_t rank = 0; rank < ranks; ++rank) classes.class_of_rank.push_back(rank);
+  return classes;
+}
+
+/// How far spans move if every other link has a ten-billionth more rate.
+double moved_by_other_rates(program::Program program, const timeline::Timeline& before) {
+  for (std::size_t link = 0; link < program.links.size(); link += 2)
+    program.links[link] = program.links[link] * (1 + 1e-10);
+  return test::furthest_apart(max_min(program), before, each_its_own(program.ranks()));
+}
+
+class IrregularFolding : public testing::TestWithParam<int> {};
+
+TEST_P(IrregularFolding, IsExact) {
+  int merged_in_part = 0, unsteady = 0;
+  for (int number = GetParam() * steps_of_a_part; number < (GetParam() + 1) * steps_of_a_part; ++number) {
+    const auto step = test::irregular_step(number);
+    SCOPED_TRACE("step " + std::to_string(number) + "\n" + step.text);
+    const auto folded = fold(step.program);
+    check(folded.program);
+    const auto classes = folded.ranks.count();
+    if (classes > 1 && classes < step.program.ranks()) ++merged_in_part;
+    const auto of_classes = max_min(folded.program);
+    EXPECT_LE(test::furthest_apart(max_min(step.program), of_classes, folded.ranks), step.perturbed ? 1e-12 : 0);
+    const auto simgrid = test::timeline_of(folded.program, engine::EngineKind::simgrid);
+    const double apart = test::furthest_apart(simgrid, of_classes, each_its_own(classes));
+    if (apart <= 1e-9) continue;
+    ++unsteady;
+    EXPECT_LE(apart, moved_by_other_rates(folded.program, of_classes));
+  }
+  EXPECT_GE(2 * merged_in_part, steps_of_a_part) << "too few steps whose classes are neither one nor all ranks";
+  EXPECT_LE(unsteady, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Part, IrregularFolding, testing::Range(0, parts));
+
+// The 300 steps have every fabric with every irregularity, and every schedule.
+TEST(IrregularSteps, AreOfAllKinds) {
+  std::map<std::string, int> pairs, schedules;
+  for (int number = 0; number < parts * steps_of_a_part; ++number) {
+    const auto deal = test::irregular_deal(number);
+    ++pairs[deal.fabric + " " + deal.irregularity];
+    ++schedules[deal.schedule];
+  }
+  EXPECT_EQ(pairs.size(), 7U * 6U);
+  EXPECT_EQ(schedules.size(), 1 + workloads::schedules().size());
+  for (const auto& [name, count] : schedules) EXPECT_GE(count, 5) << name;
+}
+
+}  // namespace
+}  // namespace lockstep
