@@ -30,7 +30,7 @@ class StepLimits : public testing::Test {
     return refused([&] { check_size(scenario, machine, model); });
   }
   std::string checked_operations(const preparation::ShardedModel& model, std::int64_t microbatches) {
-    return refused([&] { check_step_size(scenario, {machine, model, {}, {}}, microbatches); });
+    return refused([&] { preparation::check_step_size(scenario, {machine, model, {}, {}}, microbatches); });
   }
   scenario::Scenario scenario = small_scenario();
   preparation::Machine machine = preparation::prepare(scenario).machine;
@@ -75,7 +75,7 @@ TEST(StepLimitsOverRanks, CountEveryRankOfAStage) {
                                   {"batch", "{sequences: 1024, sequence_length: 16}"}});
   const auto machine = preparation::prepare(scenario).machine;
   const auto checked = [&](std::size_t steps) {
-    return refused([&] { check_step_size(scenario, {machine, model_of(steps, 0, 100), {}, {}}, 1000); });
+    return refused([&] { preparation::check_step_size(scenario, {machine, model_of(steps, 0, 100), {}, {}}, 1000); });
   };
   EXPECT_EQ(checked(39), "") << "3.9e6 on 1024 ranks";
   EXPECT_EQ(checked(40),

@@ -47,7 +47,7 @@ TEST(PhrasesOfMicrobatches, AreShared) {
   trace::OpText text(run.simulation);
   std::map<std::int64_t, std::set<std::size_t>> of_microbatch;
   for (std::int32_t op = 0; op < run.simulation.run.timeline.ops(); ++op)
-    of_microbatch[text.microbatch(op)].insert(text.phrase(op));
+    of_microbatch[text.microbatch({0, 0, op})].insert(text.phrase(op));
   ASSERT_EQ(of_microbatch.size(), 2U);
   std::size_t shared = 0;
   for (const auto phrase : of_microbatch[0]) shared += of_microbatch[1].count(phrase);
