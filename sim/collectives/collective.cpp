@@ -21,13 +21,12 @@ SlotLayout::SlotLayout(const Dimensions& dimensions) {
   }
 }
 
-std::int32_t SlotLayout::ring(int dimension, int direction) const {
-  return first_[static_cast<std::size_t>(dimension)] + (direction > 0 ? 0 : 1);
+std::int32_t SlotLayout::ring(topologies::DimensionId dimension, int direction) const {
+  return first_[dimension] + (direction > 0 ? 0 : 1);
 }
 
-std::int32_t SlotLayout::hop(int dimension, int direction, int position) const {
-  const auto d = static_cast<std::size_t>(dimension);
-  return first_[d] + (direction > 0 ? 0 : hops_[d]) + position;
+std::int32_t SlotLayout::hop(topologies::DimensionId dimension, int direction, int position) const {
+  return first_[dimension] + (direction > 0 ? 0 : hops_[dimension]) + position;
 }
 
 namespace torus {

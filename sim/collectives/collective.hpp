@@ -16,7 +16,7 @@
 
 namespace lockstep::collectives {
 
-using Dimensions = std::vector<topologies::GroupDimension>;
+using Dimensions = topologies::GroupDimensions;
 
 [[nodiscard]] int members(const Dimensions& dimensions);
 
@@ -24,13 +24,13 @@ using Dimensions = std::vector<topologies::GroupDimension>;
 /// one per hop and direction (its hops carry different amounts).
 struct SlotLayout {
   explicit SlotLayout(const Dimensions& dimensions);
-  [[nodiscard]] std::int32_t ring(int dimension, int direction) const;
-  [[nodiscard]] std::int32_t hop(int dimension, int direction, int position) const;
+  [[nodiscard]] std::int32_t ring(topologies::DimensionId dimension, int direction) const;
+  [[nodiscard]] std::int32_t hop(topologies::DimensionId dimension, int direction, int position) const;
   std::int32_t total = 0;
 
  private:
-  std::vector<std::int32_t> first_;
-  std::vector<int> hops_;
+  Indexed<topologies::DimensionId, SlotId> first_;
+  Indexed<topologies::DimensionId, int> hops_;
 };
 
 /// The bytes that one link of each slot carries, for a fabric-independent algorithm on this group.

@@ -8,7 +8,7 @@ std::vector<Flow> flows_of_lanes(const std::vector<topologies::Lane>& lanes, con
   const SlotLayout slots(dimensions);
   std::vector<Flow> flows;
   for (const auto& lane : lanes) {
-    if (dimensions[static_cast<std::size_t>(lane.dimension)].shape == topologies::GroupDimension::Shape::ring) {
+    if (dimensions[lane.dimension].shape == topologies::GroupDimension::Shape::ring) {
       Flow flow{slots.ring(lane.dimension, lane.direction), {}};
       auto hops = lane.hops;
       if (lane.direction < 0) std::reverse(hops.begin(), hops.end());  // hop i leads back from i + 1 to i

@@ -12,23 +12,25 @@
 namespace lockstep::collectives {
 namespace {
 
+using PlaceOfDevice = Indexed<topologies::DeviceId, topologies::DeviceId>;
+
 /// For each device the key by which the units of a group are ordered: its place in the order of ranks, or its number.
-std::vector<topologies::DeviceId> places_in_order(const topologies::Cluster& cluster, UnitOrder order) {
-  std::vector<topologies::DeviceId> places(static_cast<std::size_t>(cluster.devices()));
+PlaceOfDevice places_in_order(const topologies::Cluster& cluster, UnitOrder order) {
+  PlaceOfDevice places(cluster.devices());
   for (topologies::DeviceId position = 0; position < cluster.devices(); ++position) {
     const auto device = order == UnitOrder::ranks ? cluster.device_at_position(position) : position;
-    places[static_cast<std::size_t>(device)] = position;
+    places[device] = position;
   }
   return places;
 }
 
 NetworkGroup on_devices(const topologies::Cluster& cluster, std::vector<topologies::DeviceId> members,
-                        std::vector<topologies::Lane> lanes, const std::vector<topologies::DeviceId>& places) {
+                        std::vector<topologies::Lane> lanes, const PlaceOfDevice& places) {
   NetworkGroup result{std::move(members), {}, std::move(lanes)};
   std::map<int, std::pair<topologies::DeviceId, std::vector<topologies::DeviceId>>>
       units;  // by number; with the place of the first
   for (const auto device : result.members) {
-    const auto place = places.empty() ? device : places[static_cast<std::size_t>(device)];
+    const auto place = places.empty() ? device : places[device];
     auto& [first, devices] =
         units.try_emplace(cluster.unit_of(device), place, std::vector<topologies::DeviceId>{}).first->second;
     first = std::min(first, place);
@@ -104,8 +106,7 @@ bool inside_a_torus(const topologies::Cluster& cluster, const topologies::Mesh& 
   return std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) {
     const auto factors = mesh.factors(axis);
     return std::all_of(factors.begin(), factors.end(), [&](const topologies::Factor& factor) {
-      return factor.size == 1 ||
-             cluster.axes()[static_cast<std::size_t>(factor.axis)].kind == topologies::PhysicalAxis::Kind::torus;
+      return factor.size == 1 || cluster.axes()[factor.axis].kind == topologies::PhysicalAxis::Kind::torus;
     });
   });
 }
@@ -123,8 +124,8 @@ GroupStructure structure_in_a_torus(Dimensions torus) {
 
 struct GroupNetwork::Connected {
   Communicator communicator;
-  std::vector<std::int32_t> crossings_listed_once;  ///< by slot
-  mutable std::optional<SlotLoads> loads;           ///< made when first needed
+  Indexed<SlotId, std::int32_t> crossings_listed_once;
+  mutable std::optional<SlotLoads> loads;  ///< made when first needed
 
   [[nodiscard]] const SlotLoad* heaviest(const Phase& phase, const topologies::Cluster& cluster,
                                          const topologies::GroupOrbits* orbits) const {
@@ -136,27 +137,26 @@ struct GroupNetwork::Connected {
   }
 
   /// Divides what flows of a slot list by what all of them have in common, so that routes stay short.
-  void shorten_routes(std::size_t links) {
-    crossings_listed_once.assign(static_cast<std::size_t>(communicator.slots), 0);
-    std::vector<std::int32_t> count(links, 0);
+  void shorten_routes(int links) {
+    crossings_listed_once.assign(communicator.slots, 0);
+    Indexed<topologies::LinkId, std::int32_t> count(links, 0);
     for (const auto& group : communicator.groups) {
       for (const auto& flow : group.flows) {
-        auto& common = crossings_listed_once[static_cast<std::size_t>(flow.slot)];
+        auto& common = crossings_listed_once[flow.slot];
         if (common == 1) continue;
-        for (const auto link : flow.links) ++count[static_cast<std::size_t>(link)];
-        for (const auto link : flow.links)
-          common = std::gcd(common, std::exchange(count[static_cast<std::size_t>(link)], 0));
+        for (const auto link : flow.links) ++count[link];
+        for (const auto link : flow.links) common = std::gcd(common, std::exchange(count[link], 0));
       }
     }
     for (auto& group : communicator.groups) {
       for (auto& flow : group.flows) {
-        const auto common = crossings_listed_once[static_cast<std::size_t>(flow.slot)];
+        const auto common = crossings_listed_once[flow.slot];
         if (common == 1) continue;
         std::vector<topologies::LinkId> kept;
         for (const auto link : flow.links) {
-          if (count[static_cast<std::size_t>(link)]++ % common == 0) kept.push_back(link);
+          if (count[link]++ % common == 0) kept.push_back(link);
         }
-        for (const auto link : flow.links) count[static_cast<std::size_t>(link)] = 0;
+        for (const auto link : flow.links) count[link] = 0;
         flow.links = std::move(kept);
       }
     }
@@ -187,7 +187,7 @@ GroupNetwork::GroupNetwork(const topologies::Cluster& cluster, topologies::Group
 void GroupNetwork::make_groups() const {
   if (!groups_.empty()) return;
   const bool in_a_torus = inside_a_torus(*cluster_, *mesh_, axes_);  // its algorithm looks at lanes only
-  const auto places = in_a_torus ? std::vector<topologies::DeviceId>{} : places_in_order(*cluster_, order_);
+  const auto places = in_a_torus ? PlaceOfDevice{} : places_in_order(*cluster_, order_);
   for (auto& group : mesh_->groups(axes_)) {
     ranks_.push_back(group.members);
     if (in_a_torus) {
@@ -210,7 +210,7 @@ const GroupNetwork::Connected& GroupNetwork::connected(const CollectiveAlgorithm
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     made->communicator.groups.push_back({ranks_[g], algorithm.flows(*cluster_, groups_[g], structure_)});
   }
-  made->shorten_routes(static_cast<std::size_t>(cluster_->links()));
+  made->shorten_routes(cluster_->links());
   connected_.emplace_back(&algorithm, std::move(made));
   return *connected_.back().second;
 }

@@ -84,7 +84,7 @@ class InNetwork final : public CollectiveAlgorithm {
 
   std::vector<Phase> plan(workloads::CollectiveKind kind, Bytes full_size, const topologies::Cluster& cluster,
                           const GroupStructure& groups, const topologies::Protocol& protocol) const override {
-    Phase phase{protocol.launch, std::vector<double>(slot_count, 0.0)};
+    Phase phase{protocol.launch, Indexed<SlotId, double>(slot_count, 0.0)};
     auto& bytes = phase.slot_bytes;
     const double v = carried(full_size, protocol);
     const bool reduces = kind == workloads::CollectiveKind::all_reduce || kind == workloads::CollectiveKind::reduce;

@@ -46,9 +46,9 @@ class RecursiveHalving final : public CollectiveAlgorithm {
       const int block = 2 << step;  // members among whom step and all before it stay
       const bool local = groups.units == 1 || (groups.local > 0 && groups.local % block == 0);
       Phase phase{local ? local_step(groups, protocol) : remote_step(groups, protocol),
-                  std::vector<double>(static_cast<std::size_t>(last), 0.0)};
+                  Indexed<SlotId, double>(last, 0.0)};
       bytes /= 2;
-      phase.slot_bytes[static_cast<std::size_t>(step)] = bytes;
+      phase.slot_bytes[step] = bytes;
       halving.push_back(std::move(phase));
     }
     std::vector<Phase> phases;

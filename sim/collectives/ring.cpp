@@ -23,7 +23,7 @@ Order zigzag(const Order& members, int pair) {
   Order order{members.back()};
   for (int k = 0; k < circle; ++k) {
     const int at = (pair + (k % 2 == 1 ? (k + 1) / 2 : circle - k / 2)) % circle;
-    order.push_back(members[static_cast<std::size_t>(at)]);
+    order.push_back(members[position_of(at)]);
   }
   return order;
 }

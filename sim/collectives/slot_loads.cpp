@@ -8,7 +8,7 @@ namespace lockstep::collectives {
 
 double SlotLoad::seconds(const Phase& phase) const {
   double bytes = 0;
-  for (const auto& [slot, times] : crossings) bytes += times * phase.slot_bytes[static_cast<std::size_t>(slot)];
+  for (const auto& [slot, times] : crossings) bytes += times * phase.slot_bytes[slot];
   return bytes / bandwidth.value();
 }
 
@@ -46,14 +46,14 @@ void visit_crossings(const Communicator& communicator, const std::vector<std::in
 
 Crossings crossings_of(const Communicator& communicator, const std::vector<std::int32_t>& class_of_group) {
   std::size_t count = 0;
-  std::int32_t last = -1;
+  topologies::LinkId last = -1;
   visit_crossings(communicator, class_of_group, [&](std::int32_t link, std::uint64_t) {
     ++count;
     last = std::max(last, link);
   });
   Crossings made;
   made.keys.resize(count);
-  if (16 * count < static_cast<std::size_t>(last + 1)) {  // few links of many
+  if (16 * count < position_of(last + 1)) {  // few links of many
     std::vector<std::pair<std::int32_t, std::uint64_t>> all;
     all.reserve(count);
     visit_crossings(communicator, class_of_group,
@@ -67,16 +67,14 @@ Crossings crossings_of(const Communicator& communicator, const std::vector<std::
     }
     return made;
   }
-  std::vector<std::size_t> place(static_cast<std::size_t>(last) + 2, 0);  // a counting sort by link
-  visit_crossings(communicator, class_of_group,
-                  [&](std::int32_t link, std::uint64_t) { ++place[static_cast<std::size_t>(link) + 1]; });
+  Indexed<topologies::LinkId, std::size_t> place(last + 2, 0);  // a counting sort by link
+  visit_crossings(communicator, class_of_group, [&](std::int32_t link, std::uint64_t) { ++place[link + 1]; });
   std::partial_sum(place.begin(), place.end(), place.begin());
-  visit_crossings(communicator, class_of_group, [&](std::int32_t link, std::uint64_t key) {
-    made.keys[place[static_cast<std::size_t>(link)]++] = key;
-  });
+  visit_crossings(communicator, class_of_group,
+                  [&](std::int32_t link, std::uint64_t key) { made.keys[place[link]++] = key; });
   std::size_t first = 0;
   for (std::int32_t link = 0; link <= last; ++link) {
-    const auto end = place[static_cast<std::size_t>(link)];
+    const auto end = place[link];
     if (first == end) continue;
     std::sort(made.keys.begin() + static_cast<std::ptrdiff_t>(first),
               made.keys.begin() + static_cast<std::ptrdiff_t>(end));
@@ -89,12 +87,12 @@ Crossings crossings_of(const Communicator& communicator, const std::vector<std::
 }  // namespace
 
 SlotLoads slot_loads(const Communicator& communicator,
-                     const std::function<BytesPerSecond(std::int32_t link)>& bandwidth,
+                     const std::function<BytesPerSecond(topologies::LinkId link)>& bandwidth,
                      const std::vector<std::int32_t>& class_of_group, const topologies::GroupOrbits* orbits) {
   SlotLoads made;
   made.of_class.resize(1);
   for (const auto of_class : class_of_group)
-    made.of_class.resize(std::max(made.of_class.size(), static_cast<std::size_t>(of_class) + 1));
+    made.of_class.resize(std::max(made.of_class.size(), position_of(of_class) + 1));
   const auto crossings = crossings_of(communicator, class_of_group);
 
   std::map<std::pair<std::vector<std::pair<std::int32_t, std::int32_t>>, BytesPerSecond>, std::int32_t> numbers;
@@ -116,7 +114,7 @@ SlotLoads slot_loads(const Communicator& communicator,
         number = numbers.emplace(load, static_cast<std::int32_t>(numbers.size())).first;
         made.loads.push_back({load.first, load.second, crossings.links[i]});
       }
-      auto& loads = made.of_class[static_cast<std::size_t>(of_class)];
+      auto& loads = made.of_class[of_class];
       if (loads.empty() || loads.back() != number->second) loads.push_back(number->second);
     }
   }

@@ -14,16 +14,16 @@ namespace lockstep::collectives {
 
 /// The load of a link, and of all links that the same slots cross as often and that are as fast.
 struct SlotLoad {
-  std::vector<std::pair<std::int32_t, std::int32_t>> crossings;  ///< slot, and how often its flows cross the link
+  std::vector<std::pair<SlotId, std::int32_t>> crossings;  ///< slot, and how often its flows cross the link
   BytesPerSecond bandwidth{0};
-  std::int32_t link = 0;  ///< the first such link
+  topologies::LinkId link = 0;  ///< the first such link
   /// The time that the link takes for the bytes of a phase.
   [[nodiscard]] double seconds(const Phase& phase) const;
 };
 
 /// The different loads of links, by first link.
 struct SlotLoads {
-  std::vector<SlotLoad> loads;
+  Indexed<std::int32_t, SlotLoad> loads;
   std::vector<std::vector<std::int32_t>> of_class;  ///< by class of groups: the numbers of its links' loads, ascending
 
   /// The load, of any class, that takes longest for a phase's bytes; null if the phase has none.
@@ -34,7 +34,7 @@ struct SlotLoads {
 /// of different classes do not; empty: all groups are of one class. `orbits`: the groups listed stand for all of their
 /// orbits; null: they are all there are.
 [[nodiscard]] SlotLoads slot_loads(const Communicator& communicator,
-                                   const std::function<BytesPerSecond(std::int32_t link)>& bandwidth,
+                                   const std::function<BytesPerSecond(topologies::LinkId link)>& bandwidth,
                                    const std::vector<std::int32_t>& class_of_group = {},
                                    const topologies::GroupOrbits* orbits = nullptr);
 

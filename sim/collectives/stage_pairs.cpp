@@ -21,8 +21,8 @@ StagePairRoutes::Transfer StagePairRoutes::transfer(Direction direction, double 
   return best;
 }
 
-std::vector<std::vector<topologies::RankId>> pipeline_lines(const topologies::Mesh& mesh) {
-  std::vector<std::vector<topologies::RankId>> lines;
+std::vector<PipelineLine> pipeline_lines(const topologies::Mesh& mesh) {
+  std::vector<PipelineLine> lines;
   for (auto& line : mesh.groups({"pipeline"})) lines.push_back(std::move(line.members));
   return lines;
 }
@@ -49,7 +49,7 @@ StagePairRoutes routes_of(const topologies::Cluster& cluster, const Communicator
   const auto bandwidth = [&](topologies::LinkId link) { return cluster.link(link).bandwidth; };
   for (const auto& load : slot_loads(pairs, bandwidth, {}, orbits).loads) {
     for (const auto& [slot, flows] : load.crossings) {
-      auto& seconds_per_byte = routes.seconds_per_byte[static_cast<std::size_t>(slot)];
+      auto& seconds_per_byte = routes.seconds_per_byte[slot];
       seconds_per_byte = std::max(seconds_per_byte, flows / load.bandwidth.value());
     }
   }
@@ -70,13 +70,12 @@ StagePairRoutes connect_stages(const topologies::Cluster& cluster, const topolog
 }
 
 StagePairs connect_stages(const topologies::Cluster& cluster, const topologies::Mesh& mesh,
-                          const std::vector<std::vector<topologies::RankId>>& lines, std::int32_t low,
-                          std::int32_t high) {
+                          const std::vector<PipelineLine>& lines, workloads::StageId low, workloads::StageId high) {
   StagePairs pairs;
   pairs.communicator.name = "pipeline " + std::to_string(low) + "-" + std::to_string(high);
   pairs.communicator.slots = 2;
   for (const auto& line : lines) {
-    const auto first = line[static_cast<std::size_t>(low)], second = line[static_cast<std::size_t>(high)];
+    const auto first = line[low], second = line[high];
     pairs.communicator.groups.push_back({{std::min(first, second), std::max(first, second)},
                                          flows_between(cluster, mesh.device_of(first), mesh.device_of(second))});
   }

@@ -8,15 +8,16 @@
 #include "topologies/fabrics/fabric.hpp"
 #include "topologies/placement/group_orbits.hpp"
 #include "topologies/placement/mesh.hpp"
+#include "workloads/pipeline/ids.hpp"
 
 namespace lockstep::collectives {
 
 /// The effect of the pairs' routes on a transfer; [0] from the lower stage to the higher, [1] back.
 struct StagePairRoutes {
   enum Direction { upward, downward, both };
-  Seconds latency{0};                            ///< of the longest route
-  std::array<double, 2> seconds_per_byte{0, 0};  ///< when all pairs send at once: routes may share links
-  std::vector<topologies::Protocol> protocols;   ///< of the network's library; empty: bytes as they are
+  Seconds latency{0};                                      ///< of the longest route
+  IndexedArray<SlotId, double, 2> seconds_per_byte{0, 0};  ///< when all pairs send at once: routes may share links
+  std::vector<topologies::Protocol> protocols;             ///< of the network's library; empty: bytes as they are
 
   /// A transfer by the protocol that is fastest for its size.
   struct Transfer {
@@ -35,16 +36,18 @@ struct StagePairs {
   StagePairRoutes routes;
 };
 
-/// Ranks along the pipeline axis, stage by stage, one line for each place on the other axes.
-[[nodiscard]] std::vector<std::vector<topologies::RankId>> pipeline_lines(const topologies::Mesh& mesh);
+/// Ranks along the pipeline axis.
+using PipelineLine = Indexed<workloads::StageId, topologies::RankId>;
+/// One line for each place on the other axes.
+[[nodiscard]] std::vector<PipelineLine> pipeline_lines(const topologies::Mesh& mesh);
 
 /// The routes between two stages of some lines of devices, which stand for all lines of their orbits.
 [[nodiscard]] StagePairRoutes connect_stages(const topologies::Cluster& cluster, const topologies::GroupOrbits& lines,
                                              std::int32_t low, std::int32_t high);
 
-/// `lines`: ranks along the pipeline axis, stage by stage. Routes are the cluster's shortest.
+/// Routes are the cluster's shortest.
 [[nodiscard]] StagePairs connect_stages(const topologies::Cluster& cluster, const topologies::Mesh& mesh,
-                                        const std::vector<std::vector<topologies::RankId>>& lines, std::int32_t low,
-                                        std::int32_t high);
+                                        const std::vector<PipelineLine>& lines, workloads::StageId low,
+                                        workloads::StageId high);
 
 }  // namespace lockstep::collectives

@@ -12,7 +12,7 @@ namespace lockstep::collectives::torus {
 
 /// The split over the dimensions of the data that every member receives, such that it arrives soonest.
 struct Spread {
-  std::vector<double> share;  ///< of each dimension; together 1
+  Indexed<topologies::DimensionId, double> share;  ///< of each dimension; together 1
   BytesPerSecond
       bandwidth;  ///< rate at which it arrives; the sum over the dimensions if none of them delays the others
 };

@@ -14,22 +14,21 @@ double received(const Dimensions& dimensions, Bytes full_size) {
 
 Phase plan(const Dimensions& dimensions, Bytes full_size, int towards) {
   const SlotLayout slots(dimensions);
-  Phase phase{latency(dimensions), std::vector<double>(static_cast<std::size_t>(slots.total), 0.0)};
-  auto at = [&](std::int32_t slot) -> double& { return phase.slot_bytes[static_cast<std::size_t>(slot)]; };
+  Phase phase{latency(dimensions), Indexed<SlotId, double>(slots.total, 0.0)};
   const double all = received(dimensions, full_size);
   const Spread parts = spread(dimensions, 1);
   for (int d = 0; d < static_cast<int>(dimensions.size()); ++d) {
-    const auto& dimension = dimensions[static_cast<std::size_t>(d)];
-    const double share = all * parts.share[static_cast<std::size_t>(d)];
+    const auto& dimension = dimensions[d];
+    const double share = all * parts.share[d];
     for (const int direction : {+1, -1}) {
       if (dimension.shape == topologies::GroupDimension::Shape::ring) {
-        at(slots.ring(d, direction)) = share / 2;
+        phase.slot_bytes[slots.ring(d, direction)] = share / 2;
         continue;
       }
       const int hops = dimension.members - 1;
       for (int i = 0; i < hops; ++i) {
         const int shards = direction == towards ? i + 1 : hops - i;
-        at(slots.hop(d, direction, i)) = share * shards / hops;
+        phase.slot_bytes[slots.hop(d, direction, i)] = share * shards / hops;
       }
     }
   }

@@ -19,18 +19,17 @@ double ring_chunks(int x) { return (x * x / 4) / 2.0; }
 
 Phase plan_all_to_all(const Dimensions& dimensions, Bytes full_size) {
   const SlotLayout slots(dimensions);
-  Phase phase{latency(dimensions), std::vector<double>(static_cast<std::size_t>(slots.total), 0.0)};
+  Phase phase{latency(dimensions), Indexed<SlotId, double>(slots.total, 0.0)};
   for (int d = 0; d < static_cast<int>(dimensions.size()); ++d) {
-    const auto& dimension = dimensions[static_cast<std::size_t>(d)];
+    const auto& dimension = dimensions[d];
     const double size = chunk(dimensions, dimension, full_size);
     for (const int direction : {+1, -1}) {
       if (dimension.shape == topologies::GroupDimension::Shape::ring) {
-        phase.slot_bytes[static_cast<std::size_t>(slots.ring(d, direction))] = size * ring_chunks(dimension.members);
+        phase.slot_bytes[slots.ring(d, direction)] = size * ring_chunks(dimension.members);
         continue;
       }
       for (int i = 0; i + 1 < dimension.members; ++i) {
-        phase.slot_bytes[static_cast<std::size_t>(slots.hop(d, direction, i))] =
-            size * (i + 1) * (dimension.members - 1 - i);
+        phase.slot_bytes[slots.hop(d, direction, i)] = size * (i + 1) * (dimension.members - 1 - i);
       }
     }
   }

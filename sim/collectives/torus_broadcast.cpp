@@ -16,18 +16,16 @@ Seconds pipeline_latency(const Dimensions& dimensions) {
 Phase plan(const Dimensions& dimensions, Bytes full_size, int outwards) {
   const SlotLayout slots(dimensions);
   const Spread parts = spread(dimensions, 0);
-  Phase phase{pipeline_latency(dimensions), std::vector<double>(static_cast<std::size_t>(slots.total), 0.0)};
+  Phase phase{pipeline_latency(dimensions), Indexed<SlotId, double>(slots.total, 0.0)};
   for (int d = 0; d < static_cast<int>(dimensions.size()); ++d) {
-    const auto& dimension = dimensions[static_cast<std::size_t>(d)];
-    const double share = static_cast<double>(full_size.value()) * parts.share[static_cast<std::size_t>(d)];
+    const auto& dimension = dimensions[d];
+    const double share = static_cast<double>(full_size.value()) * parts.share[d];
     if (dimension.shape == topologies::GroupDimension::Shape::ring) {
-      for (const int direction : {+1, -1})
-        phase.slot_bytes[static_cast<std::size_t>(slots.ring(d, direction))] = share / 2;
+      for (const int direction : {+1, -1}) phase.slot_bytes[slots.ring(d, direction)] = share / 2;
       continue;
     }
-    for (int i = 0; i + 1 < dimension.members; ++i)
-      phase.slot_bytes[static_cast<std::size_t>(slots.hop(d, outwards, i))] = share;
-    if (dimensions.size() > 1) phase.slot_bytes[static_cast<std::size_t>(slots.hop(d, -outwards, 0))] = share;
+    for (int i = 0; i + 1 < dimension.members; ++i) phase.slot_bytes[slots.hop(d, outwards, i)] = share;
+    if (dimensions.size() > 1) phase.slot_bytes[slots.hop(d, -outwards, 0)] = share;
   }
   return phase;
 }

@@ -6,13 +6,12 @@ namespace lockstep::collectives::torus {
 
 Phase plan_shift(const Dimensions& dimensions, Bytes full_size) {
   const SlotLayout slots(dimensions);
-  Phase phase{dimensions.front().hop_latency, std::vector<double>(static_cast<std::size_t>(slots.total), 0.0)};
+  Phase phase{dimensions.front().hop_latency, Indexed<SlotId, double>(slots.total, 0.0)};
   const double bytes = static_cast<double>(full_size.value());
   if (dimensions.front().shape == topologies::GroupDimension::Shape::ring) {
-    phase.slot_bytes[static_cast<std::size_t>(slots.ring(0, +1))] = bytes;
+    phase.slot_bytes[slots.ring(0, +1)] = bytes;
   } else {
-    for (int i = 0; i + 1 < dimensions.front().members; ++i)
-      phase.slot_bytes[static_cast<std::size_t>(slots.hop(0, +1, i))] = bytes;
+    for (int i = 0; i + 1 < dimensions.front().members; ++i) phase.slot_bytes[slots.hop(0, +1, i)] = bytes;
   }
   return phase;
 }

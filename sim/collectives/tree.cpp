@@ -97,10 +97,8 @@ class Tree final : public CollectiveAlgorithm {
     const auto depth = std::bit_width(static_cast<unsigned>(groups.units - 1));  // log2 n, rounded up
     const auto one_way = static_cast<double>(depth) * remote_step(groups, protocol) +
                          static_cast<double>(groups.most_local - 1) * local_step(groups, protocol);
-    Phase phase{protocol.launch + one_way, std::vector<double>(slot_count, 0.0)};
-    const auto carry = [&](Slot slot) {
-      phase.slot_bytes[static_cast<std::size_t>(slot)] = carried(full_size, protocol) / groups.rails / 2;
-    };
+    Phase phase{protocol.launch + one_way, Indexed<SlotId, double>(slot_count, 0.0)};
+    const auto carry = [&](Slot slot) { phase.slot_bytes[slot] = carried(full_size, protocol) / groups.rails / 2; };
     if (kind == workloads::CollectiveKind::all_reduce) {
       phase.latency += one_way;
       carry(up);

@@ -26,9 +26,9 @@ GroupStructure across_units(const GroupStructure& groups) {
 void append(std::vector<Phase>& phases, const std::vector<Phase>& stage, double share, std::int32_t first,
             std::int32_t slots) {
   for (const auto& from : stage) {
-    Phase phase{from.latency, std::vector<double>(static_cast<std::size_t>(slots), 0.0)};
-    for (std::size_t slot = 0; slot < from.slot_bytes.size(); ++slot) {
-      phase.slot_bytes[static_cast<std::size_t>(first) + slot] = share * from.slot_bytes[slot];
+    Phase phase{from.latency, Indexed<SlotId, double>(slots, 0.0)};
+    for (const SlotId slot : from.slot_bytes.ids()) {
+      phase.slot_bytes[first + slot] = share * from.slot_bytes[slot];
     }
     phases.push_back(std::move(phase));
   }

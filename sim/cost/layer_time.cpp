@@ -14,10 +14,9 @@ constexpr double share_of_hidden = 0.1;
 bool computes(const workloads::BlockStep& step) { return step.kind == workloads::BlockStep::Kind::compute; }
 
 /// `hidden`: communication beside the pass from elsewhere.
-Seconds pass_overlapped(const std::vector<workloads::BlockStep>& steps, Seconds hidden,
-                        collectives::CollectiveModel& collectives, const ComputeRates& rates,
-                        const workloads::StepOptions& options) {
-  std::vector<Seconds> end(steps.size(), Seconds(0));
+Seconds pass_overlapped(const workloads::BlockSteps& steps, Seconds hidden, collectives::CollectiveModel& collectives,
+                        const ComputeRates& rates, const workloads::StepOptions& options) {
+  Indexed<workloads::BlockStepId, Seconds> end(steps.size(), Seconds(0));
   std::map<std::string, Seconds> free;  // by stream
   Seconds path(0), communication(hidden);
   LayerBuckets weights(options.weight_buckets.unit);
@@ -36,7 +35,7 @@ Seconds pass_overlapped(const std::vector<workloads::BlockStep>& steps, Seconds 
     }
     Seconds start(0);
     for (const int before : step.after) {
-      if (before != workloads::BlockStep::outside) start = std::max(start, end[static_cast<std::size_t>(before)]);
+      if (before != workloads::BlockStep::outside) start = std::max(start, end[before]);
     }
     const auto streams = computes(step) ? workloads::AxisNames{""} : step.axes;
     for (const auto& stream : streams) start = std::max(start, free[stream]);

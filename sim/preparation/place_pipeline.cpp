@@ -36,19 +36,22 @@ auto located(const scenario::Scenario& scenario, Make make) {
   }
 }
 
-/// `kinds`: of each layer of the model, in forward order.
-std::vector<workloads::StageTimes> times_of_stages(const scenario::Scenario& scenario,
-                                                   collectives::CollectiveModel& collectives,
-                                                   const std::vector<workloads::ShardedLayer>& layers,
-                                                   const std::vector<int>& kinds, const std::vector<int>& first_block) {
+using KindsInOrder = Indexed<workloads::BlockId, workloads::KindId>;
+using FirstBlocks = Indexed<workloads::VirtualStageId, workloads::BlockId>;
+
+Indexed<workloads::VirtualStageId, workloads::StageTimes> times_of_stages(const scenario::Scenario& scenario,
+                                                                          collectives::CollectiveModel& collectives,
+                                                                          const workloads::ShardedLayers& layers,
+                                                                          const KindsInOrder& kinds,
+                                                                          const FirstBlocks& first_block) {
   const auto rates = rates_of(scenario);
-  std::vector<workloads::StageTimes> of_kinds;
+  Indexed<workloads::KindId, workloads::StageTimes> of_kinds;
   for (const auto& layer : layers) of_kinds.push_back(time_one_after_another(layer, collectives, rates));
-  std::vector<workloads::StageTimes> stages;
-  for (std::size_t stage = 0; stage + 1 < first_block.size(); ++stage) {
+  Indexed<workloads::VirtualStageId, workloads::StageTimes> stages;
+  for (workloads::VirtualStageId stage = 0; stage + 1 < first_block.count(); ++stage) {
     workloads::StageTimes sum{0, 0, 0};
     for (int block = first_block[stage]; block < first_block[stage + 1]; ++block) {
-      const auto& kind = of_kinds[static_cast<std::size_t>(kinds[static_cast<std::size_t>(block)])];
+      const auto& kind = of_kinds[kinds[block]];
       sum.forward += kind.forward;
       sum.input_gradient += kind.input_gradient;
       sum.weight_gradient += kind.weight_gradient;
@@ -58,7 +61,7 @@ std::vector<workloads::StageTimes> times_of_stages(const scenario::Scenario& sce
   return stages;
 }
 
-double latency_between_stages(const Machine& machine, const std::vector<workloads::ShardedLayer>& layers) {
+double latency_between_stages(const Machine& machine, const workloads::ShardedLayers& layers) {
   const auto pairs =
       collectives::connect_stages(*machine.cluster, *machine.mesh, collectives::pipeline_lines(*machine.mesh), 0, 1);
   Bytes largest(0);
@@ -97,25 +100,22 @@ workloads::PipelineOrder read_order(const scenario::Scenario& scenario, std::int
 
 std::vector<bool> are_layers(const ShardedModel& model) {
   std::vector<bool> is_layer;
-  for (const int kind : model.order) is_layer.push_back(model.layers[static_cast<std::size_t>(kind)].is_layer);
+  for (const int kind : model.order) is_layer.push_back(model.layers[kind].is_layer);
   return is_layer;
 }
 
 /// The kind of each layer of the model where each stage recomputes its first so many: these are of the kinds that do
 /// so, which stand in the second half of the model's.
-std::vector<int> kinds_of(const scenario::Scenario& scenario, const ShardedModel& model,
-                          const std::vector<int>& first_block) {
+KindsInOrder kinds_of(const scenario::Scenario& scenario, const ShardedModel& model, const FirstBlocks& first_block) {
   auto kinds = model.order;
   const auto wanted = scenario.training.recompute_layers;
   if (!wanted) return kinds;
-  const auto is_layer = are_layers(model);
-  const auto keeping = static_cast<int>(model.layers.size()) / 2;
-  for (std::size_t stage = 0; stage + 1 < first_block.size(); ++stage) {
+  const auto keeping = model.layers.count() / 2;
+  for (workloads::VirtualStageId stage = 0; stage + 1 < first_block.count(); ++stage) {
     auto left = *wanted;
     for (int block = first_block[stage]; block < first_block[stage + 1] && left > 0; ++block) {
-      const auto at = static_cast<std::size_t>(block);
-      if (!is_layer[at]) continue;
-      kinds[at] += keeping;
+      if (!model.layers[model.order[block]].is_layer) continue;
+      kinds[block] += keeping;
       --left;
     }
   }
@@ -129,7 +129,7 @@ workloads::StepPipeline place_pipeline(const scenario::Scenario& scenario, const
   const auto& spec = scenario.pipeline;
   const int ranks = machine.mesh->has_axis("pipeline") ? machine.mesh->axis("pipeline").size() : 1;
   if (ranks == 1 && !scenario.places.contains("pipeline")) {
-    auto whole = workloads::single_stage(static_cast<int>(model.order.size()), scenario.batch.microbatches);
+    auto whole = workloads::single_stage(model.order.count(), scenario.batch.microbatches);
     whole.kinds = kinds_of(scenario, model, whole.first_block);
     return whole;
   }

@@ -15,7 +15,7 @@ Seconds placement_cost(const scenario::Scenario& scenario, const ShardedModel& m
     const auto sends = 2.0 * mesh.axis("pipeline").size() / static_cast<double>(model.order.size());
     return collectives.cost(workloads::CollectiveKind::point_to_point, {"pipeline"}, layer.input_bytes) * sends;
   };
-  std::vector<cost::OverlappedTime> times;
+  Indexed<workloads::KindId, cost::OverlappedTime> times;
   for (const auto& layer : model.layers) {
     times.push_back(time_overlapped(layer, collectives, rates, scenario.step));
     times.back().each += between_stages(layer);
@@ -23,7 +23,7 @@ Seconds placement_cost(const scenario::Scenario& scenario, const ShardedModel& m
   const auto microbatches = static_cast<double>(scenario.batch.microbatches);
   Seconds total(0);
   for (const int kind : model.order) {
-    const auto& time = times[static_cast<std::size_t>(kind)];
+    const auto& time = times[kind];
     total += time.each * microbatches + time.once;
   }
   return total;

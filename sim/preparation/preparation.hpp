@@ -31,9 +31,9 @@ struct Machine {
 /// lie.
 struct ShardedModel {
   workloads::Plan plan;
-  std::vector<workloads::ShardedLayer>
+  workloads::ShardedLayers
       layers;  ///< by kind; if only some layers are recomputed, first all kinds that keep, then all that recompute
-  std::vector<int> order;         ///< kinds in forward order
+  Indexed<workloads::BlockId, workloads::KindId> order;
   std::int64_t expert_ranks = 1;  ///< that share out the experts of a layer
 };
 

@@ -62,7 +62,7 @@ void apply_overrides(const scenario::Scenario& scenario, workloads::Sizes& sizes
 void refuse_change_between_layers(const workloads::BlockSequence& blocks, const workloads::Plan& plan) {
   for (std::size_t i = 1; i < blocks.order.size(); ++i) {
     if (blocks.order[i] != blocks.order[i - 1]) continue;
-    const auto& block = blocks.kinds[static_cast<std::size_t>(blocks.order[i])];
+    const auto& block = blocks.kinds[blocks.order[i]];
     auto left = plan.activations.at(block.output);
     left.name = block.input;
     const auto& taken = plan.activations.at(block.input);
@@ -75,11 +75,11 @@ void refuse_change_between_layers(const workloads::BlockSequence& blocks, const 
 }
 
 /// The sharding in which each kind of block first gets its input: as the block before it leaves it.
-workloads::ShardedTensor arriving(const workloads::BlockSequence& blocks, const workloads::Plan& plan, int kind) {
+workloads::ShardedTensor arriving(const workloads::BlockSequence& blocks, const workloads::Plan& plan,
+                                  workloads::KindId kind) {
   const auto first = std::find(blocks.order.begin(), blocks.order.end(), kind);
-  const auto& block = blocks.kinds[static_cast<std::size_t>(kind)];
-  const auto& name =
-      first == blocks.order.begin() ? block.input : blocks.kinds[static_cast<std::size_t>(*std::prev(first))].output;
+  const auto& block = blocks.kinds[kind];
+  const auto& name = first == blocks.order.begin() ? block.input : blocks.kinds[*std::prev(first)].output;
   return name.empty() ? workloads::ShardedTensor{} : plan.activations.at(name);
 }
 
@@ -158,8 +158,8 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
       if (const auto& experts = scenario.model.experts) {
         policy.token_copies = {experts->per_token, experts->groups, experts->groups_per_token};
       }
-      for (int kind = 0; kind < static_cast<int>(blocks.kinds.size()); ++kind) {
-        const auto& block = blocks.kinds[static_cast<std::size_t>(kind)];
+      for (const workloads::KindId kind : blocks.kinds.ids()) {
+        const auto& block = blocks.kinds[kind];
         auto derived = what == Derived::weights
                            ? derive_weights(block, model.plan, sizes, policy)
                            : derive_layer(block, model.plan, sizes, arriving(blocks, model.plan, kind), policy);

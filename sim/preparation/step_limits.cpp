@@ -38,7 +38,7 @@ void check_size(const scenario::Scenario& scenario, const ShardedModel& model) {
   double weights = 0;
   double bytes = 0;
   for (const int kind : model.order) {
-    const auto& block = model.layers[static_cast<std::size_t>(kind)];
+    const auto& block = model.layers[kind];
     weights += static_cast<double>(block.weights.size());
     bytes += bytes_of(block);
   }
@@ -63,7 +63,7 @@ void check_passes(const scenario::Scenario& scenario, std::int64_t stages) {
 void check_step_size(const scenario::Scenario& scenario, const Preparation& placed, std::int64_t microbatches) {
   double operations = 0;
   for (const int kind : placed.model.order) {
-    const auto& block = placed.model.layers[static_cast<std::size_t>(kind)];
+    const auto& block = placed.model.layers[kind];
     operations += static_cast<double>(block.forward.size() + block.backward.size() + block.weights.size());
   }
   operations *= static_cast<double>(microbatches);
@@ -82,9 +82,9 @@ void check_step_size(const scenario::Scenario& scenario, const Preparation& plac
 
 void refuse_endless_step(const scenario::Scenario& scenario, const program::Program& program) {
   const auto last_stage = *std::max_element(program.stage_of_rank.begin(), program.stage_of_rank.end());
-  std::vector<Seconds> computing(static_cast<std::size_t>(last_stage) + 1);
+  Indexed<workloads::StageId, Seconds> computing(last_stage + 1);
   for (const auto& op : program.ops) {
-    if (op.kind == program::ProgramOp::Kind::compute) computing[static_cast<std::size_t>(op.stage)] += op.duration;
+    if (op.kind == program::ProgramOp::Kind::compute) computing[op.stage] += op.duration;
   }
   for (const auto time : computing) refuse_endless_step(scenario, time);
 }

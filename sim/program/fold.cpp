@@ -35,7 +35,7 @@ class Quotient {
  private:
   void ranks() {
     auto& classes = result_.ranks;
-    classes.class_of_rank = partition_.rank;
+    classes.class_of_rank.assign(partition_.rank.begin(), partition_.rank.end());
     classes.size.assign(static_cast<std::size_t>(partition_.ranks), 0);
     for (std::size_t rank = 0; rank < partition_.rank.size(); ++rank) {
       const auto which = static_cast<std::size_t>(partition_.rank[rank]);

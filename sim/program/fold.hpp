@@ -9,18 +9,21 @@
 
 namespace lockstep::program {
 
+using RankClassId = std::int32_t;  ///< of ranks; a rank of the folded program
+using LinkClassId = std::int32_t;  ///< of links; a link of the folded program
+
 /// Which class each rank of the whole program belongs to.
 struct RankClasses {
-  std::vector<std::int32_t> class_of_rank;
-  std::vector<std::int32_t> representative;  ///< by class: its lowest rank
-  std::vector<std::int32_t> size;            ///< by class: how many ranks
-  [[nodiscard]] std::int32_t count() const { return static_cast<std::int32_t>(size.size()); }
+  Indexed<topologies::RankId, RankClassId> class_of_rank;
+  Indexed<RankClassId, topologies::RankId> representative;  ///< the lowest rank of the class
+  Indexed<RankClassId, std::int32_t> size;                  ///< how many ranks
+  [[nodiscard]] std::int32_t count() const { return size.count(); }
 };
 
 /// Which links of the whole program each link of the folded one stands for.
 struct LinkClasses {
-  std::vector<std::int32_t> representative;  ///< by class: its lowest link
-  std::vector<std::int32_t> size;            ///< by class: how many links
+  Indexed<LinkClassId, topologies::LinkId> representative;  ///< the lowest link of the class
+  Indexed<LinkClassId, std::int32_t> size;                  ///< how many links
 };
 
 struct FoldedProgram {

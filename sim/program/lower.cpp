@@ -48,7 +48,7 @@ class Lowering {
     for (const auto& axis : mesh_.axes()) stream(axis.name);
     stages();
     program_.slowdown_of_rank.assign(program_.stage_of_rank.size(), 1.0);
-    program_.ops.reserve(static_cast<std::size_t>(step_.size()));
+    program_.ops.reserve(step_.size());
     for (workloads::OpId id = 0; id < step_.size(); ++id) program_.ops.push_back(lowered(id));
     if (rates_.kernels) share_chip(program_, step_, rates_.kernels->chip);
     return std::move(program_);
@@ -61,12 +61,10 @@ class Lowering {
       for (std::int32_t stage = 0; stage < stages; ++stage) program_.stage_of_rank.push_back(stage);
       return;
     }
-    program_.stage_of_rank.assign(static_cast<std::size_t>(mesh_.ranks()), 0);
+    program_.stage_of_rank.assign(mesh_.ranks(), 0);
     if (stages == 1) return;
     for (const auto& line : lines_of_mesh()) {
-      for (std::size_t stage = 0; stage < line.size(); ++stage) {
-        program_.stage_of_rank[static_cast<std::size_t>(line[stage])] = static_cast<std::int32_t>(stage);
-      }
+      for (const workloads::StageId stage : line.ids()) program_.stage_of_rank[line[stage]] = stage;
     }
   }
 
@@ -213,7 +211,7 @@ class Lowering {
   }
 
   std::int32_t stream(const std::string& name) {
-    const auto [found, is_new] = streams_.try_emplace(name, static_cast<std::int32_t>(program_.streams.size()));
+    const auto [found, is_new] = streams_.try_emplace(name, program_.streams.next_id());
     if (is_new) program_.streams.push_back(name);
     return found->second;
   }
@@ -221,8 +219,7 @@ class Lowering {
   /// Communicators by mesh axes in mesh order, algorithm and stage, made at first use.
   using Layout = std::pair<workloads::AxisNames, std::string>;
   std::int32_t communicator(const Layout& layout, std::int32_t stage) {
-    const auto [found, is_new] =
-        known_.try_emplace({layout, stage}, static_cast<std::int32_t>(program_.communicators.size()));
+    const auto [found, is_new] = known_.try_emplace({layout, stage}, program_.communicators.next_id());
     if (!is_new) return found->second;
     collectives::Communicator made{"alone", 0, {}};
     if (whole_) {
@@ -230,8 +227,7 @@ class Lowering {
       made.name = all.name;
       made.slots = all.slots;
       for (const auto& group : all.groups) {
-        if (stage == workloads::StepOp::every_stage ||
-            program_.stage_of_rank[static_cast<std::size_t>(group.members.front())] == stage)
+        if (stage == workloads::StepOp::every_stage || program_.stage_of_rank[group.members.front()] == stage)
           made.groups.push_back(group);
       }
     } else if (stage == workloads::StepOp::every_stage) {
@@ -246,12 +242,11 @@ class Lowering {
 
   /// Every rank of a stage as a group of its own.
   std::int32_t alone(std::int32_t stage) {
-    const auto [found, is_new] =
-        known_.try_emplace({Layout{}, stage}, static_cast<std::int32_t>(program_.communicators.size()));
+    const auto [found, is_new] = known_.try_emplace({Layout{}, stage}, program_.communicators.next_id());
     if (!is_new) return found->second;
     collectives::Communicator made{"alone", 0, {}};
     for (std::int32_t rank = 0; rank < program_.ranks(); ++rank) {
-      if (program_.stage_of_rank[static_cast<std::size_t>(rank)] == stage) made.groups.push_back({{rank}, {}});
+      if (program_.stage_of_rank[rank] == stage) made.groups.push_back({{rank}, {}});
     }
     program_.communicators.push_back(std::move(made));
     return found->second;
@@ -265,7 +260,7 @@ class Lowering {
     const auto [found, is_new] = pairs_.try_emplace(std::minmax(one, other));
     auto& pair = found->second;
     if (!is_new) return pair;
-    pair.communicator = static_cast<std::int32_t>(program_.communicators.size());
+    pair.communicator = program_.communicators.next_id();
     auto [low, high] = std::minmax(one, other);
     auto made = collectives::connect_stages(cluster_, mesh_, lines_of_mesh(), low, high);
     pair.routes = made.routes;
@@ -274,7 +269,7 @@ class Lowering {
     return pair;
   }
 
-  const std::vector<std::vector<topologies::RankId>>& lines_of_mesh() {
+  const std::vector<collectives::PipelineLine>& lines_of_mesh() {
     if (lines_.empty()) lines_ = collectives::pipeline_lines(mesh_);
     return lines_;
   }
@@ -286,9 +281,9 @@ class Lowering {
   const LowerOptions& options_;
   bool whole_;
   Program program_;
-  std::vector<std::vector<topologies::RankId>> lines_;  ///< along the pipeline axis, stage by stage
-  std::map<std::int32_t, ComputeOrder> order_;          ///< of compute, by stage
-  std::map<std::int32_t, workloads::OpId> last_send_;   ///< by stage; see sends_in_order
+  std::vector<collectives::PipelineLine> lines_;
+  std::map<std::int32_t, ComputeOrder> order_;         ///< of compute, by stage
+  std::map<std::int32_t, workloads::OpId> last_send_;  ///< by stage; see sends_in_order
   std::map<std::string, std::int32_t> streams_;
   struct Alike {
     std::int32_t stage, other_stage;
@@ -306,7 +301,7 @@ Program lower(const workloads::StepGraph& step, collectives::CollectiveModel& co
               const cost::ComputeRates& rates, const LowerOptions& options) {
   auto program = Lowering(step, collectives, rates, options, true).run();
   const auto& cluster = collectives.cluster();
-  program.links.reserve(static_cast<std::size_t>(cluster.links()));
+  program.links.reserve(cluster.links());
   for (topologies::LinkId link = 0; link < cluster.links(); ++link)
     program.links.push_back(cluster.link(link).bandwidth);
   return program;

@@ -66,9 +66,9 @@ std::vector<topologies::LinkId> drawable_links(const topologies::Cluster& cluste
 template <class T>
 std::vector<T> draw(std::vector<T> all, std::int64_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
-    std::swap(all[i], all[i + random() % (all.size() - i)]);
-  all.resize(static_cast<std::size_t>(count));
+  const std::size_t drawn = position_of(count);
+  for (std::size_t i = 0; i < drawn; ++i) std::swap(all[i], all[i + random() % (all.size() - i)]);
+  all.resize(drawn);
   return all;
 }
 
@@ -127,12 +127,10 @@ class Perturbing {
     for (auto& communicator : program_.communicators) {
       for (auto& group : communicator.groups) {
         for (auto& flow : group.flows) {
-          if (std::none_of(flow.links.begin(), flow.links.end(),
-                           [&](auto link) { return down_[static_cast<std::size_t>(link)]; }))
-            continue;
+          if (std::none_of(flow.links.begin(), flow.links.end(), [&](auto link) { return down_[link]; })) continue;
           std::vector<topologies::LinkId> links;
           for (const auto link : flow.links) {
-            if (!down_[static_cast<std::size_t>(link)]) {
+            if (!down_[link]) {
               links.push_back(link);
               continue;
             }
@@ -152,39 +150,38 @@ class Perturbing {
 
  private:
   void slow_down(topologies::DeviceId device, double slowdown) {
-    program_.slowdown_of_rank[static_cast<std::size_t>(mesh_.rank_of(device))] *= slowdown;
+    program_.slowdown_of_rank[mesh_.rank_of(device)] *= slowdown;
   }
 
   void degrade(topologies::LinkId link, double bandwidth) {
-    const auto index = static_cast<std::size_t>(link);
     if (bandwidth > 0) {
-      program_.links[index] = program_.links[index] * bandwidth;
+      program_.links[link] = program_.links[link] * bandwidth;
     } else {
-      down_[index] = true;
+      down_[link] = true;
     }
   }
 
   /// Breadth first over the chips' links that are up.
   [[nodiscard]] std::vector<topologies::LinkId> way_round(topologies::DeviceId from, topologies::DeviceId to) const {
-    std::vector<topologies::LinkId> reached_by(static_cast<std::size_t>(cluster_.devices()), -1);
+    Indexed<topologies::DeviceId, topologies::LinkId> reached_by(cluster_.devices(), -1);
     std::deque<topologies::DeviceId> next{from};
-    while (!next.empty() && reached_by[static_cast<std::size_t>(to)] < 0) {
+    while (!next.empty() && reached_by[to] < 0) {
       const auto device = next.front();
       next.pop_front();
-      for (int axis = 0; axis < static_cast<int>(cluster_.axes().size()); ++axis) {
+      for (const topologies::AxisId axis : cluster_.axes().ids()) {
         for (const int direction : {+1, -1}) {
           const auto link = cluster_.neighbour_link(device, axis, direction);
-          if (link < 0 || down_[static_cast<std::size_t>(link)]) continue;
+          if (link < 0 || down_[link]) continue;
           const auto neighbour = cluster_.link(link).to;
-          if (neighbour == from || reached_by[static_cast<std::size_t>(neighbour)] >= 0) continue;
-          reached_by[static_cast<std::size_t>(neighbour)] = link;
+          if (neighbour == from || reached_by[neighbour] >= 0) continue;
+          reached_by[neighbour] = link;
           next.push_back(neighbour);
         }
       }
     }
     std::vector<topologies::LinkId> way;
     for (auto at = to; at != from;) {
-      const auto link = reached_by[static_cast<std::size_t>(at)];
+      const auto link = reached_by[at];
       if (link < 0) return {};
       way.insert(way.begin(), link);
       at = cluster_.link(link).from;
@@ -195,7 +192,7 @@ class Perturbing {
   Program& program_;
   const topologies::Cluster& cluster_;
   const topologies::Mesh& mesh_;
-  std::vector<bool> down_ = std::vector<bool>(program_.links.size(), false);
+  Indexed<topologies::LinkId, bool> down_ = Indexed<topologies::LinkId, bool>(program_.links.size(), false);
 };
 
 }  // namespace
@@ -208,25 +205,23 @@ std::string chip_name(const Coordinates& place) {
 
 topologies::MissingLinks missing_in_networks(const std::vector<Perturbation>& perturbations,
                                              const topologies::Cluster& cluster) {
-  topologies::MissingLinks missing(static_cast<std::size_t>(cluster.links()), false);
+  topologies::MissingLinks missing(cluster.links(), false);
   for (const auto& perturbation : perturbations) {
     if (const auto* link = std::get_if<DegradedLink>(&perturbation); link != nullptr && link->bandwidth == 0) {
-      missing[static_cast<std::size_t>(link_between(cluster, link->from, link->to))] = true;
+      missing[link_between(cluster, link->from, link->to)] = true;
     }
     if (const auto* node = std::get_if<DegradedNode>(&perturbation); node != nullptr && node->bandwidth == 0) {
-      for (const auto link : links_of(cluster, node->name)) missing[static_cast<std::size_t>(link)] = true;
+      for (const auto link : links_of(cluster, node->name)) missing[link] = true;
     }
     if (const auto* drawn = std::get_if<RandomDegradedLinks>(&perturbation);
         drawn != nullptr && drawn->bandwidth == 0) {
-      for (const auto link : draw(drawable_links(cluster), drawn->count, drawn->seed))
-        missing[static_cast<std::size_t>(link)] = true;
+      for (const auto link : draw(drawable_links(cluster), drawn->count, drawn->seed)) missing[link] = true;
     }
   }
   bool any = false;
   for (topologies::LinkId link = 0; link < cluster.links(); ++link) {
-    const auto in_network =
-        missing[static_cast<std::size_t>(link)] && cluster.link(link).kind != topologies::LinkKind::ici;
-    missing[static_cast<std::size_t>(link)] = in_network;
+    const auto in_network = missing[link] && cluster.link(link).kind != topologies::LinkKind::ici;
+    missing[link] = in_network;
     any = any || in_network;
   }
   return any ? missing : topologies::MissingLinks{};

@@ -45,7 +45,7 @@ std::string describe(const ProgramOp& op, const Program& program) {
     text = "compute stage " + std::to_string(op.stage) + " " + number(op.duration.value()) + " s";
     if (op.launched > Seconds(0)) text += " launched at " + number(op.launched.value()) + " s";
   } else {
-    text = "collective " + program.communicators[static_cast<std::size_t>(op.communicator)].name + " closed form " +
+    text = "collective " + program.communicators[op.communicator].name + " closed form " +
            number(op.closed_form.value()) + " s phases";
     constexpr std::size_t shown = 4;
     for (std::size_t i = 0; i < std::min(op.phases.size(), shown); ++i) text += " " + describe(op.phases[i]);
@@ -67,30 +67,27 @@ struct Checker {
     if (!holds) fail(where, what);
   }
   struct Operation {
-    std::size_t position;
+    ProgramOpId position;
   };
   static void require(bool holds, Operation where, std::string_view what) {
     if (!holds) fail("op " + std::to_string(where.position), what);
-  }
-  static bool within(std::int32_t index, std::size_t size) {
-    return index >= 0 && static_cast<std::size_t>(index) < size;
   }
   static bool finite_non_negative(double value) { return std::isfinite(value) && value >= 0; }
   static bool finite_positive(double value) { return std::isfinite(value) && value > 0; }
 
   void check_ranks_and_links() const {
-    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
+    constexpr auto most = position_of(std::numeric_limits<std::int32_t>::max());
     require(!program.streams.empty(), "streams", "there are none");
     require(program.stage_of_rank.size() <= most / program.streams.size(), "ranks", "too many lanes");
     require(program.slowdown_of_rank.size() == program.stage_of_rank.size(), "slowdown_of_rank",
             "not one entry per rank");
     require(std::isfinite(program.shared_slowdown) && program.shared_slowdown >= 1, "shared_slowdown",
             "is not a finite number from 1 up");
-    for (std::size_t rank = 0; rank < program.slowdown_of_rank.size(); ++rank) {
+    for (const topologies::RankId rank : program.slowdown_of_rank.ids()) {
       if (!finite_positive(program.slowdown_of_rank[rank]))
         fail("rank " + std::to_string(rank), "slowdown is not positive");
     }
-    for (std::size_t link = 0; link < program.links.size(); ++link) {
+    for (const topologies::LinkId link : program.links.ids()) {
       if (!finite_positive(program.links[link].value()))
         fail("link " + std::to_string(link), "capacity is not positive");
     }
@@ -98,46 +95,45 @@ struct Checker {
 
   void check_communicator(const collectives::Communicator& communicator) const {
     const std::string where = "communicator " + communicator.name;
-    std::vector<bool> taken(program.stage_of_rank.size(), false);
+    Indexed<topologies::RankId, bool> taken(program.stage_of_rank.size(), false);
     for (const collectives::ProgramGroup& group : communicator.groups) {
       require(!group.members.empty(), where, "a group has no members");
       for (const std::int32_t rank : group.members) {
-        require(within(rank, taken.size()), where, "a member is not a rank");
-        require(!taken[static_cast<std::size_t>(rank)], where, "a rank is a member twice");
-        taken[static_cast<std::size_t>(rank)] = true;
+        require(taken.contains(rank), where, "a member is not a rank");
+        require(!taken[rank], where, "a rank is a member twice");
+        taken[rank] = true;
       }
       for (const collectives::Flow& flow : group.flows) {
-        require(within(flow.slot, static_cast<std::size_t>(std::max(communicator.slots, 0))), where,
-                "a flow's slot is out of range");
+        require(flow.slot >= 0 && flow.slot < communicator.slots, where, "a flow's slot is out of range");
         require(!flow.links.empty(), where, "a flow crosses no link");
         for (const std::int32_t link : flow.links) {
-          require(within(link, program.links.size()), where, "a flow crosses a link that does not exist");
+          require(program.links.contains(link), where, "a flow crosses a link that does not exist");
         }
       }
     }
   }
 
-  void check_op(std::size_t position) const {
+  void check_op(ProgramOpId position) const {
     const ProgramOp& op = program.ops[position];
     const Operation where{position};
     require(!op.streams.empty(), where, "occupies no stream");
     for (std::size_t i = 0; i < op.streams.size(); ++i) {
-      require(within(op.streams[i], program.streams.size()), where, "a stream does not exist");
+      require(program.streams.contains(op.streams[i]), where, "a stream does not exist");
       require(std::find(op.streams.begin(), op.streams.begin() + i, op.streams[i]) == op.streams.begin() + i, where,
               "names a stream twice");
     }
     require(op.predecessors.size() <= std::numeric_limits<std::uint16_t>::max(), where, "more than 65535 predecessors");
     for (const std::int32_t predecessor : op.predecessors) {
-      require(within(predecessor, position), where, "a predecessor is not an earlier op");
+      require(predecessor >= 0 && predecessor < position, where, "a predecessor is not an earlier op");
     }
     if (op.kind == ProgramOp::Kind::compute) {
       require(finite_non_negative(op.duration.value()), where, "duration is not finite and non-negative");
       require(finite_non_negative(op.launched.value()), where, "launch is not at a finite and non-negative time");
       return;
     }
-    require(within(op.communicator, program.communicators.size()), where, "communicator does not exist");
+    require(program.communicators.contains(op.communicator), where, "communicator does not exist");
     require(finite_non_negative(op.closed_form.value()), where, "closed form is not finite and non-negative");
-    const collectives::Communicator& communicator = program.communicators[static_cast<std::size_t>(op.communicator)];
+    const collectives::Communicator& communicator = program.communicators[op.communicator];
     for (const collectives::Phase& phase : op.phases) {
       require(finite_non_negative(phase.latency.value()), where, "a latency is not finite and non-negative");
       require(std::ssize(phase.slot_bytes) == communicator.slots, where,
@@ -171,7 +167,7 @@ void check(const Program& program) {
   const Checker checker{program};
   checker.check_ranks_and_links();
   for (const collectives::Communicator& communicator : program.communicators) checker.check_communicator(communicator);
-  for (std::size_t position = 0; position < program.ops.size(); ++position) checker.check_op(position);
+  for (const ProgramOpId position : program.ops.ids()) checker.check_op(position);
 }
 
 }  // namespace lockstep::program

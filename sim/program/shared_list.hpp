@@ -1,11 +1,14 @@
 #pragma once
 /// A list that does not change, shared by all copies: thousands of operations on the same streams keep one.
+#include <concepts>
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "sim/core/indexed.hpp"
 
 namespace lockstep::program {
 
@@ -20,7 +23,7 @@ class SharedList {
   [[nodiscard]] bool empty() const { return size() == 0; }
   [[nodiscard]] const T* begin() const { return items_ ? items_->data() : nullptr; }
   [[nodiscard]] const T* end() const { return begin() + size(); }
-  [[nodiscard]] const T& operator[](std::size_t i) const { return (*items_)[i]; }
+  [[nodiscard]] const T& operator[](std::integral auto i) const { return (*items_)[position_of(i)]; }
   [[nodiscard]] const T& front() const { return items_->front(); }
   [[nodiscard]] const T& back() const { return items_->back(); }
   operator std::span<const T>() const { return {begin(), size()}; }

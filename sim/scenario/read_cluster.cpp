@@ -33,7 +33,7 @@ std::vector<int> parse_sizes(std::string_view text) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
     if (error != std::errc{} || size < 1 || text.front() == '0') return {};
     sizes.push_back(size);
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    text = {end, text.data() + text.size()};
     if (text.empty()) return sizes;
     if (text.front() != 'x') return {};
     text.remove_prefix(1);

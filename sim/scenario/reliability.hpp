@@ -1,20 +1,21 @@
 #pragma once
 /// The causes of interruptions of a run and the cost of an interruption, as the scenario gives them. Reference:
 /// docs/scenario_reference.md.
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sim/core/indexed.hpp"
 #include "sim/core/units.hpp"
 
 namespace lockstep::scenario {
 
 /// The part that a class of interruptions affects; `job`: the run as a whole, of which there is one.
 enum class Component { chip, host, nic, network_switch, link, job };
-inline constexpr std::array<std::string_view, 6> component_names{"chip", "host", "nic", "switch", "link", "job"};
+inline constexpr IndexedArray<Component, std::string_view, 6> component_names{"chip",   "host", "nic",
+                                                                              "switch", "link", "job"};
 
 /// One row of a table of interruptions.
 struct InterruptionClass {

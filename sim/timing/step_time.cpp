@@ -24,17 +24,16 @@ bool can_be_joined(const scenario::Scenario& scenario, const workloads::Pipeline
 
 }  // namespace
 
-std::vector<workloads::ShardedLayer> joined_layers(const scenario::Scenario& scenario,
-                                                   const preparation::ShardedModel& model) {
+workloads::ShardedLayers joined_layers(const scenario::Scenario& scenario, const preparation::ShardedModel& model) {
   const auto rates = preparation::rates_of(scenario);
   const auto options = step_options(scenario, model);
-  std::vector<workloads::ShardedLayer> joined;
+  workloads::ShardedLayers joined;
   for (const auto& layer : model.layers) joined.push_back(with_joined_steps(layer, rates, options));
   return joined;
 }
 
 Seconds step_time(const scenario::Scenario& scenario, const preparation::Machine& machine,
-                  const preparation::ShardedModel& model, const std::vector<workloads::ShardedLayer>& joined,
+                  const preparation::ShardedModel& model, const workloads::ShardedLayers& joined,
                   engine::EngineKind engine, spdlog::logger& log) {
   const preparation::Preparation placed{machine, model, place_pipeline(scenario, machine, model), {}};
   auto options = step_options(scenario, model);

@@ -11,14 +11,13 @@
 namespace lockstep::timing {
 
 /// The layers of a model with joined steps, for step_time.
-[[nodiscard]] std::vector<workloads::ShardedLayer> joined_layers(const scenario::Scenario& scenario,
-                                                                 const preparation::ShardedModel& model);
+[[nodiscard]] workloads::ShardedLayers joined_layers(const scenario::Scenario& scenario,
+                                                     const preparation::ShardedModel& model);
 
 /// `joined`: joined_layers of the same scenario and model. SimGrid's place is taken by the max-min engine, since many
 /// such steps are simulated in one process. Throws ConfigError as `prepare` does.
 [[nodiscard]] Seconds step_time(const scenario::Scenario& scenario, const preparation::Machine& machine,
-                                const preparation::ShardedModel& model,
-                                const std::vector<workloads::ShardedLayer>& joined, engine::EngineKind engine,
-                                spdlog::logger& log);
+                                const preparation::ShardedModel& model, const workloads::ShardedLayers& joined,
+                                engine::EngineKind engine, spdlog::logger& log);
 
 }  // namespace lockstep::timing

@@ -17,8 +17,8 @@ constexpr double rounding = 1e-13, rounding_of_simgrid = 1e-10;
 class Timing {
  public:
   Timing(const scenario::Scenario& scenario, const preparation::Preparation& placed,
-         const std::vector<workloads::ShardedLayer>& layers, const workloads::StepOptions& options,
-         const TimingOptions& timing, spdlog::logger& log)
+         const workloads::ShardedLayers& layers, const workloads::StepOptions& options, const TimingOptions& timing,
+         spdlog::logger& log)
       : scenario_(scenario), placed_(placed), layers_(layers), options_(options), timing_(timing), log_(log) {}
 
   TimedStep run() {
@@ -91,7 +91,7 @@ class Timing {
 
   const scenario::Scenario& scenario_;
   const preparation::Preparation& placed_;
-  const std::vector<workloads::ShardedLayer>& layers_;
+  const workloads::ShardedLayers& layers_;
   const workloads::StepOptions& options_;
   const TimingOptions& timing_;
   spdlog::logger& log_;
@@ -103,7 +103,7 @@ TooManyOperations::TooManyOperations(std::int32_t of_ranks, Bytes of_rank)
     : std::runtime_error("too many operations to simulate"), classes(of_ranks), held(of_rank) {}
 
 TimedStep timed_step(const scenario::Scenario& scenario, const preparation::Preparation& placed,
-                     const std::vector<workloads::ShardedLayer>& layers, const workloads::StepOptions& options,
+                     const workloads::ShardedLayers& layers, const workloads::StepOptions& options,
                      const TimingOptions& timing, spdlog::logger& log) {
   return Timing(scenario, placed, layers, options, timing, log).run();
 }

@@ -37,8 +37,7 @@ struct TooManyOperations : std::runtime_error {
 /// `placed`: what preparation::placed made of the scenario. `layers` are those of its model, joined or not, and
 /// `options` are for building the step. Throws ConfigError as `prepare` does.
 [[nodiscard]] TimedStep timed_step(const scenario::Scenario& scenario, const preparation::Preparation& placed,
-                                   const std::vector<workloads::ShardedLayer>& layers,
-                                   const workloads::StepOptions& options, const TimingOptions& timing,
-                                   spdlog::logger& log);
+                                   const workloads::ShardedLayers& layers, const workloads::StepOptions& options,
+                                   const TimingOptions& timing, spdlog::logger& log);
 
 }  // namespace lockstep::timing

@@ -36,7 +36,7 @@ void simulate_in_stages(const scenario::Scenario& scenario, bool as_in_a_search)
   if (as_in_a_search) {
     auto options = step_options(scenario, preparation.model);
     options.memory = false;
-    std::vector<workloads::ShardedLayer> joined;
+    workloads::ShardedLayers joined;
     for (const auto& block : preparation.model.layers)
       joined.push_back(timing::with_joined_steps(block, preparation::rates_of(scenario), options));
     preparation.step = {};

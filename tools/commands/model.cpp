@@ -69,13 +69,13 @@ std::vector<Part> parts_of(const workloads::ParameterCount& count) {
 }
 
 /// "0-2, 5": runs of layers of one kind; of alternating kinds the first few.
-std::string layers_text(const workloads::LayerSequence& sequence, std::size_t kind) {
+std::string layers_text(const workloads::LayerSequence& sequence, workloads::LayerKindId kind) {
   std::string text;
   int runs = 0;
   for (std::size_t i = 0; i < sequence.order.size(); ++i) {
-    if (static_cast<std::size_t>(sequence.order[i]) != kind) continue;
+    if (sequence.order[i] != kind) continue;
     std::size_t last = i;
-    while (last + 1 < sequence.order.size() && static_cast<std::size_t>(sequence.order[last + 1]) == kind) ++last;
+    while (last + 1 < sequence.order.size() && sequence.order[last + 1] == kind) ++last;
     if (++runs > 4) return text + ", ...";
     text += (text.empty() ? "" : ", ") + std::to_string(i) + (last > i ? "-" + std::to_string(last) : "");
     i = last;
@@ -112,7 +112,7 @@ std::string mlp_text(const workloads::Model& model, const workloads::LayerKind& 
   return text;
 }
 
-Json layer_json(const workloads::Model& model, const workloads::LayerSequence& sequence, std::size_t index) {
+Json layer_json(const workloads::Model& model, const workloads::LayerSequence& sequence, workloads::LayerKindId index) {
   const workloads::LayerKind& kind = sequence.kinds[index];
   const workloads::LayerParameters count = count_layer(model, kind);
   Json layer = {{"count", sequence.counts[index]},
@@ -163,7 +163,7 @@ Json json_of(const workloads::Model& model, std::int64_t tokens) {
                {"layers", Json::array()}};
   for (const Part& part : parts_of(count))
     json["parts"].push_back({{"part", part.name}, {"total", part.total}, {"active", part.active}});
-  for (std::size_t i = 0; i < sequence.kinds.size(); ++i) json["layers"].push_back(layer_json(model, sequence, i));
+  for (const workloads::LayerKindId i : sequence.kinds.ids()) json["layers"].push_back(layer_json(model, sequence, i));
   return json;
 }
 
@@ -188,7 +188,7 @@ std::string layers_table(const workloads::Model& model) {
   const workloads::LayerSequence sequence = layer_sequence(model);
   output::Table table({"layers", "count", "attention", "sees", "params", "active", "mlp"});
   table.align_left(6);
-  for (std::size_t i = 0; i < sequence.kinds.size(); ++i) {
+  for (const workloads::LayerKindId i : sequence.kinds.ids()) {
     const workloads::LayerKind& kind = sequence.kinds[i];
     const workloads::LayerParameters count = count_layer(model, kind);
     const std::string sees =

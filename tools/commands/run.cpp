@@ -52,8 +52,8 @@ std::string program_text(const scenario::Scenario& scenario, const preparation::
                      std::to_string(folded.ranks.count()) + " classes, links in " +
                      std::to_string(folded.link_classes) + " classes\n";
   for (std::int32_t id = 0; id < std::min(folded.ranks.count(), 100); ++id) {
-    text += "  class " + std::to_string(id) + ": " + std::to_string(folded.ranks.size[static_cast<std::size_t>(id)]) +
-            " ranks like rank " + std::to_string(folded.ranks.representative[static_cast<std::size_t>(id)]) + "\n";
+    text += "  class " + std::to_string(id) + ": " + std::to_string(folded.ranks.size[id]) + " ranks like rank " +
+            std::to_string(folded.ranks.representative[id]) + "\n";
   }
   if (folded.ranks.count() > 100) text += "  ... " + std::to_string(folded.ranks.count() - 100) + " more\n";
   return text + folded.program.to_string();

@@ -174,10 +174,7 @@ workloads::ImportedOrder import_order(const ScheduleArguments& arguments) {
   problems.throw_if_any();
   for (const auto& problem : verify_order(imported.order)) {
     const bool in_cell = problem.rank >= 0 && problem.index >= 0;
-    const auto cell =
-        in_cell ? imported.order.ranks[static_cast<std::size_t>(problem.rank)][static_cast<std::size_t>(problem.index)]
-                      .to_string()
-                : "";
+    const auto cell = in_cell ? imported.order.ranks[problem.rank][problem.index].to_string() : "";
     add(problem.rank, problem.index, cell, problem.what, problem.expected);
   }
   problems.throw_if_any();

@@ -41,7 +41,7 @@ class Colours {
     if (what == "computing") return computing_colour;
     if (what == "idle (bubble)") return idle_colour;
     const auto known = std::find(axes_.begin(), axes_.end(), what);
-    const auto number = static_cast<std::size_t>(known - axes_.begin());
+    const auto number = position_of(known - axes_.begin());
     if (known == axes_.end()) axes_.push_back(what);
     return axis_colours[number % axis_colours.size()];
   }

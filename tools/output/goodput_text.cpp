@@ -39,7 +39,7 @@ std::string causes_text(const goodput::GoodputStudy& study) {
   for (std::size_t i = 0; i < model.causes.size(); ++i) {
     const auto& cause = model.causes[i];
     const auto& share = study.expected.causes[i];
-    const auto kind = std::string(scenario::component_names[static_cast<std::size_t>(cause.of)]);
+    const auto kind = std::string(scenario::component_names[cause.of]);
     table.add(
         {cause.name,
          cause.of == scenario::Component::job ? kind : with_separators(static_cast<double>(cause.count)) + " x " + kind,
@@ -158,7 +158,7 @@ std::string goodput_json(const scenario::Scenario& scenario, const goodput::Good
     const auto& cause = model.causes[i];
     const auto& share = study.expected.causes[i];
     json["interruptions"].push_back({{"name", cause.name},
-                                     {"of", std::string(scenario::component_names[static_cast<std::size_t>(cause.of)])},
+                                     {"of", std::string(scenario::component_names[cause.of])},
                                      {"count", cause.count},
                                      {"mtbf_s", cause.mtbf().value()},
                                      {"planned", cause.planned},

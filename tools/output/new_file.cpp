@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "sim/core/errors.hpp"
+#include "sim/core/indexed.hpp"
 #include "sim/core/visible_text.hpp"
 #include "tools/output/out_of_room.hpp"
 
@@ -30,7 +31,7 @@ struct Slot {
   std::atomic<::pid_t> owner{0};
   std::array<char, PATH_MAX> name{};
 };
-std::array<Slot, 64> slots;
+IndexedArray<int, Slot, 64> slots;
 
 extern "C" void remove_and_end(int signal) {
   for (auto& slot : slots) {
@@ -55,13 +56,13 @@ void remove_on_signals() {
 int registered(const fs::path& file) {
   const auto name = file.string();
   if (name.size() >= PATH_MAX) return -1;
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    auto& slot = slots[i];
+  for (const int number : slots.ids()) {
+    auto& slot = slots[number];
     if (slot.owner.load() == ::getpid()) continue;
     slot.owner.store(0);
     std::memcpy(slot.name.data(), name.c_str(), name.size() + 1);
     slot.owner.store(::getpid());
-    return static_cast<int>(i);
+    return number;
   }
   return -1;
 }
@@ -108,7 +109,7 @@ NewFile::NewFile(const fs::path& place) : place_(place), target_(end_of_link(pla
   }
   if (handle_ >= 0) return;
   const int why = errno;
-  if (slot_ >= 0) slots[static_cast<std::size_t>(slot_)].owner.store(0);
+  if (slot_ >= 0) slots[slot_].owner.store(0);
   fail(why);
 }
 
@@ -116,7 +117,7 @@ NewFile::~NewFile() {
   if (handle_ >= 0) ::close(handle_);
   if (as_it_stands_) return;
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
-  if (slot_ >= 0) slots[static_cast<std::size_t>(slot_)].owner.store(0);
+  if (slot_ >= 0) slots[slot_].owner.store(0);
 }
 
 void NewFile::write(std::string_view content) {
@@ -136,7 +137,7 @@ void NewFile::name() {
   if (as_it_stands_) return;
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();
-  if (slot_ >= 0) slots[static_cast<std::size_t>(std::exchange(slot_, -1))].owner.store(0);
+  if (slot_ >= 0) slots[std::exchange(slot_, -1)].owner.store(0);
 }
 
 void NewFile::fail(int error) const { refuse_to_write(place_.string(), error); }

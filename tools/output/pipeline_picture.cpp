@@ -90,7 +90,7 @@ class Picture {
     for (std::int32_t id = 0; id < simulation_.run.timeline.ops(); ++id) {
       if (!simulation_.run.timeline.took_part(id, rank)) continue;
       const auto& repetition = simulation_.run.timeline.repetition();
-      const auto& op = simulation_.program.ops[static_cast<std::size_t>(id)];
+      const auto& op = simulation_.program.ops[id];
       const auto& vertex = simulation_.preparation.step.op(op.vertex);
       const bool communicates = op.kind == program::ProgramOp::Kind::collective;
       simulation_.run.timeline.for_each_run(id, rank, [&](const timeline::Interval& span, std::int64_t copy) {

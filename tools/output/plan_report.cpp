@@ -18,7 +18,7 @@ std::string recompute_name(const workloads::Recompute& recompute) {
 }
 
 std::string schedule_name(const planning::PlanSpace& space, const planning::ScheduleChoice& choice) {
-  return choice.schedule < 0 ? "" : space.base().search.schedules[static_cast<std::size_t>(choice.schedule)];
+  return choice.schedule < 0 ? "" : space.base().search.schedules[position_of(choice.schedule)];
 }
 
 Json parallel_json(const planning::PlanChoice& choice) {
@@ -36,7 +36,7 @@ Json best_json(const planning::PlanSpace& space, const planning::RankedPlan& pla
             {"microbatches", choice.microbatches},
             {"schedule", choice.schedule.schedule < 0 ? Json() : Json(schedule_name(space, choice.schedule))},
             {"chunks", choice.schedule.chunks},
-            {"recompute", recompute_name(space.recomputations()[static_cast<std::size_t>(choice.recompute)])}};
+            {"recompute", recompute_name(space.recomputations()[position_of(choice.recompute)])}};
   for (const auto& key : space.keys(space.node_of(choice), choice)) json["set"].push_back(key.path + "=" + key.value);
   json["step_time_s"] = figures.step_s;
   json["lower_bound_s"] = plan.bound_s;
@@ -102,13 +102,13 @@ std::string plan_name(const planning::PlanSpace& space, const planning::PlanChoi
     add(schedule_name(space, choice.schedule) +
         (choice.schedule.chunks > 1 ? " x" + std::to_string(choice.schedule.chunks) : ""));
   if (space.recomputations().size() > 1)
-    add("recompute " + recompute_name(space.recomputations()[static_cast<std::size_t>(choice.recompute)]));
+    add("recompute " + recompute_name(space.recomputations()[position_of(choice.recompute)]));
   return text;
 }
 
 std::string placement_name(const planning::PlanSpace& space, const planning::PlanChoice& choice) {
   std::string text;
-  for (const auto& axis : space.node_of(choice).placements[static_cast<std::size_t>(choice.placement)]) {
+  for (const auto& axis : space.node_of(choice).placements[position_of(choice.placement)]) {
     std::string parts;
     for (const auto& part : place_text(space.cluster(), axis)) parts += (parts.empty() ? "" : ", ") + part;
     const auto name = axis.name == "data" ? planning::plan_axis_name(planning::data_axis, choice.zero) : axis.name;

@@ -29,12 +29,12 @@ Json memory(const Simulation& simulation, const metrics::MemoryUse& value) {
   result["other_bytes"] = value.other().value();
   result["weight_padding_bytes"] = value.weight_padding.value();
   result["stage"] = value.stage;
-  result["rank"] = simulation.ranks.representative[static_cast<std::size_t>(value.rank)];
+  result["rank"] = simulation.ranks.representative[value.rank];
   result["peak_at_s"] = value.peak_at.value();
   if (value.peak_op >= 0) {
     const auto& op = step.op(value.peak_op);
     result["peak_in"] = {{"pass", name(op.pass)},
-                         {"block", step.block_names[static_cast<std::size_t>(op.block)]},
+                         {"block", step.block_names[op.block]},
                          {"microbatch", value.peak_microbatch},
                          {"operation", op->name}};
   } else {
@@ -42,7 +42,7 @@ Json memory(const Simulation& simulation, const metrics::MemoryUse& value) {
   }
   result["activations_by_block"] = Json::array();
   for (const auto& block : value.activations_by_block) {
-    result["activations_by_block"].push_back({{"block", step.block_names[static_cast<std::size_t>(block.block)]},
+    result["activations_by_block"].push_back({{"block", step.block_names[block.block]},
                                               {"microbatches", block.microbatches},
                                               {"bytes", block.size.value()}});
   }
@@ -117,14 +117,14 @@ Json stage_json(const Simulation& simulation, const metrics::StageMetrics& stage
   const auto& pipeline = simulation.preparation.pipeline;
   Json parts = Json::array();
   for (const auto part : pipeline.order.shape.stages_of(stage.stage)) {
-    const auto first = pipeline.first_block[static_cast<std::size_t>(part)];
+    const auto first = pipeline.first_block[part];
     parts.push_back({{"part", part},
                      {"blocks", pipeline.blocks_of(part)},
-                     {"first_block", simulation.preparation.step.block_names[static_cast<std::size_t>(first)]}});
+                     {"first_block", simulation.preparation.step.block_names[first]}});
   }
   return {{"stage", stage.stage},
           {"ranks", ranks},
-          {"rank", simulation.ranks.representative[static_cast<std::size_t>(stage.rank)]},
+          {"rank", simulation.ranks.representative[stage.rank]},
           {"parts", parts},
           {"breakdown", breakdown(stage.breakdown)},
           {"idle", idle(stage.idle)},

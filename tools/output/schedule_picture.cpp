@@ -116,18 +116,17 @@ class Picture {
       out += svg::text_at(at + 4, 73, "start", label);
       at += 24 + 7.2 * static_cast<double>(label.size());
     };
-    std::array<bool, 4> used{};
+    IndexedArray<workloads::PipelineWork, bool, 4> used{};
     for (const auto& rank : study_.order.ranks) {
       for (const auto& cell : rank)
-        for_each_action(
-            cell, [&](const workloads::PipelineAction& action) { used[static_cast<std::size_t>(action.work)] = true; });
+        for_each_action(cell, [&](const workloads::PipelineAction& action) { used[action.work] = true; });
     }
     using enum workloads::PipelineWork;
     for (const auto& [work, label] : {std::pair{forward, "forward"},
                                       {backward, "whole backward"},
                                       {input_gradient, "input gradient"},
                                       {weight_gradient, "weight gradient"}}) {
-      if (used[static_cast<std::size_t>(work)]) entry(work, label);
+      if (used[work]) entry(work, label);
     }
     const std::string shade_text = shape_.placement == workloads::StagePlacement::bidirectional
                                        ? "light: from the other end; "

@@ -37,7 +37,7 @@ std::string what_communicates(const metrics::CommunicationUse& use) {
 std::string memory_text(const Simulation& simulation) {
   const auto& memory = simulation.metrics.memory;
   const auto& step = simulation.preparation.step;
-  const auto block_name = [&](std::int32_t block) { return step.block_names[static_cast<std::size_t>(block)]; };
+  const auto block_name = [&](std::int32_t block) { return step.block_names[block]; };
   std::string text =
       std::string("memory of one chip") +
       (simulation.metrics.stages.size() > 1 ? " of stage " + std::to_string(memory.stage) + ", the fullest" : "") +
@@ -177,7 +177,7 @@ std::string summary(const scenario::Scenario& scenario, const Simulation& simula
   if (const auto help = what_would_help(simulation.elasticity); !help.empty()) text += help + "\n";
   text += "\n";
 
-  const auto critical = static_cast<std::size_t>(metrics.critical_rank);
+  const auto critical = metrics.critical_rank;
   const auto like_it = simulation.ranks.size[critical];
   Table parts({"rank " + std::to_string(simulation.rank) +
                    (like_it > 1 ? " (and " + with_separators(like_it - 1) + " like it)" : "") + " spends",

@@ -18,7 +18,7 @@ constexpr std::array axis_colours = {"#D55E00", "#009E73", "#CC79A7", "#E69F00",
 
 std::string colour(const workloads::StepOp& op, std::int32_t stream) {
   if (op->kind == workloads::StepOp::Kind::collective)
-    return axis_colours[static_cast<std::size_t>(stream - 1) % axis_colours.size()];
+    return axis_colours[position_of(stream - 1) % axis_colours.size()];
   switch (op.pass) {
     case workloads::StepPass::forward: return "#0072B2";
     case workloads::StepPass::backward: return "#004a78";
@@ -29,20 +29,19 @@ std::string colour(const workloads::StepOp& op, std::int32_t stream) {
 
 /// Compute, and what else runs something in the window; a pipeline has a stream per pair of stages.
 std::vector<std::int32_t> streams_with_spans(const Simulation& simulation, Seconds from, Seconds to) {
-  std::vector<bool> used(simulation.program.streams.size(), false);
+  Indexed<program::StreamId, bool> used(simulation.program.streams.size(), false);
   used.front() = true;
   const auto rank = simulation.metrics.critical_rank;
   for (std::int32_t id = 0; id < simulation.run.timeline.ops(); ++id) {
     if (!simulation.run.timeline.took_part(id, rank)) continue;
     simulation.run.timeline.for_each_run(id, rank, [&](const timeline::Interval& span, std::int64_t) {
       if (span.end <= from || span.start >= to || span.end <= span.start) return;
-      for (const auto stream : simulation.program.ops[static_cast<std::size_t>(id)].streams)
-        used[static_cast<std::size_t>(stream)] = true;
+      for (const auto stream : simulation.program.ops[id].streams) used[stream] = true;
     });
   }
   std::vector<std::int32_t> shown;
-  for (std::size_t stream = 0; stream < used.size(); ++stream) {
-    if (used[stream]) shown.push_back(static_cast<std::int32_t>(stream));
+  for (const program::StreamId stream : used.ids()) {
+    if (used[stream]) shown.push_back(stream);
   }
   return shown;
 }
@@ -107,7 +106,7 @@ std::string timeline_picture(const scenario::Scenario& scenario, const Simulatio
   out += svg::text_at(left, 42, "start", "compute: light forward, dark backward; a row of communication per mesh axis");
   for (const auto stream : shown) {
     const double at = y(stream);
-    out += svg::text_at(left - 10, at + row / 2 + 4, "end", program.streams[static_cast<std::size_t>(stream)]);
+    out += svg::text_at(left - 10, at + row / 2 + 4, "end", program.streams[stream]);
     out += "<rect x=\"" + fixed(left, 1) + "\" y=\"" + fixed(at, 1) + "\" width=\"" + fixed(width - left - right, 1) +
            "\" height=\"" + fixed(row, 0) + "\" fill=\"#8882\"/>\n";
   }
@@ -132,9 +131,7 @@ std::string timeline_picture(const scenario::Scenario& scenario, const Simulatio
   };
   for (std::int32_t id = 0; id < timeline.ops(); ++id) {
     if (!timeline.took_part(id, rank)) continue;
-    timeline.for_each_run(id, rank, [&](const timeline::Interval& span, std::int64_t) {
-      draw(program.ops[static_cast<std::size_t>(id)], span);
-    });
+    timeline.for_each_run(id, rank, [&](const timeline::Interval& span, std::int64_t) { draw(program.ops[id], span); });
   }
   const double axis = top + (row + gap) * static_cast<double>(shown.size()) + 14;
   for (int tick = 0; tick <= 5; ++tick) {

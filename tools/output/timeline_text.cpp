@@ -12,13 +12,12 @@ std::string timeline_text(const Simulation& simulation) {
   const timing::WholeStep whole(simulation.preparation.pipeline.order, step, timeline);
   for (const auto& [id, copy] : whole.runs()) {
     if (!timeline.took_part(id, rank)) continue;
-    const auto& op = simulation.program.ops[static_cast<std::size_t>(id)];
+    const auto& op = simulation.program.ops[id];
     const auto& vertex = step.op(op.vertex);
     const auto span = timeline.span(id, rank, copy);
     text += "  " + exact(span.start.value()) + " " + exact(span.end.value());
-    for (const auto stream : op.streams) text += " " + simulation.program.streams[static_cast<std::size_t>(stream)];
-    text += " | " + step.block_names[static_cast<std::size_t>(vertex.block)] + " " + std::string(name(vertex.pass)) +
-            ": " + vertex->name + "\n";
+    for (const auto stream : op.streams) text += " " + simulation.program.streams[stream];
+    text += " | " + step.block_names[vertex.block] + " " + std::string(name(vertex.pass)) + ": " + vertex->name + "\n";
   }
   return text;
 }

@@ -80,7 +80,7 @@ Json classes_panel(const Simulation& simulation) {
   constexpr std::size_t most = 100;
   for (const auto& rank : shown) {
     if (rows.size() == most) break;
-    rows.push_back({simulation.program.stage_of_rank[static_cast<std::size_t>(rank.rank)], rank.number, rank.alike});
+    rows.push_back({simulation.program.stage_of_rank[rank.rank], rank.number, rank.alike});
   }
   const auto listed = rows.size();
   const auto chips = output::with_separators(static_cast<double>(simulation.metrics.chips));

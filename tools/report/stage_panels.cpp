@@ -16,7 +16,7 @@ using Json = ReportData::Json;
 
 std::string row_name(const Simulation& simulation, const metrics::StageMetrics& stage) {
   if (simulation.metrics.stages.size() > 1) return "stage " + std::to_string(stage.stage);
-  return "rank " + std::to_string(simulation.ranks.representative[static_cast<std::size_t>(stage.rank)]);
+  return "rank " + std::to_string(simulation.ranks.representative[stage.rank]);
 }
 
 std::vector<BarPiece> breakdown_pieces(const metrics::Breakdown& parts,

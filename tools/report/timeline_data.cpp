@@ -16,8 +16,6 @@ namespace {
 
 using Json = ReportData::Json;
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 std::string axes_of(const workloads::StepOp& vertex) {
   if (vertex->kind == workloads::StepOp::Kind::compute) return "";
   if (vertex->given_time) return vertex->stream;
@@ -51,13 +49,13 @@ class TimelineData {
  private:
   void add(const timing::WholeStep::Run& run) {
     const auto& step = simulation_.preparation.step;
-    const auto& op = simulation_.program.ops[at(run.op)];
+    const auto& op = simulation_.program.ops[run.op];
     const auto& vertex = step.op(op.vertex);
     const bool collective = vertex->kind == workloads::StepOp::Kind::collective;
     const auto kind = !collective          ? "compute"
                       : vertex->given_time ? "measured"
                                            : lockstep::workloads::name(vertex->collective);
-    writer_.add({step.block_names[at(vertex.block)], vertex->name, vertex->detail, std::string(kind),
+    writer_.add({step.block_names[vertex.block], vertex->name, vertex->detail, std::string(kind),
                  std::string(lockstep::workloads::name(vertex.pass)), axes_of(vertex), vertex->reason,
                  algorithm(op, vertex), repetition_.microbatch(run.op, run.copy, vertex.microbatch),
                  (collective ? vertex->full_size : vertex->traffic).value(),
@@ -86,14 +84,14 @@ class TimelineData {
                 note = shown.alike > 1 ? "× " + output::with_separators(shown.alike) : "";
     if (simulation_.metrics.stages.size() > 1) {
       note = name + " " + note;
-      name = "stage " + std::to_string(simulation_.program.stage_of_rank[at(shown.rank)]);
+      name = "stage " + std::to_string(simulation_.program.stage_of_rank[shown.rank]);
     }
     Json lanes = Json::array();
     const auto by_stream = trace::lanes_of(simulation_.program, simulation_.run.timeline, shown.rank);
     for (std::size_t stream = 0; stream < by_stream.size(); ++stream) {
       if (by_stream[stream].empty()) continue;
       const bool computes =
-          simulation_.program.ops[at(by_stream[stream].front().op)].kind == program::ProgramOp::Kind::compute;
+          simulation_.program.ops[by_stream[stream].front().op].kind == program::ProgramOp::Kind::compute;
       lanes.push_back(
           writer_.lane(simulation_.program.streams[stream], computes, spans_of(by_stream[stream], shown.rank)));
     }
@@ -110,7 +108,7 @@ class TimelineData {
       spans.back().because =
           blocker.why == metrics::Blocker::Why::stream ? TimelineSpan::Because::lane : TimelineSpan::Because::needs;
       spans.back().because_op = because;
-      if (blocker.rank != rank) spans.back().because_rank = simulation_.ranks.representative[at(blocker.rank)];
+      if (blocker.rank != rank) spans.back().because_rank = simulation_.ranks.representative[blocker.rank];
     }
     return spans;
   }

@@ -157,8 +157,8 @@ void simulate_points(const Sweep& sweep, const std::vector<std::int64_t>& points
       turns.push_back(turn);
     }
     const auto ready = static_cast<std::ptrdiff_t>(studies::Child::first_ready(running));
-    auto child = std::move(running[static_cast<std::size_t>(ready)]);
-    auto turn = turns[static_cast<std::size_t>(ready)];
+    auto child = std::move(running[ready]);
+    auto turn = turns[ready];
     running.erase(running.begin() + ready);
     turns.erase(turns.begin() + ready);
     auto results = answers_of(child, turn);

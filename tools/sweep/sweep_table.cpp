@@ -41,11 +41,11 @@ SweepTable read_table(Database& database, const StoreHeader& header) {
   for (const auto& output : sweep_outputs()) columns += std::string(output.name) + ", ";
   table.outputs.resize(sweep_outputs().size());
   Statement rows(database, "SELECT " + columns + "id FROM point WHERE status = 'done' ORDER BY " + order + "key");
-  std::vector<std::unordered_set<std::string>> seen(table.keys.size());
+  Indexed<int, std::unordered_set<std::string>> seen(table.keys.size());
   while (rows.step()) {
     int at = 0;
     for (auto& key : table.keys) {
-      add_cell(key, seen[static_cast<std::size_t>(at)], rows, at);
+      add_cell(key, seen[at], rows, at);
       ++at;
     }
     for (auto& output : table.outputs) {

@@ -24,14 +24,14 @@ void join_copies(TraceLane& lane) {
 
 }  // namespace
 
-std::vector<TraceLane> lanes_of(const program::Program& program, const timeline::Timeline& timeline,
-                                std::int32_t rank) {
-  std::vector<TraceLane> lanes(program.streams.size());
+Indexed<program::StreamId, TraceLane> lanes_of(const program::Program& program, const timeline::Timeline& timeline,
+                                               std::int32_t rank) {
+  Indexed<program::StreamId, TraceLane> lanes(program.streams.size());
   for (std::int32_t id = 0; id < timeline.ops(); ++id) {
     if (!timeline.took_part(id, rank)) continue;
     timeline.for_each_run(id, rank, [&](const timeline::Interval& span, std::int64_t copy) {
-      for (const auto stream : program.ops[static_cast<std::size_t>(id)].streams) {
-        lanes[static_cast<std::size_t>(stream)].push_back({nanoseconds(span.start), nanoseconds(span.end), id, copy});
+      for (const auto stream : program.ops[id].streams) {
+        lanes[stream].push_back({nanoseconds(span.start), nanoseconds(span.end), id, copy});
       }
     });
   }

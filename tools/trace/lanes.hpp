@@ -21,7 +21,7 @@ using TraceLane = std::vector<LaneSpan>;
 
 [[nodiscard]] std::int64_t nanoseconds(Seconds time);
 /// The lanes of a rank, by stream. Throws InternalError if two spans of a lane overlap.
-[[nodiscard]] std::vector<TraceLane> lanes_of(const program::Program& program, const timeline::Timeline& timeline,
-                                              std::int32_t rank);
+[[nodiscard]] Indexed<program::StreamId, TraceLane> lanes_of(const program::Program& program,
+                                                             const timeline::Timeline& timeline, std::int32_t rank);
 
 }  // namespace lockstep::trace

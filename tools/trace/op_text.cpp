@@ -17,7 +17,7 @@ constexpr std::array axis_colours = {"thread_state_iowait",   "rail_load",     "
 
 std::string_view colour(const program::ProgramOp& op, workloads::StepPass pass) {
   if (op.kind == program::ProgramOp::Kind::collective) {
-    return axis_colours[static_cast<std::size_t>(op.streams.front() - 1) % axis_colours.size()];
+    return axis_colours[position_of(op.streams.front() - 1) % axis_colours.size()];
   }
   switch (pass) {
     case workloads::StepPass::forward: return "thread_state_runnable";
@@ -44,7 +44,7 @@ OpText::OpText(const Simulation& simulation)
 
 std::size_t OpText::Hash::operator()(std::int32_t op) const {
   const auto& vertex = text->vertex(op);
-  const auto place = static_cast<std::size_t>(vertex.block) * 3 + static_cast<std::size_t>(vertex.pass);
+  const auto place = position_of(vertex.block) * 3 + position_of(vertex.pass);
   return std::hash<const workloads::StepWork*>{}(vertex.what) +
          place * 0x9e3779b97f4a7c15U;  // odd: every place moves the hash elsewhere
 }
@@ -64,7 +64,7 @@ const std::string& OpText::algorithm(const program::ProgramOp& op, const workloa
 OpWords OpText::words(std::int32_t op) {
   const auto& lowered = this->lowered(op);
   const auto& vertex = step_.op(lowered.vertex);
-  const auto& block = step_.block_names[static_cast<std::size_t>(vertex.block)];
+  const auto& block = step_.block_names[vertex.block];
   const bool collective = vertex->kind == workloads::StepOp::Kind::collective;
   const bool measured = vertex->given_time.has_value();
   const std::string_view kind = !collective ? "compute" : measured ? "measured" : name(vertex->collective);

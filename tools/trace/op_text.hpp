@@ -52,9 +52,7 @@ class OpText {
     const OpText* text;
     bool operator()(std::int32_t a, std::int32_t b) const;
   };
-  [[nodiscard]] const program::ProgramOp& lowered(std::int32_t op) const {
-    return program_.ops[static_cast<std::size_t>(op)];
-  }
+  [[nodiscard]] const program::ProgramOp& lowered(std::int32_t op) const { return program_.ops[op]; }
   [[nodiscard]] const workloads::StepOp& vertex(std::int32_t op) const { return step_.op(lowered(op).vertex); }
   const std::string& algorithm(const program::ProgramOp& op, const workloads::StepOp& vertex);
 

@@ -9,8 +9,6 @@
 namespace lockstep::trace {
 namespace {
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 using Times = std::pair<double, double>;
 
 Times times(const timeline::Timeline& timeline, std::int32_t op, std::int32_t rank) {
@@ -20,11 +18,12 @@ Times times(const timeline::Timeline& timeline, std::int32_t op, std::int32_t ra
 }
 
 /// Classes of ranks of the program that have the same spans throughout.
-std::vector<std::int32_t> classes_by_spans(const program::Program& program, const timeline::Timeline& timeline) {
-  std::vector<std::int32_t> class_of(at(timeline.ranks()), 0);
+Indexed<topologies::RankId, std::int32_t> classes_by_spans(const program::Program& program,
+                                                           const timeline::Timeline& timeline) {
+  Indexed<topologies::RankId, std::int32_t> class_of(timeline.ranks(), 0);
   std::set<std::pair<program::ProgramOp::Kind, std::int32_t>> participants;
   for (std::int32_t id = 0; id < timeline.ops(); ++id) {
-    const auto& op = program.ops[at(id)];
+    const auto& op = program.ops[id];
     const bool collective = op.kind == program::ProgramOp::Kind::collective;
     // If an operation ran at the same time on all its ranks, it distinguishes ranks only by whether they took part, so
     // one operation for each set of ranks is enough.
@@ -32,7 +31,7 @@ std::vector<std::int32_t> classes_by_spans(const program::Program& program, cons
     if (!is_new && timeline.uniform(id)) continue;
     std::map<std::pair<std::int32_t, Times>, std::int32_t> parts;
     for (std::int32_t rank = 0; rank < timeline.ranks(); ++rank) {
-      auto& mine = class_of[at(rank)];
+      auto& mine = class_of[rank];
       mine =
           parts.try_emplace({mine, times(timeline, id, rank)}, static_cast<std::int32_t>(parts.size())).first->second;
     }
@@ -46,7 +45,7 @@ void sort_by_stage(const program::Program& program, std::vector<ShownRank>& rank
   std::map<std::int32_t, int> seen;
   std::vector<std::pair<std::pair<int, std::int32_t>, ShownRank>> turns;
   for (const auto& rank : ranks) {
-    const auto stage = program.stage_of_rank[at(rank.rank)];
+    const auto stage = program.stage_of_rank[rank.rank];
     turns.push_back({{seen[stage]++, stage}, rank});
   }
   std::stable_sort(turns.begin(), turns.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -59,10 +58,10 @@ std::vector<ShownRank> distinct_ranks(const Simulation& simulation) {
   const auto class_of = classes_by_spans(simulation.program, simulation.run.timeline);
   std::map<std::int32_t, ShownRank> shown;
   for (std::int32_t rank = 0; rank < simulation.program.ranks(); ++rank) {
-    const auto number = simulation.ranks.representative[at(rank)];
-    auto& it = shown.try_emplace(class_of[at(rank)], ShownRank{rank, number, 0}).first->second;
+    const auto number = simulation.ranks.representative[rank];
+    auto& it = shown.try_emplace(class_of[rank], ShownRank{rank, number, 0}).first->second;
     if (number < it.number) it = {rank, number, it.alike};
-    it.alike += simulation.ranks.size[at(rank)];
+    it.alike += simulation.ranks.size[rank];
   }
   std::vector<ShownRank> result;
   for (const auto& [of_class, it] : shown) result.push_back(it);
@@ -70,9 +69,9 @@ std::vector<ShownRank> distinct_ranks(const Simulation& simulation) {
     sort_by_stage(simulation.program, result);
     return result;
   }
-  const auto critical = class_of[at(simulation.metrics.critical_rank)];
+  const auto critical = class_of[simulation.metrics.critical_rank];
   std::sort(result.begin(), result.end(), [&](const ShownRank& a, const ShownRank& b) {
-    const bool a_waits = class_of[at(a.rank)] != critical, b_waits = class_of[at(b.rank)] != critical;
+    const bool a_waits = class_of[a.rank] != critical, b_waits = class_of[b.rank] != critical;
     return a_waits != b_waits ? b_waits : a.number < b.number;
   });
   return result;

@@ -11,8 +11,7 @@ namespace lockstep::trace {
 TraceContent::TraceContent(const Simulation& simulation, const TraceOptions& options)
     : simulation_(simulation), ranks_(lockstep::trace::distinct_ranks(simulation)) {
   distinct_ = ranks_.size();
-  const auto most =
-      std::max(static_cast<std::size_t>(std::max(options.max_ranks, 1)), simulation.metrics.stages.size());
+  const auto most = std::max(position_of(std::max(options.max_ranks, 1)), simulation.metrics.stages.size());
   ranks_.resize(std::min(distinct_, most));
 }
 
@@ -24,14 +23,12 @@ TraceProcess TraceContent::process(std::size_t index) const {
                        shown.alike == 1 ? "1 rank" : std::to_string(shown.alike) + " ranks alike",
                        {},
                        index == 0 || pipelined()};
-  if (pipelined())
-    process.name =
-        "stage " + std::to_string(program.stage_of_rank[static_cast<std::size_t>(shown.rank)]) + ", " + process.name;
+  if (pipelined()) process.name = "stage " + std::to_string(program.stage_of_rank[shown.rank]) + ", " + process.name;
   if (shown.alike > 1) process.name += " (x " + std::to_string(shown.alike) + ")";
   auto lanes = lanes_of(program, simulation_.run.timeline, shown.rank);
-  for (std::size_t stream = 0; stream < lanes.size(); ++stream) {
+  for (const program::StreamId stream : lanes.ids()) {
     if (pipelined() && lanes[stream].empty()) continue;  // sends between other stages
-    process.lanes.push_back({static_cast<std::int32_t>(stream), program.streams[stream], std::move(lanes[stream])});
+    process.lanes.push_back({stream, program.streams[stream], std::move(lanes[stream])});
   }
   return process;
 }
@@ -72,12 +69,12 @@ void TraceArrows::connect(std::int32_t rank) {
   leaving_.assign(runs.size(), {});
   for (std::size_t after = 0; after < runs.size(); ++after) {
     if (!has_span(runs[after].op, rank)) continue;
-    for (const auto before : simulation_.program.ops[static_cast<std::size_t>(runs[after].op)].predecessors) {
+    for (const auto before : simulation_.program.ops[runs[after].op].predecessors) {
       if (!has_span(before, rank)) continue;
       const auto number = whole_.number_before(runs[after], before);
       if (number < 0) continue;
       arriving_[after].push_back(++last_);
-      leaving_[static_cast<std::size_t>(number)].push_back(last_);
+      leaving_[number].push_back(last_);
     }
   }
 }

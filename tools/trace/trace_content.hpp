@@ -68,11 +68,11 @@ class TraceArrows {
 
   void connect(std::int32_t rank);
   /// Of the operation with a number in the whole step.
-  [[nodiscard]] const Ids& arriving(std::int64_t number) const { return arriving_[static_cast<std::size_t>(number)]; }
-  [[nodiscard]] const Ids& leaving(std::int64_t number) const { return leaving_[static_cast<std::size_t>(number)]; }
+  [[nodiscard]] const Ids& arriving(std::int64_t number) const { return arriving_[number]; }
+  [[nodiscard]] const Ids& leaving(std::int64_t number) const { return leaving_[number]; }
   /// An operation's arrows are on the first of the lanes that it occupies.
   [[nodiscard]] bool on_lane(std::int32_t op, std::int32_t stream) const {
-    return simulation_.program.ops[static_cast<std::size_t>(op)].streams.front() == stream;
+    return simulation_.program.ops[op].streams.front() == stream;
   }
 
  private:
@@ -81,7 +81,7 @@ class TraceArrows {
   const Simulation& simulation_;
   timing::WholeStep whole_;
   std::int64_t last_ = 0;
-  std::vector<Ids> arriving_, leaving_;  ///< by number, of the connected rank
+  Indexed<std::int64_t, Ids> arriving_, leaving_;  ///< by number, of the connected rank
 };
 
 }  // namespace lockstep::trace

@@ -9,9 +9,9 @@
 
 namespace lockstep::topologies {
 
-Cluster::Cluster(std::string name, Chip chip, std::vector<PhysicalAxis> axes, std::unique_ptr<Graph> graph)
+Cluster::Cluster(std::string name, Chip chip, PhysicalAxes axes, std::unique_ptr<Graph> graph)
     : name_(std::move(name)), chip_(std::move(chip)), axes_(std::move(axes)), graph_(std::move(graph)) {}
-Cluster::Cluster(std::string name, Chip chip, std::vector<PhysicalAxis> axes, std::unique_ptr<Graph> graph,
+Cluster::Cluster(std::string name, Chip chip, PhysicalAxes axes, std::unique_ptr<Graph> graph,
                  std::unique_ptr<const Routing> routing, std::vector<DeviceId> order,
                  std::unique_ptr<const NodeSpec> node, std::unique_ptr<const FabricSpec> fabric)
     : name_(std::move(name)),
@@ -33,9 +33,9 @@ int Cluster::devices() const {
 }
 
 int Cluster::nodes() const { return static_cast<int>(boost::num_vertices(graph_->connections)); }
-int Cluster::links() const { return static_cast<int>(graph_->links.size()); }
-const Node& Cluster::node(NodeId id) const { return graph_->connections[static_cast<std::size_t>(id)]; }
-const Link& Cluster::link(LinkId id) const { return graph_->links[static_cast<std::size_t>(id)]; }
+int Cluster::links() const { return graph_->links.count(); }
+const Node& Cluster::node(NodeId id) const { return graph_->connections[position_of(id)]; }
+const Link& Cluster::link(LinkId id) const { return graph_->links[id]; }
 
 std::string Cluster::link_name(LinkId id) const { return node(link(id).from).name + '>' + node(link(id).to).name; }
 
@@ -63,12 +63,10 @@ int Cluster::unit_size() const {
 
 bool Cluster::unit_is_torus() const { return axes_.back().kind == PhysicalAxis::Kind::torus; }
 
-DeviceId Cluster::device_at_position(DeviceId position) const {
-  return order_.empty() ? position : order_[static_cast<std::size_t>(position)];
-}
+DeviceId Cluster::device_at_position(DeviceId position) const { return order_.empty() ? position : order_[position]; }
 
-LinkId Cluster::neighbour_link(DeviceId device, int axis, int direction) const {
-  return graph_->neighbours[graph_->slot(device, axis, direction)];
+LinkId Cluster::neighbour_link(DeviceId device, AxisId axis, int direction) const {
+  return graph_->neighbours(device, axis).towards(direction);
 }
 
 std::vector<LinkId> Cluster::route(DeviceId from, DeviceId to) const {
@@ -109,16 +107,19 @@ std::string Cluster::to_string() const {
     text += "  axis " + axis.name + ' ' + std::to_string(axis.size) + shape + ", " + format(axis.link) +
             (torus ? " one way, hop " : " one way, latency ") + format(axis.hop_latency) + '\n';
   }
-  std::array<int, 4> nodes_of{};
-  for (NodeId id = 0; id < nodes(); ++id) ++nodes_of[static_cast<std::size_t>(node(id).kind)];
-  std::array<int, 5> links_of{};
-  for (const Link& link : graph_->links) ++links_of[static_cast<std::size_t>(link.kind)];
-  text += "  nodes: chips " + std::to_string(nodes_of[0]) + ", hosts " + std::to_string(nodes_of[1]) + ", switches " +
-          std::to_string(nodes_of[2]) + (nodes_of[3] > 0 ? ", NICs " + std::to_string(nodes_of[3]) : "") + '\n';
-  text += "  one-way links: ICI " + std::to_string(links_of[0]) + ", PCIe " + std::to_string(links_of[1]) + ", DCN " +
-          std::to_string(links_of[2]);
-  if (links_of[3] + links_of[4] > 0)
-    text += ", scale-up " + std::to_string(links_of[3]) + ", network " + std::to_string(links_of[4]);
+  IndexedArray<NodeKind, int, 4> nodes_of{};
+  for (NodeId id = 0; id < nodes(); ++id) ++nodes_of[node(id).kind];
+  IndexedArray<LinkKind, int, 5> links_of{};
+  for (const Link& link : graph_->links) ++links_of[link.kind];
+  text += "  nodes: chips " + std::to_string(nodes_of[NodeKind::device]) + ", hosts " +
+          std::to_string(nodes_of[NodeKind::host]) + ", switches " +
+          std::to_string(nodes_of[NodeKind::network_switch]) +
+          (nodes_of[NodeKind::nic] > 0 ? ", NICs " + std::to_string(nodes_of[NodeKind::nic]) : "") + '\n';
+  text += "  one-way links: ICI " + std::to_string(links_of[LinkKind::ici]) + ", PCIe " +
+          std::to_string(links_of[LinkKind::pcie]) + ", DCN " + std::to_string(links_of[LinkKind::dcn]);
+  if (links_of[LinkKind::scale_up] + links_of[LinkKind::network] > 0)
+    text += ", scale-up " + std::to_string(links_of[LinkKind::scale_up]) + ", network " +
+            std::to_string(links_of[LinkKind::network]);
   text += '\n';
   return text + lockstep::topologies::to_string(chip_);
 }

@@ -10,14 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/indexed.hpp"
 #include "sim/core/units.hpp"
 #include "topologies/chips/chip.hpp"
+#include "topologies/cluster/ids.hpp"
 
 namespace lockstep::topologies {
-
-using DeviceId = std::int32_t;  ///< 0 .. devices-1, row-major over the physical axes (last axis fastest)
-using NodeId = std::int32_t;    ///< devices come first, then hosts, then switches
-using LinkId = std::int32_t;
 
 enum class NodeKind { device, host, network_switch, nic };
 /// ici: between chips of a torus; scale_up: NVLink, xGMI; network: NICs and switches of a fabric; dcn: hosts of TPUs.
@@ -34,7 +32,7 @@ struct Link {
   LinkKind kind;
   BytesPerSecond bandwidth;  ///< one way
   Seconds latency;
-  int axis = -1;      ///< physical axis of an ici link, else -1
+  AxisId axis = -1;   ///< of an ici link, else -1
   int direction = 0;  ///< +1 or -1 along the axis
 };
 
@@ -49,8 +47,10 @@ struct PhysicalAxis {
   Kind kind = Kind::torus;  ///< neighbours linked; or all positions behind switches, inside a unit or between units
 };
 
-/// Whether each link is missing, by LinkId; empty: no link is missing.
-using MissingLinks = std::vector<bool>;
+using PhysicalAxes = Indexed<AxisId, PhysicalAxis>;
+
+/// Whether each link is missing; empty: no link is missing.
+using MissingLinks = Indexed<LinkId, bool>;
 
 /// Thrown if missing links leave no route between two devices.
 class NoRoute : public std::runtime_error {
@@ -75,9 +75,9 @@ struct FabricSpec;
 class Cluster {
  public:
   struct Graph;  // Boost.Graph inside
-  Cluster(std::string name, Chip chip, std::vector<PhysicalAxis> axes, std::unique_ptr<Graph> graph);
+  Cluster(std::string name, Chip chip, PhysicalAxes axes, std::unique_ptr<Graph> graph);
   /// With a network between units (fabric.hpp). `order`: device of each logical position; empty: as they are numbered.
-  Cluster(std::string name, Chip chip, std::vector<PhysicalAxis> axes, std::unique_ptr<Graph> graph,
+  Cluster(std::string name, Chip chip, PhysicalAxes axes, std::unique_ptr<Graph> graph,
           std::unique_ptr<const Routing> routing, std::vector<DeviceId> order, std::unique_ptr<const NodeSpec> node,
           std::unique_ptr<const FabricSpec> fabric);
   Cluster(Cluster&&) noexcept;
@@ -86,7 +86,7 @@ class Cluster {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const Chip& chip() const { return chip_; }
-  [[nodiscard]] const std::vector<PhysicalAxis>& axes() const { return axes_; }
+  [[nodiscard]] const PhysicalAxes& axes() const { return axes_; }
   [[nodiscard]] int devices() const;
   [[nodiscard]] int nodes() const;
   [[nodiscard]] int links() const;
@@ -111,7 +111,7 @@ class Cluster {
   [[nodiscard]] const FabricSpec* fabric_spec() const { return fabric_.get(); }
 
   /// The link one hop from `device` along `axis` in `direction` (+1 or -1), or -1 at a line's end.
-  [[nodiscard]] LinkId neighbour_link(DeviceId device, int axis, int direction) const;
+  [[nodiscard]] LinkId neighbour_link(DeviceId device, AxisId axis, int direction) const;
   /// Shortest route between two devices of a torus, dimension by dimension, the shorter way round each ring;
   /// an exact half-way tie goes in the + direction. Between other devices, the network's; throws NoRoute if it has
   /// none.
@@ -129,10 +129,10 @@ class Cluster {
  private:
   std::string name_;
   Chip chip_;
-  std::vector<PhysicalAxis> axes_;
+  PhysicalAxes axes_;
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<const Routing> routing_;
-  std::vector<DeviceId> order_;
+  Indexed<DeviceId, DeviceId> order_;  ///< by logical position
   std::unique_ptr<const NodeSpec> node_;
   std::unique_ptr<const FabricSpec> fabric_;
   MissingLinks missing_;

@@ -16,13 +16,14 @@ struct Cluster::Graph {
   Graph(int devices, int axes);
   NodeId add_node(NodeKind kind, std::string name);
   LinkId add_link(const Link& link);
-  /// The index in `neighbours` of the link that leaves a device along an axis.
-  [[nodiscard]] std::size_t slot(DeviceId device, int axis, int direction) const;
 
-  int axes;
   Connections connections;
-  std::vector<Link> links;         ///< by LinkId
-  std::vector<LinkId> neighbours;  ///< by slot; -1 where a line ends
+  Indexed<LinkId, Link> links;
+  struct Neighbours {
+    LinkId up = -1, down = -1;  ///< links in the + and the - direction; -1 where a line ends
+    [[nodiscard]] LinkId& towards(int direction) { return direction > 0 ? up : down; }
+  };
+  Grid<DeviceId, AxisId, Neighbours> neighbours;
 };
 
 }  // namespace lockstep::topologies

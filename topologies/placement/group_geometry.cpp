@@ -7,9 +7,7 @@
 namespace lockstep::topologies {
 namespace {
 
-const PhysicalAxis& axis_of(const Cluster& cluster, const Factor& factor) {
-  return cluster.axes()[static_cast<std::size_t>(factor.axis)];
-}
+const PhysicalAxis& axis_of(const Cluster& cluster, const Factor& factor) { return cluster.axes()[factor.axis]; }
 
 bool is_torus(const Cluster& cluster, const Factor& factor) {
   return axis_of(cluster, factor).kind == PhysicalAxis::Kind::torus;
@@ -46,15 +44,17 @@ DimensionGeometry along_one_axis(const Cluster& cluster, const Factor& factor) {
                              factor.stride * axis.hop_latency,
                              label};
   const int hops = ring ? factor.size : factor.size - 1;
-  return {shape, {factor}, std::vector<Step>(static_cast<std::size_t>(hops), {factor.axis, 1, factor.stride})};
+  DimensionGeometry geometry{shape, {factor}, {}};
+  for (int hop = 0; hop < hops; ++hop) geometry.steps.push_back({factor.axis, 1, factor.stride});
+  return geometry;
 }
 
 /// The closed way through all even x across chips of a block: out along the near edge of the even
 /// side, back in a zigzag that keeps off that edge until it is home.
 std::vector<Step> cycle_through_block(const Factor& even, const Factor& across) {
   std::vector<Step> steps;
-  const auto go = [&steps](int axis, int direction, int count) {
-    steps.insert(steps.end(), static_cast<std::size_t>(count), {axis, direction, 1});
+  const auto go = [&steps](AxisId axis, int direction, int count) {
+    for (int hop = 0; hop < count; ++hop) steps.push_back({axis, direction, 1});
   };
   go(even.axis, 1, even.size - 1);
   go(across.axis, 1, across.size - 1);
@@ -111,16 +111,15 @@ std::vector<Factor> switched_factors(const Cluster& cluster, const std::vector<F
 }
 
 std::vector<DeviceId> device_offsets(const Cluster& cluster, const std::vector<Factor>& factors) {
-  const std::vector<PhysicalAxis>& axes = cluster.axes();
-  std::vector<int> devices_per_step(axes.size(), 1);
-  for (std::size_t axis = axes.size(); axis-- > 1;)
-    devices_per_step[axis - 1] = devices_per_step[axis] * axes[axis].size;
+  const PhysicalAxes& axes = cluster.axes();
+  Indexed<AxisId, int> devices_per_step(axes.size(), 1);
+  for (AxisId axis = axes.count(); axis-- > 1;) devices_per_step[axis - 1] = devices_per_step[axis] * axes[axis].size;
 
   std::vector<DeviceId> offsets{0};
   for (const Factor& factor : factors) {
-    const int step = factor.stride * devices_per_step[static_cast<std::size_t>(factor.axis)];
+    const int step = factor.stride * devices_per_step[factor.axis];
     std::vector<DeviceId> finer;
-    finer.reserve(offsets.size() * static_cast<std::size_t>(factor.size));
+    finer.reserve(offsets.size() * position_of(factor.size));
     for (const DeviceId offset : offsets) {
       for (int i = 0; i < factor.size; ++i) finer.push_back(offset + i * step);
     }
@@ -138,8 +137,6 @@ void add_lanes(const Cluster& cluster, const DimensionGeometry& geometry, int di
   DeviceId device = origin;
   for (const Step& step : geometry.steps) {
     std::vector<LinkId> there, back;
-    there.reserve(static_cast<std::size_t>(step.links));
-    back.reserve(static_cast<std::size_t>(step.links));
     for (int i = 0; i < step.links; ++i) {
       there.push_back(cluster.neighbour_link(device, step.axis, step.direction));
       device = cluster.link(there.back()).to;

@@ -10,7 +10,7 @@ namespace lockstep::topologies {
 
 /// The way from one position to the next: `links` links of one physical axis.
 struct Step {
-  int axis;
+  AxisId axis;
   int direction;
   int links;
 };

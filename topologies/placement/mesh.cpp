@@ -61,16 +61,15 @@ void expect_every_position_once(const Cluster& cluster, std::vector<Factor> fact
   std::sort(factors.begin(), factors.end(), [](const Factor& a, const Factor& b) {
     return std::tie(a.axis, a.stride, a.size) < std::tie(b.axis, b.stride, b.size);
   });
-  std::vector<std::int64_t> taken(cluster.axes().size(), 1);
+  Indexed<AxisId, std::int64_t> taken(cluster.axes().size(), 1);
   for (const Factor& factor : factors) {
     if (factor.size == 1) continue;
-    if (factor.axis < 0 || static_cast<std::size_t>(factor.axis) >= taken.size() || factor.size < 1 ||
-        factor.stride != taken[static_cast<std::size_t>(factor.axis)]) {
+    if (!taken.contains(factor.axis) || factor.size < 1 || factor.stride != taken[factor.axis]) {
       throw InternalError("mesh axes overlap or leave gaps");
     }
-    taken[static_cast<std::size_t>(factor.axis)] *= factor.size;
+    taken[factor.axis] *= factor.size;
   }
-  for (std::size_t axis = 0; axis < taken.size(); ++axis) {
+  for (const AxisId axis : taken.ids()) {
     if (taken[axis] != cluster.axes()[axis].size) {
       throw InternalError("mesh axes do not cover physical axis " + cluster.axes()[axis].name);
     }
@@ -105,9 +104,7 @@ Mesh::Mesh(const Cluster& cluster, std::vector<MeshAxis> axes, std::string why_p
   device_of_rank_ = device_offsets(cluster, factors);
   for (DeviceId& device : device_of_rank_) device = cluster.device_at_position(device);
   rank_of_device_.resize(device_of_rank_.size());
-  for (std::size_t rank = 0; rank < device_of_rank_.size(); ++rank) {
-    rank_of_device_[static_cast<std::size_t>(device_of_rank_[rank])] = static_cast<RankId>(rank);
-  }
+  for (const RankId rank : device_of_rank_.ids()) rank_of_device_[device_of_rank_[rank]] = rank;
 }
 
 const MeshAxis& Mesh::axis(const std::string& name) const {
@@ -128,9 +125,9 @@ std::vector<Factor> Mesh::factors(const std::string& axis_or_part) const {
 
 int Mesh::ranks() const { return static_cast<int>(device_of_rank_.size()); }
 
-std::vector<GroupDimension> Mesh::dimensions(const std::vector<std::string>& axes) const {
+GroupDimensions Mesh::dimensions(const std::vector<std::string>& axes) const {
   expect_known(*this, axes);
-  std::vector<GroupDimension> dimensions;
+  GroupDimensions dimensions;
   for (DimensionGeometry& geometry : group_geometry(*cluster_, factors_of(*this, axes, true))) {
     dimensions.push_back(std::move(geometry.shape));
   }

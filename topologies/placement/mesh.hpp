@@ -17,11 +17,9 @@
 
 namespace lockstep::topologies {
 
-using RankId = std::int32_t;  ///< position in the mesh, row-major over the mesh axes (last fastest)
-
 /// `size` positions of physical axis `axis`, `stride` apart.
 struct Factor {
-  int axis;
+  AxisId axis;
   int size;
   int stride;
   friend bool operator==(const Factor&, const Factor&) = default;
@@ -54,11 +52,14 @@ struct GroupDimension {
   std::string label;    ///< "ring of 16 on x", "ring of 4 through the 2x2 block x,y"
 };
 
+using DimensionId = int;  ///< position among the dimensions of a group
+using GroupDimensions = Indexed<DimensionId, GroupDimension>;
+
 /// The links between neighbouring members, in one direction, of one ring or line.
 /// hops[i] leads from position i to i+1 (direction +) or from i+1 to i (direction -);
 /// a ring has X hops (the last closes it), a line X-1.
 struct Lane {
-  int dimension;
+  DimensionId dimension;
   int direction;  ///< +1 or -1
   std::vector<std::vector<LinkId>> hops;
 };
@@ -80,15 +81,15 @@ class Mesh {
   /// InternalError for a part whose size does not divide the axis.
   [[nodiscard]] std::vector<Factor> factors(const std::string& axis_or_part) const;
   [[nodiscard]] int ranks() const;
-  [[nodiscard]] DeviceId device_of(RankId rank) const { return device_of_rank_[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] RankId rank_of(DeviceId device) const { return rank_of_device_[static_cast<std::size_t>(device)]; }
+  [[nodiscard]] DeviceId device_of(RankId rank) const { return device_of_rank_[rank]; }
+  [[nodiscard]] RankId rank_of(DeviceId device) const { return rank_of_device_[device]; }
 
   /// The shape on the torus of every group whose members differ only along the given mesh axes, or parts of them;
   /// factors on axes behind switches (gpu, node, pod, hall) have no dimension. Whole wrapped axes and strided
   /// remainders of wrapped axes are rings; a part of an axis, or an axis without wrap, is a line; exactly two adjacent
   /// (stride 1) line factors with an even number of members close into one ring through the block. Factors of one
   /// physical axis that together make up a contiguous run are merged first. Factors of size 1 vanish.
-  [[nodiscard]] std::vector<GroupDimension> dimensions(const std::vector<std::string>& axes) const;
+  [[nodiscard]] GroupDimensions dimensions(const std::vector<std::string>& axes) const;
   /// All groups along the given axes with their rings and lines as explicit links, in each of their pods. Each lane's
   /// `dimension` indexes dimensions(axes).
   [[nodiscard]] std::vector<Group> groups(const std::vector<std::string>& axes) const;
@@ -103,8 +104,8 @@ class Mesh {
   const Cluster* cluster_;
   std::vector<MeshAxis> axes_;
   std::string why_placed_;
-  std::vector<DeviceId> device_of_rank_;
-  std::vector<RankId> rank_of_device_;
+  Indexed<RankId, DeviceId> device_of_rank_;
+  Indexed<DeviceId, RankId> rank_of_device_;
 };
 
 /// A user's request for one logical axis: its size and, optionally, where it lies.

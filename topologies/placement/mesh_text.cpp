@@ -14,7 +14,7 @@ std::string text_of(const Cluster& cluster, const MeshAxis& axis) {
   std::string text;
   for (const Factor& factor : axis.factors) {
     if (!text.empty()) text += " * ";
-    text += cluster.axes()[static_cast<std::size_t>(factor.axis)].name + '/' + std::to_string(factor.size);
+    text += cluster.axes()[factor.axis].name + '/' + std::to_string(factor.size);
     if (factor.stride > 1) text += " (stride " + std::to_string(factor.stride) + ')';
   }
   return text.empty() ? "1" : text;
@@ -29,7 +29,7 @@ std::string sharing_of(const GroupDimension& dimension) {
 
 /// The shapes, and how rings and lines share links.
 std::string shapes_text(const Mesh& mesh, const std::string& axis) {
-  const std::vector<GroupDimension> dimensions = mesh.dimensions({axis});
+  const GroupDimensions dimensions = mesh.dimensions({axis});
   std::string text;
   std::size_t i = 0;
   for (const std::string& shape : mesh.shapes(axis)) {
@@ -45,8 +45,7 @@ std::vector<std::string> Mesh::shapes(const std::string& axis) const {
   std::vector<std::string> shapes;
   for (const GroupDimension& dimension : dimensions({axis})) shapes.push_back(dimension.label);
   for (const Factor& factor : switched_factors(*cluster_, this->axis(axis).factors))
-    shapes.push_back(std::to_string(factor.size) + " on " +
-                     cluster_->axes()[static_cast<std::size_t>(factor.axis)].name);
+    shapes.push_back(std::to_string(factor.size) + " on " + cluster_->axes()[factor.axis].name);
   return shapes;
 }
 

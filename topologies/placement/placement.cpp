@@ -35,7 +35,7 @@ std::string possible_parts(const std::string& axis, int left) {
 
 /// `x` or `x/4` as the axis and, if given, the size.
 struct Part {
-  std::size_t axis;
+  AxisId axis;
   std::optional<int> size;
 };
 
@@ -43,7 +43,7 @@ std::optional<Part> parse_part(std::string_view text, const std::vector<std::str
   const std::size_t slash = text.find('/');
   const auto found = std::find(names.begin(), names.end(), text.substr(0, slash));
   if (found == names.end()) return std::nullopt;
-  Part part{static_cast<std::size_t>(found - names.begin()), std::nullopt};
+  Part part{static_cast<AxisId>(found - names.begin()), std::nullopt};
   if (slash == std::string_view::npos) return part;
   const std::string_view digits = text.substr(slash + 1);
   int size = 0;
@@ -65,8 +65,8 @@ int FreePositions::left_in_all() const {
   return count;
 }
 
-Factor FreePositions::take(std::size_t axis, int size) {
-  const Factor factor{static_cast<int>(axis), size, taken_[axis]};
+Factor FreePositions::take(AxisId axis, int size) {
+  const Factor factor{axis, size, taken_[axis]};
   taken_[axis] *= size;
   left_[axis] /= size;
   return factor;
@@ -74,7 +74,7 @@ Factor FreePositions::take(std::size_t axis, int size) {
 
 std::vector<Factor> FreePositions::take_all() {
   std::vector<Factor> factors;
-  for (std::size_t axis = 0; axis < left_.size(); ++axis) {
+  for (const AxisId axis : left_.ids()) {
     if (left_[axis] > 1) factors.push_back(take(axis, left_[axis]));
   }
   return factors;
@@ -116,7 +116,7 @@ std::variant<MeshAxis, PlacementError> place_parts(const Cluster& cluster, const
       return PlacementError{request.name, '`' + text + "` is not a part of a physical axis",
                             list_of(names) + ", a part of one as `" + names.front() + "/2`, or `rest`"};
     }
-    const std::string& axis = names[part->axis];
+    const std::string& axis = cluster.axes()[part->axis].name;
     const int left = free.left(part->axis);
     const int size = part->size.value_or(left);
     const std::string of_axis = " of the " + std::to_string(cluster.axes()[part->axis].size) + " positions of " + axis;
@@ -144,7 +144,7 @@ std::optional<PlacementError> problem_of_size(const AxisRequest& request, const 
 
 std::optional<PlacementError> problem_of_leftover(const Cluster& cluster, const FreePositions& free) {
   std::string left;
-  for (std::size_t axis = 0; axis < free.axes(); ++axis) {
+  for (AxisId axis = 0; axis < free.axes(); ++axis) {
     if (free.left(axis) == 1) continue;
     left += (left.empty() ? "" : " and ") + std::to_string(free.left(axis)) + " of " + cluster.axes()[axis].name;
   }

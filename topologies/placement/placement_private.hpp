@@ -12,17 +12,17 @@ namespace lockstep::topologies {
 class FreePositions {
  public:
   explicit FreePositions(const Cluster& cluster);
-  [[nodiscard]] int left(std::size_t axis) const { return left_[axis]; }
-  [[nodiscard]] std::size_t axes() const { return left_.size(); }
+  [[nodiscard]] int left(AxisId axis) const { return left_[axis]; }
+  [[nodiscard]] AxisId axes() const { return left_.count(); }
   [[nodiscard]] int left_in_all() const;
   /// The next `size` positions of an axis, striding over what is taken; `size` divides left(axis).
-  Factor take(std::size_t axis, int size);
+  Factor take(AxisId axis, int size);
   /// Everything that is left of every axis.
   [[nodiscard]] std::vector<Factor> take_all();
 
  private:
-  std::vector<int> taken_;
-  std::vector<int> left_;
+  Indexed<AxisId, int> taken_;
+  Indexed<AxisId, int> left_;
 };
 
 /// The first problem of the requests that does not depend on the cluster.

@@ -79,10 +79,10 @@ class PlacementSearch {
         visit_(std::move(visit)) {
     // Inside a unit first, then outwards: of equal costs the first is kept.
     const auto& physical = cluster.axes();
-    for (std::size_t axis = 0; axis < physical.size(); ++axis) {
+    for (const AxisId axis : physical.ids()) {
       if (physical[axis].kind != PhysicalAxis::Kind::scale_out) order_.push_back(axis);
     }
-    for (std::size_t axis = physical.size(); axis-- > 0;) {
+    for (AxisId axis = physical.count(); axis-- > 0;) {
       if (physical[axis].kind == PhysicalAxis::Kind::scale_out) order_.push_back(axis);
     }
   }
@@ -104,9 +104,9 @@ class PlacementSearch {
       return;
     }
     std::vector<Factor>& factors = axes_[open_[next].index].factors;
-    const std::size_t axis = order_[at];
+    const AxisId axis = order_[at];
     // Outer axes lead a mesh axis, so that its neighbouring ranks stay inside a unit.
-    const bool leads = !factors.empty() && static_cast<std::size_t>(factors.front().axis) > axis;
+    const bool leads = !factors.empty() && factors.front().axis > axis;
     const int largest = std::gcd(size, free.left(axis));
     for (int part = largest; part >= 1; --part) {
       if (largest % part != 0) continue;
@@ -123,7 +123,7 @@ class PlacementSearch {
     visit_(axes_);
   }
 
-  std::vector<std::size_t> order_;  ///< of the physical axes
+  std::vector<AxisId> order_;  ///< of the physical axes
   std::vector<MeshAxis> axes_;
   std::vector<OpenAxis> open_;
   std::optional<std::size_t> remainder_;
@@ -155,20 +155,21 @@ bool alike(const PhysicalAxis& a, const PhysicalAxis& b) {
          a.hop_latency == b.hop_latency;
 }
 
+using Permutation = Indexed<AxisId, AxisId>;
+
 /// Permutations of the physical axes that exchange only like ones; of anything but a single torus, none but the
 /// identity.
-std::vector<std::vector<int>> symmetries(const Cluster& cluster) {
+std::vector<Permutation> symmetries(const Cluster& cluster) {
   const auto& axes = cluster.axes();
-  std::vector<int> permutation(axes.size());
+  Permutation permutation(axes.size());
   std::iota(permutation.begin(), permutation.end(), 0);
   const bool torus =
       std::all_of(axes.begin(), axes.end(), [](const auto& axis) { return axis.kind == PhysicalAxis::Kind::torus; });
   if (!torus) return {permutation};
-  std::vector<std::vector<int>> result;
+  std::vector<Permutation> result;
   do {
     bool keeps = true;
-    for (std::size_t i = 0; i < axes.size(); ++i)
-      keeps = keeps && alike(axes[i], axes[static_cast<std::size_t>(permutation[i])]);
+    for (const AxisId axis : axes.ids()) keeps = keeps && alike(axes[axis], axes[permutation[axis]]);
     if (keeps) result.push_back(permutation);
   } while (std::next_permutation(permutation.begin(), permutation.end()));
   return result;
@@ -176,12 +177,11 @@ std::vector<std::vector<int>> symmetries(const Cluster& cluster) {
 
 /// The part of a placement that decides about its groups, axis by axis.
 std::vector<std::vector<std::pair<int, int>>> footprint(const std::vector<MeshAxis>& axes,
-                                                        const std::vector<int>& permutation) {
+                                                        const Permutation& permutation) {
   std::vector<std::vector<std::pair<int, int>>> result;
   for (const auto& axis : axes) {
     auto& parts = result.emplace_back();
-    for (const auto& factor : axis.factors)
-      parts.emplace_back(permutation[static_cast<std::size_t>(factor.axis)], factor.size);
+    for (const auto& factor : axis.factors) parts.emplace_back(permutation[factor.axis], factor.size);
     std::sort(parts.begin(), parts.end());
   }
   return result;
@@ -223,7 +223,7 @@ std::variant<std::vector<std::vector<MeshAxis>>, PlacementError> every_placement
 std::vector<std::string> place_text(const Cluster& cluster, const MeshAxis& axis) {
   std::vector<std::string> parts;
   for (const auto& factor : axis.factors) {
-    parts.push_back(cluster.axes()[static_cast<std::size_t>(factor.axis)].name + "/" + std::to_string(factor.size));
+    parts.push_back(cluster.axes()[factor.axis].name + "/" + std::to_string(factor.size));
   }
   return parts;
 }

@@ -114,8 +114,7 @@ std::vector<NodeId> add_hosts(const TorusSpec& spec, const std::vector<int>& pre
   std::vector<NodeId> hosts = add_grid(graph, NodeKind::host, "host", prefix, host_grid(spec));
   DeviceId device = first;
   for (const int host : hosts_of_chips(spec)) {
-    add_both_ways(graph, device++, hosts[static_cast<std::size_t>(host)], LinkKind::pcie, pcie,
-                  spec.chip.torus->hop_latency);
+    add_both_ways(graph, device++, hosts[position_of(host)], LinkKind::pcie, pcie, spec.chip.torus->hop_latency);
   }
   return hosts;
 }

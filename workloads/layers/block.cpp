@@ -96,7 +96,7 @@ Block prediction(const Model& model, const BlockOptions& options, bool owned) {
   return writer.take();
 }
 
-std::string layer_name(const LayerSequence& layers, std::size_t kind) {
+std::string layer_name(const LayerSequence& layers, LayerKindId kind) {
   if (layers.kinds.size() == 1) return "layer";
   const auto& own = layers.kinds[kind];
   std::string name;
@@ -129,22 +129,22 @@ BlockSequence blocks_of(const Model& model, const BlockOptions& options) {
   if (!model.attention) {
     sequence.kinds = {two_matmul_layer(model, options)};
     sequence.kinds.front().is_layer = true;
-    sequence.order.assign(static_cast<std::size_t>(model.layers), 0);
+    sequence.order.assign(model.layers, 0);
     return sequence;
   }
   const auto add = [&](Block block) {
     sequence.kinds.push_back(std::move(block));
-    return static_cast<int>(sequence.kinds.size()) - 1;
+    return sequence.kinds.count() - 1;
   };
   const bool vocabulary = model.vocabulary > 0;
   if (vocabulary) sequence.order.push_back(add(embedding(model, options)));
   const auto layers = layer_sequence(model);
-  const int first = static_cast<int>(sequence.kinds.size());
-  for (std::size_t i = 0; i < layers.kinds.size(); ++i) {
-    sequence.kinds[static_cast<std::size_t>(add(decoder_layer(model, options, layers.kinds[i], layer_name(layers, i))))]
-        .is_layer = true;
+  Indexed<LayerKindId, KindId> kind_of_layer;
+  for (const LayerKindId kind : layers.kinds.ids()) {
+    kind_of_layer.push_back(add(decoder_layer(model, options, layers.kinds[kind], layer_name(layers, kind))));
+    sequence.kinds.back().is_layer = true;
   }
-  for (const int kind : layers.order) sequence.order.push_back(first + kind);
+  for (const LayerKindId kind : layers.order) sequence.order.push_back(kind_of_layer[kind]);
   if (!vocabulary) return sequence;
   for (std::int64_t module = 0; module < model.mtp_modules; ++module) {
     sequence.order.push_back(add(prediction(model, options, module > 0)));

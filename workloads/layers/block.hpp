@@ -76,9 +76,11 @@ struct Block {
 };
 
 /// The kinds of block of a model, and in which order and how often they run.
+using KindId = int;   ///< number of a kind of block
+using BlockId = int;  ///< position of a block in forward order
 struct BlockSequence {
-  std::vector<Block> kinds;
-  std::vector<int> order;  ///< indices into kinds, forward order
+  Indexed<KindId, Block> kinds;
+  Indexed<BlockId, KindId> order;
 };
 
 /// Options that a model's card does not give.

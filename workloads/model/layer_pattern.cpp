@@ -6,8 +6,8 @@ namespace lockstep::workloads {
 namespace {
 
 /// The kinds of the layers, layer by layer; none if the number of layers could not be read.
-std::vector<LayerKind>& listed_kinds(Model& model) {
-  model.layer_kinds.resize(static_cast<std::size_t>(std::max<std::int64_t>(model.layers, 0)));
+Indexed<LayerId, LayerKind>& listed_kinds(Model& model) {
+  model.layer_kinds.resize(std::max<std::int64_t>(model.layers, 0));
   return model.layer_kinds;
 }
 

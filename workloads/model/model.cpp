@@ -108,13 +108,13 @@ LayerSequence layer_sequence(const Model& model) {
   for (std::int64_t i = 0; i < model.layers; ++i) {
     const LayerKind kind = model.layer(i);
     const auto found = std::find(sequence.kinds.begin(), sequence.kinds.end(), kind);
-    const auto index = static_cast<std::size_t>(found - sequence.kinds.begin());
+    const auto id = static_cast<LayerKindId>(found - sequence.kinds.begin());
     if (found == sequence.kinds.end()) {
       sequence.kinds.push_back(kind);
       sequence.counts.push_back(0);
     }
-    ++sequence.counts[index];
-    sequence.order.push_back(static_cast<int>(index));
+    ++sequence.counts[id];
+    sequence.order.push_back(id);
   }
   return sequence;
 }
@@ -147,7 +147,7 @@ ParameterCount count_parameters(const Model& model) {
   sum.lm_head = when(!model.tied_embeddings, vocabulary_matrix);
   sum.norms = when(model.final_norm, norm_width(model));
   const LayerSequence sequence = layer_sequence(model);
-  for (std::size_t i = 0; i < sequence.kinds.size(); ++i) {
+  for (const LayerKindId i : sequence.kinds.ids()) {
     const LayerParameters layer = count_layer(model, sequence.kinds[i]);
     for (const auto part : {&LayerParameters::attention, &LayerParameters::mlp, &LayerParameters::routed_experts,
                             &LayerParameters::active_experts, &LayerParameters::shared_experts,
@@ -166,7 +166,7 @@ ParameterCount count_parameters(const Model& model) {
 double forward_flops_per_token(const Model& model, std::int64_t sequence_length, bool causal) {
   double flops = 2.0 * static_cast<double>(model.vocabulary * model.d_model);
   const LayerSequence sequence = layer_sequence(model);
-  for (std::size_t i = 0; i < sequence.kinds.size(); ++i) {
+  for (const LayerKindId i : sequence.kinds.ids()) {
     const LayerKind& kind = sequence.kinds[i];
     const double layer = 2.0 * static_cast<double>(passed_weights(model, kind)) +
                          attention_flops(model, kind, static_cast<double>(sequence_length), causal);

@@ -8,9 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/core/indexed.hpp"
 #include "sim/core/yaml_view.hpp"
 
 namespace lockstep::workloads {
+
+using LayerId = std::int64_t;
+enum class LayerKindId : std::int32_t {};  ///< unlike the KindId of a block, it counts layers alone
 
 /// none: weightless (OLMo); layer_norm: weight and bias; layer_norm_no_bias: weight alone (DBRX)
 enum class NormKind { none, rms, layer_norm, layer_norm_no_bias };
@@ -94,20 +98,18 @@ struct Model {
   std::optional<LatentAttention> latent;
   std::optional<SparseIndexer> indexer;  ///< only with latent
   std::optional<Experts> experts;
-  std::int64_t mtp_modules = 0;        ///< multi-token prediction: layers beside the model, see ParameterCount::mtp
-  std::vector<LayerKind> layer_kinds;  ///< of each layer; empty: all have full attention and the dense MLP
+  std::int64_t mtp_modules = 0;  ///< multi-token prediction: layers beside the model, see ParameterCount::mtp
+  Indexed<LayerId, LayerKind> layer_kinds;  ///< empty: all have full attention and the dense MLP
 
-  [[nodiscard]] LayerKind layer(std::int64_t index) const {
-    return layer_kinds.empty() ? LayerKind{} : layer_kinds[static_cast<std::size_t>(index)];
-  }
+  [[nodiscard]] LayerKind layer(LayerId index) const { return layer_kinds.empty() ? LayerKind{} : layer_kinds[index]; }
   friend bool operator==(const Model&, const Model&) = default;
 };
 
 /// The distinct kinds of layer, by first appearance, and the order in which they run.
 struct LayerSequence {
-  std::vector<LayerKind> kinds;
-  std::vector<std::int64_t> counts;  ///< layers of each kind
-  std::vector<int> order;            ///< of each layer the index of its kind
+  Indexed<LayerKindId, LayerKind> kinds;
+  Indexed<LayerKindId, std::int64_t> counts;  ///< layers of each kind
+  Indexed<LayerId, LayerKindId> order;
 };
 [[nodiscard]] LayerSequence layer_sequence(const Model& model);
 

@@ -34,9 +34,9 @@ void print_attention(std::ostream& out, const Model& model) {
 
 void print_layers(std::ostream& out, const Model& model) {
   const LayerSequence sequence = layer_sequence(model);
-  for (std::size_t i = 0; i < sequence.kinds.size(); ++i) {
+  for (const LayerKindId i : sequence.kinds.ids()) {
     const LayerKind& kind = sequence.kinds[i];
-    out << "  layers of kind " << i << ": " << sequence.counts[i];
+    out << "  layers of kind " << position_of(i) << ": " << sequence.counts[i];
     if (kind.reach != AttentionReach::full) {
       out << (kind.reach == AttentionReach::sliding ? ", window " : ", chunks of ") << kind.span;
     }

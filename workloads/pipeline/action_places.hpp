@@ -20,35 +20,29 @@ void for_each_step(PipelineWork work, Visit visit) {
 /// Index of the cell that does each step, on the rank that PipelineShape::rank_of names.
 class ActionPlaces {
  public:
-  static constexpr std::int32_t absent = -1;
-  static constexpr std::int32_t on_wrong_rank = -2;
+  static constexpr CellId absent = -1;
+  static constexpr CellId on_wrong_rank = -2;
 
   explicit ActionPlaces(const PipelineShape& shape)
-      : microbatches_(static_cast<std::size_t>(shape.microbatches)),
-        places_(3 * microbatches_ * static_cast<std::size_t>(shape.stages()), absent) {}
+      : places_(shape.stages(), shape.microbatches, Places::filled(absent)) {}
 
-  [[nodiscard]] std::int32_t& of(PipelineStep step, std::int32_t stage, std::int32_t microbatch) {
-    return places_[index(step, stage, microbatch)];
+  [[nodiscard]] CellId& of(PipelineStep step, VirtualStageId stage, MicrobatchId microbatch) {
+    return places_(stage, microbatch)[step];
   }
-  [[nodiscard]] std::int32_t of(PipelineStep step, std::int32_t stage, std::int32_t microbatch) const {
-    return places_[index(step, stage, microbatch)];
+  [[nodiscard]] CellId of(PipelineStep step, VirtualStageId stage, MicrobatchId microbatch) const {
+    return places_(stage, microbatch)[step];
   }
 
  private:
-  [[nodiscard]] std::size_t index(PipelineStep step, std::int32_t stage, std::int32_t microbatch) const {
-    return 3 * (static_cast<std::size_t>(stage) * microbatches_ + static_cast<std::size_t>(microbatch)) +
-           static_cast<std::size_t>(step);
-  }
-
-  std::size_t microbatches_;
-  std::vector<std::int32_t> places_;
+  using Places = IndexedArray<PipelineStep, CellId, 3>;
+  Grid<VirtualStageId, MicrobatchId, Places> places_;
 };
 
 /// A step that an action waits for.
 struct PipelineNeed {
   PipelineStep step;
-  std::int32_t stage;
-  std::int32_t microbatch;
+  VirtualStageId stage;
+  MicrobatchId microbatch;
 };
 
 /// Visits the actions that an action waits for, those on its own stage first (the rule of pipeline_timing.hpp).

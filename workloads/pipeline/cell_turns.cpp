@@ -8,8 +8,6 @@
 namespace lockstep::workloads {
 namespace {
 
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
 /// Each rank goes on until it needs what has no turn yet; the rank that is to make it wakes it up.
 class Turns {
  public:
@@ -23,14 +21,14 @@ class Turns {
 
   std::vector<CellPlace> run() {
     std::vector<std::int32_t> able;
-    for (auto rank = static_cast<std::int32_t>(ranks_.size()); rank > 0; --rank) able.push_back(rank - 1);
+    for (auto rank = ranks_.count(); rank > 0; --rank) able.push_back(rank - 1);
     while (!able.empty()) {
       const auto rank = able.back();
       able.pop_back();
       if (!go_on(rank)) continue;
-      for (const auto waiting : std::exchange(waiting_for_[at(rank)], {})) able.push_back(waiting);
+      for (const auto waiting : std::exchange(waiting_for_[rank], {})) able.push_back(waiting);
     }
-    for (std::int32_t rank = 0; rank < std::ssize(ranks_); ++rank) {
+    for (const StageId rank : ranks_.ids()) {
       if (!done(rank)) refuse(rank);
     }
     std::sort(taken_.begin(), taken_.end(), [](const Taken& a, const Taken& b) {
@@ -45,15 +43,15 @@ class Turns {
  private:
   static constexpr std::int32_t none = ActionPlaces::absent;
 
-  [[nodiscard]] bool done(std::int32_t rank) const { return next_[at(rank)] == std::ssize(ranks_[at(rank)]); }
-  [[nodiscard]] const PipelineCell* current(std::int32_t rank) const { return ranks_[at(rank)][at(next_[at(rank)])]; }
+  [[nodiscard]] bool done(std::int32_t rank) const { return next_[rank] == ranks_[rank].count(); }
+  [[nodiscard]] const PipelineCell* current(std::int32_t rank) const { return ranks_[rank][next_[rank]]; }
 
   /// True if the rank had any turn.
   bool go_on(std::int32_t rank) {
     bool any = false;
-    for (; !done(rank); ++next_[at(rank)], any = true) {
+    for (; !done(rank); ++next_[rank], any = true) {
       const auto* cell = current(rank);
-      auto turn = turn_[at(rank)] + 1;
+      auto turn = turn_[rank] + 1;
       std::int32_t awaited = none;
       if (cell != nullptr) {
         for_each_action(*cell, [&](const PipelineAction& action) {
@@ -67,11 +65,11 @@ class Turns {
         });
       }
       if (awaited != none) {
-        waiting_for_[at(awaited)].push_back(rank);
+        waiting_for_[awaited].push_back(rank);
         break;
       }
-      turn_[at(rank)] = turn;
-      taken_.push_back({turn, {rank, next_[at(rank)]}});
+      turn_[rank] = turn;
+      taken_.push_back({turn, {rank, next_[rank]}});
       if (cell == nullptr) continue;
       for_each_action(*cell, [&](const PipelineAction& action) {
         for_each_step(action.work,
@@ -95,8 +93,9 @@ class Turns {
   const PipelineShape& shape_;
   const CellsAndOthers& ranks_;
   ActionPlaces turn_of_step_;  ///< here: turns, not places
-  std::vector<std::int32_t> next_, turn_;
-  std::vector<std::vector<std::int32_t>> waiting_for_;  ///< ranks that wait for something that this one makes
+  Indexed<StageId, CellId> next_;
+  Indexed<StageId, std::int32_t> turn_;
+  Indexed<StageId, std::vector<StageId>> waiting_for_;  ///< ranks that wait for something that this one makes
   std::vector<Taken> taken_;
 };
 

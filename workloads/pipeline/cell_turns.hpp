@@ -4,7 +4,6 @@
 /// and the other rank receives it after the cells that it has taken by then. PyTorch's pipeline runtime writes the
 /// ranks' programs in this way (torch.distributed.pipelining, `_add_send_recv`). Every rank's sends and receives are
 /// then a part of one sequence, and ranks that go through them strictly in order never wait for each other in a circle.
-#include <cstdint>
 #include <vector>
 
 #include "workloads/pipeline/pipeline_order.hpp"
@@ -12,7 +11,8 @@
 namespace lockstep::workloads {
 
 struct CellPlace {
-  std::int32_t rank = 0, index = 0;
+  StageId rank = 0;
+  CellId index = 0;
 };
 
 /// In the result everything that a cell waits for comes before it. Throws ScheduleError if the order never comes to its
@@ -21,7 +21,7 @@ struct CellPlace {
 
 /// The same for ranks' programs that have other entries between the cells. Such an entry is null; it takes a turn too,
 /// and waits for nothing.
-using CellsAndOthers = std::vector<std::vector<const PipelineCell*>>;
+using CellsAndOthers = Indexed<StageId, Indexed<CellId, const PipelineCell*>>;
 [[nodiscard]] std::vector<CellPlace> cells_in_turn(const PipelineShape& shape, const CellsAndOthers& ranks);
 
 }  // namespace lockstep::workloads

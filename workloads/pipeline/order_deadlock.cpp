@@ -8,8 +8,8 @@ namespace {
 /// A cell of another rank that has to run first.
 struct Wait {
   PipelineAction action;
-  std::int32_t rank = -1;
-  std::int32_t index = -1;
+  StageId rank = -1;
+  CellId index = -1;
 };
 
 class Run {
@@ -19,27 +19,23 @@ class Run {
 
   std::optional<OrderProblem> operator()() {
     // Each rank runs until it needs what has not run yet; the rank that is to run it wakes it up.
-    for (auto rank = ranks(); rank > 0; --rank) able_.push_back(rank - 1);
+    for (auto rank = order_.ranks.count(); rank > 0; --rank) able_.push_back(rank - 1);
     while (!able_.empty()) {
       const auto rank = able_.back();
       able_.pop_back();
       run_on(rank);
       wake_who_waits_on(rank);
     }
-    for (std::int32_t rank = 0; rank < ranks(); ++rank) {
+    for (const StageId rank : order_.ranks.ids()) {
       if (!done(rank)) return cycle_from(rank);
     }
     return {};
   }
 
  private:
-  static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-  [[nodiscard]] std::int32_t ranks() const { return static_cast<std::int32_t>(order_.ranks.size()); }
-  [[nodiscard]] bool done(std::int32_t rank) const { return next_[at(rank)] == std::ssize(order_.ranks[at(rank)]); }
-  [[nodiscard]] const PipelineCell& current(std::int32_t rank) const {
-    return order_.ranks[at(rank)][at(next_[at(rank)])];
-  }
-  [[nodiscard]] bool has_run(const Wait& wait) const { return next_[at(wait.rank)] > wait.index; }
+  [[nodiscard]] bool done(std::int32_t rank) const { return next_[rank] == order_.ranks[rank].count(); }
+  [[nodiscard]] const PipelineCell& current(std::int32_t rank) const { return order_.ranks[rank][next_[rank]]; }
+  [[nodiscard]] bool has_run(const Wait& wait) const { return next_[wait.rank] > wait.index; }
 
   [[nodiscard]] std::optional<Wait> what_it_waits_for(const PipelineCell& cell) const {
     std::optional<Wait> result;
@@ -49,7 +45,7 @@ class Run {
         wait.rank = order_.shape.rank_of(need.stage, need.microbatch);
         wait.index = places_.of(need.step, need.stage, need.microbatch);
         if (result || has_run(wait)) return;
-        for_each_action(order_.ranks[at(wait.rank)][at(wait.index)], [&](const PipelineAction& made) {
+        for_each_action(order_.ranks[wait.rank][wait.index], [&](const PipelineAction& made) {
           for_each_step(made.work, [&](PipelineStep step) {
             if (step == need.step && made.stage == need.stage && made.microbatch == need.microbatch) wait.action = made;
           });
@@ -61,17 +57,17 @@ class Run {
   }
 
   void run_on(std::int32_t rank) {
-    for (; !done(rank); ++next_[at(rank)]) {
+    for (; !done(rank); ++next_[rank]) {
       const auto wait = what_it_waits_for(current(rank));
       if (!wait) continue;
-      waiting_on_[at(wait->rank)].push_back({rank, wait->index});
+      waiting_on_[wait->rank].push_back({rank, wait->index});
       return;
     }
   }
 
   void wake_who_waits_on(std::int32_t rank) {
-    std::erase_if(waiting_on_[at(rank)], [&](const Sleeper& sleeper) {
-      if (next_[at(rank)] <= sleeper.until) return false;
+    std::erase_if(waiting_on_[rank], [&](const Sleeper& sleeper) {
+      if (next_[rank] <= sleeper.until) return false;
       able_.push_back(sleeper.rank);
       return true;
     });
@@ -79,15 +75,15 @@ class Run {
 
   /// Every stuck rank waits for another stuck one, so following the waits runs into a circle.
   [[nodiscard]] OrderProblem cycle_from(std::int32_t rank) const {
-    std::vector<bool> seen(order_.ranks.size());
-    for (; !seen[at(rank)]; rank = what_it_waits_for(current(rank))->rank) seen[at(rank)] = true;
+    Indexed<StageId, bool> seen(order_.ranks.size());
+    for (; !seen[rank]; rank = what_it_waits_for(current(rank))->rank) seen[rank] = true;
     std::vector<std::int32_t> circle;
     do {
       circle.push_back(rank);
       rank = what_it_waits_for(current(rank))->rank;
     } while (rank != circle.front());
     std::rotate(circle.begin(), std::min_element(circle.begin(), circle.end()), circle.end());
-    return {circle.front(), next_[at(circle.front())], "deadlock: " + spelled_out(circle),
+    return {circle.front(), next_[circle.front()], "deadlock: " + spelled_out(circle),
             "an order in which no ranks wait for each other in a circle"};
   }
 
@@ -106,19 +102,19 @@ class Run {
               cell.to_string() + " for " + wait.action.to_string() + " on rank " + std::to_string(wait.rank);
     }
     const auto& begin = current(circle.front());
-    const bool is_later = what_it_waits_for(current(circle.back()))->index > next_[at(circle.front())];
+    const bool is_later = what_it_waits_for(current(circle.back()))->index > next_[circle.front()];
     return text + (is_later ? ", which comes after " + begin.to_string() : ", where the circle closes");
   }
 
   struct Sleeper {
-    std::int32_t rank;
-    std::int32_t until;  ///< this cell of the rank it waits on has run
+    StageId rank;
+    CellId until;  ///< this cell of the rank it waits on has run
   };
 
   const PipelineOrder& order_;
   const ActionPlaces& places_;
-  std::vector<std::int32_t> next_;
-  std::vector<std::vector<Sleeper>> waiting_on_;
+  Indexed<StageId, CellId> next_;
+  Indexed<StageId, std::vector<Sleeper>> waiting_on_;
   std::vector<std::int32_t> able_;
 };
 

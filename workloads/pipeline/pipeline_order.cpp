@@ -35,7 +35,7 @@ std::string PipelineCell::to_string() const {
   return "(" + first.to_string() + ";" + second->to_string() + ")OVERLAP_F_B";
 }
 
-std::int32_t PipelineShape::rank_of(std::int32_t stage, std::int32_t microbatch) const {
+StageId PipelineShape::rank_of(VirtualStageId stage, MicrobatchId microbatch) const {
   const auto along = stage % ranks;
   switch (placement) {
     case StagePlacement::linear:
@@ -47,8 +47,8 @@ std::int32_t PipelineShape::rank_of(std::int32_t stage, std::int32_t microbatch)
   return along;
 }
 
-std::vector<std::int32_t> PipelineShape::stages_of(std::int32_t rank) const {
-  std::vector<std::int32_t> result;
+std::vector<VirtualStageId> PipelineShape::stages_of(StageId rank) const {
+  std::vector<VirtualStageId> result;
   for (std::int32_t stage = 0; stage < stages(); ++stage) {
     if (rank_of(stage, 0) == rank || rank_of(stage, microbatches - 1) == rank) result.push_back(stage);
   }

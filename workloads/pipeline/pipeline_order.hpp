@@ -8,6 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/core/indexed.hpp"
+#include "workloads/pipeline/ids.hpp"
+
 namespace lockstep::workloads {
 
 /// Backward is whole (`backward`), or split into the gradient of the stage's input, which the stage before waits for,
@@ -17,8 +20,8 @@ enum class PipelineWork : std::uint8_t { forward, backward, input_gradient, weig
 
 struct PipelineAction {
   PipelineWork work{};
-  std::int32_t stage = 0;
-  std::int32_t microbatch = 0;
+  VirtualStageId stage = 0;
+  MicrobatchId microbatch = 0;
   friend bool operator==(const PipelineAction&, const PipelineAction&) = default;
   [[nodiscard]] std::string to_string() const;  ///< "3F7"
 };
@@ -50,15 +53,17 @@ struct PipelineShape {
   std::int32_t microbatches = 1;  ///< M
 
   [[nodiscard]] std::int32_t stages() const { return ranks * chunks; }
-  [[nodiscard]] std::int32_t rank_of(std::int32_t stage, std::int32_t microbatch) const;
+  [[nodiscard]] StageId rank_of(VirtualStageId stage, MicrobatchId microbatch) const;
   /// Stages on a rank, ascending; a bidirectional rank has both its own and its mirror's.
-  [[nodiscard]] std::vector<std::int32_t> stages_of(std::int32_t rank) const;
+  [[nodiscard]] std::vector<VirtualStageId> stages_of(StageId rank) const;
 };
+
+using PipelineCells = Indexed<CellId, PipelineCell>;
 
 struct PipelineOrder {
   std::string schedule;  ///< "1f1b"; "" for a user's own
   PipelineShape shape;
-  std::vector<std::vector<PipelineCell>> ranks;
+  Indexed<StageId, PipelineCells> ranks;
   [[nodiscard]] std::string to_string() const;  ///< one line per rank, cells separated by commas
   [[nodiscard]] std::int64_t cells() const;
 };

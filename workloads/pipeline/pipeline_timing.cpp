@@ -8,19 +8,17 @@ namespace {
 
 constexpr double not_yet = -1;
 
-/// Ends of forwards and of input gradients (whole backwards count), by (stage, microbatch).
+/// Ends of forwards and of input gradients (whole backwards count).
 class Ends {
  public:
   explicit Ends(const PipelineShape& shape)
-      : shape_(shape),
-        forward_(static_cast<std::size_t>(shape.stages()) * static_cast<std::size_t>(shape.microbatches), not_yet),
-        input_gradient_(forward_) {}
+      : shape_(shape), forward_(shape.stages(), shape.microbatches, not_yet), input_gradient_(forward_) {}
 
   void note(const PipelineAction& action, double end) {
     if (action.work == PipelineWork::forward)
-      at(forward_, action.stage, action.microbatch) = end;
+      forward_(action.stage, action.microbatch) = end;
     else if (action.work != PipelineWork::weight_gradient)
-      at(input_gradient_, action.stage, action.microbatch) = end;
+      input_gradient_(action.stage, action.microbatch) = end;
   }
 
   /// When the inputs of an action are on its rank; not_yet if one of them has no time yet.
@@ -29,10 +27,10 @@ class Ends {
     const auto m = action.microbatch;
     switch (action.work) {
       case PipelineWork::forward: return stage == 0 ? 0 : arrival(forward_, stage - 1, stage, m, latency);
-      case PipelineWork::weight_gradient: return at(input_gradient_, stage, m);
+      case PipelineWork::weight_gradient: return input_gradient_(stage, m);
       case PipelineWork::backward:
       case PipelineWork::input_gradient: {
-        const double own = at(forward_, stage, m);
+        const double own = forward_(stage, m);
         if (own == not_yet || stage + 1 == shape_.stages()) return own;
         const double above = arrival(input_gradient_, stage + 1, stage, m, latency);
         return above == not_yet ? not_yet : std::max(own, above);
@@ -51,30 +49,21 @@ class Ends {
     };
     if (action.work == PipelineWork::forward) return forward_of(action.stage - 1);
     if (action.work == PipelineWork::weight_gradient) return gradient_of(action.stage);
-    if (at(forward_, action.stage, action.microbatch) == not_yet) return forward_of(action.stage);
+    if (forward_(action.stage, action.microbatch) == not_yet) return forward_of(action.stage);
     return gradient_of(action.stage + 1);
   }
 
  private:
-  [[nodiscard]] double& at(std::vector<double>& ends, std::int32_t stage, std::int32_t m) const {
-    return ends[index(stage, m)];
-  }
-  [[nodiscard]] double at(const std::vector<double>& ends, std::int32_t stage, std::int32_t m) const {
-    return ends[index(stage, m)];
-  }
-  [[nodiscard]] std::size_t index(std::int32_t stage, std::int32_t m) const {
-    return static_cast<std::size_t>(stage) * static_cast<std::size_t>(shape_.microbatches) +
-           static_cast<std::size_t>(m);
-  }
-  [[nodiscard]] double arrival(const std::vector<double>& ends, std::int32_t from, std::int32_t to, std::int32_t m,
+  using Table = Grid<VirtualStageId, MicrobatchId, double>;
+  [[nodiscard]] double arrival(const Table& ends, VirtualStageId from, VirtualStageId to, MicrobatchId m,
                                double latency) const {
-    const double end = at(ends, from, m);
+    const double end = ends(from, m);
     if (end == not_yet || shape_.rank_of(from, m) == shape_.rank_of(to, m)) return end;
     return end + latency;
   }
 
   const PipelineShape& shape_;
-  std::vector<double> forward_, input_gradient_;
+  Table forward_, input_gradient_;
 };
 
 class Timing {
@@ -92,14 +81,14 @@ class Timing {
   PipelineTiming run() {
     // Each rank runs on until an input is missing; whoever makes that input wakes it.
     std::vector<std::int32_t> able;
-    for (auto rank = static_cast<std::int32_t>(order_.ranks.size()); rank > 0; --rank) able.push_back(rank - 1);
+    for (auto rank = order_.ranks.count(); rank > 0; --rank) able.push_back(rank - 1);
     while (!able.empty()) {
       const auto rank = able.back();
       able.pop_back();
       if (!run_on(rank)) continue;
-      for (const auto waiting : std::exchange(waiting_for_[at(rank)], {})) able.push_back(waiting);
+      for (const auto waiting : std::exchange(waiting_for_[rank], {})) able.push_back(waiting);
     }
-    for (std::int32_t rank = 0; rank < std::ssize(order_.ranks); ++rank) {
+    for (const StageId rank : order_.ranks.ids()) {
       if (!done(rank)) refuse(rank);
     }
     finish();
@@ -107,11 +96,8 @@ class Timing {
   }
 
  private:
-  static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-  [[nodiscard]] const PipelineCell& cell(std::int32_t rank) const {
-    return order_.ranks[at(rank)][at(next_[at(rank)])];
-  }
-  [[nodiscard]] bool done(std::int32_t rank) const { return next_[at(rank)] == std::ssize(order_.ranks[at(rank)]); }
+  [[nodiscard]] const PipelineCell& cell(std::int32_t rank) const { return order_.ranks[rank][next_[rank]]; }
+  [[nodiscard]] bool done(std::int32_t rank) const { return next_[rank] == order_.ranks[rank].count(); }
 
   [[nodiscard]] double inputs(const PipelineCell& cell) const {
     const double first = ends_.inputs(cell.first, times_.latency);
@@ -127,19 +113,19 @@ class Timing {
   /// Runs a rank until it waits for another; true if it ran anything.
   bool run_on(std::int32_t rank) {
     bool any = false;
-    for (; !done(rank); ++next_[at(rank)], any = true) {
+    for (; !done(rank); ++next_[rank], any = true) {
       const auto& cell = this->cell(rank);
       const double ready = inputs(cell);
       if (ready == not_yet) {
         const auto awaited = missing(cell);
-        waiting_for_[at(order_.shape.rank_of(awaited.stage, awaited.microbatch))].push_back(rank);
+        waiting_for_[order_.shape.rank_of(awaited.stage, awaited.microbatch)].push_back(rank);
         break;
       }
-      const double start = std::max(free_[at(rank)], ready);
+      const double start = std::max(free_[rank], ready);
       const double end = start + times_.of(cell);
-      result_.spans[at(rank)][at(next_[at(rank)])] = {start, end};
-      free_[at(rank)] = end;
-      result_.by_start.emplace_back(rank, next_[at(rank)]);
+      result_.spans[rank][next_[rank]] = {start, end};
+      free_[rank] = end;
+      result_.by_start.emplace_back(rank, next_[rank]);
       for_each_action(cell, [&](const PipelineAction& action) { ends_.note(action, end); });
     }
     return any;
@@ -157,7 +143,7 @@ class Timing {
     for (const auto& spans : result_.spans) {
       if (!spans.empty()) result_.makespan = std::max(result_.makespan, spans.back().end);
     }
-    for (std::size_t rank = 0; rank < order_.ranks.size(); ++rank) {
+    for (const StageId rank : order_.ranks.ids()) {
       double busy = 0;
       for (const auto& cell : order_.ranks[rank]) busy += times_.of(cell);
       const auto& spans = result_.spans[rank];
@@ -167,7 +153,7 @@ class Timing {
       result_.bubble_span.push_back(span - busy);
     }
     // Stable: cells that start together stay as they were run, with whatever they wait for before them.
-    const auto start = [&](const auto& cell) { return result_.spans[at(cell.first)][at(cell.second)].start; };
+    const auto start = [&](const auto& cell) { return result_.spans[cell.first][cell.second].start; };
     std::stable_sort(result_.by_start.begin(), result_.by_start.end(),
                      [&](const auto& a, const auto& b) { return start(a) < start(b); });
   }
@@ -175,9 +161,9 @@ class Timing {
   const PipelineOrder& order_;
   const PipelineTimes& times_;
   Ends ends_;
-  std::vector<std::int32_t> next_;
-  std::vector<double> free_;
-  std::vector<std::vector<std::int32_t>> waiting_for_;  ///< ranks that wait for something that this one makes
+  Indexed<StageId, CellId> next_;
+  Indexed<StageId, double> free_;
+  Indexed<StageId, std::vector<StageId>> waiting_for_;  ///< ranks that wait for something that this one makes
   PipelineTiming result_;
 };
 

@@ -20,13 +20,11 @@ struct StageTimes {
 };
 
 struct PipelineTimes {
-  std::vector<StageTimes> stages{StageTimes{}};  ///< one for all stages, or one per stage
-  double latency = 0;                            ///< on every edge between two ranks
+  Indexed<VirtualStageId, StageTimes> stages{StageTimes{}};  ///< one for all stages, or one per stage
+  double latency = 0;                                        ///< on every edge between two ranks
   std::optional<double> pair;  ///< time of an overlapped pair; none: the time of its halves one after the other
 
-  [[nodiscard]] const StageTimes& of(std::int32_t stage) const {
-    return stages[stages.size() == 1 ? 0 : static_cast<std::size_t>(stage)];
-  }
+  [[nodiscard]] const StageTimes& of(VirtualStageId stage) const { return stages[stages.size() == 1 ? 0 : stage]; }
   [[nodiscard]] double of(const PipelineAction& action) const;
   [[nodiscard]] double of(const PipelineCell& cell) const;
 };
@@ -39,23 +37,23 @@ struct CellSpan {
 /// Two definitions of a bubble, both as time: of the step, makespan - busy; of the span, the rank's last end -
 /// first start - busy (an optimizer that needs no barrier lets ranks begin their next step at once).
 struct PipelineTiming {
-  std::vector<std::vector<CellSpan>> spans;  ///< as PipelineOrder::ranks
+  Indexed<StageId, Indexed<CellId, CellSpan>> spans;  ///< as PipelineOrder::ranks
   double makespan = 0;
-  std::vector<double> busy;         ///< per rank
-  std::vector<double> bubble_step;  ///< per rank
-  std::vector<double> bubble_span;  ///< per rank
+  Indexed<StageId, double> busy;
+  Indexed<StageId, double> bubble_step;
+  Indexed<StageId, double> bubble_span;
   /// Cells (rank, index) by start, a topological order of the whole pipeline.
-  std::vector<std::pair<std::int32_t, std::int32_t>> by_start;
+  std::vector<std::pair<StageId, CellId>> by_start;
 };
 
 /// Throws ScheduleError if the order never comes to its end (verify_order says why).
 [[nodiscard]] PipelineTiming time_order(const PipelineOrder& order, const PipelineTimes& times);
 
-/// Most microbatches whose activations a rank holds at once, per rank, in chunks: from the forward to the end of the
+/// Most microbatches whose activations a rank holds at once, in chunks: from the forward to the end of the
 /// input gradient, or to the end of the weight gradient. A pair holds the new activations together with the old ones.
 struct HeldActivations {
-  std::vector<std::int32_t> until_input_gradient;
-  std::vector<std::int32_t> until_weight_gradient;
+  Indexed<StageId, std::int32_t> until_input_gradient;
+  Indexed<StageId, std::int32_t> until_weight_gradient;
 };
 [[nodiscard]] HeldActivations held_activations(const PipelineOrder& order);
 

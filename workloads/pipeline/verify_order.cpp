@@ -78,9 +78,8 @@ class Verifier {
   template <class Visit>
   void for_each_cell(Visit visit) const {
     for (std::int32_t rank = 0; rank < shape_.ranks; ++rank) {
-      const auto& cells = order_.ranks[static_cast<std::size_t>(rank)];
-      for (std::int32_t index = 0; index < std::ssize(cells); ++index)
-        visit(rank, index, cells[static_cast<std::size_t>(index)]);
+      const auto& cells = order_.ranks[rank];
+      for (const CellId index : cells.ids()) visit(rank, index, cells[index]);
     }
   }
 
@@ -146,13 +145,13 @@ class Verifier {
   }
 
   void look_for_gaps() {
-    std::vector<bool> stage_is_used(static_cast<std::size_t>(shape_.stages())),
-        microbatch_is_used(static_cast<std::size_t>(shape_.microbatches));
+    Indexed<VirtualStageId, bool> stage_is_used(shape_.stages());
+    Indexed<MicrobatchId, bool> microbatch_is_used(shape_.microbatches);
     for (std::int32_t stage = 0; stage < shape_.stages(); ++stage) {
       for (std::int32_t m = 0; m < shape_.microbatches; ++m) {
         if (any_place(stage, m) == absent) continue;
-        stage_is_used[static_cast<std::size_t>(stage)] = true;
-        microbatch_is_used[static_cast<std::size_t>(m)] = true;
+        stage_is_used[stage] = true;
+        microbatch_is_used[m] = true;
       }
     }
     gaps(stage_is_used, [&](std::int32_t first, std::int32_t last) {
@@ -165,16 +164,16 @@ class Verifier {
           "cells of all microbatches, 0 to " + text(shape_.microbatches - 1));
     });
     for (std::int32_t m = 0; m < shape_.microbatches; ++m) {
-      if (microbatch_is_used[static_cast<std::size_t>(m)]) look_for_gaps_of(m, stage_is_used);
+      if (microbatch_is_used[m]) look_for_gaps_of(m, stage_is_used);
     }
   }
 
   template <class Report>
-  static void gaps(const std::vector<bool>& used, Report report) {
-    const auto end = static_cast<std::int32_t>(used.size());
+  static void gaps(const Indexed<std::int32_t, bool>& used, Report report) {
+    const auto end = used.count();
     for (std::int32_t first = 0; first < end; ++first) {
       auto after = first;
-      while (after < end && !used[static_cast<std::size_t>(after)]) ++after;
+      while (after < end && !used[after]) ++after;
       if (after > first) report(first, after - 1);
       first = after;
     }
@@ -188,11 +187,10 @@ class Verifier {
     return {-1, -1};
   }
 
-  void look_for_gaps_of(std::int32_t m, const std::vector<bool>& stage_is_used) {
+  void look_for_gaps_of(std::int32_t m, const Indexed<VirtualStageId, bool>& stage_is_used) {
     auto has_cell = stage_is_used;
     for (std::int32_t stage = 0; stage < shape_.stages(); ++stage) {
-      has_cell[static_cast<std::size_t>(stage)] =
-          any_place(stage, m) != absent || !stage_is_used[static_cast<std::size_t>(stage)];
+      has_cell[stage] = any_place(stage, m) != absent || !stage_is_used[stage];
     }
     std::string missing;
     gaps(has_cell, [&](std::int32_t first, std::int32_t last) {

@@ -21,7 +21,7 @@ BlockStep as_step(const ReplayOp& op, std::size_t layer) {
   return step;
 }
 
-std::vector<int> outputs(const std::vector<ReplayOp>& ops) {
+std::vector<int> outputs(const ReplayOps& ops) {
   std::vector<int> result;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (ops[i].output) result.push_back(static_cast<int>(i));
@@ -30,7 +30,7 @@ std::vector<int> outputs(const std::vector<ReplayOp>& ops) {
 }
 
 /// The forward's operations that hold memory; they hold it until the last operation of the backward.
-std::vector<int> held(const std::vector<ReplayOp>& forward) {
+std::vector<int> held(const ReplayOps& forward) {
   std::vector<int> result;
   for (std::size_t i = 0; i < forward.size(); ++i) {
     if (forward[i].holds.value() > 0) result.push_back(static_cast<int>(i));
@@ -39,8 +39,7 @@ std::vector<int> held(const std::vector<ReplayOp>& forward) {
 }
 
 /// How many layers were measured one by one; all operations must agree.
-std::size_t measured_layers(const YamlView& view, const std::vector<ReplayOp>& forward,
-                            const std::vector<ReplayOp>& backward) {
+std::size_t measured_layers(const YamlView& view, const ReplayOps& forward, const ReplayOps& backward) {
   std::size_t layers = 1;
   for (const auto* ops : {&forward, &backward}) {
     for (const auto& op : *ops) {
@@ -66,7 +65,7 @@ ReplayModel read_replay(const YamlView& view) {
   const auto bytes = boundary.exists() ? boundary.bytes(true) : Bytes(0);
   const auto forward_list = view.require("forward", "a list of operations, such as {name: attention, time: 4.4 ms}");
   const auto backward_list = view.require("backward", "a list of operations, such as {name: attention, time: 4.4 ms}");
-  std::vector<ReplayOp> forward, backward;
+  ReplayOps forward, backward;
   if (forward_list.exists()) forward = read_replay_pass(forward_list, ReplayPass::forward);
   if (backward_list.exists()) backward = read_replay_pass(backward_list, ReplayPass::backward);
   const auto pair = view["pair"];

@@ -10,9 +10,8 @@
 namespace lockstep::workloads {
 
 struct ReplayModel {
-  std::vector<ShardedLayer>
-      kinds;               ///< one, or as many as each operation has times: layers that were measured one by one
-  std::vector<int> order;  ///< kinds in forward order: they take turns
+  ShardedLayers kinds;  ///< one, or as many as each operation has times: layers that were measured one by one
+  Indexed<BlockId, KindId> order;  ///< they take turns
 };
 
 /// The map under `model.replay`; problems go to the view's sink.

@@ -10,16 +10,15 @@ bool shares_compute(const ReplayOp& op) { return op.stream.empty(); }
 
 class PairReader {
  public:
-  PairReader(const std::vector<ReplayOp>& forward, const std::vector<ReplayOp>& backward)
-      : passes_{&forward, &backward},
-        done_{std::vector<bool>(forward.size(), false), std::vector<bool>(backward.size(), false)} {}
+  PairReader(const ReplayOps& forward, const ReplayOps& backward)
+      : passes_{&forward, &backward}, done_{Done(forward.size(), false), Done(backward.size(), false)} {}
 
   std::vector<PairTurn> read(const YamlView& list) {
     put_in_ready();
     for (const auto& name : list.items()) turn(name);
     if (!list.is_list()) return {};
     for (const auto pass : both) {
-      for (std::size_t step = 0; step < passes_[pass]->size(); ++step) {
+      for (const BlockStepId step : passes_[pass]->ids()) {
         const auto& op = (*passes_[pass])[step];
         if (shares_compute(op) && !done_[pass][step])
           list.problem("'" + op.name + "' is missing", "all operations of the compute stream");
@@ -29,13 +28,15 @@ class PairReader {
   }
 
  private:
+  using Done = Indexed<BlockStepId, bool>;
   static constexpr std::array<std::size_t, 2> both{0, 1};  // forward, backward
 
   void turn(const YamlView& name) {
     int found = 0;
-    std::size_t pass = 0, step = 0;
+    std::size_t pass = 0;
+    BlockStepId step = 0;
     for (const auto each : both) {
-      for (std::size_t i = 0; i < passes_[each]->size(); ++i) {
+      for (const BlockStepId i : passes_[each]->ids()) {
         const auto& op = (*passes_[each])[i];
         if (!shares_compute(op) || op.name != name.text()) continue;
         ++found;
@@ -56,36 +57,34 @@ class PairReader {
     put_in_ready();
   }
 
-  [[nodiscard]] bool ready(std::size_t pass, std::size_t step) const {
+  [[nodiscard]] bool ready(std::size_t pass, BlockStepId step) const {
     const auto& after = (*passes_[pass])[step].after;
-    return std::all_of(after.begin(), after.end(), [&](int before) {
-      return before == BlockStep::outside || done_[pass][static_cast<std::size_t>(before)];
-    });
+    return std::all_of(after.begin(), after.end(),
+                       [&](int before) { return before == BlockStep::outside || done_[pass][before]; });
   }
 
-  void put(std::size_t pass, std::size_t step) {
+  void put(std::size_t pass, BlockStepId step) {
     done_[pass][step] = true;
-    turns_.push_back({pass == 0, static_cast<int>(step)});
+    turns_.push_back({pass == 0, step});
   }
 
   /// Other streams run beside the compute stream; steps wait only for earlier ones, so one round finds all.
   void put_in_ready() {
     for (const auto pass : both) {
-      for (std::size_t step = 0; step < passes_[pass]->size(); ++step) {
+      for (const BlockStepId step : passes_[pass]->ids()) {
         if (!done_[pass][step] && !shares_compute((*passes_[pass])[step]) && ready(pass, step)) put(pass, step);
       }
     }
   }
 
-  std::array<const std::vector<ReplayOp>*, 2> passes_;
-  std::array<std::vector<bool>, 2> done_;
+  std::array<const ReplayOps*, 2> passes_;
+  std::array<Done, 2> done_;
   std::vector<PairTurn> turns_;
 };
 
 }  // namespace
 
-std::vector<PairTurn> read_replay_pair(const YamlView& list, const std::vector<ReplayOp>& forward,
-                                       const std::vector<ReplayOp>& backward) {
+std::vector<PairTurn> read_replay_pair(const YamlView& list, const ReplayOps& forward, const ReplayOps& backward) {
   return PairReader(forward, backward).read(list);
 }
 

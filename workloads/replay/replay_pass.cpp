@@ -11,7 +11,7 @@ class PassReader {
  public:
   explicit PassReader(ReplayPass pass) : pass_(pass) {}
 
-  std::vector<ReplayOp> read(const YamlView& list) {
+  ReplayOps read(const YamlView& list) {
     for (const auto& item : list.items()) {
       if (item.expect_map("an operation such as {name: attention, time: 4.4 ms}")) operation(item);
     }
@@ -77,8 +77,8 @@ class PassReader {
   /// By default an operation waits for the last one above it that makes no gradients of weights.
   void waits(const YamlView& names, ReplayOp& op) const {
     if (!names.exists()) {
-      int before = static_cast<int>(ops_.size()) - 1;
-      while (before >= 0 && ops_[static_cast<std::size_t>(before)].of_weights) --before;
+      int before = ops_.count() - 1;
+      while (before >= 0 && ops_[before].of_weights) --before;
       op.after = {before};
       return;
     }
@@ -90,7 +90,7 @@ class PassReader {
         const auto hint = did_you_mean(name.text(), above);
         name.problem("no operation above is called '" + name.text() + "'",
                      hint.empty() ? "an operation above it in the same pass" : hint);
-      } else if (ops_[static_cast<std::size_t>(before)].of_weights && !op.of_weights) {
+      } else if (ops_[before].of_weights && !op.of_weights) {
         name.problem("'" + name.text() + "' makes gradients of weights",
                      "an operation that does not, or gradient: weights here too");
       } else {
@@ -112,12 +112,12 @@ class PassReader {
   }
 
   ReplayPass pass_;
-  std::vector<ReplayOp> ops_;
+  ReplayOps ops_;
   bool any_output_ = false;
 };
 
 }  // namespace
 
-std::vector<ReplayOp> read_replay_pass(const YamlView& list, ReplayPass pass) { return PassReader(pass).read(list); }
+ReplayOps read_replay_pass(const YamlView& list, ReplayPass pass) { return PassReader(pass).read(list); }
 
 }  // namespace lockstep::workloads

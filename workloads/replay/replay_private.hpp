@@ -20,12 +20,14 @@ struct ReplayOp {
   std::vector<int> after;  ///< operations of the same pass, or BlockStep::outside
 };
 
+using ReplayOps = Indexed<BlockStepId, ReplayOp>;
+
 enum class ReplayPass { forward, backward };
-[[nodiscard]] std::vector<ReplayOp> read_replay_pass(const YamlView& list, ReplayPass pass);
+[[nodiscard]] ReplayOps read_replay_pass(const YamlView& list, ReplayPass pass);
 
 /// The order in which a layer's forward and a layer's backward share the compute stream of an overlapped pair: `list`
 /// names all operations of that stream; those of other streams are put in as soon as what they wait for is there.
-[[nodiscard]] std::vector<PairTurn> read_replay_pair(const YamlView& list, const std::vector<ReplayOp>& forward,
-                                                     const std::vector<ReplayOp>& backward);
+[[nodiscard]] std::vector<PairTurn> read_replay_pair(const YamlView& list, const ReplayOps& forward,
+                                                     const ReplayOps& backward);
 
 }  // namespace lockstep::workloads

@@ -15,7 +15,7 @@ bool is_weight_gather(const BlockStep& step) {
 }
 
 /// Whether every step that waits for `id`, at once or behind further gathers, is a product in 8 bits.
-bool only_products_read(const std::vector<BlockStep>& pass, int id) {
+bool only_products_read(const BlockSteps& pass, int id) {
   return std::all_of(pass.begin(), pass.end(), [&](const BlockStep& step) {
     if (std::find(step.after.begin(), step.after.end(), id) == step.after.end()) return true;
     if (is_weight_gather(step)) return only_products_read(pass, static_cast<int>(&step - pass.data()));
@@ -28,7 +28,7 @@ bool is_of_product(const WeightUpdate& update, const Block& block) {
                      [&](const auto& op) { return op.kind == BlockOp::Kind::matmul && op.weight == update.weight; });
 }
 
-void gather_in_8_bits(std::vector<BlockStep>& pass) {
+void gather_in_8_bits(BlockSteps& pass) {
   std::vector<BlockStep*> chosen;
   for (std::size_t i = 0; i < pass.size(); ++i) {
     if (is_weight_gather(pass[i]) && only_products_read(pass, static_cast<int>(i))) chosen.push_back(&pass[i]);

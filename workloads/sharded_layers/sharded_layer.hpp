@@ -85,6 +85,8 @@ struct BlockStep : StepWork {
 
   static constexpr int outside = -1;
 };
+using BlockStepId = int;  ///< position of a step in its pass
+using BlockSteps = Indexed<BlockStepId, BlockStep>;
 
 /// Gradient of one weight: the backward steps that end it, and what still has to happen after the last microbatch.
 struct WeightUpdate {
@@ -118,8 +120,8 @@ struct PairTurn {
 struct ShardedLayer {
   std::string name;
   bool is_layer = false;  ///< one of the layers that a pipeline's stages share out
-  std::vector<BlockStep> forward;
-  std::vector<BlockStep> backward;
+  BlockSteps forward;
+  BlockSteps backward;
   std::vector<int> output_steps;          ///< forward steps the next block waits for
   std::vector<int> input_gradient_steps;  ///< backward steps the previous block waits for
   Bytes input_bytes{0};                   ///< the block's input as it arrives, on one rank
@@ -133,6 +135,7 @@ struct ShardedLayer {
   std::vector<PairTurn> pair_turns;
   [[nodiscard]] std::string to_string() const;  ///< the derivation as the book would write it
 };
+using ShardedLayers = Indexed<KindId, ShardedLayer>;
 
 /// Activations that the backward computes again instead of keeping them. `all`: the block's whole forward runs again,
 /// from its input; else what the named parts leave, as far as the backward needs it (core attention: what it keeps

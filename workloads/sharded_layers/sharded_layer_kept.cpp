@@ -9,16 +9,16 @@ namespace {
 
 constexpr int outside = BlockStep::outside;
 
-bool reads(const std::vector<BlockStep>& backward, int forward_step) {
+bool reads(const BlockSteps& backward, int forward_step) {
   return std::any_of(backward.begin(), backward.end(), [&](const BlockStep& step) {
     return std::find(step.saved.begin(), step.saved.end(), forward_step) != step.saved.end();
   });
 }
 
 /// `now[id]` in place of every id.
-void renumber(StepIds& ids, const std::vector<int>& now) {
+void renumber(StepIds& ids, const Indexed<BlockStepId, BlockStepId>& now) {
   StepIds renumbered;
-  for (const int id : ids) merge(renumbered, id == outside ? outside : now[static_cast<std::size_t>(id)]);
+  for (const int id : ids) merge(renumbered, id == outside ? outside : now[id]);
   ids = std::move(renumbered);
 }
 
@@ -65,18 +65,16 @@ StepIds BlockDerivation::compact_in_backward(const Version& version) {
 /// An array lies in one format: where a reader needs it as it is, all read that, and no copy in fewer bytes is made.
 void BlockDerivation::drop_second_copies() {
   auto& steps = out_.forward;
-  std::vector<int> instead(steps.size(), outside), now(steps.size());
-  std::vector<bool> needless(steps.size(), false);
+  Indexed<BlockStepId, BlockStepId> instead(steps.size(), outside), now(steps.size());
+  Indexed<BlockStepId, bool> needless(steps.size(), false);
   for (const auto& [array, copy] : compact_) {
-    needless[static_cast<std::size_t>(copy)] = reads(out_.backward, array.second);
-    instead[static_cast<std::size_t>(copy)] = array.second;
+    needless[copy] = reads(out_.backward, array.second);
+    instead[copy] = array.second;
   }
-  std::vector<BlockStep> left;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
+  BlockSteps left;
+  for (const BlockStepId i : steps.ids()) {
     const int read = instead[i];  // an earlier step
-    now[i] = !needless[i]      ? static_cast<int>(left.size())
-             : read == outside ? outside
-                               : now[static_cast<std::size_t>(read)];
+    now[i] = !needless[i] ? left.next_id() : read == outside ? outside : now[read];
     if (!needless[i]) left.push_back(std::move(steps[i]));
   }
   steps = std::move(left);

@@ -65,12 +65,12 @@ StepIds Pass::accumulated(const StepIds& producers) {
 
 int Pass::add(BlockStep step) {
   steps_.push_back(std::move(step));
-  return static_cast<int>(steps_.size()) - 1;
+  return steps_.count() - 1;
 }
 
 bool Pass::follows(int later, int earlier) const {
   if (later <= earlier || later == BlockStep::outside) return false;  // steps are in topological order
-  const auto& after = steps_[static_cast<std::size_t>(later)].after;
+  const auto& after = steps_[later].after;
   return std::any_of(after.begin(), after.end(), [&](int id) { return id == earlier || follows(id, earlier); });
 }
 

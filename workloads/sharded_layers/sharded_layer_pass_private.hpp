@@ -28,7 +28,7 @@ struct Reads {
 /// Forward and backward are lists of steps; this is one of them while it is written.
 class Pass {
  public:
-  Pass(std::vector<BlockStep>& steps, const Sizes& sizes) : steps_(steps), sizes_(sizes) {}
+  Pass(BlockSteps& steps, const Sizes& sizes) : steps_(steps), sizes_(sizes) {}
 
   int compute(std::string name, std::string detail, Reads reads, Flops flops, Bytes traffic, Bytes output,
               MemoryKind kind = MemoryKind::activations);
@@ -43,13 +43,13 @@ class Pass {
   /// Whether the steps to come do the work of routed tokens; returns what held before.
   bool routed(bool yes) { return std::exchange(routed_, yes); }
 
-  BlockStep& operator[](int id) { return steps_[static_cast<std::size_t>(id)]; }
+  BlockStep& operator[](int id) { return steps_[id]; }
 
  private:
   int add(BlockStep step);
   [[nodiscard]] bool follows(int later, int earlier) const;
 
-  std::vector<BlockStep>& steps_;
+  BlockSteps& steps_;
   const Sizes& sizes_;
   bool routed_ = false;
 };

@@ -24,7 +24,7 @@ std::string cost_and_reason(Bytes full_size, const std::string& reason) {
   return "  (" + std::to_string(full_size.value()) + " B; " + reason + ")\n";
 }
 
-void print(std::string& text, const char* title, const std::vector<BlockStep>& steps) {
+void print(std::string& text, const char* title, const BlockSteps& steps) {
   text += std::string("  ") + title + "\n";
   for (const auto& step : steps) {
     if (step.given_time) {

@@ -9,7 +9,7 @@ ActivationsOnHost::ActivationsOnHost(StepWriter& writer) : writer_(writer) {
   for (std::int32_t stage = 0; stage < shape.ranks; ++stage) {
     auto left = writer.options.offload.activation_layers;
     for (const auto part : shape.stages_of(stage)) {
-      const int first = pipeline.first_block[static_cast<std::size_t>(part)];
+      const int first = pipeline.first_block[part];
       for (int block = first; block < first + pipeline.blocks_of(part) && left > 0; ++block) {
         if (!writer.kind(block).is_layer || block + 1 == writer.blocks()) continue;
         layers_.insert({stage, block});
@@ -20,10 +20,10 @@ ActivationsOnHost::ActivationsOnHost(StepWriter& writer) : writer_(writer) {
 }
 
 void ActivationsOnHost::send_down(const StepPlace& place, PassVertices& forward) {
-  std::set<std::size_t> saved;
+  std::set<BufferId> saved;
   for (const auto& step : writer_.kind(place.block).backward) {
     for (const int read : step.saved) {
-      forward.for_each_buffer(read, [&](std::size_t buffer) {
+      forward.for_each_buffer(read, [&](BufferId buffer) {
         if (writer_.graph.buffers[buffer].kind == MemoryKind::activations) saved.insert(buffer);
       });
     }

@@ -17,7 +17,7 @@ namespace {
 /// Walks through the cells of a pipeline order, each of which runs one pass of some blocks.
 class StepBuilder {
  public:
-  StepBuilder(const std::vector<ShardedLayer>& kinds, const std::vector<int>& order, const StepPipeline& pipeline,
+  StepBuilder(const ShardedLayers& kinds, const Indexed<BlockId, KindId>& order, const StepPipeline& pipeline,
               const StepOptions& options)
       : writer_(kinds, order, pipeline, options),
         gradients_(writer_),
@@ -35,7 +35,7 @@ class StepBuilder {
     for (const auto& cell : cells_in_turn(pipeline_.order)) {
       const auto& [stage, index] = cell;
       writer_.graph.cells.push_back({cell, writer_.graph.size()});
-      run_cell(stage, pipeline_.order.ranks[static_cast<std::size_t>(stage)][static_cast<std::size_t>(index)]);
+      run_cell(stage, pipeline_.order.ranks[stage][index]);
     }
     writer_.graph.first_update = writer_.graph.size();
     gradients_.update();
@@ -47,12 +47,11 @@ class StepBuilder {
   [[nodiscard]] std::size_t operations_of_passes() const {
     std::size_t operations = 0;
     for (std::int32_t part = 0; part < shape_.stages(); ++part) {
-      for (int block = pipeline_.first_block[static_cast<std::size_t>(part)];
-           block < pipeline_.first_block[static_cast<std::size_t>(part) + 1]; ++block) {
+      for (int block = pipeline_.first_block[part]; block < pipeline_.first_block[part + 1]; ++block) {
         operations += writer_.kind(block).forward.size() + writer_.kind(block).backward.size();
       }
     }
-    return operations * static_cast<std::size_t>(shape_.microbatches);
+    return operations * position_of(shape_.microbatches);
   }
 
   /// One action on its way through the blocks of its part of the model.
@@ -65,7 +64,8 @@ class StepBuilder {
     [[nodiscard]] StepPass pass() const { return forward() ? StepPass::forward : StepPass::backward; }
     [[nodiscard]] bool ended() const { return done == blocks; }
   };
-  using PartOfMicrobatch = std::pair<std::int32_t, std::int32_t>;  ///< schedule's stage, microbatch
+  using PartOfMicrobatch = std::pair<VirtualStageId, MicrobatchId>;
+  using BlocksVertices = Indexed<BlockId, PassVertices>;  ///< from the part's first block on
 
   void run_cell(std::int32_t stage, const PipelineCell& cell) {
     passes_.begin(stage, writer_.graph.size());
@@ -103,16 +103,15 @@ class StepBuilder {
     Running running;
     running.action = action;
     running.place = {stage, 0, action.microbatch, pair, half};
-    running.first = pipeline_.first_block[static_cast<std::size_t>(action.stage)];
+    running.first = pipeline_.first_block[action.stage];
     running.blocks = pipeline_.blocks_of(action.stage);
     const PartOfMicrobatch part{action.stage, action.microbatch};
-    const auto blocks = static_cast<std::size_t>(running.blocks);
     if (running.forward()) {
       running.carried = take(forward_arrivals_, part);
-      forwards_[part].resize(blocks);
+      forwards_[part].resize(running.blocks);
     } else if (action.work != PipelineWork::weight_gradient) {
       running.carried = take(backward_arrivals_, part);
-      backwards_[part].resize(blocks);
+      backwards_[part].resize(running.blocks);
     }
     return running;
   }
@@ -132,9 +131,9 @@ class StepBuilder {
     if (writer_.options.publish_ahead) wait_for_updated_weights(forward);
     const auto of_backward = steps_of(backward);
     for (const auto& turn : writer_.kind(forward.place.block).pair_turns) {
-      const auto step = static_cast<std::size_t>(turn.step);
+      const BlockStepId step = turn.step;
       if (!turn.forward && !of_backward[step]) continue;
-      std::vector<bool> only(turn.forward ? steps_of(forward).size() : of_backward.size(), false);
+      ChosenSteps only(turn.forward ? steps_of(forward).size() : of_backward.size(), false);
       only[step] = true;
       write(turn.forward ? forward : backward, only);
     }
@@ -152,7 +151,7 @@ class StepBuilder {
     merge(running.carried.ops, gradients_.published_ahead(running.place));
   }
 
-  void write(const Running& running, const std::vector<bool>& steps) {
+  void write(const Running& running, const ChosenSteps& steps) {
     const bool needs_weights = running.action.work != PipelineWork::weight_gradient;
     expand(running, steps, needs_weights, vertices_of(running));
   }
@@ -175,18 +174,17 @@ class StepBuilder {
   PassVertices& vertices_of(const Running& running) {
     return vertices_of(running, running.forward() ? forwards_ : backwards_);
   }
-  static PassVertices& vertices_of(const Running& running,
-                                   std::map<PartOfMicrobatch, std::vector<PassVertices>>& passes) {
-    return passes.at({running.action.stage,
-                      running.action.microbatch})[static_cast<std::size_t>(running.place.block - running.first)];
+  static PassVertices& vertices_of(const Running& running, std::map<PartOfMicrobatch, BlocksVertices>& passes) {
+    return passes.at({running.action.stage, running.action.microbatch})[running.place.block - running.first];
   }
 
-  [[nodiscard]] std::vector<bool> steps_of(const Running& running) const {
+  [[nodiscard]] ChosenSteps steps_of(const Running& running) const {
     const auto& kind = writer_.kind(running.place.block);
-    if (running.forward()) return std::vector<bool>(kind.forward.size(), true);
-    if (running.action.work == PipelineWork::backward) return std::vector<bool>(kind.backward.size(), true);
+    if (running.forward()) return ChosenSteps(kind.forward.size(), true);
+    if (running.action.work == PipelineWork::backward) return ChosenSteps(kind.backward.size(), true);
     auto steps = writer_.waited_for_by_input_gradient(running.place.block);
-    if (running.action.work == PipelineWork::weight_gradient) steps.flip();
+    if (running.action.work == PipelineWork::weight_gradient)
+      for (const auto step : steps.ids()) steps[step] = !steps[step];
     return steps;
   }
 
@@ -249,7 +247,7 @@ class StepBuilder {
         if (!passes_on) continue;
         result.buffers.insert(result.buffers.end(), vertices.received.buffers.begin(), vertices.received.buffers.end());
       } else {
-        result.buffers.push_back(vertices.first_buffer + static_cast<std::size_t>(step));
+        result.buffers.push_back(vertices.first_buffer + step);
       }
     }
     return result;
@@ -268,7 +266,7 @@ class StepBuilder {
       if (step == BlockStep::outside) {
         merge(result, vertices.received.ops);
       } else {
-        merge(result, vertices.of_step[static_cast<std::size_t>(step)]);
+        merge(result, vertices.of_step[step]);
       }
     }
   }
@@ -276,7 +274,7 @@ class StepBuilder {
   // ---- one block, one pass ---------------------------------------------------------------------
 
   /// Writes the chosen steps of a pass; the others of the same pass may have been written before, or will be.
-  void expand(const Running& running, const std::vector<bool>& chosen, bool needs_weights, PassVertices& vertices) {
+  void expand(const Running& running, const ChosenSteps& chosen, bool needs_weights, PassVertices& vertices) {
     const auto& place = running.place;
     const auto pass = running.pass();
     const auto& steps = writer_.steps(place.block, pass);
@@ -284,7 +282,7 @@ class StepBuilder {
       vertices.received = running.carried;
       vertices.first_op = writer_.graph.size();
       vertices.of_step.assign(steps.size(), -1);
-      vertices.first_buffer = writer_.graph.buffers.size();
+      vertices.first_buffer = writer_.graph.buffers.count();
       if (writer_.remembers()) {
         for (const auto& step : steps)
           writer_.hold(step.output_kind, scaled(step.output, writer_.load(place, step)), -1, place.stage);
@@ -296,11 +294,11 @@ class StepBuilder {
     if (pass == StepPass::backward && on_host_.contains(place))
       brought_up = on_host_.bring_up(place, vertices_of(running, forwards_), weights_.room(place.stage));
     const bool gathers = weights_.write(place, pass, chosen, vertices);
-    for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (const BlockStepId i : steps.ids()) {
       const auto& step = steps[i];
       if (!chosen[i] || vertices.of_step[i] >= 0) continue;  // not now, or a weight gather that is already there
       const bool uses_weights = std::any_of(step.after.begin(), step.after.end(), [&](int id) {
-        return id != BlockStep::outside && StepGathers::is_one(steps[static_cast<std::size_t>(id)]);
+        return id != BlockStep::outside && StepGathers::is_one(steps[id]);
       });
       after_.clear();
       pick(vertices, step.after, after_);
@@ -324,9 +322,9 @@ class StepBuilder {
 
   /// Every step's output lives until its last reader in the same pass, and what the block received at least
   /// until that pass has read it; what the backward reads of the forward is prolonged in hold_activations.
-  void hold_outputs(const std::vector<BlockStep>& steps, const std::vector<bool>& chosen, PassVertices& vertices) {
+  void hold_outputs(const BlockSteps& steps, const ChosenSteps& chosen, PassVertices& vertices) {
     if (!writer_.remembers()) return;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (const BlockStepId i : steps.ids()) {
       if (!chosen[i]) continue;
       writer_.graph.buffers[vertices.first_buffer + i].producer = vertices.of_step[i];
       for (const int read : steps[i].after) prolong(vertices, read, vertices.of_step[i]);
@@ -334,13 +332,13 @@ class StepBuilder {
   }
 
   void hold_activations(int block, const PassVertices& forward, const PassVertices& backward,
-                        const std::vector<bool>& chosen) {
+                        const ChosenSteps& chosen) {
     if (!writer_.remembers()) return;
     const auto& steps = writer_.kind(block).backward;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (const BlockStepId i : steps.ids()) {
       if (!chosen[i]) continue;
       for (const int saved : steps[i].saved) {
-        forward.for_each_buffer(saved, [&](std::size_t buffer) {
+        forward.for_each_buffer(saved, [&](BufferId buffer) {
           const bool moved = forward.back_up && writer_.graph.buffers[buffer].kind == MemoryKind::activations;
           writer_.read(moved ? forward.came_back : buffer, backward.of_step[i]);
         });
@@ -349,7 +347,7 @@ class StepBuilder {
   }
 
   void prolong(const PassVertices& vertices, int step, OpId reader) {
-    vertices.for_each_buffer(step, [&](std::size_t buffer) { writer_.read(buffer, reader); });
+    vertices.for_each_buffer(step, [&](BufferId buffer) { writer_.read(buffer, reader); });
   }
 
   std::int32_t pairs_ = 0;
@@ -362,19 +360,18 @@ class StepBuilder {
   StageTransfers transfers_;
   ActivationsOnHost on_host_;
   StepGathers weights_;
-  std::map<PartOfMicrobatch, std::vector<PassVertices>> forwards_, backwards_;  ///< by block, until nobody needs them
+  std::map<PartOfMicrobatch, BlocksVertices> forwards_, backwards_;  ///< until nobody needs them
   std::map<PartOfMicrobatch, Handover> forward_arrivals_, backward_arrivals_;
 };
 
 }  // namespace
 
-StepGraph build_step(const std::vector<ShardedLayer>& kinds, const std::vector<int>& order,
-                     const StepPipeline& pipeline, const StepOptions& options) {
+StepGraph build_step(const ShardedLayers& kinds, const Indexed<BlockId, KindId>& order, const StepPipeline& pipeline,
+                     const StepOptions& options) {
   return StepBuilder(kinds, order, pipeline, options).run();
 }
 
-StepGraph build_step(const std::vector<ShardedLayer>& kinds, const std::vector<int>& order,
-                     const StepOptions& options) {
+StepGraph build_step(const ShardedLayers& kinds, const Indexed<BlockId, KindId>& order, const StepOptions& options) {
   return build_step(kinds, order, single_stage(static_cast<int>(order.size()), options.microbatches), options);
 }
 

@@ -50,10 +50,10 @@ struct StepOptions {
 
 /// `kinds[order[i]]` is the i-th block of the model, under its plan; the pipeline says which stage runs which blocks
 /// and in what order. The number of microbatches is the pipeline's, not the options'.
-[[nodiscard]] StepGraph build_step(const std::vector<ShardedLayer>& kinds, const std::vector<int>& order,
+[[nodiscard]] StepGraph build_step(const ShardedLayers& kinds, const Indexed<BlockId, KindId>& order,
                                    const StepPipeline& pipeline, const StepOptions& options);
 /// Without a pipeline: options.microbatches one after the other.
-[[nodiscard]] StepGraph build_step(const std::vector<ShardedLayer>& kinds, const std::vector<int>& order,
+[[nodiscard]] StepGraph build_step(const ShardedLayers& kinds, const Indexed<BlockId, KindId>& order,
                                    const StepOptions& options);
 
 }  // namespace lockstep::workloads

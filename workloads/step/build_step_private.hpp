@@ -18,32 +18,32 @@ using Owner = std::pair<int, std::string>;  ///< block position and name of a we
 /// The data that one block hands to the next: operations to wait for and the buffers that hold it.
 struct Handover {
   OpIds ops;
-  std::vector<std::size_t> buffers;
+  std::vector<BufferId> buffers;
 };
 
 /// One block in one pass of one microbatch, as vertices.
 struct PassVertices {
   Handover received;
-  OpIds of_step;                 ///< vertex of each step
-  OpId first_op = 0;             ///< the received operations come before it
-  std::size_t first_buffer = 0;  ///< that of step 0; one for each step follows
-  std::size_t on_host = 0;       ///< a forward whose activations went to the host: their buffer there,
-  std::optional<OpId> back_up;   ///< once they are wanted, their way back,
-  std::size_t came_back = 0;     ///< and their buffer on the chip again
+  Indexed<BlockStepId, OpId> of_step;
+  OpId first_op = 0;            ///< the received operations come before it
+  BufferId first_buffer = 0;    ///< that of step 0; one for each step follows
+  BufferId on_host = 0;         ///< a forward whose activations went to the host: their buffer there,
+  std::optional<OpId> back_up;  ///< once they are wanted, their way back,
+  BufferId came_back = 0;       ///< and their buffer on the chip again
 
   /// Visits the buffers that a step made, or those that the block received.
   template <class Visit>
   void for_each_buffer(int step, Visit visit) const {
-    if (step != BlockStep::outside) return visit(first_buffer + static_cast<std::size_t>(step));
+    if (step != BlockStep::outside) return visit(first_buffer + step);
     for (const auto buffer : received.buffers) visit(buffer);
   }
 };
 
 /// The gradient of one weight on its way to the optimizer.
 struct Gradient {
-  OpIds ready;                             ///< what completes it so far
-  std::vector<std::size_t> unreduced;      ///< buffers of contributions that no collective has read yet
-  std::optional<std::size_t> accumulated;  ///< its own buffer
+  OpIds ready;                          ///< what completes it so far
+  std::vector<BufferId> unreduced;      ///< buffers of contributions that no collective has read yet
+  std::optional<BufferId> accumulated;  ///< its own buffer
 };
 
 }  // namespace lockstep::workloads

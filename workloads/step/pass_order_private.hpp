@@ -10,11 +10,11 @@ namespace lockstep::workloads {
 
 class PassOrder {
  public:
-  explicit PassOrder(std::int32_t stages) : ended_(static_cast<std::size_t>(stages)) {}
+  explicit PassOrder(std::int32_t stages) : ended_(stages) {}
 
   /// The passes of one cell of the pipeline's order, from operation `first` on.
-  void begin(std::int32_t stage, OpId first) {
-    stage_ = static_cast<std::size_t>(stage);
+  void begin(StageId stage, OpId first) {
+    stage_ = stage;
     first_ = first;
     belongs_.clear();
     last_.clear();
@@ -24,7 +24,7 @@ class PassOrder {
     if (std::none_of(after.begin(), after.end(), [&](OpId id) { return belongs(id); })) merge(after, ended_[stage_]);
   }
   void add(OpId id, const OpIds& after) {
-    belongs_.resize(static_cast<std::size_t>(id - first_), false);
+    belongs_.resize(id - first_, false);
     belongs_.push_back(true);
     std::erase_if(last_, [&](OpId before) { return std::find(after.begin(), after.end(), before) != after.end(); });
     last_.push_back(id);
@@ -34,16 +34,13 @@ class PassOrder {
   }
 
  private:
-  [[nodiscard]] bool belongs(OpId id) const {
-    const auto place = static_cast<std::ptrdiff_t>(id) - first_;
-    return place >= 0 && place < std::ssize(belongs_) && belongs_[static_cast<std::size_t>(place)];
-  }
+  [[nodiscard]] bool belongs(OpId id) const { return belongs_.contains(id - first_) && belongs_[id - first_]; }
 
-  std::vector<OpIds> ended_;  ///< by stage: the last operations of the pass that was written last
-  std::size_t stage_ = 0;
+  Indexed<StageId, OpIds> ended_;  ///< the last operations of the pass that was written last
+  StageId stage_ = 0;
   OpId first_ = 0;
-  std::vector<bool> belongs_;  ///< from `first_` on
-  OpIds last_;                 ///< operations of the pass that no other of the pass waits for yet
+  Indexed<OpId, bool> belongs_;  ///< from `first_` on
+  OpIds last_;                   ///< operations of the pass that no other of the pass waits for yet
 };
 
 }  // namespace lockstep::workloads

@@ -12,13 +12,13 @@ namespace lockstep::workloads {
 
 class ReductionsInFlight {
  public:
-  ReductionsInFlight(std::int32_t stages, int limit) : limit_(limit), stages_(static_cast<std::size_t>(stages)) {}
+  ReductionsInFlight(std::int32_t stages, int limit) : limit_(limit), stages_(stages) {}
 
   /// A collective that reads whole gradients; it is issued with the next call of `issue`.
-  void add(std::int32_t stage, OpId collective) { at(stage).next.push_back(collective); }
+  void add(std::int32_t stage, OpId collective) { stages_[stage].next.push_back(collective); }
   /// The reductions of one block or one bucket are issued together and count as one.
   void issue(std::int32_t stage) {
-    auto& own = at(stage);
+    auto& own = stages_[stage];
     if (own.next.empty()) return;
     own.issued.push_back(std::move(own.next));
     own.next.clear();
@@ -27,24 +27,23 @@ class ReductionsInFlight {
   /// separate lists.
   [[nodiscard]] const OpIds& wait(std::int32_t stage, std::int32_t half) {
     static const OpIds nothing;
-    auto& own = at(stage);
-    auto& told = own.told[half == 0 ? 0 : static_cast<std::size_t>((half - 1) % 2 + 1)];
-    const auto ended = std::ssize(own.issued) - limit_;
+    auto& own = stages_[stage];
+    auto& told = own.told[half == 0 ? 0 : (half - 1) % 2 + 1];
+    const int ended = own.issued.count() - limit_;
     if (ended <= told) return nothing;
     told = ended;
-    return own.issued[static_cast<std::size_t>(ended - 1)];
+    return own.issued[ended - 1];
   }
 
  private:
   struct Stage {
-    std::vector<OpIds> issued;
+    Indexed<int, OpIds> issued;
     OpIds next;
-    std::array<std::ptrdiff_t, 3> told{};  ///< by half of a pair, 0 for none: how many it knows to have ended
+    IndexedArray<std::int32_t, int, 3> told{};  ///< by half of a pair, 0 for none: how many it knows to have ended
   };
-  [[nodiscard]] Stage& at(std::int32_t stage) { return stages_[static_cast<std::size_t>(stage)]; }
 
-  std::ptrdiff_t limit_;
-  std::vector<Stage> stages_;
+  int limit_;
+  Indexed<StageId, Stage> stages_;
 };
 
 }  // namespace lockstep::workloads

@@ -4,17 +4,16 @@
 
 namespace lockstep::workloads {
 
-OpIds StepGathers::room(std::int32_t stage) const {
-  const auto& readers = readers_[static_cast<std::size_t>(stage)];
-  const auto freed = std::ssize(readers) - 1 - writer_.options.prefetch;
-  return freed >= 0 ? readers[static_cast<std::size_t>(freed)] : OpIds{};
+OpIds StepGathers::room(StageId stage) const {
+  const auto& readers = readers_[stage];
+  const auto freed = readers.count() - 1 - writer_.options.prefetch;
+  return freed >= 0 ? readers[freed] : OpIds{};
 }
 
-bool StepGathers::write(const StepPlace& place, StepPass pass, const std::vector<bool>& chosen,
-                        PassVertices& vertices) {
+bool StepGathers::write(const StepPlace& place, StepPass pass, const ChosenSteps& chosen, PassVertices& vertices) {
   const auto& steps = writer_.steps(place.block, pass);
-  std::vector<std::vector<std::size_t>> groups;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
+  std::vector<std::vector<BlockStepId>> groups;
+  for (const BlockStepId i : steps.ids()) {
     if (!chosen[i] || !is_one(steps[i])) continue;
     const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
       return writer_.options.weight_buckets.unit != Bucketing::Unit::matrix &&
@@ -31,7 +30,7 @@ bool StepGathers::write(const StepPlace& place, StepPass pass, const std::vector
   return true;
 }
 
-const StepWork* StepGathers::together(const StepPlace& place, StepPass pass, const std::vector<std::size_t>& group) {
+const StepWork* StepGathers::together(const StepPlace& place, StepPass pass, const std::vector<BlockStepId>& group) {
   const auto* first = writer_.work_of(place, pass, group.front());
   if (group.size() == 1) return first;
   const auto& steps = writer_.steps(place.block, pass);

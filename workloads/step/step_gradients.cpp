@@ -21,11 +21,11 @@ StepGradients::StepGradients(StepWriter& writer)
 
 void StepGradients::hold_weights() {
   const auto& shape = writer_.pipeline.order.shape;
-  writer_.graph.held.assign(static_cast<std::size_t>(shape.ranks), {});
+  writer_.graph.held.assign(shape.ranks, {});
   for (std::int32_t stage = 0; stage < shape.ranks; ++stage) {
-    writer_.graph.held[static_cast<std::size_t>(stage)].overhead = writer_.options.memory_overhead;
+    writer_.graph.held[stage].overhead = writer_.options.memory_overhead;
     for (const auto part : shape.stages_of(stage)) {
-      const int first = writer_.pipeline.first_block[static_cast<std::size_t>(part)];
+      const int first = writer_.pipeline.first_block[part];
       for (int block = first; block < first + writer_.pipeline.blocks_of(part); ++block) {
         for (const auto& update : writer_.kind(block).weights) hold_copy(stage, {block, update.weight}, block);
         for (const auto& tied : writer_.kind(block).tied_gradients) hold_copy(stage, tied_to_.at(tied.weight), block);
@@ -41,7 +41,7 @@ void StepGradients::hold_copy(std::int32_t stage, const Owner& owner, int block)
   if (!stages_of_[owner].insert(stage).second) return;  // tied to a block that stands here too
   updated_by_[stage][block].push_back(owner);
   const auto& update = writer_.update_of(owner);
-  auto& held = writer_.graph.held[static_cast<std::size_t>(stage)];
+  auto& held = writer_.graph.held[stage];
   held.weights += update.stored;
   held.weight_padding += update.padding;
   (writer_.options.offload.optimizer ? held.host : held.optimizer) += state_of(writer_.options.optimizer, update);
@@ -93,10 +93,10 @@ void StepGradients::contribute(const StepPlace& place, const Contribution& contr
     if (step == BlockStep::outside) {
       merge(gradient.ready, backward.received.ops);
     } else {
-      merge(gradient.ready, backward.of_step[static_cast<std::size_t>(step)]);
+      merge(gradient.ready, backward.of_step[step]);
     }
     if (!writer_.remembers()) continue;
-    const auto buffer = backward.first_buffer + static_cast<std::size_t>(step);
+    const auto buffer = backward.first_buffer + step;
     if (writer_.graph.buffers[buffer].kind == MemoryKind::gradients) gradient.unreduced.push_back(buffer);
   }
   if (!gradient.accumulated && !steps.empty()) {
@@ -243,8 +243,7 @@ OpIds StepGradients::wait_for_all() {
     }
     std::sort(ready.begin(), ready.end());
     ready.erase(std::unique(ready.begin(), ready.end()), ready.end());
-    const StepPlace place{stage, writer_.pipeline.first_block[static_cast<std::size_t>(shape.stages_of(stage).front())],
-                          last_microbatch(), 0};
+    const StepPlace place{stage, writer_.pipeline.first_block[shape.stages_of(stage).front()], last_microbatch(), 0};
     StepWork work;
     work.name = clips ? "gradient norm" : "all gradients ready";
     if (clips) work.traffic = writer_.options.gradient_element * elements;

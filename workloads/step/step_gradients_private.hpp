@@ -81,8 +81,7 @@ class StepGradients {
   std::map<std::int32_t, std::vector<Bucket>> buckets_;                              ///< by stage
   ReductionsInFlight in_flight_;
   std::set<std::pair<std::int32_t, int>> ahead_;  ///< stages and blocks whose weights this step has gathered ahead
-  std::map<std::pair<std::int32_t, int>, std::size_t>
-      on_host_;  ///< by stage and block: the buffer of offloaded gradients
+  std::map<std::pair<std::int32_t, int>, BufferId> on_host_;  ///< by stage and block: the buffer of offloaded gradients
 };
 
 }  // namespace lockstep::workloads

@@ -52,15 +52,15 @@ OpId StepGraph::add(const StepOp& op) { return static_cast<OpId>(boost::add_vert
 
 OpId StepGraph::add(const StepOp& op, std::span<const OpId> after) {
   const auto id = add(op);
-  graph_->dag.out_edge_list(static_cast<std::size_t>(id)).reserve(after.size());
+  graph_->dag.out_edge_list(position_of(id)).reserve(after.size());
   for (const auto before : after) depend(id, before);
   return id;
 }
 
 void StepGraph::depend(OpId after, OpId before) {
   if (before >= after || before < 0) throw InternalError("step graph: a dependency must point to an earlier operation");
-  const auto from = static_cast<std::size_t>(before);
-  const auto to = static_cast<std::size_t>(after);
+  const auto from = position_of(before);
+  const auto to = position_of(after);
   // Few operations have many predecessors, and those list each once; a look at the short list is cheaper than a set.
   const auto [begin, end] = boost::adjacent_vertices(to, graph_->dag);
   if (std::find(begin, end, from) != end) return;
@@ -68,7 +68,7 @@ void StepGraph::depend(OpId after, OpId before) {
 }
 
 std::int32_t StepGraph::size() const { return static_cast<std::int32_t>(boost::num_vertices(graph_->dag)); }
-const StepOp& StepGraph::op(OpId id) const { return graph_->dag[static_cast<std::size_t>(id)]; }
+const StepOp& StepGraph::op(OpId id) const { return graph_->dag[position_of(id)]; }
 std::int64_t StepGraph::dependencies() const { return static_cast<std::int64_t>(boost::num_edges(graph_->dag)); }
 
 std::vector<OpId> StepGraph::predecessors(OpId id) const {
@@ -78,7 +78,7 @@ std::vector<OpId> StepGraph::predecessors(OpId id) const {
 }
 
 void StepGraph::for_each_predecessor(OpId id, const std::function<void(OpId)>& visit) const {
-  const auto [begin, end] = boost::adjacent_vertices(static_cast<std::size_t>(id), graph_->dag);
+  const auto [begin, end] = boost::adjacent_vertices(position_of(id), graph_->dag);
   for (auto before = begin; before != end; ++before) visit(static_cast<OpId>(*before));
 }
 
@@ -96,9 +96,8 @@ std::string StepGraph::to_string() const {
                      " dependencies, " + std::to_string(parameters) + " parameters\n";
   for (OpId id = 0; id < size(); ++id) {
     const auto& vertex = op(id);
-    text += "  " + std::to_string(id) + " m" + std::to_string(vertex.microbatch) + " " +
-            block_names[static_cast<std::size_t>(vertex.block)] + " " + std::string(name(vertex.pass)) + ": " +
-            vertex->name;
+    text += "  " + std::to_string(id) + " m" + std::to_string(vertex.microbatch) + " " + block_names[vertex.block] +
+            " " + std::string(name(vertex.pass)) + ": " + vertex->name;
     if (vertex->kind == StepOp::Kind::collective) text += " (" + std::to_string(vertex->full_size.value()) + " B)";
     text += "  <-";
     for (const auto before : predecessors(id)) text += " " + std::to_string(before);

@@ -18,6 +18,7 @@
 namespace lockstep::workloads {
 
 using OpId = std::int32_t;
+using BufferId = std::int32_t;  ///< position in StepGraph::buffers
 
 enum class StepPass { forward, backward, update };
 [[nodiscard]] std::string_view name(StepPass pass);
@@ -95,12 +96,12 @@ class StepGraph {
   void for_each_predecessor(OpId id, const std::function<void(OpId)>& visit) const;
   [[nodiscard]] std::int64_t dependencies() const;
 
-  std::vector<Buffer> buffers;           ///< memory that comes and goes during the step
-  std::vector<CellOps> cells;            ///< in the order in which they were written
-  OpId first_update = 0;                 ///< one past the operations of the last cell
-  std::vector<std::string> block_names;  ///< by block position: "embedding", "layer 0", ...
-  std::vector<HeldMemory> held{1};       ///< by stage
-  std::int64_t parameters = 0;           ///< of one copy of the model
+  Indexed<BufferId, Buffer> buffers;          ///< memory that comes and goes during the step
+  std::vector<CellOps> cells;                 ///< in the order in which they were written
+  OpId first_update = 0;                      ///< one past the operations of the last cell
+  Indexed<BlockId, std::string> block_names;  ///< "embedding", "layer 0", ...
+  Indexed<StageId, HeldMemory> held{HeldMemory{}};
+  std::int64_t parameters = 0;  ///< of one copy of the model
 
   [[nodiscard]] std::string to_string() const;  ///< for --dump=step
  private:

@@ -22,10 +22,10 @@ StepPipeline single_stage(int blocks, std::int64_t microbatches) {
   return pipeline;
 }
 
-std::vector<bool> steps_of_input_gradient(const ShardedLayer& block) {
-  std::vector<bool> waited_for(block.backward.size(), false);
+ChosenSteps steps_of_input_gradient(const ShardedLayer& block) {
+  ChosenSteps waited_for(block.backward.size(), false);
   const auto mark = [&](int step) {
-    if (step != BlockStep::outside) waited_for[static_cast<std::size_t>(step)] = true;
+    if (step != BlockStep::outside) waited_for[step] = true;
   };
   for (const int step : block.input_gradient_steps) mark(step);
   for (std::size_t i = block.backward.size(); i-- > 0;) {  // steps are in topological order
@@ -37,9 +37,7 @@ std::vector<bool> steps_of_input_gradient(const ShardedLayer& block) {
     const auto& step = block.backward[i];
     const bool is_copy =
         step.kind == BlockStep::Kind::compute && !step.given_time && step.flops == Flops(0) && step.traffic == Bytes(0);
-    const auto is_there = [&](int before) {
-      return before == BlockStep::outside || waited_for[static_cast<std::size_t>(before)];
-    };
+    const auto is_there = [&](int before) { return before == BlockStep::outside || waited_for[before]; };
     if (is_copy && step.saved.empty() && std::all_of(step.after.begin(), step.after.end(), is_there))
       waited_for[i] = true;
   }
@@ -50,7 +48,7 @@ namespace {
 
 std::vector<std::int64_t> even_layers(std::int64_t layers, std::int32_t stages) {
   const auto most = (layers + stages - 1) / stages;
-  std::vector<std::int64_t> result(static_cast<std::size_t>(stages), most);
+  std::vector<std::int64_t> result(position_of(stages), most);
   auto missing = most * stages - layers;
   for (std::size_t i = 0; missing > 0; ++i, --missing) {
     const auto from_end = i / 2;

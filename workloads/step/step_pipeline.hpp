@@ -14,14 +14,11 @@ struct StepPipeline {
   PipelineOrder order;
   PipelineTimes
       times;  ///< estimates, by which automatic schedules chose their order and idle time is split into causes
-  std::vector<int>
-      kinds;  ///< of the model's layers in forward order; of those that a stage recomputes, the kind that does so
-  std::vector<int> first_block;  ///< by stage of the schedule, and one past the last block at the end
+  Indexed<BlockId, KindId> kinds;                ///< of those that a stage recomputes, the kind that does so
+  Indexed<VirtualStageId, BlockId> first_block;  ///< and one past the last block at the end
 
-  [[nodiscard]] int blocks_of(std::int32_t stage) const {
-    return first_block[static_cast<std::size_t>(stage) + 1] - first_block[static_cast<std::size_t>(stage)];
-  }
-  [[nodiscard]] std::int32_t stage_of_block(int block) const;
+  [[nodiscard]] int blocks_of(VirtualStageId stage) const { return first_block[stage + 1] - first_block[stage]; }
+  [[nodiscard]] VirtualStageId stage_of_block(BlockId block) const;
 };
 
 /// No pipeline: one rank that runs each microbatch forwards and backwards.
@@ -29,15 +26,16 @@ struct StepPipeline {
 
 /// For every backward step, whether the gradient of the block's input waits for it (I); the other steps make gradients
 /// of weights (W), for which only the optimizer waits.
-[[nodiscard]] std::vector<bool> steps_of_input_gradient(const ShardedLayer& block);
+using ChosenSteps = Indexed<BlockStepId, bool>;
+[[nodiscard]] ChosenSteps steps_of_input_gradient(const ShardedLayer& block);
 
 /// Which blocks are on which of `stages` stages. `is_layer` says for each block of the model, in forward order, whether
 /// it is a layer; blocks before the layers go to the first stage, blocks after them to the last. `layers` gives the
 /// layers of each stage; empty: as evenly as possible; if the layers do not divide, one layer less on the last stage,
 /// the first, the last but one, the second, ... (last and first hold head and embedding).
 struct LayerSplit {
-  std::vector<int> first_block;  ///< as in StepPipeline
-  std::string what, expected;    ///< why it cannot be done; empty: done
+  Indexed<VirtualStageId, BlockId> first_block;  ///< as in StepPipeline
+  std::string what, expected;                    ///< why it cannot be done; empty: done
 };
 [[nodiscard]] LayerSplit split_layers(const std::vector<bool>& is_layer, std::int32_t stages,
                                       const std::vector<std::int64_t>& layers);

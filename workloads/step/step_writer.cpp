@@ -5,8 +5,8 @@
 
 namespace lockstep::workloads {
 
-StepWriter::StepWriter(const std::vector<ShardedLayer>& kinds, const std::vector<int>& order,
-                       const StepPipeline& placed, const StepOptions& chosen)
+StepWriter::StepWriter(const ShardedLayers& kinds, const Indexed<BlockId, KindId>& order, const StepPipeline& placed,
+                       const StepOptions& chosen)
     : pipeline(placed),
       options(chosen),
       kinds_(kinds),
@@ -14,13 +14,13 @@ StepWriter::StepWriter(const std::vector<ShardedLayer>& kinds, const std::vector
       remembers_(chosen.memory || chosen.offload.optimizer || chosen.offload.activation_layers > 0) {
   for (const auto& kind : kinds) {
     of_input_gradient_.push_back(steps_of_input_gradient(kind));
-    works_.push_back(
-        {std::vector<const StepWork*>(kind.forward.size()), std::vector<const StepWork*>(kind.backward.size())});
+    works_.push_back({Indexed<BlockStepId, const StepWork*>(kind.forward.size()),
+                      Indexed<BlockStepId, const StepWork*>(kind.backward.size())});
   }
   std::map<int, int> many, seen;
   for (const int which : order) ++many[which];
   for (const int which : order) {
-    const auto& name = kinds[static_cast<std::size_t>(which)].name;
+    const auto& name = kinds[which].name;
     graph.block_names.push_back(many[which] == 1 ? name : name + " " + std::to_string(seen[which]++));
   }
 }
@@ -50,11 +50,10 @@ double StepWriter::load(const StepPlace& place, const BlockStep& step) {
   return known->second;
 }
 
-const StepWork* StepWriter::work_of(const StepPlace& place, StepPass pass, std::size_t index) {
+const StepWork* StepWriter::work_of(const StepPlace& place, StepPass pass, BlockStepId index) {
   const auto& step = steps(place.block, pass)[index];
   const double load = this->load(place, step);
-  auto& of_pass = works_[static_cast<std::size_t>(order_[static_cast<std::size_t>(place.block)])]
-                        [pass == StepPass::forward ? 0 : 1];
+  auto& of_pass = works_[order_[place.block]][pass == StepPass::forward ? 0 : 1];
   auto& known = load == 1.0 ? of_pass[index] : works_at_load_[{&step, load}];
   if (known != nullptr) return known;
   StepWork work = step;
@@ -107,10 +106,10 @@ OpId StepWriter::add(const StepPlace& place, StepPass pass, StepWork work, const
   return add(at(place, pass, graph.share(std::move(work))), after);
 }
 
-std::size_t StepWriter::hold(MemoryKind kind, Bytes size, OpId producer, std::int32_t stage) {
+BufferId StepWriter::hold(MemoryKind kind, Bytes size, OpId producer, StageId stage) {
   if (!remembers_) return 0;
   graph.buffers.push_back({kind, size, producer, {}, stage});
-  return graph.buffers.size() - 1;
+  return graph.buffers.count() - 1;
 }
 
 }  // namespace lockstep::workloads

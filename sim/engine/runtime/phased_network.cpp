@@ -86,7 +86,7 @@ bool PhasedNetwork::enter_phase(std::int32_t collective, std::int32_t phase) {
 bool PhasedNetwork::start_flows(std::int32_t collective) {
   Collective& starting = collectives_[at(collective)];
   const program::ProgramOp& op = program_.ops[at(starting.op)];
-  const std::vector<double>& slot_bytes = op.phases[at(starting.phase)].slot_bytes;
+  const auto& slot_bytes = op.phases[at(starting.phase)].slot_bytes;
   std::size_t flow = first_flow_[at(op.communicator)][at(starting.group)];
   for (const collectives::Flow& program_flow :
        program_.communicators[at(op.communicator)].groups[at(starting.group)].flows) {

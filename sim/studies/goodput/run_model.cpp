@@ -114,8 +114,7 @@ RunModel run_model(const scenario::Scenario& scenario, const RunFacts& facts) {
     model.causes.push_back(cause_of(given, spec, counts, model.read));
     if (model.causes.back().count > 0) continue;
     const auto key = "reliability.failures." + given.name;
-    problems.add({scenario.where(key), key,
-                  "the cluster has no " + std::string(scenario::component_names[static_cast<std::size_t>(given.of)]),
+    problems.add({scenario.where(key), key, "the cluster has no " + std::string(scenario::component_names[given.of]),
                   "count: how many there are, or another component"});
   }
   problems.throw_if_any();

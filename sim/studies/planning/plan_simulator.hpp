@@ -26,7 +26,7 @@ class PlanSimulator {
   };
   struct Blocks {
     preparation::ShardedModel model;
-    std::vector<workloads::ShardedLayer> joined;
+    workloads::ShardedLayers joined;
   };
   const Placed& placed(const PlanSpace::Node& node, const PlanChoice& choice, const scenario::Scenario& scenario);
   const Blocks& blocks(const PlanChoice& choice, const scenario::Scenario& scenario);

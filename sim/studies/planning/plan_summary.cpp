@@ -39,7 +39,7 @@ class PassesSummarizer {
   void add(const workloads::ShardedLayer& block) {
     BlockPasses made;
     const auto of_input = steps_of_input_gradient(block);
-    auto of_weights = of_input;
+    std::vector<bool> of_weights = of_input;
     of_weights.flip();
     const SummarizedSteps steps{counted(block.forward, std::vector<bool>(block.forward.size(), true)),
                                 counted(block.backward, std::vector<bool>(block.backward.size(), true)),

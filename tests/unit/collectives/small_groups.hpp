@@ -29,7 +29,7 @@ inline topologies::GroupDimension line(int members, int sharing = 1) {
 
 /// One to three dimensions of every shape, with links shared by 1, 2 or 4.
 inline std::vector<collectives::Dimensions> many_groups() {
-  std::vector<topologies::GroupDimension> singles;
+  topologies::GroupDimensions singles;
   for (const auto shape : {Shape::ring, Shape::line}) {
     for (const int members : {2, 3, 4, 5, 8}) {
       for (const int sharing : {1, 2, 4}) singles.push_back(dimension(shape, members, sharing));

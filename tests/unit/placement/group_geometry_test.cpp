@@ -136,8 +136,8 @@ TEST(GroupGeometry, OnlyTwoAdjacentLinesMakeABlock) {
 
 // The slower link and the longer hop of a block's two axes hold its ring up.
 TEST(GroupGeometry, ABlockIsAsSlowAsItsSlowerAxis) {
-  std::vector<topologies::PhysicalAxis> axes{{"x", 2, false, BytesPerSecond(100), Seconds(1)},
-                                             {"y", 2, false, BytesPerSecond(40), Seconds(3)}};
+  topologies::PhysicalAxes axes{{"x", 2, false, BytesPerSecond(100), Seconds(1)},
+                                {"y", 2, false, BytesPerSecond(40), Seconds(3)}};
   auto graph = std::make_unique<topologies::Cluster::Graph>(4, 2);
   const topologies::Cluster cluster("uneven", test::chip(test::never), axes, std::move(graph));
   const auto ring = group_geometry(cluster, {{0, 2, 1}, {1, 2, 1}});

@@ -65,7 +65,7 @@ TEST(ShardedModel, KnowsTheRanksThatShareOutExperts) {
 TEST(ShardedModel, KeepsKindsThatRecomputeApart) {
   const auto model = preparation::sharded_model(small_scenario({{"training", "{recompute: {mode: full, layers: 3}}"}}));
   ASSERT_EQ(model.layers.size(), 2U);
-  const auto flops = [](const std::vector<workloads::BlockStep>& steps) {
+  const auto flops = [](const workloads::BlockSteps& steps) {
     double sum = 0;
     for (const auto& step : steps) sum += step.flops.value();
     return sum;

@@ -121,8 +121,7 @@ TEST(ZbV, FewMicrobatchesAreThoseOfAFullOrder) {
     auto full = make_order(request_of("zb-v", ranks, 2 * ranks - 1));
     for (auto microbatches = 2 * ranks - 2; microbatches > 0; --microbatches) {
       for (auto& cells : full.ranks) {
-        std::erase_if(cells,
-                      [&](const workloads::PipelineCell& cell) { return cell.first.microbatch >= microbatches; });
+        erase_if(cells, [&](const workloads::PipelineCell& cell) { return cell.first.microbatch >= microbatches; });
       }
       EXPECT_EQ(make_order(request_of("zb-v", ranks, microbatches)).to_string(), full.to_string());
     }

@@ -51,7 +51,7 @@ class WrittenPass : public testing::Test {
   }
 
   const workloads::Sizes of_arrays = sizes();
-  std::vector<workloads::BlockStep> steps;
+  workloads::BlockSteps steps;
   workloads::Pass pass{steps, of_arrays};
 };
 
@@ -163,8 +163,7 @@ TEST(LowPrecision, HalvesGathersThatOnlyProductsRead) {
   auto packed = plain;
   gather_weights_in_8_bits(packed, block);
   int halved = 0, whole = 0;
-  const auto compare = [&](const std::vector<workloads::BlockStep>& before,
-                           const std::vector<workloads::BlockStep>& after) {
+  const auto compare = [&](const workloads::BlockSteps& before, const workloads::BlockSteps& after) {
     for (std::size_t i = 0; i < before.size(); ++i) {
       const bool gathers = before[i].kind == workloads::BlockStep::Kind::collective &&
                            before[i].role == workloads::CollectiveRole::weight;
@@ -288,7 +287,7 @@ TEST(UnfusedAttention, KeepsScoresForItsBackward) {
   const auto layer = derived(transformer(), plan, parallel, {}, 16, 8, options).layer();
   const auto fused = derived(transformer(), parallel).layer();
   constexpr std::int64_t scores = 16 / 4 * 8 * 8 * 8 * 2;
-  const auto find = [](const std::vector<workloads::BlockStep>& steps, const std::string& name) {
+  const auto find = [](const workloads::BlockSteps& steps, const std::string& name) {
     return std::find_if(steps.begin(), steps.end(), [&](const auto& step) { return step.name == name; });
   };
   const auto kept = find(layer.forward, "attention kept for the backward");

@@ -59,7 +59,7 @@ int for_each_layer(Visit visit) {
   return layers;
 }
 
-void expect_in_order(const std::vector<workloads::BlockStep>& steps) {
+void expect_in_order(const workloads::BlockSteps& steps) {
   for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
     std::set<int> seen;
     for (const int before : steps[static_cast<std::size_t>(i)].after) {

@@ -32,7 +32,7 @@ workloads::BlockStep collective(double seconds, std::vector<int> after,
   return step;
 }
 
-workloads::ShardedLayer forward_of(std::vector<workloads::BlockStep> steps, std::vector<int> output) {
+workloads::ShardedLayer forward_of(workloads::BlockSteps steps, std::vector<int> output) {
   workloads::ShardedLayer layer;
   layer.forward = std::move(steps);
   layer.output_steps = std::move(output);
@@ -43,7 +43,7 @@ workloads::ShardedLayer joined(const workloads::ShardedLayer& layer, const workl
   return timing::with_joined_steps(layer, cost::ComputeRates{}, options);
 }
 
-std::vector<double> seconds(const std::vector<workloads::BlockStep>& steps) {
+std::vector<double> seconds(const workloads::BlockSteps& steps) {
   std::vector<double> times;
   for (const workloads::BlockStep& step : steps) times.push_back(step.given_time->value());
   return times;
@@ -165,7 +165,7 @@ TEST(JoinedSteps, OfNothingAreNone) {
 }
 
 /// When each step of a pass ends: streams run their steps in order, each as soon as what it waits for has ended.
-std::vector<double> ends(const std::vector<workloads::BlockStep>& steps) {
+std::vector<double> ends(const workloads::BlockSteps& steps) {
   std::map<std::string, double> free;
   std::vector<double> result;
   for (const workloads::BlockStep& step : steps) {
@@ -182,7 +182,7 @@ std::vector<double> ends(const std::vector<workloads::BlockStep>& steps) {
 workloads::ShardedLayer random_layer(unsigned seed) {
   std::mt19937 random(seed);
   const int count = 1 + static_cast<int>(random() % 12);
-  std::vector<workloads::BlockStep> steps;
+  workloads::BlockSteps steps;
   for (int i = 0; i < count; ++i) {
     std::vector<int> after{static_cast<int>(random() % static_cast<unsigned>(i + 1)) - 1};
     if (i > 0 && random() % 2 == 0) after.push_back(i - 1);
@@ -202,7 +202,7 @@ workloads::ShardedLayer random_layer(unsigned seed) {
 }
 
 TEST(JoinedSteps, NothingThatIsWaitedForEndsAtAnotherTime) {
-  const auto of = [](const std::vector<workloads::BlockStep>& steps, const std::vector<int>& output) {
+  const auto of = [](const workloads::BlockSteps& steps, const std::vector<int>& output) {
     const auto all = ends(steps);
     std::multiset<double> beside;
     std::set<double> out;

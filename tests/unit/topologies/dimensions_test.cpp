@@ -65,7 +65,7 @@ TEST(Dimensions, PartsOfOneAxisMergeWhenContiguous) {
   expect_dimension(mesh.dimensions({"a", "b"})[0], line, 6, 1, "line of 6 on x");
   expect_dimension(mesh.dimensions({"b", "c"})[0], ring, 6, 2, "ring of 6 on x");
   expect_dimension(mesh.dimensions({"c", "a", "b"})[0], ring, 12, 1, "ring of 12 on x");
-  const std::vector<topologies::GroupDimension> gap = mesh.dimensions({"a", "c"});
+  const topologies::GroupDimensions gap = mesh.dimensions({"a", "c"});
   ASSERT_EQ(gap.size(), 2u);
   expect_dimension(gap[0], line, 2, 1, "line of 2 on x");
   expect_dimension(gap[1], ring, 2, 6, "ring of 2 on x");
@@ -85,7 +85,7 @@ TEST(Dimensions, ABlockWithAnEvenSideClosesIntoOneRing) {
 TEST(Dimensions, AnOddBlockStaysTwoLines) {
   const topologies::Cluster cluster = test::torus({9, 9}, test::always);
   const topologies::Mesh mesh = test::placed(cluster, {on("tp", {"x/3", "y/3"}), on("dp", {"rest"})});
-  const std::vector<topologies::GroupDimension> tp = mesh.dimensions({"tp"});
+  const topologies::GroupDimensions tp = mesh.dimensions({"tp"});
   ASSERT_EQ(tp.size(), 2u);
   expect_dimension(tp[0], line, 3, 1, "line of 3 on x");
   expect_dimension(tp[1], line, 3, 1, "line of 3 on y");
@@ -95,7 +95,7 @@ TEST(Dimensions, ThreeLinesStayThree) {
   const topologies::Cluster cluster = test::torus({4, 4, 4}, test::always);
   const topologies::Mesh mesh = test::placed(cluster, {on("tp", {"x/2", "y/2", "z/2"}), on("dp", {"rest"})});
   EXPECT_EQ(mesh.dimensions({"tp"}).size(), 3u);
-  const std::vector<topologies::GroupDimension> dp = mesh.dimensions({"dp"});
+  const topologies::GroupDimensions dp = mesh.dimensions({"dp"});
   ASSERT_EQ(dp.size(), 3u);
   for (const topologies::GroupDimension& dimension : dp) EXPECT_EQ(dimension.links_per_hop, 2);
 }
@@ -104,7 +104,7 @@ TEST(Dimensions, ThreeLinesStayThree) {
 TEST(Dimensions, OneLineBesideARingStays) {
   const topologies::Cluster cluster = test::torus({4, 8}, test::always);
   const topologies::Mesh mesh = test::placed(cluster, {on("a", {"x", "y/2"}), on("b", {"rest"})});
-  const std::vector<topologies::GroupDimension> a = mesh.dimensions({"a"});
+  const topologies::GroupDimensions a = mesh.dimensions({"a"});
   ASSERT_EQ(a.size(), 2u);
   expect_dimension(a[0], ring, 4, 1, "ring of 4 on x");
   expect_dimension(a[1], line, 2, 1, "line of 2 on y");

@@ -143,7 +143,7 @@ TEST(Groups, MembersDifferOnlyAlongTheAxes) {
 TEST(Groups, LanesVisitEveryMemberOncePerDimension) {
   for_each_mesh(
       [](const topologies::Cluster& cluster, const topologies::Mesh& mesh, const std::vector<std::string>& axes) {
-        const std::vector<topologies::GroupDimension> dimensions = mesh.dimensions(axes);
+        const topologies::GroupDimensions dimensions = mesh.dimensions(axes);
         int product = 1;
         for (const topologies::GroupDimension& dimension : dimensions) product *= dimension.members;
         for (const topologies::Group& group : mesh.groups(axes)) {
@@ -168,7 +168,7 @@ TEST(Groups, LanesVisitEveryMemberOncePerDimension) {
 TEST(Groups, TheTwoDirectionsMirrorEachOther) {
   for_each_mesh(
       [](const topologies::Cluster& cluster, const topologies::Mesh& mesh, const std::vector<std::string>& axes) {
-        const std::vector<topologies::GroupDimension> dimensions = mesh.dimensions(axes);
+        const topologies::GroupDimensions dimensions = mesh.dimensions(axes);
         for (const topologies::Group& group : mesh.groups(axes)) {
           ASSERT_EQ(group.lanes.size() % 2, 0u);
           for (std::size_t i = 0; i < group.lanes.size(); i += 2) {
@@ -199,7 +199,7 @@ TEST(Groups, SharingIsTheRealCountOfLanesOverALink) {
         }
       }
     }
-    const std::vector<topologies::GroupDimension> dimensions = mesh.dimensions(axes);
+    const topologies::GroupDimensions dimensions = mesh.dimensions(axes);
     ASSERT_EQ(lanes_over.size(), dimensions.size());
     for (const auto& [dimension, count] : lanes_over) {
       int most = 0;

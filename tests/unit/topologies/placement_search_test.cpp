@@ -33,7 +33,7 @@ Seconds indifferent(const topologies::Mesh&) { return Seconds(1); }
 
 /// Prefers that tp closes into one ring of adjacent chips.
 Seconds wants_ring_for_tp(const topologies::Mesh& mesh) {
-  const std::vector<topologies::GroupDimension> tp = mesh.dimensions({"tp"});
+  const topologies::GroupDimensions tp = mesh.dimensions({"tp"});
   const bool ring =
       tp.size() == 1 && tp[0].shape == topologies::GroupDimension::Shape::ring && tp[0].links_per_hop == 1;
   return Seconds(ring ? 1 : 2);

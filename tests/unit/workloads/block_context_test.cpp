@@ -20,7 +20,7 @@ workloads::ShardedLayer layer_of(std::int64_t context, workloads::ContextAttenti
   return derived(transformer(), parallel, policy).layer();
 }
 
-double flops(const std::vector<workloads::BlockStep>& steps) {
+double flops(const workloads::BlockSteps& steps) {
   double sum = 0;
   for (const auto& step : steps) sum += step.flops.value();
   return sum;

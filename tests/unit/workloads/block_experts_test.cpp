@@ -10,7 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::vector<std::string> of_kind(const std::vector<workloads::BlockStep>& steps, workloads::CollectiveKind kind) {
+std::vector<std::string> of_kind(const workloads::BlockSteps& steps, workloads::CollectiveKind kind) {
   std::vector<std::string> result;
   for (const auto& step : steps) {
     if (step.kind == workloads::BlockStep::Kind::collective && step.collective == kind) {
@@ -73,7 +73,7 @@ TEST(ExpertBlock, SlotsThatArriveAreCopiedToTheirExperts) {
   }
 }
 
-const workloads::BlockStep& step_called(const std::vector<workloads::BlockStep>& steps, const std::string& name) {
+const workloads::BlockStep& step_called(const workloads::BlockSteps& steps, const std::string& name) {
   return *std::find_if(steps.begin(), steps.end(), [&](const auto& step) { return step.name == name; });
 }
 
@@ -185,7 +185,7 @@ TEST(ExpertBlock, BiasesAreRowsByIndex) {
   auto model = mixture();
   model.experts->biases = true;
   const auto layer = derived(model, workloads::Parallel{.data = 2, .expert = 4}).layer();
-  const auto named = [](const std::vector<workloads::BlockStep>& steps, const std::string& name) {
+  const auto named = [](const workloads::BlockSteps& steps, const std::string& name) {
     return *std::find_if(steps.begin(), steps.end(), [&](const auto& step) { return step.name == name; });
   };
   for (const auto& [product, width] : {std::pair{"expert gate", 24}, {"expert up", 24}, {"expert down", 32}}) {

@@ -49,7 +49,7 @@ std::int64_t kept(const workloads::ShardedLayer& layer) {
   return sum;
 }
 
-double flops(const std::vector<workloads::BlockStep>& steps) {
+double flops(const workloads::BlockSteps& steps) {
   double sum = 0;
   for (const auto& step : steps) sum += step.flops.value();
   return sum;

@@ -31,8 +31,8 @@ inline workloads::Model transformer(std::int64_t layers = 2) {
 }
 
 struct Derived {
-  std::vector<workloads::ShardedLayer> kinds;
-  std::vector<int> order;
+  workloads::ShardedLayers kinds;
+  Indexed<workloads::BlockId, workloads::KindId> order;
   std::int64_t ranks;
   std::int64_t tokens;  ///< of one microbatch
 
@@ -96,7 +96,7 @@ inline workloads::Model latent(std::int64_t layers = 2) {
 }
 
 /// "AllGather_fsdp Win 8192" for every collective of a pass, in order.
-inline std::vector<std::string> collectives(const std::vector<workloads::BlockStep>& steps) {
+inline std::vector<std::string> collectives(const workloads::BlockSteps& steps) {
   std::vector<std::string> result;
   for (const auto& step : steps) {
     if (step.kind == workloads::BlockStep::Kind::collective)
@@ -109,7 +109,7 @@ inline std::vector<std::string> collectives(const std::vector<workloads::BlockSt
 inline std::int64_t book_bytes(workloads::CollectiveKind kind, Bytes full_size) {
   return full_size.value() * (kind == workloads::CollectiveKind::all_reduce ? 2 : 1);
 }
-inline std::int64_t book_bytes(const std::vector<workloads::BlockStep>& steps) {
+inline std::int64_t book_bytes(const workloads::BlockSteps& steps) {
   std::int64_t sum = 0;
   for (const auto& step : steps) {
     if (step.kind == workloads::BlockStep::Kind::collective) sum += book_bytes(step.collective, step.full_size);

@@ -20,16 +20,14 @@ bool is_forward(CsvOperation operation) { return operation == send_forward || op
 class TransferColumns {
  public:
   explicit TransferColumns(const PipelineShape& shape)
-      : microbatches_(static_cast<std::size_t>(shape.microbatches)),
-        columns_(4 * microbatches_ * static_cast<std::size_t>(shape.stages()), -1) {}
-  [[nodiscard]] std::int32_t& of(CsvOperation transfer, std::int32_t stage, std::int32_t m) {
-    const auto kind = static_cast<std::size_t>(transfer) - static_cast<std::size_t>(send_forward);
-    return columns_[4 * (static_cast<std::size_t>(stage) * microbatches_ + static_cast<std::size_t>(m)) + kind];
+      : columns_(shape.stages(), shape.microbatches, Columns::filled(-1)) {}
+  [[nodiscard]] std::int32_t& of(CsvOperation transfer, VirtualStageId stage, MicrobatchId m) {
+    return columns_(stage, m)[transfer];
   }
 
  private:
-  std::size_t microbatches_;
-  std::vector<std::int32_t> columns_;
+  using Columns = IndexedArray<CsvOperation, std::int32_t, position_of(receive_backward) + 1>;
+  Grid<VirtualStageId, MicrobatchId, Columns> columns_;
 };
 
 std::string text(CsvOperation operation, std::int32_t stage, std::int32_t m) {
@@ -51,11 +49,11 @@ std::string text(CsvOperation operation, std::int32_t stage, std::int32_t m) {
 
 class Verifier {
  public:
-  Verifier(const PipelineOrder& order, const std::vector<PytorchRow>& rows)
+  Verifier(const PipelineOrder& order, const PytorchRows& rows)
       : order_(order), shape_(order.shape), rows_(rows), places_(order.shape), transfers_(order.shape) {
     for (const auto& cells : order.ranks) {
-      for (std::int32_t index = 0; index < std::ssize(cells); ++index) {
-        for_each_action(cells[static_cast<std::size_t>(index)], [&](const PipelineAction& action) {
+      for (const CellId index : cells.ids()) {
+        for_each_action(cells[index], [&](const PipelineAction& action) {
           for_each_step(action.work,
                         [&](PipelineStep step) { places_.of(step, action.stage, action.microbatch) = index; });
         });
@@ -78,7 +76,7 @@ class Verifier {
   }
 
  private:
-  [[nodiscard]] const PytorchRow& row(std::int32_t rank) const { return rows_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] const PytorchRow& row(std::int32_t rank) const { return rows_[rank]; }
   [[nodiscard]] bool exists(std::int32_t stage) const { return stage >= 0 && stage < shape_.stages(); }
 
   void add(std::int32_t rank, std::int32_t column, std::string what, std::string expected) {
@@ -118,7 +116,7 @@ class Verifier {
     column = cell.column;
     const auto step = is_forward(cell.operation) ? PipelineStep::forward : PipelineStep::input_gradient;
     const auto index = places_.of(step, cell.stage, cell.microbatch);
-    const auto& action = order_.ranks[static_cast<std::size_t>(rank)][static_cast<std::size_t>(index)];
+    const auto& action = order_.ranks[rank][index];
     if (is_send(cell.operation) && index >= cell.next)
       problem("comes before " + action.to_string() + ", which makes what it sends", "it after that");
     if (!is_send(cell.operation) && index < cell.next)
@@ -146,10 +144,9 @@ class Verifier {
     if (sent < 0 && received >= 0)
       add(receiver, received, receive_text + " has no send", send_text + " on rank " + std::to_string(sender));
     if (sent < 0 && received < 0) {
-      const auto index = static_cast<std::size_t>(places_.of(step, from, m));
+      const auto index = places_.of(step, from, m);
       add(sender, row(sender).columns[index],
-          order_.ranks[static_cast<std::size_t>(sender)][index].to_string() + " is not sent to rank " +
-              std::to_string(receiver),
+          order_.ranks[sender][index].to_string() + " is not sent to rank " + std::to_string(receiver),
           send_text + " after it and " + receive_text + " there");
     }
   }
@@ -162,10 +159,10 @@ class Verifier {
 
   /// UNSHARD, RESHARD and REDUCE_GRAD of a rank in step with its computations.
   void check_stages(std::int32_t rank) {
-    const auto& cells = order_.ranks[static_cast<std::size_t>(rank)];
+    const auto& cells = order_.ranks[rank];
     std::map<std::int32_t, Stage> stages;
-    for (std::int32_t index = 0; index < std::ssize(cells); ++index) {
-      for_each_action(cells[static_cast<std::size_t>(index)], [&](const PipelineAction& action) {
+    for (const CellId index : cells.ids()) {
+      for_each_action(cells[index], [&](const PipelineAction& action) {
         auto& stage = stages[action.stage];
         if (action.work == PipelineWork::backward || action.work == PipelineWork::weight_gradient)
           stage.last_weight_gradient = index;
@@ -177,16 +174,16 @@ class Verifier {
         if (!is_transfer(next->operation)) check_stage(rank, *next, stages);
       }
       if (!has_sharding_ || index == std::ssize(cells)) continue;
-      for_each_action(cells[static_cast<std::size_t>(index)], [&](const PipelineAction& action) {
+      for_each_action(cells[index], [&](const PipelineAction& action) {
         if (stages[action.stage].whole) return;
         const auto stage = std::to_string(action.stage);
-        add(rank, row(rank).columns[static_cast<std::size_t>(index)],
-            action.to_string() + " runs while stage " + stage + " is sharded", stage + "UNSHARD before it");
+        add(rank, row(rank).columns[index], action.to_string() + " runs while stage " + stage + " is sharded",
+            stage + "UNSHARD before it");
       });
     }
     for (const auto& [number, stage] : stages) {
       if (!has_reduction_ || stage.reduced || stage.last_weight_gradient < 0) continue;
-      const auto last = static_cast<std::size_t>(stage.last_weight_gradient);
+      const auto last = stage.last_weight_gradient;
       add(rank, row(rank).columns[last], "the gradients of stage " + std::to_string(number) + " are never reduced",
           text(reduce_gradient, number, 0) + " after " + cells[last].to_string());
     }
@@ -208,7 +205,7 @@ class Verifier {
       const auto last = stage.last_weight_gradient;
       if (!stage.reduced && last >= cell.next) {
         problem("comes before the last weight gradient of its stage",
-                "it after " + order_.ranks[static_cast<std::size_t>(rank)][static_cast<std::size_t>(last)].to_string());
+                "it after " + order_.ranks[rank][last].to_string());
       }
       stage.reduced = true;
       return;
@@ -222,7 +219,7 @@ class Verifier {
 
   const PipelineOrder& order_;
   const PipelineShape& shape_;
-  const std::vector<PytorchRow>& rows_;
+  const PytorchRows& rows_;
   ActionPlaces places_;
   TransferColumns transfers_;
   bool has_transfers_ = false, has_sharding_ = false, has_reduction_ = false;
@@ -231,7 +228,7 @@ class Verifier {
 
 }  // namespace
 
-std::vector<OrderProblem> verify_communication(const PipelineOrder& order, const std::vector<PytorchRow>& rows) {
+std::vector<OrderProblem> verify_communication(const PipelineOrder& order, const PytorchRows& rows) {
   return Verifier(order, rows).run();
 }
 

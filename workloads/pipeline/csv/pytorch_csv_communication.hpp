@@ -17,12 +17,12 @@ struct CommunicationCell {
 };
 
 struct PytorchRow {
-  std::vector<std::int32_t> columns;  ///< of the rank's computations
+  Indexed<CellId, std::int32_t> columns;  ///< of the rank's computations
   std::vector<CommunicationCell> communication;
 };
+using PytorchRows = Indexed<StageId, PytorchRow>;
 
 /// For an order that verify_order found sound. The index of a problem is a column.
-[[nodiscard]] std::vector<OrderProblem> verify_communication(const PipelineOrder& order,
-                                                             const std::vector<PytorchRow>& rows);
+[[nodiscard]] std::vector<OrderProblem> verify_communication(const PipelineOrder& order, const PytorchRows& rows);
 
 }  // namespace lockstep::workloads

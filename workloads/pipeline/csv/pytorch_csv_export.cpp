@@ -41,7 +41,7 @@ using Window = std::vector<std::int32_t>;
 
 /// PyTorch keeps the weights of the three stages that are used next; a pair brings both of its stages, so there
 /// may be four. Backwards through the order, the stages used next are those seen last.
-std::vector<Window> windows(const std::vector<PipelineCell>& cells) {
+std::vector<Window> windows(const PipelineCells& cells) {
   constexpr std::size_t kept = 3;
   std::vector<Window> result(cells.size());
   std::vector<std::int32_t> seen_last;
@@ -65,7 +65,7 @@ bool contains(const Window& window, std::int32_t stage) {
   return std::find(window.begin(), window.end(), stage) != window.end();
 }
 
-std::vector<Entry> with_sharding_and_reduction(const std::vector<PipelineCell>& cells) {
+std::vector<Entry> with_sharding_and_reduction(const PipelineCells& cells) {
   using enum Entry::Kind;
   std::vector<Entry> result;
   Window held;
@@ -115,17 +115,14 @@ class Lowering {
       auto& own = cells.emplace_back();
       for (const auto& entry : entries) own.push_back(entry.cell);
     }
-    for (const auto& [rank, index] : cells_in_turn(shape_, cells)) {
-      const auto on = static_cast<std::size_t>(rank);
-      write(on, entries_[on][static_cast<std::size_t>(index)]);
-    }
+    for (const auto& [rank, index] : cells_in_turn(shape_, cells)) write(rank, entries_[rank][index]);
     std::string result;
     for (const auto& line : lines_) result += line + "\n";
     return result;
   }
 
  private:
-  void write(std::size_t rank, const Entry& entry) {
+  void write(StageId rank, const Entry& entry) {
     const auto stage = std::to_string(entry.stage);
     switch (entry.kind) {
       case Entry::Kind::unshard: append(rank, stage + "UNSHARD"); return;
@@ -139,23 +136,23 @@ class Lowering {
     });
   }
 
-  void pass_on(std::size_t rank, const PipelineAction& action) {
+  void pass_on(StageId rank, const PipelineAction& action) {
     const bool forward = action.work == PipelineWork::forward;
     const auto to = action.stage + (forward ? 1 : -1);
     if (to < 0 || to == shape_.stages()) return;
-    const auto receiver = static_cast<std::size_t>(shape_.rank_of(to, action.microbatch));
+    const auto receiver = shape_.rank_of(to, action.microbatch);
     if (receiver == rank) return;
     const auto what = (forward ? "F" : "B") + std::to_string(action.microbatch);
     append(rank, std::to_string(action.stage) + "SEND_" + what);
     append(receiver, std::to_string(to) + "RECV_" + what);
   }
 
-  void append(std::size_t rank, const std::string& cell) { lines_[rank] += (lines_[rank].empty() ? "" : ",") + cell; }
+  void append(StageId rank, const std::string& cell) { lines_[rank] += (lines_[rank].empty() ? "" : ",") + cell; }
 
   const PipelineShape& shape_;
   const CsvExport& options_;
-  std::vector<std::vector<Entry>> entries_;
-  std::vector<std::string> lines_;
+  Indexed<StageId, Indexed<CellId, Entry>> entries_;
+  Indexed<StageId, std::string> lines_;
 };
 
 }  // namespace

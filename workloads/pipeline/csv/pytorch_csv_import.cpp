@@ -135,7 +135,7 @@ class Importer {
 
   [[nodiscard]] std::int32_t column_of(const OrderProblem& problem) const {
     if (problem.rank < 0 || problem.index < 0) return -1;
-    return rows_[static_cast<std::size_t>(problem.rank)].columns[static_cast<std::size_t>(problem.index)];
+    return rows_[problem.rank].columns[problem.index];
   }
 
   void add(std::int32_t row, std::int32_t column, std::string what, std::string expected) {
@@ -146,7 +146,7 @@ class Importer {
                                    std::string expected) const {
     std::string_view cell;
     if (row >= 0 && column >= 0) {
-      auto rest = lines_[static_cast<std::size_t>(row)];
+      auto rest = lines_[row];
       for (std::int32_t i = 0; i <= column; ++i) cell = take_until(',', rest);
     }
     return {row, column, printable(without_blanks_around(cell)), std::move(what), std::move(expected)};
@@ -157,8 +157,8 @@ class Importer {
   };
 
   std::string_view text_;
-  std::vector<std::string_view> lines_;
-  std::vector<PytorchRow> rows_;
+  Indexed<std::int32_t, std::string_view> lines_;
+  PytorchRows rows_;
   Highest highest_;
   ProblemList<CsvProblem> problems_;
   ImportedOrder result_;

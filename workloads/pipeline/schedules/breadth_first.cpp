@@ -10,7 +10,7 @@ PipelineOrder breadth_first_order(const ScheduleRequest& request) {
   const auto chunks = order.shape.chunks;
   const auto microbatches = request.microbatches;
   for (std::int32_t rank = 0; rank < request.ranks; ++rank) {
-    auto& cells = order.ranks[static_cast<std::size_t>(rank)];
+    auto& cells = order.ranks[rank];
     for (std::int32_t chunk = 0; chunk < chunks; ++chunk) {
       for (std::int32_t m = 0; m < microbatches; ++m) {
         append(cells, PipelineAction{PipelineWork::forward, chunk * request.ranks + rank, m});

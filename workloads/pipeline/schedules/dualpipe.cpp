@@ -31,8 +31,7 @@ PipelineOrder dualpipe_order(const ScheduleRequest& request) {
     DualPipeStream near{rank, 0}, far{last - rank, half};  // of the end that the rank is near to, and of the other end
     const bool second_half = rank > last / 2;
     if (second_half) std::swap(near, far);
-    order.ranks[static_cast<std::size_t>(rank)] =
-        dualpipe_cells(request.ranks / 2, second_half ? last - rank : rank, half, {{near, far}});
+    order.ranks[rank] = dualpipe_cells(request.ranks / 2, second_half ? last - rank : rank, half, {{near, far}});
   }
   return order;
 }

@@ -24,7 +24,7 @@ class Steps {
   void add_pair(std::size_t forward_stream, std::size_t backward_stream) {
     cells_.push_back({next_forward(forward_stream), next_backward(backward_stream, backward)});
   }
-  [[nodiscard]] std::vector<PipelineCell> take() { return std::move(cells_); }
+  [[nodiscard]] PipelineCells take() { return std::move(cells_); }
 
  private:
   PipelineAction next_forward(std::size_t stream) { return action(forward, stream, forwards_[stream]++); }
@@ -39,13 +39,13 @@ class Steps {
   std::array<std::int32_t, 2> forwards_{}, backwards_{};
   std::vector<PipelineAction> weights_;
   std::size_t weights_done_ = 0;
-  std::vector<PipelineCell> cells_;
+  PipelineCells cells_;
 };
 
 }  // namespace
 
-std::vector<PipelineCell> dualpipe_cells(std::int32_t ranks, std::int32_t rank, std::int32_t microbatches,
-                                         const std::array<DualPipeStream, 2>& streams) {
+PipelineCells dualpipe_cells(std::int32_t ranks, std::int32_t rank, std::int32_t microbatches,
+                             const std::array<DualPipeStream, 2>& streams) {
   Steps steps(streams);
   const auto after = ranks - 1 - rank;  // ranks between this one and the middle
   for (std::int32_t i = 0; i < 2 * after; ++i) steps.add_forward(0);

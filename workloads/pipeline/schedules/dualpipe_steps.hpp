@@ -15,7 +15,7 @@ struct DualPipeStream {
 
 /// `rank` counts from the rank where the first stream enters, 0, to the rank where it turns or meets its mirror,
 /// `ranks` - 1. `microbatches`, at least 2 * `ranks`, are those of each stream.
-[[nodiscard]] std::vector<PipelineCell> dualpipe_cells(std::int32_t ranks, std::int32_t rank, std::int32_t microbatches,
-                                                       const std::array<DualPipeStream, 2>& streams);
+[[nodiscard]] PipelineCells dualpipe_cells(std::int32_t ranks, std::int32_t rank, std::int32_t microbatches,
+                                           const std::array<DualPipeStream, 2>& streams);
 
 }  // namespace lockstep::workloads

@@ -16,9 +16,8 @@ std::optional<ScheduleProblem> dualpipe_v_rule(const ScheduleRequest& request) {
 PipelineOrder dualpipe_v_order(const ScheduleRequest& request) {
   auto order = empty_v_order(request);
   for (std::int32_t rank = 0; rank < request.ranks; ++rank) {
-    order.ranks[static_cast<std::size_t>(rank)] =
-        dualpipe_cells(request.ranks, rank, request.microbatches,
-                       {{{v_stage(order.shape, rank, 0), 0}, {v_stage(order.shape, rank, 1), 0}}});
+    order.ranks[rank] = dualpipe_cells(request.ranks, rank, request.microbatches,
+                                       {{{v_stage(order.shape, rank, 0), 0}, {v_stage(order.shape, rank, 1), 0}}});
   }
   return order;
 }

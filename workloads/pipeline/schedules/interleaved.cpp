@@ -17,7 +17,7 @@ PipelineOrder interleaved_order(const ScheduleRequest& request) {
   auto order = empty_order(request, StagePlacement::loop, *request.chunks);
   const InterleavedPasses passes(order.shape, group);
   for (std::int32_t rank = 0; rank < request.ranks; ++rank) {
-    auto& cells = order.ranks[static_cast<std::size_t>(rank)];
+    auto& cells = order.ranks[rank];
     // A group through all chunks but the last, then a hop to the last rank and back.
     const auto warm_up = passes.at_most_all((order.shape.chunks - 1) * group + 2 * (request.ranks - 1 - rank));
     for (std::int32_t pass = 0; pass < passes.count() + warm_up; ++pass) {

@@ -27,7 +27,7 @@ std::optional<PipelineAction> InterleavedPasses::backward(PipelineWork work, std
   return PipelineAction{work, (shape_.chunks - 1 - found->chunk) * shape_.ranks + rank, found->microbatch};
 }
 
-void append(std::vector<PipelineCell>& cells, const std::optional<PipelineAction>& action) {
+void append(PipelineCells& cells, const std::optional<PipelineAction>& action) {
   if (action) cells.push_back({*action, std::nullopt});
 }
 
@@ -73,7 +73,7 @@ PipelineOrder split_interleaved_order(const ScheduleRequest& request, StagePlace
   auto order = empty_order(request, placement, *request.chunks);
   const InterleavedPasses passes(order.shape, group);
   for (std::int32_t rank = 0; rank < request.ranks; ++rank) {
-    auto& cells = order.ranks[static_cast<std::size_t>(rank)];
+    auto& cells = order.ranks[rank];
     // One pass per hop to the last rank, half of interleaved 1F1B's; weight gradients trail by one per hop from the
     // first rank, so all ranks run as many passes.
     const auto warm_up = passes.at_most_all((order.shape.chunks - 1) * group + (request.ranks - 1 - rank));

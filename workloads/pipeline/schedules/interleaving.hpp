@@ -35,7 +35,7 @@ class InterleavedPasses {
   std::int32_t group_;
 };
 
-void append(std::vector<PipelineCell>& cells, const std::optional<PipelineAction>& action);
+void append(PipelineCells& cells, const std::optional<PipelineAction>& action);
 
 /// Interleaved 1F1B with split backward; on a linear placement, of one chunk.
 [[nodiscard]] PipelineOrder split_interleaved_order(const ScheduleRequest& request, StagePlacement placement);

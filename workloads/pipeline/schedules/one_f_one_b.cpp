@@ -8,7 +8,7 @@ namespace {
 PipelineOrder one_f_one_b_order(const ScheduleRequest& request) {
   auto order = empty_order(request, StagePlacement::linear, 1);
   for (std::int32_t rank = 0; rank < request.ranks; ++rank) {
-    auto& cells = order.ranks[static_cast<std::size_t>(rank)];
+    auto& cells = order.ranks[rank];
     const InterleavedPasses passes(order.shape, request.microbatches);
     // The backward that follows forward m is of the microbatch that the last rank has by now sent back.
     const auto warm_up = passes.at_most_all(request.ranks - 1 - rank);

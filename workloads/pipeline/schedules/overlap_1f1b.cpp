@@ -24,7 +24,7 @@ PipelineOrder overlap_1f1b_order(const ScheduleRequest& request) {
   auto order = empty_order(request, StagePlacement::loop, *request.chunks);
   const InterleavedPasses passes(order.shape, group);
   for (std::int32_t rank = 0; rank < request.ranks; ++rank) {
-    auto& cells = order.ranks[static_cast<std::size_t>(rank)];
+    auto& cells = order.ranks[rank];
     // One forward more than interleaved 1F1B: neither half of a pair may wait for the other.
     const auto warm_up = passes.at_most_all((order.shape.chunks - 1) * group + 2 * (request.ranks - 1 - rank) + 1);
     for (std::int32_t pass = 0; pass < passes.count() + warm_up; ++pass) {

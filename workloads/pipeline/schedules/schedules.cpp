@@ -148,7 +148,7 @@ PipelineOrder empty_order(const ScheduleRequest& request, StagePlacement placeme
   PipelineOrder order;
   order.schedule = request.name;
   order.shape = {placement, request.ranks, chunks, request.microbatches};
-  order.ranks.resize(static_cast<std::size_t>(request.ranks));
+  order.ranks.resize(request.ranks);
   return order;
 }
 

@@ -15,18 +15,19 @@ ComparedTimes::ComparedTimes(const PipelineTimes& times) {
   tolerance_ = 1e-9 * longest;
 }
 
-SplitPipeline::SplitPipeline(const ScheduleRequest& request, PipelineOrder empty, const std::vector<double>& limits)
+SplitPipeline::SplitPipeline(const ScheduleRequest& request, PipelineOrder empty,
+                             const Indexed<StageId, double>& limits)
     : times_(request.times),
       activations_(request.activations),
       order_(std::move(empty)),
       compare_(times_),
       ranks_(order_.ranks.size()) {
-  const auto microbatches = at(order_.shape.microbatches);
-  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+  const auto microbatches = order_.shape.microbatches;
+  for (const StageId rank : ranks_.ids()) {
     ranks_[rank].limit = limits[rank];
-    order_.ranks[rank].reserve(3 * microbatches * at(order_.shape.chunks));
+    order_.ranks[rank].reserve(std::int64_t{3} * microbatches * order_.shape.chunks);
   }
-  forwards_.resize(at(order_.shape.stages()));
+  forwards_.resize(order_.shape.stages());
   for (auto& stage : forwards_) stage.ends.reserve(microbatches);
   input_gradients_ = forwards_;
 }
@@ -42,21 +43,21 @@ bool SplitPipeline::has_input_gradient_input(std::int32_t stage) const {
 double SplitPipeline::arrival(const Done& from, std::int32_t from_stage, std::int32_t stage, std::int32_t m) const {
   if (m >= from.run)
     throw InternalError("an automatic schedule runs stage " + std::to_string(stage) + " ahead of its input");
-  return from.ends[at(m)] + (rank_of(from_stage) == rank_of(stage) ? 0 : times_.latency);
+  return from.ends[m] + (rank_of(from_stage) == rank_of(stage) ? 0 : times_.latency);
 }
 
 double SplitPipeline::forward_arrival(std::int32_t stage) const {
-  return stage == 0 ? 0 : arrival(forwards_[at(stage - 1)], stage - 1, stage, forwards(stage));
+  return stage == 0 ? 0 : arrival(forwards_[stage - 1], stage - 1, stage, forwards(stage));
 }
 
 double SplitPipeline::input_gradient_arrival(std::int32_t stage) const {
   const bool last = stage + 1 == order_.shape.stages();
-  return last ? 0 : arrival(input_gradients_[at(stage + 1)], stage + 1, stage, input_gradients(stage));
+  return last ? 0 : arrival(input_gradients_[stage + 1], stage + 1, stage, input_gradients(stage));
 }
 
 double SplitPipeline::run(const PipelineAction& action, double arrival, double activations) {
-  auto& rank = ranks_[at(rank_of(action.stage))];
-  auto& cells = order_.ranks[at(rank_of(action.stage))];
+  auto& rank = ranks_[rank_of(action.stage)];
+  auto& cells = order_.ranks[rank_of(action.stage)];
   const double start = std::max(rank.now, arrival);
   if (cells.empty()) {
     rank.first_start = start;
@@ -71,23 +72,23 @@ double SplitPipeline::run(const PipelineAction& action, double arrival, double a
 }
 
 void SplitPipeline::forward(std::int32_t stage) {
-  auto& done = forwards_[at(stage)];
+  auto& done = forwards_[stage];
   const PipelineAction action{PipelineWork::forward, stage, done.run};
   done.ends.push_back(run(action, forward_arrival(stage), activations_.forward));
   ++done.run;
 }
 
 void SplitPipeline::input_gradient(std::int32_t stage) {
-  auto& done = input_gradients_[at(stage)];
+  auto& done = input_gradients_[stage];
   if (done.run >= forwards(stage)) throw InternalError("an automatic schedule runs a backward ahead of its forward");
   const PipelineAction action{PipelineWork::input_gradient, stage, done.run};
   done.ends.push_back(run(action, input_gradient_arrival(stage), activations_.input_gradient));
-  ranks_[at(rank_of(stage))].owed.push_back({PipelineWork::weight_gradient, stage, done.run});
+  ranks_[rank_of(stage)].owed.push_back({PipelineWork::weight_gradient, stage, done.run});
   ++done.run;
 }
 
 void SplitPipeline::weight_gradient(std::int32_t rank) {
-  auto& owed = ranks_[at(rank)].owed;
+  auto& owed = ranks_[rank].owed;
   const auto action = owed.front();
   owed.pop_front();
   run(action, 0, activations_.weight_gradient);
@@ -122,11 +123,11 @@ void SplitPipeline::settle_owed(std::int32_t rank) {
 
 double backward_reserve(const ActivationModel& activations) { return std::max(0.0, activations.input_gradient); }
 
-std::vector<double> limits_in_activations(const ScheduleRequest& request, std::int32_t chunks, double usual,
-                                          double least) {
+Indexed<StageId, double> limits_in_activations(const ScheduleRequest& request, std::int32_t chunks, double usual,
+                                               double least) {
   const auto& model = request.activations;
-  const auto given = request.times.stages.size();
-  const auto stages = static_cast<std::size_t>(request.ranks) * static_cast<std::size_t>(chunks);
+  const std::int64_t given = request.times.stages.count();
+  const std::int64_t stages = std::int64_t{request.ranks} * chunks;
   if (given != 1 && given != stages) {
     throw ScheduleError("stages", "times of " + std::to_string(given) + " stages are given",
                         "one for all, or one for each of " + std::to_string(stages));
@@ -136,18 +137,18 @@ std::vector<double> limits_in_activations(const ScheduleRequest& request, std::i
     throw ScheduleError("memory-limit", "the two gradients do not let go of just what a forward holds",
                         "activations of a forward, an input gradient and a weight gradient that add up to 0");
   }
-  auto limits = request.memory_limit;
-  const auto ranks = static_cast<std::size_t>(request.ranks);
+  Indexed<StageId, double> limits(request.memory_limit.begin(), request.memory_limit.end());
+  const auto ranks = request.ranks;
   if (limits.empty()) limits = {usual};
   if (limits.size() == 1) limits.assign(ranks, limits.front());
-  if (limits.size() != ranks) {
+  if (limits.count() != ranks) {
     throw ScheduleError("memory-limit", std::to_string(limits.size()) + " limits are given",
                         "one for all ranks, or one for each of " + std::to_string(ranks));
   }
   const double whole = model.forward * chunks;
   const double least_that_works = least + backward_reserve(model) / whole;
   constexpr double rounding = 1 + 1e-9;
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
+  for (const StageId rank : limits.ids()) {
     if (!(limits[rank] * rounding >= least_that_works)) {
       throw ScheduleError("memory-limit",
                           "nothing fits under " + exact(limits[rank]) + " microbatches on rank " + std::to_string(rank),

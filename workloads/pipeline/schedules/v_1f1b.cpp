@@ -20,27 +20,26 @@ bool is_forward(std::size_t row) { return row <= up; }
 /// Whether microbatches come to this row from rank 0 on.
 bool from_first_rank(std::size_t row) { return row == down || row == backward_up; }
 
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
 using Pattern = std::array<std::int32_t, 4>;
+using Patterns = Indexed<StageId, Pattern>;
 
 std::int32_t rank_in_turn(std::size_t row, std::int32_t i, std::int32_t ranks) {
   return from_first_rank(row) ? i : ranks - 1 - i;
 }
 
 /// The slot of a period, for every rank and row, that no other row of the rank takes.
-std::vector<Pattern> pattern_of(std::int32_t ranks) {
-  std::vector<Pattern> pattern(at(ranks));
+Patterns pattern_of(std::int32_t ranks) {
+  Patterns pattern(ranks);
   std::int32_t slot = 1;
   for (const auto row : {down, up}) {
-    for (std::int32_t i = 0; i < ranks; ++i) pattern[at(rank_in_turn(row, i, ranks))][row] = slot++ % period;
+    for (std::int32_t i = 0; i < ranks; ++i) pattern[rank_in_turn(row, i, ranks)][row] = slot++ % period;
   }
   // Backwards follow each other by two slots, and every third waits three more to stay clear of forwards.
   if (ranks % 3 == 0) slot += 3;
   std::int32_t third = (3 - (ranks + 2) % 3) % 3;
   for (const auto row : {backward_up, backward_down}) {
     for (std::int32_t i = 0; i < ranks; ++i) {
-      pattern[at(rank_in_turn(row, i, ranks))][row] = slot % period;
+      pattern[rank_in_turn(row, i, ranks)][row] = slot % period;
       slot += 2;
       if (++third == 3) {
         third = 0;
@@ -52,15 +51,15 @@ std::vector<Pattern> pattern_of(std::int32_t ranks) {
 }
 
 /// first[rank][row]: the first slot of the pattern at which microbatch 0 can be there, one free period in front.
-std::vector<Pattern> first_slots(const std::vector<Pattern>& pattern) {
-  const auto ranks = static_cast<std::int32_t>(pattern.size());
-  std::vector<Pattern> first(pattern.size());
+Patterns first_slots(const Patterns& pattern) {
+  const auto ranks = pattern.count();
+  Patterns first(pattern.size());
   std::int32_t slot = period;
   for (const auto row : rows) {
     for (std::int32_t i = 0; i < ranks; ++i) {
       const auto rank = rank_in_turn(row, i, ranks);
-      while (slot % period != pattern[at(rank)][row]) ++slot;
-      first[at(rank)][row] = slot++;
+      while (slot % period != pattern[rank][row]) ++slot;
+      first[rank][row] = slot++;
     }
   }
   return first;
@@ -77,25 +76,25 @@ struct Event {
 /// comes to hold more activations than the worst one does anyway.
 class Compaction {
  public:
-  Compaction(const std::vector<Pattern>& first, std::int32_t microbatches) : ranks_(first.size()) {
-    for (std::int32_t rank = 0; rank < std::ssize(first); ++rank) {
+  Compaction(const Patterns& first, std::int32_t microbatches) : ranks_(first.size()) {
+    for (const StageId rank : first.ids()) {
       for (const auto row : rows) {
         for (std::int32_t m = 0; m < microbatches; ++m)
-          events_.push_back({first[at(rank)][row] + period * m, rank, row, m});
+          events_.push_back({first[rank][row] + period * m, rank, row, m});
       }
     }
     std::sort(events_.begin(), events_.end());
     const auto end = events_.back().slot + 2;
     for (auto& rank : ranks_) {
-      rank.taken.resize(at(end));
-      rank.held.resize(at(end));
+      rank.taken.resize(end);
+      rank.held.resize(end);
     }
     for (const auto& event : events_) {
-      auto& rank = ranks_[at(event.rank)];
+      auto& rank = ranks_[event.rank];
       rank.slots[event.row].push_back(event.slot);
       mark(event, event.slot, true);
       // A backward lets go in its second slot.
-      rank.held[at(is_forward(event.row) ? event.slot : event.slot + 1)] = is_forward(event.row) ? 1 : -1;
+      rank.held[is_forward(event.row) ? event.slot : event.slot + 1] = is_forward(event.row) ? 1 : -1;
     }
     for (auto& rank : ranks_) {
       std::partial_sum(rank.held.begin(), rank.held.end(), rank.held.begin());
@@ -110,9 +109,9 @@ class Compaction {
       mark(event, event.slot, false);
       mark(event, slot, true);
       const auto lasting = is_forward(event.row) ? 0 : 1;
-      auto& rank = ranks_[at(event.rank)];
-      for (auto s = slot + lasting; s < event.slot + lasting; ++s) rank.held[at(s)] += is_forward(event.row) ? 1 : -1;
-      rank.slots[event.row][at(event.microbatch)] = slot;
+      auto& rank = ranks_[event.rank];
+      for (auto s = slot + lasting; s < event.slot + lasting; ++s) rank.held[s] += is_forward(event.row) ? 1 : -1;
+      rank.slots[event.row][event.microbatch] = slot;
       event.slot = slot;
     }
     std::sort(events_.begin(), events_.end());
@@ -121,47 +120,47 @@ class Compaction {
 
  private:
   struct Rank {
-    std::vector<bool> taken;
-    std::vector<std::int32_t> held;
-    std::array<std::vector<std::int32_t>, rows.size()> slots;
+    Indexed<std::int32_t, bool> taken;         ///< by slot
+    Indexed<std::int32_t, std::int32_t> held;  ///< by slot
+    std::array<Indexed<MicrobatchId, std::int32_t>, rows.size()> slots;
   };
 
   void mark(const Event& event, std::int32_t slot, bool taken) {
-    auto& slots = ranks_[at(event.rank)].taken;
-    slots[at(slot)] = taken;
-    if (!is_forward(event.row)) slots[at(slot + 1)] = taken;
+    auto& slots = ranks_[event.rank].taken;
+    slots[slot] = taken;
+    if (!is_forward(event.row)) slots[slot + 1] = taken;
   }
   /// The first slot after everything that the action waits for.
   [[nodiscard]] std::int32_t first_slot(const Event& event) const {
     const auto [slot, rank, row, microbatch] = event;
     const auto after = [&](std::int32_t other_rank, std::size_t other_row, std::int32_t m) {
-      return ranks_[at(other_rank)].slots[other_row][at(m)] + (is_forward(other_row) ? 1 : 2);
+      return ranks_[other_rank].slots[other_row][m] + (is_forward(other_row) ? 1 : 2);
     };
     const auto before = from_first_rank(row) ? rank - 1 : rank + 1;
     std::int32_t first = microbatch > 0 ? after(rank, row, microbatch - 1) : 0;
-    if (before >= 0 && before < std::ssize(ranks_))
+    if (ranks_.contains(before))
       first = std::max(first, after(before, row, microbatch));
     else if (row != down)
       first = std::max(first, after(rank, row - 1, microbatch));  // the V turns here
     return first;
   }
   [[nodiscard]] std::int32_t earlier_forward(const Event& event) const {
-    const auto& rank = ranks_[at(event.rank)];
+    const auto& rank = ranks_[event.rank];
     const auto first = first_slot(event);
     auto slot = event.slot;
-    while (slot > first && rank.held[at(slot - 1)] < most_held_) --slot;
-    while (slot < event.slot && rank.taken[at(slot)]) ++slot;
+    while (slot > first && rank.held[slot - 1] < most_held_) --slot;
+    while (slot < event.slot && rank.taken[slot]) ++slot;
     return slot;
   }
   [[nodiscard]] std::int32_t earlier_backward(const Event& event) const {
-    const auto& taken = ranks_[at(event.rank)].taken;
+    const auto& taken = ranks_[event.rank].taken;
     for (auto slot = first_slot(event); slot + 1 < event.slot; ++slot) {
-      if (!taken[at(slot)] && !taken[at(slot + 1)]) return slot;
+      if (!taken[slot] && !taken[slot + 1]) return slot;
     }
     return event.slot;
   }
 
-  std::vector<Rank> ranks_;
+  Indexed<StageId, Rank> ranks_;
   std::vector<Event> events_;
   std::int32_t most_held_ = 0;
 };
@@ -173,7 +172,7 @@ PipelineOrder v_1f1b_order(const ScheduleRequest& request) {
   for (const auto& event : Compaction(first_slots(pattern_of(request.ranks)), request.microbatches).run()) {
     const std::size_t chunk = event.row == down || event.row == backward_down ? 0 : 1;
     const auto work = is_forward(event.row) ? forward : backward;
-    order.ranks[at(event.rank)].push_back({{work, v_stage(order.shape, event.rank, chunk), event.microbatch}, {}});
+    order.ranks[event.rank].push_back({{work, v_stage(order.shape, event.rank, chunk), event.microbatch}, {}});
   }
   return order;
 }

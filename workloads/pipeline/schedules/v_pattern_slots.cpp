@@ -8,20 +8,22 @@ namespace lockstep::workloads::v_slots {
 std::vector<Event> by_slot(const Slots& slots, std::int32_t rank) {
   std::int32_t end = 0;
   for (const auto& row : slots) end = row.empty() ? end : std::max(end, row.back() + 1);
-  std::vector<Event> events(at(end), Event{-1, rank, 0, 0});
+  Indexed<std::int32_t, Event> in_slot(end, Event{-1, rank, 0, 0});
   for (std::size_t row = 0; row < rows; ++row) {
-    for (std::int32_t i = 0; i < std::ssize(slots[row]); ++i)
-      events[at(slots[row][at(i)])] = {slots[row][at(i)], rank, row, i};
+    for (const auto i : slots[row].ids()) in_slot[slots[row][i]] = {slots[row][i], rank, row, i};
   }
-  std::erase_if(events, [](const Event& event) { return event.slot < 0; });
+  std::vector<Event> events;
+  events.reserve(in_slot.size());
+  std::copy_if(in_slot.begin(), in_slot.end(), std::back_inserter(events),
+               [](const Event& event) { return event.slot >= 0; });
   return events;
 }
 
-std::vector<Event> by_slot(const std::vector<Slots>& table) {
+std::vector<Event> by_slot(const Table& table) {
   std::vector<std::vector<Event>> ranks;
   std::size_t count = 0;
-  for (std::int32_t rank = 0; rank < std::ssize(table); ++rank) {
-    ranks.push_back(by_slot(table[at(rank)], rank));
+  for (const StageId rank : table.ids()) {
+    ranks.push_back(by_slot(table[rank], rank));
     count += ranks.back().size();
   }
   std::vector<Event> events;

@@ -46,7 +46,7 @@ class GreedyWave {
     bool busy = false;
   };
 
-  Rank& rank(std::int32_t index) { return waiting_[static_cast<std::size_t>(index)]; }
+  Rank& rank(StageId index) { return waiting_[index]; }
 
   /// At most P microbatches are on their way at once.
   void admit() {
@@ -64,7 +64,7 @@ class GreedyWave {
     const auto action = ready.top();
     ready.pop();
     rank(on).busy = true;
-    order_.ranks[static_cast<std::size_t>(on)].push_back({action, {}});
+    order_.ranks[on].push_back({action, {}});
     running_.push({now + (action.work == forward ? 1 : 2), on, action});
   }
   void finish(const Running& ended) {
@@ -84,7 +84,7 @@ class GreedyWave {
   }
 
   PipelineOrder order_;
-  std::vector<Rank> waiting_;
+  Indexed<StageId, Rank> waiting_;
   std::priority_queue<Running> running_;
   std::vector<std::int32_t> idle_;
   std::int32_t admitted_ = 0;

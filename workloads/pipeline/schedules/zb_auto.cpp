@@ -19,7 +19,7 @@ struct Choices {
 /// Stage s is on rank s, so one index serves for both.
 class Search {
  public:
-  Search(const ScheduleRequest& request, const std::vector<double>& limits, Choices choices)
+  Search(const ScheduleRequest& request, const Indexed<StageId, double>& limits, Choices choices)
       : request_(request),
         choices_(choices),
         stages_(request.ranks),
@@ -36,8 +36,7 @@ class Search {
   }
 
  private:
-  using PerStage = std::vector<std::int32_t>;
-  static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+  using PerStage = Indexed<StageId, std::int32_t>;
   [[nodiscard]] const StageTimes& times(std::int32_t s) const { return request_.times.of(s); }
   [[nodiscard]] double latency() const { return request_.times.latency; }
   [[nodiscard]] const ComparedTimes& compare() const { return pipeline_.compare(); }
@@ -47,14 +46,14 @@ class Search {
     for (std::int32_t s = 0; s < stages_; ++s) pipeline_.forward(s);
     const auto more = forwards_before_first_backward();
     for (std::int32_t s = 0; s < stages_; ++s) {
-      for (std::int32_t i = 0; i < more[at(s)]; ++i) pipeline_.forward(s);
+      for (std::int32_t i = 0; i < more[s]; ++i) pipeline_.forward(s);
     }
     for (std::int32_t s = stages_; s-- > 0;) pipeline_.input_gradient(s);
   }
 
   /// Forwards that fill each rank's wait for its first backward, as far as memory goes.
   [[nodiscard]] PerStage forwards_before_first_backward() const {
-    PerStage more(at(stages_), 0);
+    PerStage more(stages_, 0);
     const auto& activations = request_.activations;
     double backward_end = pipeline_.now(stages_ - 1) + times(stages_ - 1).input_gradient;
     for (std::int32_t s = stages_ - 1; s-- > 0;) {
@@ -63,28 +62,27 @@ class Search {
       const auto still_waits = [&] {
         return choices_.first_backward_on_time ? compare().at_most(now + forward, wanted) : compare().less(now, wanted);
       };
-      while (1 + more[at(s)] < request_.microbatches && held + activations.forward <= pipeline_.limit(s) &&
-             still_waits()) {
+      while (1 + more[s] < request_.microbatches && held + activations.forward <= pipeline_.limit(s) && still_waits()) {
         held += activations.forward;
         now += forward;
-        ++more[at(s)];
+        ++more[s];
       }
       backward_end = std::max(now, wanted) + times(s).input_gradient;
     }
     // A rank's forwards come from the rank before, which runs one more lest the next ones come late.
     for (std::int32_t s = 1; s < stages_; ++s) {
-      const auto before = more[at(s - 1)];
-      const bool all = 1 + more[at(s)] == request_.microbatches && more[at(s)] <= before;
-      if (!all) more[at(s)] = std::min(more[at(s)], std::max(0, before - 1));
+      const auto before = more[s - 1];
+      const bool all = 1 + more[s] == request_.microbatches && more[s] <= before;
+      if (!all) more[s] = std::min(more[s], std::max(0, before - 1));
     }
     return more;
   }
 
   /// Which stages run a forward before their next backward. One that does not holds back those before it.
-  [[nodiscard]] std::vector<bool> forwards_due() const {
-    std::vector<bool> due(at(stages_));
+  [[nodiscard]] Indexed<StageId, bool> forwards_due() const {
+    Indexed<StageId, bool> due(stages_);
     bool later = true;
-    for (std::int32_t s = stages_; s-- > 0;) due[at(s)] = later = later && has_forwards(s) && !better_wait(s);
+    for (std::int32_t s = stages_; s-- > 0;) due[s] = later = later && has_forwards(s) && !better_wait(s);
     return due;
   }
 
@@ -119,9 +117,9 @@ class Search {
     if (choices_.fill_every_wait || compare().less(spare(s), wait)) pipeline_.weight_gradient(s);
   }
 
-  void run_forwards(const std::vector<bool>& due) {
+  void run_forwards(const Indexed<StageId, bool>& due) {
     for (std::int32_t s = 0; s < stages_; ++s) {
-      if (!due[at(s)]) continue;
+      if (!due[s]) continue;
       pipeline_.make_room_for_forward(s);
       fill_wait(s, pipeline_.forward_arrival(s));
       pipeline_.forward(s);

@@ -14,7 +14,7 @@ PipelineOrder zb_h1_order(const ScheduleRequest& request) {
   auto order = empty_order(request, StagePlacement::linear, 1);
   const auto microbatches = request.microbatches;
   for (std::int32_t rank = 0; rank < request.ranks; ++rank) {
-    auto& cells = order.ranks[static_cast<std::size_t>(rank)];
+    auto& cells = order.ranks[rank];
     const auto warm_up = std::min(request.ranks - 1 - rank, microbatches);
     for (std::int32_t step = 0; step < microbatches + warm_up; ++step) {
       if (step < microbatches) append(cells, PipelineAction{forward, rank, step});

@@ -9,7 +9,7 @@ PipelineOrder zb_h2_order(const ScheduleRequest& request) {
   auto order = empty_order(request, StagePlacement::linear, 1);
   const InterleavedPasses passes(order.shape, request.microbatches);
   for (std::int32_t rank = 0; rank < request.ranks; ++rank) {
-    auto& cells = order.ranks[static_cast<std::size_t>(rank)];
+    auto& cells = order.ranks[rank];
     // Two passes per hop to the last rank, twice 1F1B's; weight gradients trail by two per hop from the first rank, so
     // all ranks run as many passes.
     const auto warm_up = passes.at_most_all(2 * (request.ranks - 1 - rank));

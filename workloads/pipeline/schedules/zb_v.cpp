@@ -15,26 +15,24 @@ constexpr std::int64_t most_actions = 50'000'000;
 /// the order are counted but not written.
 class RankOfV {
  public:
-  RankOfV(const PipelineShape& shape, std::int32_t rank, std::vector<PipelineCell>& cells)
+  RankOfV(const PipelineShape& shape, std::int32_t rank, PipelineCells& cells)
       : shape_(shape), rank_(rank), cells_(cells) {}
 
   void add(PipelineWork work, std::size_t chunk) {
-    const auto microbatch = next_[chunk][static_cast<std::size_t>(work)]++;
+    const auto microbatch = next_[chunk][work]++;
     if (microbatch < shape_.microbatches) cells_.push_back({{work, v_stage(shape_, rank_, chunk), microbatch}, {}});
   }
   void add_split_backward(std::size_t chunk) {
     add(input_gradient, chunk);
     add(weight_gradient, chunk);
   }
-  [[nodiscard]] std::int32_t done(PipelineWork work, std::size_t chunk) const {
-    return next_[chunk][static_cast<std::size_t>(work)];
-  }
+  [[nodiscard]] std::int32_t done(PipelineWork work, std::size_t chunk) const { return next_[chunk][work]; }
 
  private:
   const PipelineShape& shape_;
   std::int32_t rank_;
-  std::vector<PipelineCell>& cells_;
-  std::array<std::array<std::int32_t, 4>, 2> next_{};
+  PipelineCells& cells_;
+  std::array<IndexedArray<PipelineWork, MicrobatchId, 4>, 2> next_{};
 };
 
 /// `padded` microbatches, at least the 2P - 1 that fill the V.
@@ -87,7 +85,7 @@ PipelineOrder zb_v_order(const ScheduleRequest& request) {
   const auto ranks = request.ranks;
   const auto padded = padded_microbatches(request);
   for (std::int32_t r = 0; r < ranks; ++r) {
-    RankOfV rank(order.shape, r, order.ranks[static_cast<std::size_t>(r)]);
+    RankOfV rank(order.shape, r, order.ranks[r]);
     order_rank(rank, r, ranks - r, padded);
   }
   return order;

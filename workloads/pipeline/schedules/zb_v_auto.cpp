@@ -22,8 +22,8 @@ struct Choices {
 class Search {
  public:
   /// `approved`: bubbles of an earlier try, to be kept below its longest.
-  Search(const ScheduleRequest& request, const std::vector<double>& limits, Choices choices,
-         const std::vector<double>& approved)
+  Search(const ScheduleRequest& request, const Indexed<StageId, double>& limits, Choices choices,
+         const Indexed<StageId, double>& approved)
       : request_(request),
         choices_(choices),
         ranks_(request.ranks),
@@ -45,7 +45,6 @@ class Search {
   }
 
  private:
-  static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
   [[nodiscard]] std::int32_t forward_stage(std::int32_t r, int leg) const { return leg == 0 ? r : 2 * ranks_ - 1 - r; }
   [[nodiscard]] std::int32_t backward_stage(std::int32_t r, int leg) const { return forward_stage(r, 1 - leg); }
   [[nodiscard]] std::int32_t forwards_of(std::int32_t r, int leg) const {
@@ -57,7 +56,7 @@ class Search {
   void fill_pipeline() {
     const auto early = early_forwards();
     for (std::int32_t r = 0; r < ranks_; ++r) {
-      for (std::int32_t i = 0; i < early[at(r)]; ++i) pipeline_.forward(r);
+      for (std::int32_t i = 0; i < early[r]; ++i) pipeline_.forward(r);
     }
     for (std::int32_t r = ranks_; r-- > 0;) pipeline_.forward(forward_stage(r, 1));
     // Further down the first input gradient comes later: as many forwards as the rank before, one more of them upwards.
@@ -79,7 +78,7 @@ class Search {
   /// Downward forwards of each rank before its first upward one, from the last rank, which has one, to the first:
   /// as many as end before the upward one can start and as the tightest rank has memory for. Stages count as equally
   /// long here, else the turns that follow would ask for what has not been run.
-  [[nodiscard]] std::vector<std::int32_t> early_forwards() const {
+  [[nodiscard]] Indexed<StageId, std::int32_t> early_forwards() const {
     double forward = 0;
     for (const auto& stage : request_.times.stages) {
       forward += stage.forward / static_cast<double>(request_.times.stages.size());
@@ -89,11 +88,11 @@ class Search {
     for (std::int32_t r = 1; r < ranks_; ++r) limit = std::min(limit, pipeline_.limit(r));
     const double room = std::max((limit - backward_reserve(activations)) / activations.forward, 2.0 * ranks_);
 
-    std::vector<std::int32_t> early(at(ranks_), 1);
-    const auto end = [&](std::int32_t r) { return r * (forward + request_.times.latency) + early[at(r)] * forward; };
+    Indexed<StageId, std::int32_t> early(ranks_, 1);
+    const auto end = [&](std::int32_t r) { return r * (forward + request_.times.latency) + early[r] * forward; };
     double upward_end = end(ranks_ - 1) + forward;
     for (std::int32_t r = ranks_ - 1; r-- > 0;) {
-      auto& count = early[at(r)] = early[at(r + 1)];
+      auto& count = early[r] = early[r + 1];
       const double upward_start = upward_end + request_.times.latency;
       // Kept free: for the upward forward, and for two more forwards for every rank before (fill_pipeline).
       while (count < microbatches_ && count + 2.0 + 2.0 * r <= room &&
@@ -146,7 +145,7 @@ class Search {
 
   void fill_wait(std::int32_t r, double arrival, bool beyond) {
     const double wait = pipeline_.fill_wait(r, arrival);
-    const double spare = std::max(pipeline_.longest_bubble(), allowance_[at(r)]) - pipeline_.bubble(r);
+    const double spare = std::max(pipeline_.longest_bubble(), allowance_[r]) - pipeline_.bubble(r);
     if (beyond && !pipeline_.owed(r).empty() && pipeline_.compare().less(spare, wait)) pipeline_.weight_gradient(r);
   }
 
@@ -155,7 +154,7 @@ class Search {
   std::int32_t ranks_;
   std::int32_t microbatches_;
   SplitPipeline pipeline_;
-  std::vector<double> allowance_;
+  Indexed<StageId, double> allowance_;
 };
 
 bool shorter(const SplitPipeline& a, const SplitPipeline& b) {
@@ -163,11 +162,11 @@ bool shorter(const SplitPipeline& a, const SplitPipeline& b) {
 }
 
 /// Tries again as long as knowing the bubbles of the last try shortens the longest.
-SplitPipeline search(const ScheduleRequest& request, const std::vector<double>& limits, Choices choices) {
-  std::vector<double> bubbles(limits.size(), 0);
+SplitPipeline search(const ScheduleRequest& request, const Indexed<StageId, double>& limits, Choices choices) {
+  Indexed<StageId, double> bubbles(limits.size(), 0);
   auto best = Search(request, limits, choices, bubbles).run();
   while (true) {
-    for (std::int32_t r = 0; r < request.ranks; ++r) bubbles[static_cast<std::size_t>(r)] = best.bubble(r);
+    for (std::int32_t r = 0; r < request.ranks; ++r) bubbles[r] = best.bubble(r);
     auto next = Search(request, limits, choices, bubbles).run();
     if (!shorter(next, best)) return best;
     best = std::move(next);
