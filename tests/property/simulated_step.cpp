@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <tuple>
 #include <utility>
 
+#include "sim/engine/runtime/readiness.hpp"
 #include "sim/program/lower.hpp"
 #include "tests/source_dir.hpp"
 #include "tests/unit/engine/child_run.hpp"
@@ -40,7 +42,7 @@ timeline::Timeline timeline_of(const program::Program& program, engine::EngineKi
   if (engine == engine::EngineKind::reference) return run_reference(program).timeline;
   const auto spans = run_in_child(program, engine);
   const auto ops = static_cast<std::int32_t>(program.ops.size());
-  timeline::Timeline timeline(ops, program.ranks());
+  timeline::Timeline timeline(std::make_shared<const timeline::RankSets>(engine::rank_sets_of(program)));
   for (std::int32_t op = 0; op < ops; ++op) {
     for (std::int32_t rank = 0; rank < program.ranks(); ++rank) {
       if (spans.start(op, rank) >= 0)

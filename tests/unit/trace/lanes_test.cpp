@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "sim/core/errors.hpp"
 
 namespace lockstep {
@@ -60,6 +62,9 @@ TEST(Lanes, WhatTakesNoTimeStandsBeforeWhatStartsThen) {
 
 TEST(Lanes, ARankShowsOnlyWhatItTookPartIn) {
   Hand hand({{0}, {0}});
+  hand.timeline = timeline::Timeline(std::make_shared<const timeline::RankSets>(
+      2, std::vector<timeline::RankSets::Ranks>{{1}, {0}}, std::vector<std::int32_t>{0, 1}));
+  hand.timeline.record(0, 1, {Seconds(0), Seconds(1e-6)});
   hand.ran(1, 0, 1e-6);
   const auto lanes = trace::lanes_of(hand.program, hand.timeline, 0);
   ASSERT_THAT(lanes[0], SizeIs(1));
