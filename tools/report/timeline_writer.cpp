@@ -35,7 +35,8 @@ void TimelineWriter::add(const TimelineOp& op) {
                                       {"befores", static_cast<std::int64_t>(op.before.size())}}) {
     columns_[column].push_back(number(value));
   }
-  for (const auto before : op.before) columns_["before"].push_back(number(id - before));
+  auto last = id;  // neighbours in a list are near one another
+  for (const auto before : op.before) columns_["before"].push_back(without_sign(std::exchange(last, before) - before));
   const auto [found, is_new] = flops_.try_emplace(op.flops, flops_list_.size());
   if (is_new) flops_list_.push_back(op.flops);
   columns_["flops"].push_back(found->second);

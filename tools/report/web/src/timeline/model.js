@@ -58,7 +58,7 @@ class Operations {
       this.first_before = new Uint32Array(befores.length + 1);
       befores.forEach((count, i) => { this.first_before[i + 1] = this.first_before[i] + count; });
     }
-    for (let i = this.first_before[op]; i < this.first_before[op + 1]; ++i) yield op - this.data.before[i];
+    for (let i = this.first_before[op], other = op; i < this.first_before[op + 1]; ++i) yield (other -= signed(this.data.before[i]));
   }
   after(op) {
     if (!this.followers) {
