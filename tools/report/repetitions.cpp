@@ -6,7 +6,7 @@
 namespace lockstep::report {
 namespace {
 
-constexpr std::size_t shortest = 24;  // numbers worth a repetition: gzip is better at less
+constexpr std::size_t shortest = 24;                  // numbers worth a repetition: gzip is better at less
 constexpr std::uint64_t factor = 0x9e3779b97f4a7c15;  // odd, its bits as if drawn
 
 constexpr std::uint64_t power(std::size_t exponent) {
@@ -27,7 +27,8 @@ class Earlier {
 
   /// The most recent place with the same hash, not yet compared number by number; from now on this one.
   std::size_t exchange(std::size_t at) {
-    if (at > 0) hash_ = (hash_ - mixed(numbers_[at - 1]) * power(shortest - 1)) * factor + mixed(numbers_[at + shortest - 1]);
+    if (at > 0)
+      hash_ = (hash_ - mixed(numbers_[at - 1]) * power(shortest - 1)) * factor + mixed(numbers_[at + shortest - 1]);
     return std::exchange(places_[(hash_ ^ hash_ >> 32) & (places_.size() - 1)], at);
   }
 

@@ -43,8 +43,8 @@ class TimelineData {
     for (const auto& run : whole_.runs()) add(run);
     Json groups = Json::array();
     for (const auto& rank : ranks) groups.push_back(group(rank));
-    auto result = writer_.run(name, trace::nanoseconds(simulation_.metrics.step_time), repetition_.length().value() * 1e9,
-                              std::move(groups));
+    auto result = writer_.run(name, trace::nanoseconds(simulation_.metrics.step_time),
+                              repetition_.length().value() * 1e9, std::move(groups));
     result["critical"] = critical_path(ranks);
     return result;
   }
@@ -106,8 +106,8 @@ class TimelineData {
     for (const auto& span : lane) {
       const auto blocker = blockers_.of(span.op, rank);
       const auto first = simulation_.run.timeline.span(span.op, rank, 0);
-      spans.push_back({trace::nanoseconds(first.start), trace::nanoseconds(first.end),
-                       whole_.number({span.op, span.copy})});
+      spans.push_back(
+          {trace::nanoseconds(first.start), trace::nanoseconds(first.end), whole_.number({span.op, span.copy})});
       spans.back().copy = span.copy;
       const auto because = blocker.op < 0 ? -1 : whole_.number_before({span.op, span.copy}, blocker.op);
       if (because < 0) continue;

@@ -43,8 +43,7 @@ class TimelineWriter {
   /// Spans in order of time that do not overlap; copies may where they meet, by rounding.
   [[nodiscard]] ReportData::Json lane(const std::string& name, bool computes, std::span<const TimelineSpan> spans);
   /// {name, end_ns, period_ns, groups, ops, words}; groups are {name, note, lanes}.
-  [[nodiscard]] ReportData::Json run(const std::string& name, std::int64_t end, double period,
-                                     ReportData::Json groups);
+  [[nodiscard]] ReportData::Json run(const std::string& name, std::int64_t end, double period, ReportData::Json groups);
 
  private:
   std::uint64_t word(const std::string& text);
