@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { decode } from "../../tools/report/web/src/data.js";
+import { Model, becauseOf } from "../../tools/report/web/src/timeline/model.js";
 import { Browser } from "./browser.mjs";
 
 const [chromium, lockstep, scenarios, out, name] = process.argv.slice(2);
@@ -28,6 +30,27 @@ async function looking(options, look) {
   } finally {
     await browser.close();
   }
+}
+
+/** What the timeline of a page tells, span by span of every lane. */
+async function told() {
+  const page = readFileSync(join(folder, "report.html"), "utf8");
+  const { panels } = await decode(page.match(/id="data">([^<]*)</)[1]);
+  const model = new Model(panels.find(({ panel }) => panel === "timeline").runs);
+  const words = ["block", "name", "detail", "kind", "pass", "axes", "reason", "algorithm"];
+  const times = [], facts = [], needs = [];
+  for (const lane of model.lanes) {
+    const { operations } = lane.run;
+    lane.op.forEach((op, i) => {
+      times.push(lane.start[i], lane.end[i]);
+      facts.push([lane.group.name, lane.name, op, ...words.map((word) => operations.word(word, op)), operations.flops(op), operations.data.bytes[op],
+        operations.microbatch(op), operations.data.pair[op] > 0 ? operations.halves(op) : "", becauseOf(lane, i)]);
+      needs.push([...operations.before(op)]);
+    });
+    lane.start.forEach((start, i) => assert.ok(i === 0 || start >= lane.end[i - 1], `${lane.name} overlaps at ${i}`));
+  }
+  const path = [...model.runs[0].critical.op];
+  return { bytes: page.length, times, facts, needs, path };
 }
 
 const figure = (label) => Number([...document.querySelectorAll(".figure")].find((node) => node.querySelector(".label").textContent === label)?.querySelector("data").value);
@@ -58,6 +81,27 @@ const cases = {
       await page.picture(join(folder, "dark_narrow.png"));
       await page.print(join(folder, "printed.pdf"));
     });
+  },
+
+  /** A step that is folded in time tells what the whole one tells; rounding may move a copy's span by 2 ns. */
+  async what_repeats_is_written_once() {
+    for (const schedule of ["1f1b", "dualpipe"]) {
+      const run = (microbatches, ...more) => {
+        made("run", scenario("pipeline_alike.yaml"), "--set", `pipeline.schedule=${schedule}`, "--set", `batch.microbatches=${microbatches}`,
+          "--set", `batch.sequences=${8 * microbatches}`, ...more);
+        return told();
+      };
+      const folded = await run(96), whole = await run(96, "--no-fold"), longer = await run(960);
+      assert.deepEqual(folded.facts, whole.facts);
+      assert.deepEqual(folded.path, whole.path);
+      folded.needs.forEach((needs, i) => { // sums over all microbatches tell those that were simulated
+        if (whole.needs[i].length < 24) assert.deepEqual(needs, whole.needs[i]);
+        else assert.ok(needs.length > 0 && needs.every((op) => whole.needs[i].includes(op)));
+      });
+      folded.times.forEach((time, i) => assert.ok(Math.abs(time - whole.times[i]) <= 2, `${schedule}: ${time}, not ${whole.times[i]}`));
+      assert.equal(longer.facts.filter(([group]) => group === "stage 0").length > 9 * folded.facts.filter(([group]) => group === "stage 0").length, true);
+      assert.ok(longer.bytes < 1.03 * folded.bytes, `${schedule}: ${folded.bytes} bytes, with ten times the microbatches ${longer.bytes}`);
+    }
   },
 
   async timeline_zooms_and_finds() {

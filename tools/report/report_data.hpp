@@ -16,6 +16,11 @@ class ReportData {
 
   /// Seven bits a byte, the lowest first; the top bit says that more follow.
   [[nodiscard]] Json whole(std::span<const std::uint64_t> numbers);
+  /// The same of numbers that come again in long stretches: by turns how many new ones follow, these, how many repeat
+  /// what was there before, and how far before.
+  [[nodiscard]] Json repeating(std::span<const std::uint64_t> numbers);
+  /// The same of numbers whose differences come again: `repeating` of each less the one before it, without sign.
+  [[nodiscard]] Json growing(std::span<const std::uint64_t> numbers);
   /// IEEE doubles, the lowest byte first.
   [[nodiscard]] Json real(std::span<const double> numbers);
   /// Inserts the result of another object's packed(), for example from another process; the page sees its document
@@ -26,6 +31,8 @@ class ReportData {
   [[nodiscard]] std::string packed(const Json& document) const;
 
  private:
+  void append_repeating(std::span<const std::uint64_t> numbers);
+
   std::string bytes_;
 };
 

@@ -54,7 +54,7 @@ Json timeline(const output::ScheduleStudy& study, ReportData& data) {
     groups.push_back(
         {{"name", "rank " + std::to_string(rank)}, {"note", ""}, {"lanes", {writer.lane("compute", true, spans)}}});
   }
-  auto run = writer.run(study.title(), in_ticks(study.timing.makespan), std::move(groups));
+  auto run = writer.run(study.title(), in_ticks(study.timing.makespan), 0, std::move(groups));
   return {
       {"panel", "timeline"},
       {"title", "Timeline"},

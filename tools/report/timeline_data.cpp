@@ -41,7 +41,8 @@ class TimelineData {
     for (const auto& run : whole_.runs()) add(run);
     Json groups = Json::array();
     for (const auto& rank : ranks) groups.push_back(group(rank));
-    auto result = writer_.run(name, trace::nanoseconds(simulation_.metrics.step_time), std::move(groups));
+    auto result = writer_.run(name, trace::nanoseconds(simulation_.metrics.step_time),
+                              repetition_.length().value() * 1e9, std::move(groups));
     result["critical"] = critical_path(ranks);
     return result;
   }
@@ -102,7 +103,10 @@ class TimelineData {
     std::vector<TimelineSpan> spans;
     for (const auto& span : lane) {
       const auto blocker = blockers_.of(span.op, rank);
-      spans.push_back({span.start_ns, span.end_ns, whole_.number({span.op, span.copy})});
+      const auto first = simulation_.run.timeline.span(span.op, rank, 0);
+      spans.push_back(
+          {trace::nanoseconds(first.start), trace::nanoseconds(first.end), whole_.number({span.op, span.copy})});
+      spans.back().copy = span.copy;
       const auto because = blocker.op < 0 ? -1 : whole_.number_before({span.op, span.copy}, blocker.op);
       if (because < 0) continue;
       spans.back().because =
@@ -131,7 +135,7 @@ class TimelineData {
       op.push_back(static_cast<std::uint64_t>(whole_.number({critical.op, critical.copy})));
     };
     for_each_span(simulation_.metrics.critical_path, repetition_.length(), show);
-    return {{"group", data_.whole(group)}, {"op", data_.whole(op)}};
+    return {{"group", data_.repeating(group)}, {"op", data_.growing(op)}};
   }
 
   const Simulation& simulation_;

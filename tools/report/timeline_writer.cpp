@@ -18,7 +18,7 @@ std::uint64_t TimelineWriter::word(const std::string& text) {
 }
 
 void TimelineWriter::add(const TimelineOp& op) {
-  const auto id = static_cast<std::int64_t>(flops_.size());
+  const auto id = std::ssize(columns_["name"]);
   for (const auto& [column, text] : {std::pair{"block", &op.block},
                                      {"name", &op.name},
                                      {"detail", &op.detail},
@@ -35,39 +35,53 @@ void TimelineWriter::add(const TimelineOp& op) {
                                       {"befores", static_cast<std::int64_t>(op.before.size())}}) {
     columns_[column].push_back(number(value));
   }
-  for (const auto before : op.before) columns_["before"].push_back(number(id - before));
-  flops_.push_back(op.flops);
+  auto last = id;  // neighbours in a list are near one another
+  for (const auto before : op.before) columns_["before"].push_back(without_sign(std::exchange(last, before) - before));
+  const auto [found, is_new] = flops_.try_emplace(op.flops, flops_list_.size());
+  if (is_new) flops_list_.push_back(op.flops);
+  columns_["flops"].push_back(found->second);
 }
 
 Json TimelineWriter::lane(const std::string& name, bool computes, std::span<const TimelineSpan> spans) {
-  std::vector<std::uint64_t> gap, length, op, because, because_op, because_rank;
-  std::int64_t time = 0, last = 0;
+  std::vector<std::uint64_t> gap, length, copy, op, because, because_op, because_rank;
+  std::int64_t time = 0, last_copy = 0, last = 0;
   for (const auto& span : spans) {
     const bool known = span.because != TimelineSpan::Because::nothing;
-    gap.push_back(number(span.start - time));
+    gap.push_back(without_sign(span.start - time));
     length.push_back(number(span.end - span.start));
+    copy.push_back(without_sign(span.copy - last_copy));
     op.push_back(without_sign(span.op - last));
     because.push_back(number(static_cast<std::int64_t>(span.because)));
     because_op.push_back(known ? without_sign(span.op - span.because_op) : 0);
     because_rank.push_back(number(span.because_rank + 1));
     time = span.end;
+    last_copy = span.copy;
     last = span.op;
   }
   return {{"name", name},
           {"computes", computes},
-          {"gap", data_.whole(gap)},
-          {"length", data_.whole(length)},
-          {"op", data_.whole(op)},
-          {"because", data_.whole(because)},
-          {"because_op", data_.whole(because_op)},
-          {"because_rank", data_.whole(because_rank)}};
+          {"gap", data_.repeating(gap)},
+          {"length", data_.repeating(length)},
+          {"copy", data_.repeating(copy)},
+          {"op", data_.repeating(op)},
+          {"because", data_.repeating(because)},
+          {"because_op", data_.repeating(because_op)},
+          {"because_rank", data_.repeating(because_rank)}};
 }
 
-Json TimelineWriter::run(const std::string& name, std::int64_t end, Json groups) {
-  Json ops = {{"flops", data_.real(flops_)}};
-  for (const auto& [column, values] : columns_) ops[column] = data_.whole(values);
-  return {
-      {"name", name}, {"end_ns", end}, {"groups", std::move(groups)}, {"ops", std::move(ops)}, {"words", word_list_}};
+Json TimelineWriter::run(const std::string& name, std::int64_t end, double period, Json groups) {
+  Json ops;
+  for (const auto& [column, values] : columns_) {
+    const bool grows = column == "microbatch" || column == "pair";  // from copy to copy of a period
+    ops[column] = grows ? data_.growing(values) : data_.repeating(values);
+  }
+  return {{"name", name},
+          {"end_ns", end},
+          {"period_ns", period},
+          {"groups", std::move(groups)},
+          {"ops", std::move(ops)},
+          {"words", word_list_},
+          {"flops", data_.real(flops_list_)}};
 }
 
 }  // namespace lockstep::report

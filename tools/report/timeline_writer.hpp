@@ -20,7 +20,7 @@ struct TimelineOp {
   std::vector<std::int64_t> before;  ///< operations that it needs
 };
 
-/// Whole nanoseconds, or other ticks that the panel names.
+/// Whole nanoseconds, or other ticks that the panel names; in copies of a period, times of the first one.
 struct TimelineSpan {
   std::int64_t start, end;
   std::int64_t op;
@@ -31,6 +31,7 @@ struct TimelineSpan {
   } because = Because::nothing;  ///< it needed because_op, or because_op held a lane of it
   std::int64_t because_op = -1;
   std::int64_t because_rank = -1;  ///< -1: on this rank
+  std::int64_t copy = 0;           ///< so many periods later
 };
 
 class TimelineWriter {
@@ -39,10 +40,10 @@ class TimelineWriter {
 
   /// Operations are numbered as they are added.
   void add(const TimelineOp& op);
-  /// Spans in order of time that do not overlap.
+  /// Spans in order of time that do not overlap; copies may where they meet, by rounding.
   [[nodiscard]] ReportData::Json lane(const std::string& name, bool computes, std::span<const TimelineSpan> spans);
-  /// {name, end_ns, groups, ops, words}; groups are {name, note, lanes}.
-  [[nodiscard]] ReportData::Json run(const std::string& name, std::int64_t end, ReportData::Json groups);
+  /// {name, end_ns, period_ns, groups, ops, words}; groups are {name, note, lanes}.
+  [[nodiscard]] ReportData::Json run(const std::string& name, std::int64_t end, double period, ReportData::Json groups);
 
  private:
   std::uint64_t word(const std::string& text);
@@ -51,7 +52,8 @@ class TimelineWriter {
   std::map<std::string, std::uint64_t> words_{{"", 0}};
   std::vector<std::string> word_list_{""};
   std::map<std::string, std::vector<std::uint64_t>> columns_{{"before", {}}};
-  std::vector<double> flops_;
+  std::map<double, std::uint64_t> flops_;  ///< few: an operation has those of its layer
+  std::vector<double> flops_list_;
 };
 
 }  // namespace lockstep::report

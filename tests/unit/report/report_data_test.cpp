@@ -17,6 +17,18 @@ TEST(ReportData, WholeNumbersTakeSevenBitsAByte) {
             "\x07\0\0\0{\"a\":1}"s + "\0\x7f\xac\x02"s + "\0\0\0\0\0\0\xf0\x3f"s);  // 1.0 is 0x3ff0...
 }
 
+// Forty sevens: one is new, 39 (0x27) repeat what was there 1 before. 0, 2, 4 ... 78 grow by 2, which is 4 without
+// sign: 0 and the first 4 are new, 38 (0x26) repeat it.
+TEST(ReportData, WhatComesAgainIsWrittenOnce) {
+  using namespace std::string_literals;
+  report::ReportData data;
+  EXPECT_EQ(data.repeating(std::vector<std::uint64_t>(40, 7)), Json::parse(R"({"repeating": [0, 40]})"));
+  std::vector<std::uint64_t> even;
+  for (std::uint64_t i = 0; i < 40; ++i) even.push_back(2 * i);
+  EXPECT_EQ(data.growing(even), Json::parse(R"({"growing": [4, 40]})"));
+  EXPECT_EQ(data.packed(1), "\x01\0\0\0"s + "1\x01\x07\x27\x01"s + "\x02\0\x04\x26\x01"s);
+}
+
 TEST(ReportData, OneObjectFitsIntoAnother) {
   report::ReportData inner, outer;
   const auto list = inner.whole(std::vector<std::uint64_t>{5});

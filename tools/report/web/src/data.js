@@ -13,18 +13,47 @@ async function inflated(bytes) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** Whole numbers, seven bits a byte, the lowest first; the top bit says that more follow. */
-function wholeNumbers(bytes, at, count) {
-  const values = new Float64Array(count);
-  for (let i = 0; i < count; ++i) {
+/** Reads whole numbers one after another: seven bits a byte, the lowest first; the top bit says that more follow. */
+function wholeReader(bytes, at) {
+  return () => {
     let byte = bytes[at++];
     let value = byte & 127;
     for (let factor = 128; byte > 127; factor *= 128) {
       byte = bytes[at++];
       value += (byte & 127) * factor;
     }
-    values[i] = value;
+    return value;
+  };
+}
+
+function wholeNumbers(bytes, at, count) {
+  const next = wholeReader(bytes, at);
+  const values = new Float64Array(count);
+  for (let i = 0; i < count; ++i) values[i] = next();
+  return values;
+}
+
+/** By turns how many new numbers follow, these, how many repeat what was there before, and how far before. */
+export function repeatingNumbers(bytes, at, count) {
+  const next = wholeReader(bytes, at);
+  const values = new Float64Array(count);
+  for (let i = 0; i < count;) {
+    for (const end = i + next(); i < end; ++i) values[i] = next();
+    const end = i + next(), before = next();
+    if (before >= end - i) values.copyWithin(i, i - before, end - before);
+    else for (let k = i; k < end; ++k) values[k] = values[k - before]; // what repeats repeats itself
+    i = end;
   }
+  return values;
+}
+
+/** Undoes the folding of signed whole numbers: 0, -1, 1, -2 came as 0, 1, 2, 3. */
+export const signed = (value) => (value % 2 ? -(value + 1) / 2 : value / 2);
+
+/** Numbers that came as differences, which repeat. */
+export function growingNumbers(bytes, at, count) {
+  const values = repeatingNumbers(bytes, at, count);
+  for (let i = 0, sum = 0; i < count; ++i) values[i] = sum += signed(values[i]);
   return values;
 }
 
@@ -35,6 +64,8 @@ function realNumbers(bytes, at, count) {
 
 const readers = {
   whole: wholeNumbers,
+  repeating: repeatingNumbers,
+  growing: growingNumbers,
   real: realNumbers,
   nested: (bytes, at, length) => unpacked(bytes.subarray(at, at + length)),
 };

@@ -32,7 +32,7 @@ export function facts(model, [lane, index]) {
   const add = (label, text) => text && rows.push([label, text]);
   add("shapes", operations.word("detail", op));
   if (computes) {
-    add("work", data.flops[op] > 0 && `${format(data.flops[op], "FLOP")} at ${format(data.flops[op] / ((lane.end[index] - lane.start[index]) * 1e-9), "FLOP/s")}`);
+    add("work", operations.flops(op) > 0 && `${format(operations.flops(op), "FLOP")} at ${format(operations.flops(op) / ((lane.end[index] - lane.start[index]) * 1e-9), "FLOP/s")}`);
     add("memory traffic", data.bytes[op] > 0 && format(data.bytes[op], "B"));
   } else {
     add("size", data.bytes[op] > 0 && `${format(data.bytes[op], "B")} in full, over ${operations.word("axes", op)}`);

@@ -1,9 +1,7 @@
 // Runs as lanes of spans that do not overlap, in order of time (tools/report/timeline_data.cpp writes them).
 
+import { signed } from "../data.js";
 import { format } from "../format.js";
-
-/** Undoes the folding of signed whole numbers: 0, -1, 1, -2 came as 0, 1, 2, 3. */
-const signed = (value) => (value % 2 ? -(value + 1) / 2 : value / 2);
 
 function laneOf(run, group, data, place) {
   const count = data.gap.length;
@@ -11,9 +9,14 @@ function laneOf(run, group, data, place) {
     run, group, name: data.name, computes: data.computes, first: place === 0, longest: 0,
     start: new Float64Array(count), end: new Float64Array(count), op: new Uint32Array(count), told: data,
   };
-  for (let i = 0, time = 0, op = 0; i < count; ++i) {
-    lane.start[i] = time += data.gap[i];
-    lane.end[i] = time += data.length[i];
+  // Times come as those of the first copy of the period that repeats.
+  for (let i = 0, time = 0, copy = 0, op = 0, last = 0; i < count; ++i) {
+    const step = signed(data.copy[i]);
+    const later = Math.round(run.period * (copy += step));
+    const start = (time += signed(data.gap[i])) + later;
+    const touches = step !== 0 && Math.abs(start - last) <= 1; // rounding may part two copies
+    lane.start[i] = touches ? last : Math.max(start, last);
+    lane.end[i] = last = Math.max(lane.start[i], (time += data.length[i]) + later);
     lane.op[i] = op += signed(data.op[i]);
     lane.longest = Math.max(lane.longest, data.length[i]);
   }
@@ -28,14 +31,16 @@ export function becauseOf(lane, index) {
 
 /** What all operations of a run say about themselves, by number. */
 class Operations {
-  constructor(data, words) {
-    this.data = data;
+  constructor({ ops, words, flops }) {
+    this.data = ops;
     this.words = words;
+    this.flops_list = flops;
   }
   word(key, op) { return this.words[this.data[key][op]]; }
   short(op) { return this.word("name", op); }
   name(op) { return `${this.word("block", op)} | ${this.word("name", op)}`; }
   pass(op) { return this.word("pass", op); }
+  flops(op) { return this.flops_list[this.data.flops[op]]; }
   microbatch(op) { return this.data.microbatch[op]; }
   computes(op) { return this.data.axes[op] === 0; }
   /** The microbatches of an overlapped pair: "24+0", forward and backward. */
@@ -53,7 +58,7 @@ class Operations {
       this.first_before = new Uint32Array(befores.length + 1);
       befores.forEach((count, i) => { this.first_before[i + 1] = this.first_before[i] + count; });
     }
-    for (let i = this.first_before[op]; i < this.first_before[op + 1]; ++i) yield op - this.data.before[i];
+    for (let i = this.first_before[op], other = op; i < this.first_before[op + 1]; ++i) yield (other -= signed(this.data.before[i]));
   }
   after(op) {
     if (!this.followers) {
@@ -71,7 +76,7 @@ export class Model {
   constructor(runs, ticks) {
     this.ticks = ticks;
     this.runs = runs.map((data, number) => {
-      const run = { number, name: data.name, end: data.end_ns, operations: new Operations(data.ops, data.words), groups: [], critical: data.critical };
+      const run = { number, name: data.name, end: data.end_ns, operations: new Operations(data), period: data.period_ns, groups: [], critical: data.critical };
       for (const group_data of data.groups) {
         const group = { run, name: group_data.name, note: group_data.note, number: run.groups.length };
         group.lanes = group_data.lanes.map((lane, place) => laneOf(run, group, lane, place));
