@@ -1,5 +1,5 @@
 // A directed graph of nodes and one-way links, and a table of the link that leaves a device along an axis:
-//   slot(device, axis, direction) = 2 (device x axes + axis) + (0 forwards, 1 backwards).
+//   number of (device, axis, direction) = 2 (device x axes + axis) + (0 forwards, 1 backwards).
 #include "topologies/cluster/cluster_graph_private.hpp"
 
 #include <gmock/gmock.h>
@@ -27,18 +27,21 @@ topologies::Cluster of(std::unique_ptr<topologies::Cluster::Graph> graph, int de
   return {"test", test::chip(test::never), {{"x", devices, false, BytesPerSecond(1), Seconds(1)}}, std::move(graph)};
 }
 
-TEST(ClusterGraph, EveryDeviceAxisAndDirectionHasASlotOfItsOwn) {
-  const topologies::Cluster::Graph graph(5, 3);
-  std::set<std::size_t> slots;
+TEST(ClusterGraph, EveryDeviceAxisAndDirectionHasALinkOfItsOwn) {
+  topologies::Cluster::Graph graph(5, 3);
+  topologies::LinkId next = 0;
   for (topologies::DeviceId device = 0; device < 5; ++device) {
     for (int axis = 0; axis < 3; ++axis) {
-      for (const int direction : {1, -1}) slots.insert(graph.slot(device, axis, direction));
+      for (const int direction : {1, -1}) {
+        auto& link = graph.neighbours(device, axis).towards(direction);
+        EXPECT_EQ(link, -1) << "no links yet";
+        link = next++;
+      }
     }
   }
-  EXPECT_EQ(slots.size(), 5U * 3 * 2);
-  EXPECT_EQ(*slots.rbegin() + 1, graph.neighbours.size()) << "and there are no more";
-  EXPECT_THAT(graph.neighbours, testing::Each(-1)) << "no links yet";
-  EXPECT_EQ(graph.slot(2, 1, -1), 2U * (2 * 3 + 1) + 1);
+  EXPECT_EQ(std::distance(graph.neighbours.begin(), graph.neighbours.end()), 5 * 3);
+  EXPECT_EQ(graph.neighbours(2, 1).up, 2 * (2 * 3 + 1));
+  EXPECT_EQ(graph.neighbours(2, 1).down, 2 * (2 * 3 + 1) + 1) << "no other has overwritten it";
 }
 
 TEST(ClusterGraph, NumbersNodesAndLinksAsTheyCome) {
@@ -51,7 +54,10 @@ TEST(ClusterGraph, NumbersNodesAndLinksAsTheyCome) {
   EXPECT_EQ(graph.add_link({1, 0, topologies::LinkKind::ici, BytesPerSecond(1), Seconds(0), 0, -1}), 2);
   EXPECT_EQ(graph.links[1].to, 1);
   // Only links along an axis are neighbours.
-  EXPECT_THAT(graph.neighbours, ElementsAre(1, -1, -1, 2));
+  EXPECT_EQ(graph.neighbours(0, 0).up, 1);
+  EXPECT_EQ(graph.neighbours(0, 0).down, -1);
+  EXPECT_EQ(graph.neighbours(1, 0).up, -1);
+  EXPECT_EQ(graph.neighbours(1, 0).down, 2);
 }
 
 // On a ring of two both directions lead to the same neighbour, over links of their own.

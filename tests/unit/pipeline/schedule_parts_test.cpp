@@ -7,6 +7,7 @@
 #include <set>
 
 #include "sim/core/errors.hpp"
+#include "sim/core/indexed.hpp"
 #include "workloads/pipeline/problem_list.hpp"
 #include "workloads/pipeline/schedules/dualpipe_steps.hpp"
 #include "workloads/pipeline/schedules/interleaving.hpp"
@@ -154,7 +155,7 @@ TEST(VSlots, MostActivationsAreThoseCountedAnew) {
       const auto most_from = [&](std::int32_t from, std::int32_t to) {
         std::int32_t held = 0, due = 0, most = 0;
         for (std::int32_t slot = 0; slot <= to; ++slot) {
-          const auto what = row[at(slot)];
+          const auto what = row[position_of(slot)];
           if (what == down || what == up) ++held;
           if (what == gradient_up || what == gradient_down) ++due;
           if (what == weight || (gaps && what == none && due > 0)) {
@@ -169,9 +170,9 @@ TEST(VSlots, MostActivationsAreThoseCountedAnew) {
         const auto slot = static_cast<std::int32_t>(random() % slots);
         if (!memory.free(slot)) continue;
         const auto what = random() % (gaps ? 4 : 5);
-        const auto to = slot + static_cast<std::int32_t>(random() % at(slots - slot));
+        const auto to = slot + static_cast<std::int32_t>(random() % position_of(slots - slot));
         memory.advance_to(slot);
-        row[at(slot)] = what;
+        row[position_of(slot)] = what;
         ASSERT_EQ(memory.most(slot, to, what), most_from(slot, to)) << "draw " << draw;
         memory.put(slot, what);
         ASSERT_FALSE(memory.free(slot));

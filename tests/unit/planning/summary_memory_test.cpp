@@ -38,7 +38,8 @@ class SummaryMemoryTest : public testing::Test {
     planning::SummarizedSteps steps;
     steps.forward.assign(block_.forward.size(), true);
     steps.backward.assign(block_.backward.size(), true);
-    steps.input_gradient = steps_of_input_gradient(block_);
+    const auto input_gradient = steps_of_input_gradient(block_);
+    steps.input_gradient = input_gradient;
     steps.whole_gradients = whole_gradients_;
     planning::BlockPasses passes;
     summary_memory(block_, steps, options_, {}, passes);

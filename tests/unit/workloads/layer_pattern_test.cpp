@@ -28,11 +28,13 @@ TEST(LayerSequence, KindsAreListedOnceInOrderOfAppearance) {
   EXPECT_THAT(sequence.kinds,
               ElementsAre(workloads::LayerKind{workloads::AttentionReach::sliding, 4, false}, workloads::LayerKind{}));
   EXPECT_THAT(sequence.counts, ElementsAre(4, 2));
-  EXPECT_THAT(sequence.order, ElementsAre(0, 0, 1, 0, 0, 1));
+  constexpr workloads::LayerKindId first{0}, second{1};
+  EXPECT_THAT(sequence.order, ElementsAre(first, first, second, first, first, second));
 }
 
 TEST(LayerSequence, WithoutPatternThereIsOneKind) {
-  EXPECT_THAT(layer_sequence(small(3)).order, ElementsAre(0, 0, 0));
+  constexpr workloads::LayerKindId only{0};
+  EXPECT_THAT(layer_sequence(small(3)).order, ElementsAre(only, only, only));
   EXPECT_THAT(layer_sequence(small(3)).kinds, ElementsAre(workloads::LayerKind{}));
 }
 
