@@ -25,8 +25,13 @@ class Timing {
     // Uneven loads of experts are drawn anew for every microbatch.
     const bool may_repeat = timing_.fold && options_.expert_load.variation == 0;
     const auto steady = may_repeat ? steady_periods(placed_.pipeline.order) : std::nullopt;
-    // A period shows only after those that fill the pipeline, so more are kept until one does. Few are not worth it.
-    for (std::size_t kept = 6; steady && 2 * kept <= steady->periods(); kept *= 2) {
+    // A period shows only after those that fill the pipeline, so more are kept until one does. All tries together may
+    // simulate half as many microbatches as the whole step has: where contention never settles, they are in vain.
+    const auto whole_microbatches = static_cast<std::size_t>(placed_.pipeline.order.shape.microbatches);
+    std::size_t tried = 0;
+    for (std::size_t kept = 6; steady && kept < steady->periods(); kept *= 2) {
+      tried += whole_microbatches - microbatches_of(*steady, steady->periods() - kept);
+      if (2 * tried > whole_microbatches) break;
       if (auto timed = with_periods(*steady, kept)) return std::move(*timed);
     }
     auto whole = prepared(placed_.pipeline);
@@ -35,6 +40,11 @@ class Timing {
   }
 
  private:
+  [[nodiscard]] std::size_t microbatches_of(const SteadyPeriods& steady, std::size_t periods) const {
+    const bool both_ends = placed_.pipeline.order.shape.placement == workloads::StagePlacement::bidirectional;
+    return periods * static_cast<std::size_t>(steady.microbatches) * (both_ends ? 2 : 1);
+  }
+
   /// The step with only so many periods simulated; nothing if none of them repeats.
   std::optional<TimedStep> with_periods(const SteadyPeriods& steady, std::size_t kept) {
     auto periods = steady;

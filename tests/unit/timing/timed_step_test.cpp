@@ -78,7 +78,7 @@ TEST(TimedStep, StandsForEveryOperationOfTheWhole) {
   int folded_cases = 0, unknown = 0, needs = 0;
   for (const auto& overrides : cases()) {
     SCOPED_TRACE(text_of(overrides));
-    const auto scenario = alike(40, overrides);
+    const auto scenario = alike(80, overrides);
     const auto preparation = prepared(scenario);
     if (!preparation) continue;
     const auto folded = fold(lower_with_perturbations(scenario, *preparation));
@@ -158,7 +158,7 @@ TEST(TimedStep, HasTheMetricsOfTheWhole) {
   spdlog::logger silent("test");
   for (const auto& overrides : cases()) {
     SCOPED_TRACE(text_of(overrides));
-    const auto scenario = alike(48, overrides);
+    const auto scenario = alike(80, overrides);
     if (!prepared(scenario)) continue;
     SimulateOptions options{engine::EngineKind::max_min, true, {}, true, 0};
     const auto folded = simulate(scenario, options, silent);
