@@ -81,12 +81,11 @@ const std::vector<Blockers::Ends>& Blockers::ends_on(std::int32_t rank) {
   const auto [known, is_new] = ends_.try_emplace(rank, program_.streams.size());
   auto& ends = known->second;
   if (!is_new) return ends;
-  for (std::int32_t op = 0; op < timeline_.ops(); ++op) {
-    if (!timeline_.took_part(op, rank)) continue;
+  timeline_.for_each_op_of(rank, [&](std::int32_t op) {
     const auto span = timeline_.simulated(op, rank);
-    if (span.end <= span.start) continue;
+    if (span.end <= span.start) return;
     for (const auto stream : program_.ops[at(op)].streams) ends[at(stream)].emplace_back(span.end, op);
-  }
+  });
   for (auto& lane : ends) std::sort(lane.begin(), lane.end());
   return ends;
 }

@@ -86,20 +86,19 @@ class Waiting {
   /// From the start of a rank's first pass to the end of its last.
   [[nodiscard]] std::pair<Seconds, Seconds> passes(std::int32_t rank) const {
     std::pair<Seconds, Seconds> span{timeline_.simulated_makespan(), Seconds(0)};
-    for (std::int32_t op = 0; op < timeline_.ops(); ++op) {
-      if (!is_pass(op) || !timeline_.took_part(op, rank)) continue;
+    timeline_.for_each_op_of(rank, [&](std::int32_t op) {
+      if (!is_pass(op)) return;
       const auto one = timeline_.simulated(op, rank);
       span = {std::min(span.first, one.start), std::max(span.second, one.end)};
-    }
+    });
     return span;
   }
 
   /// Operations of a rank by start, those that take time or not.
   [[nodiscard]] std::vector<std::pair<double, std::int32_t>> starts_on(std::int32_t rank) const {
     std::vector<std::pair<double, std::int32_t>> starts;
-    for (std::int32_t op = 0; op < timeline_.ops(); ++op) {
-      if (timeline_.took_part(op, rank)) starts.emplace_back(timeline_.simulated(op, rank).start.value(), op);
-    }
+    timeline_.for_each_op_of(
+        rank, [&](std::int32_t op) { starts.emplace_back(timeline_.simulated(op, rank).start.value(), op); });
     std::sort(starts.begin(), starts.end());
     return starts;
   }
@@ -146,10 +145,9 @@ class Waiting {
       std::vector<double> busy(program_.stage_of_rank.size(), 0);
       for (std::int32_t op = 0; op < timeline_.ops(); ++op) {
         if (!is_pass(op) || (vertex(op).pass == workloads::StepPass::forward) != forward) continue;
-        for (std::int32_t rank = 0; rank < timeline_.ranks(); ++rank) {
-          if (timeline_.took_part(op, rank))
-            busy[at(rank)] += (timeline_.simulated(op, rank).end - timeline_.simulated(op, rank).start).value() *
-                              static_cast<double>(timeline_.repetition().runs(op));
+        for (const auto rank : timeline_.ranks_of(op)) {
+          const auto span = timeline_.simulated(op, rank);
+          busy[at(rank)] += (span.end - span.start).value() * static_cast<double>(timeline_.repetition().runs(op));
         }
       }
       std::vector<double> fastest(stages, std::numeric_limits<double>::infinity());
@@ -194,9 +192,8 @@ std::vector<IdleTime> idle_of(const workloads::StepGraph& step, const workloads:
 std::vector<std::int32_t> last_rank_of_stages(const program::Program& program, const timeline::Timeline& timeline) {
   std::vector<Seconds> end(program.stage_of_rank.size(), Seconds(0));
   for (std::int32_t op = 0; op < timeline.ops(); ++op) {
-    for (std::int32_t rank = 0; rank < timeline.ranks(); ++rank) {
-      if (timeline.took_part(op, rank)) end[at(rank)] = std::max(end[at(rank)], timeline.simulated(op, rank).end);
-    }
+    for (const auto rank : timeline.ranks_of(op))
+      end[at(rank)] = std::max(end[at(rank)], timeline.simulated(op, rank).end);
   }
   std::vector<std::int32_t> result;
   for (std::int32_t rank = 0; rank < program.ranks(); ++rank) {

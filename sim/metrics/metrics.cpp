@@ -38,10 +38,13 @@ std::vector<CommunicationUse> communication_of(const workloads::StepGraph& step,
     use.kind = kind;
     return use;
   };
-  for (std::int32_t op = 0; op < timeline.ops(); ++op) {
-    if (program.ops[static_cast<std::size_t>(op)].kind != program::ProgramOp::Kind::collective ||
-        !timeline.took_part(op, rank))
-      continue;
+  std::vector<std::int32_t> collectives;  // in order: sums round alike however operations share ranks
+  timeline.for_each_op_of(rank, [&](std::int32_t op) {
+    if (program.ops[static_cast<std::size_t>(op)].kind == program::ProgramOp::Kind::collective)
+      collectives.push_back(op);
+  });
+  std::sort(collectives.begin(), collectives.end());
+  for (const auto op : collectives) {
     auto& use = use_of(op);
     const auto span = timeline.simulated(op, rank);
     const auto runs = timeline.repetition().runs(op);
@@ -61,8 +64,8 @@ std::vector<CommunicationUse> communication_of(const workloads::StepGraph& step,
 std::int32_t critical_rank(const timeline::Timeline& timeline) {
   std::int32_t lowest = timeline.ranks();
   for (std::int32_t op = 0; op < timeline.ops(); ++op) {
-    for (std::int32_t rank = 0; rank < lowest; ++rank) {
-      if (!timeline.took_part(op, rank)) continue;
+    for (const auto rank : timeline.ranks_of(op)) {
+      if (rank >= lowest) break;
       if (timeline.simulated(op, rank).end == timeline.simulated_makespan()) lowest = rank;
       if (timeline.uniform(op)) break;  // the others that took part end with this one
     }

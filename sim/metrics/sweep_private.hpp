@@ -21,13 +21,12 @@ void sweep(const program::Program& program, const timeline::Timeline& timeline, 
     std::int32_t op;
   };
   std::vector<Change> changes;
-  for (std::int32_t op = 0; op < timeline.ops(); ++op) {
-    if (!timeline.took_part(op, rank)) continue;
+  timeline.for_each_op_of(rank, [&](std::int32_t op) {
     const auto span = timeline.simulated(op, rank);
-    if (span.end <= span.start) continue;
+    if (span.end <= span.start) return;
     changes.push_back({span.start.value(), true, op});
     changes.push_back({span.end.value(), false, op});
-  }
+  });
   std::sort(changes.begin(), changes.end(),
             [](const Change& a, const Change& b) { return a.time != b.time ? a.time < b.time : a.op < b.op; });
   std::set<std::pair<double, std::int32_t>> communicating;  // by start, then program order

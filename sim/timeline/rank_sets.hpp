@@ -30,17 +30,27 @@ class RankSets {
 
   [[nodiscard]] bool has(std::int32_t op, std::int32_t rank) const { return place(op, rank) >= 0; }
 
+  /// Calls `visit` for every operation that a rank runs, those of one set after those of another.
+  template <class Visit>
+  void for_each_op_of(std::int32_t rank, Visit visit) const {
+    for (const std::int32_t set : sets_of_rank_[static_cast<std::size_t>(rank)]) {
+      for (const std::int32_t op : sets_[static_cast<std::size_t>(set)].ops) visit(op);
+    }
+  }
+
  private:
   struct Set {
     Ranks ranks;
     std::int32_t first = 0;
     std::vector<std::int32_t> places;  // by rank from the first to the last; -1: not in the set
+    std::vector<std::int32_t> ops;
   };
   [[nodiscard]] const Set& set_of(std::int32_t op) const { return sets_[static_cast<std::size_t>(set(op))]; }
 
   std::int32_t ranks_ = 0;
   std::vector<Set> sets_;
   std::vector<std::int32_t> set_of_op_;
+  std::vector<std::vector<std::int32_t>> sets_of_rank_;
 };
 
 }  // namespace lockstep::timeline

@@ -40,6 +40,11 @@ class Timeline {
   [[nodiscard]] std::int32_t ranks() const { return sets_->ranks(); }
   /// The ranks that took part, ascending.
   [[nodiscard]] std::span<const std::int32_t> ranks_of(std::int32_t op) const { return sets_->of(op); }
+  /// Calls `visit` for every operation in which a rank took part, in no particular order.
+  template <class Visit>
+  void for_each_op_of(std::int32_t rank, Visit visit) const {
+    sets_->for_each_op_of(rank, visit);
+  }
   [[nodiscard]] bool took_part(std::int32_t op, std::int32_t rank) const { return sets_->place(op, rank) >= 0; }
   /// As simulated, and the first in the whole step. Precondition of both: took_part.
   [[nodiscard]] Interval simulated(std::int32_t op, std::int32_t rank) const;

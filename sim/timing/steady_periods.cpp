@@ -163,9 +163,9 @@ class Search {
     double last = 0;
     for (workloads::OpId id = 0; id < step_.size(); ++id) {
       const auto launched_s = program_.ops[at(id)].launched.value();
-      for (std::int32_t lane = 0; lane < timeline_.ranks() && launched_s > last; ++lane) {
-        if (timeline_.took_part(id, lane) && timeline_.simulated(id, lane).start.value() < launched_s - tolerance_s_)
-          last = launched_s;
+      for (const auto lane : timeline_.ranks_of(id)) {
+        if (launched_s <= last) break;
+        if (timeline_.simulated(id, lane).start.value() < launched_s - tolerance_s_) last = launched_s;
       }
     }
     return last;
@@ -175,8 +175,8 @@ class Search {
   [[nodiscard]] bool all_of(std::size_t rank, std::size_t from, std::size_t to, Holds holds) const {
     for (auto cell = from; cell < to; ++cell) {
       for (auto id = ops_[rank][cell].first; id < ops_[rank][cell].second; ++id) {
-        for (std::int32_t lane = 0; lane < timeline_.ranks(); ++lane) {
-          if (timeline_.took_part(id, lane) && !holds(timeline_.simulated(id, lane))) return false;
+        for (const auto lane : timeline_.ranks_of(id)) {
+          if (!holds(timeline_.simulated(id, lane))) return false;
         }
       }
     }
@@ -193,9 +193,8 @@ class Search {
       if (launched_by_s > by_s + tolerance_s_ ||
           (!host_leads && launched > Seconds(0) && launched_by_s < by_s - tolerance_s_))
         return false;
-      for (std::int32_t lane = 0; lane < timeline_.ranks(); ++lane) {
-        if (timeline_.took_part(id, lane) != timeline_.took_part(later, lane)) return false;
-        if (!timeline_.took_part(id, lane)) continue;
+      if (!std::ranges::equal(timeline_.ranks_of(id), timeline_.ranks_of(later))) return false;
+      for (const auto lane : timeline_.ranks_of(id)) {
         const auto span = timeline_.simulated(id, lane), shifted = timeline_.simulated(later, lane);
         const auto is_at = [&](Seconds a, Seconds b) { return std::abs((b - a).value() - by_s) <= tolerance_s_; };
         if (!is_at(span.start, shifted.start) || !is_at(span.end, shifted.end)) return false;
