@@ -246,7 +246,6 @@ class Search {
   std::vector<std::vector<double>> starts_;  ///< of the cells of each rank
   std::size_t several_ = 1;                  ///< periods of the order after which the state repeats
   std::vector<std::size_t> started_;         ///< by rank: the first cell that has not started when the period begins
-  workloads::OpId operations_ = 0;           ///< in a period
   double tolerance_s_;
   double host_held_until_s_;
 };

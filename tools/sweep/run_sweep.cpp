@@ -156,11 +156,12 @@ void simulate_points(const Sweep& sweep, const std::vector<std::int64_t>& points
       waiting.pop_front();
       turns.push_back(turn);
     }
-    const auto ready = static_cast<std::ptrdiff_t>(studies::Child::first_ready(running));
+    const auto ready = studies::Child::first_ready(running);
     auto child = std::move(running[ready]);
     auto turn = turns[ready];
-    running.erase(running.begin() + ready);
-    turns.erase(turns.begin() + ready);
+    const auto place = static_cast<std::ptrdiff_t>(ready);
+    running.erase(running.begin() + place);
+    turns.erase(turns.begin() + place);
     auto results = answers_of(child, turn);
     if (results.empty()) {
       for (; turn.first < turn.last; ++turn.first) waiting.push_back({turn.first, turn.first + 1});

@@ -88,7 +88,6 @@ void LinkShares::fill() {
     for (const Crossing& crossing : transfer.route) reach(crossing.link);
   }
   std::make_heap(levels_.begin(), levels_.end(), std::greater<>());
-  std::size_t to_share = open_.size();
   double rate = -1;
   while (!levels_.empty()) {
     std::pop_heap(levels_.begin(), levels_.end(), std::greater<>());
