@@ -83,11 +83,11 @@ metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::
   measure_lane(preparation, program, timeline, metrics.critical_rank, metrics);
   const auto lanes = metrics::last_rank_of_stages(program, timeline);
   const auto idle = metrics::idle_of(step, preparation.pipeline, program, timeline, lanes);
+  const metrics::StepMemory memory(step, program, timeline, preparation.machine.cluster->chip().memory);
   for (std::size_t stage = 0; stage < lanes.size(); ++stage) {
     const auto lane = lanes[stage];
-    metrics.stages.push_back(
-        {static_cast<std::int32_t>(stage), lane, metrics::breakdown_of(program, timeline, lane), idle[stage],
-         metrics::memory_of(step, program, timeline, lane, preparation.machine.cluster->chip().memory)});
+    metrics.stages.push_back({static_cast<std::int32_t>(stage), lane, metrics::breakdown_of(program, timeline, lane),
+                              idle[stage], memory.of(lane)});
     if (metrics.stages.back().memory.peak > metrics.memory.peak) metrics.memory = metrics.stages.back().memory;
   }
   metrics.critical_path = metrics::critical_path_of(step, program, timeline);

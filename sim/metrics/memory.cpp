@@ -30,19 +30,28 @@ struct Alive {
   Seconds from, until;
 };
 
-/// The buffers of a rank that take room, with their times.
-std::vector<Alive> buffers_of(const workloads::StepGraph& step, const program::Program& program,
-                              const timeline::Timeline& timeline, std::int32_t rank) {
-  std::vector<Alive> result;
-  const auto stage = program.stage_of_rank[static_cast<std::size_t>(rank)];
+using Buffers = std::vector<const workloads::Buffer*>;
+
+/// Those that take room, by stage.
+std::vector<Buffers> by_stage(const workloads::StepGraph& step) {
+  std::vector<Buffers> result(step.held.size());
   for (const auto& buffer : step.buffers) {
-    if (buffer.size.value() == 0 || buffer.stage != stage || !timeline.took_part(buffer.producer, rank)) continue;
-    const auto span = timeline.simulated(buffer.producer, rank);
+    if (buffer.size.value() > 0) result[static_cast<std::size_t>(buffer.stage)].push_back(&buffer);
+  }
+  return result;
+}
+
+/// The buffers of a rank's stage that the rank holds, with their times.
+std::vector<Alive> alive_on(std::int32_t rank, const Buffers& buffers, const timeline::Timeline& timeline) {
+  std::vector<Alive> result;
+  for (const auto* buffer : buffers) {
+    if (!timeline.took_part(buffer->producer, rank)) continue;
+    const auto span = timeline.simulated(buffer->producer, rank);
     Seconds until = span.end;
-    for (const auto reader : buffer.readers) {
+    for (const auto reader : buffer->readers) {
       if (timeline.took_part(reader, rank)) until = std::max(until, timeline.simulated(reader, rank).end);
     }
-    result.push_back({&buffer, span.start, until});
+    result.push_back({buffer, span.start, until});
   }
   return result;
 }
@@ -132,32 +141,43 @@ const Bytes& MemoryParts::of(workloads::MemoryKind kind) const { return part(*th
 
 std::vector<MemoryPoint> memory_curve(const workloads::StepGraph& step, const program::Program& program,
                                       const timeline::Timeline& timeline, std::int32_t rank) {
-  return in_step(curve_of(held_by(step, program, rank), buffers_of(step, program, timeline, rank)),
-                 timeline.repetition());
+  const auto buffers = by_stage(step);
+  const auto& mine = buffers[static_cast<std::size_t>(program.stage_of_rank[static_cast<std::size_t>(rank)])];
+  return in_step(curve_of(held_by(step, program, rank), alive_on(rank, mine, timeline)), timeline.repetition());
 }
 
-MemoryUse memory_of(const workloads::StepGraph& step, const program::Program& program,
-                    const timeline::Timeline& timeline, std::int32_t rank, Bytes capacity) {
-  const auto buffers = buffers_of(step, program, timeline, rank);
-  const auto curve = curve_of(held_by(step, program, rank), buffers);
+StepMemory::StepMemory(const workloads::StepGraph& step, const program::Program& program,
+                       const timeline::Timeline& timeline, Bytes capacity)
+    : step_(step), program_(program), timeline_(timeline), capacity_(capacity), buffers_(by_stage(step)) {}
+
+MemoryUse StepMemory::of(std::int32_t rank) const {
+  const auto stage = program_.stage_of_rank[static_cast<std::size_t>(rank)];
+  const auto& held = held_by(step_, program_, rank);
+  const auto buffers = alive_on(rank, buffers_[static_cast<std::size_t>(stage)], timeline_);
+  const auto curve = curve_of(held, buffers);
   const auto worst =
       std::max_element(curve.begin(), curve.end(), [](const auto& a, const auto& b) { return a.total() < b.total(); });
   MemoryUse use;
   static_cast<MemoryParts&>(use) = *worst;
   use.peak = worst->total();
-  use.capacity = capacity;
-  use.fits = use.peak <= capacity;
+  use.capacity = capacity_;
+  use.fits = use.peak <= capacity_;
   use.peak_at = worst->time;
-  use.stage = program.stage_of_rank[static_cast<std::size_t>(rank)];
+  use.stage = stage;
   use.rank = rank;
-  use.weight_padding = held_by(step, program, rank).weight_padding;
-  explain(use, step, buffers);
-  const auto& repetition = timeline.repetition();
+  use.weight_padding = held.weight_padding;
+  explain(use, step_, buffers);
+  const auto& repetition = timeline_.repetition();
   use.peak_at = repetition.in_step(use.peak_at);
   if (use.peak_op >= 0)
     use.peak_microbatch =
-        repetition.microbatch(use.peak_op, repetition.first_copy(use.peak_op), step.op(use.peak_op).microbatch);
+        repetition.microbatch(use.peak_op, repetition.first_copy(use.peak_op), step_.op(use.peak_op).microbatch);
   return use;
+}
+
+MemoryUse memory_of(const workloads::StepGraph& step, const program::Program& program,
+                    const timeline::Timeline& timeline, std::int32_t rank, Bytes capacity) {
+  return StepMemory(step, program, timeline, capacity).of(rank);
 }
 
 }  // namespace lockstep::metrics

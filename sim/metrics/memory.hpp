@@ -48,6 +48,21 @@ struct MemoryUse : MemoryParts {
   std::vector<BlockActivations> activations_by_block;  ///< at the peak, in model order, without empty ones
 };
 
+/// What ranks of a step hold. Made once for several of them.
+class StepMemory {
+ public:
+  StepMemory(const workloads::StepGraph& step, const program::Program& program, const timeline::Timeline& timeline,
+             Bytes capacity);
+  [[nodiscard]] MemoryUse of(std::int32_t rank) const;
+
+ private:
+  const workloads::StepGraph& step_;
+  const program::Program& program_;
+  const timeline::Timeline& timeline_;
+  Bytes capacity_;
+  std::vector<std::vector<const workloads::Buffer*>> buffers_;  ///< those that take room, by stage
+};
+
 /// From time 0, a point for every instant at which memory changes: memory held throughout, and buffers as they come and
 /// go, each from the start of its producer to the end of its last reader.
 [[nodiscard]] std::vector<MemoryPoint> memory_curve(const workloads::StepGraph& step, const program::Program& program,

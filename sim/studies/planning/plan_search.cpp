@@ -36,9 +36,10 @@ PlanFigures figures_of(const scenario::Scenario& scenario, const preparation::Pr
   }
   figures.mfu = measure_step(scenario, preparation, timeline).mfu();
   const auto capacity = preparation.machine.cluster->chip().memory;
-  auto fullest = metrics::memory_of(preparation.step, program, timeline, rank, capacity);
+  const metrics::StepMemory memories(preparation.step, program, timeline, capacity);
+  auto fullest = memories.of(rank);
   for (const auto lane : metrics::last_rank_of_stages(program, timeline)) {
-    auto memory = metrics::memory_of(preparation.step, program, timeline, lane, capacity);
+    auto memory = memories.of(lane);
     if (memory.peak > fullest.peak) fullest = std::move(memory);
   }
   figures.peak_bytes = fullest.peak.value();
