@@ -22,7 +22,7 @@ Simulation measured(const scenario::Scenario& scenario, preparation::Preparation
   auto& [step, folded, run, fold_seconds] = timed;
   placed.step = std::move(step);
   auto metrics = measure(scenario, placed, folded.program, run.timeline);
-  const auto rank = folded.ranks.representative[static_cast<std::size_t>(metrics.critical_rank)];
+  const auto rank = folded.ranks.representative[metrics.critical_rank];
   return {std::move(placed),
           std::move(folded.program),
           std::move(folded.ranks),
@@ -50,7 +50,7 @@ void measure_lane(const preparation::Preparation& preparation, const program::Pr
 
 void look_at(Simulation& simulation, topologies::RankId rank) {
   simulation.rank = rank;
-  simulation.metrics.critical_rank = simulation.ranks.class_of_rank[static_cast<std::size_t>(rank)];
+  simulation.metrics.critical_rank = simulation.ranks.class_of_rank[rank];
   measure_lane(simulation.preparation, simulation.program, simulation.run.timeline, simulation.metrics.critical_rank,
                simulation.metrics);
 }

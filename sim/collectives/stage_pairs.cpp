@@ -63,8 +63,7 @@ StagePairRoutes connect_stages(const topologies::Cluster& cluster, const topolog
   Communicator pairs;
   pairs.slots = 2;
   for (const auto& line : lines.groups()) {
-    pairs.groups.push_back(
-        {{}, flows_between(cluster, line[static_cast<std::size_t>(low)], line[static_cast<std::size_t>(high)])});
+    pairs.groups.push_back({{}, flows_between(cluster, line[position_of(low)], line[position_of(high)])});
   }
   return routes_of(cluster, pairs, &lines);
 }

@@ -4,11 +4,7 @@
 #include <utility>
 
 namespace lockstep::metrics {
-namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
+namespace {}  // namespace
 
 Blocker Blockers::of(std::int32_t op, std::int32_t rank) {
   const auto start = timeline_.simulated(op, rank).start;
@@ -23,7 +19,7 @@ Blocker Blockers::of(std::int32_t op, std::int32_t rank) {
 template <class Look>
 void Blockers::for_each_starter(std::int32_t op, std::int32_t rank, Look look) {
   look(rank);
-  const auto& started = program_.ops[at(op)];
+  const auto& started = program_.ops[op];
   if (started.kind == program::ProgramOp::Kind::compute) return;
   for (const auto member : group_of(started.communicator, rank).members) {
     if (member != rank) look(member);
@@ -33,7 +29,7 @@ void Blockers::for_each_starter(std::int32_t op, std::int32_t rank, Look look) {
 Blocker Blockers::last_predecessor(std::int32_t op, std::int32_t rank, Seconds& end) {
   Blocker last;
   for_each_starter(op, rank, [&](std::int32_t member) {
-    for (const auto before : program_.ops[at(op)].predecessors) {
+    for (const auto before : program_.ops[op].predecessors) {
       if (!timeline_.took_part(before, member)) continue;
       // If the operation ran at the same time on all ranks, the other members of a large group add nothing.
       if (member != rank && timeline_.uniform(before) && timeline_.took_part(before, rank)) continue;
@@ -53,8 +49,8 @@ Blocker Blockers::on_streams(std::int32_t op, std::int32_t rank, Seconds until) 
   Blocker found;
   for_each_starter(op, rank, [&](std::int32_t member) {
     if (found.op >= 0) return;
-    for (const auto stream : program_.ops[at(op)].streams) {
-      const auto& ends = ends_on(member)[at(stream)];
+    for (const auto stream : program_.ops[op].streams) {
+      const auto& ends = ends_on(member)[stream];
       const auto holder = std::lower_bound(ends.begin(), ends.end(), std::pair{until, std::int32_t{0}});
       if (holder != ends.end() && holder->first == until) {
         found = {Blocker::Why::stream, holder->second, member};
@@ -66,25 +62,25 @@ Blocker Blockers::on_streams(std::int32_t op, std::int32_t rank, Seconds until) 
 }
 
 const collectives::ProgramGroup& Blockers::group_of(std::int32_t communicator, std::int32_t rank) {
-  auto& groups = group_of_rank_[at(communicator)];
-  const auto& all = program_.communicators[at(communicator)].groups;
+  auto& groups = group_of_rank_[communicator];
+  const auto& all = program_.communicators[communicator].groups;
   if (groups.empty()) {
     groups.assign(program_.stage_of_rank.size(), 0);
     for (std::size_t group = 0; group < all.size(); ++group) {
-      for (const auto member : all[group].members) groups[at(member)] = static_cast<std::int32_t>(group);
+      for (const auto member : all[group].members) groups[member] = static_cast<std::int32_t>(group);
     }
   }
-  return all[at(groups[at(rank)])];
+  return all[groups[rank]];
 }
 
-const std::vector<Blockers::Ends>& Blockers::ends_on(std::int32_t rank) {
+const Blockers::EndsOfStreams& Blockers::ends_on(std::int32_t rank) {
   const auto [known, is_new] = ends_.try_emplace(rank, program_.streams.size());
   auto& ends = known->second;
   if (!is_new) return ends;
   timeline_.for_each_op_of(rank, [&](std::int32_t op) {
     const auto span = timeline_.simulated(op, rank);
     if (span.end <= span.start) return;
-    for (const auto stream : program_.ops[at(op)].streams) ends[at(stream)].emplace_back(span.end, op);
+    for (const auto stream : program_.ops[op].streams) ends[stream].emplace_back(span.end, op);
   });
   for (auto& lane : ends) std::sort(lane.begin(), lane.end());
   return ends;

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "sim/core/indexed.hpp"
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
 
@@ -39,13 +40,14 @@ class Blockers {
   void for_each_starter(std::int32_t op, std::int32_t rank, Look look);
   [[nodiscard]] const collectives::ProgramGroup& group_of(std::int32_t communicator, std::int32_t rank);
   using Ends = std::vector<std::pair<Seconds, std::int32_t>>;
-  [[nodiscard]] const std::vector<Ends>& ends_on(std::int32_t rank);
+  using EndsOfStreams = Indexed<program::StreamId, Ends>;
+  [[nodiscard]] const EndsOfStreams& ends_on(std::int32_t rank);
 
   const program::Program& program_;
   const timeline::Timeline& timeline_;
-  std::vector<std::vector<std::int32_t>> group_of_rank_;  ///< by communicator, made when asked for
-  std::map<std::int32_t, std::vector<Ends>>
-      ends_;  ///< by rank, made when asked for; by stream: ends of what takes time
+  Indexed<program::CommunicatorId, Indexed<std::int32_t, collectives::GroupId>>
+      group_of_rank_;                           ///< by communicator, made when asked for
+  std::map<std::int32_t, EndsOfStreams> ends_;  ///< by rank, made when asked for; by stream: ends of what takes time
 };
 
 }  // namespace lockstep::metrics

@@ -13,8 +13,6 @@
 namespace lockstep::metrics {
 namespace {
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 CriticalSpan::Why why_after(const workloads::StepGraph& step, const program::Program& program, std::int32_t op,
                             const Blocker& blocker) {
   switch (blocker.why) {
@@ -23,8 +21,8 @@ CriticalSpan::Why why_after(const workloads::StepGraph& step, const program::Pro
     case Blocker::Why::needs: break;
   }
   // The step graph knows what is needed; the program also holds the order of compute.
-  const auto needed = step.predecessors(program.ops[at(op)].vertex);
-  const bool is_input = std::find(needed.begin(), needed.end(), program.ops[at(blocker.op)].vertex) != needed.end();
+  const auto needed = step.predecessors(program.ops[op].vertex);
+  const bool is_input = std::find(needed.begin(), needed.end(), program.ops[blocker.op].vertex) != needed.end();
   return is_input ? CriticalSpan::Why::input : CriticalSpan::Why::order;
 }
 
@@ -51,7 +49,7 @@ CriticalPath walk_back(const workloads::StepGraph& step, const program::Program&
     now = before;
     // The chain enters a copy of the period from the copy before it, where the same operations run.
     while (now.op >= 0 && copy > 0 && repetition.place_of(now.op) == timeline::Repetition::Place::before) {
-      now.op = repetition.later[at(now.op)];
+      now.op = repetition.later[now.op];
       --copy;
       const auto [known, is_new] = entries.try_emplace({now.op, now.rank}, spans.size(), copy);
       if (is_new || repeated.times > 0) continue;
@@ -76,7 +74,7 @@ class Parts {
     using Kind = CriticalPart::Kind;
     times_ = times;
     const auto length = one.span.end - one.span.start;
-    const auto& op = program_.ops[at(one.op)];
+    const auto& op = program_.ops[one.op];
     const auto& vertex = step_.op(op.vertex);
     if (vertex->kind == workloads::StepOp::Kind::compute) {
       const bool update = vertex.pass == workloads::StepPass::update;

@@ -4,14 +4,13 @@
 #include <array>
 #include <limits>
 
+#include "sim/core/indexed.hpp"
 #include "sim/metrics/blockers.hpp"
 #include "sim/metrics/metrics.hpp"
 #include "sim/metrics/sweep_private.hpp"
 
 namespace lockstep::metrics {
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 bool between_stages(const workloads::StepOp& op) {
   return op->kind == workloads::StepOp::Kind::collective && op->axes.size() == 1 && op->axes.front() == "pipeline";
@@ -58,7 +57,7 @@ class Waiting {
       idle.transfer += one.transfer * times;
       idle.collective += one.collective * times;
     }
-    const Seconds even(std::max(0.0, even_wait_[at(program_.stage_of_rank[at(rank)])]));  // its rounding may be below 0
+    const Seconds even(std::max(0.0, even_wait_[program_.stage_of_rank[rank]]));  // its rounding may be below 0
     const auto waited = idle.dependency;
     idle.dependency = std::min(waited, even);
     idle.imbalance = waited - idle.dependency;
@@ -77,10 +76,9 @@ class Waiting {
     const bool within = gap.end > repetition.period.start + margin && gap.end <= repetition.period.end + margin;
     return within ? 1 + repetition.copies : 1;
   }
-  [[nodiscard]] const workloads::StepOp& vertex(std::int32_t op) const { return step_.op(program_.ops[at(op)].vertex); }
+  [[nodiscard]] const workloads::StepOp& vertex(std::int32_t op) const { return step_.op(program_.ops[op].vertex); }
   [[nodiscard]] bool is_pass(std::int32_t op) const {
-    return program_.ops[at(op)].kind == program::ProgramOp::Kind::compute &&
-           vertex(op).pass != workloads::StepPass::update;
+    return program_.ops[op].kind == program::ProgramOp::Kind::compute && vertex(op).pass != workloads::StepPass::update;
   }
 
   /// From the start of a rank's first pass to the end of its last.
@@ -138,21 +136,21 @@ class Waiting {
   }
 
   /// The time that each rank of the schedule would wait within its span if all stages took the average time.
-  std::vector<double> wait_of_even_stages(const workloads::StepPipeline& pipeline) const {
+  Indexed<workloads::StageId, double> wait_of_even_stages(const workloads::StepPipeline& pipeline) const {
     const auto stages = step_.held.size();
     std::array<double, 2> mean{0, 0};  // forward, backward: of the fastest rank of each stage
     for (const bool forward : {true, false}) {
-      std::vector<double> busy(program_.stage_of_rank.size(), 0);
+      Indexed<topologies::RankId, double> busy(program_.stage_of_rank.size(), 0);
       for (std::int32_t op = 0; op < timeline_.ops(); ++op) {
         if (!is_pass(op) || (vertex(op).pass == workloads::StepPass::forward) != forward) continue;
         for (const auto rank : timeline_.ranks_of(op)) {
           const auto span = timeline_.simulated(op, rank);
-          busy[at(rank)] += (span.end - span.start).value() * static_cast<double>(timeline_.repetition().runs(op));
+          busy[rank] += (span.end - span.start).value() * static_cast<double>(timeline_.repetition().runs(op));
         }
       }
-      std::vector<double> fastest(stages, std::numeric_limits<double>::infinity());
+      Indexed<workloads::StageId, double> fastest(stages, std::numeric_limits<double>::infinity());
       for (std::size_t rank = 0; rank < busy.size(); ++rank) {
-        auto& stage = fastest[at(program_.stage_of_rank[rank])];
+        auto& stage = fastest[program_.stage_of_rank[rank]];
         stage = std::min(stage, busy[rank]);
       }
       const auto& shape = pipeline.order.shape;
@@ -175,7 +173,7 @@ class Waiting {
   const program::Program& program_;
   const timeline::Timeline& timeline_;
   Blockers blockers_;
-  std::vector<double> even_wait_;  ///< by stage
+  Indexed<workloads::StageId, double> even_wait_;  ///< by stage
 };
 
 }  // namespace
@@ -190,16 +188,15 @@ std::vector<IdleTime> idle_of(const workloads::StepGraph& step, const workloads:
 }
 
 std::vector<std::int32_t> last_rank_of_stages(const program::Program& program, const timeline::Timeline& timeline) {
-  std::vector<Seconds> end(program.stage_of_rank.size(), Seconds(0));
+  Indexed<topologies::RankId, Seconds> end(program.stage_of_rank.size(), Seconds(0));
   for (std::int32_t op = 0; op < timeline.ops(); ++op) {
-    for (const auto rank : timeline.ranks_of(op))
-      end[at(rank)] = std::max(end[at(rank)], timeline.simulated(op, rank).end);
+    for (const auto rank : timeline.ranks_of(op)) end[rank] = std::max(end[rank], timeline.simulated(op, rank).end);
   }
   std::vector<std::int32_t> result;
   for (std::int32_t rank = 0; rank < program.ranks(); ++rank) {
-    const auto stage = at(program.stage_of_rank[at(rank)]);
+    const auto stage = position_of(program.stage_of_rank[rank]);
     if (result.size() <= stage) result.resize(stage + 1, -1);
-    if (result[stage] < 0 || end[at(rank)] > end[at(result[stage])]) result[stage] = rank;
+    if (result[stage] < 0 || end[rank] > end[result[stage]]) result[stage] = rank;
   }
   return result;
 }

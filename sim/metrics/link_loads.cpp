@@ -1,12 +1,11 @@
 #include "sim/metrics/link_loads.hpp"
+#include "sim/core/indexed.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace lockstep::metrics {
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// A link's rate changes by `rate` at `time`.
 struct Change {
@@ -16,23 +15,23 @@ struct Change {
 
 /// Bytes that each link carries in one phase of one group; `bytes` is all zeros before and after.
 template <typename Take>
-void bytes_by_link(const program::Program& program, const timeline::PhaseSpan& span, std::vector<double>& bytes,
-                   Take take) {
-  const auto& op = program.ops[at(span.op)];
-  const auto& slots = op.phases[at(span.phase)].slot_bytes;
+void bytes_by_link(const program::Program& program, const timeline::PhaseSpan& span,
+                   Indexed<topologies::LinkId, double>& bytes, Take take) {
+  const auto& op = program.ops[span.op];
+  const auto& slots = op.phases[span.phase].slot_bytes;
   std::vector<std::int32_t> crossed;
-  const auto& group = program.communicators[at(op.communicator)].groups[at(span.group)];
+  const auto& group = program.communicators[op.communicator].groups[span.group];
   for (const auto* flows : {&group.flows, &group.on_slack_links}) {
     for (const auto& flow : *flows) {
-      const double carried = slots[at(flow.slot)];
+      const double carried = slots[flow.slot];
       if (carried <= 0) continue;
       for (const auto link : flow.links) {
-        if (bytes[at(link)] == 0) crossed.push_back(link);
-        bytes[at(link)] += carried;
+        if (bytes[link] == 0) crossed.push_back(link);
+        bytes[link] += carried;
       }
     }
   }
-  for (const auto link : crossed) take(link, std::exchange(bytes[at(link)], 0.0));
+  for (const auto link : crossed) take(link, std::exchange(bytes[link], 0.0));
 }
 
 LinkLoad load_of(std::vector<Change>& changes, double bytes, BytesPerSecond bandwidth, Seconds window,
@@ -61,16 +60,16 @@ LinkLoad load_of(std::vector<Change>& changes, double bytes, BytesPerSecond band
 std::vector<LinkLoad> link_loads(const program::Program& program, std::span<const timeline::PhaseSpan> phases,
                                  const program::LinkClasses& members, timeline::Interval window,
                                  const timeline::Repetition& repetition) {
-  std::vector<std::vector<Change>> changes(program.links.size());
-  std::vector<double> total(program.links.size(), 0.0), scratch(program.links.size(), 0.0);
+  Indexed<topologies::LinkId, std::vector<Change>> changes(program.links.size());
+  Indexed<topologies::LinkId, double> total(program.links.size(), 0.0), scratch(program.links.size(), 0.0);
   for (const auto& span : phases) {
     const double seconds = (span.flows.end - span.flows.start).value();
     if (seconds <= 0) continue;
     const auto runs = static_cast<double>(repetition.runs(span.op));
     bytes_by_link(program, span, scratch, [&](std::int32_t link, double bytes) {
-      total[at(link)] += bytes * runs;
-      changes[at(link)].push_back({span.flows.start, bytes / seconds});
-      changes[at(link)].push_back({span.flows.end, -bytes / seconds});
+      total[link] += bytes * runs;
+      changes[link].push_back({span.flows.start, bytes / seconds});
+      changes[link].push_back({span.flows.end, -bytes / seconds});
     });
   }
   std::vector<LinkLoad> loads;
@@ -92,22 +91,21 @@ std::map<std::int32_t, std::vector<double>> link_use_over_time(const program::Pr
                                                                const timeline::Repetition& repetition) {
   const double wide = (window.end - window.start).value() / bins;
   std::map<std::int32_t, std::vector<double>> used;
-  std::vector<double> scratch(program.links.size(), 0.0);
+  Indexed<topologies::LinkId, double> scratch(program.links.size(), 0.0);
   for (const auto& span : phases) {
     const double simulated_from = (span.flows.start - window.start).value();
     const double length = (span.flows.end - span.flows.start).value();
     if (length <= 0) continue;
     bytes_by_link(program, span, scratch, [&](std::int32_t link, double bytes) {
-      auto& mine =
-          used.try_emplace(members.representative[at(link)], static_cast<std::size_t>(bins), 0.0).first->second;
-      const double share = bytes / length / program.links[at(link)].value() / wide;  // of a bin, per second in it
+      auto& mine = used.try_emplace(members.representative[link], static_cast<std::size_t>(bins), 0.0).first->second;
+      const double share = bytes / length / program.links[link].value() / wide;  // of a bin, per second in it
       const auto first_copy = repetition.first_copy(span.op);
       for (auto copy = first_copy; copy < first_copy + repetition.runs(span.op); ++copy) {
         const double from = simulated_from + repetition.shift(copy).value(), to = from + length;
         const int last = std::min(static_cast<int>(to / wide), bins - 1);
         for (int bin = std::min(static_cast<int>(from / wide), bins - 1); bin <= last; ++bin) {
           const double seconds = std::min(to, (bin + 1) * wide) - std::max(from, bin * wide);
-          mine[static_cast<std::size_t>(bin)] += share * std::max(seconds, 0.0);
+          mine[position_of(bin)] += share * std::max(seconds, 0.0);
         }
       }
     });

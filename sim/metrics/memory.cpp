@@ -36,7 +36,7 @@ using Buffers = std::vector<const workloads::Buffer*>;
 std::vector<Buffers> by_stage(const workloads::StepGraph& step) {
   std::vector<Buffers> result(step.held.size());
   for (const auto& buffer : step.buffers) {
-    if (buffer.size.value() > 0) result[static_cast<std::size_t>(buffer.stage)].push_back(&buffer);
+    if (buffer.size.value() > 0) result[position_of(buffer.stage)].push_back(&buffer);
   }
   return result;
 }
@@ -86,7 +86,7 @@ std::vector<MemoryPoint> curve_of(const workloads::HeldMemory& held, const std::
 
 const workloads::HeldMemory& held_by(const workloads::StepGraph& step, const program::Program& program,
                                      std::int32_t rank) {
-  return step.held[static_cast<std::size_t>(program.stage_of_rank[static_cast<std::size_t>(rank)])];
+  return step.held[program.stage_of_rank[rank]];
 }
 
 /// The curve of the whole step.
@@ -142,7 +142,7 @@ const Bytes& MemoryParts::of(workloads::MemoryKind kind) const { return part(*th
 std::vector<MemoryPoint> memory_curve(const workloads::StepGraph& step, const program::Program& program,
                                       const timeline::Timeline& timeline, std::int32_t rank) {
   const auto buffers = by_stage(step);
-  const auto& mine = buffers[static_cast<std::size_t>(program.stage_of_rank[static_cast<std::size_t>(rank)])];
+  const auto& mine = buffers[position_of(program.stage_of_rank[position_of(rank)])];
   return in_step(curve_of(held_by(step, program, rank), alive_on(rank, mine, timeline)), timeline.repetition());
 }
 
@@ -151,9 +151,9 @@ StepMemory::StepMemory(const workloads::StepGraph& step, const program::Program&
     : step_(step), program_(program), timeline_(timeline), capacity_(capacity), buffers_(by_stage(step)) {}
 
 MemoryUse StepMemory::of(std::int32_t rank) const {
-  const auto stage = program_.stage_of_rank[static_cast<std::size_t>(rank)];
+  const auto stage = program_.stage_of_rank[rank];
   const auto& held = held_by(step_, program_, rank);
-  const auto buffers = alive_on(rank, buffers_[static_cast<std::size_t>(stage)], timeline_);
+  const auto buffers = alive_on(rank, buffers_[position_of(stage)], timeline_);
   const auto curve = curve_of(held, buffers);
   const auto worst =
       std::max_element(curve.begin(), curve.end(), [](const auto& a, const auto& b) { return a.total() < b.total(); });

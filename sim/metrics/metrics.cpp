@@ -30,7 +30,7 @@ std::vector<CommunicationUse> communication_of(const workloads::StepGraph& step,
                                                const timeline::Timeline& timeline, std::int32_t rank) {
   std::map<std::pair<std::string, std::optional<workloads::CollectiveKind>>, CommunicationUse> uses;
   auto use_of = [&](std::int32_t op) -> CommunicationUse& {
-    const auto& vertex = step.op(program.ops[static_cast<std::size_t>(op)].vertex);
+    const auto& vertex = step.op(program.ops[op].vertex);
     const auto axis = vertex->given_time ? vertex->stream : workloads::joined(vertex->axes);
     const auto kind = vertex->given_time ? std::nullopt : std::optional(vertex->collective);
     auto& use = uses[{axis, kind}];
@@ -40,8 +40,7 @@ std::vector<CommunicationUse> communication_of(const workloads::StepGraph& step,
   };
   std::vector<std::int32_t> collectives;  // in order: sums round alike however operations share ranks
   timeline.for_each_op_of(rank, [&](std::int32_t op) {
-    if (program.ops[static_cast<std::size_t>(op)].kind == program::ProgramOp::Kind::collective)
-      collectives.push_back(op);
+    if (program.ops[op].kind == program::ProgramOp::Kind::collective) collectives.push_back(op);
   });
   std::sort(collectives.begin(), collectives.end());
   for (const auto op : collectives) {
@@ -49,7 +48,7 @@ std::vector<CommunicationUse> communication_of(const workloads::StepGraph& step,
     const auto span = timeline.simulated(op, rank);
     const auto runs = timeline.repetition().runs(op);
     use.count += runs;
-    use.full_size += step.op(program.ops[static_cast<std::size_t>(op)].vertex)->full_size * runs;
+    use.full_size += step.op(program.ops[op].vertex)->full_size * runs;
     use.busy += (span.end - span.start) * static_cast<double>(runs);
   }
   sweep(program, timeline, rank, [&](double start, double length, bool computing, std::int32_t first) {

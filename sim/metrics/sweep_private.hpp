@@ -38,7 +38,7 @@ void sweep(const program::Program& program, const timeline::Timeline& timeline, 
       visit(now, change.time - now, computing > 0, communicating.empty() ? -1 : communicating.begin()->second);
       now = change.time;
     }
-    if (program.ops[static_cast<std::size_t>(change.op)].kind == program::ProgramOp::Kind::compute) {
+    if (program.ops[change.op].kind == program::ProgramOp::Kind::compute) {
       computing += change.begins ? 1 : -1;
     } else if (change.begins) {
       communicating.emplace(change.time, change.op);

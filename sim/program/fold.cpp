@@ -16,10 +16,10 @@ class Quotient {
  public:
   Quotient(Program whole, FoldedLinks links)
       : whole_(std::move(whole)),
-        slack_(links == FoldedLinks::all ? std::vector<bool>(whole_.links.size(), false) : slack_links(whole_)),
+        slack_(links == FoldedLinks::all ? SomeLinks(whole_.links.size(), false) : slack_links(whole_)),
         partition_(refine(whole_, slack_)),
-        slack_class_(static_cast<std::size_t>(partition_.links), false),
-        seen_flow_(static_cast<std::size_t>(partition_.flows), false) {}
+        slack_class_(partition_.links, false),
+        seen_flow_(partition_.flows, false) {}
 
   FoldedProgram run() {
     ranks();
@@ -36,11 +36,10 @@ class Quotient {
   void ranks() {
     auto& classes = result_.ranks;
     classes.class_of_rank.assign(partition_.rank.begin(), partition_.rank.end());
-    classes.size.assign(static_cast<std::size_t>(partition_.ranks), 0);
-    for (std::size_t rank = 0; rank < partition_.rank.size(); ++rank) {
-      const auto which = static_cast<std::size_t>(partition_.rank[rank]);
-      if (classes.size[which]++ > 0) continue;
-      classes.representative.push_back(static_cast<std::int32_t>(rank));
+    classes.size.assign(partition_.ranks, 0);
+    for (const auto rank : partition_.rank.ids()) {
+      if (classes.size[partition_.rank[rank]]++ > 0) continue;
+      classes.representative.push_back(rank);
       result_.program.stage_of_rank.push_back(whole_.stage_of_rank[rank]);
       result_.program.slowdown_of_rank.push_back(whole_.slowdown_of_rank[rank]);
     }
@@ -50,25 +49,25 @@ class Quotient {
   void links() {
     result_.links = static_cast<std::int32_t>(whole_.links.size());
     auto& member = result_.link_members.representative;
-    member.assign(static_cast<std::size_t>(partition_.links), -1);
+    member.assign(partition_.links, -1);
     result_.link_members.size.assign(member.size(), 0);
-    for (std::size_t link = 0; link < whole_.links.size(); ++link) {
-      const auto link_class = static_cast<std::size_t>(partition_.link[link]);
+    for (const auto link : whole_.links.ids()) {
+      const auto link_class = partition_.link[link];
       ++result_.link_members.size[link_class];
       auto& chosen = member[link_class];
       if (chosen < 0) {
-        chosen = static_cast<std::int32_t>(link);
+        chosen = link;
         slack_class_[link_class] = slack_[link];
         result_.program.links.push_back(whole_.links[link]);
       }
     }
     std::size_t f = 0;
-    std::vector<bool> used(static_cast<std::size_t>(partition_.links), false);
+    Indexed<LinkClassId, bool> used(partition_.links, false);
     for_each_flow(whole_, [&](const collectives::Flow& flow) {
       for (const auto link : flow.links) {
-        const auto link_class = partition_.link[static_cast<std::size_t>(link)];
-        used[static_cast<std::size_t>(link_class)] = true;
-        if (member[static_cast<std::size_t>(link_class)] == link) ++crossings_[{partition_.flow[f], link_class}];
+        const auto link_class = partition_.link[link];
+        used[link_class] = true;
+        if (member[link_class] == link) ++crossings_[{partition_.flow[f], link_class}];
       }
       ++f;
     });
@@ -78,13 +77,13 @@ class Quotient {
   void communicators() {
     std::size_t g = 0;
     std::size_t f = 0;
-    std::vector<bool> seen_group(static_cast<std::size_t>(partition_.groups), false);
+    Indexed<std::int32_t, bool> seen_group(partition_.groups, false);
     for (const auto& communicator : whole_.communicators) {
       collectives::Communicator folded{communicator.name, communicator.slots, {}};
       for (const auto& group : communicator.groups) {
         const auto first_flow = f;
         f += group.flows.size();
-        const auto group_class = static_cast<std::size_t>(partition_.group[g++]);
+        const auto group_class = partition_.group[g++];
         if (seen_group[group_class]) continue;
         seen_group[group_class] = true;
         folded.groups.push_back(representative(group, first_flow));
@@ -97,13 +96,13 @@ class Quotient {
   [[nodiscard]] collectives::ProgramGroup representative(const collectives::ProgramGroup& group,
                                                          std::size_t first_flow) {
     collectives::ProgramGroup folded;
-    for (const auto rank : group.members) folded.members.push_back(partition_.rank[static_cast<std::size_t>(rank)]);
+    for (const auto rank : group.members) folded.members.push_back(partition_.rank[rank]);
     std::sort(folded.members.begin(), folded.members.end());
     folded.members.erase(std::unique(folded.members.begin(), folded.members.end()), folded.members.end());
     for (std::size_t i = 0; i < group.flows.size(); ++i) {
       const auto flow_class = partition_.flow[first_flow + i];
-      if (seen_flow_[static_cast<std::size_t>(flow_class)]) continue;  // flows of a class lie in groups of one class
-      seen_flow_[static_cast<std::size_t>(flow_class)] = true;
+      if (seen_flow_[flow_class]) continue;  // flows of a class lie in groups of one class
+      seen_flow_[flow_class] = true;
       const auto slot = group.flows[i].slot;
       folded.flows.push_back({slot, route(flow_class, false)});
       if (auto slack = route(flow_class, true); !slack.empty())
@@ -116,18 +115,18 @@ class Quotient {
     std::vector<std::int32_t> links;
     for (auto at = crossings_.lower_bound({flow_class, 0}); at != crossings_.end() && at->first.first == flow_class;
          ++at) {
-      if (slack_class_[static_cast<std::size_t>(at->first.second)] != over_slack) continue;
-      links.insert(links.end(), static_cast<std::size_t>(at->second), at->first.second);
+      if (slack_class_[at->first.second] != over_slack) continue;
+      links.insert(links.end(), position_of(at->second), at->first.second);
     }
     return links;
   }
 
   Program whole_;
-  std::vector<bool> slack_;  ///< by link of the whole
+  SomeLinks slack_;  ///< by link of the whole
   Partition partition_;
-  std::vector<bool> slack_class_;                                            ///< by class of links
+  Indexed<LinkClassId, bool> slack_class_;                                   ///< by class of links
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> crossings_;  ///< (flow class, link class) -> weight
-  std::vector<bool> seen_flow_;
+  Indexed<std::int32_t, bool> seen_flow_;
   FoldedProgram result_;
 };
 
@@ -143,9 +142,9 @@ FoldedProgram unfolded(Program whole) {
     result.ranks.representative.push_back(rank);
   }
   result.ranks.size.assign(static_cast<std::size_t>(ranks), 1);
-  std::vector<bool> used(whole.links.size(), false);
+  SomeLinks used(whole.links.size(), false);
   for_each_flow(whole, [&](const collectives::Flow& flow) {
-    for (const auto link : flow.links) used[static_cast<std::size_t>(link)] = true;
+    for (const auto link : flow.links) used[link] = true;
   });
   result.links = static_cast<std::int32_t>(whole.links.size());
   result.link_classes = static_cast<std::int32_t>(std::count(used.begin(), used.end(), true));

@@ -9,7 +9,12 @@ namespace lockstep::program {
 namespace {
 
 using Colour = std::uint64_t;
-using Colours = std::vector<Colour>;
+template <class Id>
+using Colours = Indexed<Id, Colour>;
+using RankColours = Colours<topologies::RankId>;
+using LinkColours = Colours<topologies::LinkId>;
+using NumberColours = Colours<std::int32_t>;  ///< of groups or of flows, which are numbered through all communicators
+using SlotColours = Colours<collectives::SlotId>;
 
 /// SplitMix64's finaliser: spreads every input bit over all output bits.
 Colour mix(Colour x) {
@@ -21,11 +26,12 @@ Colour mix(Colour x) {
 
 Colour join(Colour a, Colour b) { return mix(a ^ mix(b)); }
 
-std::int32_t count_classes(const Colours& colours) {
+std::int32_t count_classes(const std::vector<Colour>& colours) {
   return static_cast<std::int32_t>(std::unordered_set<Colour>(colours.begin(), colours.end()).size());
 }
 
-std::int32_t number(const Colours& colours, std::vector<std::int32_t>& classes) {
+template <class Index>
+std::int32_t number(const Indexed<Index, Colour>& colours, Indexed<Index, std::int32_t>& classes) {
   std::unordered_map<Colour, std::int32_t> numbers;
   classes.reserve(colours.size());
   for (const auto colour : colours)
@@ -35,14 +41,14 @@ std::int32_t number(const Colours& colours, std::vector<std::int32_t>& classes) 
 
 /// The bytes that a slot carries in every collective of its communicator, as a colour: slots that always carry the same
 /// (the two directions of a ring) have the same colour.
-std::vector<Colours> slot_colours(const Program& program) {
-  std::vector<Colours> colours;
+Indexed<CommunicatorId, SlotColours> slot_colours(const Program& program) {
+  Indexed<CommunicatorId, SlotColours> colours;
   for (std::size_t c = 0; c < program.communicators.size(); ++c) {
-    colours.emplace_back(static_cast<std::size_t>(program.communicators[c].slots), mix(c));
+    colours.emplace_back(program.communicators[c].slots, mix(c));
   }
   for (const auto& op : program.ops) {
     if (op.kind != ProgramOp::Kind::collective) continue;
-    auto& slots = colours[static_cast<std::size_t>(op.communicator)];
+    auto& slots = colours[op.communicator];
     for (const auto& phase : op.phases) {
       for (std::size_t slot = 0; slot < slots.size(); ++slot)
         slots[slot] = join(slots[slot], std::bit_cast<Colour>(phase.slot_bytes[slot]));
@@ -55,8 +61,8 @@ std::vector<Colours> slot_colours(const Program& program) {
 /// twice counts twice. Two different multisets agree with probability 2^-64.
 class Refinement {
  public:
-  Refinement(const Program& program, const std::vector<bool>& slack)
-      : program_(program), slack_(slack.empty() ? std::vector<bool>(program.links.size(), false) : slack) {
+  Refinement(const Program& program, const SomeLinks& slack)
+      : program_(program), slack_(slack.empty() ? SomeLinks(program.links.size(), false) : slack) {
     for (std::size_t rank = 0; rank < program.stage_of_rank.size(); ++rank) {
       ranks_.push_back(join(static_cast<Colour>(program.stage_of_rank[rank]),
                             std::bit_cast<Colour>(program.slowdown_of_rank[rank])));
@@ -66,7 +72,7 @@ class Refinement {
     for (std::size_t c = 0; c < program.communicators.size(); ++c) {
       for (const auto& group : program.communicators[c].groups) {
         groups_.push_back(mix(c));
-        for (const auto& flow : group.flows) flows_.push_back(slots[c][static_cast<std::size_t>(flow.slot)]);
+        for (const auto& flow : group.flows) flows_.push_back(slots[c][flow.slot]);
       }
     }
   }
@@ -94,25 +100,25 @@ class Refinement {
 
   /// Every colour takes in its neighbours': links <-> flows <-> groups <-> ranks.
   void pass() {
-    Colours on_link(links_.size(), 0);
-    Colours on_rank(ranks_.size(), 0);
-    Colours new_flows(flows_.size());
-    Colours new_groups(groups_.size());
+    LinkColours on_link(links_.size(), 0);
+    RankColours on_rank(ranks_.size(), 0);
+    NumberColours new_flows(flows_.size());
+    NumberColours new_groups(groups_.size());
     std::size_t g = 0;
     std::size_t f = 0;
     for (std::size_t c = 0; c < program_.communicators.size(); ++c) {
       for (const auto& group : program_.communicators[c].groups) {
         Colour members = 0;
         for (const auto rank : group.members) {
-          members += mix(ranks_[static_cast<std::size_t>(rank)]);
-          on_rank[static_cast<std::size_t>(rank)] += join(c, groups_[g]);
+          members += mix(ranks_[rank]);
+          on_rank[rank] += join(c, groups_[g]);
         }
         Colour carried = 0;
         for (const auto& flow : group.flows) {
           Colour crossed = 0;
           for (const auto link : flow.links) {
-            if (!slack_[static_cast<std::size_t>(link)]) crossed += mix(links_[static_cast<std::size_t>(link)]);
-            on_link[static_cast<std::size_t>(link)] += mix(flows_[f]);
+            if (!slack_[link]) crossed += mix(links_[link]);
+            on_link[link] += mix(flows_[f]);
           }
           carried += mix(flows_[f]);
           new_flows[f] = join(join(flows_[f], groups_[g]), crossed);
@@ -132,13 +138,15 @@ class Refinement {
   }
 
   const Program& program_;
-  std::vector<bool> slack_;
-  Colours ranks_, groups_, flows_, links_;
-  Colours carried_by_slack_;  ///< by link: what it carried in the last pass
+  SomeLinks slack_;
+  RankColours ranks_;
+  NumberColours groups_, flows_;
+  LinkColours links_;
+  LinkColours carried_by_slack_;  ///< by link: what it carried in the last pass
 };
 
 }  // namespace
 
-Partition refine(const Program& program, const std::vector<bool>& slack) { return Refinement(program, slack).run(); }
+Partition refine(const Program& program, const SomeLinks& slack) { return Refinement(program, slack).run(); }
 
 }  // namespace lockstep::program

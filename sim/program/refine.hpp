@@ -4,13 +4,16 @@
 #include <vector>
 
 #include "sim/program/program.hpp"
+#include "sim/program/slack_links.hpp"
 
 namespace lockstep::program {
 
 /// Classes numbered from 0 in order of first appearance. Groups and flows are numbered communicator by
 /// communicator, group by group, in the program's order.
 struct Partition {
-  std::vector<std::int32_t> rank, group, flow, link;
+  Indexed<topologies::RankId, std::int32_t> rank;
+  Indexed<std::int32_t, std::int32_t> group, flow;
+  Indexed<topologies::LinkId, std::int32_t> link;
   std::int32_t ranks = 0, groups = 0, flows = 0, links = 0;  ///< how many classes of each
 };
 
@@ -22,6 +25,6 @@ struct Partition {
 ///   classes.
 /// A rank's place in its group is no part of this: a collective starts and ends for all its members alike. Slack links
 /// (by number; empty: none; slack_links.hpp) are put into classes by what they carry, and decide nothing else.
-[[nodiscard]] Partition refine(const Program& program, const std::vector<bool>& slack = {});
+[[nodiscard]] Partition refine(const Program& program, const SomeLinks& slack = {});
 
 }  // namespace lockstep::program

@@ -12,19 +12,17 @@ namespace {
 constexpr double rounding = 1e-12;
 constexpr std::int32_t none = -1;
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 class SlackLinks {
  public:
   explicit SlackLinks(const Program& program)
       : program_(program), crossed_(program.links.size(), false), times_(program.links.size(), 0) {
     for_each_flow(program, [&](const collectives::Flow& flow) {
-      for (const auto link : flow.links) crossed_[at(link)] = true;
+      for (const auto link : flow.links) crossed_[link] = true;
     });
   }
 
-  std::vector<bool> run() {
-    std::vector<bool> slack(program_.links.size(), false);
+  SomeLinks run() {
+    SomeLinks slack(program_.links.size(), false);
     const auto& capacities = program_.links;
     if (std::adjacent_find(capacities.begin(), capacities.end(), std::not_equal_to<>()) == capacities.end())
       return slack;
@@ -48,17 +46,17 @@ class SlackLinks {
 
   /// Whether `one` may limit `other`.
   [[nodiscard]] bool comes_first(std::int32_t one, std::int32_t other) const {
-    return program_.links[at(one)] < program_.links[at(other)];
+    return program_.links[one] < program_.links[other];
   }
 
-  [[nodiscard]] std::vector<bool> slack_by_limiters(bool after, const std::vector<bool>& known) {
-    std::vector<bool> limited(program_.links.size());
+  [[nodiscard]] SomeLinks slack_by_limiters(bool after, const SomeLinks& known) {
+    SomeLinks limited(program_.links.size());
     for (std::size_t link = 0; link < limited.size(); ++link) limited[link] = crossed_[link] && !known[link];
     for_each_flow(program_, [&](const collectives::Flow& flow) {
       if (!crosses_any(flow, limited)) return;
       find_limiters(flow, after);
       for (std::size_t i = 0; i < flow.links.size(); ++i) {
-        if (limiters_[i] == none) limited[at(flow.links[i])] = false;
+        if (limiters_[i] == none) limited[flow.links[i]] = false;
       }
     });
     std::vector<Limited> all;
@@ -70,31 +68,31 @@ class SlackLinks {
     return limited;
   }
 
-  [[nodiscard]] static bool crosses_any(const collectives::Flow& flow, const std::vector<bool>& links) {
-    return std::any_of(flow.links.begin(), flow.links.end(), [&](auto link) { return links[at(link)]; });
+  [[nodiscard]] static bool crosses_any(const collectives::Flow& flow, const SomeLinks& links) {
+    return std::any_of(flow.links.begin(), flow.links.end(), [&](auto link) { return links[link]; });
   }
 
   /// By link: the sum over its limiters.
-  [[nodiscard]] std::vector<double> demands(const std::vector<Limited>& all) const {
+  [[nodiscard]] Indexed<topologies::LinkId, double> demands(const std::vector<Limited>& all) const {
     const auto links = program_.links.size();
-    std::vector<std::size_t> end(links + 1, 0);
-    for (const auto& one : all) ++end[at(one.link) + 1];
+    Indexed<topologies::LinkId, std::size_t> end(links + 1, 0);
+    for (const auto& one : all) ++end[position_of(one.link) + 1];
     for (std::size_t link = 0; link < links; ++link) end[link + 1] += end[link];
     std::vector<const Limited*> by_link(all.size());
     auto next = end;
-    for (const auto& one : all) by_link[next[at(one.link)]++] = &one;
-    std::vector<double> demand(links, 0.0), ratio(links, 0.0);
+    for (const auto& one : all) by_link[next[one.link]++] = &one;
+    Indexed<topologies::LinkId, double> demand(links, 0.0), ratio(links, 0.0);
     std::vector<std::int32_t> limiters;
     for (std::size_t link = 0; link < links; ++link) {
       limiters.clear();
       for (auto i = end[link]; i < end[link + 1]; ++i) {
-        auto& most = ratio[at(by_link[i]->limiter)];
+        auto& most = ratio[by_link[i]->limiter];
         if (most == 0) limiters.push_back(by_link[i]->limiter);
         most = std::max(most, by_link[i]->ratio);
       }
       for (const auto limiter : limiters) {
-        demand[link] += ratio[at(limiter)] * program_.links[at(limiter)].value();
-        ratio[at(limiter)] = 0;
+        demand[link] += ratio[limiter] * program_.links[limiter].value();
+        ratio[limiter] = 0;
       }
     }
     return demand;
@@ -115,16 +113,16 @@ class SlackLinks {
   }
 
   /// Lists one flow's crossings of links that may be slack, each with its limiter.
-  void add(const collectives::Flow& flow, bool after, const std::vector<bool>& limited, std::vector<Limited>& all) {
+  void add(const collectives::Flow& flow, bool after, const SomeLinks& limited, std::vector<Limited>& all) {
     if (!crosses_any(flow, limited)) return;
     find_limiters(flow, after);
-    for (const auto link : flow.links) ++times_[at(link)];
+    for (const auto link : flow.links) ++times_[link];
     own_.clear();
     for (std::size_t i = 0; i < flow.links.size(); ++i) {
       const auto link = flow.links[i];
-      if (!limited[at(link)]) continue;
-      const Limited one{link, limiters_[i], 1 / static_cast<double>(times_[at(limiters_[i])])};
-      (times_[at(link)] == 1 ? all : own_).push_back(one);
+      if (!limited[link]) continue;
+      const Limited one{link, limiters_[i], 1 / static_cast<double>(times_[limiters_[i]])};
+      (times_[link] == 1 ? all : own_).push_back(one);
     }
     std::sort(own_.begin(), own_.end());
     for (std::size_t i = 0; i < own_.size();) {
@@ -133,18 +131,18 @@ class SlackLinks {
       for (; i < own_.size() && own_[i].goes_with(one); ++i) one.ratio += own_[i].ratio;
       all.push_back(one);
     }
-    for (const auto link : flow.links) times_[at(link)] = 0;
+    for (const auto link : flow.links) times_[link] = 0;
   }
 
   const Program& program_;
-  std::vector<bool> crossed_;                   ///< by link: some flow crosses it
-  std::vector<std::int32_t> limiters_, stack_;  ///< of the flow that is looked at
-  std::vector<std::int32_t> times_;             ///< by link: how often that flow crosses it
-  std::vector<Limited> own_;                    ///< its crossings of links that it crosses more than once
+  SomeLinks crossed_;                                ///< by link: some flow crosses it
+  std::vector<std::int32_t> limiters_, stack_;       ///< of the flow that is looked at
+  Indexed<topologies::LinkId, std::int32_t> times_;  ///< by link: how often that flow crosses it
+  std::vector<Limited> own_;                         ///< its crossings of links that it crosses more than once
 };
 
 }  // namespace
 
-std::vector<bool> slack_links(const Program& program) { return SlackLinks(program).run(); }
+SomeLinks slack_links(const Program& program) { return SlackLinks(program).run(); }
 
 }  // namespace lockstep::program

@@ -1,7 +1,5 @@
 #pragma once
 /// Links that no traffic of a program can fill, whatever runs at the same time: they shape no rate.
-#include <vector>
-
 #include "sim/program/program.hpp"
 
 namespace lockstep::program {
@@ -16,6 +14,7 @@ namespace lockstep::program {
 /// or for all crossings the nearest after it, that comes before the link in the order of rising capacity and falling
 /// number of crossings. Such a link's constraint follows from those of its limiters, and rising capacity has no cycles,
 /// so all slack links may be left out together and max-min shares stay what they are (docs/models/folding.md).
-[[nodiscard]] std::vector<bool> slack_links(const Program& program);
+using SomeLinks = Indexed<topologies::LinkId, bool>;
+[[nodiscard]] SomeLinks slack_links(const Program& program);
 
 }  // namespace lockstep::program

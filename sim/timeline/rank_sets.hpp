@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "sim/core/indexed.hpp"
+
 namespace lockstep::timeline {
 
 class RankSets {
@@ -19,7 +21,7 @@ class RankSets {
   [[nodiscard]] std::int32_t ranks() const { return ranks_; }
   [[nodiscard]] std::int32_t ops() const { return static_cast<std::int32_t>(set_of_op_.size()); }
   /// Operations that the same ranks run have the same set.
-  [[nodiscard]] std::int32_t set(std::int32_t op) const { return set_of_op_[static_cast<std::size_t>(op)]; }
+  [[nodiscard]] std::int32_t set(std::int32_t op) const { return set_of_op_[op]; }
   [[nodiscard]] std::span<const std::int32_t> of(std::int32_t op) const { return set_of(op).ranks; }
   /// Where a rank stands among those that run the operation; -1: it does not.
   [[nodiscard]] std::int32_t place(std::int32_t op, std::int32_t rank) const {
@@ -33,8 +35,8 @@ class RankSets {
   /// Calls `visit` for every operation that a rank runs, those of one set after those of another.
   template <class Visit>
   void for_each_op_of(std::int32_t rank, Visit visit) const {
-    for (const std::int32_t set : sets_of_rank_[static_cast<std::size_t>(rank)]) {
-      for (const std::int32_t op : sets_[static_cast<std::size_t>(set)].ops) visit(op);
+    for (const std::int32_t set : sets_of_rank_[rank]) {
+      for (const std::int32_t op : sets_[set].ops) visit(op);
     }
   }
 
@@ -45,12 +47,12 @@ class RankSets {
     std::vector<std::int32_t> places;  // by rank from the first to the last; -1: not in the set
     std::vector<std::int32_t> ops;
   };
-  [[nodiscard]] const Set& set_of(std::int32_t op) const { return sets_[static_cast<std::size_t>(set(op))]; }
+  [[nodiscard]] const Set& set_of(std::int32_t op) const { return sets_[set(op)]; }
 
   std::int32_t ranks_ = 0;
-  std::vector<Set> sets_;
-  std::vector<std::int32_t> set_of_op_;
-  std::vector<std::vector<std::int32_t>> sets_of_rank_;
+  Indexed<std::int32_t, Set> sets_;
+  Indexed<std::int32_t, std::int32_t> set_of_op_;
+  Indexed<std::int32_t, std::vector<std::int32_t>> sets_of_rank_;
 };
 
 }  // namespace lockstep::timeline

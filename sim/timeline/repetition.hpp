@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "sim/core/indexed.hpp"
 #include "sim/core/units.hpp"
 
 namespace lockstep::timeline {
@@ -30,20 +31,18 @@ struct Repetition {
   std::int32_t microbatches = 0;  ///< in a period; of a pipeline that is entered at both ends, from each end
   /// The first microbatch of the shorter step that enters at the other end.
   std::int32_t first_of_other_end = std::numeric_limits<std::int32_t>::max();
-  std::vector<Place> place;  ///< by operation; empty if nothing repeats
+  Indexed<std::int32_t, Place> place;  ///< by operation; empty if nothing repeats
   /// By operation that may not have ended when the period begins: the same one a period later; of others -1.
-  std::vector<std::int32_t> later;
+  Indexed<std::int32_t, std::int32_t> later;
   struct Cells {
     std::size_t first, count;
   };
-  std::vector<Cells> cells;  ///< of the period, in the shorter step's pipeline order: of each of its ranks
+  Indexed<std::int32_t, Cells> cells;  ///< of the period, in the shorter step's pipeline order: of each of its ranks
 
   [[nodiscard]] Seconds length() const { return period.end - period.start; }
   /// The time that the shorter step lacks.
   [[nodiscard]] Seconds missing() const { return length() * static_cast<double>(copies); }
-  [[nodiscard]] Place place_of(std::int32_t op) const {
-    return place.empty() ? Place::before : place[static_cast<std::size_t>(op)];
-  }
+  [[nodiscard]] Place place_of(std::int32_t op) const { return place.empty() ? Place::before : place[op]; }
   /// How often an operation runs in the step.
   [[nodiscard]] std::int64_t runs(std::int32_t op) const { return place_of(op) == Place::within ? 1 + copies : 1; }
   /// The number of copies before the first run of an operation.

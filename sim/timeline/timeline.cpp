@@ -8,38 +8,36 @@ namespace lockstep::timeline {
 
 namespace {
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 std::shared_ptr<const RankSets> everyone(std::int32_t ops, std::int32_t ranks) {
-  RankSets::Ranks all(at(ranks));
+  RankSets::Ranks all(position_of(ranks));
   std::iota(all.begin(), all.end(), 0);
   return std::make_shared<const RankSets>(ranks, std::vector<RankSets::Ranks>{std::move(all)},
-                                          std::vector<std::int32_t>(at(ops), 0));
+                                          std::vector<std::int32_t>(position_of(ops), 0));
 }
 
 }  // namespace
 
-Timeline::Timeline(std::shared_ptr<const RankSets> sets) : sets_(std::move(sets)), spans_(at(sets_->ops())) {}
+Timeline::Timeline(std::shared_ptr<const RankSets> sets) : sets_(std::move(sets)), spans_(position_of(sets_->ops())) {}
 
 Timeline::Timeline(std::int32_t ops, std::int32_t ranks) : Timeline(everyone(ops, ranks)) {}
 
 void Timeline::record(std::int32_t op, std::int32_t rank, Interval span) {
-  auto& spans = spans_[at(op)];
+  auto& spans = spans_[op];
   if (spans.differing == nobody) spans = {span, all_agree};
   if (spans.differing == all_agree && spans.first != span) {
     spans.differing = static_cast<std::int32_t>(differing_.size());
     const auto first = static_cast<std::uint32_t>(distinct_.size());
     distinct_.push_back(spans.first);
-    differing_.push_back({std::vector<std::uint32_t>(sets_->of(op).size(), first), first});
+    differing_.push_back({Indexed<std::int32_t, std::uint32_t>(sets_->of(op).size(), first), first});
   }
   if (spans.differing >= 0) {
-    auto& [chosen, last] = differing_[at(spans.differing)];
+    auto& [chosen, last] = differing_[spans.differing];
     // Ranks that agree are mostly recorded in a row: comparing with the last span is enough to share.
     if (distinct_[last] != span) {
       last = static_cast<std::uint32_t>(distinct_.size());
       distinct_.push_back(span);
     }
-    chosen[at(sets_->place(op, rank))] = last;
+    chosen[sets_->place(op, rank)] = last;
   }
   makespan_ = std::max(makespan_, span.end);
 }

@@ -63,7 +63,7 @@ class Timeline {
     for (auto copy = first; copy < first + repetition_.runs(op); ++copy) visit(span(op, rank, copy), copy);
   }
   /// True when every rank that took part has the same span.
-  [[nodiscard]] bool uniform(std::int32_t op) const { return spans_[static_cast<std::size_t>(op)].differing < 0; }
+  [[nodiscard]] bool uniform(std::int32_t op) const { return spans_[op].differing < 0; }
   [[nodiscard]] Seconds makespan() const { return makespan_ + repetition_.missing(); }
   [[nodiscard]] Seconds simulated_makespan() const { return makespan_; }
 
@@ -77,22 +77,22 @@ class Timeline {
     std::int32_t differing = nobody;  // who took part; where they disagree, the place in differing_
   };
   struct Differing {
-    std::vector<std::uint32_t> chosen;  // by place of a rank in the operation's set, into distinct_
-    std::uint32_t last;                 // chosen by the rank recorded last
+    Indexed<std::int32_t, std::uint32_t> chosen;  // by place of a rank in the operation's set, into distinct_
+    std::uint32_t last;                           // chosen by the rank recorded last
   };
   std::shared_ptr<const RankSets> sets_;
   Seconds makespan_{0};
   Repetition repetition_;
-  std::vector<Spans> spans_;  // by operation, small: readers go over all of it
-  std::vector<Differing> differing_;
+  Indexed<std::int32_t, Spans> spans_;  // by operation, small: readers go over all of it
+  Indexed<std::int32_t, Differing> differing_;
   std::deque<Interval> distinct_;  // of all operations whose ranks differ; it grows without copies
 };
 
 inline Interval Timeline::simulated(std::int32_t op, std::int32_t rank) const {
-  const auto& spans = spans_[static_cast<std::size_t>(op)];
+  const auto& spans = spans_[op];
   if (spans.differing < 0) return spans.first;
-  const auto& chosen = differing_[static_cast<std::size_t>(spans.differing)].chosen;
-  return distinct_[chosen[static_cast<std::size_t>(sets_->place(op, rank))]];
+  const auto& chosen = differing_[spans.differing].chosen;
+  return distinct_[chosen[sets_->place(op, rank)]];
 }
 
 }  // namespace lockstep::timeline

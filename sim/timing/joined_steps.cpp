@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/core/indexed.hpp"
 #include "sim/cost/layer_time.hpp"
 #include "workloads/step/step_pipeline.hpp"
 
 namespace lockstep::timing {
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 bool on_compute_stream(const workloads::BlockStep& step) {
   return step.kind == workloads::BlockStep::Kind::compute && step.stream.empty();
@@ -29,7 +28,7 @@ class Joining {
 
   /// Somebody waits for this step: nothing that comes later may be part of it.
   void end_after(int step) {
-    if (step != workloads::BlockStep::outside) ends_[at(step)] = true;
+    if (step != workloads::BlockStep::outside) ends_[step] = true;
   }
 
   std::vector<workloads::BlockStep> run(bool load_varies) {
@@ -49,7 +48,7 @@ class Joining {
     return std::move(made_);
   }
 
-  [[nodiscard]] int place(int step) const { return step == workloads::BlockStep::outside ? step : place_[at(step)]; }
+  [[nodiscard]] int place(int step) const { return step == workloads::BlockStep::outside ? step : place_[step]; }
   [[nodiscard]] std::vector<int> places(const std::vector<int>& steps) const {
     std::vector<int> result;
     for (const int step : steps) result = with(std::move(result), place(step));
@@ -68,15 +67,16 @@ class Joining {
     end_after(last);
   }
   [[nodiscard]] bool is_weight_gather(int step) const {
-    return step != workloads::BlockStep::outside && steps_[at(step)].kind == workloads::BlockStep::Kind::collective &&
-           steps_[at(step)].role == workloads::CollectiveRole::weight;
+    return step != workloads::BlockStep::outside &&
+           steps_[position_of(step)].kind == workloads::BlockStep::Kind::collective &&
+           steps_[position_of(step)].role == workloads::CollectiveRole::weight;
   }
 
   /// Whether the compute stream has already waited for everything that the step waits for.
   [[nodiscard]] bool waits_for_nothing_new(const workloads::BlockStep& step) const {
     return std::all_of(step.after.begin(), step.after.end(), [&](int before) {
       return awaited_.contains(before) ||
-             (before != workloads::BlockStep::outside && on_compute_stream(steps_[at(before)]));
+             (before != workloads::BlockStep::outside && on_compute_stream(steps_[position_of(before)]));
     });
   }
 
@@ -91,7 +91,7 @@ class Joining {
   }
 
   void join(const workloads::BlockStep& step) {
-    auto& joined = made_[at(open_)];
+    auto& joined = made_[open_];
     *joined.given_time += time_of(step);
     for (const int before : step.after) {
       if (is_weight_gather(before)) joined.after = with(std::move(joined.after), place(before));
@@ -107,9 +107,9 @@ class Joining {
 
   const std::vector<workloads::BlockStep>& steps_;
   const cost::ComputeRates& rates_;
-  std::vector<bool> ends_;
-  std::vector<int> place_;  ///< where each step is now
-  std::vector<workloads::BlockStep> made_;
+  Indexed<int, bool> ends_;
+  Indexed<int, int> place_;  ///< where each step is now
+  Indexed<int, workloads::BlockStep> made_;
   int open_ = -1;          ///< which of them may take in more
   std::set<int> awaited_;  ///< by the compute stream so far
 };

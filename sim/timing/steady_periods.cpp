@@ -12,8 +12,6 @@
 namespace lockstep::timing {
 namespace {
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 template <class Renumber>
 workloads::PipelineCell renumbered(workloads::PipelineCell cell, Renumber number) {
   cell.first.microbatch = number(cell.first);
@@ -66,15 +64,14 @@ SteadyPeriods::Rank steady_part(const std::vector<workloads::PipelineCell>& cell
 
 /// The operations that a cell of the order wrote: the first and one past the last.
 using Ops = std::pair<workloads::OpId, workloads::OpId>;
-using OpsOfCells = std::vector<std::vector<Ops>>;  ///< of each rank, of each cell
+using OpsOfCells = Indexed<workloads::StageId, Indexed<workloads::CellId, Ops>>;  ///< of each rank, of each cell
 
 OpsOfCells ops_of_cells(const workloads::StepGraph& step, const workloads::PipelineOrder& order) {
   OpsOfCells result;
   for (const auto& cells : order.ranks) result.emplace_back(cells.size());
   for (std::size_t i = 0; i < step.cells.size(); ++i) {
     const auto& [place, first] = step.cells[i];
-    result[at(place.rank)][at(place.index)] = {first,
-                                               i + 1 < step.cells.size() ? step.cells[i + 1].first : step.first_update};
+    result[place.rank][place.index] = {first, i + 1 < step.cells.size() ? step.cells[i + 1].first : step.first_update};
   }
   return result;
 }
@@ -162,7 +159,7 @@ class Search {
   [[nodiscard]] double host_held_until() const {
     double last = 0;
     for (workloads::OpId id = 0; id < step_.size(); ++id) {
-      const auto launched_s = program_.ops[at(id)].launched.value();
+      const auto launched_s = program_.ops[id].launched.value();
       for (const auto lane : timeline_.ranks_of(id)) {
         if (launched_s <= last) break;
         if (timeline_.simulated(id, lane).start.value() < launched_s - tolerance_s_) last = launched_s;
@@ -188,8 +185,8 @@ class Search {
     for (auto id = ops.first; id < ops.second; ++id) {
       const auto later = id + (others.first - ops.first);
       if (!same_work(step_.op(id), step_.op(later))) return false;
-      const auto launched = program_.ops[at(later)].launched;
-      const auto launched_by_s = (launched - program_.ops[at(id)].launched).value();
+      const auto launched = program_.ops[later].launched;
+      const auto launched_by_s = (launched - program_.ops[id].launched).value();
       if (launched_by_s > by_s + tolerance_s_ ||
           (!host_leads && launched > Seconds(0) && launched_by_s < by_s - tolerance_s_))
         return false;
@@ -210,8 +207,8 @@ class Search {
     found.microbatches = periods_.microbatches * static_cast<std::int32_t>(several_);
     if (order_.shape.placement == workloads::StagePlacement::bidirectional)
       found.first_of_other_end = order_.shape.microbatches / 2;
-    found.place.assign(at(step_.size()), Place::after);
-    found.later.assign(at(step_.size()), -1);
+    found.place.assign(position_of(step_.size()), Place::after);
+    found.later.assign(position_of(step_.size()), -1);
     for (std::size_t rank = 0; rank < ops_.size(); ++rank) {
       const auto one = periods_.ranks[rank].cells, cells = several_ * one, begin = started_[rank];
       found.cells.push_back({begin, cells});

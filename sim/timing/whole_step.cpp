@@ -1,4 +1,5 @@
 #include "sim/timing/whole_step.hpp"
+#include "sim/core/indexed.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -7,8 +8,6 @@ namespace lockstep::timing {
 namespace {
 
 using Place = timeline::Repetition::Place;
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
@@ -19,23 +18,24 @@ WholeStep::WholeStep(const workloads::PipelineOrder& order, const workloads::Ste
     for (std::int32_t op = 0; op < timeline.ops(); ++op) runs_.push_back({op, 0});
     return;
   }
-  std::vector<std::vector<std::pair<workloads::OpId, workloads::OpId>>> simulated(order.ranks.size());
+  Indexed<workloads::StageId, Indexed<workloads::CellId, std::pair<workloads::OpId, workloads::OpId>>> simulated(
+      order.ranks.size());
   for (std::size_t i = 0; i < step.cells.size(); ++i) {
     const auto& [place, first] = step.cells[i];
-    auto& of_rank = simulated[at(place.rank)];
-    of_rank.resize(std::max(of_rank.size(), at(place.index) + 1));
-    of_rank[at(place.index)] = {first, i + 1 < step.cells.size() ? step.cells[i + 1].first : step.first_update};
+    auto& of_rank = simulated[place.rank];
+    of_rank.resize(std::max(of_rank.size(), position_of(place.index) + 1));
+    of_rank[place.index] = {first, i + 1 < step.cells.size() ? step.cells[i + 1].first : step.first_update};
   }
   for (const auto& cells : order.ranks) cells_.emplace_back(cells.size());
   for (const auto& place : cells_in_turn(order)) {
-    const auto& [first, count] = repetition_.cells[at(place.rank)];
-    const auto whole = at(place.index);
+    const auto& [first, count] = repetition_.cells[place.rank];
+    const auto whole = position_of(place.index);
     const auto copy =
         whole < first ? 0 : std::min((whole - first) / count, static_cast<std::size_t>(repetition_.copies));
-    const auto [begin, end] = simulated[at(place.rank)][whole - copy * count];
-    cells_[at(place.rank)][whole] = {std::ssize(runs_), begin, end};
+    const auto [begin, end] = simulated[place.rank][whole - copy * count];
+    cells_[place.rank][whole] = {std::ssize(runs_), begin, end};
     for (auto op = begin; op < end; ++op) runs_.push_back({op, static_cast<std::int64_t>(copy)});
-    for_each_action(order.ranks[at(place.rank)][whole], [&](const workloads::PipelineAction& action) {
+    for_each_action(order.ranks[place.rank][whole], [&](const workloads::PipelineAction& action) {
       places_[{action.work, action.stage, action.microbatch}] = place;
     });
   }
@@ -52,8 +52,8 @@ std::int64_t WholeStep::number(const Run& run) const {
   if (repetition_.copies == 0) return run.op;
   if (run.op >= step_.first_update) return std::ssize(runs_) - (step_.size() - run.op);
   const auto& [place, first] = simulated_cell(run.op);
-  const auto later = static_cast<std::size_t>(run.copy) * repetition_.cells[at(place.rank)].count;
-  return cells_[at(place.rank)][at(place.index) + later].number + (run.op - first);
+  const auto later = static_cast<std::size_t>(run.copy) * repetition_.cells[place.rank].count;
+  return cells_[place.rank][position_of(place.index) + later].number + (run.op - first);
 }
 
 std::int64_t WholeStep::number_before(const Run& run, std::int32_t before) const {
@@ -61,11 +61,11 @@ std::int64_t WholeStep::number_before(const Run& run, std::int32_t before) const
   if (repetition_.place_of(run.op) == Place::put_off) return number({before, 0});
   // The same for a microbatch so many periods later. Up to the period both orders have the same cells.
   const auto& [place, first] = simulated_cell(before);
-  const auto& simulated = order_.ranks[at(place.rank)][at(place.index)].first;
+  const auto& simulated = order_.ranks[place.rank][place.index].first;
   const auto later = static_cast<std::int32_t>(run.copy) * repetition_.microbatches;
   const auto found = places_.find({simulated.work, simulated.stage, simulated.microbatch + later});
   if (found == places_.end()) return -1;
-  const auto& cell = cells_[at(found->second.rank)][at(found->second.index)];
+  const auto& cell = cells_[found->second.rank][found->second.index];
   const auto same = cell.first + (before - first);
   return same < cell.last && same_work(step_.op(before), step_.op(same)) ? cell.number + (before - first) : -1;
 }

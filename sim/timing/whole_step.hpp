@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "sim/core/indexed.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "workloads/pipeline/pipeline_order.hpp"
 #include "workloads/step/step_graph.hpp"
@@ -40,7 +41,7 @@ class WholeStep {
   const workloads::StepGraph& step_;
   const timeline::Repetition& repetition_;
   std::vector<Run> runs_;
-  std::vector<std::vector<Cell>> cells_;                                           ///< as order.ranks
+  Indexed<workloads::StageId, Indexed<workloads::CellId, Cell>> cells_;            ///< as order.ranks
   using Action = std::tuple<workloads::PipelineWork, std::int32_t, std::int32_t>;  ///< work, stage, microbatch
   std::map<Action, workloads::CellPlace> places_;                                  ///< in the whole order
 };

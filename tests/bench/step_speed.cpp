@@ -34,7 +34,7 @@ std::int64_t compute(const program::Program& program, const program::ProgramOp& 
 }
 
 std::int64_t communicate(const program::Program& program, const engine::FlowRoutes& routes,
-                         const std::vector<std::vector<std::size_t>>& first, const program::ProgramOp& op) {
+                         const engine::FirstFlows& first, const program::ProgramOp& op) {
   std::int64_t activities = 0;
   const auto& groups = program.communicators[static_cast<std::size_t>(op.communicator)].groups;
   for (const auto& phase : op.phases) {

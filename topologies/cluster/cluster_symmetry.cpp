@@ -1,15 +1,12 @@
 #include "topologies/cluster/cluster_symmetry.hpp"
+#include "sim/core/indexed.hpp"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 
 namespace lockstep::topologies {
-namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
+namespace {}  // namespace
 
 /// Finds the tiers of the graph, with devices at the bottom, and what lies below each link.
 class ClusterSymmetry::Finder {
@@ -37,21 +34,21 @@ class ClusterSymmetry::Finder {
     bool upwards;
   };
   [[nodiscard]] Ends ends_of(const Link& link) const {
-    const bool upwards = tier_[at(link.from)] <= tier_[at(link.to)];
+    const bool upwards = tier_[link.from] <= tier_[link.to];
     return upwards ? Ends{link.from, link.to, true} : Ends{link.to, link.from, false};
   }
-  [[nodiscard]] bool joins_devices(const Ends& ends) const { return tier_[at(ends.upper)] == 0; }
+  [[nodiscard]] bool joins_devices(const Ends& ends) const { return tier_[ends.upper] == 0; }
 
   bool find_tiers() {
     constexpr int unknown = -1;
-    tier_.assign(at(cluster_.nodes()), unknown);
+    tier_.assign(position_of(cluster_.nodes()), unknown);
     std::fill_n(tier_.begin(), cluster_.devices(), 0);
     for (bool more = true; more; ++tiers_) {
       more = false;
       for (LinkId id = 0; id < cluster_.links(); ++id) {
         const auto& link = cluster_.link(id);
-        if (tier_[at(link.from)] != tiers_ || tier_[at(link.to)] != unknown) continue;
-        tier_[at(link.to)] = tiers_ + 1;
+        if (tier_[link.from] != tiers_ || tier_[link.to] != unknown) continue;
+        tier_[link.to] = tiers_ + 1;
         more = true;
       }
     }
@@ -64,16 +61,16 @@ class ClusterSymmetry::Finder {
     for (LinkId id = 0; id < cluster_.links(); ++id) {
       const auto& link = cluster_.link(id);
       const auto ends = ends_of(link);
-      const int tier = tier_[at(ends.lower)];
+      const int tier = tier_[ends.lower];
       const bool inside = joins_devices(ends);
-      if (!inside && tier_[at(ends.upper)] != tier + 1) return false;
+      if (!inside && tier_[ends.upper] != tier + 1) return false;
       if (inside && cluster_.unit_of(ends.lower) != cluster_.unit_of(ends.upper)) return false;
       // Links between two devices of a unit are told apart by both, so chips of such a unit do not change places.
       const auto [kind, is_new] = kinds.try_emplace(
           {link.kind, tier, ends.upwards, inside ? 1 + link.from % unit_size_ : 0, inside ? link.to % unit_size_ : 0},
           static_cast<std::int32_t>(kinds.size()));
       if (is_new) example_.push_back(id);
-      const auto& like = cluster_.link(example_[at(kind->second)]);
+      const auto& like = cluster_.link(example_[kind->second]);
       if (like.bandwidth != link.bandwidth || like.latency != link.latency) return false;
       chips_alike_ = chips_alike_ && !inside;
       made_.kinds_.push_back(kind->second);
@@ -87,18 +84,18 @@ class ClusterSymmetry::Finder {
     std::vector<int> unit_blocks{1, units_}, chip_blocks{1, unit_size_};
     made_.below_.assign(example_.size(), {1, 1});
     for (std::int32_t kind = 0; std::cmp_less(kind, example_.size()); ++kind) {
-      const auto ends = ends_of(cluster_.link(example_[at(kind)]));
-      if (tier_[at(ends.lower)] == 0) continue;
-      const auto lower = lower_ends(kind);
+      const auto ends = ends_of(cluster_.link(example_[kind]));
+      if (tier_[ends.lower] == 0) continue;
+      const Indexed<DeviceId, NodeId> lower = lower_ends(kind);
       if (lower.empty()) return false;
-      auto& below = made_.below_[at(kind)];
+      auto& below = made_.below_[kind];
       below = {0, 0};
-      for (int unit = 0; unit < units_; ++unit) below[0] += lower[at(unit * unit_size_)] == lower[0] ? 1 : 0;
-      for (int chip = 0; chip < unit_size_; ++chip) below[1] += lower[at(chip)] == lower[0] ? 1 : 0;
+      for (int unit = 0; unit < units_; ++unit) below[0] += lower[unit * unit_size_] == lower[0] ? 1 : 0;
+      for (int chip = 0; chip < unit_size_; ++chip) below[1] += lower[chip] == lower[0] ? 1 : 0;
       for (DeviceId device = 0; device < cluster_.devices(); ++device) {
         const int unit = device / unit_size_, chip = device % unit_size_;
         const auto first = (unit - unit % below[0]) * unit_size_ + chip - chip % below[1];
-        if (lower[at(device)] != lower[at(first)] || first_device_[at(lower[at(device)])] != first) return false;
+        if (lower[device] != lower[first] || first_device_[lower[device]] != first) return false;
       }
       unit_blocks.push_back(below[0]);
       chip_blocks.push_back(below[1]);
@@ -108,51 +105,51 @@ class ClusterSymmetry::Finder {
     if (units_ > 1) made_.blocks_ = {std::move(unit_blocks), std::move(chip_blocks)};
     if (units_ == 1) {
       made_.blocks_ = {std::move(chip_blocks)};
-      for (auto& below : made_.below_) below.erase(below.begin());
+      for (auto& below : made_.below_) below = {below[1]};
     }
     return true;
   }
 
   /// Of each node of the graph, the first device below it.
   void find_first_devices() {
-    first_device_.assign(at(cluster_.nodes()), cluster_.devices());
-    for (DeviceId device = 0; device < cluster_.devices(); ++device) first_device_[at(device)] = device;
+    first_device_.assign(position_of(cluster_.nodes()), cluster_.devices());
+    for (DeviceId device = 0; device < cluster_.devices(); ++device) first_device_[device] = device;
     for (int tier = 0; tier < tiers_; ++tier) {
       for (LinkId id = 0; id < cluster_.links(); ++id) {
         const auto ends = ends_of(cluster_.link(id));
-        if (tier_[at(ends.lower)] != tier || joins_devices(ends)) continue;
-        first_device_[at(ends.upper)] = std::min(first_device_[at(ends.upper)], first_device_[at(ends.lower)]);
+        if (tier_[ends.lower] != tier || joins_devices(ends)) continue;
+        first_device_[ends.upper] = std::min(first_device_[ends.upper], first_device_[ends.lower]);
       }
     }
   }
 
   void find_above() {
-    above_.resize(at(cluster_.nodes()));
+    above_.resize(position_of(cluster_.nodes()));
     for (LinkId id = 0; id < cluster_.links(); ++id) {
       const auto ends = ends_of(cluster_.link(id));
-      if (ends.upwards && !joins_devices(ends)) above_[at(ends.lower)].push_back(ends.upper);
+      if (ends.upwards && !joins_devices(ends)) above_[ends.lower].push_back(ends.upper);
     }
   }
 
   /// Of each device, the lower end of the one link of some kind that is above it; empty if there are several or none.
   [[nodiscard]] std::vector<NodeId> lower_ends(std::int32_t kind) const {
-    std::vector<bool> has_one(at(cluster_.nodes()), false);
+    Indexed<NodeId, bool> has_one(position_of(cluster_.nodes()), false);
     for (LinkId id = 0; id < cluster_.links(); ++id) {
-      if (made_.kinds_[at(id)] != kind) continue;
+      if (made_.kinds_[id] != kind) continue;
       const auto lower = ends_of(cluster_.link(id)).lower;
-      if (has_one[at(lower)]) return {};
-      has_one[at(lower)] = true;
+      if (has_one[lower]) return {};
+      has_one[lower] = true;
     }
     std::vector<NodeId> result, reached;
     for (DeviceId device = 0; device < cluster_.devices(); ++device) {
       reached.assign(1, device);
       NodeId found = -1;
       for (std::size_t i = 0; i < reached.size(); ++i) {
-        if (has_one[at(reached[i])]) {
+        if (has_one[reached[i]]) {
           if (found >= 0) return {};
           found = reached[i];
         }
-        const auto& above = above_[at(reached[i])];
+        const auto& above = above_[reached[i]];
         reached.insert(reached.end(), above.begin(), above.end());
       }
       if (found < 0) return {};
@@ -173,10 +170,10 @@ class ClusterSymmetry::Finder {
   ClusterSymmetry& made_;
   bool chips_alike_ = true;
   int tiers_ = 0;
-  std::vector<int> tier_;                   ///< by node of the graph
-  std::vector<LinkId> example_;             ///< by kind of link
-  std::vector<DeviceId> first_device_;      ///< by node of the graph
-  std::vector<std::vector<NodeId>> above_;  ///< by node of the graph: upper ends of its links upwards
+  Indexed<NodeId, int> tier_;                   ///< by node of the graph
+  Indexed<std::int32_t, LinkId> example_;       ///< by kind of link
+  Indexed<NodeId, DeviceId> first_device_;      ///< by node of the graph
+  Indexed<NodeId, std::vector<NodeId>> above_;  ///< by node of the graph: upper ends of its links upwards
 };
 
 ClusterSymmetry::ClusterSymmetry(const Cluster& cluster) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/core/indexed.hpp"
 #include "topologies/cluster/cluster.hpp"
 
 namespace lockstep::topologies {
@@ -15,20 +16,18 @@ class ClusterSymmetry {
 
   /// The sizes of the blocks along a physical axis that may change places inside the next larger block, ascending, from
   /// 1 to the whole axis. Empty: positions along the axis differ.
-  [[nodiscard]] const std::vector<int>& blocks(int axis) const { return blocks_[static_cast<std::size_t>(axis)]; }
+  [[nodiscard]] const std::vector<int>& blocks(int axis) const { return blocks_[axis]; }
   [[nodiscard]] bool any() const;
 
   /// The size, along a physical axis, of the block that a link joins to the rest; 1 for a link between two devices.
-  [[nodiscard]] int block_below(LinkId link, int axis) const {
-    return below_[static_cast<std::size_t>(kinds_[static_cast<std::size_t>(link)])][static_cast<std::size_t>(axis)];
-  }
+  [[nodiscard]] int block_below(LinkId link, int axis) const { return below_[kinds_[link]][axis]; }
 
  private:
   class Finder;
 
-  std::vector<std::vector<int>> blocks_;  ///< by axis
-  std::vector<std::int32_t> kinds_;       ///< by link: what it is and in which tier
-  std::vector<std::vector<int>> below_;   ///< by kind of link and axis
+  Indexed<AxisId, std::vector<int>> blocks_;           ///< by axis
+  Indexed<LinkId, std::int32_t> kinds_;                ///< by link: what it is and in which tier
+  Indexed<std::int32_t, Indexed<AxisId, int>> below_;  ///< by kind of link and axis
 };
 
 }  // namespace lockstep::topologies

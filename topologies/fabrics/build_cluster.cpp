@@ -24,9 +24,7 @@ class UnitsRouting : public Routing {
     return links;
   }
 
-  [[nodiscard]] NodeId nic_of(DeviceId device) const override {
-    return nics[static_cast<std::size_t>(units_.nic_of(device))];
-  }
+  [[nodiscard]] NodeId nic_of(DeviceId device) const override { return nics[position_of(units_.nic_of(device))]; }
 
   [[nodiscard]] bool rails_are_apart() const { return halls.front()->rail_of(units_.nics - 1) > 0; }
 
@@ -68,7 +66,7 @@ class UnitsRouting : public Routing {
     const int there = to / ends_per_hall_;
     const int start = from % ends_per_hall_;
     const int end = to % ends_per_hall_;
-    const SwitchNetwork& hall = *halls[static_cast<std::size_t>(here)];
+    const SwitchNetwork& hall = *halls[position_of(here)];
     if (here == there) return hall.route(start, end, missing, links);
 
     // Leaves and enters by the top switch of the same number, as far as ends can choose, and by its port of the same
@@ -76,8 +74,8 @@ class UnitsRouting : public Routing {
     // port.
     const std::size_t tops = hall.tops().size();
     const std::size_t ports = static_cast<std::size_t>(between_halls->ends()) / (tops * halls.size());
-    const std::uint64_t choice = (ports > 1 ? *between_halls : hall)
-                                     .choice(nics[static_cast<std::size_t>(from)], nics[static_cast<std::size_t>(to)]);
+    const std::uint64_t choice =
+        (ports > 1 ? *between_halls : hall).choice(nics[position_of(from)], nics[position_of(to)]);
     return take_way(tops * ports, choice, missing, links, [&](std::size_t way) {
       const int exit = hall.top_of(start, way % tops);
       const int entry = hall.top_of(end, way % tops);
@@ -87,7 +85,7 @@ class UnitsRouting : public Routing {
       };
       hall.climb(start, exit, links);
       if (!between_halls->route(port(here, exit), port(there, entry), missing, links)) return false;
-      halls[static_cast<std::size_t>(there)]->descend(entry, end, links);
+      halls[position_of(there)]->descend(entry, end, links);
       return true;
     });
   }

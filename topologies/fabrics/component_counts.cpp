@@ -22,7 +22,7 @@ ComponentCounts count_components(ClusterSpec spec) {
   for (LinkId id = 0; id < cluster.links(); ++id) {
     const Link& link = cluster.link(id);
     if (!between_hosts(link.kind)) continue;
-    in_network[static_cast<std::size_t>(link.from)] = true;
+    in_network[position_of(link.from)] = true;
     if (link.from < link.to) ++counts.links;
   }
   for (NodeId id = 0; id < cluster.nodes(); ++id) {
@@ -30,7 +30,7 @@ ComponentCounts count_components(ClusterSpec spec) {
       case NodeKind::device: ++counts.chips; break;
       case NodeKind::host: ++counts.hosts; break;
       case NodeKind::nic: ++counts.nics; break;
-      case NodeKind::network_switch: counts.switches += in_network[static_cast<std::size_t>(id)] ? 1 : 0; break;
+      case NodeKind::network_switch: counts.switches += in_network[position_of(id)] ? 1 : 0; break;
     }
   }
   if (spec.node() != nullptr) {

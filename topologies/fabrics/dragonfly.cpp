@@ -198,14 +198,14 @@ std::unique_ptr<const SwitchNetwork> build_dragonfly(const FabricSpec& spec, con
         graph.add_node(NodeKind::network_switch, switch_name("router", prefix, {router / size, router % size})));
   }
   const auto join = [&](int a, int b) {
-    add_both_ways(graph, routers[static_cast<std::size_t>(a)], routers[static_cast<std::size_t>(b)], LinkKind::network,
-                  rate, spec.switch_latency);
+    add_both_ways(graph, routers[position_of(a)], routers[position_of(b)], LinkKind::network, rate,
+                  spec.switch_latency);
   };
 
   DragonflyNetwork::Links first{};
   std::vector<NodeId> router_of_end;
   for (int end = 0; std::cmp_less(end, ends.nodes.size()); ++end)
-    router_of_end.push_back(routers[static_cast<std::size_t>(end / keys.nics_per_router)]);
+    router_of_end.push_back(routers[position_of(end / keys.nics_per_router)]);
   first.ends = add_end_links(spec, ends, router_of_end, graph);
   first.local = static_cast<LinkId>(graph.links.size());
   for (int group = 0; group < shape.groups; ++group) {

@@ -164,7 +164,7 @@ std::unique_ptr<const SwitchNetwork> build_tree(const FabricSpec& spec, const Po
     if (tier == 0) {
       std::vector<NodeId> leaf_of_end;
       for (int end = 0; std::cmp_less(end, ends.nodes.size()); ++end)
-        leaf_of_end.push_back(switches[static_cast<std::size_t>(tree.leaf_of(end))]);
+        leaf_of_end.push_back(switches[position_of(tree.leaf_of(end))]);
       first.push_back(add_end_links(spec, ends, leaf_of_end, graph));
     } else {
       first.push_back(static_cast<LinkId>(graph.links.size()));
@@ -173,8 +173,8 @@ std::unique_ptr<const SwitchNetwork> build_tree(const FabricSpec& spec, const Po
         const int above = tree.group_above(tier, group) * tree.width(tier);
         for (int path = 0; path < width; ++path) {
           for (int uplink = 0; uplink < tree.uplinks(tier - 1); ++uplink) {
-            add_both_ways(graph, below[static_cast<std::size_t>(group * width + path)],
-                          switches[static_cast<std::size_t>(above + uplink * width + path)], LinkKind::network,
+            add_both_ways(graph, below[position_of(group * width + path)],
+                          switches[position_of(above + uplink * width + path)], LinkKind::network,
                           tree.uplink(tier - 1), spec.switch_latency);
           }
         }

@@ -46,8 +46,7 @@ std::string switch_of(int ports) { return "a switch of " + std::to_string(ports)
 std::string all_tiers(const FabricSpec& spec) {
   constexpr std::string_view words[] = {"one tier", "two tiers", "three tiers", "four tiers", "five tiers"};
   static_assert(std::size(words) == most_tiers);
-  std::string text =
-      std::string(words[static_cast<std::size_t>(spec.tiers - 1)]) + " of switches of " + std::to_string(spec.radix);
+  std::string text = std::string(words[spec.tiers - 1]) + " of switches of " + std::to_string(spec.radix);
   const std::size_t listed = std::min(spec.radix_above.size(), static_cast<std::size_t>(spec.tiers - 1));
   for (std::size_t i = 0; i < listed; ++i)
     text += (i + 1 < listed ? ", " : " and ") + std::to_string(spec.radix_above[i]);

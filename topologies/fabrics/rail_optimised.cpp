@@ -61,7 +61,7 @@ class RailTreesNetwork : public SwitchNetwork {
  private:
   [[nodiscard]] int rails() const { return static_cast<int>(trees_.size()); }
   [[nodiscard]] int tops_of_a_tree() const { return static_cast<int>(tops_.size() / trees_.size()); }
-  [[nodiscard]] const SwitchNetwork& tree_of(int end) const { return *trees_[static_cast<std::size_t>(rail_of(end))]; }
+  [[nodiscard]] const SwitchNetwork& tree_of(int end) const { return *trees_[position_of(rail_of(end))]; }
 
   std::vector<std::unique_ptr<const SwitchNetwork>> trees_;
   std::vector<NodeId> tops_;

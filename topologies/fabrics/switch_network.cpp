@@ -34,7 +34,7 @@ std::uint64_t SwitchNetwork::choice(NodeId from, NodeId to) const {
 bool all_there(const std::vector<LinkId>& links, std::size_t first, const MissingLinks& missing) {
   if (missing.empty()) return true;
   return std::none_of(links.begin() + static_cast<std::ptrdiff_t>(first), links.end(),
-                      [&](LinkId link) { return missing[static_cast<std::size_t>(link)]; });
+                      [&](LinkId link) { return missing[link]; });
 }
 
 BytesPerSecond switch_link(const FabricSpec& spec, BytesPerSecond end_rate) {

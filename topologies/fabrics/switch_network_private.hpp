@@ -62,7 +62,7 @@ class SwitchNetwork {
 
  protected:
   [[nodiscard]] std::uint64_t choice_of_ends(int from, int to) const {
-    return choice(number_of_end_[static_cast<std::size_t>(from)], number_of_end_[static_cast<std::size_t>(to)]);
+    return choice(number_of_end_[position_of(from)], number_of_end_[position_of(to)]);
   }
 
  private:

@@ -116,8 +116,7 @@ std::vector<NodeId> add_nics(const ClusterSpec& spec, UnitLinks& units, Cluster:
   }
   for (DeviceId chip = 0; chip < unit_count(spec) * units.unit_size; ++chip) {
     // The fabric's nic_latency counts from the chip.
-    add_both_ways(graph, chip, nics[static_cast<std::size_t>(units.nic_of(chip))], LinkKind::pcie, node.pcie,
-                  Seconds(0));
+    add_both_ways(graph, chip, nics[position_of(units.nic_of(chip))], LinkKind::pcie, node.pcie, Seconds(0));
   }
   return nics;
 }

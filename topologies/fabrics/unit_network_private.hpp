@@ -18,7 +18,7 @@ struct UnitLinks {
   int nics = 0;                    ///< of a unit
 
   [[nodiscard]] int nic_of(DeviceId device) const {
-    return device / unit_size * nics + nic_of_chip[static_cast<std::size_t>(device % unit_size)];
+    return device / unit_size * nics + nic_of_chip[position_of(device % unit_size)];
   }
   void route_in_node(DeviceId from, DeviceId to, std::vector<LinkId>& links) const;
 };

@@ -23,7 +23,7 @@ std::vector<Factor> left_by(const Cluster& cluster, std::vector<Factor> taken) {
       leave_until(factor.stride);
       stride = factor.stride * factor.size;
     }
-    leave_until(cluster.axes()[static_cast<std::size_t>(axis)].size);
+    leave_until(cluster.axes()[axis].size);
   }
   return left;
 }

@@ -19,15 +19,15 @@ LinkShares::LinkShares(std::vector<double> capacities) : links_(capacities.size(
 }
 
 void LinkShares::add(std::int32_t number, std::span<const Crossing> route) {
-  if (at(number) >= transfers_.size()) transfers_.resize(at(number) + 1);
-  Transfer& transfer = transfers_[at(number)];
+  if (!transfers_.contains(number)) transfers_.resize(number + 1);
+  Transfer& transfer = transfers_[number];
   transfer.route = route;
   transfer.places.clear();
   transfer.rate = 0;
   transfer.bottleneck = none;
   transfer.opened = 0;
   for (std::int32_t crossing = 0; crossing < std::ssize(route); ++crossing) {
-    std::vector<OnLink>& on_link = links_[at(route[at(crossing)].link)].transfers;
+    std::vector<OnLink>& on_link = links_[route[position_of(crossing)].link].transfers;
     transfer.places.push_back(static_cast<std::int32_t>(on_link.size()));
     on_link.push_back({number, crossing});
   }
@@ -35,13 +35,13 @@ void LinkShares::add(std::int32_t number, std::span<const Crossing> route) {
 }
 
 void LinkShares::remove(std::int32_t number) {
-  Transfer& transfer = transfers_[at(number)];
+  Transfer& transfer = transfers_[number];
   for (std::size_t crossing = 0; crossing < transfer.route.size(); ++crossing) {
-    std::vector<OnLink>& on_link = links_[at(transfer.route[crossing].link)].transfers;
+    std::vector<OnLink>& on_link = links_[transfer.route[crossing].link].transfers;
     const std::int32_t place = transfer.places[crossing];
     const OnLink last = on_link.back();
-    on_link[at(place)] = last;
-    transfers_[at(last.transfer)].places[at(last.crossing)] = place;
+    on_link[position_of(place)] = last;
+    transfers_[last.transfer].places[position_of(last.crossing)] = place;
     on_link.pop_back();
     if (!on_link.empty()) left_links_.push_back(transfer.route[crossing].link);
   }
@@ -59,12 +59,12 @@ std::span<const std::int32_t> LinkShares::update() {
   do {
     fill();
   } while (open_touched());
-  std::erase_if(open_, [&](std::int32_t number) { return transfers_[at(number)].rate == transfers_[at(number)].was; });
+  std::erase_if(open_, [&](std::int32_t number) { return transfers_[number].rate == transfers_[number].was; });
   return open_;
 }
 
 void LinkShares::open(std::int32_t number) {
-  Transfer& transfer = transfers_[at(number)];
+  Transfer& transfer = transfers_[number];
   if (is_open(transfer)) return;
   transfer.opened = update_;
   transfer.was = transfer.rate;
@@ -72,8 +72,8 @@ void LinkShares::open(std::int32_t number) {
 }
 
 void LinkShares::open_held_by(std::int32_t link) {
-  for (const OnLink& on : links_[at(link)].transfers) {
-    if (transfers_[at(on.transfer)].bottleneck == link) open(on.transfer);
+  for (const OnLink& on : links_[link].transfers) {
+    if (transfers_[on.transfer].bottleneck == link) open(on.transfer);
   }
 }
 
@@ -83,7 +83,7 @@ void LinkShares::fill() {
   levels_.clear();
   full_.clear();
   for (const std::int32_t number : open_) {
-    Transfer& transfer = transfers_[at(number)];
+    Transfer& transfer = transfers_[number];
     transfer.shared = false;
     for (const Crossing& crossing : transfer.route) reach(crossing.link);
   }
@@ -92,7 +92,7 @@ void LinkShares::fill() {
   while (!levels_.empty()) {
     std::pop_heap(levels_.begin(), levels_.end(), std::greater<>());
     auto& [level, number] = levels_.back();
-    const Link& link = links_[at(number)];
+    const Link& link = links_[number];
     if (link.wanted <= 0) {
       levels_.pop_back();
       continue;
@@ -110,13 +110,13 @@ void LinkShares::fill() {
 }
 
 void LinkShares::reach(std::int32_t number) {
-  Link& link = links_[at(number)];
+  Link& link = links_[number];
   if (link.filled == filling_) return;
   link.filled = filling_;
   link.left = link.capacity;
   link.wanted = 0;
   for (const OnLink& on : link.transfers) {
-    const Transfer& transfer = transfers_[at(on.transfer)];
+    const Transfer& transfer = transfers_[on.transfer];
     if (is_open(transfer)) {
       link.wanted += times(on);
     } else {
@@ -129,15 +129,15 @@ void LinkShares::reach(std::int32_t number) {
 
 void LinkShares::share(std::int32_t number, double rate) {
   full_.emplace_back(rate, number);
-  for (const OnLink& on : links_[at(number)].transfers) {
-    Transfer& transfer = transfers_[at(on.transfer)];
+  for (const OnLink& on : links_[number].transfers) {
+    Transfer& transfer = transfers_[on.transfer];
     if (!is_open(transfer) || transfer.shared) continue;
     transfer.shared = true;
     transfer.rate = std::abs(rate - transfer.was) <= rounding * rate ? transfer.was : rate;
     transfer.bottleneck = number;
     for (const Crossing& crossing : transfer.route) {
-      links_[at(crossing.link)].left -= crossing.times * transfer.rate;
-      links_[at(crossing.link)].wanted -= crossing.times;
+      links_[crossing.link].left -= crossing.times * transfer.rate;
+      links_[crossing.link].wanted -= crossing.times;
     }
   }
 }
@@ -145,15 +145,15 @@ void LinkShares::share(std::int32_t number, double rate) {
 bool LinkShares::open_touched() {
   const std::size_t before = open_.size();
   for (const auto& [rate, link] : full_) {
-    for (const OnLink& on : links_[at(link)].transfers) {
-      if (transfers_[at(on.transfer)].rate > rate * (1 + rounding)) open(on.transfer);
+    for (const OnLink& on : links_[link].transfers) {
+      if (transfers_[on.transfer].rate > rate * (1 + rounding)) open(on.transfer);
     }
   }
   for (std::size_t i = 0; i < before; ++i) {
-    const Transfer& transfer = transfers_[at(open_[i])];
+    const Transfer& transfer = transfers_[open_[i]];
     if (transfer.rate == transfer.was) continue;
     for (const Crossing& crossing : transfer.route) {
-      if (std::exchange(links_[at(crossing.link)].looked_at, filling_) != filling_) open_held_by(crossing.link);
+      if (std::exchange(links_[crossing.link].looked_at, filling_) != filling_) open_held_by(crossing.link);
     }
   }
   return open_.size() > before;

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/indexed.hpp"
+
 namespace lockstep::engine {
 
 class LinkShares {
@@ -28,7 +30,7 @@ class LinkShares {
   /// Shares the links out after any number of changes: all transfers whose rate changed, those added among them. Valid
   /// until the next call.
   [[nodiscard]] std::span<const std::int32_t> update();
-  [[nodiscard]] double rate(std::int32_t transfer) const { return transfers_[at(transfer)].rate; }
+  [[nodiscard]] double rate(std::int32_t transfer) const { return transfers_[transfer].rate; }
 
  private:
   static constexpr std::int32_t none = -1;
@@ -55,10 +57,9 @@ class LinkShares {
   };
   using Level = std::pair<double, std::int32_t>;  // the rate at which a link is full, with the link
 
-  static std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
   [[nodiscard]] bool is_open(const Transfer& transfer) const { return transfer.opened == update_; }
   [[nodiscard]] double times(const OnLink& on) const {
-    return transfers_[at(on.transfer)].route[at(on.crossing)].times;
+    return transfers_[on.transfer].route[position_of(on.crossing)].times;
   }
   void open(std::int32_t transfer);
   /// Shares what the others leave of the links among the open transfers.
@@ -69,8 +70,8 @@ class LinkShares {
   bool open_touched();
   void open_held_by(std::int32_t link);
 
-  std::vector<Link> links_;
-  std::vector<Transfer> transfers_;
+  Indexed<std::int32_t, Link> links_;
+  Indexed<std::int32_t, Transfer> transfers_;
   std::vector<std::int32_t> open_;                // being shared out anew, in the order in which they were opened
   std::vector<std::int32_t> added_, left_links_;  // since the last update; links that a transfer has left
   std::vector<Level> levels_;                     // a heap, the lowest first; a link's level may have risen since

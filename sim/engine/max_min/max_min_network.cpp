@@ -1,4 +1,5 @@
 #include "sim/engine/max_min/max_min_network.hpp"
+#include "sim/core/indexed.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -10,8 +11,6 @@ namespace {
 
 constexpr double never_s = std::numeric_limits<double>::infinity();
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 std::vector<double> capacities(const program::Program& program) {
   std::vector<double> capacities;
   for (const BytesPerSecond capacity : program.links) capacities.push_back(capacity.value());
@@ -22,7 +21,7 @@ std::vector<double> capacities(const program::Program& program) {
 
 MaxMinNetwork::MaxMinNetwork(const program::Program& program, std::vector<timeline::PhaseSpan>* phases)
     : PhasedNetwork(program, phases), routes_(flow_count_), shares_(capacities(program)) {
-  std::vector<std::size_t> crossing_of_link(program.links.size(), 0);  // the last, plus one
+  Indexed<topologies::LinkId, std::size_t> crossing_of_link(program.links.size(), 0);  // the last, plus one
   for (std::size_t communicator = 0; communicator < first_flow_.size(); ++communicator) {
     for (std::size_t group = 0; group < first_flow_[communicator].size(); ++group) {
       std::size_t flow = first_flow_[communicator][group];
@@ -30,7 +29,7 @@ MaxMinNetwork::MaxMinNetwork(const program::Program& program, std::vector<timeli
         auto& route = routes_[flow++];
         route.begin = crossings_.size();
         for (const std::int32_t link : program_flow.links) {
-          std::size_t& known = crossing_of_link[at(link)];
+          std::size_t& known = crossing_of_link[link];
           if (known > route.begin) {
             crossings_[known - 1].times += 1;
           } else {
@@ -75,7 +74,7 @@ void MaxMinNetwork::start_flow(std::size_t flow, double bytes, std::int32_t coll
   }
   const std::int32_t number = free_.back();
   free_.pop_back();
-  transfers_[at(number)] = {collective, turns_++, bytes, 0, now_s_, never_s};
+  transfers_[number] = {collective, turns_++, bytes, 0, now_s_, never_s};
   const Route& route = routes_[flow];
   shares_.add(number, {crossings_.data() + route.begin, crossings_.data() + route.end});
 }
@@ -84,15 +83,15 @@ void MaxMinNetwork::end_transfers() {
   ending_.clear();
   while (next_end_s() <= now_s_ + one_instant_s) {
     const std::int32_t number = ends_.front().second;
-    transfers_[at(number)].ends_s = never_s;
+    transfers_[number].ends_s = never_s;
     ending_.push_back(number);
   }
   std::sort(ending_.begin(), ending_.end(),
-            [&](std::int32_t a, std::int32_t b) { return transfers_[at(a)].turn < transfers_[at(b)].turn; });
+            [&](std::int32_t a, std::int32_t b) { return transfers_[a].turn < transfers_[b].turn; });
   for (const std::int32_t number : ending_) {
     shares_.remove(number);
     free_.push_back(number);
-    flow_ended(transfers_[at(number)].collective);  // may start others
+    flow_ended(transfers_[number].collective);  // may start others
   }
 }
 
@@ -104,7 +103,7 @@ void MaxMinNetwork::share_links() {
 }
 
 void MaxMinNetwork::set_rate(std::int32_t number, double rate) {
-  Transfer& transfer = transfers_[at(number)];
+  Transfer& transfer = transfers_[number];
   transfer.left = std::max(0.0, transfer.left - transfer.rate * (now_s_ - transfer.since_s));
   transfer.since_s = now_s_;
   transfer.rate = rate;

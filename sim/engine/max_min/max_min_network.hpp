@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/indexed.hpp"
 #include "sim/engine/max_min/link_shares.hpp"
 #include "sim/engine/runtime/phased_network.hpp"
 
@@ -36,14 +37,12 @@ class MaxMinNetwork final : public PhasedNetwork {
   void share_links();
   void set_rate(std::int32_t number, double rate);
   [[nodiscard]] double next_end_s();
-  [[nodiscard]] bool is_old(const End& end) const {
-    return transfers_[static_cast<std::size_t>(end.second)].ends_s != end.first;
-  }
+  [[nodiscard]] bool is_old(const End& end) const { return transfers_[end.second].ends_s != end.first; }
 
   std::vector<LinkShares::Crossing> crossings_;
   std::vector<Route> routes_;  // by flow
   LinkShares shares_;
-  std::vector<Transfer> transfers_;
+  Indexed<std::int32_t, Transfer> transfers_;
   std::vector<std::int32_t> free_;
   std::vector<End> ends_;  // a heap, the first on top; those of transfers whose end has changed since are old
   std::vector<std::int32_t> ending_;

@@ -5,7 +5,7 @@ namespace lockstep::engine {
 void ReferenceNetwork::start_compute(Work work, Seconds duration) { dates_.push(now_s_ + duration.value(), work); }
 
 bool ReferenceNetwork::start_collective(Work work, std::int32_t op, std::int32_t /*group*/) {
-  const Seconds duration = program_.ops[static_cast<std::size_t>(op)].closed_form;
+  const Seconds duration = program_.ops[op].closed_form;
   if (duration <= Seconds(0)) return false;
   dates_.push(now_s_ + duration.value(), work);
   return true;

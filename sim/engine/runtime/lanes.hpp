@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "sim/core/indexed.hpp"
 #include "sim/engine/runtime/network.hpp"
 
 namespace lockstep::engine {
@@ -23,17 +24,17 @@ class Lanes {
 
   explicit Lanes(std::size_t count) : busy_since_s_(count, idle), waiting_(count) {}
 
-  [[nodiscard]] bool busy(std::int32_t lane) const { return busy_since_s_[at(lane)] >= 0; }
-  [[nodiscard]] Seconds busy_since(std::int32_t lane) const { return Seconds(busy_since_s_[at(lane)]); }
-  void occupy(std::int32_t lane, Seconds now) { busy_since_s_[at(lane)] = now.value(); }
+  [[nodiscard]] bool busy(std::int32_t lane) const { return busy_since_s_[lane] >= 0; }
+  [[nodiscard]] Seconds busy_since(std::int32_t lane) const { return Seconds(busy_since_s_[lane]); }
+  void occupy(std::int32_t lane, Seconds now) { busy_since_s_[lane] = now.value(); }
   void release(std::int32_t lane) {
-    busy_since_s_[at(lane)] = idle;
-    if (!waiting_[at(lane)].empty()) released_.push_back(lane);
+    busy_since_s_[lane] = idle;
+    if (!waiting_[lane].empty()) released_.push_back(lane);
   }
 
   void wait(std::int32_t lane, Work work) {
-    waiting_[at(lane)].push_back(work);
-    std::push_heap(waiting_[at(lane)].begin(), waiting_[at(lane)].end(), std::greater<>());
+    waiting_[lane].push_back(work);
+    std::push_heap(waiting_[lane].begin(), waiting_[lane].end(), std::greater<>());
   }
 
   /// Appends the first work that waits on each lane released since the last call.
@@ -43,9 +44,9 @@ class Lanes {
   }
 
   /// After an offer from `lane` could not start, appends the next one if `lane` is still free.
-  [[nodiscard]] bool has_offer(std::int32_t lane) const { return !busy(lane) && !waiting_[at(lane)].empty(); }
+  [[nodiscard]] bool has_offer(std::int32_t lane) const { return !busy(lane) && !waiting_[lane].empty(); }
   Offer take_first(std::int32_t lane) {
-    std::vector<Work>& waiting = waiting_[at(lane)];
+    std::vector<Work>& waiting = waiting_[lane];
     std::pop_heap(waiting.begin(), waiting.end(), std::greater<>());
     const Offer first{waiting.back(), lane};
     waiting.pop_back();
@@ -54,11 +55,10 @@ class Lanes {
 
  private:
   static constexpr double idle = -1;
-  static std::size_t at(std::int32_t lane) { return static_cast<std::size_t>(lane); }
 
-  std::vector<double> busy_since_s_;
-  std::vector<std::vector<Work>> waiting_;  // a heap per lane, first to go on top
-  std::vector<std::int32_t> released_;      // lanes with waiting work
+  Indexed<std::int32_t, double> busy_since_s_;
+  Indexed<std::int32_t, std::vector<Work>> waiting_;  // a heap per lane, first to go on top
+  std::vector<std::int32_t> released_;                // lanes with waiting work
 };
 
 }  // namespace lockstep::engine

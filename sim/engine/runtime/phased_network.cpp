@@ -6,16 +6,14 @@ namespace {
 
 constexpr std::int32_t end_of_latency = -1;  // Work::turn of a date that is no operation's
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 }  // namespace
 
-std::vector<std::vector<std::size_t>> first_flows(const program::Program& program, std::size_t& flows) {
-  std::vector<std::vector<std::size_t>> first(program.communicators.size());
+FirstFlows first_flows(const program::Program& program, std::size_t& flows) {
+  FirstFlows first(program.communicators.size());
   flows = 0;
   for (const program::ProgramOp& op : program.ops) {
     if (op.kind != program::ProgramOp::Kind::collective) continue;
-    const std::size_t communicator = at(op.communicator);
+    const std::size_t communicator = position_of(op.communicator);
     if (!first[communicator].empty()) continue;
     for (const collectives::ProgramGroup& group : program.communicators[communicator].groups) {
       first[communicator].push_back(flows);
@@ -37,17 +35,17 @@ bool PhasedNetwork::start_collective(Work work, std::int32_t op, std::int32_t gr
   }
   const std::int32_t collective = free_collectives_.back();
   free_collectives_.pop_back();
-  collectives_[at(collective)] = {work, op, group, 0, 0, 0};
+  collectives_[collective] = {work, op, group, 0, 0, 0};
   const bool takes_time = enter_phase(collective, 0);
   if (!takes_time) free_collectives_.push_back(collective);
   return takes_time;
 }
 
 void PhasedNetwork::flow_ended(std::int32_t collective) {
-  if (--collectives_[at(collective)].flows_left > 0) return;
-  const Collective& done = collectives_[at(collective)];
+  if (--collectives_[collective].flows_left > 0) return;
+  const Collective& done = collectives_[collective];
   if (phases_ != nullptr) phases_->push_back({done.op, done.group, done.phase, {Seconds(done.flows_since_s), now()}});
-  go_on(collective, enter_phase(collective, collectives_[at(collective)].phase + 1));
+  go_on(collective, enter_phase(collective, collectives_[collective].phase + 1));
 }
 
 void PhasedNetwork::take_due_dates() {
@@ -58,24 +56,24 @@ void PhasedNetwork::take_due_dates() {
       completed_.push_back(work);
     } else {
       const bool has_flows = start_flows(work.index);
-      go_on(work.index, has_flows || enter_phase(work.index, collectives_[at(work.index)].phase + 1));
+      go_on(work.index, has_flows || enter_phase(work.index, collectives_[work.index].phase + 1));
     }
   }
 }
 
 void PhasedNetwork::go_on(std::int32_t collective, bool takes_time) {
   if (takes_time) return;
-  completed_.push_back(collectives_[at(collective)].work);
+  completed_.push_back(collectives_[collective].work);
   free_collectives_.push_back(collective);
 }
 
 bool PhasedNetwork::enter_phase(std::int32_t collective, std::int32_t phase) {
-  Collective& entering = collectives_[at(collective)];
-  const auto& phases = program_.ops[at(entering.op)].phases;
-  for (; at(phase) < phases.size(); ++phase) {
+  Collective& entering = collectives_[collective];
+  const auto& phases = program_.ops[entering.op].phases;
+  for (; position_of(phase) < phases.size(); ++phase) {
     entering.phase = phase;
-    if (phases[at(phase)].latency > Seconds(0)) {
-      dates_.push(now_s_ + phases[at(phase)].latency.value(), {end_of_latency, collective});
+    if (phases[phase].latency > Seconds(0)) {
+      dates_.push(now_s_ + phases[phase].latency.value(), {end_of_latency, collective});
       return true;
     }
     if (start_flows(collective)) return true;
@@ -84,13 +82,12 @@ bool PhasedNetwork::enter_phase(std::int32_t collective, std::int32_t phase) {
 }
 
 bool PhasedNetwork::start_flows(std::int32_t collective) {
-  Collective& starting = collectives_[at(collective)];
-  const program::ProgramOp& op = program_.ops[at(starting.op)];
-  const auto& slot_bytes = op.phases[at(starting.phase)].slot_bytes;
-  std::size_t flow = first_flow_[at(op.communicator)][at(starting.group)];
-  for (const collectives::Flow& program_flow :
-       program_.communicators[at(op.communicator)].groups[at(starting.group)].flows) {
-    const double bytes = slot_bytes[at(program_flow.slot)];
+  Collective& starting = collectives_[collective];
+  const program::ProgramOp& op = program_.ops[starting.op];
+  const auto& slot_bytes = op.phases[starting.phase].slot_bytes;
+  std::size_t flow = first_flow_[op.communicator][starting.group];
+  for (const collectives::Flow& program_flow : program_.communicators[op.communicator].groups[starting.group].flows) {
+    const double bytes = slot_bytes[program_flow.slot];
     if (bytes > 0) {
       start_flow(flow, bytes, collective);
       ++flows_started_;

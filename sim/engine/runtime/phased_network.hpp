@@ -4,12 +4,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/core/indexed.hpp"
 #include "sim/engine/runtime/date_queue.hpp"
 #include "sim/engine/runtime/network.hpp"
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
 
 namespace lockstep::engine {
+
+/// By communicator and group.
+using FirstFlows = Indexed<program::CommunicatorId, Indexed<collectives::GroupId, std::size_t>>;
 
 class PhasedNetwork : public Network {
  public:
@@ -34,7 +38,7 @@ class PhasedNetwork : public Network {
   std::vector<Work> completed_;  // at this instant
   /// Flows are numbered group by group; only those of communicators that some operation uses.
   std::size_t flow_count_ = 0;
-  std::vector<std::vector<std::size_t>> first_flow_;
+  FirstFlows first_flow_;
 
  private:
   /// A collective under way in one group.
@@ -53,13 +57,13 @@ class PhasedNetwork : public Network {
   void go_on(std::int32_t collective, bool takes_time);
 
   std::vector<timeline::PhaseSpan>* phases_;
-  std::vector<Collective> collectives_;
+  Indexed<std::int32_t, Collective> collectives_;
   std::vector<std::int32_t> free_collectives_;
   std::int64_t flows_started_ = 0;
   std::vector<Work> due_;
 };
 
 /// The number of the first flow of each group; none of communicators that no operation uses.
-[[nodiscard]] std::vector<std::vector<std::size_t>> first_flows(const program::Program& program, std::size_t& flows);
+[[nodiscard]] FirstFlows first_flows(const program::Program& program, std::size_t& flows);
 
 }  // namespace lockstep::engine

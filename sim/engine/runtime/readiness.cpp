@@ -1,4 +1,5 @@
 #include "sim/engine/runtime/readiness.hpp"
+#include "sim/core/indexed.hpp"
 
 #include <algorithm>
 #include <map>
@@ -7,11 +8,7 @@
 
 namespace lockstep::engine {
 
-namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
+namespace {}  // namespace
 
 timeline::RankSets rank_sets_of(const program::Program& program) {
   std::vector<timeline::RankSets::Ranks> sets;
@@ -28,10 +25,10 @@ timeline::RankSets rank_sets_of(const program::Program& program) {
     timeline::RankSets::Ranks& ranks = sets.emplace_back();
     if (computes) {
       for (std::int32_t rank = 0; rank < program.ranks(); ++rank) {
-        if (program.stage_of_rank[at(rank)] == op.stage) ranks.push_back(rank);
+        if (program.stage_of_rank[rank] == op.stage) ranks.push_back(rank);
       }
     } else {
-      for (const collectives::ProgramGroup& group : program.communicators[at(op.communicator)].groups)
+      for (const collectives::ProgramGroup& group : program.communicators[op.communicator].groups)
         ranks.insert(ranks.end(), group.members.begin(), group.members.end());
       std::sort(ranks.begin(), ranks.end());
     }
@@ -46,16 +43,16 @@ Readiness::Readiness(const program::Program& program)
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
     members_left_begin_.push_back(members_left_.size());
     if (program.ops[op].kind != program::ProgramOp::Kind::collective) continue;
-    const collectives::Communicator& communicator = program.communicators[at(program.ops[op].communicator)];
+    const collectives::Communicator& communicator = program.communicators[program.ops[op].communicator];
     for (const collectives::ProgramGroup& group : communicator.groups)
       members_left_.push_back(static_cast<std::int32_t>(group.members.size()));
-    std::vector<std::int32_t>& group_of_place = group_of_place_[at(program.ops[op].communicator)];
+    auto& group_of_place = group_of_place_[program.ops[op].communicator];
     if (!group_of_place.empty()) continue;
     const auto collective = static_cast<std::int32_t>(op);
     group_of_place.resize(sets_->of(collective).size());
     for (std::size_t group = 0; group < communicator.groups.size(); ++group) {
       for (const std::int32_t rank : communicator.groups[group].members)
-        group_of_place[at(sets_->place(collective, rank))] = static_cast<std::int32_t>(group);
+        group_of_place[sets_->place(collective, rank)] = static_cast<std::int32_t>(group);
     }
   }
   count_predecessors();
@@ -70,9 +67,9 @@ void Readiness::count_predecessors() {
   }
   predecessors_left_.assign(places, 0);
   for (std::int32_t op = 0; op < sets_->ops(); ++op) {
-    std::uint16_t* left = predecessors_left_.data() + predecessors_left_begin_[at(op)];
+    std::uint16_t* left = predecessors_left_.data() + predecessors_left_begin_[op];
     const std::span<const std::int32_t> ranks = sets_->of(op);
-    for (const std::int32_t predecessor : program_.ops[at(op)].predecessors) {
+    for (const std::int32_t predecessor : program_.ops[op].predecessors) {
       const bool same_ranks = sets_->set(predecessor) == sets_->set(op);
       for (std::size_t place = 0; place < ranks.size(); ++place)
         left[place] = static_cast<std::uint16_t>(left[place] + (same_ranks || sets_->has(predecessor, ranks[place])));
@@ -84,14 +81,14 @@ void Readiness::list_successors() {
   const std::size_t ops = program_.ops.size();
   successors_begin_.assign(ops + 1, 0);
   for (const program::ProgramOp& op : program_.ops) {
-    for (const std::int32_t predecessor : op.predecessors) ++successors_begin_[at(predecessor) + 1];
+    for (const std::int32_t predecessor : op.predecessors) ++successors_begin_[position_of(predecessor) + 1];
   }
   for (std::size_t op = 0; op < ops; ++op) successors_begin_[op + 1] += successors_begin_[op];
   successors_.resize(successors_begin_[ops]);
-  std::vector<std::size_t> next(successors_begin_.begin(), successors_begin_.end() - 1);
+  Indexed<program::ProgramOpId, std::size_t> next(successors_begin_.begin(), successors_begin_.end() - 1);
   for (std::size_t op = 0; op < ops; ++op) {
     for (const std::int32_t predecessor : program_.ops[op].predecessors) {
-      successors_[next[at(predecessor)]++] = static_cast<std::int32_t>(op);
+      successors_[next[predecessor]++] = static_cast<std::int32_t>(op);
     }
   }
 }
@@ -101,7 +98,7 @@ std::vector<Instance> Readiness::at_outset() {
   for (std::int32_t op = 0; op < sets_->ops(); ++op) {
     const std::span<const std::int32_t> ranks = sets_->of(op);
     for (std::size_t place = 0; place < ranks.size(); ++place) {
-      if (predecessors_left_[predecessors_left_begin_[at(op)] + place] == 0)
+      if (predecessors_left_[predecessors_left_begin_[op] + place] == 0)
         became_ready(op, ranks[place], static_cast<std::int32_t>(place), ready);
     }
   }
@@ -110,23 +107,23 @@ std::vector<Instance> Readiness::at_outset() {
 
 void Readiness::ended(std::int32_t op, std::int32_t rank, std::vector<Instance>& ready) {
   const std::int32_t own_place = sets_->place(op, rank);
-  for (std::size_t i = successors_begin_[at(op)]; i < successors_begin_[at(op) + 1]; ++i) {
+  for (std::size_t i = successors_begin_[op]; i < successors_begin_[position_of(op) + 1]; ++i) {
     const std::int32_t successor = successors_[i];
     const std::int32_t place = sets_->set(successor) == sets_->set(op) ? own_place : sets_->place(successor, rank);
     if (place < 0) continue;
-    if (--predecessors_left_[predecessors_left_begin_[at(successor)] + at(place)] == 0)
+    if (--predecessors_left_[predecessors_left_begin_[successor] + position_of(place)] == 0)
       became_ready(successor, rank, place, ready);
   }
 }
 
 void Readiness::became_ready(std::int32_t op, std::int32_t rank, std::int32_t place, std::vector<Instance>& ready) {
-  const program::ProgramOp& program_op = program_.ops[at(op)];
+  const program::ProgramOp& program_op = program_.ops[op];
   if (program_op.kind == program::ProgramOp::Kind::compute) {
     ready.push_back({op, rank});
     return;
   }
-  const std::int32_t group = group_of_place_[at(program_op.communicator)][at(place)];
-  if (--members_left_[members_left_begin_[at(op)] + at(group)] == 0) ready.push_back({op, group});
+  const std::int32_t group = group_of_place_[program_op.communicator][place];
+  if (--members_left_[members_left_begin_[op] + position_of(group)] == 0) ready.push_back({op, group});
 }
 
 }  // namespace lockstep::engine

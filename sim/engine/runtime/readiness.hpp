@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/core/indexed.hpp"
 #include "sim/program/program.hpp"
 #include "sim/timeline/rank_sets.hpp"
 
@@ -36,15 +37,16 @@ class Readiness {
 
   const program::Program& program_;
   std::shared_ptr<const timeline::RankSets> sets_;
-  std::vector<std::vector<std::int32_t>> group_of_place_;  // by communicator that some operation uses
+  Indexed<program::CommunicatorId, Indexed<std::int32_t, collectives::GroupId>>
+      group_of_place_;  // by communicator that some operation uses
   // Op-major, so that a batch of ranks that end one operation walks memory in order. An operation has at most 65535
   // predecessors (see check).
   std::vector<std::uint16_t> predecessors_left_;
-  std::vector<std::size_t> predecessors_left_begin_;  // by op
-  std::vector<std::int32_t> successors_;              // compressed rows
-  std::vector<std::size_t> successors_begin_;         // per op, one past the end included
-  std::vector<std::int32_t> members_left_;            // per (collective, group)
-  std::vector<std::size_t> members_left_begin_;
+  Indexed<program::ProgramOpId, std::size_t> predecessors_left_begin_;  // by op
+  std::vector<std::int32_t> successors_;                                // compressed rows
+  Indexed<program::ProgramOpId, std::size_t> successors_begin_;         // per op, one past the end included
+  std::vector<std::int32_t> members_left_;                              // per (collective, group)
+  Indexed<program::ProgramOpId, std::size_t> members_left_begin_;
 };
 
 /// The ranks of a compute operation's stage, and the members of a collective's groups.

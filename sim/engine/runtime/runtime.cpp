@@ -10,11 +10,7 @@
 
 namespace lockstep::engine {
 
-namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
+namespace {}  // namespace
 
 Runtime::Runtime(const program::Program& program, Network& network, std::function<void(double)> progress)
     : program_(program),
@@ -28,16 +24,15 @@ Runtime::Runtime(const program::Program& program, Network& network, std::functio
       chips_(program),
       timeline_(readiness_.rank_sets()) {
   std::iota(op_of_turn_.begin(), op_of_turn_.end(), 0);
-  std::stable_sort(op_of_turn_.begin(), op_of_turn_.end(), [&](std::int32_t a, std::int32_t b) {
-    return program.ops[at(a)].priority < program.ops[at(b)].priority;
-  });
+  std::stable_sort(op_of_turn_.begin(), op_of_turn_.end(),
+                   [&](std::int32_t a, std::int32_t b) { return program.ops[a].priority < program.ops[b].priority; });
   for (std::size_t turn = 0; turn < op_of_turn_.size(); ++turn) {
-    turn_of_op_[at(op_of_turn_[turn])] = static_cast<std::int32_t>(turn);
+    turn_of_op_[op_of_turn_[turn]] = static_cast<std::int32_t>(turn);
   }
   for (std::size_t position = 0; position < program.ops.size(); ++position) {
     const program::ProgramOp& op = program.ops[position];
     const auto instances = op.kind == program::ProgramOp::Kind::collective
-                               ? program.communicators[at(op.communicator)].groups.size()
+                               ? program.communicators[op.communicator].groups.size()
                                : timeline_.ranks_of(static_cast<std::int32_t>(position)).size();
     unfinished_.push_back(static_cast<std::int32_t>(instances));
     total_ += static_cast<std::int64_t>(instances);
@@ -68,14 +63,14 @@ void Runtime::take_in(std::span<const Work> completed) {
 }
 
 bool Runtime::goes_on(Work work) {
-  const program::ProgramOp& op = program_.ops[at(op_of_turn_[at(work.turn)])];
+  const program::ProgramOp& op = program_.ops[op_of_turn_[work.turn]];
   if (op.kind != program::ProgramOp::Kind::compute || !op.shares_chip) return false;
   return !chips_.ends(work.index, op.streams.front(), work, network_.now());
 }
 
 void Runtime::complete(Work work) {
-  const std::int32_t op = op_of_turn_[at(work.turn)];
-  const program::ProgramOp& program_op = program_.ops[at(op)];
+  const std::int32_t op = op_of_turn_[work.turn];
+  const program::ProgramOp& program_op = program_.ops[op];
   const std::span<const std::int32_t> ranks = ranks_of(program_op, work.index);
   const timeline::Interval span{lanes_.busy_since(lane(ranks.front(), program_op.streams.front())), network_.now()};
   for (const std::int32_t rank : ranks) {
@@ -84,13 +79,13 @@ void Runtime::complete(Work work) {
     timeline_.record(op, rank, span);
     readiness_.ended(op, rank, ready_);
   }
-  --unfinished_[at(op)];
+  --unfinished_[op];
   ++finished_;
 }
 
 void Runtime::start_ready() {
   offers_.clear();
-  for (const Instance& instance : ready_) offers_.push_back({{turn_of_op_[at(instance.op)], instance.index}, -1});
+  for (const Instance& instance : ready_) offers_.push_back({{turn_of_op_[instance.op], instance.index}, -1});
   ready_.clear();
   lanes_.offer_released(offers_);
   if (!std::is_sorted(offers_.begin(), offers_.end())) std::sort(offers_.begin(), offers_.end());
@@ -109,7 +104,7 @@ void Runtime::start_ready() {
 }
 
 void Runtime::start_or_wait(const Lanes::Offer& offer) {
-  const std::int32_t op = op_of_turn_[at(offer.work.turn)];
+  const std::int32_t op = op_of_turn_[offer.work.turn];
   const std::int32_t blocking = blocking_lane(op, offer.work.index);
   if (blocking < 0) {
     start(offer.work, op);
@@ -123,7 +118,7 @@ void Runtime::start_or_wait(const Lanes::Offer& offer) {
 }
 
 std::int32_t Runtime::blocking_lane(std::int32_t op, std::int32_t index) const {
-  const program::ProgramOp& program_op = program_.ops[at(op)];
+  const program::ProgramOp& program_op = program_.ops[op];
   for (const std::int32_t rank : ranks_of(program_op, index)) {
     for (const std::int32_t stream : program_op.streams) {
       if (lanes_.busy(lane(rank, stream))) return lane(rank, stream);
@@ -133,7 +128,7 @@ std::int32_t Runtime::blocking_lane(std::int32_t op, std::int32_t index) const {
 }
 
 void Runtime::start(Work work, std::int32_t op) {
-  const program::ProgramOp& program_op = program_.ops[at(op)];
+  const program::ProgramOp& program_op = program_.ops[op];
   for (const std::int32_t rank : ranks_of(program_op, work.index)) {
     for (const std::int32_t stream : program_op.streams) lanes_.occupy(lane(rank, stream), network_.now());
   }
@@ -149,7 +144,7 @@ void Runtime::start(Work work, std::int32_t op) {
 
 void Runtime::start_compute(Work work, const program::ProgramOp& op) {
   ++computes_;
-  const Seconds duration = op.duration * program_.slowdown_of_rank[at(work.index)];
+  const Seconds duration = op.duration * program_.slowdown_of_rank[work.index];
   const Seconds from = std::max(op.launched, network_.now());
   if (duration <= Seconds(0)) {
     instantly_done_.push_back(work);
@@ -162,7 +157,7 @@ void Runtime::start_compute(Work work, const program::ProgramOp& op) {
 
 std::span<const std::int32_t> Runtime::ranks_of(const program::ProgramOp& op, const std::int32_t& index) const {
   if (op.kind == program::ProgramOp::Kind::compute) return {&index, 1};
-  return program_.communicators[at(op.communicator)].groups[at(index)].members;
+  return program_.communicators[op.communicator].groups[index].members;
 }
 
 void Runtime::report_progress() {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/core/indexed.hpp"
 #include "sim/engine/runtime/lanes.hpp"
 #include "sim/engine/runtime/network.hpp"
 #include "sim/engine/runtime/readiness.hpp"
@@ -46,9 +47,9 @@ class Runtime {
   Network& network_;
   std::function<void(double)> progress_;
   std::int32_t streams_;
-  std::vector<std::int32_t> op_of_turn_;
-  std::vector<std::int32_t> turn_of_op_;
-  std::vector<std::int32_t> unfinished_;  // instances per op
+  Indexed<std::int32_t, program::ProgramOpId> op_of_turn_;
+  Indexed<program::ProgramOpId, std::int32_t> turn_of_op_;
+  Indexed<program::ProgramOpId, std::int32_t> unfinished_;  // instances per op
   std::int64_t total_ = 0;
   std::int64_t finished_ = 0;
   std::int64_t next_report_ = 0;

@@ -27,20 +27,20 @@ bool SharedChips::ends(std::int32_t rank, std::int32_t stream, Work work, Second
 }
 
 void SharedChips::collective_starts(std::int32_t rank) {
-  ++collectives_[static_cast<std::size_t>(rank)];
+  ++collectives_[position_of(rank)];
   touch(rank);
 }
 
 void SharedChips::collective_ends(std::int32_t rank) {
-  --collectives_[static_cast<std::size_t>(rank)];
+  --collectives_[position_of(rank)];
   touch(rank);
 }
 
 void SharedChips::redate(Network& network) {
   const double now_s = network.now().value();
   for (const auto rank : touched_) {
-    is_touched_[static_cast<std::size_t>(rank)] = false;
-    const double pace = collectives_[static_cast<std::size_t>(rank)] > 0 ? slowdown_ : 1;
+    is_touched_[position_of(rank)] = false;
+    const double pace = collectives_[position_of(rank)] > 0 ? slowdown_ : 1;
     for (std::int32_t stream = 0; stream < streams_; ++stream) {
       auto& running = kernel(rank, stream);
       if (running.work.turn == none || (running.pace <= pace && pace <= running.pace)) continue;
@@ -56,8 +56,8 @@ void SharedChips::redate(Network& network) {
 }
 
 void SharedChips::touch(std::int32_t rank) {
-  if (is_touched_[static_cast<std::size_t>(rank)]) return;
-  is_touched_[static_cast<std::size_t>(rank)] = true;
+  if (is_touched_[position_of(rank)]) return;
+  is_touched_[position_of(rank)] = true;
   touched_.push_back(rank);
 }
 

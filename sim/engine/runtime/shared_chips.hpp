@@ -37,7 +37,7 @@ class SharedChips {
   static constexpr std::int32_t none = -1;
 
   [[nodiscard]] Kernel& kernel(std::int32_t rank, std::int32_t stream) {
-    return kernels_[static_cast<std::size_t>(rank * streams_ + stream)];
+    return kernels_[position_of(rank * streams_ + stream)];
   }
   void touch(std::int32_t rank);
 

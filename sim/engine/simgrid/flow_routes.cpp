@@ -64,7 +64,7 @@ void start_simgrid() {
 
 }  // namespace
 
-FlowRoutes::FlowRoutes(const program::Program& program, const std::vector<std::vector<std::size_t>>& first_flow) {
+FlowRoutes::FlowRoutes(const program::Program& program, const FirstFlows& first_flow) {
   for (std::size_t communicator = 0; communicator < first_flow.size(); ++communicator) {
     for (std::size_t group = 0; group < first_flow[communicator].size(); ++group)
       flows_ += program.communicators[communicator].groups[group].flows.size();
@@ -97,9 +97,9 @@ std::pair<s4u::Host*, s4u::Host*> FlowRoutes::ends(std::size_t flow) const {
   return {hosts_[first_host + in_zone / side_], hosts_[first_host + in_zone % side_]};
 }
 
-void FlowRoutes::create_routes(const program::Program& program,
-                               const std::vector<std::vector<std::size_t>>& first_flow) {
-  std::vector<s4u::Link*> links(program.links.size(), nullptr);  // created when a flow first crosses them
+void FlowRoutes::create_routes(const program::Program& program, const FirstFlows& first_flow) {
+  Indexed<topologies::LinkId, s4u::Link*> links(program.links.size(),
+                                                nullptr);  // created when a flow first crosses them
   std::vector<s4u::LinkInRoute> route;
   std::size_t flow = 0;
   for (std::size_t communicator = 0; communicator < first_flow.size(); ++communicator) {
@@ -108,10 +108,9 @@ void FlowRoutes::create_routes(const program::Program& program,
       for (const collectives::Flow& program_flow : program.communicators[communicator].groups[group].flows) {
         route.clear();
         for (const std::int32_t link : program_flow.links) {
-          s4u::Link*& created = links[static_cast<std::size_t>(link)];
+          s4u::Link*& created = links[link];
           if (created == nullptr) {
-            created =
-                root_->create_link("l" + std::to_string(link), program.links[static_cast<std::size_t>(link)].value());
+            created = root_->create_link("l" + std::to_string(link), program.links[link].value());
             created->set_latency(0.0);  // CM02 would make a latency a sharing penalty
           }
           route.emplace_back(created);

@@ -8,6 +8,7 @@
 #include <simgrid/forward.h>
 #include <simgrid/kernel/resource/Model.hpp>
 
+#include "sim/engine/runtime/phased_network.hpp"
 #include "sim/program/program.hpp"
 
 namespace lockstep::engine {
@@ -15,7 +16,7 @@ namespace lockstep::engine {
 class FlowRoutes {
  public:
   /// Sets SimGrid up: one call per process, a second one throws InternalError.
-  FlowRoutes(const program::Program& program, const std::vector<std::vector<std::size_t>>& first_flow);
+  FlowRoutes(const program::Program& program, const FirstFlows& first_flow);
 
   [[nodiscard]] std::size_t flows() const { return flows_; }
   [[nodiscard]] std::pair<simgrid::s4u::Host*, simgrid::s4u::Host*> ends(std::size_t flow) const;
@@ -23,7 +24,7 @@ class FlowRoutes {
 
  private:
   void create_zones();
-  void create_routes(const program::Program& program, const std::vector<std::vector<std::size_t>>& first_flow);
+  void create_routes(const program::Program& program, const FirstFlows& first_flow);
 
   std::size_t flows_ = 0;
   std::size_t side_ = 1;  // a zone of `side` hosts has side^2 routes

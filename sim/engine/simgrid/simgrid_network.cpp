@@ -19,11 +19,7 @@ namespace s4u = simgrid::s4u;
 using simgrid::kernel::resource::Action;
 using simgrid::kernel::timer::Timer;
 
-namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
+namespace {}  // namespace
 
 SimGridNetwork::SimGridNetwork(const program::Program& program, std::vector<timeline::PhaseSpan>* phases)
     : PhasedNetwork(program, phases), routes_(program, first_flow_), idle_carrier_(routes_.flows(), -1) {}
@@ -48,7 +44,7 @@ void SimGridNetwork::take_finished_flows() {
   while (Action* action = routes_.model().extract_done_action()) {
     const auto found = carrier_of_.find(action);
     if (found == carrier_of_.end()) throw InternalError("SimGrid ended a transfer that was not started");
-    Carrier& carrier = carriers_[at(found->second)];
+    Carrier& carrier = carriers_[found->second];
     const std::int32_t collective = carrier.collective;
     carrier.comm->set_state(s4u::Activity::State::FINISHED);
     carrier.next_idle = idle_carrier_[carrier.flow];
@@ -78,9 +74,9 @@ void SimGridNetwork::start_flow(std::size_t flow, double bytes, std::int32_t col
     carriers_.push_back({s4u::Comm::sendto_init(source, destination), flow, collective, -1});
     carriers_.back().comm->set_payload_size(1);  // the size is set below: this one is an integer
   } else {
-    idle_carrier_[flow] = carriers_[at(number)].next_idle;
+    idle_carrier_[flow] = carriers_[number].next_idle;
   }
-  Carrier& carrier = carriers_[at(number)];
+  Carrier& carrier = carriers_[number];
   carrier.collective = collective;
   carrier.comm->set_state(s4u::Activity::State::STARTING);
   carrier.comm->start();

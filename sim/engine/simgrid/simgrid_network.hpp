@@ -9,6 +9,7 @@
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u/Comm.hpp>
 
+#include "sim/core/indexed.hpp"
 #include "sim/engine/runtime/phased_network.hpp"
 #include "sim/engine/simgrid/flow_routes.hpp"
 #include "sim/program/program.hpp"
@@ -39,7 +40,7 @@ class SimGridNetwork final : public PhasedNetwork {
 
   FlowRoutes routes_;
   simgrid::kernel::timer::Timer* alarm_ = nullptr;  // stops the clock at the next of our dates
-  std::vector<Carrier> carriers_;
+  Indexed<std::int32_t, Carrier> carriers_;
   std::vector<std::int32_t> idle_carrier_;  // per flow, or -1
   std::unordered_map<const simgrid::kernel::resource::Action*, std::int32_t> carrier_of_;
 };

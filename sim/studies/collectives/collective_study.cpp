@@ -54,7 +54,7 @@ class Sequence {
     const auto folded = fold(program_);
     const auto result = lockstep::engine::run(folded.program, {engine::EngineKind::simgrid, {}, true}, log);
     std::vector<std::vector<timeline::PhaseSpan>> phases(measured_.size());
-    for (const auto& phase : result.phases) phases[static_cast<std::size_t>(phase.op)].push_back(phase);
+    for (const auto& phase : result.phases) phases[position_of(phase.op)].push_back(phase);
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       const auto span = whole_span(result.timeline, static_cast<std::int32_t>(i));
       measured_[i].time = span.end - span.start;

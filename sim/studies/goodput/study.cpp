@@ -33,7 +33,7 @@ void scale(TimeShares& shares, double by) {
 
 /// A percentile of sorted values, without interpolation.
 double percentile(const std::vector<double>& sorted, double fraction) {
-  return sorted[static_cast<std::size_t>(std::lround(fraction * static_cast<double>(sorted.size() - 1)))];
+  return sorted[position_of(std::lround(fraction * static_cast<double>(sorted.size() - 1)))];
 }
 
 SimulatedRuns simulate_runs(const RunModel& model, std::int64_t runs, std::uint64_t seed, Seconds length) {

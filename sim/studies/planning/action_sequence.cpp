@@ -21,7 +21,7 @@ ActionSequence sequence_of(const workloads::PipelineOrder& order) {
   made.actions.reserve(static_cast<std::size_t>(order.cells()));
   std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> last;  // by rank and part
   for (const auto& [rank, index] : time_order(order, {}).by_start) {
-    const auto& cell = order.ranks[static_cast<std::size_t>(rank)][static_cast<std::size_t>(index)];
+    const auto& cell = order.ranks[rank][index];
     std::int8_t half = cell.second ? 1 : 0;
     for_each_action(cell, [&, rank = rank](const workloads::PipelineAction& action) {
       if (ends_gradients(action)) last[{rank, action.stage}] = made.actions.size();

@@ -93,7 +93,7 @@ StagesAlong::StagesAlong(const PlanSpace& space, const PlanSpace::Placement& pla
   stage_of_device_.resize(static_cast<std::size_t>(mesh.ranks()));
   for (const auto& line : lines) {
     for (std::int32_t stage = 0; stage < stages; ++stage)
-      stage_of_device_[static_cast<std::size_t>(mesh.device_of(line[static_cast<std::size_t>(stage)]))] = stage;
+      stage_of_device_[position_of(mesh.device_of(line[position_of(stage)]))] = stage;
   }
   std::optional<topologies::GroupOrbits> orbits;
   if (space.symmetry().any()) orbits.emplace(cluster, space.symmetry(), factors_);
@@ -142,7 +142,7 @@ double GroupCosts::cost_of_stage(const PlanCollective& collective) {
     auto time = of_stage.begin();
     for (const auto& stage : network.of_class) {
       double longest = 0;
-      for (const auto load : stage) longest = std::max(longest, times[static_cast<std::size_t>(load)]);
+      for (const auto load : stage) longest = std::max(longest, times[position_of(load)]);
       *time++ += phase.latency.value() + longest;
     }
   }
@@ -198,8 +198,8 @@ void PlacementSets::tell_apart(const std::vector<std::int32_t>& by, std::size_t 
 }
 
 const ByPlacement<const StagesAlong*>& CostBook::stages(std::int32_t number) {
-  const auto& node = space_.nodes()[static_cast<std::size_t>(number)];
-  auto& made = nodes_[static_cast<std::size_t>(number)].stages;
+  const auto& node = space_.nodes()[position_of(number)];
+  auto& made = nodes_[position_of(number)].stages;
   if (!made.which.empty()) return made;
   for (const auto& placement : node.placements) {
     const StagesAlong* stages = nullptr;
@@ -214,9 +214,9 @@ const ByPlacement<const StagesAlong*>& CostBook::stages(std::int32_t number) {
 }
 
 const ByPlacement<GroupCosts*>& CostBook::groups(std::int32_t number, std::uint32_t axes) {
-  auto& made = nodes_[static_cast<std::size_t>(number)].along[axes];
+  auto& made = nodes_[position_of(number)].along[axes];
   if (!made.which.empty()) return made;
-  const auto& placements = space_.nodes()[static_cast<std::size_t>(number)].placements;
+  const auto& placements = space_.nodes()[position_of(number)].placements;
   for (std::size_t placement = 0; placement < placements.size(); ++placement) {
     auto& groups = groups_[axes][place_of(placements[placement], axes)];
     if (!groups) groups = std::make_unique<GroupsAlong>(space_, placements[placement], axes);
@@ -245,14 +245,14 @@ void CostBook::make_room() {
 }
 
 ByPlacement<std::vector<double>> CostBook::costs(std::int32_t node, const CollectiveList& list) {
-  PlacementSets sets(space_.nodes()[static_cast<std::size_t>(node)].placements.size());
+  PlacementSets sets(space_.nodes()[position_of(node)].placements.size());
   std::vector<ByPlacement<double>> cost_of(list.collectives.size());
   for (std::size_t i = 0; i < list.collectives.size(); ++i) {
     const auto& groups = this->groups(node, list.collectives[i].axes);
     std::vector<double> costs;
     for (auto* const group : groups.different) costs.push_back(cost(*group, list, i));
     auto& own = cost_of[i];
-    for (const auto group : groups.which) add(costs[static_cast<std::size_t>(group)], own);
+    for (const auto group : groups.which) add(costs[position_of(group)], own);
     sets.tell_apart(own.which, own.different.size());
   }
   ByPlacement<std::vector<double>> result{{}, std::move(sets.which)};

@@ -56,7 +56,7 @@ class StagesAlong {
   [[nodiscard]] const Times& times(std::int64_t bytes) const;
   [[nodiscard]] std::int32_t stages() const { return static_cast<std::int32_t>(next_.size()); }
   [[nodiscard]] std::int32_t stage_of(topologies::DeviceId device) const {
-    return stage_of_device_[static_cast<std::size_t>(device)];
+    return stage_of_device_[position_of(device)];
   }
   [[nodiscard]] const std::vector<topologies::Factor>& factors() const { return factors_; }
 
@@ -101,7 +101,7 @@ struct ByPlacement {
   std::vector<Value> different;
   std::vector<std::int32_t> which;  ///< by placement: index into `different`
   [[nodiscard]] const Value& of(std::int32_t placement) const {
-    return different[static_cast<std::size_t>(which[static_cast<std::size_t>(placement)])];
+    return different[position_of(which[position_of(placement)])];
   }
 };
 

@@ -1,5 +1,7 @@
 #include "sim/studies/planning/pass_bound.hpp"
 
+#include "sim/core/indexed.hpp"
+
 namespace lockstep::planning {
 
 namespace {
@@ -20,16 +22,14 @@ BlockPath path_of(const PassSummary& pass, std::span<const double> costs) {
   thread_local std::vector<Sources> ends;  // of each step
   ends.assign(pass.steps.size(), {});
   Sources stream{0, never, never}, readers;
-  const auto end_of = [&](std::int32_t step) {
-    return step < 0 ? Sources{never, 0, never} : ends[static_cast<std::size_t>(step)];
-  };
+  const auto end_of = [&](std::int32_t step) { return step < 0 ? Sources{never, 0, never} : ends[position_of(step)]; };
   for (std::size_t i = 0; i < pass.steps.size(); ++i) {
     const auto& step = pass.steps[i];
     const bool on_stream = step.collective < 0 && !step.beside;
     auto end = on_stream ? stream : Sources{};
     for (const auto before : step.after) end.wait_for(end_of(before));
     if (step.weights) end.wait_for({never, never, 0});
-    const double time = step.collective < 0 ? step.compute : costs[static_cast<std::size_t>(step.collective)];
+    const double time = step.collective < 0 ? step.compute : costs[position_of(step.collective)];
     ends[i] = {end.free + time, end.data + time, end.weights + time};
     if (on_stream) stream = ends[i];
     if (step.weights) readers.wait_for(ends[i]);

@@ -6,8 +6,6 @@
 namespace lockstep::planning {
 namespace {
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 /// The parts of rank r and their microbatches. In a bidirectional pipeline these are both stages with half of the
 /// microbatches each, otherwise the rank's own chunks with all microbatches.
 template <class Visit>
@@ -32,7 +30,7 @@ PlanBounds::Part PlanBounds::part_of(const StageParts::Blocks& blocks) const {
   part.blocks = blocks;
   const auto& order = space_.kinds();
   for (int block = blocks.first; block < blocks.last; ++block) {
-    const auto number = at(order[at(block)]);
+    const auto number = position_of(order[position_of(block)]);
     const auto& kind = plan_.passes.kinds[number];
     const auto& passes = plan_.summary.kinds[number];
     const auto& state = plan_.state.kinds[number];
@@ -53,7 +51,7 @@ PlanBounds::Part PlanBounds::part_of(const StageParts::Blocks& blocks) const {
     part.update += state.update;
     part.held += state.held;
     part.gradients += state.gradients;
-    const bool counted = block > 0 && plan_.summary.kinds[at(order[at(block - 1)])].keeps_output;
+    const bool counted = block > 0 && plan_.summary.kinds[position_of(order[position_of(block - 1)])].keeps_output;
     const auto kept = passes.kept + (passes.keeps_input && !counted ? passes.input : 0);
     const auto for_weights = passes.kept_for_weights + passes.between;
     // While this block runs forwards, everything of the blocks before it is kept. While it runs backwards, nothing of
@@ -66,7 +64,7 @@ PlanBounds::Part PlanBounds::part_of(const StageParts::Blocks& blocks) const {
     part.kept += kept;
     part.kept_for_weights += for_weights;
   }
-  part.sent = plan_.summary.kinds[at(order[at(blocks.first)])].sent;
+  part.sent = plan_.summary.kinds[position_of(order[position_of(blocks.first)])].sent;
   return part;
 }
 
@@ -88,16 +86,16 @@ double PlanBounds::send(std::int32_t from, std::int32_t to, std::int64_t bytes) 
 
 void PlanBounds::fill_and_drain(const Parts& parts, const workloads::Schedule& schedule,
                                 const workloads::PipelineShape& shape) {
-  arrival_.assign(at(parts.size()), 0.0);
-  drain_.assign(at(parts.size()), 0.0);
+  arrival_.assign(position_of(parts.size()), 0.0);
+  drain_.assign(position_of(parts.size()), 0.0);
   for (std::int32_t part = 0; part + 1 < parts.size(); ++part) {
     const auto from = shape.rank_of(part, 0), to = shape.rank_of(part + 1, 0);
     const auto sent = parts.of(part + 1).sent;
-    const auto front = parts.of(part).forward.after({0, arrival_[at(part)]});
-    arrival_[at(part + 1)] = std::max(0.0, front.data) + send(from, to, sent);
+    const auto front = parts.of(part).forward.after({0, arrival_[part]});
+    arrival_[part + 1] = std::max(0.0, front.data) + send(from, to, sent);
     const auto& back = schedule.splits_backward ? parts.of(part).input_gradient : parts.of(part).backward;
-    drain_[at(part + 1)] = drain_[at(part)] + send(to, from, sent) +
-                           std::max({0.0, back.data_data, schedule.splits_backward ? never : back.data_free});
+    drain_[part + 1] = drain_[part] + send(to, from, sent) +
+                       std::max({0.0, back.data_data, schedule.splits_backward ? never : back.data_free});
   }
 }
 
@@ -131,7 +129,7 @@ LowerBound PlanBounds::of(std::int32_t pipeline, std::int64_t microbatches, cons
     double update = 0;
     for_each_share(schedule.placement, pipeline, choice.chunks, many, rank, [&](std::int32_t number, double count) {
       const auto& part = stages.of(number);
-      begin = std::min(begin, arrival_[at(number)]);
+      begin = std::min(begin, arrival_[number]);
       lowest = std::min(lowest, number);
       if (schedule.overlaps) {
         // Both halves of a pair compute on one chip, and no two backwards overlap.
@@ -163,10 +161,10 @@ LowerBound PlanBounds::of(std::int32_t pipeline, std::int64_t microbatches, cons
       if (!schedule.overlaps) {
         const auto& last = stages.of(lowest).input_gradient;
         before_barrier =
-            std::max(before_barrier, begin + without_weights + (last.free_data - last.free_free) + drain_[at(lowest)]);
+            std::max(before_barrier, begin + without_weights + (last.free_data - last.free_free) + drain_[lowest]);
       }
     } else {
-      before_barrier = std::max(before_barrier, end + drain_[at(lowest)]);
+      before_barrier = std::max(before_barrier, end + drain_[lowest]);
     }
     if (one_chunk) before_barrier = std::max(before_barrier, reduced(stages.of(rank), end, split));
     after_barrier = std::max({after_barrier, update, *std::max_element(published.begin(), published.end())});

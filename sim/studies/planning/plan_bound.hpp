@@ -13,6 +13,7 @@
 #include <map>
 #include <vector>
 
+#include "sim/core/indexed.hpp"
 #include "sim/studies/planning/action_sequence.hpp"
 #include "sim/studies/planning/group_costs.hpp"
 #include "sim/studies/planning/plan_space.hpp"
@@ -63,7 +64,7 @@ class PlanBounds {
     const StageParts* places;
     std::vector<Part> different;
     [[nodiscard]] const Part& of(std::int32_t part) const {
-      return different[static_cast<std::size_t>(places->which[static_cast<std::size_t>(part)])];
+      return different[position_of(places->which[position_of(part)])];
     }
     [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(places->which.size()); }
   };
@@ -77,7 +78,7 @@ class PlanBounds {
   /// From the barrier until a rank has updated its weights and published them.
   [[nodiscard]] double published(const std::vector<std::int32_t>& own, const Parts& stages) const;
   [[nodiscard]] std::size_t kind(int block) const {
-    return static_cast<std::size_t>(space_.kinds()[static_cast<std::size_t>(block)]);
+    return static_cast<std::size_t>(space_.kinds()[position_of(block)]);
   }
   class InOrder;
 
@@ -86,7 +87,7 @@ class PlanBounds {
   std::map<std::int32_t, Parts> parts_;        ///< by how many
   const StagesAlong::Times* sends_ = nullptr;  ///< of as many bytes as were sent last
   std::int64_t sent_bytes_ = -1;
-  std::vector<double> arrival_, drain_;  ///< by part, or by part and microbatch
+  Indexed<std::int32_t, double> arrival_, drain_;  ///< by part, or by part and microbatch
 };
 
 }  // namespace lockstep::planning

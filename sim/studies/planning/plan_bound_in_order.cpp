@@ -1,14 +1,11 @@
 // The longest path through a schedule's actions, each rank's one after the other, and what each rank holds meanwhile.
 #include <algorithm>
 
+#include "sim/core/indexed.hpp"
 #include "sim/studies/planning/plan_bound.hpp"
 
 namespace lockstep::planning {
-namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
+namespace {}  // namespace
 
 class PlanBounds::InOrder {
  public:
@@ -16,10 +13,10 @@ class PlanBounds::InOrder {
       : bounds_(bounds),
         sequence_(sequence),
         stages_(bounds.parts(sequence.shape.stages())),
-        prefetch_(at(bounds.space_.base().step.prefetch)),
-        inputs_(at(stages_.size()) * at(sequence.shape.microbatches), 0.0),
+        prefetch_(position_of(bounds.space_.base().step.prefetch)),
+        inputs_(position_of(stages_.size()) * position_of(sequence.shape.microbatches), 0.0),
         gradients_(inputs_),
-        ranks_(at(sequence.shape.ranks)) {
+        ranks_(position_of(sequence.shape.ranks)) {
     const auto& step = bounds.space_.base().step;
     // If arrays are gathered one by one, or a pair's blocks take turns, the bound does not wait for weights.
     gathers_ = !bounds.space_.schedule(choice).overlaps &&
@@ -27,8 +24,8 @@ class PlanBounds::InOrder {
                std::any_of(bounds.plan_.passes.kinds.begin(), bounds.plan_.passes.kinds.end(),
                            [](const TimedPasses::Kind& kind) { return kind.forward.gather.first > 0; });
     for (std::int32_t rank = 0; rank < sequence.shape.ranks; ++rank) {
-      auto& own = ranks_[at(rank)];
-      own.accumulated.resize(at(stages_.size()), false);
+      auto& own = ranks_[rank];
+      own.accumulated.resize(position_of(stages_.size()), false);
       own.bytes = step.memory_overhead.value();
       for (const auto part : sequence.shape.stages_of(rank)) own.bytes += stages_.of(part).held;
       own.most_bytes = own.bytes;
@@ -44,7 +41,7 @@ class PlanBounds::InOrder {
     LowerBound bound;
     double before_barrier = 0, after_barrier = 0;
     for (std::int32_t rank = 0; rank < sequence_.shape.ranks; ++rank) {
-      auto& own = ranks_[at(rank)];
+      auto& own = ranks_[rank];
       own.reduce_until(std::numeric_limits<double>::infinity());
       bound.bytes = std::max(bound.bytes, own.most_bytes);
       before_barrier = std::max({before_barrier, own.free, own.stream});
@@ -67,9 +64,9 @@ class PlanBounds::InOrder {
     double stream = 0;          ///< when the stream of the data axis has done all that was ready so far
     std::vector<double> rooms;  ///< of each pass of a block, when nobody needs its weights any more
     std::vector<std::pair<double, double>>
-        reductions;                 ///< of gradients: when ready and how long, those not on the stream yet
-    std::size_t reduced = 0;        ///< that are
-    std::vector<bool> accumulated;  ///< by part: gradients exist
+        reductions;                           ///< of gradients: when ready and how long, those not on the stream yet
+    std::size_t reduced = 0;                  ///< that are
+    Indexed<std::int32_t, bool> accumulated;  ///< by part: gradients exist
     std::int64_t bytes = 0, most_bytes = 0;
 
     /// A reduction that is ready later never goes first, so the end of the stream is a bound whatever the order.
@@ -81,7 +78,7 @@ class PlanBounds::InOrder {
   };
 
   [[nodiscard]] std::size_t place(std::int32_t part, std::int32_t microbatch) const {
-    return at(part) * at(sequence_.shape.microbatches) + at(microbatch);
+    return position_of(part) * position_of(sequence_.shape.microbatches) + position_of(microbatch);
   }
 
   void run(const SequencedAction& action) {
@@ -126,7 +123,7 @@ class PlanBounds::InOrder {
   /// input, and both compute on one chip.
   Front through(const SequencedAction& action, double input, TimedPasses::Pass TimedPasses::Kind::*pass,
                 double compute) {
-    auto& rank = ranks_[at(action.rank)];
+    auto& rank = ranks_[action.rank];
     const auto& blocks = stages_.of(action.part).blocks;
     const bool forward = action.work == workloads::PipelineWork::forward;
     const bool ends_gradients =
@@ -167,7 +164,7 @@ class PlanBounds::InOrder {
 
   /// Adds up the bytes that a rank holds while an action runs, and after it.
   void hold(const SequencedAction& action) {
-    auto& rank = ranks_[at(action.rank)];
+    auto& rank = ranks_[action.rank];
     const auto& part = stages_.of(action.part);
     std::int64_t most = 0;
     switch (action.work) {
@@ -186,8 +183,8 @@ class PlanBounds::InOrder {
       case workloads::PipelineWork::weight_gradient: rank.bytes -= part.kept_for_weights; break;
     }
     if ((action.work == workloads::PipelineWork::backward || action.work == workloads::PipelineWork::weight_gradient) &&
-        !rank.accumulated[at(action.part)]) {
-      rank.accumulated[at(action.part)] = true;
+        !rank.accumulated[action.part]) {
+      rank.accumulated[action.part] = true;
       rank.bytes += part.gradients;
     }
     // In a pair, the backward may free memory before the forward has ended.
@@ -201,7 +198,7 @@ class PlanBounds::InOrder {
   bool gathers_ = false;
   std::size_t prefetch_;
   std::vector<double> inputs_, gradients_;  ///< when they arrive, by part and microbatch
-  std::vector<Rank> ranks_;
+  Indexed<std::int32_t, Rank> ranks_;
 };
 
 LowerBound PlanBounds::in_order(const ActionSequence& sequence, const ScheduleChoice& choice) {

@@ -21,11 +21,11 @@ template <class NodeOf, class Visit>
 void PlanForest::grow(std::size_t count, NodeOf node_of, Visit visit) {
   const auto on_tree = [&](std::size_t tree) {
     for (std::size_t i = 0; i < count; ++i) {
-      if (tree_of_node_[static_cast<std::size_t>(node_of(i))] == tree) visit(*trees_[tree], i);
+      if (tree_of_node_[position_of(node_of(i))] == tree) visit(*trees_[tree], i);
     }
   };
   std::vector<std::size_t> number(trees_.size(), 0);
-  for (std::size_t i = 0; i < count; ++i) ++number[tree_of_node_[static_cast<std::size_t>(node_of(i))]];
+  for (std::size_t i = 0; i < count; ++i) ++number[tree_of_node_[position_of(node_of(i))]];
   std::vector<std::future<void>> others;
   std::size_t own = trees_.size();
   for (std::size_t tree = 0; tree < trees_.size(); ++tree) {

@@ -32,7 +32,7 @@ PlanFigures figures_of(const scenario::Scenario& scenario, const preparation::Pr
   for (const auto& use : metrics::communication_of(preparation.step, program, timeline, rank)) {
     const auto name = topologies::axis_part(use.axis).axis;
     const auto axis = std::find(plan_axes.begin(), plan_axes.end(), name == "fsdp" ? "data" : name);
-    figures.exposed_s[static_cast<std::size_t>(axis - plan_axes.begin())] += use.exposed.value();
+    figures.exposed_s[position_of(axis - plan_axes.begin())] += use.exposed.value();
   }
   figures.mfu = measure_step(scenario, preparation, timeline).mfu();
   const auto capacity = preparation.machine.cluster->chip().memory;

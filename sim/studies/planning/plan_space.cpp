@@ -54,12 +54,11 @@ std::string recompute_text(const workloads::Recompute& recompute) {
 }  // namespace
 
 std::string plan_axis_name(int axis, int zero) {
-  return axis == data_axis && zero == 3 ? "fsdp" : std::string(plan_axes[static_cast<std::size_t>(axis)]);
+  return axis == data_axis && zero == 3 ? "fsdp" : std::string(plan_axes[position_of(axis)]);
 }
 
 std::int32_t size_of(const Degrees& degrees, int axis) {
-  return std::array{degrees.tensor, degrees.context, degrees.expert, degrees.data,
-                    degrees.pipeline}[static_cast<std::size_t>(axis)];
+  return std::array{degrees.tensor, degrees.context, degrees.expert, degrees.data, degrees.pipeline}[position_of(axis)];
 }
 
 PlanSpace::PlanSpace(const scenario::Scenario& scenario)
@@ -76,7 +75,7 @@ PlanSpace::PlanSpace(const scenario::Scenario& scenario)
   for (const auto& name : base_.search.schedules) schedule_of_choice_.push_back(workloads::find_schedule(name));
   const auto blocks = blocks_of(base_.model, base_.blocks);
   kinds_ = blocks.order;
-  for (const int kind : kinds_) is_layer_.push_back(blocks.kinds[static_cast<std::size_t>(kind)].is_layer);
+  for (const int kind : kinds_) is_layer_.push_back(blocks.kinds[kind].is_layer);
   list_degrees();
   if (size_ > 0) return;
   throw ConfigError(
@@ -156,7 +155,7 @@ std::vector<std::int64_t> PlanSpace::microbatches_of(const Degrees& degrees) {
     try {
       const auto model = preparation::sharded_model(scenario(one, batch.sequences));
       for (const int kind : model.order) {
-        const auto& block = model.layers[static_cast<std::size_t>(kind)];
+        const auto& block = model.layers[kind];
         known->second += static_cast<double>(block.forward.size() + block.backward.size() + 2 * block.weights.size());
       }
     } catch (const ConfigError&) {
@@ -191,7 +190,7 @@ const PlanSpace::ScheduleChoices& PlanSpace::choices(std::int32_t pipeline, std:
   const auto& search = base_.search;
   std::map<std::tuple<workloads::StagePlacement, std::int32_t, bool, bool>, std::size_t> forms;
   for (std::int32_t i = 0; i < std::ssize(search.schedules); ++i) {
-    const auto& schedule = *schedule_of_choice_[static_cast<std::size_t>(i)];
+    const auto& schedule = *schedule_of_choice_[position_of(i)];
     for (const auto chunks : schedule.takes_chunks() ? search.chunks : std::vector{schedule.usual_chunks}) {
       if (is_another(schedule, chunks) || schedule.why_not(pipeline, microbatches, chunks) ||
           !workloads::split_layers(is_layer_, pipeline * chunks, {}).what.empty())
@@ -217,7 +216,7 @@ std::int32_t PlanSpace::least_recomputation() const {
 
 const workloads::Schedule& PlanSpace::schedule(const ScheduleChoice& choice) const {
   static const workloads::Schedule& without_pipeline = *workloads::find_schedule("1f1b");
-  return choice.schedule < 0 ? without_pipeline : *schedule_of_choice_[static_cast<std::size_t>(choice.schedule)];
+  return choice.schedule < 0 ? without_pipeline : *schedule_of_choice_[position_of(choice.schedule)];
 }
 
 const StageParts& PlanSpace::parts(std::int32_t count) const {
@@ -251,14 +250,14 @@ scenario::Scenario PlanSpace::scenario(const PlanChoice& choice, std::int64_t se
   made.batch.sequences = sequences;
   made.batch.microbatches = choice.microbatches;
   made.step.microbatches = choice.microbatches;
-  made.derive.recompute = recomputations_[static_cast<std::size_t>(choice.recompute)];
+  made.derive.recompute = recomputations_[position_of(choice.recompute)];
   return made;
 }
 
 scenario::Scenario PlanSpace::scenario(const Node& node, const PlanChoice& choice) const {
   auto made = scenario(choice, base_.batch.sequences);
   for (std::size_t axis = 0; axis < made.mesh.size(); ++axis) {
-    made.mesh[axis].place = place_text(cluster_, node.placements[static_cast<std::size_t>(choice.placement)][axis]);
+    made.mesh[axis].place = place_text(cluster_, node.placements[position_of(choice.placement)][axis]);
   }
   made.places.erase("pipeline");
   if (choice.schedule.schedule >= 0) {

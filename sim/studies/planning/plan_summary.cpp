@@ -41,13 +41,14 @@ class PassesSummarizer {
     const auto of_input = steps_of_input_gradient(block);
     std::vector<bool> of_weights = of_input;
     of_weights.flip();
-    const SummarizedSteps steps{counted(block.forward, std::vector<bool>(block.forward.size(), true)),
-                                counted(block.backward, std::vector<bool>(block.backward.size(), true)),
+    const SummarizedSteps steps{counted(block.forward, SomeSteps(block.forward.size(), true)),
+                                counted(block.backward, SomeSteps(block.backward.size(), true)),
                                 counted(block.backward, of_input), gathers_ == WeightGathers::counted};
     made.forward = pass(block.forward, steps.forward, block.output_steps);
     made.backward = pass(block.backward, steps.backward, block.input_gradient_steps);
     made.input_gradient = pass(block.backward, steps.input_gradient, block.input_gradient_steps);
-    made.weight_gradient = pass(block.backward, counted(block.backward, of_weights), {});
+    made.weight_gradient =
+        pass(block.backward, counted(block.backward, SomeSteps(of_weights.begin(), of_weights.end())), {});
     if (step_.offload.activation_layers == 0) summary_memory(block, steps, step_, rates_, made);
     made.input = block.input_bytes.value();
     made.sent = step_.scatter_sends ? made.input / block.input_copies : made.input;
@@ -57,21 +58,18 @@ class PassesSummarizer {
   PassesSummary summary;
 
  private:
-  [[nodiscard]] std::vector<bool> counted(const std::vector<workloads::BlockStep>& steps,
-                                          std::vector<bool> chosen) const {
+  [[nodiscard]] SomeSteps counted(const std::vector<workloads::BlockStep>& steps, SomeSteps chosen) const {
     if (gathers_ == WeightGathers::counted) return chosen;
     for (std::size_t i = 0; i < steps.size(); ++i) chosen[i] = chosen[i] && !is_gather(steps[i]);
     return chosen;
   }
 
-  PassSummary pass(const std::vector<workloads::BlockStep>& steps, const std::vector<bool>& chosen,
+  PassSummary pass(const std::vector<workloads::BlockStep>& steps, const SomeSteps& chosen,
                    const std::vector<int>& output) {
     PassSummary made;
     cost::LayerBuckets gathers(workloads::Bucketing::Unit::layer);
     std::vector<std::int32_t> place(steps.size(), -2);
-    const auto known = [&](int step) {
-      return step == workloads::BlockStep::outside ? -1 : place[static_cast<std::size_t>(step)];
-    };
+    const auto known = [&](int step) { return step == workloads::BlockStep::outside ? -1 : place[position_of(step)]; };
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const auto& step = steps[i];
       if (!chosen[i]) continue;
@@ -83,7 +81,7 @@ class PassesSummarizer {
       for (const int before : step.after) {
         if (known(before) >= -1) summarized.after.push_back(known(before));
         // Arrays gathered one by one are waited for one by one: left out.
-        if (before >= 0 && gathers_ == WeightGathers::counted && is_gather(steps[static_cast<std::size_t>(before)]) &&
+        if (before >= 0 && gathers_ == WeightGathers::counted && is_gather(steps[position_of(before)]) &&
             step_.weight_buckets.unit == workloads::Bucketing::Unit::layer)
           summarized.weights = true;
       }

@@ -38,8 +38,8 @@ PlanBranch PlanTree::root(std::int32_t number) {
                                     [](const auto& name) { return workloads::find_schedule(name)->overlaps; });
   double work = 0;
   for (const int kind : space_.kinds()) {
-    const auto& timed = passes.kinds[static_cast<std::size_t>(kind)];
-    const auto& block = summary.kinds[static_cast<std::size_t>(kind)];
+    const auto& timed = passes.kinds[position_of(kind)];
+    const auto& block = summary.kinds[position_of(kind)];
     const auto backward = std::min(timed.backward.path.free_free,
                                    timed.input_gradient.path.free_free + timed.weight_gradient.path.free_free);
     work += overlaps ? block.forward.compute + block.backward.compute : timed.forward.path.free_free + backward;
@@ -102,7 +102,7 @@ void PlanTree::cost_classes_of(const PlanBranch& above, Branches& result) {
   const auto pipeline = above.choice.degrees.pipeline;
   const auto placed = this->placed(above.node, above.choice);
   std::vector<std::int64_t> alike(placed.alike.first.size(), 0);
-  for (const auto set : placed.alike.which) ++alike[static_cast<std::size_t>(set)];
+  for (const auto set : placed.alike.which) ++alike[position_of(set)];
   for (std::size_t set = 0; set < alike.size(); ++set) {
     PlanBounds bounds(space_, placed.on(placed.alike.first[set]));
     for (const auto& form : space_.schedule_forms(pipeline, above.choice.microbatches)) {
@@ -128,8 +128,7 @@ void PlanTree::plans_of(const PlanBranch& above, Branches& result) {
   for (const auto& schedule : *form) {
     const auto bound = bounds.in_order(sequences_.sequence(pipeline, microbatches, schedule), schedule);
     for (auto placement = above.choice.placement; placement < std::ssize(which); ++placement) {
-      if (which[static_cast<std::size_t>(placement)] != which[static_cast<std::size_t>(above.choice.placement)])
-        continue;
+      if (which[position_of(placement)] != which[position_of(above.choice.placement)]) continue;
       PlanBranch branch = above;
       branch.level = PlanBranch::Level::plan;
       branch.choice.placement = placement;
@@ -177,7 +176,7 @@ PlanTree::Placed PlanTree::placed(std::int32_t number, const PlanChoice& choice)
               PlacementSets(node.placements.size())};
   if (node.degrees.pipeline > 1) {
     const auto norms = book_.costs(number, summaries_.norm_over_stages());
-    for (const auto which : norms.which) made.norms.push_back(norms.different[static_cast<std::size_t>(which)].front());
+    for (const auto which : norms.which) made.norms.push_back(norms.different[position_of(which)].front());
     made.alike.tell_apart(norms.which, norms.different.size());
   } else {
     made.norms.assign(node.placements.size(), 0);

@@ -38,9 +38,7 @@ class PlanTree {
 
  private:
   using Node = PlanSpace::Node;
-  [[nodiscard]] const Node& node_at(std::int32_t number) const {
-    return space_.nodes()[static_cast<std::size_t>(number)];
-  }
+  [[nodiscard]] const Node& node_at(std::int32_t number) const { return space_.nodes()[position_of(number)]; }
   void tokens_of(const PlanBranch& branch, Branches& result);
   void steps_of(const PlanBranch& branch, Branches& result);
   void cost_classes_of(const PlanBranch& branch, Branches& result);
@@ -71,8 +69,7 @@ class PlanTree {
     const ByPlacement<const StagesAlong*>& stages;
     PlacementSets alike;  ///< cost the same
     [[nodiscard]] PlanParts on(std::int32_t placement) const {
-      return {summary, passes.of(placement), states.of(placement), norms[static_cast<std::size_t>(placement)],
-              stages.of(placement)};
+      return {summary, passes.of(placement), states.of(placement), norms[position_of(placement)], stages.of(placement)};
     }
   };
   [[nodiscard]] Placed placed(std::int32_t node, const PlanChoice& choice);

@@ -10,15 +10,15 @@
 namespace lockstep::planning {
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
+/// Bytes of the output of each step, by its place in its pass.
+using StepBytes = Indexed<int, std::int64_t>;
 
 class PassMemory {
  public:
   /// `saved`: bytes of the forward's outputs, for a backward; `stays`: of this pass's steps, whose output is read after
   /// it.
-  PassMemory(const cost::ComputeRates& rates, const std::vector<workloads::BlockStep>& steps,
-             const std::vector<bool>& chosen, const std::vector<std::int64_t>& saved, const std::vector<bool>& stays,
-             bool gathers_together, bool whole_gradients)
+  PassMemory(const cost::ComputeRates& rates, const std::vector<workloads::BlockStep>& steps, const SomeSteps& chosen,
+             const StepBytes& saved, const SomeSteps& stays, bool gathers_together, bool whole_gradients)
       : rates_(rates),
         steps_(steps),
         chosen_(chosen),
@@ -51,7 +51,7 @@ class PassMemory {
     for (std::size_t i = now; i < steps_.size(); ++i) {
       if (!chosen_[i]) continue;
       after_[i] = i == now || computes(i) || std::any_of(steps_[i].after.begin(), steps_[i].after.end(), [&](int read) {
-                    return read >= 0 && after_[at(read)];
+                    return read >= 0 && after_[read];
                   });
     }
     for (std::size_t i = now + 1; i-- > 0;) {
@@ -59,21 +59,21 @@ class PassMemory {
       before_[i] = before_[i] || i == now || computes(i);
       if (!before_[i]) continue;
       for (const int read : steps_[i].after) {
-        if (read >= 0) begin(at(read));
+        if (read >= 0) begin(position_of(read));
       }
     }
-    std::vector<bool> read_later(steps_.size(), false), saved_read(saved_.size(), false);
+    SomeSteps read_later(steps_.size(), false), saved_read(saved_.size(), false);
     for (std::size_t i = now; i < steps_.size(); ++i) {
       if (!after_[i]) continue;
       for (const int read : steps_[i].after) {
-        if (read >= 0) read_later[at(read)] = true;
+        if (read >= 0) read_later[read] = true;
       }
     }
     // Buffers of the forward that later passes read stay too.
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       if (chosen_[i] && !after_[i]) continue;
       for (const int read : steps_[i].saved) {
-        if (read >= 0) saved_read[at(read)] = true;
+        if (read >= 0) saved_read[read] = true;
       }
     }
     std::int64_t bytes = steps_[now].workspace.value();
@@ -100,11 +100,11 @@ class PassMemory {
 
   const cost::ComputeRates& rates_;
   const std::vector<workloads::BlockStep>& steps_;
-  const std::vector<bool>& chosen_;
-  const std::vector<std::int64_t>& saved_;
-  const std::vector<bool>& stays_;
+  const SomeSteps& chosen_;
+  const StepBytes& saved_;
+  const SomeSteps& stays_;
   bool gathers_together_, whole_gradients_;
-  std::vector<bool> before_, after_;
+  SomeSteps before_, after_;
 };
 
 }  // namespace
@@ -112,8 +112,8 @@ class PassMemory {
 void summary_memory(const workloads::ShardedLayer& block, const SummarizedSteps& steps,
                     const workloads::StepOptions& options, const cost::ComputeRates& rates, BlockPasses& passes) {
   const auto of_input = steps_of_input_gradient(block);
-  std::vector<std::int64_t> saved(block.forward.size(), 0), none;
-  std::vector<bool> stays(block.forward.size(), false), stays_for_weights(block.backward.size(), false),
+  StepBytes saved(block.forward.size(), 0), none;
+  SomeSteps stays(block.forward.size(), false), stays_for_weights(block.backward.size(), false),
       for_weights(block.forward.size(), false);
   for (std::size_t i = 0; i < block.backward.size(); ++i) {
     for (const int read : block.backward[i].saved) {
@@ -121,15 +121,15 @@ void summary_memory(const workloads::ShardedLayer& block, const SummarizedSteps&
         passes.keeps_input = true;
         continue;
       }
-      const auto& of = block.forward[at(read)];
-      stays[at(read)] = true;
-      if (of.output_kind == workloads::MemoryKind::activations) saved[at(read)] = of.output.value();
-      if (!of_input[i]) for_weights[at(read)] = true;
+      const auto& of = block.forward[position_of(read)];
+      stays[read] = true;
+      if (of.output_kind == workloads::MemoryKind::activations) saved[read] = of.output.value();
+      if (!of_input[i]) for_weights[read] = true;
     }
     for (const int read : block.backward[i].after) {
-      if (read >= 0 && of_input[at(read)] && !of_input[i] &&
-          block.backward[at(read)].output_kind == workloads::MemoryKind::activations)
-        stays_for_weights[at(read)] = true;
+      if (read >= 0 && of_input[read] && !of_input[i] &&
+          block.backward[position_of(read)].output_kind == workloads::MemoryKind::activations)
+        stays_for_weights[read] = true;
     }
   }
   for (std::size_t i = 0; i < saved.size(); ++i) {
@@ -139,10 +139,10 @@ void summary_memory(const workloads::ShardedLayer& block, const SummarizedSteps&
   for (std::size_t i = 0; i < block.backward.size(); ++i)
     passes.between += stays_for_weights[i] ? block.backward[i].output.value() : 0;
   passes.keeps_output = std::any_of(block.output_steps.begin(), block.output_steps.end(),
-                                    [&](int step) { return step >= 0 && stays[at(step)]; });
+                                    [&](int step) { return step >= 0 && stays[step]; });
 
   const bool together = options.weight_buckets.unit != workloads::Bucketing::Unit::matrix;
-  const std::vector<bool> nothing(block.backward.size(), false);
+  const SomeSteps nothing(block.backward.size(), false);
   passes.forward_most =
       PassMemory(rates, block.forward, steps.forward, none, stays, together, steps.whole_gradients).most();
   passes.backward_most =

@@ -8,9 +8,12 @@ namespace lockstep::planning {
   return step.kind == workloads::BlockStep::Kind::collective && step.role == workloads::CollectiveRole::weight;
 }
 
+/// Whether each step of a pass has a property, by its place there.
+using SomeSteps = Indexed<int, bool>;
+
 /// Which steps of a block's passes count.
 struct SummarizedSteps {
-  std::vector<bool> forward, backward, input_gradient;
+  SomeSteps forward, backward, input_gradient;
   bool whole_gradients = true;  ///< of weights, before they are reduced
 };
 

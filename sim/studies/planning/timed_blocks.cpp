@@ -5,8 +5,6 @@
 namespace lockstep::planning {
 namespace {
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 /// The collectives of a summary with their costs.
 struct Costed {
   const std::vector<PlanCollective>& collectives;
@@ -14,7 +12,8 @@ struct Costed {
 
   void occupy(BusyStreams& streams, std::int32_t collective) const {
     for (std::size_t axis = 0; axis < streams.size(); ++axis) {
-      if ((collectives[at(collective)].axes >> axis & 1U) != 0) streams[axis] += costs[at(collective)];
+      if ((collectives[position_of(collective)].axes >> axis & 1U) != 0)
+        streams[axis] += costs[position_of(collective)];
     }
   }
   void occupy(BusyStreams& streams, const std::vector<std::int32_t>& chain) const {
@@ -23,7 +22,7 @@ struct Costed {
   [[nodiscard]] double along_data(const std::vector<std::int32_t>& chain) const {
     double time = 0;
     for (const auto collective : chain) {
-      if ((collectives[at(collective)].axes >> data_axis & 1U) != 0) time += costs[at(collective)];
+      if ((collectives[position_of(collective)].axes >> data_axis & 1U) != 0) time += costs[position_of(collective)];
     }
     return time;
   }
@@ -43,8 +42,8 @@ TimedPasses timed(const PassesSummary& summary, std::span<const double> costs) {
   const auto timed = [&](const PassSummary& pass) {
     TimedPasses::Pass made{path_of(pass, costs), {0, costed.along_data(pass.gathers)}};
     for (const auto& gather : pass.gathers)
-      made.gather.first =
-          &gather == &pass.gathers.front() ? costs[at(gather)] : std::min(made.gather.first, costs[at(gather)]);
+      made.gather.first = &gather == &pass.gathers.front() ? costs[position_of(gather)]
+                                                           : std::min(made.gather.first, costs[position_of(gather)]);
     return made;
   };
   TimedPasses result;

@@ -52,7 +52,7 @@ class MachineParameters {
   const program::Program& program_;
   bool closed_forms_;  ///< what the engine looks at
   TunedMachine machine_;
-  std::map<std::string, std::vector<bool>> links_of_;  ///< by level: those that something crosses
+  std::map<std::string, Indexed<topologies::LinkId, bool>> links_of_;  ///< by level: those that something crosses
   std::vector<MachineParameter> list_;
 };
 

@@ -12,21 +12,19 @@
 namespace lockstep::sensitivity {
 namespace {
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 /// Latencies, and on its busiest link the bytes of every phase, of the slowest group: what the closed forms count.
 Seconds time_alone(const program::Program& program, const program::ProgramOp& op) {
-  const auto& communicator = program.communicators[at(op.communicator)];
+  const auto& communicator = program.communicators[op.communicator];
   std::vector<std::int32_t> each(communicator.groups.size());
   std::iota(each.begin(), each.end(), 0);
   const auto network = slot_loads(
-      communicator, [&](std::int32_t link) { return program.links[at(link)]; }, each);
+      communicator, [&](std::int32_t link) { return program.links[link]; }, each);
   Seconds slowest(0);
   for (const auto& loads : network.of_class) {
     Seconds time(0);
     for (const auto& phase : op.phases) {
       double longest = 0;
-      for (const auto load : loads) longest = std::max(longest, network.loads[at(load)].seconds(phase));
+      for (const auto load : loads) longest = std::max(longest, network.loads[load].seconds(phase));
       time += phase.latency + Seconds(longest);
     }
     slowest = std::max(slowest, time);
@@ -91,9 +89,9 @@ void MachineParameters::list_networks(const preparation::Preparation& preparatio
       for (const auto& flow : group.flows) {
         for (const auto link : flow.links) {
           auto& links = links_of_[std::string(
-              link_level(*preparation.machine.cluster, folded.link_members.representative[at(link)]))];
+              link_level(*preparation.machine.cluster, folded.link_members.representative[link]))];
           links.resize(program_.links.size(), false);
-          links[at(link)] = true;
+          links[link] = true;
         }
       }
     }

@@ -20,7 +20,7 @@ std::vector<const SweptSetting*> Sweep::settings(std::int64_t point) const {
   std::vector<const std::vector<SweptSetting>*> chosen(axes.size());
   for (std::size_t i = axes.size(); i-- > 0;) {
     const auto choices = std::ssize(axes[i].choices);
-    chosen[i] = &axes[i].choices[static_cast<std::size_t>(point % choices)];
+    chosen[i] = &axes[i].choices[position_of(point % choices)];
     point /= choices;
   }
   std::vector<const SweptSetting*> settings;
