@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
       "  lockstep collective all_gather --cluster tpu-v5p:4x4x4 --group x --bytes 1MiB..1GiB\n"
       "Each command has its own --help.");
   line.flag(
-      "-v,--verbose", [&] { log.set_level(spdlog::level::debug); }, "log what happens inside to stderr");
+      "-v,--verbose", [&] { log.set_level(spdlog::level::debug); }, "log the stages of the work to stderr");
   lockstep::commands::add_run(line, log);
   lockstep::commands::add_check(line);
   lockstep::commands::add_collective(line, log);

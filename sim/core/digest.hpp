@@ -1,6 +1,6 @@
 #pragma once
-/// 128 bits that tell texts apart: FNV-1a, h <- (h xor byte) * (2^88 + 0x13b) mod 2^128. Not against those who want to
-/// deceive.
+/// 128 bits that tell texts apart: FNV-1a, h <- (h xor byte) * (2^88 + 0x13b) mod 2^128. It is not a
+/// cryptographic hash.
 #include <array>
 #include <cstdint>
 #include <string>

@@ -4,8 +4,6 @@
 #include <utility>
 
 namespace lockstep::metrics {
-namespace {}  // namespace
-
 Blocker Blockers::of(std::int32_t op, std::int32_t rank) {
   const auto start = timeline_.simulated(op, rank).start;
   Seconds end(-1);

@@ -40,7 +40,7 @@ CriticalPath walk_back(const workloads::StepGraph& step, const program::Program&
       now.op = op;
   }
   auto copy = repetition.copies;
-  // Where the chain came into an earlier copy of the period: operation and rank, and how far it had come.
+  // By the operation and rank at which the chain entered a copy of the period: the spans listed by then, and the copy.
   std::map<std::pair<std::int32_t, std::int32_t>, std::pair<std::size_t, std::int64_t>> entries;
   while (now.op >= 0) {
     const auto before = blockers.of(now.op, now.rank);
@@ -53,7 +53,7 @@ CriticalPath walk_back(const workloads::StepGraph& step, const program::Program&
       --copy;
       const auto [known, is_new] = entries.try_emplace({now.op, now.rank}, spans.size(), copy);
       if (is_new || repeated.times > 0) continue;
-      // From here on it goes as it has gone since then, as long as there are copies.
+      // The chain has been here before, a few copies later: it repeats the same way through the copies that are left.
       const auto [length, at_copy] = known->second;
       repeated = {length, spans.size(), copy / (at_copy - copy), at_copy - copy};
       copy -= repeated.times * repeated.copies;
@@ -69,7 +69,7 @@ class Parts {
  public:
   Parts(const workloads::StepGraph& step, const program::Program& program) : step_(step), program_(program) {}
 
-  /// `times`: how often the span comes.
+  /// `times`: how often the span occurs in the step.
   void take(const CriticalSpan& one, std::int64_t times) {
     using Kind = CriticalPart::Kind;
     times_ = times;

@@ -49,8 +49,8 @@ struct CriticalPath {
   /// In order of time; from 0 to the makespan without a gap, but for the part that repeats, of which the last time is
   /// here. Those that take no time are included.
   std::vector<CriticalSpan> spans;
-  /// Spans from `first` to `last` (one past) come so many more times before, each time so many copies of the period
-  /// (timeline::Repetition) earlier.
+  /// The spans from `first` to `last` (one past) occur `times` more times before, each time `copies` copies of the
+  /// period (timeline::Repetition) earlier.
   struct Repeated {
     std::size_t first = 0, last = 0;
     std::int64_t times = 0, copies = 0;

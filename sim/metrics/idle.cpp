@@ -68,8 +68,8 @@ class Waiting {
   [[nodiscard]] Seconds in_step(double start, double length) const {
     return timeline_.repetition().in_step({Seconds(start), Seconds(start + length)});
   }
-  /// How often a gap comes in the step: it belongs to the period in which it ends. Those that end as the period begins
-  /// or ends are told apart by more than rounding.
+  /// The number of times that a gap occurs in the step. A gap belongs to the period in which it ends. The comparison
+  /// with the period's start and end allows for rounding.
   [[nodiscard]] std::int64_t comes(const timeline::Interval& gap) const {
     const auto& repetition = timeline_.repetition();
     const auto margin = repetition.length() * 1e-9;

@@ -32,7 +32,7 @@ struct Alive {
 
 using Buffers = std::vector<const workloads::Buffer*>;
 
-/// Those that take room, by stage.
+/// The buffers of each stage that take memory.
 std::vector<Buffers> by_stage(const workloads::StepGraph& step) {
   std::vector<Buffers> result(step.held.size());
   for (const auto& buffer : step.buffers) {
@@ -74,7 +74,7 @@ std::vector<MemoryPoint> curve_of(const workloads::HeldMemory& held, const std::
   curve.front().overhead = held.overhead;
   curve.front().host = held.host;
   for (const auto& change : changes) {
-    // At one instant what ends makes room for what begins: only their sum is a point.
+    // At one instant, memory that is freed is available to what begins: the curve has one point, for the sum.
     if (change.time > curve.back().time) {
       curve.push_back(curve.back());
       curve.back().time = change.time;

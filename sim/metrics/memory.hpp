@@ -22,7 +22,7 @@ struct MemoryParts {
   }  ///< on the chip
 };
 
-/// From an instant on, until the next point of the curve.
+/// The memory held from an instant until the next point of the curve.
 struct MemoryPoint : MemoryParts {
   Seconds time{0};
 };
@@ -48,7 +48,7 @@ struct MemoryUse : MemoryParts {
   std::vector<BlockActivations> activations_by_block;  ///< at the peak, in model order, without empty ones
 };
 
-/// What ranks of a step hold. Made once for several of them.
+/// The memory that the ranks of a step hold. One object serves any number of ranks.
 class StepMemory {
  public:
   StepMemory(const workloads::StepGraph& step, const program::Program& program, const timeline::Timeline& timeline,
@@ -60,11 +60,11 @@ class StepMemory {
   const program::Program& program_;
   const timeline::Timeline& timeline_;
   Bytes capacity_;
-  std::vector<std::vector<const workloads::Buffer*>> buffers_;  ///< those that take room, by stage
+  std::vector<std::vector<const workloads::Buffer*>> buffers_;  ///< by stage: buffers that take memory
 };
 
-/// From time 0, a point for every instant at which memory changes: memory held throughout, and buffers as they come and
-/// go, each from the start of its producer to the end of its last reader.
+/// The curve has a point at time 0 and at every instant at which memory changes. It adds up the memory held throughout
+/// the step and the buffers, each held from the start of its producer to the end of its last reader.
 [[nodiscard]] std::vector<MemoryPoint> memory_curve(const workloads::StepGraph& step, const program::Program& program,
                                                     const timeline::Timeline& timeline, std::int32_t rank);
 /// The highest point of that curve, the first if there are several.

@@ -52,7 +52,8 @@ struct Preparation {
 /// The model under the scenario's plan, for mesh axes whose sizes the scenario states. Throws ConfigError for shardings
 /// that do not divide.
 [[nodiscard]] ShardedModel sharded_model(const scenario::Scenario& scenario);
-/// The same with the weights of each layer alone: what they take, and which collectives gradients and updates need.
+/// The weights of each layer alone, under the same plan: their size, and the collectives that gradients and updates
+/// need.
 [[nodiscard]] ShardedModel sharded_weights(const scenario::Scenario& scenario);
 /// Which stage of the mesh's pipeline axis runs which layers, and in what order. If only some layers of a stage are
 /// recomputed, they are chosen here.
@@ -63,7 +64,7 @@ struct Preparation {
 /// Scenario -> Machine, ShardedModel, StepPipeline -> StepGraph. Throws ConfigError also for axes that do not make up
 /// the cluster and placements that do not fit.
 [[nodiscard]] Preparation prepare(const scenario::Scenario& scenario);
-/// The same without the step, which sim/timing builds of as many microbatches as it needs.
+/// As prepare, but without the step graph, which sim/timing builds with as many microbatches as it needs.
 [[nodiscard]] Preparation placed(const scenario::Scenario& scenario);
 /// Refuses a step of so many microbatches that has more operations than sim/scenario/limits.hpp allows, before memory
 /// is spent on it.
@@ -73,7 +74,7 @@ void check_step_size(const scenario::Scenario& scenario, const Preparation& plac
                                                         const workloads::StepGraph& step);
 [[nodiscard]] program::Program lower_with_perturbations(const scenario::Scenario& scenario,
                                                         const Preparation& preparation);
-/// Refuses a step that takes longer than its shortest event could be told from rounding.
+/// Refuses a step so long that its shortest event would be lost in rounding.
 void refuse_endless_step(const scenario::Scenario& scenario, Seconds time);
 
 }  // namespace lockstep::preparation

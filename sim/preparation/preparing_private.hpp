@@ -19,9 +19,9 @@ namespace lockstep::preparation {
 
 /// Refuses a step with more weights or bytes than sim/scenario/limits.hpp allows, before memory is spent on it.
 void check_size(const scenario::Scenario& scenario, const ShardedModel& model);
-/// The same for the forward passes of a pipeline's stages.
+/// Refuses a pipeline whose stages run more forward passes than sim/scenario/limits.hpp allows.
 void check_passes(const scenario::Scenario& scenario, std::int64_t stages);
-/// The same for the time that a stage of it computes.
+/// Refuses a step of which one stage computes for longer than sim/scenario/limits.hpp allows.
 void refuse_endless_step(const scenario::Scenario& scenario, const program::Program& program);
 
 }  // namespace lockstep::preparation

@@ -34,8 +34,8 @@ struct FoldedProgram {
   LinkClasses link_members;
 };
 
-/// Which links tell classes apart: those that can shape a rate, or all. All are needed only where capacities change
-/// after folding.
+/// The links by which ranks are put into classes: only those that can limit a rate, or all. All links are needed only
+/// if capacities change after folding.
 enum class FoldedLinks { that_can_fill, all };
 /// The quotient of a program. A flow of class f crosses the one link of class l as often as flows of class
 /// f cross each real link of that class, so link shares are those of the whole.

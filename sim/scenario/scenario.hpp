@@ -40,7 +40,7 @@ struct TrainingSpec {
   bool flat_zero_shards = true;  ///< the data and fsdp axes split weights as flat runs, not along a dimension
 };
 
-/// How tokens come to experts.
+/// The routing of tokens to experts.
 struct RoutingSpec {
   std::optional<double>
       capacity_factor;   ///< slots of an expert over its fair share, all of them sent and computed; none: dropless
@@ -96,8 +96,8 @@ struct KeyOverride {
 /// Reads and validates a scenario file. Every problem of the file is in the ConfigError.
 [[nodiscard]] Scenario load_scenario(const std::filesystem::path& file, const std::vector<KeyOverride>& overrides = {});
 
-/// The same of a text; `name` stands in for the file in locations, and files that the text names are seen from
-/// `folder`.
+/// As load_scenario, for a text. `name` takes the place of the file in error locations, and the paths of files that
+/// the text names are relative to `folder`.
 [[nodiscard]] Scenario scenario_of_text(std::string_view text, const std::string& name,
                                         const std::filesystem::path& folder);
 

@@ -1,6 +1,6 @@
 #pragma once
-/// A period in the middle of a step that comes again and again. The engine ran a shorter step, in which it stands once;
-/// its further copies are counted. `Simulated` times are those of the shorter step.
+/// A period that repeats in the middle of a step. The engine ran a shorter step that contains the period once; its
+/// further copies are only counted. `Simulated` times are those of the shorter step.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -18,10 +18,10 @@ struct Interval {
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
-/// A default-made one says that nothing repeats.
+/// A Repetition that is made without arguments means that nothing repeats.
 struct Repetition {
-  /// Where an operation of the shorter step stands: it runs once before the copies, in every one, or once after them;
-  /// the latter also as work that was put off by a microbatch from before them.
+  /// The place of an operation of the shorter step: it runs once before the copies, in every copy, or once after them.
+  /// `put_off` also runs after them, but is work of a microbatch from before the copies.
   enum class Place : std::uint8_t { before, within, after, put_off };
 
   std::int64_t copies = 0;        ///< of the period, beside the one that was simulated
@@ -32,7 +32,7 @@ struct Repetition {
   /// The first microbatch of the shorter step that enters at the other end.
   std::int32_t first_of_other_end = std::numeric_limits<std::int32_t>::max();
   Indexed<std::int32_t, Place> place;  ///< by operation; empty if nothing repeats
-  /// By operation that may not have ended when the period begins: the same one a period later; of others -1.
+  /// For an operation that may still run when the period begins: the same operation one period later. Otherwise -1.
   Indexed<std::int32_t, std::int32_t> later;
   struct Cells {
     std::size_t first, count;
@@ -59,7 +59,7 @@ struct Repetition {
   [[nodiscard]] Seconds in_step(Seconds simulated) const {
     return simulated <= period.end ? simulated : simulated + missing();
   }
-  /// How much of the step is like a piece of simulated time.
+  /// The time that a piece of simulated time and its repetitions take in the step.
   [[nodiscard]] Seconds in_step(Interval simulated) const {
     const auto from = std::max(simulated.start, period.start), until = std::min(simulated.end, period.end);
     const auto length = simulated.end - simulated.start;

@@ -46,7 +46,7 @@ class Timeline {
     sets_->for_each_op_of(rank, visit);
   }
   [[nodiscard]] bool took_part(std::int32_t op, std::int32_t rank) const { return sets_->place(op, rank) >= 0; }
-  /// As simulated, and the first in the whole step. Precondition of both: took_part.
+  /// The operation's span as simulated, and its first span in the whole step. Precondition of both: took_part.
   [[nodiscard]] Interval simulated(std::int32_t op, std::int32_t rank) const;
   [[nodiscard]] Interval span(std::int32_t op, std::int32_t rank) const {
     return span(op, rank, repetition_.first_copy(op));

@@ -26,7 +26,7 @@ class Joining {
     end_after_weights();
   }
 
-  /// Somebody waits for this step: nothing that comes later may be part of it.
+  /// An operation on another stream waits for this step, so no later step may be joined to it.
   void end_after(int step) {
     if (step != workloads::BlockStep::outside) ends_[step] = true;
   }

@@ -1,6 +1,6 @@
 #pragma once
 /// A block in fewer steps that take the same time: computing steps that follow each other on a rank's compute stream,
-/// with nobody waiting for any of them but the last, become one. A step's graph of such blocks has the same times with
+/// with only the last awaited by other streams, become one. A step's graph of such blocks has the same times with
 /// a third of the operations and less, but neither memory nor names.
 #include "sim/cost/time_model.hpp"
 #include "workloads/sharded_layers/sharded_layer.hpp"

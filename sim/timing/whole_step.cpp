@@ -59,7 +59,8 @@ std::int64_t WholeStep::number(const Run& run) const {
 std::int64_t WholeStep::number_before(const Run& run, std::int32_t before) const {
   if (run.copy == 0 || repetition_.place_of(before) != Place::before) return number({before, run.copy});
   if (repetition_.place_of(run.op) == Place::put_off) return number({before, 0});
-  // The same for a microbatch so many periods later. Up to the period both orders have the same cells.
+  // The predecessor's action for the microbatch `run.copy` periods later. Both orders have the same cells up to the
+  // period.
   const auto& [place, first] = simulated_cell(before);
   const auto& simulated = order_.ranks[place.rank][place.index].first;
   const auto later = static_cast<std::int32_t>(run.copy) * repetition_.microbatches;

@@ -91,7 +91,7 @@ TEST_F(ModelCommand, RefusesWhatItCannotRead) {
           "--sequence-length: '0' is too small; expected 1 to 1000000000 tokens");
   write("bad.json", "{\"model_type\": \"mixtrl\"}");
   refused({"model", "bad.json"}, "bad.json:1:16: model_type: `mixtrl` is not supported");
-  // Of what the step cannot expand, a run says so at the scenario's model.
+  // A run reports a model that the step cannot build at the scenario's `model` key.
   write(
       "sparse.yaml",
       "format: 1\nmodel: {layers: 4, d_model: 512, d_ff: 1024, heads: 8, vocabulary: 1000, latent_attention: {kv_rank: "

@@ -169,7 +169,7 @@ TEST_F(Plan, WrittenPlansFindTheirFiles) {
   EXPECT_EQ(written["step_time_s"], best);
 }
 
-// What a schedule cannot do is no plan: v-min ends at 256 stages.
+// A search leaves out plans that a schedule cannot make: v-min ends at 256 stages.
 TEST_F(Plan, LimitsOfSchedulesAreLimitsOfPlans) {
   write("stages.yaml",
         "format: 1\nmodel: {layers: 1100, d_model: 64, heads: 1, d_ff: 64, vocabulary: 64}\ncluster: h100:64\nbatch: "

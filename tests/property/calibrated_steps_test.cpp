@@ -1,5 +1,5 @@
-// What collectives and the host cost kernels is a rate or a limit that no kernel changes for another. So a calibrated
-// step with more to do is no shorter than without, whatever that is: T(more) >= T.
+// Collectives and the host slow kernels down by rates and limits that no kernel changes for another. So a calibrated
+// step never gets shorter if work is added, whatever the work: T(more) >= T.
 #include <gtest/gtest.h>
 
 #include <algorithm>

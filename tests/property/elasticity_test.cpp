@@ -168,7 +168,7 @@ Homogeneity homogeneity(const test::Prepared& made, engine::EngineKind engine) {
   return result;
 }
 
-/// What gives a step times that are no chip's and no network's.
+/// Draws keys that give a step times that belong neither to a chip nor to a network.
 void draw_others(test::RandomScenario& drawn) {
   if (drawn.one_in(2))
     drawn.set("training.offload",

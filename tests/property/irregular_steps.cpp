@@ -73,7 +73,7 @@ std::string perturbation_of(Draft& draft, const IrregularDeal& deal, Random& ran
   return random.percent(70) ? slow_chips(random) : "";
 }
 
-/// Nothing if the draw does not suit the deal.
+/// Returns none if the scenario that was drawn does not fit the deal.
 std::optional<Draft> drawn(const IrregularDeal& deal, Random& random) {
   Draft draft;
   draft.set("format", 1);

@@ -7,7 +7,7 @@
 
 namespace lockstep::test {
 
-/// What is dealt out in turn.
+/// The properties that are assigned to the random steps in turn.
 struct IrregularDeal {
   std::string fabric;        ///< "torus", "pods" (over the DCN), "halls", or the kind of network between nodes
   std::string schedule;      ///< empty: no pipeline

@@ -1,8 +1,8 @@
 // A late chip may make a step shorter: groups that ran the phases of an algorithm at the same times, and shared the
 // links of each phase, come apart and have them in turn. What it can gain has a bound that needs no simulation. With
 // every group of a collective alone on the network,
-//   floor = max( longest path through the step, all operations of the busiest stream )  <=  any run of the step
-// since no group is faster than alone, and being late shortens no operation. So T(late) / T >= floor / T.
+//   lower bound = max( longest path through the step, operations of the busiest stream )  <=  any run of the step
+// since no group is faster than alone, and being late shortens no operation. So T(late) / T >= lower bound / T.
 #include <gtest/gtest.h>
 
 #include "tests/property/simulated_step.hpp"

@@ -29,7 +29,7 @@ struct SimulatedStep {
   [[nodiscard]] Seconds alone(const program::ProgramOp& op) const;
   /// Longest path through the step with operations at their shortest.
   [[nodiscard]] Seconds critical_path() const;
-  /// Of all ranks' streams, what operations at their shortest take of the one that has most to do.
+  /// The time of the busiest stream of any rank, with every operation at its shortest.
   [[nodiscard]] Seconds busiest_stream() const;
   /// Makespan if every stream kept the order that it has in the contended run, but collectives took their
   /// closed forms.

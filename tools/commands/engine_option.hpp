@@ -11,8 +11,8 @@ inline void add_engine_option(Command& command, std::string& engine) {
   command
       .option(
           "--engine", engine,
-          "who shares links among flows: simgrid, max_min (our own solver, the same result; automatic takes it where "
-          "ranks differ), or reference (closed forms, no contention)")
+          "engine that shares links among flows: simgrid, max_min (our own solver, the same result; automatic takes it "
+          "where ranks differ), or reference (closed forms, no contention)")
       .one_of(engine::engine_names())
       .shows_default();
 }

@@ -5,7 +5,7 @@
 
 namespace lockstep::output {
 
-/// To stderr, without what would steer a terminal.
+/// Prints to stderr, without control characters that a terminal would obey.
 void tell(std::string_view text);
 
 /// To call where an exception is handled: tells on stderr what it means and returns the exit code. 2: the user's error,

@@ -12,7 +12,7 @@ void check_folder_place(const std::filesystem::path& folder);
 /// Throws ConfigError when the place cannot be written, OutOfRoom when the disk is full. new_file.hpp has files that
 /// belong together.
 void write_file(const std::filesystem::path& file, std::string_view content);
-/// Makes the folder (and its parents); a problem if something else stands there.
+/// Makes the folder and its parents. It is a problem if something other than a folder has that path.
 void make_folder(const std::filesystem::path& folder);
 
 /// Prints to stdout. Control characters are shown as their codes, also in JSON, whose escapes have the same form.

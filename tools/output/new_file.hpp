@@ -14,19 +14,19 @@ class NewFile {
  public:
   /// Throws ConfigError when the place cannot be written, like the other members, and OutOfRoom when the disk is full.
   explicit NewFile(const std::filesystem::path& place);
-  ~NewFile();  ///< what was not named is removed
+  ~NewFile();  ///< removes the file unless name() was called
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
   void write(std::string_view content);
-  /// All content is there; what the system tells only now is told.
+  /// To be called after the last write. Reports errors that the system finds only when a file is closed.
   void close();
   /// Gives a closed file its name, replacing an older one.
   void name();
 
   [[nodiscard]] int handle() const { return handle_; }
   [[nodiscard]] const std::filesystem::path& written_at() const { return temporary_; }
-  /// Throws what stands for the number of a system's error.
+  /// Throws the exception for a system error, given its errno.
   [[noreturn]] void fail(int error) const;
 
  private:

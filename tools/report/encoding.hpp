@@ -1,5 +1,5 @@
 #pragma once
-/// How the data gets into a page and the page out of the program.
+/// Encodes the data of a report page, and decodes the page that is built into the program.
 #include <span>
 #include <string>
 #include <string_view>

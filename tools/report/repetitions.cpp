@@ -15,7 +15,7 @@ constexpr std::uint64_t power(std::size_t exponent) {
   return result;
 }
 
-/// Where the `shortest` numbers from a place on were there before. Places are given one after another.
+/// Finds the earlier place of the same `shortest` numbers as those from a given place on. Places are given in order.
 class Earlier {
  public:
   explicit Earlier(std::span<const std::uint64_t> numbers)

@@ -16,10 +16,10 @@ class ReportData {
 
   /// Seven bits a byte, the lowest first; the top bit says that more follow.
   [[nodiscard]] Json whole(std::span<const std::uint64_t> numbers);
-  /// The same of numbers that come again in long stretches: by turns how many new ones follow, these, how many repeat
-  /// what was there before, and how far before.
+  /// Numbers of which long stretches repeat, packed like whole(): in turns, the count of new numbers, these numbers,
+  /// the count of numbers that repeat an earlier stretch, and the distance back to that stretch.
   [[nodiscard]] Json repeating(std::span<const std::uint64_t> numbers);
-  /// The same of numbers whose differences come again: `repeating` of each less the one before it, without sign.
+  /// Numbers whose differences repeat: repeating() of each number minus the one before it, as unsigned numbers.
   [[nodiscard]] Json growing(std::span<const std::uint64_t> numbers);
   /// IEEE doubles, the lowest byte first.
   [[nodiscard]] Json real(std::span<const double> numbers);

@@ -67,7 +67,7 @@ class TraceArrows {
         whole_(simulation.preparation.pipeline.order, simulation.preparation.step, simulation.run.timeline) {}
 
   void connect(std::int32_t rank);
-  /// Of the operation with a number in the whole step.
+  /// The arrows that end, or begin, at the operation with this number in the whole step.
   [[nodiscard]] const Ids& arriving(std::int64_t number) const { return arriving_[number]; }
   [[nodiscard]] const Ids& leaving(std::int64_t number) const { return leaving_[number]; }
   /// An operation's arrows are on the first of the lanes that it occupies.

@@ -68,7 +68,7 @@ struct FatTree {
   [[nodiscard]] static const FabricRow<FatTree>& row();
 };
 
-/// As a fat tree, but NIC i of the nodes of a scalable unit all on one leaf.
+/// A fat tree in which NIC i of every node of a scalable unit is on the same leaf.
 struct RailOptimised {
   /// joined: the spines join all rails. separate: each rail has a tree of its own, and chips pass data to another rail
   /// through the chip of their node that is on it. as_needed: separate where no joined tree reaches all nodes.

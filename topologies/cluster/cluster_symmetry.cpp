@@ -6,8 +6,6 @@
 #include <tuple>
 
 namespace lockstep::topologies {
-namespace {}  // namespace
-
 /// Finds the tiers of the graph, with devices at the bottom, and what lies below each link.
 class ClusterSymmetry::Finder {
  public:
@@ -110,7 +108,7 @@ class ClusterSymmetry::Finder {
     return true;
   }
 
-  /// Of each node of the graph, the first device below it.
+  /// Finds the first device below each node of the graph.
   void find_first_devices() {
     first_device_.assign(position_of(cluster_.nodes()), cluster_.devices());
     for (DeviceId device = 0; device < cluster_.devices(); ++device) first_device_[device] = device;

@@ -138,7 +138,8 @@ Version& BlockDerivation::finished_gradient(const std::string& tensor) {
   return finished.front();
 }
 
-/// Also lists what its reader reads of the forward (a loss' gradient); whom to wait for is the caller's.
+/// Also adds to `reads` the arrays of the forward that the gradient's reader needs (for the gradient of a loss). The
+/// caller adds the steps to wait for.
 Version BlockDerivation::gradient(const std::string& tensor, const ShardedTensor& wanted,
                                   const Collectives& collectives, Reads& reads) {
   finished_gradient(tensor);

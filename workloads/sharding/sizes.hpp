@@ -45,7 +45,7 @@ struct Sizes {
   [[nodiscard]] std::int64_t padding_elements(const ShardedTensor& tensor) const;
   /// Throws ShardingError naming the axis when a must_divide dimension, copies counted, is not divided.
   void check_divides(const ShardedTensor& tensor) const;
-  /// The same of a weight, its gradient or state, for which flat axes need not divide anything.
+  /// As check_divides, for a weight, its gradient or its state, of which flat axes need not divide any dimension.
   void check_weight_divides(const ShardedTensor& tensor) const;
 };
 

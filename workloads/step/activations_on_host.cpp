@@ -2,7 +2,7 @@
 
 namespace lockstep::workloads {
 
-/// Not the model's last block, whose backward follows at once.
+/// The model's last block keeps its activations on the chip, since its backward follows at once.
 ActivationsOnHost::ActivationsOnHost(StepWriter& writer) : writer_(writer) {
   const auto& pipeline = writer.pipeline;
   const auto& shape = pipeline.order.shape;

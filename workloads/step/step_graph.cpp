@@ -1,44 +1,17 @@
 #include "workloads/step/step_graph.hpp"
 
 #include <algorithm>
-#include <boost/container/small_vector.hpp>
-#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/vector_as_graph.hpp>
 
 #include "sim/core/errors.hpp"
 
 namespace lockstep::workloads {
 
-/// The edges of a vertex: the first few need no memory of their own.
-template <class Edge>
-struct FewEdges : boost::container::small_vector<Edge, 3> {
-  using boost::container::small_vector<Edge, 3>::small_vector;
-};
-struct FewEdgesS {};  ///< selects them for Boost.Graph, which asks what kind of container they are
-
-template <class Edge>
-boost::graph_detail::vector_tag container_category(const FewEdges<Edge>&) {
-  return {};
-}
-template <class Edge>
-boost::graph_detail::unstable_tag iterator_stability(const FewEdges<Edge>&) {
-  return {};
-}
-
-}  // namespace lockstep::workloads
-
-template <class Edge>
-struct boost::container_gen<lockstep::workloads::FewEdgesS, Edge> {
-  using type = lockstep::workloads::FewEdges<Edge>;
-};
-template <>
-struct boost::parallel_edge_traits<lockstep::workloads::FewEdgesS> {
-  using type = boost::allow_parallel_edge_tag;
-};
-
-namespace lockstep::workloads {
-
+/// What each operation waits for, as Boost.Graph's vector_as_graph: its adjacency_list allocates memory for every edge.
 struct StepGraph::Graph {
-  boost::adjacency_list<FewEdgesS, boost::vecS, boost::directedS, StepOp> dag;  // an edge leads to what is waited for
+  std::vector<StepOp> ops;
+  std::vector<Readers> dag;  ///< an edge leads to what is waited for
+  std::int64_t edges = 0;
 };
 
 StepGraph::StepGraph() : graph_(std::make_unique<Graph>()) {}
@@ -46,30 +19,38 @@ StepGraph::StepGraph(StepGraph&&) noexcept = default;
 StepGraph& StepGraph::operator=(StepGraph&&) noexcept = default;
 StepGraph::~StepGraph() = default;
 
-void StepGraph::expect(std::size_t operations) { graph_->dag.m_vertices.reserve(operations); }
+void StepGraph::expect(std::size_t operations) {
+  graph_->ops.reserve(operations);
+  graph_->dag.reserve(operations);
+}
+
 const StepWork* StepGraph::share(StepWork work) { return &works_.emplace_back(std::move(work)); }
-OpId StepGraph::add(const StepOp& op) { return static_cast<OpId>(boost::add_vertex(op, graph_->dag)); }
+
+OpId StepGraph::add(const StepOp& op) {
+  graph_->ops.push_back(op);
+  graph_->dag.emplace_back();
+  return size() - 1;
+}
 
 OpId StepGraph::add(const StepOp& op, std::span<const OpId> after) {
   const auto id = add(op);
-  graph_->dag.out_edge_list(position_of(id)).reserve(after.size());
+  graph_->dag.back().reserve(after.size());
   for (const auto before : after) depend(id, before);
   return id;
 }
 
 void StepGraph::depend(OpId after, OpId before) {
   if (before >= after || before < 0) throw InternalError("step graph: a dependency must point to an earlier operation");
-  const auto from = position_of(before);
-  const auto to = position_of(after);
   // Few operations have many predecessors, and those list each once; a look at the short list is cheaper than a set.
-  const auto [begin, end] = boost::adjacent_vertices(to, graph_->dag);
-  if (std::find(begin, end, from) != end) return;
-  boost::add_edge(to, from, graph_->dag);
+  auto& earlier = graph_->dag[position_of(after)];
+  if (std::find(earlier.begin(), earlier.end(), before) != earlier.end()) return;
+  earlier.push_back(before);
+  ++graph_->edges;
 }
 
 std::int32_t StepGraph::size() const { return static_cast<std::int32_t>(boost::num_vertices(graph_->dag)); }
-const StepOp& StepGraph::op(OpId id) const { return graph_->dag[position_of(id)]; }
-std::int64_t StepGraph::dependencies() const { return static_cast<std::int64_t>(boost::num_edges(graph_->dag)); }
+const StepOp& StepGraph::op(OpId id) const { return graph_->ops[position_of(id)]; }
+std::int64_t StepGraph::dependencies() const { return graph_->edges; }
 
 std::vector<OpId> StepGraph::predecessors(OpId id) const {
   std::vector<OpId> result;
@@ -78,8 +59,8 @@ std::vector<OpId> StepGraph::predecessors(OpId id) const {
 }
 
 void StepGraph::for_each_predecessor(OpId id, const std::function<void(OpId)>& visit) const {
-  const auto [begin, end] = boost::adjacent_vertices(position_of(id), graph_->dag);
-  for (auto before = begin; before != end; ++before) visit(static_cast<OpId>(*before));
+  const auto [begin, end] = boost::adjacent_vertices(id, graph_->dag);
+  for (auto before = begin; before != end; ++before) visit(*before);
 }
 
 std::string_view name(StepPass pass) {

@@ -1,7 +1,7 @@
 #pragma once
 /// Max-min fair rates of transfers over shared links, kept up to date while transfers come and go. Rates are max-min
-/// fair if no link carries more than its capacity and every transfer has a bottleneck: a full link on which nobody is
-/// faster. There is exactly one such set of rates, so whoever still has a bottleneck after a change keeps its rate:
+/// fair if no link carries more than its capacity and every transfer has a bottleneck: a full link on which no other
+/// transfer is faster. There is exactly one such set, so a transfer that keeps its bottleneck keeps its rate:
 /// only the transfers whose bottleneck changed, and those that their new rates touch, are shared out anew.
 #include <cstdint>
 #include <span>

@@ -11,7 +11,7 @@
 namespace lockstep::engine {
 
 /// An operation on one rank (compute) or in one group (collective). `turn` is the operation's place
-/// in (priority, position) order, so sorting Work sorts by who goes first.
+/// in (priority, position) order, so sorting Work gives the order in which operations may start.
 struct Work {
   std::int32_t turn;
   std::int32_t index;  ///< rank or group
@@ -19,7 +19,7 @@ struct Work {
 };
 
 /// Events closer than this are one instant: it is SimGrid's precision, and far below any duration
-/// that is modelled. It keeps rounding from deciding who comes first.
+/// that is modelled. It keeps rounding from deciding which event comes first.
 inline constexpr double one_instant_s = 1e-12;
 
 class Network {

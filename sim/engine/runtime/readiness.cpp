@@ -1,14 +1,13 @@
 #include "sim/engine/runtime/readiness.hpp"
-#include "sim/core/indexed.hpp"
 
 #include <algorithm>
 #include <map>
 #include <span>
 #include <utility>
 
-namespace lockstep::engine {
+#include "sim/core/indexed.hpp"
 
-namespace {}  // namespace
+namespace lockstep::engine {
 
 timeline::RankSets rank_sets_of(const program::Program& program) {
   std::vector<timeline::RankSets::Ranks> sets;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -10,22 +10,31 @@
 
 namespace lockstep::engine {
 
-namespace {}  // namespace
+namespace {
+
+/// The operations by priority, those of one priority in the program's order. There are few priorities.
+std::vector<program::ProgramOpId> by_priority(const program::Program& program) {
+  std::map<std::int32_t, std::vector<program::ProgramOpId>> by;
+  for (const program::ProgramOpId op : program.ops.ids()) by[program.ops[op].priority].push_back(op);
+  std::vector<program::ProgramOpId> all;
+  all.reserve(program.ops.size());
+  for (const auto& [priority, ops] : by) all.insert(all.end(), ops.begin(), ops.end());
+  return all;
+}
+
+}  // namespace
 
 Runtime::Runtime(const program::Program& program, Network& network, std::function<void(double)> progress)
     : program_(program),
       network_(network),
       progress_(std::move(progress)),
       streams_(static_cast<std::int32_t>(program.streams.size())),
-      op_of_turn_(program.ops.size()),
+      op_of_turn_(by_priority(program)),
       turn_of_op_(program.ops.size()),
       readiness_(program),
       lanes_(program.stage_of_rank.size() * program.streams.size()),
       chips_(program),
       timeline_(readiness_.rank_sets()) {
-  std::iota(op_of_turn_.begin(), op_of_turn_.end(), 0);
-  std::stable_sort(op_of_turn_.begin(), op_of_turn_.end(),
-                   [&](std::int32_t a, std::int32_t b) { return program.ops[a].priority < program.ops[b].priority; });
   for (std::size_t turn = 0; turn < op_of_turn_.size(); ++turn) {
     turn_of_op_[op_of_turn_[turn]] = static_cast<std::int32_t>(turn);
   }

@@ -19,8 +19,6 @@ namespace s4u = simgrid::s4u;
 using simgrid::kernel::resource::Action;
 using simgrid::kernel::timer::Timer;
 
-namespace {}  // namespace
-
 SimGridNetwork::SimGridNetwork(const program::Program& program, std::vector<timeline::PhaseSpan>* phases)
     : PhasedNetwork(program, phases), routes_(program, first_flow_), idle_carrier_(routes_.flows(), -1) {}
 

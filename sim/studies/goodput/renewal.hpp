@@ -26,10 +26,10 @@ struct TimeShares {
 };
 
 [[nodiscard]] TimeShares expected_shares(const RunModel& model);
-/// The same with another interval.
+/// The shares with `interval` in place of the model's interval between checkpoints.
 [[nodiscard]] TimeShares expected_shares(RunModel model, Seconds interval);
 
-/// The interval with the largest useful share, at least the least one.
+/// The interval with the largest useful share, but no less than RunModel::least_interval.
 [[nodiscard]] Seconds best_interval(const RunModel& model);
 /// Its limit for failures that are rare beside checkpoints, sqrt(2 C M).
 [[nodiscard]] Seconds first_order_interval(const RunModel& model);

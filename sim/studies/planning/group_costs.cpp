@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint32_t pipeline_bit = 1U << pipeline_axis_number;
 constexpr std::size_t most_devices = 1'000'000;  // in all groups at a time, about 1 kB each
 
-/// Where the axes among `bits` lie; the placement lists only axes larger than 1.
+/// The factors of each axis in `bits`. The placement lists only axes larger than 1.
 std::vector<std::vector<topologies::Factor>> place_of(const PlanSpace::Placement& placement, std::uint32_t bits) {
   std::vector<std::vector<topologies::Factor>> place;
   for (const auto& axis : placement) {
@@ -34,7 +34,7 @@ std::vector<topologies::Factor> factors_of(const PlanSpace::Placement& placement
   return factors;
 }
 
-/// One more placement.
+/// Appends the value of the next placement.
 template <class Value>
 void add(const Value& value, ByPlacement<Value>& to) {
   const auto same = std::find(to.different.begin(), to.different.end(), value);
@@ -177,7 +177,7 @@ collectives::SlotLoads GroupCosts::loads_of_stages(const collectives::Communicat
   auto made = slot_loads(
       communicator, [&](topologies::LinkId link) { return space_.cluster().link(link).bandwidth; }, class_of_group,
       orbits);
-  // Stages that are alike once.
+  // Stages with equal loads are kept once.
   std::sort(made.of_class.begin(), made.of_class.end());
   made.of_class.erase(std::unique(made.of_class.begin(), made.of_class.end()), made.of_class.end());
   return made;

@@ -40,15 +40,15 @@ class PlanBounds {
  public:
   PlanBounds(const PlanSpace& space, const PlanParts& plan) : space_(space), plan_(plan) {}
 
-  /// Under one schedule, with one microbatch in flight; the same for all of its form.
+  /// The bound under one schedule, with one microbatch in flight. All schedules of a form have the same bound.
   [[nodiscard]] LowerBound of(std::int32_t pipeline, std::int64_t microbatches, const ScheduleChoice& choice);
-  /// Under any schedule.
+  /// The bound under any schedule: the least over all forms.
   [[nodiscard]] LowerBound of(std::int32_t pipeline, std::int64_t microbatches);
-  /// Along the longest path through the actions of the schedule, and by what these hold.
+  /// The bound from the longest path through the actions of a schedule, and from the memory that they hold.
   [[nodiscard]] LowerBound in_order(const ActionSequence& sequence, const ScheduleChoice& choice);
 
  private:
-  /// Blocks that stand together.
+  /// The blocks of one part of the model, taken together.
   struct Part {
     PassPath forward, backward, input_gradient, weight_gradient;
     double forward_compute = 0, backward_compute = 0;
@@ -59,7 +59,7 @@ class PlanBounds {
     std::int64_t forward_most = 0, backward_most = 0, input_gradient_most = 0;  ///< over what is held when they begin
     StageParts::Blocks blocks;
   };
-  /// A model in so many parts, those that are alike once.
+  /// A model cut into parts; parts that are alike are stored once.
   struct Parts {
     const StageParts* places;
     std::vector<Part> different;
@@ -70,7 +70,8 @@ class PlanBounds {
   };
   [[nodiscard]] const Parts& parts(std::int32_t count);
   [[nodiscard]] Part part_of(const StageParts::Blocks& blocks) const;
-  /// From the start of the step to the first microbatch's input on each part; from a part's last backward to the end.
+  /// Computes the time from the start of the step to the first microbatch's input on each part, and from each part's
+  /// last backward to the end.
   void fill_and_drain(const Parts& parts, const workloads::Schedule& schedule, const workloads::PipelineShape& shape);
   [[nodiscard]] double send(std::int32_t from, std::int32_t to, std::int64_t bytes);
   /// When a rank whose passes end at `end` has reduced the gradients of its last microbatch.

@@ -5,8 +5,6 @@
 #include "sim/studies/planning/plan_bound.hpp"
 
 namespace lockstep::planning {
-namespace {}  // namespace
-
 class PlanBounds::InOrder {
  public:
   InOrder(PlanBounds& bounds, const ActionSequence& sequence, const ScheduleChoice& choice)

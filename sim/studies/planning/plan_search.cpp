@@ -76,9 +76,9 @@ class Search {
         forest_(space, options.jobs),
         exact_times_(space, options.jobs, options.engine, log) {}
 
-  /// Best first. The first of the queue, if it is a set of plans, is looked into; if its key is a bound, gets its exact
-  /// time and goes back; if its key is exact, nothing can be faster: it is run as `lockstep run` does, and shown if it
-  /// fits.
+  /// Takes the entry with the least key from the queue, again and again. A set of plans is split. A plan whose key is a
+  /// bound gets its exact time and returns to the queue. No plan can be faster than one whose key is exact: it is run
+  /// as `lockstep run` does, and shown if it fits.
   SearchResult run() {
     const auto started = Clock::now();
     plant();
@@ -131,8 +131,8 @@ class Search {
     tell();
   }
 
-  /// Exact times of the next plans, one for each job at a time, as long as there are some that are likely to be needed.
-  /// Sets of plans with such a bound are looked into for more.
+  /// Times the next plans exactly, one for each job at a time, as long as some are likely to be needed. Sets of plans
+  /// with as low a bound are split to find more.
   void time_some() {
     const double first_s = queue_.top().bound_s;
     for (;;) {
@@ -147,7 +147,7 @@ class Search {
     }
   }
 
-  /// Out of the queue.
+  /// Removes from the queue the next plan that is likely to be needed; none if there is no such plan.
   std::optional<PlanBranch> likely_next(double first_s) {
     while (!queue_.empty() && queue_.top().bound_s <= likely_below(first_s)) {
       const auto branch = queue_.top();
@@ -171,8 +171,8 @@ class Search {
     queue_.push(branch);
   }
 
-  /// If the fastest plans timed so far fit, all of a lower bound have to be timed, and none of a higher one. Before
-  /// there are enough of them: what is as good as the next.
+  /// The bound up to which plans are likely to be needed: the time of the last plan that would be shown if the fastest
+  /// plans timed so far fit, or, before enough plans are timed, a little above the next bound.
   [[nodiscard]] double likely_below(double next_bound_s) const {
     const auto missing = options_.top - fastest_.size();
     return unconfirmed_.size() < missing ? 1.001 * next_bound_s
@@ -205,7 +205,7 @@ class Search {
     options_.progress(text, static_cast<double>(fastest_.size()) / static_cast<double>(options_.top));
   }
 
-  /// Counted by the final threshold, so that the figures do not depend on what ran at the same time.
+  /// Plans are counted by the final threshold, so that the figures do not depend on which simulations ran together.
   SearchResult result(double wall_s) const {
     SearchResult result;
     result.best.assign(fastest_.begin(), fastest_.end());

@@ -36,12 +36,13 @@ bool allows(const std::vector<std::int64_t>& allowed, std::int64_t size) {
   return allowed.empty() || std::find(allowed.begin(), allowed.end(), size) != allowed.end();
 }
 
-/// One chunk of an interleaved schedule is 1F1B or a relative of it, which stands in a search by its own name.
+/// Whether the schedule with these chunks is another one: interleaving with one chunk is 1F1B or a relative of it,
+/// which a search lists by its own name.
 bool is_another(const workloads::Schedule& schedule, std::int32_t chunks) {
   return schedule.placement == workloads::StagePlacement::loop && chunks == 1;
 }
 
-/// Operations of the scenario's choice, not those that `selective` means without more words.
+/// Whether the scenario lists the operations to recompute, instead of those that `selective` means by itself.
 bool names_operations(const workloads::Recompute& recompute) {
   return recompute.any() && !recompute.all &&
          recompute != workloads::Recompute{false, {workloads::OpPart::core_attention}};

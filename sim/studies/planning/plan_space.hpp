@@ -46,7 +46,8 @@ inline constexpr int data_axis = 3, pipeline_axis_number = 4;
 [[nodiscard]] std::string plan_axis_name(int axis, int zero);
 [[nodiscard]] std::int32_t size_of(const Degrees& degrees, int axis);
 
-/// A model in so many parts, one after the other. Parts of the same blocks after the same block are alike.
+/// A model cut into consecutive parts. Parts with the same kinds of blocks that follow the same kind of block are
+/// alike.
 struct StageParts {
   struct Blocks {
     int first = 0, last = 0;  ///< one past
@@ -68,7 +69,7 @@ class PlanSpace {
   [[nodiscard]] const topologies::ClusterSymmetry& symmetry() const { return symmetry_; }
   [[nodiscard]] Bytes memory() const { return memory_; }
   [[nodiscard]] const std::vector<workloads::Recompute>& recomputations() const { return recomputations_; }
-  [[nodiscard]] std::int32_t least_recomputation() const;  ///< the one that computes least again
+  [[nodiscard]] std::int32_t least_recomputation() const;  ///< the one that repeats the least work
 
   struct Node {
     Degrees degrees;
@@ -82,7 +83,8 @@ class PlanSpace {
   [[nodiscard]] const std::vector<ScheduleChoice>& schedules(std::int32_t pipeline, std::int64_t microbatches) const {
     return choices(pipeline, microbatches).all;
   }
-  /// The same in sets with one placement, as many chunks and the same kind of backwards: a closed form knows no more.
+  /// These schedules in sets. Those of a set agree in placement, chunks, split backwards and overlap, which is all that
+  /// the bounds without an order look at.
   [[nodiscard]] const std::vector<std::vector<ScheduleChoice>>& schedule_forms(std::int32_t pipeline,
                                                                                std::int64_t microbatches) const {
     return choices(pipeline, microbatches).forms;
@@ -93,9 +95,9 @@ class PlanSpace {
 
   /// The scenario that `lockstep run` would load, without places in a file.
   [[nodiscard]] scenario::Scenario scenario(const Node& node, const PlanChoice& choice) const;
-  /// The same without the plan's mesh, and with so many sequences: as much as deriving blocks needs.
+  /// The plan's scenario without its mesh and with this many sequences, which is enough to derive its blocks.
   [[nodiscard]] scenario::Scenario scenario(const PlanChoice& choice, std::int64_t sequences) const;
-  /// The same as keys of a scenario file: parallel, mesh, pipeline, batch.microbatches, training.recompute.
+  /// The plan as keys of a scenario file: parallel, mesh, pipeline, batch.microbatches, training.recompute.
   [[nodiscard]] std::vector<scenario::KeyOverride> keys(const Node& node, const PlanChoice& choice) const;
   [[nodiscard]] const Node& node_of(const PlanChoice& choice) const;
   /// Every plan of a node, in canonical order.

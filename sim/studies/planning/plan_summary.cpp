@@ -17,7 +17,8 @@ std::int32_t listed(const PlanCollective& wanted, std::vector<PlanCollective>& c
   return place;
 }
 
-/// Copies of weights are added up in groups of neighbours along an axis, for which there are no costs: left out.
+/// False for sums over copies of weights, which run in groups of neighbours along an axis: the planner has no costs for
+/// such groups, so the bounds leave these sums out.
 bool along_whole_axes(const workloads::AxisNames& names) {
   return std::all_of(names.begin(), names.end(),
                      [](const auto& name) { return topologies::axis_part(name).size == 0; });
@@ -80,7 +81,7 @@ class PassesSummarizer {
       PassSummary::Step summarized;
       for (const int before : step.after) {
         if (known(before) >= -1) summarized.after.push_back(known(before));
-        // Arrays gathered one by one are waited for one by one: left out.
+        // A step waits only for its own array if arrays are gathered one by one; the bound leaves this wait out.
         if (before >= 0 && gathers_ == WeightGathers::counted && is_gather(steps[position_of(before)]) &&
             step_.weight_buckets.unit == workloads::Bucketing::Unit::layer)
           summarized.weights = true;

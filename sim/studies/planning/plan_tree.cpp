@@ -20,8 +20,9 @@ bool goes_first(const PlanBranch& a, const PlanBranch& b) {
   return std::tie(a.bound_s, a.choice, a.level) < std::tie(b.bound_s, b.choice, b.level);
 }
 
-/// The passes of the largest microbatches, with the least recomputation, shared out evenly: more and smaller
-/// microbatches take no less, since k times the time of a k-th is never below the time of the whole.
+/// The branch of a node. Its bound divides the passes of the largest microbatches, with the least recomputation, evenly
+/// over the pipeline. Smaller microbatches take no less time: k times a k-th of the work takes at least as long as the
+/// whole.
 PlanBranch PlanTree::root(std::int32_t number) {
   const auto& node = node_at(number);
   PlanBranch branch{0, PlanBranch::Level::degrees, {}, number, node.plans};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/collectives/slot_loads.hpp"
+#include "sim/cost/layer_time.hpp"
 #include "sim/simulate.hpp"
 #include "sim/studies/sensitivity/elasticity.hpp"
 #include "topologies/cluster/link_level.hpp"
@@ -156,7 +157,7 @@ void MachineParameters::set_compute(const TunedMachine& machine, program::Progra
       op.duration = op.duration * factor_of(machine.given, work.given);
       continue;
     }
-    op.duration = compute_time(machine.rates, kernel_of(work));
+    op.duration = cost::operation_time(machine.rates, work);
     if (launched) op.launched = op.launched * (machine.rates.kernels->chip.host / machine_.rates.kernels->chip.host);
   }
 }

@@ -28,7 +28,8 @@ struct GpuNode {
   std::string_view more = "";    ///< ", chip: {...}"
   std::string_view fabric = "";  ///< "" for the node's usual
 };
-/// So many chips, fewer than a node's as a part of one; skips the run where they do not fill nodes.
+/// Sets a cluster of this many chips; fewer than a node has are a part of one node. Skips the run if they do not fill
+/// whole nodes.
 void set_cluster(MeasuredRun& run, const GpuNode& node, std::int64_t chips);
 /// How a run's software uses its nodes.
 struct NodeUse {
@@ -66,7 +67,7 @@ void set_megatron_2021(MeasuredRun& run);
 void set_megatron_core(MeasuredRun& run, const std::string& precision);
 /// "BF16", "FP8-CS", "amp_fp8", "int8" as a scenario's precision.
 [[nodiscard]] std::string precision_called(std::string_view text);
-/// `model, chip, precision`: what a table's rows are told apart by.
+/// Sets the run's family, `model, chip, precision`, by which the rows of a table are grouped.
 void set_family(MeasuredRun& run, std::string_view model, std::string_view chip, std::string_view precision);
 
 void skip(MeasuredRun& run, std::string why);  ///< the first reason stays

@@ -120,7 +120,7 @@ TEST_P(RoundTrip, KnownParametersComeBack) {
 INSTANTIATE_TEST_SUITE_P(Chips, RoundTrip, testing::Values("h100", "tpu-v5p"),
                          [](const auto& chip) { return std::string(chip.param).substr(0, 3); });
 
-// Of copies alone nothing is learnt on products.
+// Measurements of copies alone do not change the parameters of products.
 TEST(CalibrateChip, KeepsWhatWasNotMeasured) {
   const auto chip = chip_of("h100");
   const auto made =

@@ -206,7 +206,8 @@ TEST(RuntimeRules, ComputeSpeedsUpAgainAfterTheCollective) {
   expect_span(run_reference(program), beside, 0, 5.5);
 }
 
-// Of another rank, or of one that does not share the chip: nothing. A slow rank slows down in proportion: 1.5 x 2 x 2.
+// A collective of another rank, or one that does not share the chip, slows nothing down. On a slow rank the slowdowns
+// multiply: 2 s x 1.5 x 2.
 TEST(RuntimeRules, ComputeSlowsDownWhereTheCollectiveRuns) {
   program::Program program = ranks(2);
   program.slowdown_of_rank[1] = 1.5;

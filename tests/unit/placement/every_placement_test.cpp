@@ -129,7 +129,7 @@ TEST(EveryPlacement, IsEveryTableOnceUpToLikeAxes) {
       const auto any = place_by_cost(
           cluster, requests_of(each.sizes), [](const topologies::Mesh&) { return Seconds(1); }, tried);
       EXPECT_TRUE(std::holds_alternative<std::vector<topologies::MeshAxis>>(any));
-      EXPECT_EQ(tried, std::ssize(tables)) << "a search prices every one of them";
+      EXPECT_EQ(tried, std::ssize(tables)) << "a search computes the cost of each";
     }
   }
   EXPECT_TRUE(folded) << "no case has like axes";

@@ -54,7 +54,7 @@ TEST(ChipYaml, AGpuHasADomainInsteadOfATorus) {
   EXPECT_EQ(reading.chip.scale_up_domain, 8);
 }
 
-// What a block like another chip leaves out is the other's; what it says replaces that.
+// A chip block with `like` takes the keys that it leaves out from the other chip and replaces those that it gives.
 TEST(ChipYaml, ABlockLikeAnotherChipSaysWhatDiffers) {
   Problems problems;
   const auto chip = [&](const std::string& yaml) {

@@ -64,7 +64,7 @@ struct Schedule {
   /// rule of P, M, V and N. If there is none, make_order succeeds, unless a memory limit or given times of stages
   /// prevent it.
   [[nodiscard]] std::optional<ScheduleProblem> why_not(const ScheduleRequest& request) const;
-  /// The same of sizes alone: P, M, V and N.
+  /// The problem of a request that gives only sizes: P, M, V and N.
   [[nodiscard]] std::optional<ScheduleProblem> why_not(std::int32_t ranks, std::int64_t microbatches,
                                                        std::int32_t chunks,
                                                        std::optional<std::int32_t> group = std::nullopt) const;
