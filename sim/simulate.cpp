@@ -1,6 +1,30 @@
 #include "sim/simulate.hpp"
 
 namespace lockstep {
+namespace {
+
+/// Operations of all draws together: a step with many classes of ranks is timed under fewer seeds.
+constexpr std::int64_t most_operations_of_draws = 20'000'000;
+
+std::optional<RoutingDraws> drawn(const scenario::Scenario& scenario, const SimulateOptions& options,
+                                  const Simulation& first, spdlog::logger& log) {
+  if (options.routing_draws <= 1 || !is_hashed(scenario.cluster)) return {};
+  const auto operations = std::max<std::int64_t>(1, std::ssize(first.program.ops) * first.ranks.count());
+  const auto further = std::min<std::int64_t>(options.routing_draws - 1, most_operations_of_draws / operations);
+  SimulateOptions alone;
+  alone.engine = options.engine == engine::EngineKind::reference ? options.engine : engine::EngineKind::max_min;
+  alone.fold = options.fold;
+  std::vector<Seconds> times{first.metrics.step_time};
+  for (std::int64_t draw = 1; draw <= further; ++draw) {
+    if (options.progress)
+      options.progress("drawing paths", static_cast<double>(draw) / static_cast<double>(further + 1));
+    times.push_back(
+        simulate(with_routing_seed(scenario, static_cast<std::uint64_t>(draw)), alone, log).metrics.step_time);
+  }
+  return RoutingDraws(std::move(times));
+}
+
+}  // namespace
 
 Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
   auto tell = [&](std::string_view stage, double fraction) {
@@ -14,8 +38,10 @@ Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& o
   timing.fold = options.fold;
   timing.most_operations = options.most_operations;
   auto timed = timed_step(scenario, placed, placed.model.layers, building, timing, log);  // step graph to timeline
+  auto simulation = measured(scenario, std::move(placed), std::move(timed));
+  simulation.routing_draws = drawn(scenario, options, simulation, log);
   tell("done", 1);
-  return measured(scenario, std::move(placed), std::move(timed));
+  return simulation;
 }
 
 Simulation measured(const scenario::Scenario& scenario, preparation::Preparation placed, timing::TimedStep timed) {
@@ -33,6 +59,7 @@ Simulation measured(const scenario::Scenario& scenario, preparation::Preparation
           std::move(metrics),
           rank,
           std::move(folded.link_members),
+          {},
           {}};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 /// The way through: a scenario becomes a timeline by pure steps from value to value.
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "sim/metrics/metrics.hpp"
 #include "sim/preparation/preparation.hpp"
 #include "sim/program/fold.hpp"
+#include "sim/routing_draws.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/timing/timed_step.hpp"
 
@@ -26,6 +28,7 @@ struct Simulation {
   topologies::RankId rank = 0;                  ///< whose breakdown, communication and memory `metrics` holds
   program::LinkClasses link_members;            ///< which links of the cluster each link of `program` stands for
   std::vector<metrics::Elasticity> elasticity;  ///< the strongest first; empty if not asked for (studies/sensitivity)
+  std::optional<RoutingDraws> routing_draws;    ///< where asked for and a network of the cluster hashes
 };
 
 struct SimulateOptions {
@@ -34,23 +37,27 @@ struct SimulateOptions {
   std::function<void(std::string_view stage, double fraction)> progress;  ///< may be empty
   bool record_phases = false;                                             ///< for link loads
   std::int64_t most_operations = 0;                                       ///< as timing::TimingOptions
+  int routing_draws = 1;  ///< seeds of hashed networks to time the step under; 1: the scenario's alone
 };
+
+/// What commands that show one step draw: enough to see the spread, and cheap beside the page that shows it.
+inline constexpr int usual_routing_draws = 16;
 
 /// Scenario -> ... -> Program -> Timeline -> Metrics.
 [[nodiscard]] Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options,
                                   spdlog::logger& log);
-/// The last part of that, for a step that has been timed.
+/// The last part of simulate, from Timeline to Metrics, for a step that has been timed.
 [[nodiscard]] Simulation measured(const scenario::Scenario& scenario, preparation::Preparation placed,
                                   timing::TimedStep timed);
 
-/// Makes `metrics` those of another rank than the critical one; its lane is that of its class.
+/// Replaces `metrics` by those of another rank than the critical one, read from the lane of that rank's class.
 void look_at(Simulation& simulation, topologies::RankId rank);
 
-/// What needs no lane of a rank: step time, model FLOPs, peak, and so MFU.
+/// The metrics that need no lane of a rank: step time, model FLOPs and peak, from which MFU follows.
 [[nodiscard]] metrics::Metrics measure_step(const scenario::Scenario& scenario,
                                             const preparation::Preparation& preparation,
                                             const timeline::Timeline& timeline);
-/// All of it.
+/// All metrics of a step.
 [[nodiscard]] metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
                                        const program::Program& program, const timeline::Timeline& timeline);
 

@@ -146,8 +146,11 @@ void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
   for (std::size_t i = 0; i < scenarios.size(); ++i) {
     const auto name = name_of(variants[i], variants);
     if (progress) progress("simulating " + name, static_cast<double>(i) / static_cast<double>(scenarios.size()));
+    SimulateOptions options;
+    options.record_phases = true;
+    options.routing_draws = usual_routing_draws;
     const auto answer = studies::in_child([&] {
-      const auto simulation = simulate(scenarios[i], {engine::EngineKind::automatic, true, {}, true}, log);
+      const auto simulation = simulate(scenarios[i], options, log);
       return result_json(scenarios[i], simulation, output::WallTimes::hidden) + '\0' +
              (arguments.out.empty() ? "" : report::packed_timeline(name, simulation));
     });

@@ -128,6 +128,7 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   SimulateOptions options;
   options.engine = engine::engine_named(arguments.engine);
   options.fold = !arguments.no_fold;
+  options.routing_draws = usual_routing_draws;
   options.progress = progress_line();
   options.record_phases = !arguments.out.empty() || !arguments.json.empty();  // for the link loads of result.json
   if (dump(arguments.dump, arguments.rank, scenario, options, log)) return;

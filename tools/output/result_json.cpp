@@ -160,6 +160,16 @@ Json elasticity(const std::vector<metrics::Elasticity>& values) {
   return list;
 }
 
+/// Null where no network hashes.
+Json draws(const Simulation& simulation) {
+  const auto& draws = simulation.routing_draws;
+  if (!draws) return {};
+  return {{"seeds", draws->count()},
+          {"best_step_time_s", draws->best().value()},
+          {"median_step_time_s", draws->median().value()},
+          {"worst_step_time_s", draws->worst().value()}};
+}
+
 }  // namespace
 
 std::string version() { return LOCKSTEP_VERSION; }
@@ -179,6 +189,7 @@ std::string result_json(const scenario::Scenario& scenario, const Simulation& si
   const auto family = validation::expected_error(scenario);
   result["step_time_error_pct"] = family ? Json(100 * family->mean_abs) : Json();
   result["step_time_error_of"] = family ? Json(family->name) : Json();
+  result["routing_draws"] = draws(simulation);
   result["tokens_per_step"] = metrics.tokens;
   result["tokens_per_s"] = metrics.tokens_per_second();
   result["tokens_per_s_per_chip"] = metrics.tokens_per_second() / chips;

@@ -73,6 +73,8 @@ ComparedScenario read_compared(std::string name, ScenarioInputs inputs, std::str
   scenario.name = std::move(name);
   scenario.inputs = std::move(inputs);
   scenario.step_s = json["step_time_s"];
+  if (const auto& draws = json["routing_draws"]; !draws.is_null())
+    scenario.routing_draws_s = {draws["best_step_time_s"].get<double>(), draws["worst_step_time_s"].get<double>()};
   scenario.tokens_per_step = json["tokens_per_step"];
   scenario.tokens_per_s = json["tokens_per_s"];
   scenario.tokens_per_s_per_chip = json["tokens_per_s_per_chip"];
@@ -140,6 +142,12 @@ std::string comparison_text(const std::vector<ComparedScenario>& scenarios) {
   table.add({""});
   row("step time", [](const auto& s) { return format(Seconds(s.step_s)); });
   row("  to the first", [&](const auto& s) { return fixed(s.step_s / first.step_s, 3) + " x"; });
+  if (std::any_of(scenarios.begin(), scenarios.end(), [](const auto& s) { return s.routing_draws_s.has_value(); })) {
+    row("  best under seeds",
+        [](const auto& s) { return s.routing_draws_s ? format(Seconds(s.routing_draws_s->first)) : "-"; });
+    row("  worst under seeds",
+        [](const auto& s) { return s.routing_draws_s ? format(Seconds(s.routing_draws_s->second)) : "-"; });
+  }
   row("tokens/s", [](const auto& s) { return with_separators(s.tokens_per_s); });
   row("tokens/s a chip", [](const auto& s) { return with_separators(s.tokens_per_s_per_chip); });
   row("  to the first",

@@ -20,7 +20,8 @@ struct StepPart {
 struct ComparedScenario {
   std::string name;
   ScenarioInputs inputs;
-  std::string result;  ///< result.json
+  std::string result;                                        ///< result.json
+  std::optional<std::pair<double, double>> routing_draws_s;  ///< best and worst step under seeds of a network's hash
   double step_s = 0, tokens_per_step = 0, tokens_per_s = 0, tokens_per_s_per_chip = 0;
   std::optional<double> mfu;
   double bubble_of_step = 0, bubble_of_span = 0;
