@@ -23,6 +23,12 @@ std::optional<int> links_of_each(const NodeDescription& node) {
   return alike ? std::optional(first) : std::nullopt;
 }
 
+Json links_of_gpus(const NodeDescription& node) {
+  Json links = Json::object();
+  for (const NodeGpu& gpu : node.gpus) links[gpu.name] = gpu.links;
+  return links;
+}
+
 std::string rate_text(const topologies::NodeNic& nic) {
   return nic.rate ? exact(nic.rate->value() * 8 / 1e9) + " Gb/s" : "unknown";
 }
@@ -68,7 +74,7 @@ std::string node_json(const NodeDescription& node) {
   Json json = {{"format", node.format},
                {"gpus", node.gpus.size()},
                {"nics", node.nics.size()},
-               {"nvlinks_per_gpu", links ? Json(*links) : Json(nullptr)},
+               {"nvlinks_per_gpu", links ? Json(*links) : links_of_gpus(node)},
                {"link_kind", node.link_kind.empty() ? Json(nullptr) : Json(node.link_kind)},
                {"nearest_nic", Json::object()},
                {"gpu_list", Json::array()},

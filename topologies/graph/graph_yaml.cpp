@@ -154,6 +154,6 @@ void read(std::string_view text, NetworkBuilder& builder) {
 }  // namespace
 
 extern const NetworkFormat graph_yaml_format;
-const NetworkFormat graph_yaml_format{"Lockstep's YAML (switches, hosts, links)", recognises, read};
+const NetworkFormat graph_yaml_format{"Lockstep's YAML", recognises, read};
 
 }  // namespace lockstep::topologies

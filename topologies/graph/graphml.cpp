@@ -42,8 +42,10 @@ class GraphReader {
     }
     if (inside_ > 0) {
       builder_.note(counted(inside_, "edge") +
-                    " between chips, NICs and their hosts are left out: they belong to the node.");
+                    " between chips, NICs and their hosts left out: they belong to the node.");
     }
+    if (alone_ > 0)
+      builder_.note(std::to_string(alone_) + " of the chips or NICs are in no host" + ": each is taken as a host.");
   }
 
  private:
@@ -116,16 +118,17 @@ class GraphReader {
 
   std::optional<CableEnd> cable_end(Node& node, const XmlElement& edge) {
     if (!node.is_part()) return node.end;
-    if (node.inside) return AdapterEnd{*node.inside, 0};
-    builder_.problem(place_of(edge), "", "the " + node.kind + " '" + node.name + "' is in no host",
-                     "an edge between it and a host");
-    return std::nullopt;
+    if (!node.inside) {  // a chip or NIC in no host is one
+      node.inside = builder_.add_host(node.name, place_of(edge));
+      ++alone_;
+    }
+    return node.inside ? std::optional<CableEnd>(AdapterEnd{*node.inside, 0}) : std::nullopt;
   }
 
   NetworkBuilder& builder_;
   std::map<std::string, std::string> names_;  ///< of attributes, by the id of their key
   std::map<std::string, Node> nodes_;
-  std::size_t inside_ = 0;
+  std::size_t inside_ = 0, alone_ = 0;
 };
 
 void read(std::string_view text, NetworkBuilder& builder) {

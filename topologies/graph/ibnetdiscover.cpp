@@ -61,8 +61,8 @@ void note_what_is_left_out(const IbDump& dump, NetworkBuilder& builder) {
     for (const IbPort& port : record.ports) has_speeds = has_speeds || !port.speed.empty();
   }
   if (aggregation > 0) {
-    builder.note(counted(aggregation, "aggregation node") +
-                 " of switches, which reduce in the network, are left out: no cable leads to them.");
+    builder.note("Left out: " + counted(aggregation, "aggregation node") +
+                 ", by which switches reduce in the network and to which no cable leads.");
   }
   if (!has_speeds) builder.note("The file does not say how fast the cables are.");
 }

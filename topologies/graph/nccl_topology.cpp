@@ -32,6 +32,11 @@ Device device_of(const XmlElement& pci) {
   return code.starts_with("0x0604") || has_child(pci, "pci") ? Device::bridge : Device::other;
 }
 
+/// The name of an AMD GPU's architecture; older files have its number, in which 910 stands for gfx90a.
+std::string architecture(std::string_view gcn) {
+  return gcn == "910" ? "gfx90a" : (gcn.starts_with("gfx") ? "" : "gfx") + std::string(gcn);
+}
+
 /// Where a device sits: its CPU and the PCIe switches from there to it.
 struct Place {
   std::size_t cpu = 0;
@@ -105,7 +110,7 @@ class SystemReader {
       if (const auto number = child.attribute("dev"); !number.empty()) one.name = "GPU" + std::string(number);
       const std::string_view gcn = child.attribute("gcn"), sm = child.attribute("sm");
       if (!gcn.empty())
-        one.kind = (gcn.starts_with("gfx") ? "" : "gfx") + std::string(gcn);
+        one.kind = architecture(gcn);
       else if (!sm.empty())
         one.kind = "sm_" + std::string(sm);
       for (const XmlElement& link : child.children) count_links(link, one);
@@ -167,7 +172,7 @@ class SystemReader {
   }
 
   void finish(const XmlElement& system) {
-    if (node_.gpus.empty() && node_.nics.empty())
+    if (node_.gpus.empty() && node_.nics.empty() && unknown_ == 0)
       problem(system, "", "has neither a GPU nor a NIC", "devices with a PCI class, or elements gpu and nic");
     std::vector<std::vector<PcieDistance>> distances(node_.gpus.size());
     std::map<const XmlElement*, SharedPcieSwitch> switches;
@@ -186,10 +191,11 @@ class SystemReader {
       in_order.emplace(std::pair(bridge->line, bridge->column), std::move(shared));
     }
     for (auto& [place, shared] : in_order) node_.shared_switches.push_back(std::move(shared));
-    if (unknown_ > 0)
-      node_.notes.push_back(std::to_string(unknown_) + " PCI devices without a class or of another one are left out.");
-    if (joined_ > 0)
-      node_.notes.push_back(std::to_string(joined_) + " further ports of NICs with the same GUID are left out.");
+    const auto left_out = [&](int count, const std::string& what) {
+      if (count > 0) node_.notes.push_back("Left out: " + what + ", " + std::to_string(count) + " in all.");
+    };
+    left_out(unknown_, "PCI devices that are neither GPU nor NIC nor bridge, or have no class");
+    left_out(joined_, "further ports of a NIC that have its GUID");
     if (node_.link_kind == "NVLink")
       node_.notes.emplace_back("The file does not say how many GPUs an NVLink switch joins beyond this node.");
     if (node_.gpus.empty())

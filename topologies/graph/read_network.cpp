@@ -23,13 +23,14 @@ const NetworkFormat* known_format(std::string_view head, const std::string& file
 }
 
 NetworkImport read_as(const NetworkFormat& format, std::string_view text, const std::string& file, Problems& problems) {
-  const std::size_t before = problems.size();
-  NetworkBuilder builder(file, problems);
+  Problems of_text;
+  NetworkBuilder builder(file, of_text);
   builder.name(std::filesystem::path(file).stem().string());
   format.read(text, builder);
   NetworkImport import;
   import.format = format.name;
-  if (problems.size() == before) import.graph = builder.finish();
+  if (of_text.empty()) import.graph = builder.finish();
+  for (const Problem& problem : of_text.list()) problems.add(problem);
   import.notes = builder.take_notes();
   return import;
 }

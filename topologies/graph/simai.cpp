@@ -52,9 +52,9 @@ class TopologyReader {
                                 std::to_string(head_.gpus_per_server) + " GPUs of the kind " + head_.gpu;
     builder_.note("A host is a server: " + servers + ".");
     if (inside_ > 0) {
-      builder_.note(counted(static_cast<std::size_t>(head_.nvswitches), "NVSwitch") +
-                    (head_.nvswitches > 1 ? "es" : "") + " and " + counted(inside_, "link") + " inside servers" +
-                    inside_rate_ + " are left out: they belong to the node.");
+      builder_.note("Left out, since they belong to the node: " + counted(inside_, "link") + inside_rate_ +
+                    " inside servers and " + std::to_string(head_.nvswitches) +
+                    (head_.nvswitches == 1 ? " NVSwitch." : " NVSwitches."));
     }
   }
 

@@ -1,6 +1,7 @@
 #include "topologies/graph/write_network.hpp"
 
 #include <array>
+#include <cstdio>
 #include <map>
 #include <tuple>
 
@@ -11,14 +12,19 @@
 namespace lockstep::topologies {
 namespace {
 
-/// The shortest text of a value among several units that reads back as the same double.
+/// A text of few digits that reads back as the same double, in the first unit that has one.
 template <class Value, class Parse>
 std::string exact_text(Value value, const auto& units, Parse parse) {
   for (const auto& [unit, size] : units) {
-    const std::string text = exact(value.value() / size) + " " + unit;
-    const auto read = parse(text);
-    const auto* same = std::get_if<Value>(&read);
-    if (text.size() <= 16 && same != nullptr && *same == value) return text;
+    for (const int digits : {3, 6, 9}) {
+      std::array<char, 32> number{};
+      std::snprintf(number.data(), number.size(), "%.*g", digits, value.value() / size);
+      const std::string text = std::string(number.data()) + " " + unit;
+      if (text.find('e') != std::string::npos) continue;
+      const auto read = parse(text);
+      const auto* same = std::get_if<Value>(&read);
+      if (same != nullptr && *same == value) return text;
+    }
   }
   return exact(value.value()) + " " + units.back().first;
 }
