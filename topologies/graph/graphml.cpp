@@ -42,10 +42,10 @@ class GraphReader {
     }
     if (inside_ > 0) {
       builder_.note(counted(inside_, "edge") +
-                    " between chips, NICs and their hosts left out: they belong to the node.");
+                    " between chips, NICs and their hosts: left out, since they belong to the node.");
     }
     if (alone_ > 0)
-      builder_.note(std::to_string(alone_) + " of the chips or NICs are in no host" + ": each is taken as a host.");
+      builder_.note(std::to_string(alone_) + " of the chips or NICs in no host: each is taken as a host.");
   }
 
  private:
