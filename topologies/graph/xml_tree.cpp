@@ -95,9 +95,13 @@ bool is_xml_of(std::string_view head, std::string_view root) {
   if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
   while (true) {
     head.remove_prefix(std::min(head.find_first_not_of(" \t\r\n"), head.size()));
-    const std::string_view close = head.starts_with("<!--")                           ? "-->"
-                                   : head.starts_with("<?") || head.starts_with("<!") ? ">"
-                                                                                      : "";
+    std::string_view close;
+    if (head.starts_with("<!--"))
+      close = "-->";
+    else if (head.starts_with("<?"))
+      close = "?>";
+    else if (head.starts_with("<!"))  // a document type, which read_xml refuses; it may have declarations of its own
+      close = head.substr(0, head.find('>')).find('[') == std::string_view::npos ? ">" : "]>";
     if (close.empty()) break;
     const std::size_t end = head.find(close);
     if (end == std::string_view::npos) return false;

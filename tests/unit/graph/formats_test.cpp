@@ -18,9 +18,9 @@ TEST(NetworkFormats, OurYaml) {
   EXPECT_EQ(import.graph.name, "rails");
   EXPECT_EQ(count_adapters(import.graph), 64 * 8);
   EXPECT_EQ(count_cables(import.graph), 512 + 16 * 4 * 4);
-  EXPECT_THAT(cables_of(import.graph), testing::IsSupersetOf({"gpu32:mlx5_3 1x rail3a 400 Gb/s 600 ns 4xNDR",
-                                                              "gpu33:mlx5_3 1x rail3b 400 Gb/s 600 ns 4xNDR",
-                                                              "rail3b 4x spine2 400 Gb/s 600 ns 4xNDR"}));
+  EXPECT_THAT(cables_of(import.graph), testing::IsSupersetOf({"gpu32:mlx5_3 1x rail3a 400 Gb/s 600.00 ns 4xNDR",
+                                                              "gpu33:mlx5_3 1x rail3b 400 Gb/s 600.00 ns 4xNDR",
+                                                              "rail3b 4x spine2 400 Gb/s 600.00 ns 4xNDR"}));
 }
 
 // `pairs` by hand: all: each with each; in turn: 1-x 2-y 3-x 4-y; in blocks: 1-x 2-x 3-y 4-y. Switches that are joined
@@ -47,7 +47,7 @@ TEST(NetworkFormats, PairsOfALink) {
 TEST(NetworkFormats, GraphMl) {
   const auto import = import_file("small.graphml");
   EXPECT_THAT(cables_of(import.graph), ElementsAre("gpu1:nic0 1x leaf 400 Gb/s", "gpu1:nic1 1x leaf 400 Gb/s",
-                                                   "gpu2:nic0 1x other 400 Gb/s 600 ns", "leaf 4x other 800 Gb/s"));
+                                                   "gpu2:nic0 1x other 400 Gb/s 600.00 ns", "leaf 4x other 800 Gb/s"));
   EXPECT_THAT(import.notes, ElementsAre(HasSubstr("2 edges between chips")));
 }
 
@@ -61,11 +61,11 @@ TEST(NetworkFormats, GraphMlWithoutHostsTakesChipsAsHosts) {
 }
 
 TEST(NetworkFormats, EdgeList) {
-  EXPECT_THAT(
-      cables_of(import_file("small.csv").graph),
-      ElementsAre("gpu1:nic0 1x leaf1 400 Gb/s 500 ns", "gpu1:nic1 1x leaf1 400 Gb/s 500 ns",
-                  "gpu2:nic0 1x leaf1 400 Gb/s 500 ns", "gpu2:nic1 1x leaf1 400 Gb/s 500 ns",
-                  "gpu3:nic0 1x leaf2 200 Gb/s", "leaf1 2x spine 800 Gb/s 300 ns", "leaf2 1x spine 800 Gb/s 300 ns"));
+  EXPECT_THAT(cables_of(import_file("small.csv").graph),
+              ElementsAre("gpu1:nic0 1x leaf1 400 Gb/s 500.00 ns", "gpu1:nic1 1x leaf1 400 Gb/s 500.00 ns",
+                          "gpu2:nic0 1x leaf1 400 Gb/s 500.00 ns", "gpu2:nic1 1x leaf1 400 Gb/s 500.00 ns",
+                          "gpu3:nic0 1x leaf2 200 Gb/s", "leaf1 2x spine 800 Gb/s 300.00 ns",
+                          "leaf2 1x spine 800 Gb/s 300.00 ns"));
 }
 
 // 4 x 3 x 2 NPUs: 6 rings of 4 links, 8 full meshes of 3 links, 12 switches of 2 links, at 200, 100 and 50 GB/s.
@@ -91,10 +91,11 @@ TEST(NetworkFormats, AstraSimSmallRings) {
 // Two servers of two GPUs: the links to NVSwitches stay inside; GPU i leads to switch 6 + i mod 2.
 TEST(NetworkFormats, SimAi) {
   const auto import = import_file("simai.topo");
-  EXPECT_THAT(cables_of(import.graph),
-              ElementsAre("server0:gpu0.0 1x switch6 200 Gb/s 500 ns", "server0:gpu1.1 1x switch7 200 Gb/s 500 ns",
-                          "server1:gpu2.0 1x switch6 200 Gb/s 500 ns", "server1:gpu3.1 1x switch7 200 Gb/s 500 ns",
-                          "switch6 1x switch8 400 Gb/s 500 ns", "switch7 1x switch8 400 Gb/s 500 ns"));
+  EXPECT_THAT(
+      cables_of(import.graph),
+      ElementsAre("server0:gpu0.0 1x switch6 200 Gb/s 500.00 ns", "server0:gpu1.1 1x switch7 200 Gb/s 500.00 ns",
+                  "server1:gpu2.0 1x switch6 200 Gb/s 500.00 ns", "server1:gpu3.1 1x switch7 200 Gb/s 500.00 ns",
+                  "switch6 1x switch8 400 Gb/s 500.00 ns", "switch7 1x switch8 400 Gb/s 500.00 ns"));
   EXPECT_THAT(import.notes, testing::Contains(HasSubstr("4 links of 2880Gbps inside servers and 2 NVSwitches")));
 }
 

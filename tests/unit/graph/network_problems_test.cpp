@@ -28,13 +28,13 @@ TEST(NetworkProblems, OfOurYaml) {
   EXPECT_THAT(refusals(yaml(good + "  - {from: h1, to: h1, adapter: nic0, to_adapter: nic1, pairs: in turn}\n")),
               ElementsAre(HasSubstr("a cable joins two adapters of 'h1'")));
   EXPECT_THAT(refusals(yaml(good + "  - {from: s1, to: s2, rate: 0 Gbps}\n")),
-              ElementsAre(HasSubstr("net:6:32: links[2].rate: ")));
+              ElementsAre(HasSubstr("net:6:30: links[2].rate: `0 Gbps` is zero")));
   EXPECT_THAT(refusals(yaml(good + "  - {from: s1, to: s2, rate: 400}\n")), ElementsAre(HasSubstr("has no unit")));
   EXPECT_THAT(refusals(yaml(good + "  - {from: s1, to: s2, rates: 4 Gbps}\n")),
               ElementsAre(HasSubstr("did you mean `rate`")));
   EXPECT_THAT(
       refusals(yaml(good + "  - {from: s1, to: s3}\n")),
-      ElementsAre("net:6:19: links[2].to: 's3' is neither a host nor a switch of this file; expected one of them"));
+      ElementsAre("net:6:20: links[2].to: 's3' is neither a host nor a switch of this file; expected one of them"));
   EXPECT_THAT(refusals(yaml(good + "  - {from: h1, adapter: mlx5_0, to: s2}\n")),
               ElementsAre("net:6:25: links[2].adapter: 'h1' has no adapter 'mlx5_0'; expected one of nic[0-1]"));
   EXPECT_THAT(refusals(yaml(good + "  - {from: \"h[1-2]\", adapter: nic0, to: \"s1,s2,s1\", pairs: in turn}\n")),

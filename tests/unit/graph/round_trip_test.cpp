@@ -58,7 +58,7 @@ TEST(NetworkYaml, IsCompact) {
           "  - {from: \"leaf[001-256]\", to: \"spine[01-16]\", count: 2, rate: 400 Gbps}\n")
           .graph;
   const auto yaml = network_yaml(graph);
-  EXPECT_LE(std::count(yaml.begin(), yaml.end(), '\n'), 5 + 256 + 1);
+  EXPECT_LE(std::count(yaml.begin(), yaml.end(), '\n'), 6 + 256 + 1);
   EXPECT_EQ(all_of(import_text(yaml).graph), all_of(graph));
 }
 
