@@ -51,6 +51,17 @@ void add(HostsByName& hosts, const std::string& name, IbHostAdapter adapter) {
   host.adapters.push_back(std::move(adapter));
 }
 
+std::string with_single_spaces(std::string_view text) {
+  std::string result;
+  for (const char c : trimmed(text)) {
+    if (!is_space(c))
+      result += c;
+    else if (!result.ends_with(' '))
+      result += ' ';
+  }
+  return result;
+}
+
 /// What an adapter's system is called where no description says it.
 std::string system_of(const IbRecord& record) {
   std::string_view guid = record.system_guid;
@@ -97,7 +108,7 @@ std::vector<IbHost> group_ib_hosts(const IbDump& dump, NetworkBuilder& builder) 
   const bool without_name = !unnamed.empty() && !dump.records[unnamed.front()].description.empty();
   if (without_name) {
     builder.note("The descriptions of " + counted(unnamed.size(), "adapter") + " name no host, such as \"" +
-                 std::string(dump.records[unnamed.front()].description) +
+                 with_single_spaces(dump.records[unnamed.front()].description) +
                  "\": grouped by the GUID of their system, they are " + counted(systems.size(), "host") +
                  " with names that begin with unnamed-.");
   }

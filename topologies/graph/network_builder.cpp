@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "topologies/graph/network_builder_private.hpp"
@@ -95,6 +96,7 @@ void NetworkBuilder::connect(Cable cable, TextPlace place) {
     return problem(place, "", "the network is too large",
                    "at most " + std::to_string(most_cable_ends) + " pairs that cables join");
   }
+  if (cable.latency) cable.latency = Seconds(std::abs(cable.latency->value()));  // -0 is 0
   graph_.cables.push_back(std::move(cable));
 }
 

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/unit/graph/network_files.hpp"
 #include "topologies/graph/network_levels.hpp"
 
@@ -86,6 +88,12 @@ TEST(NetworkFormats, AstraSimSmallRings) {
   const auto import =
       import_text("topology: [Ring, Ring]\nnpus_count: [2, 1]\nbandwidth: [1.0, 1.0]\nlatency: [1, 1]\n");
   EXPECT_THAT(cables_of(import.graph), ElementsAre(HasSubstr("npu0:dim0.0 1x npu1:dim0.0")));
+}
+
+// A latency of -0 is 0, which reads back as it is written.
+TEST(NetworkFormats, NegativeZeroIsZero) {
+  const auto import = import_text("topology: [Ring]\nnpus_count: [2]\nbandwidth: [1.0]\nlatency: [-0.0]\n");
+  EXPECT_FALSE(std::signbit(import.graph.cables.at(0).latency->value()));
 }
 
 // Two servers of two GPUs: the links to NVSwitches stay inside; GPU i leads to switch 6 + i mod 2.
