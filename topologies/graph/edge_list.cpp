@@ -1,4 +1,5 @@
 // A CSV with a row for each pair that cables join: source,source_kind,target,target_kind,count,rate,latency,label.
+#include <algorithm>
 #include <set>
 
 #include "sim/core/csv_table.hpp"
@@ -8,6 +9,8 @@
 
 namespace lockstep::topologies {
 namespace {
+
+constexpr std::ptrdiff_t most_rows = 500'000;
 
 bool recognises(std::string_view head) {
   const std::string_view first = head.substr(0, head.find('\n'));
@@ -57,6 +60,8 @@ class RowReader {
 };
 
 void read(std::string_view text, NetworkBuilder& builder) {
+  if (std::count(text.begin(), text.end(), '\n') > most_rows)
+    return builder.problem({}, "", "has too many rows", "at most " + std::to_string(most_rows));
   const CsvTable table(text, builder.file(), builder.problems());
   if (!table.require({"source", "source_kind", "target", "target_kind"})) return;
   const std::set<std::string, std::less<>> columns{"source", "source_kind", "target",  "target_kind",

@@ -9,7 +9,7 @@
 namespace lockstep::topologies {
 namespace {
 
-constexpr std::int64_t most_adapters_of_a_host = 1024;
+constexpr std::size_t most_adapters_of_a_host = 1024;
 
 bool recognises(std::string_view head) {
   return any_line(head, [](std::string_view line) {
@@ -19,13 +19,9 @@ bool recognises(std::string_view head) {
 
 TextPlace place_of(const YamlView& view) { return {view.where().line, view.where().column}; }
 
-std::vector<std::string> names(const YamlView& view) {
+std::vector<std::string> names(const YamlView& view, NetworkBuilder& builder) {
   if (!view.exists()) return {};
-  auto expanded = expand_names(view.text(), most_network_nodes);
-  if (auto* list = std::get_if<std::vector<std::string>>(&expanded)) return std::move(*list);
-  const auto& error = std::get<QuantityError>(expanded);
-  view.problem(error.what, error.expected);
-  return {};
+  return builder.expand(view.text(), place_of(view), view.path());
 }
 
 void read_hosts(const YamlView& item, NetworkBuilder& builder) {
@@ -36,8 +32,8 @@ void read_hosts(const YamlView& item, NetworkBuilder& builder) {
   if (text.find_first_not_of("0123456789") == std::string::npos)
     of_host.resize(static_cast<std::size_t>(adapters.exists() ? adapters.integer(1, most_adapters_of_a_host) : 1));
   else
-    of_host = names(adapters);
-  for (const std::string& name : names(item.require("names", "names such as gpu[001-128]"))) {
+    of_host = names(adapters, builder);
+  for (const std::string& name : names(item.require("names", "names such as gpu[001-128]"), builder)) {
     if (builder.gives_up()) break;
     const auto host = builder.add_host(name, place_of(item));
     if (!host) continue;
@@ -75,9 +71,18 @@ class LinkReader {
   /// Switches, and of hosts the adapters that are named, or else all.
   std::vector<CableEnd> ends(const YamlView& view, const YamlView& adapter) {
     std::vector<CableEnd> list;
-    const auto wanted = names(adapter);
-    for (const std::string& name : names(view)) {
+    const auto wanted = names(adapter, builder_);
+    if (wanted.size() > most_adapters_of_a_host) {
+      adapter.problem("has " + std::to_string(wanted.size()) + " names",
+                      "at most " + std::to_string(most_adapters_of_a_host));
+      return {};
+    }
+    for (const std::string& name : names(view, builder_)) {
       if (builder_.gives_up()) break;
+      if (list.size() > most_cable_ends) {
+        view.problem("has too many ends", "at most " + std::to_string(most_cable_ends));
+        break;
+      }
       const auto end = builder_.find(name);
       if (!end) {
         view.problem("'" + name + "' is neither a host nor a switch of this file", "one of them");
@@ -117,7 +122,7 @@ class LinkReader {
           "a multiple");
     }
     const std::size_t share = pairs == Pairs::all ? 1 : sources.size() / targets.size();
-    for (std::size_t i = 0; i < sources.size(); ++i) {
+    for (std::size_t i = 0; i < sources.size() && !builder_.gives_up(); ++i) {
       cable.from = sources[i];
       if (pairs != Pairs::all) {
         cable.to = targets[pairs == Pairs::in_turn ? i % targets.size() : i / share];
@@ -142,13 +147,16 @@ void read(std::string_view text, NetworkBuilder& builder) {
   for (const YamlView& item : document.require("hosts", "a list of hosts").items()) read_hosts(item, builder);
   if (const YamlView switches = document["switches"]; switches.exists()) {
     for (const YamlView& item : switches.items()) {
-      for (const std::string& name : names(item)) (void)builder.add_switch(name, place_of(item));
+      for (const std::string& name : names(item, builder)) (void)builder.add_switch(name, place_of(item));
     }
   }
   const YamlView links = document.require("links", "a list of links");
   document.refuse_unknown_keys();
   if (!builder.problems().empty()) return;
-  for (const YamlView& link : links.items()) LinkReader(link, builder).read();
+  for (const YamlView& link : links.items()) {
+    if (builder.gives_up()) return;
+    LinkReader(link, builder).read();
+  }
 }
 
 }  // namespace

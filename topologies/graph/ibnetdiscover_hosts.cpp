@@ -4,12 +4,12 @@
 
 #include "topologies/graph/host_list.hpp"
 #include "topologies/graph/ibnetdiscover_private.hpp"
+#include "topologies/graph/name_numbers_private.hpp"
 
 namespace lockstep::topologies {
 namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\t'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);

@@ -36,6 +36,9 @@ struct IbDump {
 /// problems.
 [[nodiscard]] IbDump read_ib_dump(std::string_view text, NetworkBuilder& builder);
 
+/// Sorts the ports of each record, and reports what contradicts itself or is missing.
+void check_ib_dump(IbDump& dump, NetworkBuilder& builder);
+
 /// An adapter of a dump, by the host that it sits in.
 struct IbHostAdapter {
   std::size_t record = 0;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "topologies/graph/host_list.hpp"
 #include "topologies/graph/network_builder_private.hpp"
 #include "topologies/graph/network_parts.hpp"
 
@@ -29,7 +30,26 @@ void NetworkBuilder::problem(TextPlace place, std::string key, std::string what,
   problems_.add({{file_, place.line, place.column}, std::move(key), std::move(what), std::move(expected)});
 }
 
-bool NetworkBuilder::gives_up() const { return problems_.size() >= most_problems; }
+bool NetworkBuilder::gives_up() const { return too_large_ || problems_.size() >= most_problems; }
+
+void NetworkBuilder::refuse_size(TextPlace place, std::size_t most, const std::string& things) {
+  problem(place, "", "the network is too large", "at most " + std::to_string(most) + " " + things);
+  too_large_ = true;
+}
+
+std::vector<std::string> NetworkBuilder::expand(std::string_view list, TextPlace place, const std::string& key) {
+  auto names = expand_names(list, std::min(most_network_nodes, names_left_));
+  if (auto* good = std::get_if<std::vector<std::string>>(&names)) {
+    names_left_ -= good->size();
+    return std::move(*good);
+  }
+  const auto& error = std::get<QuantityError>(names);
+  if (names_left_ < most_network_nodes && error.what.starts_with("has more than"))
+    refuse_size(place, most_listed_names, "names in all lists together");
+  else
+    problem(place, key, "'" + std::string(list) + "' " + error.what, error.expected);
+  return {};
+}
 
 bool NetworkBuilder::add_name(const std::string& name, CableEnd end, TextPlace place) {
   if (name.empty()) {
@@ -37,8 +57,7 @@ bool NetworkBuilder::add_name(const std::string& name, CableEnd end, TextPlace p
     return false;
   }
   if (ends_.size() == most_network_nodes) {
-    problem(place, "", "the network is too large",
-            "at most " + std::to_string(most_network_nodes) + " hosts and switches");
+    refuse_size(place, most_network_nodes, "hosts and switches");
     return false;
   }
   if (ends_.emplace(name, end).second) return true;
@@ -68,7 +87,7 @@ std::optional<CableEnd> NetworkBuilder::find(std::string_view name) const {
 AdapterEnd NetworkBuilder::add_adapter(HostId host, std::string name) {
   auto& adapters = graph_.hosts[host].adapters;
   if (adapters_ == most_cable_ends) {
-    problem({}, "", "the network is too large", "at most " + std::to_string(most_cable_ends) + " adapters");
+    refuse_size({}, most_cable_ends, "adapters");
     return {host, 0};
   }
   ++adapters_;
@@ -92,10 +111,7 @@ void NetworkBuilder::connect(Cable cable, TextPlace place) {
   if (cable.count < 1 || cable.count > most_parallel_cables)
     return problem(place, "count", std::to_string(cable.count) + " is no number of cables",
                    "1 to " + std::to_string(most_parallel_cables));
-  if (graph_.cables.size() == most_cable_ends) {
-    return problem(place, "", "the network is too large",
-                   "at most " + std::to_string(most_cable_ends) + " pairs that cables join");
-  }
+  if (graph_.cables.size() == most_cable_ends) return refuse_size(place, most_cable_ends, "pairs that cables join");
   if (cable.latency) cable.latency = Seconds(std::abs(cable.latency->value()));  // -0 is 0
   graph_.cables.push_back(std::move(cable));
 }

@@ -14,8 +14,9 @@
 
 namespace lockstep::topologies {
 
-inline constexpr std::size_t most_network_nodes = 262'144;  // hosts and switches
-inline constexpr std::size_t most_cable_ends = 2'097'152;   // adapters, and cables before parallel ones are folded
+inline constexpr std::size_t most_network_nodes = 262'144;   // hosts and switches
+inline constexpr std::size_t most_cable_ends = 2'097'152;    // adapters, and cables before parallel ones are folded
+inline constexpr std::size_t most_listed_names = 4'194'304;  // that all lists of a file expand to
 inline constexpr int most_parallel_cables = 65'536;
 
 /// A place in the file that is read.
@@ -28,10 +29,13 @@ class NetworkBuilder {
   NetworkBuilder(std::string file, Problems& problems) : file_(std::move(file)), problems_(problems) {}
 
   void problem(TextPlace place, std::string key, std::string what, std::string expected);
-  /// So many problems that nobody reads more of them: a reader stops.
+  /// So many problems that nobody reads more of them, or a network that is too large: a reader stops.
   [[nodiscard]] bool gives_up() const;
   [[nodiscard]] Problems& problems() { return problems_; }
   [[nodiscard]] const std::string& file() const { return file_; }
+
+  /// The names of a list; a problem and none where it is malformed, or too long with all lists before it.
+  [[nodiscard]] std::vector<std::string> expand(std::string_view list, TextPlace place, const std::string& key);
 
   /// Something with this name that is in the graph already is a problem; none is added then, or when it is full.
   std::optional<HostId> add_host(const std::string& name, TextPlace place);
@@ -53,6 +57,7 @@ class NetworkBuilder {
   [[nodiscard]] std::vector<std::string> take_notes() { return std::move(notes_); }
 
  private:
+  void refuse_size(TextPlace place, std::size_t most, const std::string& things);
   bool add_name(const std::string& name, CableEnd end, TextPlace place);
   void sort_and_fold();
   void check_hosts();
@@ -62,7 +67,8 @@ class NetworkBuilder {
   NetworkGraph graph_;
   std::map<std::string, CableEnd, std::less<>> ends_;
   std::vector<std::string> notes_;
-  std::size_t adapters_ = 0;
+  std::size_t adapters_ = 0, names_left_ = most_listed_names;
+  bool too_large_ = false;
 };
 
 /// "a, b, c and 5 more".

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <map>
 
-#include "topologies/graph/host_list.hpp"
 #include "topologies/graph/slurm_private.hpp"
 
 namespace lockstep::topologies {
@@ -92,17 +91,12 @@ void add_hosts(const std::vector<SlurmSwitch>& switches, const std::vector<Switc
 
 std::vector<std::string> slurm_names(std::string_view list, TextPlace place, const std::string& key,
                                      NetworkBuilder& builder) {
-  auto names = expand_names(list, most_network_nodes);
-  if (auto* good = std::get_if<std::vector<std::string>>(&names)) {
-    std::vector<std::string> sorted = *good;
-    std::sort(sorted.begin(), sorted.end());
-    const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-    if (twice != sorted.end()) builder.problem(place, key, "'" + *twice + "' appears twice", "each name once");
-    return std::move(*good);
-  }
-  const auto& error = std::get<QuantityError>(names);
-  builder.problem(place, key, "'" + std::string(list) + "' " + error.what, error.expected);
-  return {};
+  auto names = builder.expand(list, place, key);
+  std::vector<std::string> sorted = names;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) builder.problem(place, key, "'" + *twice + "' appears twice", "each name once");
+  return names;
 }
 
 void add_slurm_tree(const std::vector<SlurmSwitch>& switches, NetworkBuilder& builder) {

@@ -61,6 +61,20 @@ TEST(NetworkProblems, HugeListsAreRefused) {
               ElementsAre(HasSubstr("has too many NPUs")));
 }
 
+// Lists that are short each, but together name more than 2^22: the sixteenth list of 2^18 names is the last that is
+// made.
+TEST(NetworkProblems, ManyLargeListsAreRefused) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "SwitchName=s" + std::to_string(i) + " Nodes=n[1-262144]\n";
+  EXPECT_THAT(refusals(text),
+              ElementsAre("net:17:13: the network is too large; expected at most 4194304 names in all lists "
+                          "together"));
+  text = yaml("  - {from: \"h[1-2]\", adapter: \"nic[0-9999]\", to: s1}\n");
+  EXPECT_THAT(refusals(text), ElementsAre(HasSubstr("has 10000 names; expected at most 1024")));
+  text = "source,source_kind,target,target_kind\n" + std::string(500'001, '\n');
+  EXPECT_THAT(refusals(text), ElementsAre("net: has too many rows; expected at most 500000"));
+}
+
 TEST(NetworkProblems, OfEdgeLists) {
   const std::string head = "source,source_kind,target,target_kind,count,rate,latency\n";
   EXPECT_THAT(refusals(head + "a,host,s,switch,1,0 Gbps,\n"),
