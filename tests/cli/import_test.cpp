@@ -1,7 +1,8 @@
 // lockstep import network.
 #include <gmock/gmock.h>
 
-#include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "tests/cli/program_run.hpp"
@@ -71,6 +72,16 @@ TEST_F(ImportCommand, TextFitsEightyColumns) {
   }
   EXPECT_THAT(good({"import", "network", files + "small.ibnetdiscover"}),
               testing::AllOf(HasSubstr("3 hosts, 6 adapters"), HasSubstr("1 aggregation node")));
+}
+
+// The page shows what the program prints, with four spaces before each line.
+TEST_F(ImportCommand, PrintsWhatThePageShows) {
+  std::ifstream page(LOCKSTEP_SCENARIOS "/../../../docs/howto/bring_your_network.md");
+  const std::string text{std::istreambuf_iterator<char>(page), {}};
+  std::istringstream printed(good({"import", "network", files + "small.ibnetdiscover"}));
+  std::string shown;
+  for (std::string line; std::getline(printed, line);) shown += (line.empty() ? "" : "    ") + line + "\n";
+  EXPECT_THAT(text, HasSubstr(shown));
 }
 
 TEST_F(ImportCommand, RefusesInOneLineAndWritesNothing) {

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "tools/output/import_notes_private.hpp"
 #include "tools/output/import_report.hpp"
 #include "tools/output/json_lines.hpp"
 #include "tools/output/table.hpp"
+#include "topologies/graph/host_list.hpp"
 #include "topologies/graph/network_levels.hpp"
 
 namespace lockstep::output {
@@ -15,7 +17,7 @@ using topologies::NetworkGraph;
 using topologies::NetworkLevels;
 using topologies::SwitchId;
 
-constexpr std::size_t most_rows = 40, widest_name = 44;
+constexpr std::size_t most_rows = 40, widest_name = 42;
 
 std::string number(std::int64_t value) { return with_separators(static_cast<double>(value)); }
 
@@ -50,27 +52,42 @@ std::string speeds_text(const NetworkGraph& graph) {
   return "\n" + table.to_string();
 }
 
+/// How switches of the same numbers are named, a row for each text: a list where it is short. Otherwise those that are
+/// over-subscribed one by one, and of others the first.
+std::vector<std::string> names_text(std::vector<std::string> names, double ratio) {
+  std::sort(names.begin(), names.end(), topologies::natural_less);
+  if (const std::string list = topologies::fold_names(names); names.size() == 1 || list.size() <= widest_name)
+    return {list};
+  if (ratio > 1) return names;
+  return {names.front() + " ..."};
+}
+
 /// The most over-subscribed switches first.
 std::string oversubscription_text(const NetworkGraph& graph, const NetworkLevels& levels) {
-  std::vector<SwitchId> order;
+  std::map<std::tuple<double, int, std::int64_t, std::int64_t>, std::vector<SwitchId>> alike;
   for (const SwitchId id : graph.switches.ids()) {
-    if (levels.cables[id].ratio()) order.push_back(id);
+    const topologies::SwitchCables& cables = levels.cables[id];
+    if (cables.ratio()) alike[{-*cables.ratio(), levels.level[id], cables.down, cables.up}].push_back(id);
   }
-  if (order.empty()) return "";
-  std::stable_sort(order.begin(), order.end(), [&](SwitchId one, SwitchId other) {
-    return *levels.cables[one].ratio() > *levels.cables[other].ratio();
-  });
-  Table table({"over-subscription", "level", "cables down", "up", "down : up"});
+  if (alike.empty()) return "";
+  Table table({"over-subscription", "count", "level", "down", "up", "down : up"});
   table.fold(widest_name, 0);
-  for (std::size_t i = 0; i < std::min(order.size(), most_rows); ++i) {
-    const topologies::SwitchCables& cables = levels.cables[order[i]];
-    table.add({graph.switches[order[i]].name, std::to_string(levels.level[order[i]]), number(cables.down),
-               number(cables.up), fixed(*cables.ratio(), 2)});
+  std::size_t rows = 0;
+  for (const auto& [key, ids] : alike) {
+    std::vector<std::string> names;
+    for (const SwitchId id : ids) names.push_back(graph.switches[id].name);
+    const topologies::SwitchCables& cables = levels.cables[ids.front()];
+    const auto texts = names_text(std::move(names), *cables.ratio());
+    for (const std::string& text : texts) {
+      if (++rows > most_rows) continue;
+      const std::int64_t switches = texts.size() > 1 ? 1 : std::ssize(ids);
+      table.add({text, number(switches), std::to_string(levels.level[ids.front()]), number(cables.down),
+                 number(cables.up), fixed(*cables.ratio(), 2)});
+    }
   }
-  std::string text = "\n" + table.to_string();
-  if (order.size() > most_rows)
-    text += "... and " + counted(order.size() - most_rows, "switch", "switches") + " with less: --json\n";
-  return text;
+  const std::string more =
+      rows > most_rows ? "... and " + counted(rows - most_rows, "row") + " with less: --json\n" : "";
+  return "\n" + table.to_string() + more;
 }
 
 Json oversubscription_json(const NetworkGraph& graph, const NetworkLevels& levels) {

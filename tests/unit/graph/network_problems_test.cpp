@@ -67,7 +67,7 @@ TEST(NetworkProblems, ManyLargeListsAreRefused) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "SwitchName=s" + std::to_string(i) + " Nodes=n[1-262144]\n";
   EXPECT_THAT(refusals(text),
-              ElementsAre("net:17:13: the network is too large; expected at most 4194304 names in all lists "
+              ElementsAre("net:17:16: the network is too large; expected at most 4194304 names in all lists "
                           "together"));
   text = yaml("  - {from: \"h[1-2]\", adapter: \"nic[0-9999]\", to: s1}\n");
   EXPECT_THAT(refusals(text), ElementsAre(HasSubstr("has 10000 names; expected at most 1024")));
