@@ -46,7 +46,7 @@ TEST_F(ImportCommand, JsonOfANode) {
   EXPECT_EQ(node["nics"], 3);
   EXPECT_EQ(node["nvlinks_per_gpu"], 18);
   EXPECT_EQ(node["nearest_nic"],
-            nlohmann::json({{"GPU0", "mlx5_0"}, {"GPU1", "mlx5_1"}, {"GPU2", "eth0"}, {"GPU3", "mlx5_0"}}));
+            nlohmann::json({{"GPU0", "mlx5_0"}, {"GPU1", "mlx5_1"}, {"GPU2", "mlx5_0"}, {"GPU3", "mlx5_1"}}));
 }
 
 // What is written with --out is read as the same network, and written again as the same bytes.

@@ -32,9 +32,10 @@ std::pair<std::string_view, std::string_view> host_and_adapter(std::string_view 
   if (names_a_model(description)) return {};
   const std::size_t space = description.find_last_of(" \t");
   if (space == std::string_view::npos) return {description, ""};
-  const std::string_view last = description.substr(space + 1);
-  if (std::none_of(last.begin(), last.end(), is_digit)) return {};
-  return {trimmed(description.substr(0, space)), last};
+  const std::string_view before = trimmed(description.substr(0, space)), last = description.substr(space + 1);
+  const bool two_words = before.find_first_of(" \t") == std::string_view::npos;
+  if (!two_words && std::none_of(last.begin(), last.end(), is_digit)) return {};  // a model of several words
+  return {before, last};
 }
 
 bool repeats_an_adapter(const IbHost& host) {

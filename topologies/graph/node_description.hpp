@@ -47,8 +47,8 @@ struct NodeDescription {
   std::vector<std::string> notes;  ///< sentences: what was assumed or left out
 };
 
-/// Gives each GPU its nearest NIC by the distances of all NICs; among equally near ones that which serves the fewest
-/// GPUs so far, then the first.
+/// Gives each GPU its nearest NIC by the distances of all NICs; among equally near ones the fastest, then that which
+/// serves the fewest GPUs so far, then the first.
 void choose_nearest_nics(NodeDescription& node, const std::vector<std::vector<PcieDistance>>& distance_of_gpu_to_nic);
 
 }  // namespace lockstep::topologies

@@ -48,13 +48,14 @@ std::vector<std::string_view> devices_of(std::string_view line) {
   return words;
 }
 
-bool recognises(std::string_view head) {
-  const std::string text = plain(head);
-  return any_line(text, [](std::string_view line) {
-    return (line.starts_with(' ') || line.starts_with('\t')) && !devices_of(line).empty() &&
-           devices_of(line).front() == "GPU0";
-  });
+/// The head names a device in its second word too, or begins with the space above the names of the rows.
+bool is_head(std::string_view line) {
+  const auto devices = devices_of(line);
+  if (devices.empty() || devices.front() != "GPU0") return false;
+  return devices.size() > 1 || line.starts_with(' ') || line.starts_with('\t');
 }
+
+bool recognises(std::string_view head) { return any_line(plain(head), is_head); }
 
 class MatrixReader {
  public:
@@ -64,7 +65,7 @@ class MatrixReader {
     const auto words = words_of(line);
     if (words.empty()) return;
     if (columns_.empty()) {
-      if (line.starts_with(' ') || line.starts_with('\t')) start(line);
+      if (is_head(line)) start(line);
       return;
     }
     if (words.size() == 2 && words.front().ends_with(':')) {  // NIC0: mlx5_0

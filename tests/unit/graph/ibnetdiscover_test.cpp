@@ -64,6 +64,22 @@ TEST(Ibnetdiscover, MachinesOfOneName) {
   EXPECT_THAT(import.notes, testing::Contains(HasSubstr("call themselves 'localhost'")));
 }
 
+// Which descriptions name a host: two words of which the first is no maker or model, more if the last has a number,
+// one.
+TEST(Ibnetdiscover, NamesInDescriptions) {
+  const auto hosts_of = [](const std::string& description) {
+    const auto import = import_text(replaced(leaf_spine_dump(1, 1, 1, 1), "gpu-0 mlx5_0", description));
+    const auto& host = import.graph.hosts.front();
+    return host.name + ":" + host.adapters.front();
+  };
+  EXPECT_EQ(hosts_of("node1 HCA"), "node1:HCA");
+  EXPECT_EQ(hosts_of("node1"), "node1:nic0");
+  EXPECT_EQ(hosts_of("rack 7 node 1 mlx5_2"), "rack 7 node 1:mlx5_2");
+  EXPECT_EQ(hosts_of("MT25408 ConnectX Mellanox Technologies"), "unnamed-0000000000000000:nic0");
+  EXPECT_EQ(hosts_of("Mellanox HCA"), "unnamed-0000000000000000:nic0");
+  EXPECT_EQ(hosts_of("Some maker of adapters"), "unnamed-0000000000000000:nic0");
+}
+
 // The shape of a real fabric: 31 leaves of 18 hosts with two cables to each of 9 spines are 558 + 31 x 18 cables, and
 // every leaf has as many down as up.
 TEST(Ibnetdiscover, LargeFabric) {

@@ -42,12 +42,12 @@ std::vector<std::string> refused(std::string_view text) {
 }
 
 // By hand: GPU0 and mlx5_0 are below one switch (PIX); GPU1 is a switch further down than mlx5_1 (PXB); GPU2 and GPU3
-// are at another CPU than all NICs (SYS), and take those that serve no GPU yet, then again the first. Two ports share
+// are at another CPU than all NICs (SYS), and take the fast ones in turn, not the slower eth0. Two ports share
 // one GUID: one NIC.
 TEST(NcclTopology, DistancesOfNics) {
   const auto node = node_of("h100_node.xml");
   EXPECT_THAT(gpus_of(node), ElementsAre("GPU0 sm_90 18 mlx5_0 PIX", "GPU1 sm_90 18 mlx5_1 PXB",
-                                         "GPU2 sm_90 18 eth0 SYS", "GPU3 sm_90 18 mlx5_0 SYS"));
+                                         "GPU2 sm_90 18 mlx5_0 SYS", "GPU3 sm_90 18 mlx5_1 SYS"));
   EXPECT_EQ(node.gpus[0].equally_near, 1u);
   EXPECT_EQ(node.gpus[2].equally_near, 3u);
   EXPECT_EQ(node.link_kind, "NVLink");
@@ -110,6 +110,15 @@ TEST(NvidiaSmi, LinksBetweenGpus) {
       "\tGPU0\tGPU1\tGPU2\nGPU0\t X \tNV1\tNV2\nGPU1\tNV1\t X \tSYS\nGPU2\tNV2\tSYS\t X \n", "node", problems);
   problems.throw_if_any();
   EXPECT_THAT(gpus_of(node), ElementsAre("GPU0  3 none", "GPU1  1 none", "GPU2  2 none"));
+}
+
+// A head that lost the space before it, as in a report of a defect.
+TEST(NvidiaSmi, HeadWithoutSpace) {
+  Problems problems;
+  const auto node =
+      topologies::read_node_text("GPU0 NIC0 CPU Affinity\nGPU0 X PHB 0-7\nNIC0 PHB X\n", "node", problems);
+  problems.throw_if_any();
+  EXPECT_THAT(gpus_of(node), ElementsAre("GPU0  0 NIC0 PHB"));
 }
 
 TEST(NvidiaSmi, Problems) {
