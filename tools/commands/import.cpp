@@ -26,7 +26,7 @@ void deliver(const ImportArguments& arguments, const std::string& text, const st
 
 /// The graph as our YAML, which is checked to read back.
 std::string graph_text(const topologies::NetworkGraph& graph, const std::string& place) {
-  const std::string yaml = network_yaml(graph);
+  std::string yaml = network_yaml(graph);
   Problems problems;
   const auto again = topologies::read_network_text(yaml, place, problems);
   problems.throw_if_any();  // it may be larger than a YAML file may be

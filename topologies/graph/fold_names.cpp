@@ -21,7 +21,6 @@ std::string escaped(std::string_view name) {
 /// Where in a name the number stands in which it differs from the next name; none if they differ in anything else.
 struct Counter {
   std::string_view before, digits, after;
-  friend bool operator==(const Counter&, const Counter&) = default;
 };
 std::optional<Counter> counter_between(std::string_view name, std::string_view next) {
   std::size_t start = 0;

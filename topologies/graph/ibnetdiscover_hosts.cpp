@@ -91,8 +91,8 @@ std::vector<IbHost> group_ib_hosts(const IbDump& dump, NetworkBuilder& builder) 
       continue;
     }
     shared_names.push_back("'" + name + "'");
-    for (IbHostAdapter& adapter : host.adapters)
-      add(hosts, name + "-" + system_of(dump.records[adapter.record]), std::move(adapter));
+    for (const IbHostAdapter& adapter : host.adapters)
+      add(hosts, name + "-" + system_of(dump.records[adapter.record]), adapter);
   }
   std::set<std::string> systems;
   for (const std::size_t i : unnamed) {

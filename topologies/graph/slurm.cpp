@@ -9,7 +9,7 @@ namespace {
 /// Uplinks of the switches of a tree, from the leaves up.
 class Tree {
  public:
-  Tree(const std::vector<SlurmSwitch>& switches, NetworkBuilder& builder) : switches_(switches), builder_(builder) {
+  Tree(const std::vector<SlurmSwitch>& switches, NetworkBuilder& builder) : switches_(switches) {
     for (const SlurmSwitch& one : switches) by_name_.emplace(one.name, by_name_.size());
     parents_.resize(switches.size());
     widths_.resize(switches.size());
@@ -56,7 +56,6 @@ class Tree {
 
  private:
   const std::vector<SlurmSwitch>& switches_;
-  NetworkBuilder& builder_;
   std::map<std::string, std::size_t, std::less<>> by_name_;
   std::vector<std::vector<std::size_t>> parents_;
   std::vector<std::int64_t> widths_;  ///< cables to one parent

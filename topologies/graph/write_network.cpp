@@ -19,7 +19,7 @@ std::string exact_text(Value value, const auto& units, Parse parse) {
     for (const int digits : {3, 6, 9}) {
       std::array<char, 32> number{};
       std::snprintf(number.data(), number.size(), "%.*g", digits, value.value() / size);
-      const std::string text = std::string(number.data()) + " " + unit;
+      std::string text = std::string(number.data()) + " " + unit;
       if (text.find('e') != std::string::npos) continue;
       const auto read = parse(text);
       const auto* same = std::get_if<Value>(&read);
