@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
   lockstep::commands::add_collective(line, log);
   lockstep::commands::add_compare(line, log);
   lockstep::commands::add_goodput(line, log);
+  lockstep::commands::add_import(line);
   lockstep::commands::add_roofline(line, log);
   lockstep::commands::add_schedule(line);
   lockstep::commands::add_model(line);

@@ -19,6 +19,7 @@ void add_check(CommandLine& line);
 void add_collective(CommandLine& line, spdlog::logger& log);
 void add_compare(CommandLine& line, spdlog::logger& log);
 void add_goodput(CommandLine& line, spdlog::logger& log);
+void add_import(CommandLine& line);
 void add_roofline(CommandLine& line, spdlog::logger& log);
 void add_schedule(CommandLine& line);
 void add_model(CommandLine& line);

@@ -1,0 +1,103 @@
+// lockstep import network.
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "tests/cli/program_run.hpp"
+
+namespace lockstep::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using Words = std::vector<std::string>;
+
+class ImportCommand : public CommandLine {
+ protected:
+  const std::string files = LOCKSTEP_SCENARIOS "/../networks/";
+};
+
+// The file by hand: gpu-1 and gpu-2 with two adapters each and a nameless host with two; leaf # 1 has 3 x 400 Gb/s down
+// and 2 x 800 up, leaf-2 has 400 + 200 + 40 down and 800 up.
+TEST_F(ImportCommand, JsonOfANetwork) {
+  const auto network = json({"import", "network", files + "small.ibnetdiscover"});
+  EXPECT_THAT(keys_of(network), IsSupersetOf(Words{"switches", "hosts", "adapters", "cables", "switches_by_level",
+                                                   "cables_by_speed", "oversubscription", "notes", "format"}));
+  EXPECT_EQ(network["switches"], 3);
+  EXPECT_EQ(network["hosts"], 3);
+  EXPECT_EQ(network["adapters"], 6);
+  EXPECT_EQ(network["cables"], 9);
+  EXPECT_EQ(network["switches_by_level"], nlohmann::json({{"1", 2}, {"2", 1}}));
+  EXPECT_EQ(network["cables_by_speed"], nlohmann::json({{"4xNDR", 4}, {"4xHDR", 1}, {"4xFDR10", 1}, {"4xXDR", 3}}));
+  const auto& leaf = network["oversubscription"]["leaf # 1"];
+  EXPECT_EQ(leaf["down"], 3);
+  EXPECT_EQ(leaf["up"], 2);
+  EXPECT_EQ(leaf["ratio"], 0.75);
+  EXPECT_EQ(network["oversubscription"]["MF0;leaf-2:MQM9701/U1"]["ratio"], 0.8);
+  EXPECT_TRUE(network["oversubscription"]["core"]["ratio"].is_null());
+}
+
+TEST_F(ImportCommand, JsonOfANode) {
+  const auto node = json({"import", "network", files + "h100_node.xml"});
+  EXPECT_EQ(node["gpus"], 4);
+  EXPECT_EQ(node["nics"], 3);
+  EXPECT_EQ(node["nvlinks_per_gpu"], 18);
+  EXPECT_EQ(node["nearest_nic"],
+            nlohmann::json({{"GPU0", "mlx5_0"}, {"GPU1", "mlx5_1"}, {"GPU2", "mlx5_0"}, {"GPU3", "mlx5_1"}}));
+}
+
+// What is written with --out is read as the same network, and written again as the same bytes.
+TEST_F(ImportCommand, WritesAGraph) {
+  for (const char* file : {"small.ibnetdiscover", "slurm_tree.conf", "astra_sim.yml", "small.graphml"}) {
+    auto first = json({"import", "network", files + file, "--out", "graph.yaml"});
+    auto second = json({"import", "network", "graph.yaml", "--out", "again.yaml"});
+    EXPECT_EQ(content("graph.yaml"), content("again.yaml"));
+    for (auto* one : {&first, &second}) {
+      one->erase("format");
+      one->erase("notes");
+    }
+    EXPECT_EQ(first, second);
+  }
+  EXPECT_THAT(files_in("."), testing::UnorderedElementsAre("again.yaml", "graph.yaml"));
+}
+
+// The text fits a terminal and says what was left out.
+TEST_F(ImportCommand, TextFitsEightyColumns) {
+  for (const char* file : {"small.ibnetdiscover", "slurm_tree.conf", "rails.yaml", "h100_node.xml", "h100_topo.txt"}) {
+    std::istringstream text(good({"import", "network", files + file}));
+    for (std::string line; std::getline(text, line);) EXPECT_LE(line.size(), 80u) << file << ": " << line;
+  }
+  EXPECT_THAT(good({"import", "network", files + "small.ibnetdiscover"}),
+              testing::AllOf(HasSubstr("3 hosts, 6 adapters"), HasSubstr("1 aggregation node")));
+}
+
+// The page shows what the program prints, with four spaces before each line.
+TEST_F(ImportCommand, PrintsWhatThePageShows) {
+  std::ifstream page(LOCKSTEP_SCENARIOS "/../../../docs/howto/bring_your_network.md");
+  const std::string text{std::istreambuf_iterator<char>(page), {}};
+  std::istringstream printed(good({"import", "network", files + "small.ibnetdiscover"}));
+  std::string shown;
+  for (std::string line; std::getline(printed, line);) shown += (line.empty() ? "" : "    ") + line + "\n";
+  EXPECT_THAT(text, HasSubstr(shown));
+}
+
+TEST_F(ImportCommand, RefusesInOneLineAndWritesNothing) {
+  write("parts.conf", "SwitchName=s1 Nodes=a[1-2]\nSwitchName=s2 Nodes=b1\n");
+  const auto parts = run({"import", "network", "parts.conf", "--out", "graph.yaml"});
+  EXPECT_EQ(parts.exit_code, 2);
+  EXPECT_EQ(
+      parts.errors,
+      "parts.conf: the network is in 2 parts without a cable between them: 2 hosts such as 'a1' and 1 host such as "
+      "'b1'; expected a network in which every host reaches every other\n");
+  EXPECT_THAT(files_in("."), ElementsAre("parts.conf"));
+  EXPECT_THAT(run({"import", "network", files + "h100_node.xml", "--out", "graph.yaml"}).errors,
+              HasSubstr("--out: the file describes a node, not a network"));
+  EXPECT_THAT(run({"import", "cluster", "parts.conf"}).errors,
+              HasSubstr("'cluster' cannot be imported; expected network"));
+}
+
+}  // namespace
+}  // namespace lockstep::test

@@ -1,0 +1,84 @@
+#include <memory>
+
+#include "tools/commands/command_line.hpp"
+#include "tools/commands/commands.hpp"
+#include "tools/output/file.hpp"
+#include "tools/output/import_report.hpp"
+#include "topologies/graph/read_node.hpp"
+#include "topologies/graph/text_file.hpp"
+#include "topologies/graph/write_network.hpp"
+
+namespace lockstep::commands {
+namespace {
+
+struct ImportArguments {
+  std::string what, file, out, json;
+};
+
+[[noreturn]] void refuse(const std::string& where, const std::string& what, const std::string& expected) {
+  throw ConfigError({{{where, 0, 0}, "", what, expected}});
+}
+
+void deliver(const ImportArguments& arguments, const std::string& text, const std::string& json) {
+  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
+  output::print(arguments.json == "-" ? json : text);
+}
+
+/// The graph as our YAML, which is checked to read back.
+std::string graph_text(const topologies::NetworkGraph& graph, const std::string& place) {
+  std::string yaml = network_yaml(graph);
+  Problems problems;
+  const auto again = topologies::read_network_text(yaml, place, problems);
+  problems.throw_if_any();  // it may be larger than a YAML file may be
+  if (network_yaml(again.graph) != yaml) throw InternalError("a graph that was written reads back as another");
+  return yaml;
+}
+
+void import_network(const ImportArguments& arguments) {
+  Problems problems;
+  bool is_node = false;
+  const auto text = topologies::read_text(
+      arguments.file,
+      [&](std::string_view head) {
+        is_node = topologies::describes_a_node(head);
+        return is_node || topologies::describes_a_network(head, arguments.file, problems);
+      },
+      problems);
+  problems.throw_if_any();
+  if (is_node) {
+    if (!arguments.out.empty()) refuse("--out", "the file describes a node, not a network", "no --out");
+    const auto node = topologies::read_node_text(*text, arguments.file, problems);
+    problems.throw_if_any();
+    return deliver(arguments, output::node_text(node), output::node_json(node));
+  }
+  const auto import = topologies::read_network_text(*text, arguments.file, problems);
+  problems.throw_if_any();
+  if (!arguments.out.empty()) output::write_file(arguments.out, graph_text(import.graph, arguments.out));
+  deliver(arguments, output::network_text(import), output::network_json(import));
+}
+
+void run_import(const ImportArguments& arguments) {
+  if (arguments.what != "network") refuse("import", "'" + arguments.what + "' cannot be imported", "network");
+  if (arguments.json != "-") output::check_file_place(arguments.json);
+  output::check_file_place(arguments.out);
+  import_network(arguments);
+}
+
+}  // namespace
+
+void add_import(CommandLine& line) {
+  auto command = line.command("import", "read a network or a node from the files that its owner has");
+  auto arguments = std::make_shared<ImportArguments>();
+  command.option("what", arguments->what, "network").required();
+  command
+      .option("file", arguments->file,
+              "a network: ibnetdiscover, Slurm topology.conf or .yaml, GraphML, CSV of edges, ASTRA-sim yml, SimAI, "
+              "Lockstep's YAML; or a node: NCCL topology XML, nvidia-smi topo -m")
+      .required();
+  command.option("--out", arguments->out, "write the network as a YAML file of switches, hosts and links");
+  command.option("--json", arguments->json, "write everything as JSON to a file, or to stdout with -");
+  command.footer("Example:\n  lockstep import network ibnetdiscover.out --out graph.yaml");
+  command.callback([arguments] { run_import(*arguments); });
+}
+
+}  // namespace lockstep::commands
