@@ -2,6 +2,7 @@
 /// The description of a cluster, as values: pods of a torus, servers and racks, the networks that join them, and
 /// clusters composed of such units (pods over a data-centre network, nodes of GPUs on a fat tree, halls of those).
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "sim/core/units.hpp"
 #include "topologies/chips/chip.hpp"
 #include "topologies/cluster/cluster.hpp"
+#include "topologies/graph/network_graph.hpp"
 
 namespace lockstep::topologies {
 
@@ -84,8 +86,16 @@ struct Dragonfly {
   [[nodiscard]] static const FabricRow<Dragonfly>& row();
 };
 
-/// All kinds, in the order in which messages list them.
-using FabricKind = std::variant<Crossbar, FatTree, RailOptimised, Dragonfly>;
+/// A network as its owner's file describes it. Unit i of the cluster is the graph's host hosts[i], and NIC k of that
+/// node is the host's adapter k.
+struct GivenNetwork {
+  std::shared_ptr<const NetworkGraph> graph;
+  std::vector<HostId> hosts;  ///< empty: the first ones of the graph, in its order
+  [[nodiscard]] static const FabricRow<GivenNetwork>& row();
+};
+
+/// All kinds, in the order in which messages list them; last the one that a file describes and no keys.
+using FabricKind = std::variant<Crossbar, FatTree, RailOptimised, Dragonfly, GivenNetwork>;
 
 /// A network of switches between the NICs of units: the keys of its kind, and those that more than one kind has, which
 /// stay as they are when another kind is chosen.

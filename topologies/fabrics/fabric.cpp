@@ -114,7 +114,8 @@ class ClusterCheck {
   int tops(const FabricSpec& fabric, const std::string& name, const EndCount& ends) {
     const auto count = top_switches(fabric, ends);
     if (const auto* problem = std::get_if<ClusterProblem>(&count)) {
-      add(name + '.' + problem->key, problem->what, problem->expected);
+      const bool is_file = std::holds_alternative<GivenNetwork>(fabric.kind);  // a key of the cluster names it
+      add(is_file ? problem->key : name + '.' + problem->key, problem->what, problem->expected);
       return 0;
     }
     return std::get<int>(count);
@@ -127,6 +128,8 @@ class ClusterCheck {
     }
     check(spec_.fabric, "fabric");
     if (spec_.halls > 1) check(spec_.between_halls, "between_halls");
+    if (spec_.halls > 1 && std::holds_alternative<GivenNetwork>(spec_.fabric.kind))
+      add("halls", "a graph has no halls", "a graph of the whole network");
     if (!problems_.empty()) return;
     const int per_unit = nics_of_unit(spec_);
     const UnitKind unit = spec_.node() != nullptr ? UnitKind::node : UnitKind::pod;
