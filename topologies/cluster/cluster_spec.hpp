@@ -91,6 +91,7 @@ struct Dragonfly {
 struct GivenNetwork {
   std::shared_ptr<const NetworkGraph> graph;
   std::vector<HostId> hosts;  ///< empty: the first ones of the graph, in its order
+  std::string choice;         ///< how they were chosen, for people to read; empty: as listed
   [[nodiscard]] static const FabricRow<GivenNetwork>& row();
 };
 
