@@ -105,9 +105,10 @@ class GivenNetworkReader {
     given_.hosts = blocks.best(hosts, static_cast<int>(count));
     const std::size_t free_hosts = hosts.size();
     hosts.resize(count);
-    given_.choice = "best " + std::to_string(count) + " of " + std::to_string(free_hosts) + " free: on switches " +
-                    topologies::spread_text(blocks.spread(given_.hosts)) +
-                    "; the first ones: " + topologies::spread_text(blocks.spread(hosts));
+    given_.choice =
+        "best " + std::to_string(count) + " of " + std::to_string(free_hosts) +
+        " free; blocks of hosts by tier, leaves first: " + topologies::spread_text(blocks.spread(given_.hosts)) +
+        "; of the first ones: " + topologies::spread_text(blocks.spread(hosts));
   }
 
   const YamlView& cluster_;

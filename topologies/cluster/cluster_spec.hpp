@@ -100,24 +100,29 @@ using FabricKind = std::variant<Crossbar, FatTree, RailOptimised, Dragonfly, Giv
 
 /// A network of switches between the NICs of units: the keys of its kind, and those that more than one kind has, which
 /// stay as they are when another kind is chosen.
-/// spray: packets use all equal paths, so parallel links count as one. ecmp: every pair of NICs keeps to one path,
-/// chosen by a hash of the pair and the seed.
+/// spray: packets use all equal paths, so parallel links count as one. ecmp: every flow between a pair of NICs keeps to
+/// one path, chosen by a hash of the pair, the flow's number and the seed.
 struct FabricSpec {
   std::string name;
   FabricKind kind;
   FabricRouting routing = FabricRouting::spray;
   std::uint64_t seed = 1;
-  BytesPerSecond link{0};        ///< one way, between switches; 0: as a NIC
-  double efficiency = 1;         ///< share of the rates of NICs and links that large messages reach
-  Seconds nic_latency{0};        ///< chip to first switch, and last switch to chip
-  Seconds switch_latency{0};     ///< each further switch
-  int radix = 64;                ///< ports of a switch, or of a leaf
+  int channels = 1;           ///< connections that a library opens between two chips, each with its share of the bytes
+  int queue_pairs = 1;        ///< flows that each of these is split into
+  BytesPerSecond link{0};     ///< one way, between switches; 0: as a NIC
+  double efficiency = 1;      ///< share of the rates of NICs and links that large messages reach
+  Seconds nic_latency{0};     ///< chip to first switch, and last switch to chip
+  Seconds switch_latency{0};  ///< each further switch
+  int radix = 64;             ///< ports of a switch, or of a leaf
   std::vector<int> radix_above;  ///< of a spine, a core, ...; the last also of those above it; none: as a leaf
   int tiers = 3;                 ///< the most that a tree may have
   std::vector<double>
       oversubscription;               ///< leaf to spine, spine to core: bandwidth below over bandwidth above; none: 1
   bool in_network_reduction = false;  ///< switches add up (SHARP)
   std::vector<std::string> sources;
+
+  /// Flows between two chips, each hashed by itself.
+  [[nodiscard]] int flows_of_connection() const { return routing == FabricRouting::ecmp ? channels * queue_pairs : 1; }
 };
 
 /// The order in which ranks are assigned to devices.

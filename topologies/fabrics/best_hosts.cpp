@@ -169,9 +169,7 @@ std::vector<HostId> HostBlocks::best(const std::vector<HostId>& free, int count)
 
 std::string spread_text(const std::vector<int>& spread) {
   std::string text;
-  for (std::size_t tier = 0; tier < spread.size(); ++tier) {
-    text += (tier == 0 ? "" : ", ") + std::to_string(spread[tier]) + " in tier " + std::to_string(tier + 1);
-  }
+  for (const int blocks : spread) text += (text.empty() ? "" : ", ") + std::to_string(blocks);
   return text;
 }
 

@@ -26,7 +26,7 @@ class HostBlocks {
   std::vector<Indexed<HostId, int>> block_of_;  ///< by tier: of each host
 };
 
-/// "2 blocks of leaves, 1 block of spines".
+/// "4, 1": of each tier.
 [[nodiscard]] std::string spread_text(const std::vector<int>& spread);
 
 }  // namespace lockstep::topologies

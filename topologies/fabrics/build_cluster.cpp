@@ -12,13 +12,14 @@ class UnitsRouting : public Routing {
  public:
   UnitsRouting(UnitLinks units, int ends_per_hall) : units_(std::move(units)), ends_per_hall_(ends_per_hall) {}
 
-  [[nodiscard]] std::vector<LinkId> route(DeviceId from, DeviceId to, const MissingLinks& missing) const override {
+  [[nodiscard]] std::vector<LinkId> route(DeviceId from, DeviceId to, int flow,
+                                          const MissingLinks& missing) const override {
     std::vector<LinkId> links;
     links.reserve(12);
     if (from / units_.unit_size == to / units_.unit_size) {
       units_.route_in_node(from, to, links);
     } else {
-      if (!over_nics(from, to, missing, links)) return {};
+      if (!over_nics(from, to, flow, missing, links)) return {};
     }
     if (!all_there(links, 0, missing)) return {};
     return links;
@@ -38,13 +39,14 @@ class UnitsRouting : public Routing {
   /// Rails with networks of their own leave two ways to another rail: inside the first node to the chip on the other's
   /// rail, as NCCL's PXN does, or if a link of this is missing, inside the last node. Nodes that do not have each
   /// other's rail change in both, to and from a rail that they share.
-  bool over_nics(DeviceId from, DeviceId to, const MissingLinks& missing, std::vector<LinkId>& links) const {
-    if (rail_of(from) == rail_of(to) || hall_of(from) != hall_of(to)) return from_nic_to_nic(from, to, missing, links);
+  bool over_nics(DeviceId from, DeviceId to, int flow, const MissingLinks& missing, std::vector<LinkId>& links) const {
+    if (rail_of(from) == rail_of(to) || hall_of(from) != hall_of(to))
+      return from_nic_to_nic(from, to, flow, missing, links);
     return take_way(3, 0, missing, links, [&](std::size_t way) {
       const auto [out, in] = ends_on_one_rail(way, from, to);
       if (out < 0 || in < 0) return false;
       if (out != from) units_.route_in_node(from, out, links);
-      if (!from_nic_to_nic(out, in, missing, links)) return false;
+      if (!from_nic_to_nic(out, in, flow, missing, links)) return false;
       if (in != to) units_.route_in_node(in, to, links);
       return true;
     });
@@ -61,9 +63,10 @@ class UnitsRouting : public Routing {
     }
     return {-1, -1};
   }
-  bool from_nic_to_nic(DeviceId from, DeviceId to, const MissingLinks& missing, std::vector<LinkId>& links) const {
+  bool from_nic_to_nic(DeviceId from, DeviceId to, int flow, const MissingLinks& missing,
+                       std::vector<LinkId>& links) const {
     links.push_back(units_.pcie + 2 * from);
-    if (!between_nics(units_.nic_of(from), units_.nic_of(to), missing, links)) return false;
+    if (!between_nics(units_.nic_of(from), units_.nic_of(to), flow, missing, links)) return false;
     links.push_back(units_.pcie + 2 * to + 1);
     return true;
   }
@@ -84,21 +87,22 @@ class UnitsRouting : public Routing {
     return -1;
   }
 
-  bool between_nics(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const {
+  bool between_nics(int from, int to, int flow, const MissingLinks& missing, std::vector<LinkId>& links) const {
     const int here = from / ends_per_hall_;
     const int there = to / ends_per_hall_;
     const int start = from % ends_per_hall_;
     const int end = to % ends_per_hall_;
     const SwitchNetwork& hall = *halls[static_cast<std::size_t>(here)];
-    if (here == there) return hall.route(start, end, missing, links);
+    if (here == there) return hall.route(start, end, flow, missing, links);
 
     // Leaves and enters by the top switch of the same number, as far as ends can choose, and by its port of the same
     // number. If one top switch stands for all over which packets are sprayed, the network between halls chooses the
     // port.
     const std::size_t tops = hall.tops().size();
     const std::size_t ports = static_cast<std::size_t>(between_halls->ends()) / (tops * halls.size());
-    const std::uint64_t choice = (ports > 1 ? *between_halls : hall)
-                                     .choice(nics[static_cast<std::size_t>(from)], nics[static_cast<std::size_t>(to)]);
+    const std::uint64_t choice =
+        (ports > 1 ? *between_halls : hall)
+            .choice(nics[static_cast<std::size_t>(from)], nics[static_cast<std::size_t>(to)], flow);
     return take_way(tops * ports, choice, missing, links, [&](std::size_t way) {
       const int exit = hall.top_of(start, way % tops);
       const int entry = hall.top_of(end, way % tops);
@@ -107,7 +111,7 @@ class UnitsRouting : public Routing {
                                 way / tops);
       };
       hall.climb(start, exit, links);
-      if (!between_halls->route(port(here, exit), port(there, entry), missing, links)) return false;
+      if (!between_halls->route(port(here, exit), port(there, entry), flow, missing, links)) return false;
       halls[static_cast<std::size_t>(there)]->descend(entry, end, links);
       return true;
     });

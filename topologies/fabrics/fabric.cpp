@@ -95,6 +95,13 @@ class ClusterCheck {
     latency(name + ".switch_latency", fabric.switch_latency);
     if (!(fabric.link.value() >= 0) || !std::isfinite(fabric.link.value()))
       rate(name + ".link", fabric.link, "a link between switches");
+    count(name + ".channels", fabric.channels, "channels", most_flows);
+    count(name + ".queue_pairs", fabric.queue_pairs, "queue pairs", most_flows);
+    if (std::int64_t{fabric.channels} * fabric.queue_pairs > most_flows) {
+      add(name + ".queue_pairs",
+          std::to_string(fabric.channels) + " channels of " + std::to_string(fabric.queue_pairs) + " queue pairs",
+          "at most " + std::to_string(most_flows) + " flows in all");
+    }
     for (std::size_t tier = 0; tier < fabric.oversubscription.size(); ++tier) {
       const double ratio = fabric.oversubscription[tier];
       if (!(ratio >= 1) || !std::isfinite(ratio)) {

@@ -15,8 +15,8 @@ class NetworkOfGraph : public SwitchNetwork {
         networks_(separate_networks(network)),
         tops_{first_switch} {}
 
-  bool route(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const override {
-    return routes_.find(from, to, choice_of_ends(from, to), missing, links);
+  bool route(int from, int to, int flow, const MissingLinks& missing, std::vector<LinkId>& links) const override {
+    return routes_.find(from, to, choice_of_ends(from, to, flow), missing, links);
   }
   [[nodiscard]] int rail_of(int end) const override { return networks_[end]; }
   [[nodiscard]] const std::vector<NodeId>& tops() const override { return tops_; }
