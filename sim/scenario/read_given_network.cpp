@@ -1,4 +1,5 @@
 // The keys of a cluster on a graph: the file, its routing, and the hosts that the ranks stand on.
+#include <algorithm>
 #include <numeric>
 
 #include "sim/core/readable_file.hpp"
@@ -33,6 +34,7 @@ class GivenNetworkReader {
     }
     if (placement.is_map()) placement.refuse_unknown_keys();
     if (given_.graph == nullptr) return;
+    number_units_as_neighbours();
     fabric.kind = std::move(given_);
   }
 
@@ -83,6 +85,27 @@ class GivenNetworkReader {
                     std::to_string(count) + ", or no such key");
     }
     spec_.units = count;
+  }
+
+  /// Units are numbered so that neighbours in the network follow one another; ranks stand on them in the list's order.
+  void number_units_as_neighbours() {
+    if (cluster_["order"].exists() && !given_.hosts.empty())
+      return cluster_["order"].problem("the placement gives the order of ranks", "one of the two");
+    const int chips = spec_.node()->chips;
+    if (given_.hosts.empty() || chips < 1) return;
+    const auto places = topologies::HostBlocks(*given_.graph).neighbours_together(given_.hosts);
+    if (std::is_sorted(places.begin(), places.end())) return;
+    std::vector<topologies::HostId> hosts;
+    std::vector<int> unit_of(places.size());
+    for (const int place : places) {
+      unit_of[static_cast<std::size_t>(place)] = static_cast<int>(hosts.size());
+      hosts.push_back(given_.hosts[static_cast<std::size_t>(place)]);
+    }
+    given_.hosts = std::move(hosts);
+    spec_.order.kind = topologies::RankOrder::Kind::listed;
+    for (const int unit : unit_of) {
+      for (int chip = 0; chip < chips; ++chip) spec_.order.devices.push_back(unit * chips + chip);
+    }
   }
 
   /// The best hosts among the free ones, and how far the first free ones would lie apart.

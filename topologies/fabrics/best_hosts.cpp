@@ -167,6 +167,24 @@ std::vector<HostId> HostBlocks::best(const std::vector<HostId>& free, int count)
   return taken;
 }
 
+std::vector<int> HostBlocks::neighbours_together(const std::vector<HostId>& hosts) const {
+  std::vector<int> places(hosts.size());
+  std::iota(places.begin(), places.end(), 0);
+  // Blocks by the first of their hosts in the list, so that hosts which are together already stay as they are.
+  std::vector<std::map<int, int>> first_of(block_of_.size());
+  for (std::size_t tier = 0; tier < block_of_.size(); ++tier) {
+    for (const int place : places) first_of[tier].try_emplace(block_of_[tier][hosts[position_of(place)]], place);
+  }
+  std::stable_sort(places.begin(), places.end(), [&](int a, int b) {
+    for (std::size_t tier = block_of_.size(); tier-- > 0;) {
+      const auto first = [&](int place) { return first_of[tier].at(block_of_[tier][hosts[position_of(place)]]); };
+      if (first(a) != first(b)) return first(a) < first(b);
+    }
+    return false;
+  });
+  return places;
+}
+
 std::string spread_text(const std::vector<int>& spread) {
   std::string text;
   for (const int blocks : spread) text += (text.empty() ? "" : ", ") + std::to_string(blocks);

@@ -22,6 +22,10 @@ class HostBlocks {
   /// switches are a tree. Hosts of a block follow one another; among equal choices the first free hosts are taken.
   [[nodiscard]] std::vector<HostId> best(const std::vector<HostId>& free, int count) const;
 
+  /// The places of listed hosts in an order in which those of each block follow one another; where they do so already,
+  /// the order of the list.
+  [[nodiscard]] std::vector<int> neighbours_together(const std::vector<HostId>& hosts) const;
+
  private:
   std::vector<Indexed<HostId, int>> block_of_;  ///< by tier: of each host
 };

@@ -8,6 +8,7 @@ namespace lockstep::topologies {
 namespace {
 
 constexpr std::int64_t most_cables = 4'000'000;  // refused before memory is spent on them
+constexpr int most_switches = 60'000;            // distances between them fit into two bytes
 
 std::string and_more(std::size_t more, const std::string& what) {
   return more == 0 ? "" : " (and " + std::to_string(more) + " more " + what + (more == 1 ? ")" : "s)");
@@ -50,6 +51,10 @@ class GivenCheck {
   }
 
   [[nodiscard]] std::optional<ClusterProblem> cables() const {
+    if (graph_.switches.count() > most_switches) {
+      return ClusterProblem{"graph", std::to_string(graph_.switches.size()) + " switches",
+                            "at most " + std::to_string(most_switches)};
+    }
     std::int64_t count = 0;
     for (const Cable& cable : graph_.cables) count += cable.count;
     if (count <= most_cables) return std::nullopt;

@@ -10,7 +10,9 @@
 namespace lockstep::topologies {
 namespace {
 
-constexpr std::size_t most_pairs = 1 << 24;  // of switches that have something below them in common
+/// Of switches that have something below them in common, where they are not above exactly the same; a network with more
+/// pairs keeps these switches apart.
+constexpr std::size_t most_pairs = 1 << 21;
 
 /// What lies below a switch, by number, ascending and each once.
 using Below = std::vector<int>;

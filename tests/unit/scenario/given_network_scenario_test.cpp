@@ -19,7 +19,8 @@ const std::string two_leaves = std::string(source_dir) + "/tests/data/networks/t
 scenario::Scenario on_graph(const std::string& keys, const std::string& file = two_leaves) {
   return test::small_scenario({{"cluster", "{graph: '" + file + "', node: {like: dgx-h100, chips: 1}" +
                                                (keys.empty() ? "" : ", ") + keys + "}"},
-                               {"parallel", "{data: rest}"}});
+                               {"parallel", "{}"},
+                               {"mesh", "{data: rest}"}});
 }
 
 std::vector<std::string> hosts_of(const std::string& keys) {
@@ -42,12 +43,22 @@ TEST(GivenNetworkScenario, TakesAllHostsOrTheFirst) {
 }
 
 TEST(GivenNetworkScenario, RanksStandOnHostsInTheOrderOfTheList) {
-  EXPECT_THAT(hosts_of("placement: {hosts: [gpu4, gpu1, gpu3]}"), ElementsAre("gpu4", "gpu1", "gpu3"));
+  EXPECT_THAT(hosts_of("placement: {hosts: [gpu4, gpu3, gpu1]}"), ElementsAre("gpu4", "gpu3", "gpu1"));
   EXPECT_THAT(hosts_of("placement: {hosts: 'gpu[3-4,1]'}"), ElementsAre("gpu3", "gpu4", "gpu1"));
   const auto file = std::filesystem::temp_directory_path() / "lockstep_hosts_of_a_job.txt";
   std::ofstream(file) << "# a job\ngpu2\n\ngpu[3-4]\r\n";
   EXPECT_THAT(hosts_of("placement: {hosts: '" + file.string() + "'}"), ElementsAre("gpu2", "gpu3", "gpu4"));
   std::filesystem::remove(file);
+}
+
+/// gpu1 and gpu2 share a leaf, so they are neighbouring units; ranks still follow the list: gpu4, gpu1, gpu3, gpu2 are
+/// units 0 (gpu4), 2 (gpu1), 1 (gpu3) and 3 (gpu2). A list whose neighbours are together needs no order of its own.
+TEST(GivenNetworkScenario, UnitsOfALeafFollowOneAnother) {
+  EXPECT_THAT(hosts_of("placement: {hosts: [gpu4, gpu1, gpu3, gpu2]}"), ElementsAre("gpu4", "gpu3", "gpu1", "gpu2"));
+  EXPECT_THAT(on_graph("placement: {hosts: [gpu4, gpu1, gpu3, gpu2]}").cluster.order.devices, ElementsAre(0, 2, 1, 3));
+  EXPECT_EQ(on_graph("placement: {hosts: 'gpu[3-4,1-2]'}").cluster.order.kind, topologies::RankOrder::Kind::packed);
+  EXPECT_THAT(refusal("placement: {hosts: [gpu1, gpu2]}, order: round-robin"),
+              HasSubstr("cluster.order: the placement gives the order of ranks"));
 }
 
 /// Of gpu2, gpu3 and gpu4 the last two share a leaf; the first two do not.

@@ -99,6 +99,31 @@ TEST(GivenNetwork, ForwardsBetweenSeparateRails) {
   }
 }
 
+/// A dragonfly that is written out says nothing of its groups. Its routes are the shortest of all: as many links as the
+/// generated ones or fewer, since they may cross two global links where that is shorter. Between routers that one link
+/// joins, which are those of a group and the two ends of each global link, both take it.
+TEST(GivenNetwork, RoutesOverADragonflyAreShortest) {
+  const auto spec = test::nodes(
+      36,
+      test::fabric(topologies::Dragonfly{.routers_per_group = 4, .nics_per_router = 2, .global_links_per_router = 2}, 8,
+                   {}, FabricRouting::ecmp));
+  const topologies::Cluster generated = build_cluster(spec), given = build_cluster(as_given(spec));
+  int equal = 0, shorter = 0;
+  for (topologies::DeviceId from = 0; from < given.devices(); ++from) {
+    for (topologies::DeviceId to = 0; to < given.devices(); ++to) {
+      const auto route = given.route(from, to), other = generated.route(from, to);
+      ASSERT_LE(route.size(), other.size());
+      shorter += route.size() < other.size() ? 1 : 0;
+      equal += route == other ? 1 : 0;
+      if (other.size() <= 5) {
+        ASSERT_EQ(route, other);
+      }  // NICs, PCIe and at most one link between routers
+    }
+  }
+  EXPECT_GT(equal, given.devices() * given.devices() / 4);
+  EXPECT_GT(shorter, 0);
+}
+
 topologies::NetworkGraph hosts(int count, int adapters) {
   topologies::NetworkGraph graph;
   for (int host = 0; host < count; ++host) {

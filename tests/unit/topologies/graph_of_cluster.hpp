@@ -50,7 +50,7 @@ inline topologies::NetworkGraph graph_of(const topologies::ClusterSpec& generate
 inline topologies::ClusterSpec on_graph(topologies::ClusterSpec spec,
                                         std::shared_ptr<const topologies::NetworkGraph> graph,
                                         std::vector<topologies::HostId> hosts = {}) {
-  spec.fabric.kind = topologies::GivenNetwork{std::move(graph), std::move(hosts)};
+  spec.fabric.kind = topologies::GivenNetwork{std::move(graph), std::move(hosts), {}};
   spec.fabric.oversubscription = {};
   return spec;
 }
