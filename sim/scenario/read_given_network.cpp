@@ -89,20 +89,25 @@ class GivenNetworkReader {
 
   /// Units are numbered so that neighbours in the network follow one another; ranks stand on them in the list's order.
   void number_units_as_neighbours() {
-    if (cluster_["order"].exists() && !given_.hosts.empty())
-      return cluster_["order"].problem("the placement gives the order of ranks", "one of the two");
-    const int chips = spec_.node()->chips;
-    if (given_.hosts.empty() || chips < 1) return;
-    const auto places = topologies::HostBlocks(*given_.graph).neighbours_together(given_.hosts);
+    if (const auto order = cluster_["order"]; order.exists()) {
+      if (!given_.hosts.empty()) order.problem("the placement gives the order of ranks", "one of the two");
+      return;
+    }
+    auto listed = given_.hosts;
+    if (listed.empty() && spec_.units <= given_.graph->hosts.count()) {
+      listed.resize(static_cast<std::size_t>(spec_.units));
+      std::iota(listed.begin(), listed.end(), 0);
+    }
+    const auto places = topologies::HostBlocks(*given_.graph).neighbours_together(listed);
     if (std::is_sorted(places.begin(), places.end())) return;
-    std::vector<topologies::HostId> hosts;
+    given_.hosts.clear();
     std::vector<int> unit_of(places.size());
     for (const int place : places) {
-      unit_of[static_cast<std::size_t>(place)] = static_cast<int>(hosts.size());
-      hosts.push_back(given_.hosts[static_cast<std::size_t>(place)]);
+      unit_of[static_cast<std::size_t>(place)] = static_cast<int>(given_.hosts.size());
+      given_.hosts.push_back(listed[static_cast<std::size_t>(place)]);
     }
-    given_.hosts = std::move(hosts);
     spec_.order.kind = topologies::RankOrder::Kind::listed;
+    const int chips = std::max(0, spec_.node()->chips);
     for (const int unit : unit_of) {
       for (int chip = 0; chip < chips; ++chip) spec_.order.devices.push_back(unit * chips + chip);
     }
