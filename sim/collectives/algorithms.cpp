@@ -64,8 +64,8 @@ topologies::Protocol launched(topologies::Protocol protocol) {
 
 void append_route(const topologies::Cluster& cluster, topologies::DeviceId from, topologies::DeviceId to,
                   std::vector<topologies::LinkId>& links) {
-  const auto route = cluster.route(from, to);
-  links.insert(links.end(), route.begin(), route.end());
+  const auto routes = cluster.routes(from, to);
+  links.insert(links.end(), routes.begin(), routes.end());
 }
 
 std::vector<topologies::DeviceId> by_unit(const NetworkGroup& group) {

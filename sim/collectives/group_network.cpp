@@ -237,6 +237,7 @@ CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algo
             algorithm.label(kind, structure_)};
   }
   const auto& network = connected(algorithm);
+  const double flows = cluster_->flows_of_connection();
   const auto timed = [&](topologies::Protocol protocol) {
     const double passes = structure_.units == 1 ? 0 : kind == workloads::CollectiveKind::all_reduce ? 2 : 1;
     protocol.launch += passes * protocol.remote_launch;
@@ -245,7 +246,7 @@ CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algo
     if (!protocol.name.empty()) choice.label += " (" + protocol.name + ")";
     for (auto& phase : choice.phases) {
       for (std::size_t slot = 0; slot < phase.slot_bytes.size(); ++slot)
-        phase.slot_bytes[slot] *= network.crossings_listed_once[slot];
+        phase.slot_bytes[slot] *= network.crossings_listed_once[slot] / flows;
       const auto* heaviest = network.heaviest(phase, *cluster_, orbits_ ? &*orbits_ : nullptr);
       choice.cost += phase.latency + (heaviest == nullptr ? Seconds(0) : Seconds(heaviest->seconds(phase)));
     }

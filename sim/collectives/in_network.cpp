@@ -19,12 +19,28 @@ std::vector<topologies::LinkId> union_of(std::vector<topologies::LinkId> links) 
   return links;
 }
 
+/// Switches that add up have one way to each member, however many flows connections have.
+void append_tree_route(const topologies::Cluster& cluster, topologies::DeviceId from, topologies::DeviceId to,
+                       std::vector<topologies::LinkId>& links) {
+  const auto route = cluster.route(from, to);
+  links.insert(links.end(), route.begin(), route.end());
+}
+
+/// As often as a connection has flows, as routes are listed.
+void list_for_all_flows(const topologies::Cluster& cluster, std::vector<Flow>& flows) {
+  for (auto& flow : flows) {
+    const auto once = flow.links;
+    for (int more = 1; more < cluster.flows_of_connection(); ++more)
+      flow.links.insert(flow.links.end(), once.begin(), once.end());
+  }
+}
+
 void add_tree(const topologies::Cluster& cluster, const std::vector<topologies::DeviceId>& members,
               std::vector<Flow>& flows) {
   Flow down{from_root, {}}, up{to_root, {}};
   for (std::size_t i = 1; i < members.size(); ++i) {
-    append_route(cluster, members.front(), members[i], down.links);
-    append_route(cluster, members[i], members.front(), up.links);
+    append_tree_route(cluster, members.front(), members[i], down.links);
+    append_tree_route(cluster, members[i], members.front(), up.links);
   }
   for (auto* flow : {&down, &up}) flows.push_back({flow->slot, union_of(std::move(flow->links))});
 }
@@ -79,6 +95,7 @@ class InNetwork final : public CollectiveAlgorithm {
     for (const auto& unit : group.units) {
       if (unit.size() > 1) add_ports(cluster, unit, flows);
     }
+    list_for_all_flows(cluster, flows);
     return flows;
   }
 

@@ -9,6 +9,7 @@
 namespace lockstep::collectives {
 
 StagePairRoutes::Transfer StagePairRoutes::transfer(Direction direction, double bytes) const {
+  bytes /= flows;
   const double per_byte = direction == both ? std::max(seconds_per_byte[0], seconds_per_byte[1])
                                             : seconds_per_byte[direction == upward ? 0 : 1];
   if (protocols.empty()) return {latency, bytes, latency + Seconds(bytes * per_byte)};
@@ -32,18 +33,19 @@ namespace {
 /// The two ways between the ends of a line.
 std::vector<Flow> flows_between(const topologies::Cluster& cluster, topologies::DeviceId low,
                                 topologies::DeviceId high) {
-  return {{0, cluster.route(low, high)}, {1, cluster.route(high, low)}};
+  return {{0, cluster.routes(low, high)}, {1, cluster.routes(high, low)}};
 }
 
 StagePairRoutes routes_of(const topologies::Cluster& cluster, const Communicator& pairs,
                           const topologies::GroupOrbits* orbits) {
   StagePairRoutes routes;
+  routes.flows = cluster.flows_of_connection();
   if (const auto* node = cluster.node_spec()) routes.protocols = node->protocols;
   for (const auto& group : pairs.groups) {
     for (const auto& flow : group.flows) {
       Seconds latency(0);
       for (const auto link : flow.links) latency += cluster.link(link).latency;
-      routes.latency = std::max(routes.latency, latency);
+      routes.latency = std::max(routes.latency, latency / routes.flows);
     }
   }
   const auto bandwidth = [&](topologies::LinkId link) { return cluster.link(link).bandwidth; };

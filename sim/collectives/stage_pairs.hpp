@@ -18,6 +18,7 @@ struct StagePairRoutes {
   Seconds latency{0};                                      ///< of the longest route
   IndexedArray<SlotId, double, 2> seconds_per_byte{0, 0};  ///< when all pairs send at once: routes may share links
   std::vector<topologies::Protocol> protocols;             ///< of the network's library; empty: bytes as they are
+  double flows = 1;                                        ///< that a connection is split into, each on its route
 
   /// A transfer by the protocol that is fastest for its size.
   struct Transfer {

@@ -59,8 +59,14 @@ class ClusterReader {
       foreign({"chip", "shape", "pod", "pods", "dcn"}, "is for pods of a torus, and this cluster has a node");
     } else {
       pods();
-      foreign({"nodes", "fabric", "halls", "between_halls", "order"},
+      foreign({"nodes", "fabric", "halls", "between_halls", "order", "graph"},
               "is for clusters of nodes, and this one has no node");
+    }
+    if (!view_["graph"].exists()) {
+      for (const auto key : {"routing", "placement"}) {
+        if (const auto view = view_[key]; view.exists())
+          view.problem("is for clusters on a graph, and this one has none", "graph: FILE, or no such key");
+      }
     }
     view_.refuse_unknown_keys();
     return std::move(spec_);
@@ -99,10 +105,12 @@ class ClusterReader {
     spec_.units = 1;
     if (const auto nodes = view_["nodes"]; nodes.exists()) spec_.units = static_cast<int>(nodes.integer(1, most_units));
     if (const auto halls = view_["halls"]; halls.exists()) spec_.halls = static_cast<int>(halls.integer(1, most_units));
-    const bool usual = spec_.units > 1 && !spec.fabric.empty();  // an unknown node has none
+    const bool on_graph = view_["graph"].exists();
+    const bool usual = (spec_.units > 1 || on_graph) && !spec.fabric.empty();  // an unknown node has none
     if (usual || view_["fabric"].exists()) {
       fabric("fabric", spec.fabric, spec_.fabric);
     }
+    if (on_graph) read_given_network(view_, folder_, spec_, problems_);
     if (spec_.halls > 1 || view_["between_halls"].exists())
       fabric("between_halls", usual_network_of_pods, spec_.between_halls);
     order();

@@ -43,6 +43,11 @@ void read_training(const YamlView& view, KeyReader& keys, Scenario& scenario);
 /// The map `communication`, if it exists.
 void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenario);
 
+/// The keys `graph`, `routing`, `nodes` and `placement` of a cluster whose node and fabric are read: the network
+/// becomes that of the file, and the units those hosts.
+void read_given_network(const YamlView& cluster, const std::filesystem::path& folder, topologies::ClusterSpec& spec,
+                        Problems& problems);
+
 [[nodiscard]] ReliabilitySpec read_reliability(const YamlView& view, KeyReader& keys);
 /// The map `search`, if it exists; `own` is what the scenario itself computes again.
 void read_search(const YamlView& view, KeyReader& keys, const workloads::Recompute& own, SearchSpec& search);

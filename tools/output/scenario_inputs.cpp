@@ -144,6 +144,9 @@ ScenarioInputs inputs_of(const scenario::Scenario& scenario, const preparation::
   inputs.emplace_back("chips", chips_text(scenario));
   inputs.emplace_back("cluster", cluster.name());
   if (scenario.cluster.units > 1) inputs.emplace_back("network", text_of(scenario.cluster.fabric));
+  if (const auto* given = std::get_if<topologies::GivenNetwork>(&scenario.cluster.fabric.kind);
+      given != nullptr && !given->choice.empty())
+    inputs.emplace_back("hosts", given->choice);
   if (scenario.cluster.halls > 1) inputs.emplace_back("between halls", text_of(scenario.cluster.between_halls));
   if (scenario.cluster.units > 1) inputs.emplace_back("order of ranks", text_of(scenario.cluster.order));
   add_parallel(scenario, preparation, inputs);

@@ -69,10 +69,25 @@ LinkId Cluster::neighbour_link(DeviceId device, AxisId axis, int direction) cons
   return graph_->neighbours(device, axis).towards(direction);
 }
 
-std::vector<LinkId> Cluster::route(DeviceId from, DeviceId to) const {
+int Cluster::flows_of_connection() const {
+  return node_ == nullptr || fabric_ == nullptr ? 1 : fabric_->flows_of_connection();
+}
+
+std::vector<LinkId> Cluster::routes(DeviceId from, DeviceId to) const {
+  std::vector<LinkId> links = route(from, to);
+  for (int flow = 1; flow < flows_of_connection(); ++flow) {
+    const std::vector<LinkId> more = route_of_flow(from, to, flow);
+    links.insert(links.end(), more.begin(), more.end());
+  }
+  return links;
+}
+
+std::vector<LinkId> Cluster::route(DeviceId from, DeviceId to) const { return route_of_flow(from, to, 0); }
+
+std::vector<LinkId> Cluster::route_of_flow(DeviceId from, DeviceId to, int flow) const {
   if (from == to) return {};
   if (!unit_is_torus() || unit_of(from) != unit_of(to)) {
-    std::vector<LinkId> way = routing_->route(from, to, missing_);
+    std::vector<LinkId> way = routing_->route(from, to, flow, missing_);
     if (way.empty()) throw NoRoute("missing links leave no route from " + node(from).name + " to " + node(to).name);
     return way;
   }

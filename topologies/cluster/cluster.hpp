@@ -63,8 +63,9 @@ class Routing {
  public:
   virtual ~Routing() = default;
   /// The links from one device to another, in order; none if every route has a missing link. Never called for devices
-  /// of one torus.
-  [[nodiscard]] virtual std::vector<LinkId> route(DeviceId from, DeviceId to, const MissingLinks& missing) const = 0;
+  /// of one torus. Of the flows that a connection is split into, `flow` is the number of one.
+  [[nodiscard]] virtual std::vector<LinkId> route(DeviceId from, DeviceId to, int flow,
+                                                  const MissingLinks& missing) const = 0;
   /// The NIC or host by which a device leaves its unit. Never called where there is a single unit.
   [[nodiscard]] virtual NodeId nic_of(DeviceId device) const = 0;
 };
@@ -116,6 +117,11 @@ class Cluster {
   /// an exact half-way tie goes in the + direction. Between other devices, the network's; throws NoRoute if it has
   /// none.
   [[nodiscard]] std::vector<LinkId> route(DeviceId from, DeviceId to) const;
+  /// The flows, equal parts of its bytes, that a connection between devices of nodes is split into; each has a route of
+  /// its own, of which `route` is the first.
+  [[nodiscard]] int flows_of_connection() const;
+  /// The links of all these routes, one route after the other.
+  [[nodiscard]] std::vector<LinkId> routes(DeviceId from, DeviceId to) const;
   /// The NIC or host by which a device leaves its unit, of several units.
   [[nodiscard]] NodeId nic_of(DeviceId device) const { return routing_->nic_of(device); }
   /// Fewest-hops route between any two nodes of the graph (hosts and switches included).
@@ -127,6 +133,8 @@ class Cluster {
   [[nodiscard]] std::string to_string() const;  ///< for --dump=cluster
 
  private:
+  [[nodiscard]] std::vector<LinkId> route_of_flow(DeviceId from, DeviceId to, int flow) const;
+
   std::string name_;
   Chip chip_;
   PhysicalAxes axes_;

@@ -2,6 +2,7 @@
 /// The description of a cluster, as values: pods of a torus, servers and racks, the networks that join them, and
 /// clusters composed of such units (pods over a data-centre network, nodes of GPUs on a fat tree, halls of those).
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "sim/core/units.hpp"
 #include "topologies/chips/chip.hpp"
 #include "topologies/cluster/cluster.hpp"
+#include "topologies/graph/network_graph.hpp"
 
 namespace lockstep::topologies {
 
@@ -84,29 +86,43 @@ struct Dragonfly {
   [[nodiscard]] static const FabricRow<Dragonfly>& row();
 };
 
-/// All kinds, in the order in which messages list them.
-using FabricKind = std::variant<Crossbar, FatTree, RailOptimised, Dragonfly>;
+/// A network as its owner's file describes it. Unit i of the cluster is the graph's host hosts[i], and NIC k of that
+/// node is the host's adapter k.
+struct GivenNetwork {
+  std::shared_ptr<const NetworkGraph> graph;
+  std::vector<HostId> hosts;  ///< empty: the first ones of the graph, in its order
+  std::string choice;         ///< how they were chosen, for people to read; empty: as listed
+  [[nodiscard]] static const FabricRow<GivenNetwork>& row();
+};
+
+/// All kinds, in the order in which messages list them; last the one that a file describes and no keys.
+using FabricKind = std::variant<Crossbar, FatTree, RailOptimised, Dragonfly, GivenNetwork>;
 
 /// A network of switches between the NICs of units: the keys of its kind, and those that more than one kind has, which
 /// stay as they are when another kind is chosen.
-/// spray: packets use all equal paths, so parallel links count as one. ecmp: every pair of NICs keeps to one path,
-/// chosen by a hash of the pair and the seed.
+/// spray: packets use all equal paths, so parallel links count as one. ecmp: every flow between a pair of NICs keeps to
+/// one path, chosen by a hash of the pair, the flow's number and the seed.
 struct FabricSpec {
   std::string name;
   FabricKind kind;
   FabricRouting routing = FabricRouting::spray;
   std::uint64_t seed = 1;
-  BytesPerSecond link{0};        ///< one way, between switches; 0: as a NIC
-  double efficiency = 1;         ///< share of the rates of NICs and links that large messages reach
-  Seconds nic_latency{0};        ///< chip to first switch, and last switch to chip
-  Seconds switch_latency{0};     ///< each further switch
-  int radix = 64;                ///< ports of a switch, or of a leaf
+  int channels = 1;           ///< connections that a library opens between two chips, each with its share of the bytes
+  int queue_pairs = 1;        ///< flows that each of these is split into
+  BytesPerSecond link{0};     ///< one way, between switches; 0: as a NIC
+  double efficiency = 1;      ///< share of the rates of NICs and links that large messages reach
+  Seconds nic_latency{0};     ///< chip to first switch, and last switch to chip
+  Seconds switch_latency{0};  ///< each further switch
+  int radix = 64;             ///< ports of a switch, or of a leaf
   std::vector<int> radix_above;  ///< of a spine, a core, ...; the last also of those above it; none: as a leaf
   int tiers = 3;                 ///< the most that a tree may have
   std::vector<double>
       oversubscription;               ///< leaf to spine, spine to core: bandwidth below over bandwidth above; none: 1
   bool in_network_reduction = false;  ///< switches add up (SHARP)
   std::vector<std::string> sources;
+
+  /// Flows between two chips, each hashed by itself.
+  [[nodiscard]] int flows_of_connection() const { return routing == FabricRouting::ecmp ? channels * queue_pairs : 1; }
 };
 
 /// The order in which ranks are assigned to devices.

@@ -12,13 +12,14 @@ class UnitsRouting : public Routing {
  public:
   UnitsRouting(UnitLinks units, int ends_per_hall) : units_(std::move(units)), ends_per_hall_(ends_per_hall) {}
 
-  [[nodiscard]] std::vector<LinkId> route(DeviceId from, DeviceId to, const MissingLinks& missing) const override {
+  [[nodiscard]] std::vector<LinkId> route(DeviceId from, DeviceId to, int flow,
+                                          const MissingLinks& missing) const override {
     std::vector<LinkId> links;
     links.reserve(12);
     if (from / units_.unit_size == to / units_.unit_size) {
       units_.route_in_node(from, to, links);
     } else {
-      if (!over_nics(from, to, missing, links)) return {};
+      if (!over_nics(from, to, flow, missing, links)) return {};
     }
     if (!all_there(links, 0, missing)) return {};
     return links;
@@ -34,20 +35,36 @@ class UnitsRouting : public Routing {
 
  private:
   /// Rails with networks of their own leave two ways to another rail: inside the first node to the chip on the other's
-  /// rail, as NCCL's PXN does, or if a link of this is missing, inside the last node.
-  bool over_nics(DeviceId from, DeviceId to, const MissingLinks& missing, std::vector<LinkId>& links) const {
-    if (rail_of(from) == rail_of(to) || hall_of(from) != hall_of(to)) return from_nic_to_nic(from, to, missing, links);
-    return take_way(2, 0, missing, links, [&](std::size_t way) {
-      const DeviceId through = way == 0 ? beside(from, to) : beside(to, from);
-      if (way == 0) units_.route_in_node(from, through, links);
-      if (!from_nic_to_nic(way == 0 ? through : from, way == 0 ? to : through, missing, links)) return false;
-      if (way == 1) units_.route_in_node(through, to, links);
+  /// rail, as NCCL's PXN does, or if a link of this is missing, inside the last node. Nodes that do not have each
+  /// other's rail change in both, to and from a rail that they share.
+  bool over_nics(DeviceId from, DeviceId to, int flow, const MissingLinks& missing, std::vector<LinkId>& links) const {
+    if (rail_of(from) == rail_of(to) || hall_of(from) != hall_of(to))
+      return from_nic_to_nic(from, to, flow, missing, links);
+    return take_way(3, 0, missing, links, [&](std::size_t way) {
+      const auto [out, in] = ends_on_one_rail(way, from, to);
+      if (out < 0 || in < 0) return false;
+      if (out != from) units_.route_in_node(from, out, links);
+      if (!from_nic_to_nic(out, in, flow, missing, links)) return false;
+      if (in != to) units_.route_in_node(in, to, links);
       return true;
     });
   }
-  bool from_nic_to_nic(DeviceId from, DeviceId to, const MissingLinks& missing, std::vector<LinkId>& links) const {
+  /// The chips by which data leave and enter; below 0 where the nodes have no such way.
+  [[nodiscard]] std::pair<DeviceId, DeviceId> ends_on_one_rail(std::size_t way, DeviceId from, DeviceId to) const {
+    if (way == 0) return {beside(from, to, rail_of(to)), to};
+    if (way == 1) return {from, beside(to, from, rail_of(from))};
+    if (beside(from, to, rail_of(to)) < 0 && beside(to, from, rail_of(from)) < 0) {
+      for (int nic = 0; nic < units_.nics; ++nic) {
+        const DeviceId out = from / units_.unit_size * units_.unit_size + nic * sharing();
+        if (const DeviceId in = beside(to, out, rail_of(out)); in >= 0) return {out, in};
+      }
+    }
+    return {-1, -1};
+  }
+  bool from_nic_to_nic(DeviceId from, DeviceId to, int flow, const MissingLinks& missing,
+                       std::vector<LinkId>& links) const {
     links.push_back(units_.pcie + 2 * from);
-    if (!between_nics(units_.nic_of(from), units_.nic_of(to), missing, links)) return false;
+    if (!between_nics(units_.nic_of(from), units_.nic_of(to), flow, missing, links)) return false;
     links.push_back(units_.pcie + 2 * to + 1);
     return true;
   }
@@ -55,19 +72,26 @@ class UnitsRouting : public Routing {
   [[nodiscard]] int rail_of(DeviceId device) const {
     return halls.front()->rail_of(units_.nic_of(device) % ends_per_hall_);
   }
-  /// The chip in the unit of one that has the NIC number of another.
-  [[nodiscard]] DeviceId beside(DeviceId chip, DeviceId other) const {
-    const int sharing = units_.unit_size / units_.nics;
-    return chip / units_.unit_size * units_.unit_size + other % units_.unit_size / sharing * sharing + chip % sharing;
+  [[nodiscard]] int sharing() const { return units_.unit_size / units_.nics; }
+  /// The chip in the unit of one that has a NIC on a rail: the NIC number of another chip if that is on it, else the
+  /// next that is; -1: none is.
+  [[nodiscard]] DeviceId beside(DeviceId chip, DeviceId other, int rail) const {
+    const DeviceId unit = chip / units_.unit_size * units_.unit_size;
+    const int wanted = other % units_.unit_size / sharing();
+    for (int next = 0; next < units_.nics; ++next) {
+      const DeviceId first = unit + (wanted + next) % units_.nics * sharing();
+      if (rail_of(first) == rail) return first + chip % sharing();
+    }
+    return -1;
   }
 
-  bool between_nics(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const {
+  bool between_nics(int from, int to, int flow, const MissingLinks& missing, std::vector<LinkId>& links) const {
     const int here = from / ends_per_hall_;
     const int there = to / ends_per_hall_;
     const int start = from % ends_per_hall_;
     const int end = to % ends_per_hall_;
     const SwitchNetwork& hall = *halls[position_of(here)];
-    if (here == there) return hall.route(start, end, missing, links);
+    if (here == there) return hall.route(start, end, flow, missing, links);
 
     // Leaves and enters by the top switch of the same number, as far as ends can choose, and by its port of the same
     // number. If one top switch stands for all over which packets are sprayed, the network between halls chooses the
@@ -75,7 +99,7 @@ class UnitsRouting : public Routing {
     const std::size_t tops = hall.tops().size();
     const std::size_t ports = static_cast<std::size_t>(between_halls->ends()) / (tops * halls.size());
     const std::uint64_t choice =
-        (ports > 1 ? *between_halls : hall).choice(nics[position_of(from)], nics[position_of(to)]);
+        (ports > 1 ? *between_halls : hall).choice(nics[position_of(from)], nics[position_of(to)], flow);
     return take_way(tops * ports, choice, missing, links, [&](std::size_t way) {
       const int exit = hall.top_of(start, way % tops);
       const int entry = hall.top_of(end, way % tops);
@@ -84,7 +108,7 @@ class UnitsRouting : public Routing {
                                 way / tops);
       };
       hall.climb(start, exit, links);
-      if (!between_halls->route(port(here, exit), port(there, entry), missing, links)) return false;
+      if (!between_halls->route(port(here, exit), port(there, entry), flow, missing, links)) return false;
       halls[position_of(there)]->descend(entry, end, links);
       return true;
     });

@@ -9,7 +9,7 @@ class CrossbarNetwork : public SwitchNetwork {
   CrossbarNetwork(const FabricSpec& spec, const NetworkEnds& ends, NodeId node, LinkId end_links)
       : SwitchNetwork(spec, ends), tops_{node}, end_links_(end_links) {}
 
-  bool route(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const override {
+  bool route(int from, int to, int /*flow*/, const MissingLinks& missing, std::vector<LinkId>& links) const override {
     const std::size_t first = links.size();
     climb(from, 0, links);
     descend(0, to, links);

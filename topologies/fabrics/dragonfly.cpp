@@ -45,7 +45,7 @@ class DragonflyNetwork : public SwitchNetwork {
         first_(first),
         routers_(std::move(routers)) {}
 
-  bool route(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const override {
+  bool route(int from, int to, int flow, const MissingLinks& missing, std::vector<LinkId>& links) const override {
     const std::size_t first = links.size();
     const int start = from / ends_per_router_;
     const int end = to / ends_per_router_;
@@ -54,7 +54,7 @@ class DragonflyNetwork : public SwitchNetwork {
       local(start, end, links);
     } else if (sprays_) {
       over_hubs(start, end, links);
-    } else if (!across(start, end, choice_of_ends(from, to), missing, links)) {
+    } else if (!across(start, end, choice_of_ends(from, to, flow), missing, links)) {
       return false;
     }
     links.push_back(first_.ends + 2 * to + 1);

@@ -95,6 +95,13 @@ class ClusterCheck {
     latency(name + ".switch_latency", fabric.switch_latency);
     if (!(fabric.link.value() >= 0) || !std::isfinite(fabric.link.value()))
       rate(name + ".link", fabric.link, "a link between switches");
+    count(name + ".channels", fabric.channels, "channels", most_flows);
+    count(name + ".queue_pairs", fabric.queue_pairs, "queue pairs", most_flows);
+    if (std::int64_t{fabric.channels} * fabric.queue_pairs > most_flows) {
+      add(name + ".queue_pairs",
+          std::to_string(fabric.channels) + " channels of " + std::to_string(fabric.queue_pairs) + " queue pairs",
+          "at most " + std::to_string(most_flows) + " flows in all");
+    }
     for (std::size_t tier = 0; tier < fabric.oversubscription.size(); ++tier) {
       const double ratio = fabric.oversubscription[tier];
       if (!(ratio >= 1) || !std::isfinite(ratio)) {
@@ -114,7 +121,8 @@ class ClusterCheck {
   int tops(const FabricSpec& fabric, const std::string& name, const EndCount& ends) {
     const auto count = top_switches(fabric, ends);
     if (const auto* problem = std::get_if<ClusterProblem>(&count)) {
-      add(name + '.' + problem->key, problem->what, problem->expected);
+      const bool is_file = std::holds_alternative<GivenNetwork>(fabric.kind);  // a key of the cluster names it
+      add(is_file ? problem->key : name + '.' + problem->key, problem->what, problem->expected);
       return 0;
     }
     return std::get<int>(count);
@@ -127,6 +135,8 @@ class ClusterCheck {
     }
     check(spec_.fabric, "fabric");
     if (spec_.halls > 1) check(spec_.between_halls, "between_halls");
+    if (spec_.halls > 1 && std::holds_alternative<GivenNetwork>(spec_.fabric.kind))
+      add("halls", "a graph has no halls", "a graph of the whole network");
     if (!problems_.empty()) return;
     const int per_unit = nics_of_unit(spec_);
     const UnitKind unit = spec_.node() != nullptr ? UnitKind::node : UnitKind::pod;

@@ -12,7 +12,7 @@
 
 namespace lockstep::topologies {
 
-/// One value of every kind of fabric, in the order in which messages list them.
+/// One value of every kind of fabric that keys describe, in the order in which messages list them.
 [[nodiscard]] std::vector<FabricKind> fabric_kinds();
 [[nodiscard]] std::string_view name(const FabricKind& kind);   ///< as YAML writes it: "fat_tree"
 [[nodiscard]] std::string_view about(const FabricKind& kind);  ///< its line in docs/models/network.md

@@ -1,3 +1,5 @@
+#include <functional>
+
 #include "topologies/fabrics/fabric_row_private.hpp"
 
 namespace lockstep::topologies {
@@ -8,9 +10,15 @@ std::vector<FabricKind> one_of_each(const std::variant<Kinds...>&) {
   return {Kinds{}...};
 }
 
+bool described_by_keys(const FabricKind& kind) { return !std::holds_alternative<GivenNetwork>(kind); }
+
 }  // namespace
 
-std::vector<FabricKind> fabric_kinds() { return one_of_each(FabricKind{}); }
+std::vector<FabricKind> fabric_kinds() {
+  std::vector<FabricKind> kinds = one_of_each(FabricKind{});
+  std::erase_if(kinds, std::not_fn(described_by_keys));
+  return kinds;
+}
 
 std::string_view name(const FabricKind& kind) {
   return std::visit([]<class Kind>(const Kind&) { return Kind::row().name(); }, kind);

@@ -34,6 +34,7 @@ class FabricRow {
 
 constexpr int most_ports = 4096;  // refused before memory is spent on them
 constexpr int most_tiers = 5;
+constexpr int most_flows = 64;  // of a connection: channels x queue pairs
 /// The ports of the switches of a tier, leaves being tier 0.
 [[nodiscard]] int ports_of_switch(const FabricSpec& spec, std::size_t tier);
 /// Reads a number of ports, links or switches, if the key is given.

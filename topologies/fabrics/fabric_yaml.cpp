@@ -78,6 +78,10 @@ FabricSpec read_fabric(const YamlView& view, std::string_view name, const Fabric
     return key.choice({"spray", "ecmp"}) == 0 ? FabricRouting::spray : FabricRouting::ecmp;
   });
   read_if(view["seed"], fabric.seed, [](const YamlView& key) { return static_cast<std::uint64_t>(key.integer(0)); });
+  read_if(view["channels"], fabric.channels,
+          [](const YamlView& key) { return static_cast<int>(key.integer(1, most_flows)); });
+  read_if(view["queue_pairs"], fabric.queue_pairs,
+          [](const YamlView& key) { return static_cast<int>(key.integer(1, most_flows)); });
   read_if(view["link"], fabric.link, [](const YamlView& key) { return key.bytes_per_second(); });
   read_if(view["efficiency"], fabric.efficiency, [](const YamlView& key) { return key.number(1e-6, 1); });
   read_if(view["nic_latency"], fabric.nic_latency, latency);

@@ -57,9 +57,9 @@ class FatTreeNetwork : public SwitchNetwork {
                  std::vector<NodeId> tops)
       : SwitchNetwork(spec, ends), tree_(std::move(tree)), first_(std::move(first)), tops_(std::move(tops)) {}
 
-  bool route(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const override {
+  bool route(int from, int to, int flow, const MissingLinks& missing, std::vector<LinkId>& links) const override {
     const std::size_t tiers = tiers_between(tree_.leaf_of(from), tree_.leaf_of(to));
-    return take_way(tops_.size(), choice_of_ends(from, to), missing, links, [&](std::size_t path) {
+    return take_way(tops_.size(), choice_of_ends(from, to, flow), missing, links, [&](std::size_t path) {
       up(from, static_cast<int>(path), tiers, links);
       down(static_cast<int>(path), to, tiers, links);
       return true;

@@ -42,8 +42,8 @@ class RailTreesNetwork : public SwitchNetwork {
     for (const auto& tree : trees_) tops_.insert(tops_.end(), tree->tops().begin(), tree->tops().end());
   }
 
-  bool route(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const override {
-    return rail_of(from) == rail_of(to) && tree_of(from).route(from / rails(), to / rails(), missing, links);
+  bool route(int from, int to, int flow, const MissingLinks& missing, std::vector<LinkId>& links) const override {
+    return rail_of(from) == rail_of(to) && tree_of(from).route(from / rails(), to / rails(), flow, missing, links);
   }
   [[nodiscard]] int rail_of(int end) const override { return end % rails(); }
   [[nodiscard]] const std::vector<NodeId>& tops() const override { return tops_; }

@@ -25,10 +25,12 @@ SwitchNetwork::SwitchNetwork(const FabricSpec& spec, const NetworkEnds& ends)
   }
 }
 
-std::uint64_t SwitchNetwork::choice(NodeId from, NodeId to) const {
+std::uint64_t SwitchNetwork::choice(NodeId from, NodeId to, int flow) const {
   const auto a = static_cast<std::uint64_t>(from);
   const auto b = static_cast<std::uint64_t>(to);
-  return routing_ == FabricRouting::ecmp ? mixed(mixed(mixed(seed_) + a) + b) : a + b;
+  if (routing_ != FabricRouting::ecmp) return a + b;
+  const std::uint64_t of_pair = mixed(mixed(mixed(seed_) + a) + b);
+  return flow == 0 ? of_pair : mixed(of_pair + static_cast<std::uint64_t>(flow));
 }
 
 bool all_there(const std::vector<LinkId>& links, std::size_t first, const MissingLinks& missing) {

@@ -40,8 +40,9 @@ class SwitchNetwork {
   SwitchNetwork(const FabricSpec& spec, const NetworkEnds& ends);
   virtual ~SwitchNetwork() = default;
 
-  /// Appends the links from one end to another; false if every way that the network has for them misses a link.
-  virtual bool route(int from, int to, const MissingLinks& missing, std::vector<LinkId>& links) const = 0;
+  /// Appends the links from one end to another, for the flow of that number between them; false if every way that the
+  /// network has for them misses a link.
+  virtual bool route(int from, int to, int flow, const MissingLinks& missing, std::vector<LinkId>& links) const = 0;
   /// The number of the rail of an end, if rails have networks of their own: no route leads from one to another.
   [[nodiscard]] virtual int rail_of(int /*end*/) const { return 0; }
 
@@ -57,12 +58,12 @@ class SwitchNetwork {
   virtual void descend(int top, int to, std::vector<LinkId>& links) const = 0;
 
   /// The number by which two nodes choose among equal paths: the sum of their numbers, or (ecmp) a hash of them and the
-  /// seed.
-  [[nodiscard]] std::uint64_t choice(NodeId from, NodeId to) const;
+  /// seed, another for each flow.
+  [[nodiscard]] std::uint64_t choice(NodeId from, NodeId to, int flow) const;
 
  protected:
-  [[nodiscard]] std::uint64_t choice_of_ends(int from, int to) const {
-    return choice(number_of_end_[position_of(from)], number_of_end_[position_of(to)]);
+  [[nodiscard]] std::uint64_t choice_of_ends(int from, int to, int flow) const {
+    return choice(number_of_end_[position_of(from)], number_of_end_[position_of(to)], flow);
   }
 
  private:

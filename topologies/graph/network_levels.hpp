@@ -27,9 +27,7 @@ struct NetworkLevels {
   Indexed<SwitchId, SwitchCables> cables;
 };
 
-/// Levels by role, not by distance. A switch with hosts is a leaf, unless at least a third of its cables lead to
-/// switches with more than twice its share of cables to hosts: such a spine carries a few hosts of its own, and stays
-/// above its leaves. The level of any other switch is one more than the number of cables from it to the next leaf.
+/// Levels as switch_levels.hpp defines them.
 [[nodiscard]] NetworkLevels network_levels(const NetworkGraph& graph);
 
 /// Cables by what the file calls their speed, or by rate, "400 Gb/s", or "unknown".

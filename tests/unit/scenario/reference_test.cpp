@@ -21,6 +21,9 @@ using Words = std::set<std::string>;
 
 const std::filesystem::path source_root = source_dir;
 
+/// Four hosts with a NIC each on two leaves below two spines.
+const std::string two_leaves = (source_root / "tests" / "data" / "networks" / "two_leaves.csv").string();
+
 /// Sizes that suit every value below: 4 chips, 4 sequences.
 constexpr std::string_view small =
     "format: 1\n"
@@ -45,6 +48,12 @@ const std::map<std::string, std::string>& values() {
       {"cluster.halls", "2"},
       {"cluster.between_halls", "crossbar"},
       {"cluster.order", "round-robin"},
+      {"cluster.graph", two_leaves},
+      {"cluster.routing", "ecmp"},
+      {"cluster.placement", "{hosts: 'gpu[4,1]'}"},
+      {"cluster.placement.hosts", "[gpu2, gpu3]"},
+      {"cluster.placement.best", "2"},
+      {"cluster.placement.free", "'gpu[1-3]'"},
       {"mesh", "{tensor: [x/2], fsdp: rest}"},
       {"parallel", "{fsdp: 4}"},
       {"parallel.tensor", "4"},
@@ -161,19 +170,9 @@ const std::map<std::string, std::string>& values() {
 }
 
 /// The maps of a scenario whose keys are fixed; "" is the file itself. (`mesh` takes any axis name.)
-const std::vector<std::string> sections = {"",
-                                           "cluster",
-                                           "parallel",
-                                           "pipeline",
-                                           "plan",
-                                           "batch",
-                                           "routing",
-                                           "training",
-                                           "training.offload",
-                                           "communication",
-                                           "search",
-                                           "reliability",
-                                           "reliability.checkpoint"};
+const std::vector<std::string> sections = {
+    "",        "cluster",  "cluster.placement", "parallel",      "pipeline", "plan",        "batch",
+    "routing", "training", "training.offload",  "communication", "search",   "reliability", "reliability.checkpoint"};
 
 class Reference : public testing::Test {
  protected:
@@ -198,6 +197,11 @@ class Reference : public testing::Test {
                                  "cluster.between_halls", "cluster.order"}) {
       if (key == of_nodes) overrides.push_back({"cluster", "{node: dgx-h100, nodes: 2}"});
     }
+    // Only on a graph; free hosts only beside how many of them are wanted.
+    if (key == "cluster.graph" || key == "cluster.routing" || key.starts_with("cluster.placement"))
+      overrides.push_back({"cluster", "{graph: " + two_leaves + ", node: {like: dgx-h100, chips: 1}}"});
+    if (key.starts_with("cluster.placement.") && !key.ends_with("hosts"))
+      overrides.push_back({"cluster.placement", "{best: 2}"});
     // Only beside experts, and in a recomputation with a mode.
     if (key.starts_with("routing")) overrides.push_back({"model", "mixtral-8x7b"});
     if (key.starts_with("training.recompute.")) overrides.push_back({"training.recompute", "{mode: selective}"});

@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <optional>
+
+#include "sim/core/quantity_text.hpp"
+#include "sim/core/readable_file.hpp"
+#include "sim/core/visible_text.hpp"
+#include "sim/scenario/read_hosts_private.hpp"
+#include "topologies/graph/host_list.hpp"
+
+namespace lockstep::scenario {
+namespace {
+
+constexpr std::size_t most_problems = 20;                       // of one list; the rest is counted
+constexpr std::uintmax_t most_text = std::uintmax_t{64} << 20;  // of a file of hosts, bytes
+const std::string expected_list = "a list of hosts, text such as gpu[001-064,070], or a file with a host on each line";
+
+class HostReader {
+ public:
+  HostReader(const YamlView& view, const topologies::NetworkGraph& graph, Problems& problems)
+      : view_(view), graph_(graph), problems_(problems) {
+    for (const auto id : graph.hosts.ids()) known_.try_emplace(graph.hosts[id].name, id);
+  }
+
+  std::vector<topologies::HostId> read(const std::filesystem::path& folder) {
+    if (view_.is_list()) {
+      for (const auto& item : view_.items()) {
+        if (expect_value(item, "a host of the graph")) add(item.text(), item.where());
+      }
+    } else if (expect_value(view_, expected_list)) {
+      const auto text = view_.text();
+      std::error_code unreadable;
+      if (std::filesystem::exists(folder / text, unreadable)) {
+        read_file(folder / text);
+      } else if (text.find('/') != std::string::npos) {
+        view_.problem("there is no file '" + text + "'", expected_list);
+      } else {
+        add(text, view_.where());
+      }
+    }
+    if (refused_ > most_problems)
+      view_.problem(std::to_string(refused_ - most_problems) + " more hosts are wrong",
+                    "hosts of the graph, each once");
+    if (hosts_.empty() && refused_ == 0) view_.problem("has no host", expected_list);
+    return std::move(hosts_);
+  }
+
+ private:
+  void read_file(const std::filesystem::path& path) {
+    std::error_code error;
+    if (const auto why = why_unreadable(path); !why.empty()) return view_.problem(why, expected_list);
+    if (std::filesystem::file_size(path, error) > most_text)
+      return view_.problem("the file is larger than 64 MiB", expected_list);
+    std::ifstream file(path);
+    std::string line;
+    for (int row = 1; std::getline(file, line); ++row) {
+      while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t')) line.pop_back();
+      line.erase(0, line.find_first_not_of(" \t"));
+      if (!line.empty() && line.front() != '#') add(line, {path.string(), row, 1});
+    }
+  }
+
+  void refuse(const Location& where, std::string what, std::string expected) {
+    if (++refused_ <= most_problems) problems_.add({where, view_.path(), std::move(what), std::move(expected)});
+  }
+
+  void add(const std::string& list, const Location& where) {
+    const auto names = topologies::expand_names(list, graph_.hosts.size() + most_problems);
+    if (const auto* error = std::get_if<QuantityError>(&names)) return refuse(where, error->what, error->expected);
+    for (const auto& name : std::get<0>(names)) {
+      const auto known = known_.find(name);
+      if (known == known_.end()) {
+        refuse(where, "host '" + visible(name) + "' is not in the graph", nearest(name));
+        continue;
+      }
+      const auto [first, is_new] = listed_.try_emplace(known->second, where);
+      if (is_new) {
+        hosts_.push_back(known->second);
+      } else {
+        refuse(where, "host '" + name + "' is listed twice, first at " + first->second.to_string(), "each host once");
+      }
+    }
+  }
+
+  [[nodiscard]] std::string nearest(const std::string& name) const {
+    std::vector<std::string> names;
+    for (const auto& host : graph_.hosts) names.push_back(host.name);
+    const auto hint = did_you_mean(name, names);
+    const std::string example = names.empty() ? "" : ", such as " + names.front();
+    return "a host of the graph" + (hint.empty() ? example : "; " + hint);
+  }
+
+  const YamlView& view_;
+  const topologies::NetworkGraph& graph_;
+  Problems& problems_;
+  std::map<std::string, topologies::HostId> known_;
+  std::map<topologies::HostId, Location> listed_;
+  std::vector<topologies::HostId> hosts_;
+  std::size_t refused_ = 0;
+};
+
+}  // namespace
+
+std::vector<topologies::HostId> read_hosts(const YamlView& view, const std::filesystem::path& folder,
+                                           const topologies::NetworkGraph& graph, Problems& problems) {
+  return HostReader(view, graph, problems).read(folder);
+}
+
+}  // namespace lockstep::scenario

@@ -1,0 +1,52 @@
+#pragma once
+/// The part of a given network that routes between a cluster's NICs may use, as it is modelled: sprayed with groups of
+/// switches and one link for all cables between two of them, hashed with every switch and cable.
+#include <string>
+#include <variant>
+
+#include "topologies/fabrics/switch_groups_private.hpp"
+#include "topologies/fabrics/switch_network_private.hpp"
+
+namespace lockstep::topologies {
+
+using EndId = int;
+
+/// Between two groups of switches, as fast both ways; rates are as achieved.
+struct GroupLink {
+  SwitchGroupId lower, upper;
+  BytesPerSecond rate;
+  Seconds latency;
+};
+
+/// From a NIC to its first switch.
+struct PortOfEnd {
+  EndId end;
+  SwitchGroupId group;
+  BytesPerSecond rate;
+  Seconds latency;
+};
+
+struct ModelledGroup {
+  std::string name;  ///< "spine-01", "spine-01 and 7 more"
+  int tier = 0;
+};
+
+struct UsedNetwork {
+  Indexed<SwitchGroupId, ModelledGroup> groups;
+  std::vector<PortOfEnd> ports;  ///< by end
+  std::vector<GroupLink> links;  ///< by the tier of the lower end, then as the graph lists its cables
+  Indexed<EndId, std::string> names;
+  bool in_tiers = true;  ///< every link leads from one tier to the next
+};
+
+/// The hosts on which a cluster of so many units stands.
+[[nodiscard]] std::vector<HostId> hosts_of_units(const GivenNetwork& keys, int units);
+
+/// Hosts and adapters must be there.
+[[nodiscard]] UsedNetwork used_network(const FabricSpec& spec, const GivenNetwork& keys, const EndCount& ends);
+
+/// For each end the number of the network that it belongs to, in the order of first ends: no cable leads from one such
+/// network to another. Ends without a switch have networks of their own.
+[[nodiscard]] Indexed<EndId, int> separate_networks(const UsedNetwork& network);
+
+}  // namespace lockstep::topologies
