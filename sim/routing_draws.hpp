@@ -5,7 +5,6 @@
 
 #include "sim/core/units.hpp"
 #include "sim/scenario/scenario.hpp"
-#include "spdlog/logger.h"
 
 namespace lockstep {
 
