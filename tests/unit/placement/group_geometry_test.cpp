@@ -167,7 +167,7 @@ TEST(AddLanes, BothDirectionsOverTheSamePositions) {
   ASSERT_EQ(lanes.size(), 2U);
   const auto names_of = [&](const topologies::Lane& lane) {
     std::vector<std::vector<std::string>> names;
-    for (const auto& hop : lane.hops) names.push_back(test::names(cluster, hop));
+    for (const auto& hop : lane.hops()) names.push_back(test::names(cluster, hop));
     return names;
   };
   EXPECT_EQ(lanes[0].dimension, 5);
