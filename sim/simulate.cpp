@@ -3,11 +3,17 @@
 namespace lockstep {
 
 Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
+  preparation::KnownMachines none;
+  return simulate(scenario, options, log, none);
+}
+
+Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options, spdlog::logger& log,
+                    preparation::KnownMachines& known) {
   auto tell = [&](std::string_view stage, double fraction) {
     if (options.progress) options.progress(stage, fraction);
   };
   tell("preparing", 0);
-  auto placed = preparation::placed(scenario);  // cluster, mesh, plan, pipeline
+  auto placed = preparation::placed(scenario, known);  // cluster, mesh, plan, pipeline
   const auto building = step_options(scenario, placed.model);
   timing::TimingOptions timing;
   timing.engine = {options.engine, [&](double fraction) { tell("simulating", fraction); }, options.record_phases};

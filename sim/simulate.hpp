@@ -7,6 +7,7 @@
 #include "sim/engine/engine.hpp"
 #include "sim/metrics/elasticity.hpp"
 #include "sim/metrics/metrics.hpp"
+#include "sim/preparation/known_machines.hpp"
 #include "sim/preparation/preparation.hpp"
 #include "sim/program/fold.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -39,6 +40,9 @@ struct SimulateOptions {
 /// Scenario -> ... -> Program -> Timeline -> Metrics.
 [[nodiscard]] Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options,
                                   spdlog::logger& log);
+/// The same for one of many scenarios.
+[[nodiscard]] Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options,
+                                  spdlog::logger& log, preparation::KnownMachines& known);
 /// The last part of that, for a step that has been timed.
 [[nodiscard]] Simulation measured(const scenario::Scenario& scenario, preparation::Preparation placed,
                                   timing::TimedStep timed);
