@@ -85,9 +85,9 @@ TEST(GroupGeometry, FactorsOfOneVanish) {
 std::vector<std::pair<int, int>> walk(const topologies::DimensionGeometry& ring) {
   std::vector<std::pair<int, int>> places;
   std::pair<int, int> at{0, 0};
+  EXPECT_EQ(ring.shape.links_per_hop, 1);
   for (const topologies::Step& step : ring.steps) {
     places.push_back(at);
-    EXPECT_EQ(step.links, 1);
     (step.axis == 0 ? at.first : at.second) += step.direction;
   }
   EXPECT_EQ(at, (std::pair{0, 0})) << "it does not close";
