@@ -27,11 +27,17 @@ std::optional<RoutingDraws> drawn(const scenario::Scenario& scenario, const Simu
 }  // namespace
 
 Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
+  preparation::KnownMachines none;
+  return simulate(scenario, options, log, none);
+}
+
+Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options, spdlog::logger& log,
+                    preparation::KnownMachines& known) {
   auto tell = [&](std::string_view stage, double fraction) {
     if (options.progress) options.progress(stage, fraction);
   };
   tell("preparing", 0);
-  auto placed = preparation::placed(scenario);  // cluster, mesh, plan, pipeline
+  auto placed = preparation::placed(scenario, known);  // cluster, mesh, plan, pipeline
   const auto building = step_options(scenario, placed.model);
   timing::TimingOptions timing;
   timing.engine = {options.engine, [&](double fraction) { tell("simulating", fraction); }, options.record_phases};
@@ -107,15 +113,23 @@ metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::
   metrics.executed_flops =
       of_a_rank_of_each_stage * (static_cast<double>(metrics.chips) / static_cast<double>(step.held.size()));
   metrics.critical_rank = metrics::critical_rank(timeline);
-  measure_lane(preparation, program, timeline, metrics.critical_rank, metrics);
-  const auto lanes = metrics::last_rank_of_stages(program, timeline);
+  std::vector<metrics::RankPieces> lanes;
+  for (const auto lane : metrics::last_rank_of_stages(program, timeline)) lanes.emplace_back(program, timeline, lane);
   const auto idle = metrics::idle_of(step, preparation.pipeline, program, timeline, lanes);
   const metrics::StepMemory memory(step, program, timeline, preparation.machine.cluster->chip().memory);
   for (std::size_t stage = 0; stage < lanes.size(); ++stage) {
-    const auto lane = lanes[stage];
-    metrics.stages.push_back({static_cast<std::int32_t>(stage), lane, metrics::breakdown_of(program, timeline, lane),
-                              idle[stage], memory.of(lane)});
-    if (metrics.stages.back().memory.peak > metrics.memory.peak) metrics.memory = metrics.stages.back().memory;
+    const auto& lane = lanes[stage];
+    metrics.stages.push_back({static_cast<std::int32_t>(stage), lane.rank, metrics::breakdown_of(timeline, lane),
+                              idle[stage], memory.of(lane.rank)});
+  }
+  // The critical rank is the last of its stage. Of equal peaks its own counts.
+  const auto stage_of_critical = position_of(program.stage_of_rank[metrics.critical_rank]);
+  const auto& critical = metrics.stages[stage_of_critical];
+  metrics.breakdown = critical.breakdown;
+  metrics.communication = metrics::communication_of(step, program, timeline, lanes[stage_of_critical]);
+  metrics.memory = critical.memory;
+  for (const auto& stage : metrics.stages) {
+    if (stage.memory.peak > metrics.memory.peak) metrics.memory = stage.memory;
   }
   metrics.critical_path = metrics::critical_path_of(step, program, timeline);
   return metrics;

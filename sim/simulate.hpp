@@ -8,6 +8,7 @@
 #include "sim/engine/engine.hpp"
 #include "sim/metrics/elasticity.hpp"
 #include "sim/metrics/metrics.hpp"
+#include "sim/preparation/known_machines.hpp"
 #include "sim/preparation/preparation.hpp"
 #include "sim/program/fold.hpp"
 #include "sim/routing_draws.hpp"
@@ -46,6 +47,9 @@ inline constexpr int usual_routing_draws = 16;
 /// Scenario -> ... -> Program -> Timeline -> Metrics.
 [[nodiscard]] Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options,
                                   spdlog::logger& log);
+/// The same for one of many scenarios.
+[[nodiscard]] Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options,
+                                  spdlog::logger& log, preparation::KnownMachines& known);
 /// The last part of simulate, from Timeline to Metrics, for a step that has been timed.
 [[nodiscard]] Simulation measured(const scenario::Scenario& scenario, preparation::Preparation placed,
                                   timing::TimedStep timed);

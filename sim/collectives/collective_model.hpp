@@ -13,6 +13,7 @@ namespace lockstep::collectives {
 struct CollectiveRules {
   std::map<workloads::CollectiveKind, std::string> algorithms;  ///< used wherever they can serve; else the cheapest
   UnitOrder units = UnitOrder::ranks;
+  friend bool operator==(const CollectiveRules&, const CollectiveRules&) = default;
 };
 
 /// The algorithm that the rules name for a kind, if it serves these groups; otherwise "".

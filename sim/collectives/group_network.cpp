@@ -189,11 +189,12 @@ void GroupNetwork::make_groups() const {
   const bool in_a_torus = inside_a_torus(*cluster_, *mesh_, axes_);  // its algorithm looks at lanes only
   const auto places = in_a_torus ? PlaceOfDevice{} : places_in_order(*cluster_, order_);
   for (auto& group : mesh_->groups(axes_)) {
-    ranks_.push_back(group.members);
     if (in_a_torus) {
+      ranks_.push_back(std::move(group.members));
       groups_.push_back({{}, {}, std::move(group.lanes)});
       continue;
     }
+    ranks_.push_back(group.members);
     for (auto& member : group.members) member = mesh_->device_of(member);
     groups_.push_back(on_devices(*cluster_, std::move(group.members), std::move(group.lanes), places));
   }
@@ -207,6 +208,7 @@ const GroupNetwork::Connected& GroupNetwork::connected(const CollectiveAlgorithm
   auto made = std::make_shared<Connected>();
   for (const auto& axis : axes_) made->communicator.name += (made->communicator.name.empty() ? "" : "+") + axis;
   made->communicator.slots = algorithm.slots(*cluster_, structure_);
+  made->communicator.groups.reserve(groups_.size());
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     made->communicator.groups.push_back({ranks_[g], algorithm.flows(*cluster_, groups_[g], structure_)});
   }

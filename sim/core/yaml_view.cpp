@@ -28,6 +28,13 @@ std::string kind_of(const YamlNode& node) {
   return "";
 }
 
+bool same(const YamlNode& one, const YamlNode& other) {
+  return one.kind == other.kind && one.quoted == other.quoted && one.text == other.text &&
+         std::equal(one.items.begin(), one.items.end(), other.items.begin(), other.items.end(), same) &&
+         std::equal(one.entries.begin(), one.entries.end(), other.entries.begin(), other.entries.end(),
+                    [](const YamlEntry& a, const YamlEntry& b) { return a.key == b.key && same(a.value, b.value); });
+}
+
 /// Parses into a document, or gives nothing.
 std::optional<YamlNode> parse_checked(std::string_view text, const std::string& file, Problems& problems) {
   if (!check_characters(text, file, problems)) return std::nullopt;
@@ -93,6 +100,10 @@ YamlView YamlView::operator[](std::string_view key) const {
   if (!expect_map("a map")) return {document_, nullptr, child_path(path_, key)};
   node_->asked.emplace_back(key);
   return {document_, node_->find(key), child_path(path_, key)};
+}
+
+bool YamlView::same_value(const YamlView& other) const {
+  return exists() && other.exists() ? same(*node_, *other.node_) : exists() == other.exists();
 }
 
 YamlView YamlView::require(std::string_view key, std::string_view expected) const {

@@ -46,6 +46,8 @@ class YamlView {
   [[nodiscard]] YamlView require(std::string_view key, std::string_view expected) const;
   [[nodiscard]] std::vector<std::string> keys() const;  ///< of a map, in file order
   [[nodiscard]] std::vector<YamlView> items() const;    ///< of a list; a problem if not a list
+  /// Whether both hold the same, wherever it stands; of maps with their keys in the same order.
+  [[nodiscard]] bool same_value(const YamlView& other) const;
   /// Problems for all keys of this map that were never asked for, with "did you mean".
   void refuse_unknown_keys() const;
   /// A problem unless this is a map; returns whether it is.

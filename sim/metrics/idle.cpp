@@ -7,7 +7,6 @@
 #include "sim/core/indexed.hpp"
 #include "sim/metrics/blockers.hpp"
 #include "sim/metrics/metrics.hpp"
-#include "sim/metrics/sweep_private.hpp"
 
 namespace lockstep::metrics {
 namespace {
@@ -26,16 +25,17 @@ class Waiting {
         blockers_(program, timeline),
         even_wait_(wait_of_even_stages(pipeline)) {}
 
-  IdleTime of(std::int32_t rank) {
+  IdleTime of(const RankPieces& pieces) {
+    const auto rank = pieces.rank;
     IdleTime idle;
     const auto all_passes = passes(rank);
     const Seconds first = all_passes.first, last = all_passes.second;
     std::vector<timeline::Interval> gaps;
-    sweep(program_, timeline_, rank, [&](double start, double length, bool computing, std::int32_t communicating) {
-      if (computing) return;
+    for (const auto& [start, length, computing, communicating] : pieces.pieces) {
+      if (computing) continue;
       if (communicating >= 0 && !between_stages(vertex(communicating))) {
         idle.collective += in_step(start, length);
-        return;
+        continue;
       }
       // A piece ends where something begins or ends, so it lies on one side of the first and the last pass.
       if (start < first.value()) {
@@ -47,16 +47,8 @@ class Waiting {
       } else {
         gaps.push_back({Seconds(start), Seconds(start + length)});
       }
-    });
-    const auto starts = starts_on(rank);
-    for (const auto& gap : gaps) {
-      IdleTime one;
-      explain(gap, rank, starts, one);
-      const auto times = static_cast<double>(comes(gap));
-      idle.dependency += one.dependency * times;
-      idle.transfer += one.transfer * times;
-      idle.collective += one.collective * times;
     }
+    explain(gaps, rank, idle);
     const Seconds even(std::max(0.0, even_wait_[program_.stage_of_rank[rank]]));  // its rounding may be below 0
     const auto waited = idle.dependency;
     idle.dependency = std::min(waited, even);
@@ -99,6 +91,19 @@ class Waiting {
         rank, [&](std::int32_t op) { starts.emplace_back(timeline_.simulated(op, rank).start.value(), op); });
     std::sort(starts.begin(), starts.end());
     return starts;
+  }
+
+  void explain(const std::vector<timeline::Interval>& gaps, std::int32_t rank, IdleTime& idle) {
+    if (gaps.empty()) return;
+    const auto starts = starts_on(rank);
+    for (const auto& gap : gaps) {
+      IdleTime one;
+      explain(gap, rank, starts, one);
+      const auto times = static_cast<double>(comes(gap));
+      idle.dependency += one.dependency * times;
+      idle.transfer += one.transfer * times;
+      idle.collective += one.collective * times;
+    }
   }
 
   /// Follows what ended the gap backwards in time, from operation to what ended last before it.
@@ -181,9 +186,17 @@ class Waiting {
 std::vector<IdleTime> idle_of(const workloads::StepGraph& step, const workloads::StepPipeline& pipeline,
                               const program::Program& program, const timeline::Timeline& timeline,
                               const std::vector<std::int32_t>& ranks) {
+  std::vector<RankPieces> pieces;
+  for (const auto rank : ranks) pieces.emplace_back(program, timeline, rank);
+  return idle_of(step, pipeline, program, timeline, pieces);
+}
+
+std::vector<IdleTime> idle_of(const workloads::StepGraph& step, const workloads::StepPipeline& pipeline,
+                              const program::Program& program, const timeline::Timeline& timeline,
+                              const std::vector<RankPieces>& ranks) {
   Waiting waiting(step, pipeline, program, timeline);
   std::vector<IdleTime> result;
-  for (const auto rank : ranks) result.push_back(waiting.of(rank));
+  for (const auto& rank : ranks) result.push_back(waiting.of(rank));
   return result;
 }
 

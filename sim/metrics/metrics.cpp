@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/metrics/sweep_private.hpp"
 #include "workloads/sharding/joined_axes.hpp"
 
 namespace lockstep::metrics {
@@ -17,17 +16,26 @@ double Metrics::hfu() const {
 }
 
 Breakdown breakdown_of(const program::Program& program, const timeline::Timeline& timeline, std::int32_t rank) {
+  return breakdown_of(timeline, RankPieces(program, timeline, rank));
+}
+
+Breakdown breakdown_of(const timeline::Timeline& timeline, const RankPieces& rank) {
   Breakdown result;
-  sweep(program, timeline, rank, [&](double start, double length, bool computing, std::int32_t first) {
+  for (const auto& [start, length, computing, first] : rank.pieces) {
     (computing    ? result.compute
      : first >= 0 ? result.exposed_comm
                   : result.bubble) += timeline.repetition().in_step({Seconds(start), Seconds(start + length)});
-  });
+  }
   return result;
 }
 
 std::vector<CommunicationUse> communication_of(const workloads::StepGraph& step, const program::Program& program,
                                                const timeline::Timeline& timeline, std::int32_t rank) {
+  return communication_of(step, program, timeline, RankPieces(program, timeline, rank));
+}
+
+std::vector<CommunicationUse> communication_of(const workloads::StepGraph& step, const program::Program& program,
+                                               const timeline::Timeline& timeline, const RankPieces& rank) {
   std::map<std::pair<std::string, std::optional<workloads::CollectiveKind>>, CommunicationUse> uses;
   auto use_of = [&](std::int32_t op) -> CommunicationUse& {
     const auto& vertex = step.op(program.ops[op].vertex);
@@ -39,22 +47,22 @@ std::vector<CommunicationUse> communication_of(const workloads::StepGraph& step,
     return use;
   };
   std::vector<std::int32_t> collectives;  // in order: sums round alike however operations share ranks
-  timeline.for_each_op_of(rank, [&](std::int32_t op) {
+  timeline.for_each_op_of(rank.rank, [&](std::int32_t op) {
     if (program.ops[op].kind == program::ProgramOp::Kind::collective) collectives.push_back(op);
   });
   std::sort(collectives.begin(), collectives.end());
   for (const auto op : collectives) {
     auto& use = use_of(op);
-    const auto span = timeline.simulated(op, rank);
+    const auto span = timeline.simulated(op, rank.rank);
     const auto runs = timeline.repetition().runs(op);
     use.count += runs;
     use.full_size += step.op(program.ops[op].vertex)->full_size * runs;
     use.busy += (span.end - span.start) * static_cast<double>(runs);
   }
-  sweep(program, timeline, rank, [&](double start, double length, bool computing, std::int32_t first) {
-    if (computing || first < 0) return;
+  for (const auto& [start, length, computing, first] : rank.pieces) {
+    if (computing || first < 0) continue;
     use_of(first).exposed += timeline.repetition().in_step({Seconds(start), Seconds(start + length)});
-  });
+  }
   std::vector<CommunicationUse> result;
   for (auto& [key, use] : uses) result.push_back(use);
   return result;

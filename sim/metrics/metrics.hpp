@@ -7,6 +7,7 @@
 
 #include "sim/metrics/critical_path.hpp"
 #include "sim/metrics/memory.hpp"
+#include "sim/metrics/rank_pieces.hpp"
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "workloads/step/step_graph.hpp"
@@ -82,13 +83,21 @@ struct Metrics {
 
 [[nodiscard]] Breakdown breakdown_of(const program::Program& program, const timeline::Timeline& timeline,
                                      std::int32_t rank);
+[[nodiscard]] Breakdown breakdown_of(const timeline::Timeline& timeline, const RankPieces& rank);
 [[nodiscard]] std::vector<CommunicationUse> communication_of(const workloads::StepGraph& step,
                                                              const program::Program& program,
                                                              const timeline::Timeline& timeline, std::int32_t rank);
+[[nodiscard]] std::vector<CommunicationUse> communication_of(const workloads::StepGraph& step,
+                                                             const program::Program& program,
+                                                             const timeline::Timeline& timeline,
+                                                             const RankPieces& rank);
 /// Why each of the given ranks waits.
 [[nodiscard]] std::vector<IdleTime> idle_of(const workloads::StepGraph& step, const workloads::StepPipeline& pipeline,
                                             const program::Program& program, const timeline::Timeline& timeline,
                                             const std::vector<std::int32_t>& ranks);
+[[nodiscard]] std::vector<IdleTime> idle_of(const workloads::StepGraph& step, const workloads::StepPipeline& pipeline,
+                                            const program::Program& program, const timeline::Timeline& timeline,
+                                            const std::vector<RankPieces>& ranks);
 /// For every stage the rank that ends last, the lowest-numbered of those.
 [[nodiscard]] std::vector<std::int32_t> last_rank_of_stages(const program::Program& program,
                                                             const timeline::Timeline& timeline);

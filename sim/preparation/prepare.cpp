@@ -2,6 +2,7 @@
 // file.
 #include <algorithm>
 
+#include "sim/preparation/known_machines.hpp"
 #include "sim/preparation/placement_cost.hpp"
 #include "sim/preparation/preparing_private.hpp"
 #include "sim/program/lower.hpp"
@@ -42,28 +43,29 @@ void check_axis_sizes(const scenario::Scenario& scenario, const topologies::Clus
 
 /// Places that the scenario gives: they tell the sizes of axes that it leaves out.
 Preparation placed_as_requested(const scenario::Scenario& scenario,
-                                std::shared_ptr<const topologies::Cluster> cluster) {
+                                const std::shared_ptr<const topologies::Cluster>& cluster, KnownMachines& known) {
   auto placed = place_as_requested(*cluster, scenario.mesh);
   if (const auto* error = std::get_if<topologies::PlacementError>(&placed)) refuse_placement(scenario, *error);
-  auto mesh =
-      std::make_shared<const topologies::Mesh>(*cluster, std::get<0>(std::move(placed)), "as the scenario says");
+  auto machine = known.machine(cluster, std::get<0>(std::move(placed)), "as the scenario says", scenario.collectives);
   auto requests = scenario.mesh;
-  for (auto& request : requests) request.size = mesh->axis(request.name).size();
+  for (auto& request : requests) request.size = machine.mesh->axis(request.name).size();
   auto model = sharded_model(scenario, requests);
-  return {{std::move(cluster), std::move(mesh), nullptr}, std::move(model), {}, {}};
+  return {std::move(machine), std::move(model), {}, {}};
 }
 
 /// The placement on which the model's collectives take the least time.
-Preparation placed_by_cost(const scenario::Scenario& scenario, std::shared_ptr<const topologies::Cluster> cluster) {
+Preparation placed_by_cost(const scenario::Scenario& scenario,
+                           const std::shared_ptr<const topologies::Cluster>& cluster, KnownMachines& known) {
   auto model = sharded_model(scenario);
   int tried = 0;
   auto placed = place_by_cost(
       *cluster, scenario.mesh,
       [&](const topologies::Mesh& mesh) { return placement_cost(scenario, model, *cluster, mesh); }, tried);
   if (const auto* error = std::get_if<topologies::PlacementError>(&placed)) refuse_placement(scenario, *error);
-  auto mesh = std::make_shared<const topologies::Mesh>(
-      *cluster, std::get<0>(std::move(placed)), "least closed-form time of " + std::to_string(tried) + " candidates");
-  return {{std::move(cluster), std::move(mesh), nullptr}, std::move(model), {}, {}};
+  auto machine =
+      known.machine(cluster, std::get<0>(std::move(placed)),
+                    "least closed-form time of " + std::to_string(tried) + " candidates", scenario.collectives);
+  return {std::move(machine), std::move(model), {}, {}};
 }
 
 [[noreturn]] void refuse_missing_links(const scenario::Scenario& scenario, const std::string& why) {
@@ -106,21 +108,24 @@ workloads::StepOptions step_options(const scenario::Scenario& scenario, const Sh
   return options;
 }
 
-Preparation placed(const scenario::Scenario& scenario) {
+Preparation placed(const scenario::Scenario& scenario, KnownMachines& known) {
   (void)rates_of(scenario);
-  auto cluster = std::make_shared<const topologies::Cluster>(cluster_of(scenario));
+  const auto cluster = known.cluster(scenario);
   check_axis_sizes(scenario, *cluster);
   try {
     auto [machine, model, pipeline, step] =
-        all_placed(scenario) ? placed_as_requested(scenario, cluster) : placed_by_cost(scenario, cluster);
-    machine.collectives =
-        std::make_shared<collectives::CollectiveModel>(*machine.cluster, *machine.mesh, scenario.collectives);
+        all_placed(scenario) ? placed_as_requested(scenario, cluster, known) : placed_by_cost(scenario, cluster, known);
     check_size(scenario, model);
     pipeline = place_pipeline(scenario, machine, model);
     return {std::move(machine), std::move(model), std::move(pipeline), std::move(step)};
   } catch (const topologies::NoRoute& error) {
     refuse_missing_links(scenario, error.what());
   }
+}
+
+Preparation placed(const scenario::Scenario& scenario) {
+  KnownMachines none;
+  return placed(scenario, none);
 }
 
 Preparation prepare(const scenario::Scenario& scenario) {

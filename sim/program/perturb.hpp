@@ -19,6 +19,7 @@ struct SlowChip {
   Coordinates chip;
   bool whole_host = false;
   double slowdown = 1;
+  friend bool operator==(const SlowChip&, const SlowChip&) = default;
 };
 /// The link from one node of the cluster to another, one way, by their names: "chip(0,3)", "leaf(2)". `bandwidth` is
 /// the part that is left; 0 is down. Traffic takes the shortest detour round a missing link between chips of a torus;
@@ -26,17 +27,20 @@ struct SlowChip {
 struct DegradedLink {
   std::string from, to;
   double bandwidth = 1;
+  friend bool operator==(const DegradedLink&, const DegradedLink&) = default;
 };
 /// All links into and out of a node of the cluster: a switch, a NIC, a host, a chip.
 struct DegradedNode {
   std::string name;
   double bandwidth = 1;
+  friend bool operator==(const DegradedNode&, const DegradedNode&) = default;
 };
 /// `count` chips drawn without repetition.
 struct RandomSlowChips {
   std::int64_t count = 0;
   std::uint64_t seed = 0;
   double slowdown = 1;
+  friend bool operator==(const RandomSlowChips&, const RandomSlowChips&) = default;
 };
 /// `count` links drawn without repetition: links between chips of a torus, otherwise links of the nodes' scale-up and
 /// of the network.
@@ -44,6 +48,7 @@ struct RandomDegradedLinks {
   std::int64_t count = 0;
   std::uint64_t seed = 0;
   double bandwidth = 1;
+  friend bool operator==(const RandomDegradedLinks&, const RandomDegradedLinks&) = default;
 };
 /// Every chip gets its own slowdown 1 + u, u drawn uniformly from [0, spread) or exponentially with mean spread.
 struct Jitter {
@@ -51,6 +56,7 @@ struct Jitter {
   Distribution distribution = Distribution::uniform;
   double spread = 0;
   std::uint64_t seed = 0;
+  friend bool operator==(const Jitter&, const Jitter&) = default;
 };
 using Perturbation = std::variant<SlowChip, DegradedLink, DegradedNode, RandomSlowChips, RandomDegradedLinks, Jitter>;
 

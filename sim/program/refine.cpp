@@ -1,9 +1,7 @@
 #include "sim/program/refine.hpp"
 
-#include <algorithm>
 #include <bit>
-#include <unordered_map>
-#include <unordered_set>
+#include <utility>
 
 namespace lockstep::program {
 namespace {
@@ -26,17 +24,54 @@ Colour mix(Colour x) {
 
 Colour join(Colour a, Colour b) { return mix(a ^ mix(b)); }
 
+/// Numbers of colours, in order of first appearance. Colours are mixed already, so their low bits are the place in the
+/// table; neighbours mostly have one colour.
+class Numbers {
+ public:
+  std::int32_t of(Colour colour) {
+    if (count_ > 0 && colour == last_.colour) return last_.number;
+    if (2 * position_of(count_) >= table_.size()) grow();
+    auto& entry = place_of(colour);
+    if (entry.number < 0) entry = {colour, count_++};
+    last_ = entry;
+    return entry.number;
+  }
+  [[nodiscard]] std::int32_t count() const { return count_; }
+
+ private:
+  struct Entry {
+    Colour colour = 0;
+    std::int32_t number = -1;
+  };
+  Entry& place_of(Colour colour) {
+    auto at = colour & (table_.size() - 1);
+    while (table_[at].number >= 0 && table_[at].colour != colour) at = (at + 1) & (table_.size() - 1);
+    return table_[at];
+  }
+  void grow() {
+    const auto smaller = std::exchange(table_, std::vector<Entry>(2 * table_.size()));
+    for (const auto& entry : smaller) {
+      if (entry.number >= 0) place_of(entry.colour) = entry;
+    }
+  }
+
+  std::vector<Entry> table_ = std::vector<Entry>(64);  ///< a power of two
+  std::int32_t count_ = 0;
+  Entry last_;
+};
+
 std::int32_t count_classes(const std::vector<Colour>& colours) {
-  return static_cast<std::int32_t>(std::unordered_set<Colour>(colours.begin(), colours.end()).size());
+  Numbers numbers;
+  for (const auto colour : colours) numbers.of(colour);
+  return numbers.count();
 }
 
 template <class Index>
 std::int32_t number(const Indexed<Index, Colour>& colours, Indexed<Index, std::int32_t>& classes) {
-  std::unordered_map<Colour, std::int32_t> numbers;
+  Numbers numbers;
   classes.reserve(colours.size());
-  for (const auto colour : colours)
-    classes.push_back(numbers.try_emplace(colour, static_cast<std::int32_t>(numbers.size())).first->second);
-  return static_cast<std::int32_t>(numbers.size());
+  for (const auto colour : colours) classes.push_back(numbers.of(colour));
+  return numbers.count();
 }
 
 /// The bytes that a slot carries in every collective of its communicator, as a colour: slots that always carry the same
@@ -104,6 +139,10 @@ class Refinement {
     RankColours on_rank(ranks_.size(), 0);
     NumberColours new_flows(flows_.size());
     NumberColours new_groups(groups_.size());
+    LinkColours mixed_links(links_.size(), 0);  // what a crossing tells; slack links tell nothing
+    for (std::size_t i = 0; i < links_.size(); ++i) {
+      if (!slack_[i]) mixed_links[i] = mix(links_[i]);
+    }
     std::size_t g = 0;
     std::size_t f = 0;
     for (std::size_t c = 0; c < program_.communicators.size(); ++c) {
@@ -116,11 +155,12 @@ class Refinement {
         Colour carried = 0;
         for (const auto& flow : group.flows) {
           Colour crossed = 0;
+          const auto mixed = mix(flows_[f]);
           for (const auto link : flow.links) {
-            if (!slack_[link]) crossed += mix(links_[link]);
-            on_link[link] += mix(flows_[f]);
+            crossed += mixed_links[link];
+            on_link[link] += mixed;
           }
-          carried += mix(flows_[f]);
+          carried += mixed;
           new_flows[f] = join(join(flows_[f], groups_[g]), crossed);
           ++f;
         }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
+#include <optional>
 
 #include "sim/program/flows_private.hpp"
 
@@ -23,9 +23,7 @@ class SlackLinks {
 
   SomeLinks run() {
     SomeLinks slack(program_.links.size(), false);
-    const auto& capacities = program_.links;
-    if (std::adjacent_find(capacities.begin(), capacities.end(), std::not_equal_to<>()) == capacities.end())
-      return slack;
+    if (all_alike()) return slack;
     for (const bool after : {false, true}) {
       const auto more = slack_by_limiters(after, slack);
       for (std::size_t link = 0; link < slack.size(); ++link) slack[link] = slack[link] || more[link];
@@ -43,6 +41,17 @@ class SlackLinks {
       return a.link != b.link ? a.link < b.link : a.limiter < b.limiter;
     }
   };
+
+  /// Whether all links that flows cross have one capacity: none of them can limit another.
+  [[nodiscard]] bool all_alike() const {
+    std::optional<BytesPerSecond> known;
+    for (const auto link : crossed_.ids()) {
+      if (!crossed_[link]) continue;
+      if (!known) known = program_.links[link];
+      if (program_.links[link] != *known) return false;
+    }
+    return true;
+  }
 
   /// Whether `one` may limit `other`.
   [[nodiscard]] bool comes_first(std::int32_t one, std::int32_t other) const {

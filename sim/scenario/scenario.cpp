@@ -17,8 +17,8 @@ constexpr std::int64_t most_tokens = 100'000'000'000;  // keeps every size in by
 
 class Reader {
  public:
-  Reader(const YamlView& root, std::filesystem::path folder, Problems& problems)
-      : root_(root), folder_(std::move(folder)), problems_(problems) {}
+  Reader(const YamlView& root, std::filesystem::path folder, Problems& problems, LastParts& last)
+      : root_(root), folder_(std::move(folder)), problems_(problems), last_(last) {}
 
   Scenario read() {
     format();
@@ -73,32 +73,31 @@ class Reader {
         view.refuse_unknown_keys();
         return;
       }
-      scenario_.model = workloads::read_model(view, "inline");
+    } else if (!expect_value(view, expected)) {
       return;
     }
-    if (!expect_value(view, expected)) return;
-    const auto text = view.text();
-    if (text.ends_with(".json") || text.find('/') != std::string::npos) {
-      config_json(view);
-      return;
-    }
-    const auto catalog = data_root() / "workloads" / "catalog";
-    const auto names = workloads::model_names(catalog);
-    if (std::find(names.begin(), names.end(), text) == names.end()) {
-      view.problem("model '" + text + "' is not in the catalog", catalog_name(text, names, "a path to a config.json"));
-      return;
-    }
-    scenario_.model = workloads::load_model(catalog, text, problems_);
+    scenario_.model = last_.model.value_of(view, problems_, [&] { return model_of(view); });
   }
 
-  void config_json(const YamlView& view) {
+  workloads::Model model_of(const YamlView& view) {
+    if (view.is_map()) return workloads::read_model(view, "inline");
+    const auto text = view.text();
+    if (text.ends_with(".json") || text.find('/') != std::string::npos) return config_json(view);
+    const auto catalog = data_root() / "workloads" / "catalog";
+    const auto names = workloads::model_names(catalog);
+    if (std::find(names.begin(), names.end(), text) != names.end())
+      return workloads::load_model(catalog, text, problems_);
+    view.problem("model '" + text + "' is not in the catalog", catalog_name(text, names, "a path to a config.json"));
+    return {};
+  }
+
+  workloads::Model config_json(const YamlView& view) {
     std::error_code unreadable;
-    if (std::filesystem::is_regular_file(folder_ / view.text(), unreadable)) {
-      scenario_.model = workloads::import_hf_config(folder_ / view.text(), problems_);
-    } else {
-      view.problem("there is no file '" + view.text() + "'",
-                   "the path of a config.json, seen from the scenario's folder");
-    }
+    if (std::filesystem::is_regular_file(folder_ / view.text(), unreadable))
+      return workloads::import_hf_config(folder_ / view.text(), problems_);
+    view.problem("there is no file '" + view.text() + "'",
+                 "the path of a config.json, seen from the scenario's folder");
+    return {};
   }
 
   void cluster() {
@@ -107,12 +106,13 @@ class Reader {
         "..., nodes: ...}";
     const auto view = require(root_, "cluster", expected);
     if (!view.exists()) return;
-    if (view.is_map()) {
-      scenario_.cluster = read_cluster(view, folder_, problems_);
-      for (const auto& key : view.keys()) note(view[key]);  // after the unknown ones were refused
-    } else if (expect_value(view, expected)) {
-      scenario_.cluster = parse_cluster(view.text(), view.where(), view.path(), problems_);
-    }
+    if (!view.is_map() && !expect_value(view, expected)) return;
+    scenario_.cluster = last_.cluster.value_of(view, problems_, [&] {
+      return view.is_map() ? read_cluster(view, folder_, problems_)
+                           : parse_cluster(view.text(), view.where(), view.path(), problems_);
+    });
+    if (!view.is_map()) return;
+    for (const auto& key : view.keys()) note(view[key]);  // after the unknown ones were refused
   }
 
   void mesh() {
@@ -289,6 +289,7 @@ class Reader {
   const YamlView& root_;
   std::filesystem::path folder_;
   Problems& problems_;
+  LastParts& last_;
   Scenario scenario_;
   KeyReader keys_{scenario_.places};
 };
@@ -312,12 +313,12 @@ Location Scenario::where(std::string key) const {
 namespace {
 
 Scenario read_scenario(YamlView root, const std::vector<KeyOverride>& overrides, const std::filesystem::path& folder,
-                       Problems& problems) {
+                       Problems& problems, LastParts& last) {
   problems.throw_if_any();
   for (const auto& override_ : overrides) root = root.with_override(override_.path, override_.value);
   problems.throw_if_any();
   if (!root.expect_map("a mapping with the keys format, model, cluster, batch, ...")) problems.throw_if_any();
-  auto scenario = Reader(root, folder, problems).read();
+  auto scenario = Reader(root, folder, problems, last).read();
   problems.throw_if_any();
   return scenario;
 }
@@ -325,8 +326,8 @@ Scenario read_scenario(YamlView root, const std::vector<KeyOverride>& overrides,
 }  // namespace
 
 Scenario scenario_of_document(const YamlView& root, const std::vector<KeyOverride>& overrides, const std::string& name,
-                              const std::filesystem::path& folder, Problems& problems) {
-  auto scenario = read_scenario(root, overrides, folder, problems);
+                              const std::filesystem::path& folder, Problems& problems, LastParts& last) {
+  auto scenario = read_scenario(root, overrides, folder, problems, last);
   scenario.name = name;
   scenario.places[""] = {root.where().file, 1, 1};
   return scenario;
@@ -334,13 +335,15 @@ Scenario scenario_of_document(const YamlView& root, const std::vector<KeyOverrid
 
 Scenario load_scenario(const std::filesystem::path& file, const std::vector<KeyOverride>& overrides) {
   Problems problems;
+  LastParts none;
   return scenario_of_document(YamlView::from_file(file, problems), overrides, visible(file.stem().string()),
-                              file.parent_path(), problems);
+                              file.parent_path(), problems, none);
 }
 
 Scenario scenario_of_text(std::string_view text, const std::string& name, const std::filesystem::path& folder) {
   Problems problems;
-  return scenario_of_document(YamlView::from_text(text, name, problems), {}, name, folder, problems);
+  LastParts none;
+  return scenario_of_document(YamlView::from_text(text, name, problems), {}, name, folder, problems, none);
 }
 
 }  // namespace lockstep::scenario

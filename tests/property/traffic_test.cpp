@@ -26,12 +26,13 @@ Moved moved_by(const collectives::Phase& phase, const topologies::Group& group,
   for (const auto& lane : group.lanes) {
     const bool ring =
         dimensions[static_cast<std::size_t>(lane.dimension)].shape == topologies::GroupDimension::Shape::ring;
-    for (std::size_t hop = 0; hop < lane.hops.size(); ++hop) {
+    const auto hops = lane.hops();
+    for (std::size_t hop = 0; hop < hops.size(); ++hop) {
       const auto slot = ring ? slots.ring(lane.dimension, lane.direction)
                              : slots.hop(lane.dimension, lane.direction, static_cast<int>(hop));
       const double bytes = phase.slot_bytes[static_cast<std::size_t>(slot)];
-      moved.sent[cluster.link(lane.hops[hop].front()).from] += bytes;
-      moved.received[cluster.link(lane.hops[hop].back()).to] += bytes;
+      moved.sent[cluster.link(hops[hop].front()).from] += bytes;
+      moved.received[cluster.link(hops[hop].back()).to] += bytes;
     }
   }
   return moved;

@@ -9,6 +9,7 @@
 #include "sim/studies/isolated.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/kept_to_the_end.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/table.hpp"
 
@@ -26,7 +27,7 @@ std::string simulated(const scenario::Scenario& scenario) {
   options.engine = engine::EngineKind::max_min;
   options.most_operations = most_operations;
   try {
-    const auto metrics = simulate(scenario, options, silent).metrics;
+    const auto& metrics = kept_to_the_end(simulate(scenario, options, silent)).metrics;
     const auto& memory = metrics.memory;
     return "ok; memory peak " + format(memory.peak) + " of " + format(memory.capacity) +
            (memory.fits ? ", fits" : ", does NOT fit") + " (weights + optimizer " +

@@ -9,6 +9,7 @@
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
+#include "tools/commands/kept_to_the_end.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/pipeline_picture.hpp"
 #include "tools/output/png.hpp"
@@ -132,14 +133,14 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   options.progress = progress_line();
   options.record_phases = !arguments.out.empty() || !arguments.json.empty();  // for the link loads of result.json
   if (dump(arguments.dump, arguments.rank, scenario, options, log)) return;
-  const auto simulation = simulate_at(arguments.rank, arguments.sensitivity, scenario, options, log);
+  const auto& simulation = kept_to_the_end(simulate_at(arguments.rank, arguments.sensitivity, scenario, options, log));
   if (!arguments.out.empty()) refuse_to_show(simulation, "--out");
-  const auto json = result_json(scenario, simulation, output::WallTimes::hidden);
+  const auto json = [&] { return result_json(scenario, simulation, output::WallTimes::hidden); };
   std::string left_out;
   if (!arguments.out.empty()) {
     const std::filesystem::path folder = arguments.out;
     output::NewFiles files(folder);
-    files.write(folder / "result.json", json);
+    files.write(folder / "result.json", json());
     const auto window = output::middle_window(simulation);
     write_picture(files, folder / "timeline", output::timeline_picture(scenario, simulation, window.from, window.to),
                   arguments.png);
@@ -152,7 +153,7 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
       trace::write_chrome_trace(files, folder / "trace.json.gz", scenario, simulation, {16, arguments.trace_flows});
     files.finish();
   }
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
+  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json());
   output::print(arguments.json == "-" ? result_json(scenario, simulation, output::WallTimes::shown)
                                       : output::summary(scenario, simulation) + left_out);
 }

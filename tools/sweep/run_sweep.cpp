@@ -29,9 +29,10 @@ std::int64_t shard_of(const Digest::Bytes16& identity, std::int64_t shards) {
 constexpr std::chrono::milliseconds turn_time{200};
 constexpr std::size_t most_of_a_turn = 32;
 
-PointResult simulated(const Sweep& sweep, std::int64_t point, const SweepOptions& options, spdlog::logger& log) {
+PointResult simulated(const Sweep& sweep, std::int64_t point, const SweepOptions& options, spdlog::logger& log,
+                      preparation::KnownMachines& known) {
   const auto scenario = sweep.scenario_at(point);
-  const auto simulation = simulate(scenario, {options.engine, true, {}, options.keep_results}, log);
+  const auto simulation = simulate(scenario, {options.engine, true, {}, options.keep_results}, log, known);
   PointResult result;
   result.outputs = outputs_of(scenario, simulation);
   if (options.keep_results) result.json = result_json(scenario, simulation, output::WallTimes::hidden);
@@ -39,9 +40,10 @@ PointResult simulated(const Sweep& sweep, std::int64_t point, const SweepOptions
 }
 
 /// In a child: also what is wrong with the point is a result, but a machine that is used up is not.
-PointResult result_of(const Sweep& sweep, std::int64_t point, const SweepOptions& options, spdlog::logger& log) {
+PointResult result_of(const Sweep& sweep, std::int64_t point, const SweepOptions& options, spdlog::logger& log,
+                      preparation::KnownMachines& known) {
   try {
-    return simulated(sweep, point, options, log);
+    return simulated(sweep, point, options, log, known);
   } catch (const ConfigError& error) {
     return {PointResult::Status::refused, error.what(), {}, ""};
   } catch (const studies::OutOfResources&) {
@@ -57,9 +59,10 @@ PointResult result_of(const Sweep& sweep, std::int64_t point, const SweepOptions
 std::string results_of(const Sweep& sweep, std::span<const std::int64_t> points, const SweepOptions& options,
                        spdlog::logger& log) {
   const auto end = std::chrono::steady_clock::now() + turn_time;
+  preparation::KnownMachines known;
   std::string text;
   for (const auto point : points) {
-    const auto result = to_text(result_of(sweep, point, options, log));
+    const auto result = to_text(result_of(sweep, point, options, log, known));
     const std::uint64_t size = result.size();
     text.append(reinterpret_cast<const char*>(&size), sizeof size);
     text += result;

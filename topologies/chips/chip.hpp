@@ -21,6 +21,7 @@ struct WrapRule {
   int exactly = 0;
   [[nodiscard]] bool wraps(int size) const;
   [[nodiscard]] std::string to_string() const;
+  friend bool operator==(const WrapRule&, const WrapRule&) = default;
 };
 
 /// The inter-chip interconnect of a torus machine.
@@ -30,6 +31,7 @@ struct TorusFabric {
   BytesPerSecond link;    ///< one way, one link
   Seconds hop_latency;    ///< one link
   WrapRule wrap;
+  friend bool operator==(const TorusFabric&, const TorusFabric&) = default;
 };
 
 struct Chip {
@@ -49,6 +51,7 @@ struct Chip {
 
   /// The chip's peak for a precision; empty when the data sheet has none.
   [[nodiscard]] std::optional<FlopsPerSecond> peak_for(Precision precision) const;
+  friend bool operator==(const Chip&, const Chip&) = default;
 };
 
 [[nodiscard]] std::string by_axis(const std::vector<int>& sizes);  ///< "16x20x28"

@@ -31,6 +31,7 @@ struct ChipKernels {
   int communication_units = 0;      ///< GPUs: multiprocessors that collectives hold while they run
   double communication_memory = 0;  ///< share of the memory bandwidth that they take
   std::vector<std::string> sources;
+  friend bool operator==(const ChipKernels&, const ChipKernels&) = default;
 };
 
 /// Reads the chip's key `kernels`; problems go to the view's sink. `base` has the values of keys that the view does not

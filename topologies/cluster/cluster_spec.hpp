@@ -19,6 +19,7 @@ struct TorusSpec {
   Chip chip;
   std::vector<int> shape;
   std::vector<int> pod;  ///< empty: the chip's
+  friend bool operator==(const TorusSpec&, const TorusSpec&) = default;
 };
 
 /// How a communication library moves a message over a link: the time to start, the time per step, and the share of the
@@ -31,6 +32,7 @@ struct Protocol {
   Seconds remote_step{0};  ///< per step between units
   Seconds remote_launch{
       0};  ///< once per pass of the data between units, of which an all-reduce has two: proxies, filling of buffers
+  friend bool operator==(const Protocol&, const Protocol&) = default;
 };
 
 /// A server or rack: chips joined by a scale-up network, and their NICs.
@@ -52,6 +54,7 @@ struct NodeSpec {
   std::vector<std::string> algorithms;  ///< of this library, by name (collectives/algorithms.hpp); empty: all
   std::string fabric;                   ///< the usual network between such nodes, by its catalog name
   std::vector<std::string> sources;
+  friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
 };
 
 enum class FabricRouting { spray, ecmp };
@@ -63,11 +66,13 @@ class FabricRow;
 /// One switch without limits.
 struct Crossbar {
   [[nodiscard]] static const FabricRow<Crossbar>& row();
+  friend bool operator==(const Crossbar&, const Crossbar&) = default;
 };
 
 /// NICs in order on leaves, leaves on spines, cores above when the spines' ports do not reach all leaves, and so on.
 struct FatTree {
   [[nodiscard]] static const FabricRow<FatTree>& row();
+  friend bool operator==(const FatTree&, const FatTree&) = default;
 };
 
 /// A fat tree in which NIC i of every node of a scalable unit is on the same leaf.
@@ -78,12 +83,14 @@ struct RailOptimised {
   int nodes_per_scalable_unit = 0;  ///< 0: as many as a leaf has ports for
   Rails rails = Rails::as_needed;
   [[nodiscard]] static const FabricRow<RailOptimised>& row();
+  friend bool operator==(const RailOptimised&, const RailOptimised&) = default;
 };
 
 /// Groups of routers, all routers of a group and all groups joined; minimal routing.
 struct Dragonfly {
   int routers_per_group = 0, nics_per_router = 0, global_links_per_router = 0;
   [[nodiscard]] static const FabricRow<Dragonfly>& row();
+  friend bool operator==(const Dragonfly&, const Dragonfly&) = default;
 };
 
 /// A network as its owner's file describes it. Unit i of the cluster is the graph's host hosts[i], and NIC k of that
@@ -93,6 +100,8 @@ struct GivenNetwork {
   std::vector<HostId> hosts;  ///< empty: the first ones of the graph, in its order
   std::string choice;         ///< how they were chosen, for people to read; empty: as listed
   [[nodiscard]] static const FabricRow<GivenNetwork>& row();
+  /// Of the same reading of a file.
+  friend bool operator==(const GivenNetwork&, const GivenNetwork&) = default;
 };
 
 /// All kinds, in the order in which messages list them; last the one that a file describes and no keys.
@@ -123,6 +132,7 @@ struct FabricSpec {
 
   /// Flows between two chips, each hashed by itself.
   [[nodiscard]] int flows_of_connection() const { return routing == FabricRouting::ecmp ? channels * queue_pairs : 1; }
+  friend bool operator==(const FabricSpec&, const FabricSpec&) = default;
 };
 
 /// The order in which ranks are assigned to devices.
@@ -131,6 +141,7 @@ struct RankOrder {
   Kind kind = Kind::packed;
   std::uint64_t seed = 1;         ///< scattered: units in random order
   std::vector<DeviceId> devices;  ///< listed: device of every position
+  friend bool operator==(const RankOrder&, const RankOrder&) = default;
 };
 
 struct ClusterSpec {
@@ -146,6 +157,7 @@ struct ClusterSpec {
   [[nodiscard]] std::int64_t devices() const;
   [[nodiscard]] const TorusSpec* torus() const { return std::get_if<TorusSpec>(&unit); }  ///< null: nodes
   [[nodiscard]] const NodeSpec* node() const { return std::get_if<NodeSpec>(&unit); }
+  friend bool operator==(const ClusterSpec&, const ClusterSpec&) = default;
 };
 
 }  // namespace lockstep::topologies

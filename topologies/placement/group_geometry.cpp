@@ -45,7 +45,7 @@ DimensionGeometry along_one_axis(const Cluster& cluster, const Factor& factor) {
                              label};
   const int hops = ring ? factor.size : factor.size - 1;
   DimensionGeometry geometry{shape, {factor}, {}};
-  for (int hop = 0; hop < hops; ++hop) geometry.steps.push_back({factor.axis, 1, factor.stride});
+  for (int hop = 0; hop < hops; ++hop) geometry.steps.push_back({factor.axis, 1});
   return geometry;
 }
 
@@ -54,7 +54,7 @@ DimensionGeometry along_one_axis(const Cluster& cluster, const Factor& factor) {
 std::vector<Step> cycle_through_block(const Factor& even, const Factor& across) {
   std::vector<Step> steps;
   const auto go = [&steps](AxisId axis, int direction, int count) {
-    for (int hop = 0; hop < count; ++hop) steps.push_back({axis, direction, 1});
+    for (int hop = 0; hop < count; ++hop) steps.push_back({axis, direction});
   };
   go(even.axis, 1, even.size - 1);
   go(across.axis, 1, across.size - 1);
@@ -130,22 +130,21 @@ std::vector<DeviceId> device_offsets(const Cluster& cluster, const std::vector<F
 
 void add_lanes(const Cluster& cluster, const DimensionGeometry& geometry, int dimension, DeviceId origin,
                std::vector<Lane>& lanes) {
-  Lane forward{dimension, 1, {}};
-  Lane backward{dimension, -1, {}};
-  forward.hops.reserve(geometry.steps.size());
-  backward.hops.reserve(geometry.steps.size());
+  const int links_per_hop = geometry.shape.links_per_hop;
+  Lane forward{dimension, 1, links_per_hop, {}};
+  Lane backward{dimension, -1, links_per_hop, {}};
+  const auto links = geometry.steps.size() * position_of(links_per_hop);
+  forward.links.reserve(links);
+  backward.links.reserve(links);
   DeviceId device = origin;
   for (const Step& step : geometry.steps) {
-    std::vector<LinkId> there, back;
-    for (int i = 0; i < step.links; ++i) {
-      there.push_back(cluster.neighbour_link(device, step.axis, step.direction));
-      device = cluster.link(there.back()).to;
-      back.push_back(cluster.neighbour_link(device, step.axis, -step.direction));
+    for (int i = 0; i < links_per_hop; ++i) {
+      forward.links.push_back(cluster.neighbour_link(device, step.axis, step.direction));
+      device = cluster.link(forward.links.back()).to;
+      backward.links.push_back(cluster.neighbour_link(device, step.axis, -step.direction));
     }
-    std::reverse(back.begin(), back.end());
-    forward.hops.push_back(std::move(there));
-    backward.hops.push_back(std::move(back));
   }
+  std::reverse(backward.links.begin(), backward.links.end());
   lanes.push_back(std::move(forward));
   lanes.push_back(std::move(backward));
 }

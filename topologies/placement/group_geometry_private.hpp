@@ -8,11 +8,10 @@
 
 namespace lockstep::topologies {
 
-/// The way from one position to the next: `links` links of one physical axis.
+/// The way from one position to the next along one physical axis; over as many links as GroupDimension::links_per_hop.
 struct Step {
   AxisId axis;
   int direction;
-  int links;
 };
 
 struct DimensionGeometry {

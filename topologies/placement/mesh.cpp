@@ -91,6 +91,13 @@ AxisPart axis_part(std::string_view name) {
 
 std::string part_name(const std::string& axis, std::int64_t size) { return axis + '/' + std::to_string(size); }
 
+std::vector<std::vector<LinkId>> Lane::hops() const {
+  std::vector<std::vector<LinkId>> hops;
+  for (auto at = links.begin(); at != links.end(); at += links_per_hop) hops.emplace_back(at, at + links_per_hop);
+  if (direction < 0) std::reverse(hops.begin(), hops.end());
+  return hops;
+}
+
 int MeshAxis::size() const {
   int size = 1;
   for (const Factor& factor : factors) size *= factor.size;
@@ -141,12 +148,14 @@ std::vector<Group> Mesh::groups(const std::vector<std::string>& axes) const {
 
   // A dimension's lanes start where all other dimensions of the group put them, and in every pod that it spans.
   std::vector<std::vector<DeviceId>> origins;
+  std::size_t lanes = 0;
   for (std::size_t own = 0; own < geometry.size(); ++own) {
     std::vector<Factor> others = switched_factors(*cluster_, inside);
     for (std::size_t i = 0; i < geometry.size(); ++i) {
       if (i != own) others.insert(others.end(), geometry[i].factors.begin(), geometry[i].factors.end());
     }
     origins.push_back(device_offsets(*cluster_, others));
+    lanes += 2 * origins.back().size();
   }
 
   // Offsets are of positions; an order of ranks puts these on devices, whole pods at a time where there are lanes.
@@ -155,6 +164,7 @@ std::vector<Group> Mesh::groups(const std::vector<std::string>& axes) const {
   for (const DeviceId first : device_offsets(*cluster_, factors_of(*this, axes, false))) {
     Group group;
     group.members.reserve(members.size());
+    group.lanes.reserve(lanes);
     for (const DeviceId member : members)
       group.members.push_back(rank_of(cluster_->device_at_position(first + member)));
     for (std::size_t dimension = 0; dimension < geometry.size(); ++dimension) {

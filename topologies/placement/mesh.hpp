@@ -29,6 +29,7 @@ struct MeshAxis {
   std::string name;
   std::vector<Factor> factors;  ///< outermost first
   [[nodiscard]] int size() const;
+  friend bool operator==(const MeshAxis&, const MeshAxis&) = default;
 };
 
 /// Part of a mesh axis, written "tensor/2": groups of two neighbours along axis tensor. It may be used wherever a
@@ -55,13 +56,17 @@ struct GroupDimension {
 using DimensionId = int;  ///< position among the dimensions of a group
 using GroupDimensions = Indexed<DimensionId, GroupDimension>;
 
-/// The links between neighbouring members, in one direction, of one ring or line.
-/// hops[i] leads from position i to i+1 (direction +) or from i+1 to i (direction -);
-/// a ring has X hops (the last closes it), a line X-1.
+/// The links between neighbouring members, in one direction, of one ring or line, in the order in which they are
+/// crossed. In direction + they lead from position i to i+1, in direction - from i+1 to i, the last position first; a
+/// ring has X hops (the last closes it), a line X-1.
 struct Lane {
   DimensionId dimension;
   int direction;  ///< +1 or -1
-  std::vector<std::vector<LinkId>> hops;
+  int links_per_hop;
+  std::vector<LinkId> links;
+
+  /// The links of each hop: entry i lies between positions i and i+1, in both directions.
+  [[nodiscard]] std::vector<std::vector<LinkId>> hops() const;
 };
 
 struct Group {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <utility>
 
 #include "sim/core/errors.hpp"
@@ -38,9 +40,9 @@ std::vector<int> host_grid(const TorusSpec& spec) {
 std::vector<NodeId> add_grid(Cluster::Graph& graph, NodeKind kind, std::string_view what,
                              const std::vector<int>& prefix, const std::vector<int>& sizes) {
   std::vector<NodeId> nodes;
-  std::vector<int> position(sizes.size(), 0);
+  std::vector<int> position(sizes.size(), 0), place;
   do {
-    std::vector<int> place = prefix;
+    place = prefix;
     place.insert(place.end(), position.begin(), position.end());
     nodes.push_back(graph.add_node(kind, place_name(what, place)));
   } while (advance(position, sizes));
@@ -51,8 +53,14 @@ std::vector<NodeId> add_grid(Cluster::Graph& graph, NodeKind kind, std::string_v
 
 std::string place_name(std::string_view what, const std::vector<int>& coordinates) {
   std::string text(what);
-  for (std::size_t i = 0; i < coordinates.size(); ++i) text += (i == 0 ? '(' : ',') + std::to_string(coordinates[i]);
-  return text + ')';
+  char before = '(';
+  for (const int coordinate : coordinates) {
+    std::array<char, 12> digits{};
+    text += std::exchange(before, ',');
+    text.append(digits.data(), std::to_chars(digits.begin(), digits.end(), coordinate).ptr);
+  }
+  text += ')';
+  return text;
 }
 
 LinkId add_both_ways(Cluster::Graph& graph, NodeId a, NodeId b, LinkKind kind, BytesPerSecond rate, Seconds latency) {

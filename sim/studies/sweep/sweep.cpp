@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/scenario/scenario_of_document.hpp"
-
 namespace lockstep::sweep {
 
 std::int64_t Sweep::points() const {
@@ -63,7 +61,7 @@ scenario::Scenario Sweep::scenario_with(std::vector<const SweptSetting*> setting
   };
   *problems = {};
   try {
-    auto made = scenario_of_document(scenario, overrides, name, folder, *problems);
+    auto made = scenario_of_document(scenario, overrides, name, folder, *problems, *last);
     for (auto& [key, where] : made.places) in_the_file(where);
     return made;
   } catch (const ConfigError& error) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/core/digest.hpp"
-#include "sim/scenario/scenario.hpp"
+#include "sim/scenario/scenario_of_document.hpp"
 
 namespace lockstep::sweep {
 
@@ -34,6 +34,7 @@ class Sweep {
   std::filesystem::path folder;   ///< from which the scenario's files are seen
   std::shared_ptr<Problems> problems = std::make_shared<Problems>();  ///< sink of `scenario`
   YamlView scenario;                                                  ///< that the settings are put over
+  std::shared_ptr<scenario::LastParts> last = std::make_shared<scenario::LastParts>();  ///< of the point read last
 
   /// The number of combinations, with equal ones counted each; at most `very_many`.
   [[nodiscard]] std::int64_t points() const;

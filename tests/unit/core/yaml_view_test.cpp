@@ -88,6 +88,20 @@ TEST(YamlView, AViewOfNothingIsSilent) {
   EXPECT_FALSE(nothing.with_override("a", "1").exists());
 }
 
+// A reader that knows what a view holds need not read it again: places do not matter, quotes and order do.
+TEST(YamlView, SameValueWhereverItStands) {
+  const Reading reading(
+      "a: {x: 1, y: [2, {z: ~}]}\nb:\n  x: 1\n  y:\n    - 2\n    - z:\nc: {y: [2, {z: ~}], x: 1}\n"
+      "d: {x: '1', y: [2, {z: ~}]}\ne: {x: 1, y: [2]}\n");
+  const auto& root = reading.root;
+  EXPECT_TRUE(root["a"].same_value(root["b"]));
+  for (const char* other : {"c", "d", "e"}) EXPECT_FALSE(root["a"].same_value(root[other])) << other;
+  EXPECT_FALSE(root["a"].same_value(root["missing"]));
+  EXPECT_TRUE(YamlView().same_value(root["missing"]));
+  root["a"].refuse_unknown_keys();  // to compare is not to ask for
+  EXPECT_EQ(reading.messages().size(), 2u);
+}
+
 TEST(YamlView, ReadingTwiceReportsOnce) {
   const Reading reading("a: x\n");
   (void)reading.root["a"].integer();

@@ -51,7 +51,7 @@ class DrawnPipeline {
   /// fill, drain, dependency, imbalance, transfer, collective
   void expect_idle(std::int32_t rank, const std::vector<double>& causes) {
     const auto timeline = drawn_.timeline();
-    const auto idle = metrics::idle_of(drawn_.step, pipeline_, drawn_.program, timeline, {rank}).front();
+    const auto idle = metrics::idle_of(drawn_.step, pipeline_, drawn_.program, timeline, std::vector{rank}).front();
     const std::vector<Seconds> got{idle.fill,      idle.drain,    idle.dependency,
                                    idle.imbalance, idle.transfer, idle.collective};
     for (std::size_t cause = 0; cause < got.size(); ++cause)

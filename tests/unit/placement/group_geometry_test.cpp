@@ -85,9 +85,9 @@ TEST(GroupGeometry, FactorsOfOneVanish) {
 std::vector<std::pair<int, int>> walk(const topologies::DimensionGeometry& ring) {
   std::vector<std::pair<int, int>> places;
   std::pair<int, int> at{0, 0};
+  EXPECT_EQ(ring.shape.links_per_hop, 1);
   for (const topologies::Step& step : ring.steps) {
     places.push_back(at);
-    EXPECT_EQ(step.links, 1);
     (step.axis == 0 ? at.first : at.second) += step.direction;
   }
   EXPECT_EQ(at, (std::pair{0, 0})) << "it does not close";
@@ -167,7 +167,7 @@ TEST(AddLanes, BothDirectionsOverTheSamePositions) {
   ASSERT_EQ(lanes.size(), 2U);
   const auto names_of = [&](const topologies::Lane& lane) {
     std::vector<std::vector<std::string>> names;
-    for (const auto& hop : lane.hops) names.push_back(test::names(cluster, hop));
+    for (const auto& hop : lane.hops()) names.push_back(test::names(cluster, hop));
     return names;
   };
   EXPECT_EQ(lanes[0].dimension, 5);

@@ -64,7 +64,7 @@ TEST(FabricMesh, AGroupOverPodsHasTheRingsOfEachPod) {
     std::multiset<int> pods;
     for (const topologies::Lane& lane : group.lanes) {
       std::set<int> of_lane;
-      for (const auto& hop : lane.hops) {
+      for (const auto& hop : lane.hops()) {
         for (const topologies::LinkId link : hop) of_lane.insert(cluster.unit_of(cluster.link(link).from));
       }
       ASSERT_EQ(of_lane.size(), 1u);

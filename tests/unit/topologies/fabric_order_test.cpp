@@ -80,8 +80,8 @@ TEST(RankOrder, PodsMoveWithTheirRings) {
   const std::vector<topologies::Group> groups = mesh.groups({"fsdp"});
   ASSERT_EQ(groups.size(), 2u);
   EXPECT_THAT(groups[0].members, ElementsAre(0, 1, 2, 3));
-  EXPECT_EQ(cluster.link(groups[0].lanes.front().hops.front().front()).from, 4);
-  EXPECT_EQ(cluster.link(groups[1].lanes.front().hops.front().front()).from, 0);
+  EXPECT_EQ(cluster.link(groups[0].lanes.front().hops().front().front()).from, 4);
+  EXPECT_EQ(cluster.link(groups[1].lanes.front().hops().front().front()).from, 0);
 }
 
 }  // namespace

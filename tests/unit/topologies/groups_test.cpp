@@ -72,9 +72,9 @@ void for_each_mesh(Check check) {
 std::vector<topologies::DeviceId> positions(const topologies::Cluster& cluster, const topologies::Lane& lane,
                                             const topologies::GroupDimension& shape) {
   const bool ring = shape.shape == topologies::GroupDimension::Shape::ring;
-  EXPECT_EQ(static_cast<int>(lane.hops.size()), ring ? shape.members : shape.members - 1);
+  EXPECT_EQ(static_cast<int>(lane.hops().size()), ring ? shape.members : shape.members - 1);
   std::vector<topologies::DeviceId> visited;
-  for (const std::vector<topologies::LinkId>& hop : lane.hops) {
+  for (const std::vector<topologies::LinkId>& hop : lane.hops()) {
     EXPECT_EQ(static_cast<int>(hop.size()), shape.links_per_hop);
     for (std::size_t i = 0; i < hop.size(); ++i) {
       EXPECT_GE(hop[i], 0);
@@ -178,10 +178,10 @@ TEST(Groups, TheTwoDirectionsMirrorEachOther) {
             EXPECT_EQ(backward.direction, -1);
             const topologies::GroupDimension& shape = dimensions[static_cast<std::size_t>(forward.dimension)];
             EXPECT_EQ(positions(cluster, forward, shape), positions(cluster, backward, shape));
-            for (std::size_t hop = 0; hop < forward.hops.size(); ++hop) {
-              EXPECT_EQ(cluster.link(forward.hops[hop].front()).from, cluster.link(backward.hops[hop].back()).to);
-              EXPECT_EQ(cluster.link(forward.hops[hop].front()).direction,
-                        -cluster.link(backward.hops[hop].back()).direction);
+            for (std::size_t hop = 0; hop < forward.hops().size(); ++hop) {
+              EXPECT_EQ(cluster.link(forward.hops()[hop].front()).from, cluster.link(backward.hops()[hop].back()).to);
+              EXPECT_EQ(cluster.link(forward.hops()[hop].front()).direction,
+                        -cluster.link(backward.hops()[hop].back()).direction);
             }
           }
         }
@@ -194,7 +194,7 @@ TEST(Groups, SharingIsTheRealCountOfLanesOverALink) {
     std::map<int, std::map<topologies::LinkId, int>> lanes_over;
     for (const topologies::Group& group : mesh.groups(axes)) {
       for (const topologies::Lane& lane : group.lanes) {
-        for (const std::vector<topologies::LinkId>& hop : lane.hops) {
+        for (const std::vector<topologies::LinkId>& hop : lane.hops()) {
           for (const topologies::LinkId link : hop) ++lanes_over[lane.dimension][link];
         }
       }
@@ -234,8 +234,8 @@ TEST(Groups, ARemainderOfTwoGoesRoundTheAxis) {
     return cluster.neighbour_link(device, 0, direction);
   };
   using Hops = std::vector<std::vector<topologies::LinkId>>;
-  EXPECT_EQ(groups[0].lanes[0].hops, (Hops{{link(0, 1), link(1, 1)}, {link(2, 1), link(3, 1)}}));
-  EXPECT_EQ(groups[0].lanes[1].hops, (Hops{{link(2, -1), link(1, -1)}, {link(0, -1), link(3, -1)}}));
+  EXPECT_EQ(groups[0].lanes[0].hops(), (Hops{{link(0, 1), link(1, 1)}, {link(2, 1), link(3, 1)}}));
+  EXPECT_EQ(groups[0].lanes[1].hops(), (Hops{{link(2, -1), link(1, -1)}, {link(0, -1), link(3, -1)}}));
 }
 
 /// A v5p pod with tensor parallelism on 2x2 blocks: 2240 rings of 4; four groups of 2240 with

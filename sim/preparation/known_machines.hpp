@@ -1,0 +1,43 @@
+#pragma once
+/// Machines that scenarios had before. Who prepares many scenarios makes a machine once for all of those that agree in
+/// what it is made of; with the machine they share what its collectives have found out about groups and routes, which
+/// does not depend on who asked first.
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/preparation/preparation.hpp"
+
+namespace lockstep::preparation {
+
+/// For one thread at a time. Inputs are compared by value; only the machines that were used last are kept.
+class KnownMachines {
+ public:
+  /// As cluster_of.
+  [[nodiscard]] std::shared_ptr<const topologies::Cluster> cluster(const scenario::Scenario& scenario);
+  /// The mesh with these axes on a cluster that this object gave, and its collectives under the scenario's rules.
+  [[nodiscard]] Machine machine(const std::shared_ptr<const topologies::Cluster>& cluster,
+                                std::vector<topologies::MeshAxis> axes, std::string why_placed,
+                                const collectives::CollectiveRules& rules);
+
+ private:
+  struct KnownCluster {
+    topologies::ClusterSpec spec;
+    std::vector<program::Perturbation> perturbations;
+    std::shared_ptr<const topologies::Cluster> cluster;
+  };
+  struct KnownMachine {
+    std::vector<topologies::MeshAxis> axes;
+    std::string why_placed;
+    collectives::CollectiveRules rules;
+    Machine machine;
+  };
+  std::deque<KnownCluster> clusters_;  ///< the one used last is the first
+  std::deque<KnownMachine> machines_;
+};
+
+/// As preparation::placed, on a known machine where there is one.
+[[nodiscard]] Preparation placed(const scenario::Scenario& scenario, KnownMachines& known);
+
+}  // namespace lockstep::preparation
