@@ -6,7 +6,6 @@
 
 #include "sim/core/quantity_text.hpp"
 #include "sim/core/yaml_text.hpp"
-#include "sim/studies/isolated.hpp"
 #include "sim/studies/planning/plan_search.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
@@ -40,22 +39,25 @@ planning::SearchOptions options_of(const PlanArguments& arguments) {
   return options;
 }
 
-/// The step as the file itself splits it; none if it says nothing of that, or something that does not go together.
-std::optional<studies::Outcome> own_plan(const scenario::Scenario& scenario, const planning::SearchOptions& options,
-                                         spdlog::logger& log) {
+/// The step as the file itself splits it, for one line of text: our own solver shares links as SimGrid does. None if
+/// the file says nothing of that, or something that does not go together.
+std::optional<planning::PlanFigures> own_plan(const scenario::Scenario& scenario,
+                                              const planning::SearchOptions& options, spdlog::logger& log) {
   if (scenario.mesh.empty()) return std::nullopt;
+  const auto engine = options.engine == engine::EngineKind::reference ? options.engine : engine::EngineKind::max_min;
   try {
-    return studies::simulate_isolated(scenario, options.engine, log);
+    return planning::figures_in_child(scenario, engine, log);
   } catch (const ConfigError&) {
     return std::nullopt;
   }
 }
 
-std::string beside_the_files_own(const planning::SearchResult& result, const std::optional<studies::Outcome>& own) {
+std::string beside_the_files_own(const scenario::Scenario& scenario, const planning::SearchResult& result,
+                                 const std::optional<planning::PlanFigures>& own) {
   if (!own || result.best.empty()) return "";
   const double best = result.best.front().figures.step_s;
   return "the file's own plan takes " + format(Seconds(own->step_s)) +
-         (own->peak_bytes > own->capacity_bytes ? " and does not fit" : "") + "; the best takes " +
+         (own->peak_bytes > scenario.cluster.chip().memory.value() ? " and does not fit" : "") + "; the best takes " +
          output::percent(std::abs(1 - best / own->step_s)) + (best <= own->step_s ? " less\n" : " more\n");
 }
 
@@ -261,7 +263,8 @@ void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
     (void)as_scenario(scenario, arguments.scenario, arguments.write,
                       {overrides});  // what stands in its way is told before the search
   const auto options = options_of(arguments);
-  const auto own = own_plan(scenario, options, log);
+  const bool as_text = arguments.json != "-";
+  const auto own = as_text ? own_plan(scenario, options, log) : std::nullopt;
   const auto result = search_plans(space, options, log);
   if (!arguments.json.empty() && arguments.json != "-")
     output::write_file(arguments.json, plan_json(space, result, output::WallTimes::hidden));
@@ -271,9 +274,9 @@ void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
     output::write_file(arguments.write, as_scenario(scenario, arguments.scenario, arguments.write,
                                                     {overrides, space.keys(space.node_of(best), best)}));
   }
-  const auto text = arguments.json == "-" ? plan_json(space, result, output::WallTimes::shown)
-                                          : output::plan_text(space, result) + beside_the_files_own(result, own) +
-                                                training_text(arguments, space, result);
+  const auto text = as_text ? output::plan_text(space, result) + beside_the_files_own(scenario, result, own) +
+                                  training_text(arguments, space, result)
+                            : plan_json(space, result, output::WallTimes::shown);
   output::print(text);
 }
 

@@ -1,5 +1,7 @@
 #include "sim/studies/planning/plan_search.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -48,12 +50,6 @@ PlanFigures figures_of(const scenario::Scenario& scenario, const preparation::Pr
   figures.optimizer_bytes = fullest.optimizer.value();
   figures.activations_bytes = fullest.activations.value();
   figures.other_bytes = fullest.other().value();
-  return figures;
-}
-
-PlanFigures figures_in(const std::string& text) {
-  PlanFigures figures;
-  std::memcpy(&figures, text.data(), std::min(text.size(), sizeof figures));
   return figures;
 }
 
@@ -181,12 +177,8 @@ class Search {
 
   void confirm(const PlanBranch& branch, double bound_s) {
     unconfirmed_.erase(unconfirmed_.find(branch.bound_s));
-    engine::load(options_.engine);
-    const auto text = studies::in_child([&] {
-      const auto figures = simulated_figures(space_, branch.choice, options_.engine, log_);
-      return std::string(reinterpret_cast<const char*>(&figures), sizeof figures);
-    });
-    const RankedPlan plan{branch.choice, bound_s, figures_in(text)};
+    const auto scenario = space_.scenario(space_.node_of(branch.choice), branch.choice);
+    const RankedPlan plan{branch.choice, bound_s, figures_in_child(scenario, options_.engine, log_)};
     last_s_ = branch.bound_s;
     if (plan.figures.peak_bytes > space_.memory().value()) {
       ++did_not_fit_;
@@ -249,14 +241,24 @@ SearchResult search_plans(const PlanSpace& space, const SearchOptions& options, 
   return Search(space, options, log).run();
 }
 
-PlanFigures simulated_figures(const PlanSpace& space, const PlanChoice& choice, engine::EngineKind engine,
-                              spdlog::logger& log) {
-  const auto scenario = space.scenario(space.node_of(choice), choice);
+PlanFigures simulated_figures(const scenario::Scenario& scenario, engine::EngineKind engine, spdlog::logger& log) {
   auto preparation = preparation::placed(scenario);
   auto timed = timing::timed_step(scenario, preparation, preparation.model.layers,
                                   step_options(scenario, preparation.model), {{engine, {}, false}}, log);
   preparation.step = std::move(timed.step);
   return figures_of(scenario, preparation, timed.folded.program, timed.run.timeline);
+}
+
+PlanFigures figures_in_child(const scenario::Scenario& scenario, engine::EngineKind engine, spdlog::logger& log) {
+  engine::load(engine);
+  ::malloc_trim(0);  // the child would count what is free here as its own
+  const auto text = studies::in_child([&] {
+    const auto figures = simulated_figures(scenario, engine, log);
+    return std::string(reinterpret_cast<const char*>(&figures), sizeof figures);
+  });
+  PlanFigures figures;
+  std::memcpy(&figures, text.data(), std::min(text.size(), sizeof figures));
+  return figures;
 }
 
 }  // namespace lockstep::planning

@@ -54,8 +54,11 @@ struct SearchOptions {
 
 [[nodiscard]] SearchResult search_plans(const PlanSpace& space, const SearchOptions& options, spdlog::logger& log);
 
-/// One plan as `lockstep run` would simulate it. SimGrid's engine is one for each process.
-[[nodiscard]] PlanFigures simulated_figures(const PlanSpace& space, const PlanChoice& choice, engine::EngineKind engine,
+/// A scenario's plan as `lockstep run` would simulate it. SimGrid's engine is one for each process.
+[[nodiscard]] PlanFigures simulated_figures(const scenario::Scenario& scenario, engine::EngineKind engine,
                                             spdlog::logger& log);
+/// The same in a process of its own. Throws ConfigError for what the scenario asks for and cannot have.
+[[nodiscard]] PlanFigures figures_in_child(const scenario::Scenario& scenario, engine::EngineKind engine,
+                                           spdlog::logger& log);
 
 }  // namespace lockstep::planning
