@@ -24,6 +24,7 @@ struct PlanArguments {
   std::size_t top = 5;
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   double tokens = 0, days = 0, price = 0;
+  std::optional<double> limit;
 };
 
 [[noreturn]] void refuse(const std::string& option, const std::string& what, const std::string& expected) {
@@ -34,31 +35,10 @@ planning::SearchOptions options_of(const PlanArguments& arguments) {
   planning::SearchOptions options;
   options.top = arguments.top;
   options.jobs = arguments.jobs;
+  if (arguments.limit) options.limit_s = *arguments.limit;
   options.engine = engine::engine_named(arguments.engine);
   options.progress = progress_line();
   return options;
-}
-
-/// The step as the file itself splits it, for one line of text: our own solver shares links as SimGrid does. None if
-/// the file says nothing of that, or something that does not go together.
-std::optional<planning::PlanFigures> own_plan(const scenario::Scenario& scenario,
-                                              const planning::SearchOptions& options, spdlog::logger& log) {
-  if (scenario.mesh.empty()) return std::nullopt;
-  const auto engine = options.engine == engine::EngineKind::reference ? options.engine : engine::EngineKind::max_min;
-  try {
-    return planning::figures_in_child(scenario, engine, log);
-  } catch (const ConfigError&) {
-    return std::nullopt;
-  }
-}
-
-std::string beside_the_files_own(const scenario::Scenario& scenario, const planning::SearchResult& result,
-                                 const std::optional<planning::PlanFigures>& own) {
-  if (!own || result.best.empty()) return "";
-  const double best = result.best.front().figures.step_s;
-  return "the file's own plan takes " + format(Seconds(own->step_s)) +
-         (own->peak_bytes > scenario.cluster.chip().memory.value() ? " and does not fit" : "") + "; the best takes " +
-         output::percent(std::abs(1 - best / own->step_s)) + (best <= own->step_s ? " less\n" : " more\n");
 }
 
 // ---- the plan as a scenario file -------------------------------------------------------------------
@@ -264,7 +244,7 @@ void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
                       {overrides});  // what stands in its way is told before the search
   const auto options = options_of(arguments);
   const bool as_text = arguments.json != "-";
-  const auto own = as_text ? own_plan(scenario, options, log) : std::nullopt;
+  const auto own = as_text ? planning::figures_of_file(scenario, options.engine, log) : std::nullopt;
   const auto result = search_plans(space, options, log);
   if (!arguments.json.empty() && arguments.json != "-")
     output::write_file(arguments.json, plan_json(space, result, output::WallTimes::hidden));
@@ -274,7 +254,7 @@ void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
     output::write_file(arguments.write, as_scenario(scenario, arguments.scenario, arguments.write,
                                                     {overrides, space.keys(space.node_of(best), best)}));
   }
-  const auto text = as_text ? output::plan_text(space, result) + beside_the_files_own(scenario, result, own) +
+  const auto text = as_text ? output::plan_text(space, result) + output::beside_the_files_own(space, result, own) +
                                   training_text(arguments, space, result)
                             : plan_json(space, result, output::WallTimes::shown);
   output::print(text);
@@ -291,6 +271,10 @@ void add_plan(CommandLine& line, spdlog::logger& log) {
       .between(1, 1000)
       .shows_default();
   command.option("--jobs", arguments->jobs, "simulations at a time").between(1, 1024).shows_default();
+  command
+      .option("--limit", arguments->limit,
+              "seconds after which the search stops, with the best plans so far and what others may gain")
+      .between(0.001, 1e7);
   command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
   command.option("--write", arguments->write, "write the best plan as a scenario file that `lockstep run` takes");
   command.option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)").repeatable();
