@@ -87,7 +87,8 @@ void simulate_some(const planning::PlanSpace& space, std::size_t count) {
   studies::in_children(
       plans.size(), static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
       [&](std::size_t index) {
-        const auto figures = simulated_figures(space, plans[index].choice, engine::EngineKind::simgrid, silent);
+        const auto scenario = space.scenario(space.node_of(plans[index].choice), plans[index].choice);
+        const auto figures = simulated_figures(scenario, engine::EngineKind::simgrid, silent);
         return std::string(reinterpret_cast<const char*>(&figures), sizeof figures);
       },
       [&](std::size_t index, studies::Child& child) {

@@ -6,7 +6,6 @@
 
 #include "sim/core/quantity_text.hpp"
 #include "sim/core/yaml_text.hpp"
-#include "sim/studies/isolated.hpp"
 #include "sim/studies/planning/plan_search.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
@@ -25,6 +24,7 @@ struct PlanArguments {
   std::size_t top = 5;
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   double tokens = 0, days = 0, price = 0;
+  std::optional<double> limit;
 };
 
 [[noreturn]] void refuse(const std::string& option, const std::string& what, const std::string& expected) {
@@ -35,28 +35,10 @@ planning::SearchOptions options_of(const PlanArguments& arguments) {
   planning::SearchOptions options;
   options.top = arguments.top;
   options.jobs = arguments.jobs;
+  if (arguments.limit) options.limit_s = *arguments.limit;
   options.engine = engine::engine_named(arguments.engine);
   options.progress = progress_line();
   return options;
-}
-
-/// The step as the file itself splits it; none if it says nothing of that, or something that does not go together.
-std::optional<studies::Outcome> own_plan(const scenario::Scenario& scenario, const planning::SearchOptions& options,
-                                         spdlog::logger& log) {
-  if (scenario.mesh.empty()) return std::nullopt;
-  try {
-    return studies::simulate_isolated(scenario, options.engine, log);
-  } catch (const ConfigError&) {
-    return std::nullopt;
-  }
-}
-
-std::string beside_the_files_own(const planning::SearchResult& result, const std::optional<studies::Outcome>& own) {
-  if (!own || result.best.empty()) return "";
-  const double best = result.best.front().figures.step_s;
-  return "the file's own plan takes " + format(Seconds(own->step_s)) +
-         (own->peak_bytes > own->capacity_bytes ? " and does not fit" : "") + "; the best takes " +
-         output::percent(std::abs(1 - best / own->step_s)) + (best <= own->step_s ? " less\n" : " more\n");
 }
 
 // ---- the plan as a scenario file -------------------------------------------------------------------
@@ -261,7 +243,8 @@ void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
     (void)as_scenario(scenario, arguments.scenario, arguments.write,
                       {overrides});  // what stands in its way is told before the search
   const auto options = options_of(arguments);
-  const auto own = own_plan(scenario, options, log);
+  const bool as_text = arguments.json != "-";
+  const auto own = as_text ? planning::figures_of_file(scenario, options.engine, log) : std::nullopt;
   const auto result = search_plans(space, options, log);
   if (!arguments.json.empty() && arguments.json != "-")
     output::write_file(arguments.json, plan_json(space, result, output::WallTimes::hidden));
@@ -271,9 +254,9 @@ void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
     output::write_file(arguments.write, as_scenario(scenario, arguments.scenario, arguments.write,
                                                     {overrides, space.keys(space.node_of(best), best)}));
   }
-  const auto text = arguments.json == "-" ? plan_json(space, result, output::WallTimes::shown)
-                                          : output::plan_text(space, result) + beside_the_files_own(result, own) +
-                                                training_text(arguments, space, result);
+  const auto text = as_text ? output::plan_text(space, result) + output::beside_the_files_own(space, result, own) +
+                                  training_text(arguments, space, result)
+                            : plan_json(space, result, output::WallTimes::shown);
   output::print(text);
 }
 
@@ -288,6 +271,10 @@ void add_plan(CommandLine& line, spdlog::logger& log) {
       .between(1, 1000)
       .shows_default();
   command.option("--jobs", arguments->jobs, "simulations at a time").between(1, 1024).shows_default();
+  command
+      .option("--limit", arguments->limit,
+              "seconds after which the search stops, with the best plans so far and what others may gain")
+      .between(0.001, 1e7);
   command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
   command.option("--write", arguments->write, "write the best plan as a scenario file that `lockstep run` takes");
   command.option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)").repeatable();

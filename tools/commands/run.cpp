@@ -160,24 +160,6 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
 
 }  // namespace
 
-std::vector<scenario::KeyOverride> parse_overrides(const std::vector<std::string>& texts) {
-  std::vector<scenario::KeyOverride> result;
-  Problems problems;
-  for (const auto& text : texts) {
-    const auto equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      problems.add({{"--set", 0, 0},
-                    "",
-                    "'" + text + "' has no " + (equals == 0 ? "key" : "value"),
-                    "KEY=VALUE such as batch.sequences=1024"});
-    } else {
-      result.push_back({text.substr(0, equals), text.substr(equals + 1)});
-    }
-  }
-  problems.throw_if_any();
-  return result;
-}
-
 void add_run(CommandLine& line, spdlog::logger& log) {
   auto command = line.command("run", "simulate one training step of a scenario");
   auto arguments = std::make_shared<RunArguments>();

@@ -6,9 +6,10 @@
 
 #include <array>
 #include <csignal>
-#include <cstring>
+#include <cstdint>
 
 #include "sim/core/errors.hpp"
+#include "sim/studies/isolated.hpp"
 
 namespace lockstep::mpi {
 namespace {
@@ -35,37 +36,38 @@ bool read_all(int file, void* data, std::size_t size) {
   return true;
 }
 
-void append_number(std::string& text, std::uint64_t number) {
-  text.append(reinterpret_cast<const char*>(&number), sizeof number);
+bool write_text(int file, const std::string& text) {
+  const std::uint64_t size = text.size();
+  return write_all(file, &size, sizeof size) && write_all(file, text.data(), size);
 }
 
-std::uint64_t number_at(std::string_view text, std::size_t at) {
-  std::uint64_t number = 0;
-  std::memcpy(&number, text.substr(at, sizeof number).data(), sizeof number);
-  return number;
+bool read_text(int file, std::string& text) {
+  std::uint64_t size = 0;
+  if (!read_all(file, &size, sizeof size)) return false;
+  text.resize(size);
+  return read_all(file, text.data(), size);
 }
 
-/// Until the requests end: a count and as many points in, a length and the rows out.
-void serve(int requests, int answers, const sweep::Sweep& sweep, const sweep::SweepOptions& options,
-           spdlog::logger& log) {
-  for (std::uint64_t count = 0; read_all(requests, &count, sizeof count);) {
-    std::vector<std::int64_t> points(count);
-    if (!read_all(requests, points.data(), count * sizeof(std::int64_t))) return;
-    std::string rows;
-    simulate_points(sweep, points, options, log, [&](std::int64_t point, const sweep::PointResult& result) {
-      const auto text = to_text(result);
-      append_number(rows, static_cast<std::uint64_t>(point));
-      append_number(rows, text.size());
-      rows += text;
-    });
-    const std::uint64_t size = rows.size();
-    if (!write_all(answers, &size, sizeof size) || !write_all(answers, rows.data(), size)) return;
+constexpr char well = 'w', out_of_resources = 'm', failed = 'f';
+
+/// Until the requests end. An answer begins with how it went.
+void serve(int requests, int answers, const Helper::Answer& answer) {
+  for (std::string request; read_text(requests, request);) {
+    std::string text;
+    try {
+      text = well + answer(request);
+    } catch (const studies::OutOfResources& error) {
+      text = out_of_resources + std::string(error.what());
+    } catch (const std::exception& error) {
+      text = failed + std::string(error.what());
+    }
+    if (!write_text(answers, text)) return;
   }
 }
 
 }  // namespace
 
-PointHelper::PointHelper(const sweep::Sweep& sweep, const sweep::SweepOptions& options, spdlog::logger& log) {
+Helper::Helper(const Answer& answer) {
   std::array<int, 2> requests{}, answers{};
   if (::pipe(requests.data()) != 0 || ::pipe(answers.data()) != 0) throw InternalError("no pipe to a helper");
   const auto parent = ::getpid();
@@ -76,7 +78,7 @@ PointHelper::PointHelper(const sweep::Sweep& sweep, const sweep::SweepOptions& o
     if (::getppid() != parent) ::_exit(1);
     ::close(requests[1]);
     ::close(answers[0]);
-    serve(requests[0], answers[1], sweep, options, log);
+    serve(requests[0], answers[1], answer);
     ::_exit(0);
   }
   ::close(requests[0]);
@@ -85,35 +87,21 @@ PointHelper::PointHelper(const sweep::Sweep& sweep, const sweep::SweepOptions& o
   answers_ = answers[0];
 }
 
-PointHelper::~PointHelper() {
+Helper::~Helper() {
   ::close(requests_);
   ::close(answers_);
   ::waitpid(process_, nullptr, 0);
 }
 
-std::string PointHelper::simulate(std::span<const std::int64_t> points) {
-  const std::uint64_t count = points.size();
-  std::uint64_t size = 0;
-  std::string rows;
-  bool answered = write_all(requests_, &count, sizeof count) &&
-                  write_all(requests_, points.data(), points.size_bytes()) && read_all(answers_, &size, sizeof size);
-  if (answered) {
-    rows.resize(size);
-    answered = read_all(answers_, rows.data(), size);
-  }
-  if (!answered) throw InternalError("the helper of this rank has ended");
-  return rows;
-}
-
-std::vector<std::pair<std::int64_t, sweep::PointResult>> rows_in(std::string_view text) {
-  std::vector<std::pair<std::int64_t, sweep::PointResult>> rows;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto point = static_cast<std::int64_t>(number_at(text, at));
-    const auto size = number_at(text, at + 8);
-    rows.emplace_back(point, sweep::result_in(text.substr(at + 16, size)));
-    at += 16 + size;
-  }
-  return rows;
+std::string Helper::ask(const std::string& request) {
+  std::string text;
+  if (!write_text(requests_, request) || !read_text(answers_, text) || text.empty())
+    throw InternalError("the helper of this rank has ended");
+  const char how = text.front();
+  text.erase(0, 1);
+  if (how == out_of_resources) throw studies::OutOfResources(text);
+  if (how == failed) throw InternalError(text);
+  return text;
 }
 
 }  // namespace lockstep::mpi

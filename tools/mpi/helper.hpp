@@ -1,29 +1,26 @@
 #pragma once
-/// A small process that simulates points, forked before MPI starts: interconnects do not bear a fork after that, and a
-/// scenario that ends its process ends none of MPI's.
-#include <cstdint>
-#include <span>
+/// A small process that does the work of a rank, forked before MPI starts: interconnects do not bear a fork after that,
+/// and a simulation that ends its process ends none of MPI's.
+#include <functional>
 #include <string>
-#include <vector>
-
-#include "tools/sweep/run_sweep.hpp"
+#include <string_view>
 
 namespace lockstep::mpi {
 
-class PointHelper {
+class Helper {
  public:
-  PointHelper(const sweep::Sweep& sweep, const sweep::SweepOptions& options, spdlog::logger& log);
-  PointHelper(const PointHelper&) = delete;
-  PointHelper& operator=(const PointHelper&) = delete;
-  ~PointHelper();  ///< ends it
+  using Answer = std::function<std::string(std::string_view request)>;
+  /// `answer` is called in the new process, where what it changes stays.
+  explicit Helper(const Answer& answer);
+  Helper(const Helper&) = delete;
+  Helper& operator=(const Helper&) = delete;
+  ~Helper();  ///< ends it
 
-  /// Results of the points, as rows_in() reads them.
-  [[nodiscard]] std::string simulate(std::span<const std::int64_t> points);
+  /// Throws OutOfResources or InternalError for what `answer` threw.
+  [[nodiscard]] std::string ask(const std::string& request);
 
  private:
   int process_ = -1, requests_ = -1, answers_ = -1;
 };
-
-[[nodiscard]] std::vector<std::pair<std::int64_t, sweep::PointResult>> rows_in(std::string_view text);
 
 }  // namespace lockstep::mpi

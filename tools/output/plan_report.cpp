@@ -1,6 +1,7 @@
 #include "tools/output/plan_report.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "sim/core/quantity_text.hpp"
@@ -59,13 +60,28 @@ Json best_json(const planning::PlanSpace& space, const planning::RankedPlan& pla
   return json;
 }
 
-Json proof_json(const planning::SearchProof& proof) {
-  return {{"space", proof.space},
-          {"pruned_memory", proof.pruned_by_memory},
-          {"pruned_bound", proof.pruned_by_bound},
-          {"simulated", proof.simulated},
-          {"did_not_fit", proof.did_not_fit},
-          {"gap", 0}};
+/// Of a search that was stopped: how many plans are open, and from where on they may be.
+Json proof_json(const planning::SearchResult& result) {
+  const auto& proof = result.proof;
+  Json json{{"space", proof.space},
+            {"pruned_memory", proof.pruned_by_memory},
+            {"pruned_bound", proof.pruned_by_bound},
+            {"simulated", proof.simulated},
+            {"did_not_fit", proof.did_not_fit}};
+  if (proof.open > 0) {
+    json["open"] = proof.open;
+    json["lowest_open_s"] = proof.lowest_open_s;
+  }
+  json["gap"] = proof.open == 0 ? Json(0) : result.best.empty() ? Json() : Json(result.gap());
+  return json;
+}
+
+std::string gap_text(const planning::SearchResult& result) {
+  const auto& proof = result.proof;
+  if (proof.open == 0) return "; gap 0\n";
+  return "\nstopped after " + format(Seconds(result.wall_s)) + ": " + with_separators(static_cast<double>(proof.open)) +
+         " plans are open, none of them faster than " + format(Seconds(proof.lowest_open_s)) +
+         (result.best.empty() ? "" : "; gap " + percent(result.gap())) + "\n";
 }
 
 }  // namespace
@@ -75,7 +91,7 @@ void PlanRows::add(const planning::PlanSpace& space, const planning::SearchResul
             {"days", days > 0 ? Json(days) : Json()},
             {"cost", cost > 0 ? Json(cost) : Json()}};
   json["best"] = best_json(space, result.best.front(), result.best.front().figures);
-  json["proof"] = proof_json(result.proof);
+  json["proof"] = proof_json(result);
   rows_.push_back(json.dump(2));
 }
 
@@ -147,7 +163,8 @@ std::string plan_text(const planning::PlanSpace& space, const planning::SearchRe
                      "), " + with_separators(static_cast<double>(base.batch.sequences * base.batch.sequence_length)) +
                      " tokens a step, " + std::string(name(base.time_model)) + " rates\n\n";
   if (result.best.empty()) {
-    text += "no plan fits " + format(space.memory()) + " of memory\n\n";
+    text += (result.proof.open > 0 ? "no plan found so far fits " : "no plan fits ") + format(space.memory()) +
+            " of memory\n\n";
   } else {
     const auto& best = result.best.front();
     text += "best: " + plan_name(space, best.choice) + "\n      " + placement_name(space, best.choice) +
@@ -179,15 +196,25 @@ std::string plan_text(const planning::PlanSpace& space, const planning::SearchRe
   const auto count = [](std::int64_t number) { return with_separators(static_cast<double>(number)); };
   text += "proof: of " + count(proof.space) + " plans, " + count(proof.pruned_by_bound) +
           " have a lower bound above the last one shown, " + count(proof.pruned_by_memory) + " cannot fit, " +
-          count(proof.simulated) + " were simulated (" + count(proof.did_not_fit) + " of them did not fit); gap 0\n";
+          count(proof.simulated) + " were simulated (" + count(proof.did_not_fit) + " of them did not fit)" +
+          gap_text(result);
   return text;
+}
+
+std::string beside_the_files_own(const planning::PlanSpace& space, const planning::SearchResult& result,
+                                 const std::optional<planning::PlanFigures>& own) {
+  if (!own || result.best.empty()) return "";
+  const double best = result.best.front().figures.step_s;
+  return "the file's own plan takes " + format(Seconds(own->step_s)) +
+         (own->peak_bytes > space.cluster().chip().memory.value() ? " and does not fit" : "") + "; the best takes " +
+         percent(std::abs(1 - best / own->step_s)) + (best <= own->step_s ? " less\n" : " more\n");
 }
 
 std::string plan_json(const planning::PlanSpace& space, const planning::SearchResult& result, WallTimes times) {
   Json json{{"scenario", space.base().name}, {"chips", space.base().chips()}, {"best", Json::array()}};
   for (const auto& plan : result.best) json["best"].push_back(best_json(space, plan, result.best.front().figures));
   const auto& proof = result.proof;
-  json["proof"] = proof_json(proof);
+  json["proof"] = proof_json(result);
   const bool shown = times == WallTimes::shown;
   json["plans_per_s"] = shown ? Json(static_cast<double>(proof.space) / result.wall_s) : Json();
   json["simulated_per_s"] = shown ? Json(static_cast<double>(proof.simulated) / result.wall_s) : Json();

@@ -1,5 +1,6 @@
 #pragma once
 /// The output of `lockstep plan`.
+#include <optional>
 #include <string>
 
 #include "sim/studies/planning/plan_search.hpp"
@@ -27,6 +28,9 @@ class PlanRows {
 };
 
 [[nodiscard]] std::string plan_text(const planning::PlanSpace& space, const planning::SearchResult& result);
+/// A line on the plan in the scenario's file, beside the best; empty without either.
+[[nodiscard]] std::string beside_the_files_own(const planning::PlanSpace& space, const planning::SearchResult& result,
+                                               const std::optional<planning::PlanFigures>& own);
 [[nodiscard]] std::string plan_json(const planning::PlanSpace& space, const planning::SearchResult& result,
                                     WallTimes times);
 

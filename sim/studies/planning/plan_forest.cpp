@@ -6,15 +6,19 @@
 
 namespace lockstep::planning {
 
+std::vector<std::size_t> splits_of_layers(const PlanSpace& space) {
+  std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::size_t> splits;
+  std::vector<std::size_t> of_nodes;
+  for (const auto& node : space.nodes()) {
+    const std::tuple split{node.degrees.tensor, node.degrees.context, node.degrees.expert};
+    of_nodes.push_back(splits.try_emplace(split, splits.size()).first->second);
+  }
+  return of_nodes;
+}
+
 PlanForest::PlanForest(const PlanSpace& space, int threads) {
   for (int i = 0; i < threads; ++i) trees_.push_back(std::make_unique<PlanTree>(space));
-  std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::size_t> splits;
-  for (const auto& node : space.nodes()) {
-    const auto split =
-        splits.try_emplace({node.degrees.tensor, node.degrees.context, node.degrees.expert}, splits.size())
-            .first->second;
-    tree_of_node_.push_back(split % trees_.size());
-  }
+  for (const auto split : splits_of_layers(space)) tree_of_node_.push_back(split % trees_.size());
 }
 
 template <class NodeOf, class Visit>

@@ -9,6 +9,10 @@
 
 namespace lockstep::planning {
 
+/// By node: which of the space's splits of layers it has, by tensor, context and expert parallelism. Nodes of one split
+/// share summaries.
+[[nodiscard]] std::vector<std::size_t> splits_of_layers(const PlanSpace& space);
+
 class PlanForest {
  public:
   PlanForest(const PlanSpace& space, int threads);

@@ -3,59 +3,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <optional>
 #include <queue>
 #include <set>
 
-#include "sim/studies/isolated.hpp"
-#include "sim/studies/planning/exact_times.hpp"
-#include "sim/studies/planning/plan_forest.hpp"
-#include "sim/timing/timed_step.hpp"
-
 namespace lockstep::planning {
 namespace {
 
 constexpr double nothing_yet = std::numeric_limits<double>::infinity();
-
-/// Keeps only those metrics of a run that a comparison of plans shows.
-PlanFigures figures_of(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
-                       const program::Program& program, const timeline::Timeline& timeline) {
-  PlanFigures figures;
-  const auto rank = metrics::critical_rank(timeline);
-  const auto breakdown = metrics::breakdown_of(program, timeline, rank);
-  figures.step_s = timeline.makespan().value();
-  figures.compute_s = breakdown.compute.value();
-  figures.bubble_s = breakdown.bubble.value();
-  for (const auto& use : metrics::communication_of(preparation.step, program, timeline, rank)) {
-    const auto name = topologies::axis_part(use.axis).axis;
-    const auto axis = std::find(plan_axes.begin(), plan_axes.end(), name == "fsdp" ? "data" : name);
-    figures.exposed_s[position_of(axis - plan_axes.begin())] += use.exposed.value();
-  }
-  figures.mfu = measure_step(scenario, preparation, timeline).mfu();
-  const auto capacity = preparation.machine.cluster->chip().memory;
-  const metrics::StepMemory memories(preparation.step, program, timeline, capacity);
-  auto fullest = memories.of(rank);
-  for (const auto lane : metrics::last_rank_of_stages(program, timeline)) {
-    auto memory = memories.of(lane);
-    if (memory.peak > fullest.peak) fullest = std::move(memory);
-  }
-  figures.peak_bytes = fullest.peak.value();
-  figures.weights_bytes = fullest.weights.value();
-  figures.gradients_bytes = fullest.gradients.value();
-  figures.optimizer_bytes = fullest.optimizer.value();
-  figures.activations_bytes = fullest.activations.value();
-  figures.other_bytes = fullest.other().value();
-  return figures;
-}
-
-PlanFigures figures_in(const std::string& text) {
-  PlanFigures figures;
-  std::memcpy(&figures, text.data(), std::min(text.size(), sizeof figures));
-  return figures;
-}
 
 struct GoesLater {
   bool operator()(const PlanBranch& a, const PlanBranch& b) const { return goes_first(b, a); }
@@ -69,20 +26,19 @@ struct Faster {
 
 class Search {
  public:
-  Search(const PlanSpace& space, const SearchOptions& options, spdlog::logger& log)
-      : space_(space),
-        options_(options),
-        log_(log),
-        forest_(space, options.jobs),
-        exact_times_(space, options.jobs, options.engine, log) {}
+  Search(const PlanSpace& space, const SearchOptions& options, PlanWorkers& workers)
+      : space_(space), options_(options), workers_(workers) {}
 
   /// Takes the entry with the least key from the queue, again and again. A set of plans is split. A plan whose key is a
   /// bound gets its exact time and returns to the queue. No plan can be faster than one whose key is exact: it is run
   /// as `lockstep run` does, and shown if it fits.
   SearchResult run() {
-    const auto started = Clock::now();
     plant();
-    while (fastest_.size() < options_.top && !queue_.empty()) {
+    while (fastest_.size() < options_.top && !queue_.empty() && !out_of_time()) {
+      if (looks_for_good_plans()) {
+        find_good_plan();
+        continue;
+      }
       const auto branch = queue_.top();
       if (branch.level != PlanBranch::Level::plan) {
         look_into_some();
@@ -93,19 +49,23 @@ class Search {
         time_some();
       }
     }
-    return result(std::chrono::duration<double>(Clock::now() - started).count());
+    stopped_ = fastest_.size() < options_.top && !queue_.empty();
+    if (stopped_) confirm_fastest();
+    return result();
   }
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
+  [[nodiscard]] bool out_of_time() const { return seconds() >= options_.limit_s; }
+
   /// Branches with a bound above this, the time of the last plan shown, are not looked at.
   [[nodiscard]] double threshold() const { return fastest_.size() < options_.top ? nothing_yet : last_s_; }
 
   void plant() {
-    const auto started = Clock::now();
-    for (const auto& root : forest_.roots()) queue_.push(root);
-    bounds_s_ += std::chrono::duration<double>(Clock::now() - started).count();
+    for (const auto& root : workers_.roots()) queue_.push(root);
+    bounds_s_ = seconds();
   }
 
   /// The next sets of plans, enough for all threads. The sets after the first are likely, but not certain, to be
@@ -113,7 +73,7 @@ class Search {
   void look_into_some() {
     constexpr int of_a_thread = 16;
     std::vector<PlanBranch> next;
-    int room = forest_.threads() > 1 ? of_a_thread * forest_.threads() : 1;
+    int room = workers_.count() > 1 ? of_a_thread * workers_.count() : 1;
     while (room > 0 && !queue_.empty() && queue_.top().level != PlanBranch::Level::plan) {
       next.push_back(queue_.top());
       queue_.pop();
@@ -121,14 +81,70 @@ class Search {
                   ? of_a_thread
                   : 1;  // whose schedules are gone through action by action
     }
-    const auto started = Clock::now();
-    const auto made = forest_.below(next);
-    bounds_s_ += std::chrono::duration<double>(Clock::now() - started).count();
-    for (std::size_t i = 0; i < next.size(); ++i) {
-      if (made[i].too_large > 0) too_large_.emplace_back(next[i].bound_s, made[i].too_large);
-      for (const auto& branch : made[i].branches) queue_.push(branch);
+    for (const auto& made : below(next)) {
+      for (const auto& branch : made.branches) queue_.push(branch);
     }
     tell();
+  }
+
+  std::vector<PlanTree::Branches> below(std::span<const PlanBranch> branches) {
+    const double started_s = seconds();
+    auto made = workers_.below(branches);
+    bounds_s_ += seconds() - started_s;
+    for (std::size_t i = 0; i < branches.size(); ++i) {
+      if (made[i].too_large > 0) too_large_.emplace_back(branches[i].bound_s, made[i].too_large);
+    }
+    return made;
+  }
+
+  /// With a limit, until a plan fits, and then for a quarter of the time.
+  [[nodiscard]] bool looks_for_good_plans() const {
+    return options_.limit_s < nothing_yet && queue_.top().level != PlanBranch::Level::plan &&
+           (incumbent_s_ == nothing_yet || good_plans_s_ < seconds() / 4);
+  }
+
+  /// From the first of the queue always into the best set of plans below, down to one plan, which is timed. What it
+  /// passes on the way stays in the queue.
+  void find_good_plan() {
+    const double started_s = seconds();
+    auto best = queue_.top();
+    queue_.pop();
+    while (best.level != PlanBranch::Level::plan) {
+      auto branches = std::move(below({&best, 1}).front().branches);
+      std::sort(branches.begin(), branches.end(), goes_first);
+      for (std::size_t i = 1; i < branches.size(); ++i) queue_.push(branches[i]);
+      if (branches.empty()) break;  // too large, all of them
+      best = branches.front();
+    }
+    if (best.level == PlanBranch::Level::plan && !timed_.contains(best.choice)) {
+      workers_.start(best);
+      for (const auto& [plan, step_s] : workers_.wait()) {
+        take(plan, step_s);
+        if (step_s < incumbent_s_ && fits(figures_of(plan.choice))) incumbent_s_ = step_s;
+      }
+    }
+    good_plans_s_ += seconds() - started_s;
+    tell();
+  }
+
+  /// As `lockstep run` simulates it, once.
+  const PlanFigures& figures_of(const PlanChoice& choice) {
+    const auto known = figures_.find(choice);
+    return known != figures_.end() ? known->second : figures_.emplace(choice, workers_.figures(choice)).first->second;
+  }
+  [[nodiscard]] bool fits(const PlanFigures& figures) const { return figures.peak_bytes <= space_.memory().value(); }
+
+  /// Of the plans that were timed before the search was stopped, in the order of their times.
+  void confirm_fastest() {
+    for (auto rest = std::exchange(queue_, {}); !rest.empty(); rest.pop()) {
+      const auto& branch = rest.top();
+      const bool is_timed = branch.level == PlanBranch::Level::plan && timed_.contains(branch.choice);
+      if (is_timed && fastest_.size() < options_.top) {
+        confirm(branch, timed_.at(branch.choice));
+      } else if (!is_timed) {
+        open_.push_back(branch);
+      }
+    }
   }
 
   /// Times the next plans exactly, one for each job at a time, as long as some are likely to be needed. Sets of plans
@@ -136,20 +152,20 @@ class Search {
   void time_some() {
     const double first_s = queue_.top().bound_s;
     for (;;) {
-      while (exact_times_.has_room()) {
+      while (!out_of_time() && workers_.has_room()) {
         const auto next = likely_next(first_s);
         if (!next) break;
-        exact_times_.start(*next);
+        workers_.start(*next);
       }
-      if (exact_times_.none_runs()) return;
-      for (const auto& [plan, step_s] : exact_times_.wait()) take(plan, step_s);
+      if (workers_.none_runs()) return;
+      for (const auto& [plan, step_s] : workers_.wait()) take(plan, step_s);
       tell();
     }
   }
 
   /// Removes from the queue the next plan that is likely to be needed; none if there is no such plan.
   std::optional<PlanBranch> likely_next(double first_s) {
-    while (!queue_.empty() && queue_.top().bound_s <= likely_below(first_s)) {
+    while (!queue_.empty() && queue_.top().bound_s <= likely_below(first_s) && !out_of_time()) {
       const auto branch = queue_.top();
       if (branch.level == PlanBranch::Level::plan) {
         if (timed_.contains(branch.choice)) return {};
@@ -181,17 +197,12 @@ class Search {
 
   void confirm(const PlanBranch& branch, double bound_s) {
     unconfirmed_.erase(unconfirmed_.find(branch.bound_s));
-    engine::load(options_.engine);
-    const auto text = studies::in_child([&] {
-      const auto figures = simulated_figures(space_, branch.choice, options_.engine, log_);
-      return std::string(reinterpret_cast<const char*>(&figures), sizeof figures);
-    });
-    const RankedPlan plan{branch.choice, bound_s, figures_in(text)};
+    const RankedPlan plan{branch.choice, bound_s, figures_of(branch.choice)};
     last_s_ = branch.bound_s;
-    if (plan.figures.peak_bytes > space_.memory().value()) {
-      ++did_not_fit_;
-    } else {
+    if (fits(plan.figures)) {
       fastest_.insert(plan);
+    } else {
+      ++did_not_fit_;
     }
     tell();
   }
@@ -201,12 +212,12 @@ class Search {
     const double bound = queue_.empty() ? last_s_ : queue_.top().bound_s;
     char text[160];
     std::snprintf(text, sizeof text, "%lld bounds, %zu timed, %zu of %zu found, nothing else below %.4g s",
-                  static_cast<long long>(forest_.bounds()), timed_.size(), fastest_.size(), options_.top, bound);
+                  static_cast<long long>(workers_.bounds()), timed_.size(), fastest_.size(), options_.top, bound);
     options_.progress(text, static_cast<double>(fastest_.size()) / static_cast<double>(options_.top));
   }
 
   /// Plans are counted by the final threshold, so that the figures do not depend on which simulations ran together.
-  SearchResult result(double wall_s) const {
+  SearchResult result() const {
     SearchResult result;
     result.best.assign(fastest_.begin(), fastest_.end());
     auto& proof = result.proof;
@@ -214,9 +225,15 @@ class Search {
     for (const auto& [bound_s, plans] : too_large_) proof.pruned_by_memory += bound_s <= threshold() ? plans : 0;
     for (const auto& [choice, bound_s] : timed_) proof.simulated += bound_s <= threshold() ? 1 : 0;
     proof.did_not_fit = did_not_fit_;
-    proof.pruned_by_bound = proof.space - proof.pruned_by_memory - proof.simulated;
-    result.bounds = forest_.bounds();
-    result.wall_s = wall_s;
+    result.stopped = stopped_;
+    for (const auto& branch : open_) {
+      if (branch.bound_s > threshold()) continue;
+      proof.lowest_open_s = proof.open == 0 ? branch.bound_s : std::min(proof.lowest_open_s, branch.bound_s);
+      proof.open += branch.plans;
+    }
+    proof.pruned_by_bound = proof.space - proof.pruned_by_memory - proof.simulated - proof.open;
+    result.bounds = workers_.bounds();
+    result.wall_s = seconds();
     result.bounds_s = bounds_s_;
     if (options_.progress) options_.progress("done", 1);
     return result;
@@ -224,9 +241,8 @@ class Search {
 
   const PlanSpace& space_;
   const SearchOptions& options_;
-  spdlog::logger& log_;
-  PlanForest forest_;
-  ExactTimes exact_times_;
+  PlanWorkers& workers_;
+  Clock::time_point started_ = Clock::now();
   std::priority_queue<PlanBranch, std::vector<PlanBranch>, GoesLater> queue_;
   std::set<RankedPlan, Faster> fastest_;
   double last_s_ = 0;  ///< of the plans whose turn has come
@@ -235,7 +251,11 @@ class Search {
   std::map<PlanChoice, double> timed_;  ///< plans whose key is exact; their bounds
   std::multiset<double> unconfirmed_;   ///< exact keys of those whose turn has not come
   std::int64_t did_not_fit_ = 0;
-  double bounds_s_ = 0;
+  double bounds_s_ = 0, good_plans_s_ = 0;     ///< time spent on either
+  std::map<PlanChoice, PlanFigures> figures_;  ///< of plans simulated as they are shown
+  double incumbent_s_ = nothing_yet;           ///< of the best plan that is known to fit, before its turn
+  bool stopped_ = false;
+  std::vector<PlanBranch> open_;  ///< of a search that was stopped
 };
 
 }  // namespace
@@ -245,18 +265,17 @@ double compared_time(double step_s) {
   return std::round(step_s / unit) * unit;
 }
 
-SearchResult search_plans(const PlanSpace& space, const SearchOptions& options, spdlog::logger& log) {
-  return Search(space, options, log).run();
+double SearchResult::gap() const {
+  return proof.open == 0 || best.empty() ? 0 : std::max(0.0, 1 - proof.lowest_open_s / best.front().figures.step_s);
 }
 
-PlanFigures simulated_figures(const PlanSpace& space, const PlanChoice& choice, engine::EngineKind engine,
-                              spdlog::logger& log) {
-  const auto scenario = space.scenario(space.node_of(choice), choice);
-  auto preparation = preparation::placed(scenario);
-  auto timed = timing::timed_step(scenario, preparation, preparation.model.layers,
-                                  step_options(scenario, preparation.model), {{engine, {}, false}}, log);
-  preparation.step = std::move(timed.step);
-  return figures_of(scenario, preparation, timed.folded.program, timed.run.timeline);
+SearchResult search_plans(const PlanSpace& space, const SearchOptions& options, PlanWorkers& workers) {
+  return Search(space, options, workers).run();
+}
+
+SearchResult search_plans(const PlanSpace& space, const SearchOptions& options, spdlog::logger& log) {
+  LocalWorkers workers(space, options.jobs, options.engine, log);
+  return search_plans(space, options, workers);
 }
 
 }  // namespace lockstep::planning

@@ -1,24 +1,16 @@
 #pragma once
 /// The best plan of a space, proven: best-first branch and bound. Every plan that could be better than the worst plan
 /// shown has been simulated; every other plan has a lower bound above that plan's time (plan_bound.hpp) or does not
-/// fit.
+/// fit. A search that is stopped before that has the best plans it found, and a bound of what it did not look at.
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
-#include "sim/simulate.hpp"
-#include "sim/studies/planning/plan_space.hpp"
+#include "sim/studies/planning/plan_figures.hpp"
+#include "sim/studies/planning/plan_workers.hpp"
 
 namespace lockstep::planning {
-
-/// A simulated plan, on its critical rank.
-struct PlanFigures {
-  double step_s = 0, compute_s = 0, bubble_s = 0;
-  std::array<double, plan_axes.size() + 1> exposed_s{};  ///< by axis; the last: over several axes
-  double mfu = 0;
-  std::int64_t peak_bytes = 0;
-  std::int64_t weights_bytes = 0, gradients_bytes = 0, optimizer_bytes = 0, activations_bytes = 0, other_bytes = 0;
-};
 
 /// Rounded to nine digits, so that plans that differ by rounding alone are equally fast and come in canonical order.
 [[nodiscard]] double compared_time(double step_s);
@@ -29,13 +21,15 @@ struct RankedPlan {
   PlanFigures figures;
 };
 
-/// Every plan of the space is counted in one of the four.
+/// Every plan of the space is counted once: as pruned, simulated or open.
 struct SearchProof {
   std::int64_t space = 0;
   std::int64_t pruned_by_bound = 0;   ///< bound above the last plan shown
   std::int64_t pruned_by_memory = 0;  ///< least memory above the chip's
   std::int64_t simulated = 0;         ///< those that turned out not to fit included
   std::int64_t did_not_fit = 0;       ///< of the simulated
+  std::int64_t open = 0;              ///< of a search that was stopped: neither pruned nor simulated
+  double lowest_open_s = 0;           ///< their lower bound
 };
 
 struct SearchResult {
@@ -43,19 +37,23 @@ struct SearchResult {
   SearchProof proof;
   std::int64_t bounds = 0;  ///< lower bounds computed
   double wall_s = 0, bounds_s = 0;
+  bool stopped = false;  ///< by SearchOptions::limit_s
+  /// By how much a plan that was not looked at may be faster than the best, as a share of the best; 0: proven.
+  [[nodiscard]] double gap() const;
 };
 
 struct SearchOptions {
   std::size_t top = 5;
   int jobs = 1;
   engine::EngineKind engine = engine::EngineKind::automatic;
+  /// Real time after which the search stops with its best answer so far. Before, it spends a quarter of its time on
+  /// finding good plans early; without a limit, it times only plans that the proof needs.
+  double limit_s = std::numeric_limits<double>::infinity();
   std::function<void(std::string_view stage, double fraction)> progress;  ///< may be empty
 };
 
 [[nodiscard]] SearchResult search_plans(const PlanSpace& space, const SearchOptions& options, spdlog::logger& log);
-
-/// One plan as `lockstep run` would simulate it. SimGrid's engine is one for each process.
-[[nodiscard]] PlanFigures simulated_figures(const PlanSpace& space, const PlanChoice& choice, engine::EngineKind engine,
-                                            spdlog::logger& log);
+/// By these workers; SearchOptions::jobs and engine are theirs.
+[[nodiscard]] SearchResult search_plans(const PlanSpace& space, const SearchOptions& options, PlanWorkers& workers);
 
 }  // namespace lockstep::planning

@@ -14,6 +14,17 @@ void make_room(Known& known) {
   if (known.size() > most_known) known.clear();
 }
 
+/// For how long the forwards and input gradients of a model occupy the communication stream that is busy longest. Their
+/// collectives are the same for every number of tokens; those of weight gradients depend on it (SummaryBook::state).
+double longest_stream(const std::vector<int>& order, const PassesSummary& summary, std::span<const double> costs) {
+  BusyStreams busy{};
+  for (const int kind : order) {
+    const auto& block = summary.kinds[position_of(kind)];
+    for (const auto* pass : {&block.forward, &block.input_gradient}) occupy(busy, *pass, summary, costs);
+  }
+  return *std::max_element(busy.begin(), busy.end());
+}
+
 }  // namespace
 
 bool goes_first(const PlanBranch& a, const PlanBranch& b) {
@@ -21,8 +32,9 @@ bool goes_first(const PlanBranch& a, const PlanBranch& b) {
 }
 
 /// The branch of a node. Its bound divides the passes of the largest microbatches, with the least recomputation, evenly
-/// over the pipeline. Smaller microbatches take no less time: k times a k-th of the work takes at least as long as the
-/// whole.
+/// over the pipeline, and with them what their collectives occupy. Smaller microbatches take no less time: k times a k-th
+/// of the work takes at least as long as the whole. All stages together keep their streams busy for a sum of times, so
+/// some stage's stream is busy for an even share of it or longer.
 PlanBranch PlanTree::root(std::int32_t number) {
   const auto& node = node_at(number);
   PlanBranch branch{0, PlanBranch::Level::degrees, {}, number, node.plans};
@@ -45,7 +57,8 @@ PlanBranch PlanTree::root(std::int32_t number) {
                                    timed.input_gradient.path.free_free + timed.weight_gradient.path.free_free);
     work += overlaps ? block.forward.compute + block.backward.compute : timed.forward.path.free_free + backward;
   }
-  branch.bound_s = work * most / node.degrees.pipeline * rounding;
+  const double busy = longest_stream(space_.kinds(), summary, book_.least_costs(number, summary));
+  branch.bound_s = std::max(work, busy) * most / node.degrees.pipeline * rounding;
   ++bounds_;
   return branch;
 }

@@ -45,33 +45,38 @@ const PassesSummary& SummaryBook::passes(const PlanChoice& choice) {
   return known;
 }
 
-StateSummary SummaryBook::state(const PlanChoice& choice, std::int64_t sequences) const {
+StateSummary SummaryBook::state(const PlanChoice& choice, std::int64_t sequences) {
   PlanChoice like{choice.degrees, choice.zero, space_.least_recomputation(), 1, 0, {}};
   like.degrees.pipeline = 1;
   const auto scenario = space_.scenario(like, sequences * choice.degrees.data * choice.degrees.expert);
-  return summarize_state(scenario, preparation::sharded_weights(scenario));
+  auto made = summarize_state(scenario, preparation::sharded_weights(scenario));
+  number(made);
+  return made;
 }
 
 const StateSummary& SummaryBook::state(const PlanChoice& choice) {
   auto axes = choice.degrees;
   axes.pipeline = 1;
-  const auto [known, is_new] = states_.try_emplace({axes, choice.zero});
-  auto& states = known->second;
-  if (is_new) {
+  auto& states = states_[{axes, choice.zero}];
+  const auto add = [&](std::int64_t sequences) {
+    const auto place = states.lower_bound(sequences);
+    if (place != states.end() && place->first == sequences) return;
+    auto made = std::make_shared<const StateSummary>(state(choice, sequences));
+    for (const auto& [other, known] : states) {
+      if (*known == *made) made = known;
+    }
+    states.emplace_hint(place, sequences, std::move(made));
+  };
+  if (states.empty()) {
     PlanChoice most = choice;
     most.microbatches = 1;
-    states.most = state(choice, sequences(most));
-    states.alike = state(choice, 1) == states.most;
-    number(states.most);
+    add(sequences(most));
+    add(1);
   }
-  if (states.alike) return states.most;
   const auto own = sequences(choice);
-  const auto [other, is_other] = states.others.try_emplace(own);
-  if (is_other) {
-    other->second = state(choice, own);
-    number(other->second);
-  }
-  return other->second;
+  const auto more = states.lower_bound(own);
+  if (more->first != own && std::prev(more)->second != more->second) add(own);
+  return *states.lower_bound(own)->second;
 }
 
 void SummaryBook::number(CollectiveList& list) {

@@ -20,7 +20,7 @@ class SummaryBook {
   [[nodiscard]] const PassesSummary& passes(const PlanChoice& choice);
   /// States depend on the axes and the ZeRO stage. They depend on tokens only if a product of a weight gradient chooses
   /// by the tokens whether to gather an operand or to add up results; more tokens can only change the choice from
-  /// gathering to adding up.
+  /// gathering to adding up. So states that are alike for two numbers of sequences are alike for all between them.
   [[nodiscard]] const StateSummary& state(const PlanChoice& choice);
   /// The sum of gradient norms over the stages.
   [[nodiscard]] const CollectiveList& norm_over_stages() const { return norm_over_stages_; }
@@ -31,13 +31,9 @@ class SummaryBook {
   const PlanSpace& space_;
   std::map<std::tuple<Degrees, std::int32_t, std::int32_t, std::int64_t, std::int64_t>, PassesSummary>
       passes_;  ///< axes, ZeRO, recomputation, sequences, one microbatch or more
-  /// The summary for the most sequences, and those for other numbers of sequences if they differ.
-  struct States {
-    StateSummary most;
-    bool alike = true;
-    std::map<std::int64_t, StateSummary> others;
-  };
-  [[nodiscard]] StateSummary state(const PlanChoice& choice, std::int64_t sequences) const;
+  /// By numbers of sequences, one and the most of them included; those that are alike are one.
+  using States = std::map<std::int64_t, std::shared_ptr<const StateSummary>>;
+  [[nodiscard]] StateSummary state(const PlanChoice& choice, std::int64_t sequences);
   [[nodiscard]] std::int64_t sequences(const PlanChoice& choice) const;  ///< of a microbatch on one rank
   std::map<std::pair<Degrees, std::int32_t>, States> states_;            ///< axes, ZeRO
   void number(CollectiveList& list);

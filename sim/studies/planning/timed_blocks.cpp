@@ -37,6 +37,13 @@ BusyStreams least(const BusyStreams& one, const BusyStreams& other) {
 
 }  // namespace
 
+void occupy(BusyStreams& streams, const PassSummary& pass, const CollectiveList& list, std::span<const double> costs) {
+  const Costed costed{list.collectives, costs};
+  for (const auto& step : pass.steps) {
+    if (step.collective >= 0) costed.occupy(streams, step.collective);
+  }
+}
+
 TimedPasses timed(const PassesSummary& summary, std::span<const double> costs) {
   const Costed costed{summary.collectives, costs};
   const auto timed = [&](const PassSummary& pass) {
@@ -51,9 +58,7 @@ TimedPasses timed(const PassesSummary& summary, std::span<const double> costs) {
     TimedPasses::Kind made{
         timed(block.forward), timed(block.backward), timed(block.input_gradient), timed(block.weight_gradient), {}};
     for (const auto* pass : {&block.forward, &block.backward}) {
-      for (const auto& step : pass->steps) {
-        if (step.collective >= 0) costed.occupy(made.each, step.collective);
-      }
+      occupy(made.each, *pass, summary, costs);
       costed.occupy(made.each, pass->gathers);
     }
     result.kinds.push_back(made);

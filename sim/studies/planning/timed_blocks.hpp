@@ -42,6 +42,9 @@ struct TimedState {
   std::vector<Kind> kinds;
 };
 
+/// Adds the collectives of a pass's steps to what occupies the streams, without those that gather weights. `costs`: of
+/// the summary's collectives.
+void occupy(BusyStreams& streams, const PassSummary& pass, const CollectiveList& list, std::span<const double> costs);
 /// `costs`: of the summary's collectives.
 [[nodiscard]] TimedPasses timed(const PassesSummary& summary, std::span<const double> costs);
 [[nodiscard]] TimedState timed(const StateSummary& summary, std::span<const double> costs);
