@@ -32,9 +32,9 @@ bool goes_first(const PlanBranch& a, const PlanBranch& b) {
 }
 
 /// The branch of a node. Its bound divides the passes of the largest microbatches, with the least recomputation, evenly
-/// over the pipeline, and with them what their collectives occupy. Smaller microbatches take no less time: k times a k-th
-/// of the work takes at least as long as the whole. All stages together keep their streams busy for a sum of times, so
-/// some stage's stream is busy for an even share of it or longer.
+/// over the pipeline, and with them what their collectives occupy. Smaller microbatches take no less time: k times a
+/// k-th of the work takes at least as long as the whole. All stages together keep their streams busy for a sum of
+/// times, so some stage's stream is busy for an even share of it or longer.
 PlanBranch PlanTree::root(std::int32_t number) {
   const auto& node = node_at(number);
   PlanBranch branch{0, PlanBranch::Level::degrees, {}, number, node.plans};
