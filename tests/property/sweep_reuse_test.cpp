@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
-#include <fstream>
+#include <algorithm>
 #include <random>
 
 #include "sim/simulate.hpp"
@@ -41,7 +41,7 @@ std::vector<Base> bases() {
             {"perturbations",
              {"[]", "[{chip: [1, 1], slowdown: 2}]", "[{link: [[0, 0], [1, 0]], bandwidth: 0}]",
               "[{chip: [9, 9], slowdown: 2}]"}}}},
-          {model + "cluster: {node: h100, nodes: 4}\nparallel: {tensor: 8, fsdp: 4, zero: 3}\n"
+          {model + "cluster: {node: h100, nodes: 4, order: {scattered: 3}}\nparallel: {tensor: 8, fsdp: 4, zero: 3}\n"
                    "batch: {sequences: 16, sequence_length: 16}\n",
            {lengths,
             sequences,
@@ -58,7 +58,7 @@ std::vector<Base> bases() {
 /// A sweep of a list of points, each of which sets one to three of the keys.
 std::string sweep_text(const Base& base, std::uint64_t seed, int points) {
   std::mt19937_64 random(seed);
-  std::string text = base.scenario + "sweep:\n  list:\n";
+  std::string text = "scenario: base.yaml\nsweep:\n  list:\n";
   for (int point = 0; point < points; ++point) {
     std::string settings;
     auto keys = base.keys;
@@ -80,13 +80,14 @@ struct Said {
   friend bool operator==(const Said&, const Said&) = default;
 };
 
-Said said_by(const sweep::Sweep& sweep, std::int64_t point, preparation::KnownMachines& known) {
+template <class Read>
+Said said_by(const Read& read, preparation::KnownMachines& known) {
   Said said;
   try {
     spdlog::logger silent("test");
     SimulateOptions options;
     options.engine = engine::EngineKind::max_min;
-    const auto made = simulate(sweep.scenario_at(point), options, silent, known);
+    const auto made = simulate(read(), options, silent, known);
     said.machine = made.preparation.machine.cluster->to_string() + made.preparation.machine.mesh->to_string();
     const auto& timeline = made.run.timeline;
     for (std::int32_t op = 0; op < timeline.ops(); ++op) {
@@ -94,9 +95,17 @@ Said said_by(const sweep::Sweep& sweep, std::int64_t point, preparation::KnownMa
     }
     for (const auto& stage : made.metrics.stages) said.peaks.push_back(stage.memory.peak.value());
   } catch (const ConfigError& error) {
-    said.refusal = error.what();
+    for (const auto& problem : error.problems()) said.refusal += problem.key + ": " + problem.what + "\n";
   }
   return said;
+}
+
+/// Of the file, with the point's settings; maps before the keys inside them.
+scenario::Scenario alone(const sweep::Sweep& sweep, std::int64_t point, const std::filesystem::path& file) {
+  std::vector<scenario::KeyOverride> overrides;
+  for (const auto* setting : sweep.settings(point)) overrides.push_back({setting->key, setting->value});
+  std::sort(overrides.begin(), overrides.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  return scenario::load_scenario(file, overrides);
 }
 
 class SweepReuse : public test::ScratchFolder {};
@@ -105,14 +114,16 @@ TEST_F(SweepReuse, APointAfterOthersIsThePointByItself) {
   int refused = 0, done = 0;
   for (const auto& base : bases()) {
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-      make("sweep.yaml", sweep_text(base, seed, 12));
+      const auto text = sweep_text(base, seed, 12);
+      make("base.yaml", base.scenario);
+      make("sweep.yaml", text);
       const auto together = sweep::load_sweep(place("sweep.yaml"));
       preparation::KnownMachines known;
       for (std::int64_t point = 0; point < together.points(); ++point) {
-        const auto alone = sweep::load_sweep(place("sweep.yaml"));
         preparation::KnownMachines none;
-        const auto expected = said_by(alone, point, none);
-        EXPECT_TRUE(said_by(together, point, known) == expected) << sweep_text(base, seed, 12) << "point " << point;
+        const auto expected = said_by([&] { return alone(together, point, place("base.yaml")); }, none);
+        const auto found = said_by([&] { return together.scenario_at(point); }, known);
+        EXPECT_TRUE(found == expected) << text << "point " << point << "\n" << found.refusal << expected.refusal;
         expected.refusal.empty() ? ++done : ++refused;
       }
     }

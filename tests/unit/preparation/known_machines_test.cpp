@@ -23,17 +23,24 @@ TEST(KnownMachines, ScenariosThatDifferElsewhereShareTheMachine) {
   EXPECT_EQ(first.collectives, other.collectives);
 }
 
-TEST(KnownMachines, WhatTheMachineIsMadeOfTellsItApart) {
+/// Machines of two scenarios, the second asked for after the first.
+std::pair<preparation::Machine, preparation::Machine> machines(const Keys& one, const Keys& other) {
   KnownMachines known;
-  const auto first = machine(known, {});
-  const auto other_cluster = machine(known, {{"perturbations", "[{chip: [1, 0, 0], slowdown: 2}]"}});
-  EXPECT_NE(first.cluster, other_cluster.cluster);
-  const auto other_mesh = machine(known, {{"parallel", "{fsdp: 4}"}});
-  EXPECT_EQ(first.cluster, other_mesh.cluster);
-  EXPECT_NE(first.mesh, other_mesh.mesh);
-  const auto other_rules = machine(known, {{"communication", "{rings: topology_aware}"}});
-  EXPECT_EQ(first.cluster, other_rules.cluster);
-  EXPECT_NE(first.collectives, other_rules.collectives);
+  auto first = machine(known, one);
+  return {std::move(first), machine(known, other)};
+}
+
+TEST(KnownMachines, WhatTheMachineIsMadeOfTellsItApart) {
+  for (const Keys& other : {Keys{{"cluster", "tpu-v5p:2x2x1"}}, Keys{{"cluster", "tpu-v5e:4x1"}},
+                            Keys{{"perturbations", "[{chip: [1, 0, 0], slowdown: 2}]"}}}) {
+    const auto [first, second] = machines({}, other);
+    EXPECT_NE(first.cluster, second.cluster) << other.front().second;
+  }
+  for (const Keys& other : {Keys{{"parallel", "{fsdp: 4}"}}, Keys{{"communication", "{rings: topology_aware}"}}}) {
+    const auto [first, second] = machines({}, other);
+    EXPECT_EQ(first.cluster, second.cluster) << other.front().second;
+    EXPECT_NE(first.collectives, second.collectives) << other.front().second;
+  }
 }
 
 TEST(KnownMachines, ACopyOfAClusterIsNotTheCluster) {
