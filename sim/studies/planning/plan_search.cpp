@@ -34,7 +34,7 @@ class Search {
   /// as `lockstep run` does, and shown if it fits.
   SearchResult run() {
     plant();
-    while (fastest_.size() < options_.top && !queue_.empty() && !out_of_time()) {
+    while (fastest_.size() < options_.top && !done() && !out_of_time()) {
       if (looks_for_good_plans()) {
         find_good_plan();
         continue;
@@ -49,7 +49,7 @@ class Search {
         time_some();
       }
     }
-    stopped_ = fastest_.size() < options_.top && !queue_.empty();
+    stopped_ = fastest_.size() < options_.top && !done();
     if (stopped_) confirm_fastest();
     return result();
   }
@@ -58,13 +58,20 @@ class Search {
   using Clock = std::chrono::steady_clock;
 
   [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
+  [[nodiscard]] bool done() const { return queue_.empty() && !own_root_; }
   [[nodiscard]] bool out_of_time() const { return seconds() >= options_.limit_s; }
 
   /// Branches with a bound above this, the time of the last plan shown, are not looked at.
   [[nodiscard]] double threshold() const { return fastest_.size() < options_.top ? nothing_yet : last_s_; }
 
   void plant() {
-    for (const auto& root : workers_.roots()) queue_.push(root);
+    for (const auto& root : workers_.roots()) {
+      if (options_.limit_s < nothing_yet && root.choice.degrees == space_.degrees_of_file()) {
+        own_root_ = root;
+      } else {
+        queue_.push(root);
+      }
+    }
     bounds_s_ = seconds();
   }
 
@@ -99,32 +106,54 @@ class Search {
 
   /// With a limit, until a plan fits, and then for a quarter of the time.
   [[nodiscard]] bool looks_for_good_plans() const {
+    if (own_root_) return true;
     return options_.limit_s < nothing_yet && queue_.top().level != PlanBranch::Level::plan &&
            (incumbent_s_ == nothing_yet || good_plans_s_ < seconds() / 4);
   }
 
-  /// From the first of the queue always into the best set of plans below, down to one plan, which is timed. What it
-  /// passes on the way stays in the queue.
+  /// The first time in the sizes that the scenario's file has, if it has any, and then in those of the lowest bound.
   void find_good_plan() {
     const double started_s = seconds();
-    auto best = queue_.top();
-    queue_.pop();
-    while (best.level != PlanBranch::Level::plan) {
-      auto branches = std::move(below({&best, 1}).front().branches);
-      std::sort(branches.begin(), branches.end(), goes_first);
-      for (std::size_t i = 1; i < branches.size(); ++i) queue_.push(branches[i]);
-      if (branches.empty()) break;  // too large, all of them
-      best = branches.front();
-    }
-    if (best.level == PlanBranch::Level::plan && !timed_.contains(best.choice)) {
-      workers_.start(best);
-      for (const auto& [plan, step_s] : workers_.wait()) {
-        take(plan, step_s);
-        if (step_s < incumbent_s_ && fits(figures_of(plan.choice))) incumbent_s_ = step_s;
+    const auto own = std::exchange(own_root_, std::nullopt);
+    const auto root = own ? *own : queue_.top();
+    if (!own) queue_.pop();
+    if (const auto plan = best_below(root); plan && !timed_.contains(plan->choice)) {
+      workers_.start(*plan);
+      for (const auto& [timed, step_s] : workers_.wait()) {
+        take(timed, step_s);
+        if (step_s < incumbent_s_ && fits(figures_of(timed.choice))) incumbent_s_ = step_s;
       }
     }
     good_plans_s_ += seconds() - started_s;
     tell();
+  }
+
+  /// The plan below a branch that has the lowest bound, as it seems; everything else that is found there goes into the
+  /// queue.
+  std::optional<PlanBranch> best_below(const PlanBranch& root) {
+    std::vector<PlanBranch> open{root};
+    std::optional<PlanBranch> found;
+    while (!open.empty() && !found) {
+      const auto best = std::min_element(open.begin(), open.end(), [&](const PlanBranch& a, const PlanBranch& b) {
+        return expected_s(a) < expected_s(b);
+      });
+      const auto branch = *best;
+      open.erase(best);
+      if (branch.level == PlanBranch::Level::plan) {
+        found = branch;
+      } else {
+        const auto made = std::move(below({&branch, 1}).front().branches);
+        open.insert(open.end(), made.begin(), made.end());
+      }
+    }
+    for (const auto& branch : open) queue_.push(branch);
+    return found;
+  }
+
+  /// The bound, and more where there is little room in memory: plans hold more than their bound knows of.
+  [[nodiscard]] double expected_s(const PlanBranch& branch) const {
+    const double full = static_cast<double>(branch.bytes) / static_cast<double>(space_.memory().value());
+    return branch.bound_s * (1 + 2 * std::max(0.0, full - 0.85));
   }
 
   /// As `lockstep run` simulates it, once.
@@ -136,6 +165,7 @@ class Search {
 
   /// Of the plans that were timed before the search was stopped, in the order of their times.
   void confirm_fastest() {
+    if (own_root_) open_.push_back(*own_root_);
     for (auto rest = std::exchange(queue_, {}); !rest.empty(); rest.pop()) {
       const auto& branch = rest.top();
       const bool is_timed = branch.level == PlanBranch::Level::plan && timed_.contains(branch.choice);
@@ -254,6 +284,7 @@ class Search {
   double bounds_s_ = 0, good_plans_s_ = 0;     ///< time spent on either
   std::map<PlanChoice, PlanFigures> figures_;  ///< of plans simulated as they are shown
   double incumbent_s_ = nothing_yet;           ///< of the best plan that is known to fit, before its turn
+  std::optional<PlanBranch> own_root_;         ///< with the sizes of the file; not looked into yet
   bool stopped_ = false;
   std::vector<PlanBranch> open_;  ///< of a search that was stopped
 };

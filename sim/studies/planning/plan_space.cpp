@@ -52,6 +52,21 @@ std::string recompute_text(const workloads::Recompute& recompute) {
   return recompute.all ? "full" : recompute.any() ? "selective" : "none";
 }
 
+/// `mesh`: of the whole machine, or empty.
+Degrees degrees_of(const std::vector<topologies::AxisRequest>& mesh, std::int32_t chips) {
+  Degrees degrees;
+  if (mesh.empty()) return degrees;
+  for (const auto& axis : mesh) {
+    if (axis.name == "tensor") degrees.tensor = axis.size;
+    if (axis.name == "context") degrees.context = axis.size;
+    if (axis.name == "expert") degrees.expert = axis.size;
+    if (axis.name == "pipeline") degrees.pipeline = axis.size;
+  }
+  const auto split = std::int64_t{degrees.tensor} * degrees.context * degrees.expert * degrees.pipeline;
+  if (split > 0) degrees.data = static_cast<std::int32_t>(chips / split);
+  return degrees;
+}
+
 }  // namespace
 
 std::string plan_axis_name(int axis, int zero) {
@@ -72,6 +87,7 @@ PlanSpace::PlanSpace(const scenario::Scenario& scenario)
   if (recomputations_.empty() && recompute_is_searched_)
     recomputations_ = {{}, {false, {workloads::OpPart::core_attention}}, {true, {}}};
   if (recomputations_.empty()) recomputations_ = {base_.derive.recompute};
+  degrees_of_file_ = degrees_of(base_.mesh, static_cast<std::int32_t>(cluster_.devices()));
   base_.mesh.clear();
   for (const auto& name : base_.search.schedules) schedule_of_choice_.push_back(workloads::find_schedule(name));
   const auto blocks = blocks_of(base_.model, base_.blocks);

@@ -80,6 +80,8 @@ class PlanSpace {
   };
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
   [[nodiscard]] std::int64_t size() const { return size_; }
+  /// The sizes with which the scenario's file itself splits its step; all 1 if it does not say.
+  [[nodiscard]] const Degrees& degrees_of_file() const { return degrees_of_file_; }
   [[nodiscard]] const std::vector<ScheduleChoice>& schedules(std::int32_t pipeline, std::int64_t microbatches) const {
     return choices(pipeline, microbatches).all;
   }
@@ -131,6 +133,7 @@ class PlanSpace {
   mutable std::map<std::pair<std::int32_t, std::int64_t>, ScheduleChoices> choices_;
   std::vector<Node> nodes_;
   std::int64_t size_ = 0;
+  Degrees degrees_of_file_;
   std::string no_schedule_;  ///< why the first schedule searched cannot be had where none can
 };
 

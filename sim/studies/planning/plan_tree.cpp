@@ -37,7 +37,7 @@ bool goes_first(const PlanBranch& a, const PlanBranch& b) {
 /// times, so some stage's stream is busy for an even share of it or longer.
 PlanBranch PlanTree::root(std::int32_t number) {
   const auto& node = node_at(number);
-  PlanBranch branch{0, PlanBranch::Level::degrees, {}, number, node.plans};
+  PlanBranch branch{0, PlanBranch::Level::degrees, {}, number, node.plans, 0};
   branch.choice.degrees = node.degrees;
   const auto most = static_cast<double>(node.microbatches.front());
   auto largest = branch.choice;
@@ -83,6 +83,7 @@ void PlanTree::take(PlanBranch branch, const LowerBound& bound, double above, Br
     return;
   }
   branch.bound_s = std::max(above, bound.seconds * rounding);
+  branch.bytes = bound.bytes;
   result.branches.push_back(branch);
 }
 

@@ -17,6 +17,7 @@ struct PlanBranch {
   PlanChoice choice;      ///< as far as decided; of placements that cost the same and schedules of one form, the first
   std::int32_t node = 0;  ///< among PlanSpace::nodes
   std::int64_t plans = 1;
+  std::int64_t bytes = 0;  ///< that each of its plans needs at least, on the fullest rank; 0: not known
 };
 /// Whether `a` is looked at before `b`: by the lower bound, then in canonical order.
 [[nodiscard]] bool goes_first(const PlanBranch& a, const PlanBranch& b);

@@ -141,7 +141,7 @@ std::vector<ExactTimes::Timed> RemoteWorkers::wait() {
 
 PlanFigures RemoteWorkers::figures(const PlanChoice& choice) {
   while (idle() < 0) (void)receive();
-  const PlanBranch plan{0, PlanBranch::Level::plan, choice, 0, 1};
+  const PlanBranch plan{0, PlanBranch::Level::plan, choice, 0, 1, 0};
   send(idle(), Task::figures, {&plan, 1}, {0});
   const auto answer = next_answer().second;
   std::string_view text = answer;
