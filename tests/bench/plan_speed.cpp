@@ -88,7 +88,7 @@ void simulate_some(const planning::PlanSpace& space, std::size_t count) {
       plans.size(), static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
       [&](std::size_t index) {
         const auto scenario = space.scenario(space.node_of(plans[index].choice), plans[index].choice);
-        const auto figures = simulated_figures(scenario, engine::EngineKind::simgrid, silent);
+        const auto figures = planning::simulated_figures(scenario, engine::EngineKind::simgrid, silent);
         return std::string(reinterpret_cast<const char*>(&figures), sizeof figures);
       },
       [&](std::size_t index, studies::Child& child) {
@@ -118,10 +118,11 @@ void search(const planning::PlanSpace& space, std::size_t top) {
   spdlog::logger silent("bench");
   const auto found = search_plans(
       space,
-      {top, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())), engine::EngineKind::simgrid,
-       [](std::string_view stage, double) {
-         std::fprintf(stderr, "\r%.*s", static_cast<int>(stage.size()), stage.data());
-       }},
+      {.top = top,
+       .jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
+       .engine = engine::EngineKind::simgrid,
+       .progress = [](std::string_view stage,
+                      double) { std::fprintf(stderr, "\r%.*s", static_cast<int>(stage.size()), stage.data()); }},
       silent);
   const auto& proof = found.proof;
   std::printf(

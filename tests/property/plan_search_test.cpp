@@ -40,7 +40,7 @@ TEST_P(PlanSearchTest, FindsWhatSimulatingEveryPlanFinds) {
            std::pair{planning::compared_time(b.figures.step_s), b.choice};
   });
 
-  const auto result = search_plans(space, {shown, 2, engine::EngineKind::simgrid, {}}, silent);
+  const auto result = search_plans(space, {shown, 2, engine::EngineKind::simgrid}, silent);
   ASSERT_EQ(result.best.size(), std::min(shown, all.size()));
   for (std::size_t i = 0; i < result.best.size(); ++i) {
     EXPECT_EQ(result.best[i].choice, all[i].choice);
@@ -63,7 +63,7 @@ TEST(PlanSearchTest, Llama3On8960ChipsIsTensor4) {
   auto scenario = scenario::load_scenario(std::filesystem::path(source_dir) / "scenarios/llama3-70b-v5p.yaml");
   scenario.search.pipeline = {1};
   const planning::PlanSpace space(scenario);
-  const auto result = search_plans(space, {1, 2, engine::EngineKind::simgrid, {}}, silent);
+  const auto result = search_plans(space, {1, 2, engine::EngineKind::simgrid}, silent);
   ASSERT_EQ(result.best.size(), 1u);
   const auto& best = result.best.front().choice;
   EXPECT_EQ(best.degrees, (planning::Degrees{4, 1, 1, 2240, 1}));
@@ -95,8 +95,8 @@ TEST(PlanSearchTest, TheKeysOfAPlanMakeItsStep) {
 TEST(PlanSearchTest, DoesNotDependOnTheNumberOfJobs) {
   spdlog::logger silent("test");
   const planning::PlanSpace space(test::wide_spaces().front().load());
-  const auto one = search_plans(space, {shown, 1, engine::EngineKind::simgrid, {}}, silent);
-  const auto many = search_plans(space, {shown, 7, engine::EngineKind::simgrid, {}}, silent);
+  const auto one = search_plans(space, {shown, 1, engine::EngineKind::simgrid}, silent);
+  const auto many = search_plans(space, {shown, 7, engine::EngineKind::simgrid}, silent);
   ASSERT_EQ(one.best.size(), shown);
   for (std::size_t i = 0; i < shown; ++i) {
     EXPECT_EQ(one.best[i].choice, many.best[i].choice);

@@ -119,7 +119,7 @@ std::vector<planning::RankedPlan> all_simulated(const planning::PlanSpace& space
       plans.size(), jobs,
       [&](std::size_t index) {
         const auto scenario = space.scenario(space.node_of(plans[index]), plans[index]);
-        const auto figures = simulated_figures(scenario, engine::EngineKind::simgrid, silent);
+        const auto figures = planning::simulated_figures(scenario, engine::EngineKind::simgrid, silent);
         return std::string(reinterpret_cast<const char*>(&figures), sizeof figures);
       },
       [&](std::size_t index, studies::Child& child) {

@@ -15,7 +15,7 @@ namespace lockstep {
 namespace {
 
 scenario::Scenario on_tree(const std::string& routing) {
-  return load_scenario(
+  return scenario::load_scenario(
       std::filesystem::path(source_dir) / "tests/data/scenarios/pipeline_alike.yaml",
       {{"cluster",
         "{node: dgx-h100, nodes: 16, fabric: {like: infiniband-ndr-fat-tree, radix: 16, routing: " + routing + "}}"},
