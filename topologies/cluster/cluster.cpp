@@ -32,9 +32,9 @@ int Cluster::devices() const {
   return count;
 }
 
-int Cluster::nodes() const { return static_cast<int>(boost::num_vertices(graph_->connections)); }
+int Cluster::nodes() const { return graph_->nodes.count(); }
 int Cluster::links() const { return graph_->links.count(); }
-const Node& Cluster::node(NodeId id) const { return graph_->connections[position_of(id)]; }
+const Node& Cluster::node(NodeId id) const { return graph_->nodes[id]; }
 const Link& Cluster::link(LinkId id) const { return graph_->links[id]; }
 
 std::string Cluster::link_name(LinkId id) const { return node(link(id).from).name + '>' + node(link(id).to).name; }

@@ -1,6 +1,6 @@
 #pragma once
 /// A cluster is a directed graph of devices, hosts and switches joined by one-way links, with named physical axes along
-/// which devices are numbered. Built from a ClusterSpec (topologies/torus, topologies/fabrics). Boost.Graph stores it;
+/// which devices are numbered. Built from a ClusterSpec (topologies/torus, topologies/fabrics). Boost.Graph searches it;
 /// nothing outside topologies/ sees that.
 #include <cstdint>
 #include <memory>
@@ -75,7 +75,7 @@ struct FabricSpec;
 
 class Cluster {
  public:
-  struct Graph;  // Boost.Graph inside
+  struct Graph;
   Cluster(std::string name, Chip chip, PhysicalAxes axes, std::unique_ptr<Graph> graph);
   /// With a network between units (fabric.hpp). `order`: device of each logical position; empty: as they are numbered.
   Cluster(std::string name, Chip chip, PhysicalAxes axes, std::unique_ptr<Graph> graph,

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <boost/graph/breadth_first_search.hpp>
+#include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <utility>
 
 #include "sim/core/errors.hpp"
@@ -8,14 +9,25 @@
 namespace lockstep::topologies {
 namespace {
 
-using Connections = Cluster::Graph::Connections;
+/// Made when a route is searched for: most clusters know their routes by arithmetic.
+using Connections = boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, LinkId>;
+
+Connections connections_of(const Cluster::Graph& graph) {
+  std::vector<std::pair<std::size_t, std::size_t>> ends;
+  std::vector<LinkId> ids;
+  for (const LinkId id : graph.links.ids()) {
+    ends.emplace_back(position_of(graph.links[id].from), position_of(graph.links[id].to));
+    ids.push_back(id);
+  }
+  return {boost::edges_are_unsorted_multi_pass, ends.begin(), ends.end(), ids.begin(), graph.nodes.size()};
+}
 
 /// Notes the link by which a search first reaches each node.
 class FirstLinks : public boost::default_bfs_visitor {
  public:
   explicit FirstLinks(Indexed<NodeId, LinkId>& reached_by) : reached_by_(&reached_by) {}
   void tree_edge(const Connections::edge_descriptor& edge, const Connections& connections) {
-    (*reached_by_)[boost::target(edge, connections)] = connections[edge].id;
+    (*reached_by_)[boost::target(edge, connections)] = connections[edge];
   }
 
  private:
@@ -27,20 +39,21 @@ class FirstLinks : public boost::default_bfs_visitor {
 Cluster::Graph::Graph(int devices, int axes) : neighbours(devices, axes) {}
 
 NodeId Cluster::Graph::add_node(NodeKind kind, std::string name) {
-  return static_cast<NodeId>(boost::add_vertex(Node{kind, std::move(name)}, connections));
+  nodes.push_back({kind, std::move(name)});
+  return nodes.count() - 1;
 }
 
 LinkId Cluster::Graph::add_link(const Link& link) {
   const LinkId id = links.next_id();
   links.push_back(link);
-  boost::add_edge(position_of(link.from), position_of(link.to), Edge{id}, connections);
   if (link.axis >= 0) neighbours(link.from, link.axis).towards(link.direction) = id;
   return id;
 }
 
 std::vector<LinkId> Cluster::route_nodes(NodeId from, NodeId to) const {
-  Indexed<NodeId, LinkId> reached_by(boost::num_vertices(graph_->connections), -1);
-  boost::breadth_first_search(graph_->connections, position_of(from), boost::visitor(FirstLinks(reached_by)));
+  const Connections connections = connections_of(*graph_);
+  Indexed<NodeId, LinkId> reached_by(nodes(), -1);
+  boost::breadth_first_search(connections, position_of(from), boost::visitor(FirstLinks(reached_by)));
   std::vector<LinkId> route;
   for (NodeId node = to; node != from; node = link(route.back()).from) {
     const LinkId last = reached_by[node];

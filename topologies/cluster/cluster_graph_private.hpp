@@ -1,23 +1,16 @@
 #pragma once
-/// The graph inside a Cluster: Boost.Graph for connectivity and search, and a table from a device,
-/// an axis and a direction to the link there.
-#include <boost/graph/adjacency_list.hpp>
-
+/// The graph inside a Cluster: its nodes, its links, and a table from a device, an axis and a direction to the link
+/// there.
 #include "topologies/cluster/cluster.hpp"
 
 namespace lockstep::topologies {
 
 struct Cluster::Graph {
-  struct Edge {
-    LinkId id;
-  };
-  using Connections = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, Node, Edge>;
-
   Graph(int devices, int axes);
   NodeId add_node(NodeKind kind, std::string name);
   LinkId add_link(const Link& link);
 
-  Connections connections;
+  Indexed<NodeId, Node> nodes;
   Indexed<LinkId, Link> links;
   struct Neighbours {
     LinkId up = -1, down = -1;  ///< links in the + and the - direction; -1 where a line ends

@@ -47,7 +47,7 @@ class GivenNetworkRow final : public FabricRow<GivenNetwork> {
                                                            Cluster::Graph& graph) const override {
     const UsedNetwork network = used_network(spec, keys, ends.count());
     for (const EndId end : network.names.ids())
-      graph.connections[position_of(ends.nodes[position_of(end)])].name = network.names[end];
+      graph.nodes[ends.nodes[position_of(end)]].name = network.names[end];
     std::vector<NodeId> nodes;
     for (const ModelledGroup& group : network.groups)
       nodes.push_back(graph.add_node(NodeKind::network_switch, group.name));
