@@ -78,9 +78,9 @@ class Search {
   /// The next sets of plans, enough for all threads. The sets after the first are likely, but not certain, to be
   /// needed.
   void look_into_some() {
-    constexpr int of_a_thread = 16;
+    constexpr int of_a_thread = 16, most_ahead = 8;  // further ahead, most sets turn out not to be needed
     std::vector<PlanBranch> next;
-    int room = workers_.count() > 1 ? of_a_thread * workers_.count() : 1;
+    int room = workers_.count() > 1 ? of_a_thread * std::min(workers_.count(), most_ahead) : 1;
     while (room > 0 && !queue_.empty() && queue_.top().level != PlanBranch::Level::plan) {
       next.push_back(queue_.top());
       queue_.pop();
@@ -181,14 +181,21 @@ class Search {
   /// with as low a bound are split to find more.
   void time_some() {
     const double first_s = queue_.top().bound_s;
+    std::size_t running = 0;
     for (;;) {
-      while (!out_of_time() && workers_.has_room()) {
+      // Until there is a time to compare bounds with, nobody knows which plans will be needed.
+      const auto missing = options_.top - fastest_.size();
+      while (!out_of_time() && workers_.has_room() && (unconfirmed_.size() >= missing || running < 4 * missing)) {
         const auto next = likely_next(first_s);
         if (!next) break;
         workers_.start(*next);
+        ++running;
       }
       if (workers_.none_runs()) return;
-      for (const auto& [plan, step_s] : workers_.wait()) take(plan, step_s);
+      for (const auto& [plan, step_s] : workers_.wait()) {
+        take(plan, step_s);
+        --running;
+      }
       tell();
     }
   }
