@@ -155,18 +155,17 @@ std::string trust_text(const scenario::Scenario& scenario) {
   return family ? " +- " + percent(family->mean_abs) + " (as " + family->name + ")" : "";
 }
 
-/// What the hash of connections does to the step, where there is one.
-std::string draws_text(const Simulation& simulation) {
+}  // namespace
+
+std::string routing_draws_line(const Simulation& simulation) {
   const auto& draws = simulation.routing_draws;
   if (!draws) return "";
   const auto count = std::to_string(draws->count());
-  if (draws->count() == 1) return "ECMP: one seed of its hash was simulated; the step is too large to draw more\n";
-  if (draws->worst() <= draws->best() * (1 + 1e-8)) return "ECMP: the same under " + count + " seeds of its hash\n";
+  if (draws->count() == 1) return "ECMP: one seed of its hash was simulated; the step is too large to draw more";
+  if (draws->worst() <= draws->best() * (1 + 1e-8)) return "ECMP: the same under " + count + " seeds of its hash";
   return "ECMP: " + format(draws->best()) + " to " + format(draws->worst()) + " under " + count +
-         " seeds of its hash, median " + format(draws->median()) + "\n";
+         " seeds of its hash, median " + format(draws->median());
 }
-
-}  // namespace
 
 std::string summary(const scenario::Scenario& scenario, const Simulation& simulation) {
   const auto& metrics = simulation.metrics;
@@ -183,7 +182,8 @@ std::string summary(const scenario::Scenario& scenario, const Simulation& simula
           (known ? percent(metrics.mfu()) : "-") + "   " + with_separators(metrics.tokens_per_second()) +
           " tokens/s   " +
           (known ? fixed(metrics.model_flops.value() / metrics.step_time.value() / chips / 1e12, 1) : "-") +
-          " TFLOP/s a chip\n" + draws_text(simulation);
+          " TFLOP/s a chip\n";
+  if (const auto draws = routing_draws_line(simulation); !draws.empty()) text += draws + "\n";
   text += bound_text(metrics) + "\n" + critical_path_line(metrics.critical_path, metrics.step_time) + "\n";
   if (const auto help = what_would_help(simulation.elasticity); !help.empty()) text += help + "\n";
   text += "\n";

@@ -1,6 +1,7 @@
 #include "tools/report/compare_report.hpp"
 
 #include <algorithm>
+#include "sim/core/quantity_text.hpp"
 
 #include "tools/output/table.hpp"
 #include "tools/report/panels.hpp"
@@ -16,10 +17,14 @@ Json headline(const std::vector<output::ComparedScenario>& scenarios) {
   std::vector<Figure> figures;
   std::vector<std::string> remarks;
   for (const auto& scenario : scenarios) {
-    figures.push_back({scenario.name, scenario.step_s, "s",
-                       (scenario.mfu ? "MFU " + output::percent(*scenario.mfu) : "") +
-                           (scenario.fits ? "" : ", does not fit in memory"),
-                       scenario.fits ? "" : "bad"});
+    figures.push_back(
+        {scenario.name, scenario.step_s, "s",
+         (scenario.mfu ? "MFU " + output::percent(*scenario.mfu) : "") +
+             (scenario.routing_draws_s ? ", " + format(Seconds(scenario.routing_draws_s->first)) + " to " +
+                                             format(Seconds(scenario.routing_draws_s->second)) + " under seeds"
+                                       : "") +
+             (scenario.fits ? "" : ", does not fit in memory"),
+         scenario.fits ? "" : "bad"});
     if (&scenario != &first) remarks.push_back(difference_text(first, scenario));
   }
   return figures_panel("", remarks, figures);

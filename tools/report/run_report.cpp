@@ -37,6 +37,7 @@ Json headline(const scenario::Scenario& scenario, const Simulation& simulation) 
     figures.push_back({"peak memory", static_cast<double>(memory.peak.value()), "B",
                        (memory.fits ? "fits in " : "over ") + format(memory.capacity), memory.fits ? "good" : "bad"});
   std::vector<std::string> remarks = {output::critical_path_line(metrics.critical_path, metrics.step_time)};
+  if (auto draws = output::routing_draws_line(simulation); !draws.empty()) remarks.push_back(std::move(draws));
   if (auto help = output::what_would_help(simulation.elasticity); !help.empty()) remarks.push_back(std::move(help));
   return figures_panel(output::bound_text(metrics) + (memory.fits ? "" : "; does not fit in memory"), remarks, figures);
 }
