@@ -46,8 +46,7 @@ class GivenNetworkRow final : public FabricRow<GivenNetwork> {
                                                            const NetworkEnds& ends, const std::vector<int>&,
                                                            Cluster::Graph& graph) const override {
     const UsedNetwork network = used_network(spec, keys, ends.count());
-    for (const EndId end : network.names.ids())
-      graph.nodes[ends.nodes[position_of(end)]].name = network.names[end];
+    for (const EndId end : network.names.ids()) graph.nodes[ends.nodes[position_of(end)]].name = network.names[end];
     std::vector<NodeId> nodes;
     for (const ModelledGroup& group : network.groups)
       nodes.push_back(graph.add_node(NodeKind::network_switch, group.name));
