@@ -3,7 +3,7 @@
 
 #include "topologies/graph/network_format_private.hpp"
 #include "topologies/graph/quantity_cell_private.hpp"
-#include "topologies/graph/xml_tree_private.hpp"
+#include "sim/core/xml_tree.hpp"
 
 namespace lockstep::topologies {
 namespace {

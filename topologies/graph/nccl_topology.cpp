@@ -5,7 +5,7 @@
 #include <set>
 
 #include "topologies/graph/node_format_private.hpp"
-#include "topologies/graph/xml_tree_private.hpp"
+#include "sim/core/xml_tree.hpp"
 
 namespace lockstep::topologies {
 namespace {
