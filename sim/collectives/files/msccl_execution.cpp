@@ -274,7 +274,7 @@ class Execution {
       stuck = &block;
       if (cause(block) != nullptr || problems_.size() == most_problems) continue;
       problems_.add({algorithm_.where(block.step()), "",
-                     block.text() + " waits for ever: gpu " + std::to_string(block.block->receive) +
+                     block.text() + " waits forever: gpu " + std::to_string(block.block->receive) +
                          " sends nothing more to gpu " + std::to_string(block.rank) + " on channel " +
                          std::to_string(block.block->channel),
                      "a send for every receive"});

@@ -32,7 +32,15 @@ ScheduledCollective::ScheduledCollective(const topologies::Cluster& cluster, con
                          std::to_string(size),
            "groups of as many");
   }
-  const auto groups = mesh.groups({axis});
+  auto groups = mesh.groups({axis});
+  Indexed<topologies::DeviceId, topologies::DeviceId> places(cluster.devices());
+  for (topologies::DeviceId place = 0; place < cluster.devices(); ++place)
+    places[cluster.device_at_position(place)] = place;
+  for (auto& group : groups) {
+    std::sort(group.members.begin(), group.members.end(), [&](topologies::RankId left, topologies::RankId right) {
+      return places[mesh.device_of(left)] < places[mesh.device_of(right)];
+    });
+  }
   if (std::int64_t{schedule.transfers.count()} * std::ssize(groups) > most_flows) {
     refuse(schedule, "has " + std::to_string(schedule.transfers.size()) + " transfers on each of " +
                          std::to_string(groups.size()) + " groups",

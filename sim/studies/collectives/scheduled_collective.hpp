@@ -14,7 +14,8 @@ namespace lockstep::studies {
 
 class ScheduledCollective {
  public:
-  /// Rank r of the schedule is the member r of every group. All must outlive this. Throws ConfigError if the groups
+  /// Rank r of the schedule is the member r of every group, in the order of the cluster's devices (node by node). All
+  /// must outlive this. Throws ConfigError if the groups
   /// have more or fewer members than the schedule has ranks, or make too many flows.
   ScheduledCollective(const topologies::Cluster& cluster, const topologies::Mesh& mesh, const std::string& axis,
                       const collectives::ChunkSchedule& schedule);
