@@ -56,12 +56,15 @@ void check_algorithm(const topologies::Cluster& cluster, const topologies::Mesh&
 }
 
 /// The algorithm from a file, if that is what --algorithm names; of this kind and for such groups.
-std::optional<collectives::ChunkSchedule> algorithm_from_file(const std::string& wanted, workloads::CollectiveKind kind) {
+std::optional<collectives::ChunkSchedule> algorithm_from_file(const std::string& wanted,
+                                                              workloads::CollectiveKind kind) {
   const auto extension = std::filesystem::path(wanted).extension();
   if (extension != ".xml" && extension != ".yaml" && extension != ".yml") return std::nullopt;
   auto schedule = collectives::read_collective(wanted);
   if (schedule.kind != kind) {
-    throw ConfigError({{{wanted, 0, 0}, "", "is an algorithm for " + std::string(name(schedule.kind)),
+    throw ConfigError({{{wanted, 0, 0},
+                        "",
+                        "is an algorithm for " + std::string(name(schedule.kind)),
                         "one for " + std::string(name(kind))}});
   }
   return schedule;
@@ -219,8 +222,10 @@ void add_collective(CommandLine& line, spdlog::logger& log) {
               "size as nccl-tests print it, the larger buffer of one rank (what it sends in an all_to_all, the whole "
               "array in an all_gather), or a range of doublings")
       .shows_default();
-  command.option("--algorithm", arguments->algorithm, "use this algorithm instead of the cheapest, or one from a file: MSCCL's .xml, or .yaml of steps; checked, and "
-                 "timed beside all that can serve");
+  command.option(
+      "--algorithm", arguments->algorithm,
+      "use this algorithm instead of the cheapest, or one from a file: MSCCL's .xml, or .yaml of steps; checked, and "
+      "timed beside all that can serve");
   command.flag("--all", arguments->all, "also time every other algorithm that can serve");
   command.option("--json", arguments->json, "write the table as JSON to a file, or to stdout with -");
   command.option("--trace", arguments->trace,

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "topologies/graph/node_format_private.hpp"
 #include "sim/core/xml_tree.hpp"
+#include "topologies/graph/node_format_private.hpp"
 
 namespace lockstep::topologies {
 namespace {

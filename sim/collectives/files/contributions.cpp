@@ -26,7 +26,8 @@ Content added(const Content& left, const Content& right) {
   Content total;
   std::size_t in_left = 0, in_right = 0;
   for (std::size_t i = 0; i + 1 < borders.size(); ++i) {
-    const auto count = std::min(most_counted, count_at(left, in_left, borders[i]) + count_at(right, in_right, borders[i]));
+    const auto count =
+        std::min(most_counted, count_at(left, in_left, borders[i]) + count_at(right, in_right, borders[i]));
     if (count == 0) continue;
     if (!total.empty() && total.back().count == count && total.back().last + 1 == borders[i])
       total.back().last = borders[i + 1] - 1;

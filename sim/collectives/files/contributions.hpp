@@ -10,7 +10,7 @@
 
 namespace lockstep::collectives {
 
-using ContentId = std::int32_t;           ///< of a content that a Contributions knows; equal contents have equal ids
+using ContentId = std::int32_t;          ///< of a content that a Contributions knows; equal contents have equal ids
 inline constexpr ContentId nothing = 0;  ///< a chunk that nobody has written
 
 /// Inputs that follow one another, each added up `count` times. An input's number is chunk x ranks + rank.

@@ -93,8 +93,11 @@ class Execution {
     if (problems_.empty()) find_deadlocks();
     if (problems_.empty()) find_messages_left();
     if (problems_.empty()) {
-      promise_.check([&](MemberId rank, std::int32_t place) { return chunk(rank, {Buffer::output, place}, 0); },
-                     contents_, {algorithm_.file, algorithm_.line, algorithm_.column}, problems_);
+      promise_.check(
+          [&](MemberId rank, std::int32_t place) {
+            return chunk(rank, {Buffer::output, place}, 0);
+          },
+          contents_, {algorithm_.file, algorithm_.line, algorithm_.column}, problems_);
     }
     return std::move(schedule_);
   }
@@ -297,9 +300,8 @@ class Execution {
     for (const auto& [ends, channel] : channels_) {
       if (channel.messages.empty() || problems_.size() == most_problems) continue;
       problems_.add({algorithm_.where(*channel.messages.front().sender), "",
-                     "gpu " + std::to_string(std::get<0>(ends)) + " sends to gpu " +
-                         std::to_string(std::get<1>(ends)) + " on channel " + std::to_string(std::get<2>(ends)) +
-                         " what is never received",
+                     "gpu " + std::to_string(std::get<0>(ends)) + " sends to gpu " + std::to_string(std::get<1>(ends)) +
+                         " on channel " + std::to_string(std::get<2>(ends)) + " what is never received",
                      "a receive for every send"});
     }
   }

@@ -213,7 +213,8 @@ class Reader {
     if ((step.after_block < 0) != (step.after_step < 0)) step.after_block = step.after_step = -1;
     if (step.after_block < 0) return;
     if (std::cmp_greater_equal(step.after_block, gpu.blocks.size())) {
-      return problem(step, "depid", "there is no tb " + std::to_string(step.after_block), "a tb of the same gpu, or -1");
+      return problem(step, "depid", "there is no tb " + std::to_string(step.after_block),
+                     "a tb of the same gpu, or -1");
     }
     auto& steps = gpu.blocks[position_of(step.after_block)].steps;
     if (std::cmp_greater_equal(step.after_step, steps.size())) {

@@ -116,8 +116,10 @@ void Promise::check(const std::function<ContentId(MemberId rank, std::int32_t pl
     }
   }
   if (wrong > most_named)
-    problems.add({where, "", std::to_string(wrong - most_named) + " more chunks of outputs are not what " +
-                                 std::string(workloads::name(kind_)) + " promises", ""});
+    problems.add({where, "",
+                  std::to_string(wrong - most_named) + " more chunks of outputs are not what " +
+                      std::string(workloads::name(kind_)) + " promises",
+                  ""});
 }
 
 }  // namespace lockstep::collectives

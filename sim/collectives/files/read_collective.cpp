@@ -20,7 +20,8 @@ ChunkSchedule read_collective_text(std::string_view text, const std::string& fil
 
 ChunkSchedule read_collective(const std::filesystem::path& file) {
   Problems problems;
-  const auto text = topologies::read_text(file, [](std::string_view) { return true; }, problems);
+  const auto text = topologies::read_text(
+      file, [](std::string_view) { return true; }, problems);
   problems.throw_if_any();
   return read_collective_text(*text, file.string());
 }

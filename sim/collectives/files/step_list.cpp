@@ -60,9 +60,8 @@ class StepReader {
   }
 
   void check(const YamlView& steps) {
-    promise_.check(
-        [&](MemberId rank, std::int32_t place) { return held_[key(rank, promise_.output(rank, place))]; }, contents_,
-        steps.where(), problems_);
+    promise_.check([&](MemberId rank, std::int32_t place) { return held_[key(rank, promise_.output(rank, place))]; },
+                   contents_, steps.where(), problems_);
   }
 
  private:
@@ -82,9 +81,7 @@ class StepReader {
     move.from = rank("from");
     move.to = rank("to");
     const auto chunks = item.require("chunks", "a chunk or a list of chunks");
-    const auto add = [&](const YamlView& view) {
-      move.chunks.push_back(view.integer(0, promise_.all_chunks() - 1));
-    };
+    const auto add = [&](const YamlView& view) { move.chunks.push_back(view.integer(0, promise_.all_chunks() - 1)); };
     if (chunks.is_list()) {
       for (const auto& chunk : chunks.items()) add(chunk);
       auto sorted = move.chunks;

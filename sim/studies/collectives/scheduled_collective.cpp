@@ -28,8 +28,8 @@ ScheduledCollective::ScheduledCollective(const topologies::Cluster& cluster, con
     : cluster_(cluster), mesh_(mesh), schedule_(schedule) {
   const auto size = mesh.axis(axis).size();
   if (size != schedule.ranks) {
-    refuse(schedule, "is an algorithm of " + std::to_string(schedule.ranks) + " ranks for groups of " +
-                         std::to_string(size),
+    refuse(schedule,
+           "is an algorithm of " + std::to_string(schedule.ranks) + " ranks for groups of " + std::to_string(size),
            "groups of as many");
   }
   auto groups = mesh.groups({axis});
@@ -42,8 +42,9 @@ ScheduledCollective::ScheduledCollective(const topologies::Cluster& cluster, con
     });
   }
   if (std::int64_t{schedule.transfers.count()} * std::ssize(groups) > most_flows) {
-    refuse(schedule, "has " + std::to_string(schedule.transfers.size()) + " transfers on each of " +
-                         std::to_string(groups.size()) + " groups",
+    refuse(schedule,
+           "has " + std::to_string(schedule.transfers.size()) + " transfers on each of " +
+               std::to_string(groups.size()) + " groups",
            "at most " + std::to_string(most_flows) + " in all");
   }
   for (const auto& group : groups) members_.push_back({group.members, {}});
@@ -91,8 +92,8 @@ void ScheduledCollective::find_streams() {
     streams_ = std::max(streams_, lines_[id].stream + 1);
   }
   if (std::int64_t{streams_} * mesh_.ranks() > most_lanes) {
-    refuse(schedule_, "has " + std::to_string(streams_) + " connections at a rank, on " +
-                          std::to_string(mesh_.ranks()) + " ranks",
+    refuse(schedule_,
+           "has " + std::to_string(streams_) + " connections at a rank, on " + std::to_string(mesh_.ranks()) + " ranks",
            "fewer channels, or a smaller cluster");
   }
 }
@@ -206,8 +207,8 @@ ScheduledCollective::Added ScheduledCollective::add(program::Program& program, B
     op.streams = {first_stream_ + lines_[transfer.connection].stream};
     op.communicator = first_line_ + transfer.connection;
     op.phases = {collectives::Phase{latency, {bytes * transfer.chunks}}};
-    op.closed_form = latency + Seconds(lines_[transfer.connection].seconds_for_byte * chunk / best.efficiency *
-                                       transfer.chunks);
+    op.closed_form =
+        latency + Seconds(lines_[transfer.connection].seconds_for_byte * chunk / best.efficiency * transfer.chunks);
     for (const auto other : transfer.after) {
       op.predecessors.push_back(first + other);
       awaited[position_of(other)] = true;

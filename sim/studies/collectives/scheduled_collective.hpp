@@ -1,6 +1,6 @@
 #pragma once
-/// A collective algorithm from a file on all groups of an axis, as operations of a program: one for each transfer, which
-/// waits for what the file says and for nothing else.
+/// A collective algorithm from a file on all groups of an axis, as operations of a program: one for each transfer,
+/// which waits for what the file says and for nothing else.
 #include <string>
 #include <vector>
 
@@ -26,8 +26,8 @@ class ScheduledCollective {
     Seconds alone;    ///< no less than the longest way through transfers that share no link, and the busiest link
     Seconds latency;  ///< of the longest way through transfers of no bytes
   };
-  /// Adds the collective of this size, as nccl-tests print it, after the program's last operation. Of the protocols that
-  /// the file and the cluster leave open, the one with the least `alone`.
+  /// Adds the collective of this size, as nccl-tests print it, after the program's last operation. Of the protocols
+  /// that the file and the cluster leave open, the one with the least `alone`.
   Added add(program::Program& program, Bytes size);
 
  private:

@@ -1,6 +1,6 @@
-// An algorithm from a file is executed on symbols: it is accepted if it ends and every rank ends with every contribution
-// exactly once, and refused otherwise with the rank, the chunk and the contribution. Its transfers wait for what they
-// need and for nothing else.
+// An algorithm from a file is executed on symbols: it is accepted if it ends and every rank ends with every
+// contribution exactly once, and refused otherwise with the rank, the chunk and the contribution. Its transfers wait
+// for what they need and for nothing else.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -106,7 +106,8 @@ TEST(CollectiveFiles, EveryKindHasItsPromise) {
        "- [{from: 2, to: 1, chunks: 0, reduce: true}]\n- [{from: 1, to: 0, chunks: 0, reduce: true}]"}};
   for (const auto& kind : kinds) {
     EXPECT_EQ(refusal(steps(kind.head, kind.transfers)), "accepted") << kind.head;
-    EXPECT_THAT(refusal(steps(kind.head, kind.transfers.substr(0, kind.transfers.find('\n')))), HasSubstr("of the output of rank"))
+    EXPECT_THAT(refusal(steps(kind.head, kind.transfers.substr(0, kind.transfers.find('\n')))),
+                HasSubstr("of the output of rank"))
         << kind.head;
   }
 }
