@@ -11,6 +11,21 @@ constexpr std::int64_t most_pairs = 350'000;
 
 enum Slot : std::int32_t { inside_units, between_units, slot_count };
 
+bool few_pairs(const GroupStructure& groups) {
+  return std::int64_t{groups.members} * (groups.members - 1) <= most_pairs;
+}
+
+/// Members with a way of their own to and from one switch, and nothing else between them: N - 1 transfers cross either
+/// way, whoever they come from. Where pairs are too many, each member's transfer to the next one stands for all of its
+/// own.
+bool next_stands_for_all(const topologies::Cluster& cluster, const GroupStructure& groups) {
+  if (few_pairs(groups)) return false;
+  const auto* node = cluster.node_spec();
+  const auto* fabric = cluster.fabric_spec();
+  if (groups.units == 1) return node != nullptr && node->scale_up == topologies::NodeSpec::ScaleUp::network_switch;
+  return groups.local == 1 && fabric != nullptr && std::holds_alternative<topologies::Crossbar>(fabric->kind);
+}
+
 Seconds one_step(const GroupStructure& groups, const topologies::Protocol& protocol) {
   return groups.units == 1 ? local_step(groups, protocol) : groups.cross_hop + protocol.remote_step;
 }
@@ -26,13 +41,13 @@ class Direct final : public CollectiveAlgorithm {
   bool serves(workloads::CollectiveKind kind, const topologies::Cluster& cluster,
               const GroupStructure& groups) const override {
     if (!without_torus(cluster, groups)) return false;
-    const bool few_pairs = std::int64_t{groups.members} * (groups.members - 1) <= most_pairs;
     switch (kind) {
       case workloads::CollectiveKind::all_to_all:
-        return few_pairs || groups.local == 0;  // nothing else serves irregular groups
+        return few_pairs(groups) || groups.local == 0 ||  // nothing else serves irregular groups
+               next_stands_for_all(cluster, groups);
       case workloads::CollectiveKind::all_gather:
       case workloads::CollectiveKind::reduce_scatter:
-      case workloads::CollectiveKind::all_reduce: return few_pairs && !only_all_to_all_;
+      case workloads::CollectiveKind::all_reduce: return few_pairs(groups) && !only_all_to_all_;
       case workloads::CollectiveKind::broadcast:
       case workloads::CollectiveKind::reduce:
       case workloads::CollectiveKind::point_to_point: return false;
@@ -45,11 +60,18 @@ class Direct final : public CollectiveAlgorithm {
   }
 
   std::vector<Flow> flows(const topologies::Cluster& cluster, const NetworkGroup& group,
-                          const GroupStructure& /*groups*/) const override {
+                          const GroupStructure& groups) const override {
     Flow inside{inside_units, {}}, between{between_units, {}};
-    for (const auto from : group.members) {
-      for (const auto to : group.members)
-        append_route(cluster, from, to, cluster.unit_of(from) == cluster.unit_of(to) ? inside.links : between.links);
+    const auto add = [&](topologies::DeviceId from, topologies::DeviceId to) {
+      append_route(cluster, from, to, cluster.unit_of(from) == cluster.unit_of(to) ? inside.links : between.links);
+    };
+    if (next_stands_for_all(cluster, groups)) {
+      for (std::size_t i = 0; i < group.members.size(); ++i)
+        add(group.members[i], group.members[(i + 1) % group.members.size()]);
+    } else {
+      for (const auto from : group.members) {
+        for (const auto to : group.members) add(from, to);
+      }
     }
     std::vector<Flow> flows;
     if (!inside.links.empty()) flows.push_back(std::move(inside));
@@ -57,10 +79,11 @@ class Direct final : public CollectiveAlgorithm {
     return flows;
   }
 
-  std::vector<Phase> plan(workloads::CollectiveKind kind, Bytes full_size, const topologies::Cluster& /*cluster*/,
+  std::vector<Phase> plan(workloads::CollectiveKind kind, Bytes full_size, const topologies::Cluster& cluster,
                           const GroupStructure& groups, const topologies::Protocol& protocol) const override {
     double to_each = carried(full_size, protocol) / groups.members;
     if (kind == workloads::CollectiveKind::all_to_all) to_each /= groups.members;
+    if (next_stands_for_all(cluster, groups)) to_each *= groups.members - 1;
     const auto step = one_step(groups, protocol);
     std::vector<Phase> phases(kind == workloads::CollectiveKind::all_reduce ? 2 : 1,
                               {step, std::vector<double>(slot_count, to_each)});

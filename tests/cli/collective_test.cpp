@@ -195,6 +195,50 @@ TEST_F(OnNetworks, AllAlgorithmsBesideTheChosen) {
   EXPECT_NEAR(chosen["time_s"], least, 1e-9 * least);
 }
 
+/// The row of an algorithm among those beside the chosen one.
+nlohmann::json row_of(const nlohmann::json& table, const std::string& algorithm) {
+  for (const auto& row : table["others"]) {
+    if (row["algorithm"] == algorithm) return row;
+  }
+  return {};
+}
+
+// Nodes with one switch between them. A ring written transfer by transfer is the ring: N - 1 steps (2 (N - 1) for an
+// all-reduce) of a latency and V/N each, with nothing that holds one rank up longer than another.
+TEST_F(OnNetworks, ARingFromAFileIsTheRing) {
+  const std::string folder = LOCKSTEP_SCENARIOS "/../collectives/";
+  const std::map<std::string, std::string> files = {{"all_gather", "ring_all_gather_4.yaml"},
+                                                    {"all_reduce", "ring_all_reduce_4.xml"}};
+  for (const auto& [kind, file] : files) {
+    const auto table = measured(kind, "h100:4", "node", {"--bytes", "1GiB", "--algorithm", folder + file});
+    const double time = table["rows"][0]["time_s"];
+    const auto ring = row_of(table, "ring (Simple)");
+    ASSERT_FALSE(ring.empty()) << kind;
+    EXPECT_NEAR(time, ring["time_s"], 1e-12 * time) << kind;
+    EXPECT_EQ(table["rows"][0]["algorithm"].get<std::string>().substr(0, 4), "ring");
+    EXPECT_EQ(table["rows"][0]["bottleneck"], ring["bottleneck"]) << kind;
+  }
+}
+
+// A broadcast through a chain of 4 in two halves, each hop of each half a step of its own. As rounds that would be 6
+// transfers of V/2 one after the other. The second half follows the first by one hop, so that only 4 of them follow one
+// another: twice V takes 4 (V/2)/B = 2 V/B longer. V in one piece takes 3 V/B longer.
+TEST_F(OnNetworks, StepsOfAFileWaitForWhatTheyNeedAlone) {
+  const auto longer = [&](const std::string& name, const std::string& text) {
+    write(name, "collective: broadcast\nranks: 4\nprotocol: Simple\n" + text);
+    const auto rows = measured("broadcast", "h100:4", "node", {"--bytes", "1GiB..2GiB", "--algorithm", name})["rows"];
+    return rows[1]["time_s"].get<double>() - rows[0]["time_s"].get<double>();
+  };
+  const double whole = longer("whole.yaml",
+                              "chunks: 1\nsteps:\n- [{from: 0, to: 1, chunks: 0}]\n- [{from: 1, to: 2, chunks: 0}]\n"
+                              "- [{from: 2, to: 3, chunks: 0}]\n");
+  const double halves = longer("halves.yaml",
+                               "chunks: 2\nsteps:\n- [{from: 0, to: 1, chunks: 0}]\n- [{from: 0, to: 1, chunks: 1}]\n"
+                               "- [{from: 1, to: 2, chunks: 0}]\n- [{from: 1, to: 2, chunks: 1}]\n"
+                               "- [{from: 2, to: 3, chunks: 0}]\n- [{from: 2, to: 3, chunks: 1}]\n");
+  EXPECT_NEAR(halves, whole * 2 / 3, 1e-9 * whole);
+}
+
 // 8 H100 on ports of 450 GB/s one way. Every byte that counts for busbw crosses a port, so no algorithm of any kind has
 // more, but the all-reduce that the switch adds up: it moves S (1 + 1/N) where nccl-tests count 2 S (N-1)/N, at most
 // 14/9 of the port. In the direct all-to-all a rank sends S/8 to each of 7 through its port at the protocol's share of

@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "sim/collectives/files/read_collective.hpp"
 #include "sim/collectives/nccl_size.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "sim/studies/collectives/collective_study.hpp"
@@ -52,6 +55,21 @@ void check_algorithm(const topologies::Cluster& cluster, const topologies::Mesh&
   refuse_option("--algorithm", "'" + wanted + "' cannot run " + std::string(name(kind)) + " on such groups", list);
 }
 
+/// The algorithm from a file, if that is what --algorithm names; of this kind and for such groups.
+std::optional<collectives::ChunkSchedule> algorithm_from_file(const std::string& wanted,
+                                                              workloads::CollectiveKind kind) {
+  const auto extension = std::filesystem::path(wanted).extension();
+  if (extension != ".xml" && extension != ".yaml" && extension != ".yml") return std::nullopt;
+  auto schedule = collectives::read_collective(wanted);
+  if (schedule.kind != kind) {
+    throw ConfigError({{{wanted, 0, 0},
+                        "",
+                        "is an algorithm for " + std::string(name(schedule.kind)),
+                        "one for " + std::string(name(kind))}});
+  }
+  return schedule;
+}
+
 Json row_json(const Measurement& measurement, const studies::MeasuredCollective& row) {
   const auto algbw = row.size / row.time;
   return {{"bytes", row.size.value()},
@@ -73,7 +91,7 @@ Json json_of(const Measurement& measurement, const CollectiveArguments& argument
                {"algorithm", study.chosen.back().algorithm},
                {"rows", Json::array()}};
   for (const auto& row : study.chosen) json["rows"].push_back(row_json(measurement, row));
-  if (arguments.all) json["others"] = Json::array();
+  if (arguments.all || !study.others.empty()) json["others"] = Json::array();
   for (const auto& row : study.others) json["others"].push_back(row_json(measurement, row));
   return json;
 }
@@ -159,11 +177,13 @@ void time_collective(const CollectiveArguments& arguments, spdlog::logger& log) 
                   "'" + arguments.bytes + "' of each rank makes more than " + format(collectives::most_full_size),
                   "a smaller size, or smaller groups");
   }
-  check_algorithm(cluster, mesh, kind, arguments.algorithm);
+  const auto from_file = algorithm_from_file(arguments.algorithm, kind);
+  if (!from_file) check_algorithm(cluster, mesh, kind, arguments.algorithm);
   const Measurement measurement{
       kind, cluster, mesh,
-      studies::study_collective(cluster, mesh, machine.rules, "group", kind, sizes, arguments.algorithm, arguments.all,
-                                machine.perturbations, log)};
+      studies::study_collective(cluster, mesh, machine.rules, "group", kind, sizes, arguments.algorithm,
+                                arguments.all || from_file, machine.perturbations, log,
+                                from_file ? &*from_file : nullptr)};
   const auto json = output::json_lines(json_of(measurement, arguments));
   if (!arguments.trace.empty()) output::write_file(arguments.trace, trace_of(measurement, arguments.trace));
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
@@ -202,7 +222,10 @@ void add_collective(CommandLine& line, spdlog::logger& log) {
               "size as nccl-tests print it, the larger buffer of one rank (what it sends in an all_to_all, the whole "
               "array in an all_gather), or a range of doublings")
       .shows_default();
-  command.option("--algorithm", arguments->algorithm, "use this algorithm instead of the cheapest");
+  command.option(
+      "--algorithm", arguments->algorithm,
+      "use this algorithm instead of the cheapest, or one from a file: MSCCL's .xml, or .yaml of steps; checked, and "
+      "timed beside all that can serve");
   command.flag("--all", arguments->all, "also time every other algorithm that can serve");
   command.option("--json", arguments->json, "write the table as JSON to a file, or to stdout with -");
   command.option("--trace", arguments->trace,

@@ -1,9 +1,9 @@
 // GraphML: nodes with the attribute `kind`, edges with `bandwidth`, `latency`, `count` and `label`.
 #include <map>
 
+#include "sim/core/xml_tree.hpp"
 #include "topologies/graph/network_format_private.hpp"
 #include "topologies/graph/quantity_cell_private.hpp"
-#include "topologies/graph/xml_tree_private.hpp"
 
 namespace lockstep::topologies {
 namespace {

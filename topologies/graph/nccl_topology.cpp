@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
+#include "sim/core/xml_tree.hpp"
 #include "topologies/graph/node_format_private.hpp"
-#include "topologies/graph/xml_tree_private.hpp"
 
 namespace lockstep::topologies {
 namespace {

@@ -50,7 +50,7 @@ std::optional<std::string> read_text(const std::filesystem::path& file,
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(file, error);
   if (error) return refuse("the file cannot be read: " + error.message(), "");
-  if (size == 0) return refuse("the file is empty", "a description of a network or a node");
+  if (size == 0) return refuse("the file is empty", "a file with something in it");
   std::ifstream stream(file, std::ios::binary);
   std::string text(static_cast<std::size_t>(std::min<std::uintmax_t>(size, head_size)), '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));

@@ -5,6 +5,7 @@
 
 #include "sim/collectives/nccl_size.hpp"
 #include "sim/engine/engine.hpp"
+#include "sim/studies/collectives/scheduled_collective.hpp"
 
 namespace lockstep::studies {
 namespace {
@@ -42,8 +43,16 @@ class Sequence {
     MeasuredCollective planned{
         size, Seconds(0), op.closed_form, Seconds(0), book(kind, full_size), std::move(lowered.algorithm), {}};
     for (const auto& phase : op.phases) planned.latency += phase.latency;
-    measured_.push_back(std::move(planned));
     program_.ops.push_back(std::move(op));
+    took(std::move(planned), program_.ops.count() - 1);
+  }
+
+  /// The same by an algorithm from a file.
+  void add(ScheduledCollective& scheduled, workloads::CollectiveKind kind, Bytes size) {
+    auto added = scheduled.add(program_, size);
+    const auto full_size = collectives::full_size_of(kind, size, mesh_.axis(axis_).size());
+    took({size, Seconds(0), added.alone, added.latency, book(kind, full_size), std::move(added.label), {}},
+         added.first);
   }
 
   [[nodiscard]] std::vector<MeasuredCollective> run(const std::vector<program::Perturbation>& perturbations,
@@ -54,9 +63,10 @@ class Sequence {
     const auto folded = fold(program_);
     const auto result = lockstep::engine::run(folded.program, {engine::EngineKind::simgrid, {}, true}, log);
     std::vector<std::vector<timeline::PhaseSpan>> phases(measured_.size());
-    for (const auto& phase : result.phases) phases[position_of(phase.op)].push_back(phase);
+    for (const auto& phase : result.phases) phases[measured_by_[phase.op]].push_back(phase);
     for (std::size_t i = 0; i < measured_.size(); ++i) {
-      const auto span = whole_span(result.timeline, static_cast<std::int32_t>(i));
+      const auto [first, last] = ops_[i];
+      const timeline::Interval span{whole_span(result.timeline, first).start, whole_span(result.timeline, last).end};
       measured_[i].time = span.end - span.start;
       measured_[i].loads = metrics::link_loads(folded.program, phases[i], folded.link_members, span);
     }
@@ -64,6 +74,13 @@ class Sequence {
   }
 
  private:
+  /// Takes the operations from `first` to the program's last as those of one collective.
+  void took(MeasuredCollective planned, program::ProgramOpId first) {
+    measured_by_.resize(program_.ops.size(), measured_.size());
+    ops_.emplace_back(first, program_.ops.count() - 1);
+    measured_.push_back(std::move(planned));
+  }
+
   /// From the start of the first group to the end of the last.
   static timeline::Interval whole_span(const timeline::Timeline& timeline, std::int32_t op) {
     auto span = timeline.span(op, 0);
@@ -87,6 +104,8 @@ class Sequence {
   program::Program program_;
   std::map<std::string, std::int32_t> communicators_;  ///< by algorithm
   std::vector<MeasuredCollective> measured_;
+  std::vector<std::pair<program::ProgramOpId, program::ProgramOpId>> ops_;  ///< first and last of each
+  Indexed<program::ProgramOpId, std::size_t> measured_by_;                  ///< the collective of an operation
 };
 
 }  // namespace
@@ -95,11 +114,17 @@ CollectiveStudy study_collective(const topologies::Cluster& cluster, const topol
                                  const collectives::CollectiveRules& rules, const std::string& axis,
                                  workloads::CollectiveKind kind, const std::vector<Bytes>& sizes,
                                  const std::string& wanted, bool with_others,
-                                 const std::vector<program::Perturbation>& perturbations, spdlog::logger& log) {
+                                 const std::vector<program::Perturbation>& perturbations, spdlog::logger& log,
+                                 const collectives::ChunkSchedule* schedule) {
   Sequence sequence(cluster, mesh, rules, axis);
-  for (const auto size : sizes) sequence.add(kind, size, wanted);
+  if (schedule != nullptr) {
+    ScheduledCollective scheduled(cluster, mesh, axis, *schedule);
+    for (const auto size : sizes) sequence.add(scheduled, kind, size);
+  } else {
+    for (const auto size : sizes) sequence.add(kind, size, wanted);
+  }
   const auto serving = sequence.algorithms(kind);
-  if (with_others && serving.size() > 1) {
+  if (with_others && serving.size() + (schedule != nullptr ? 1 : 0) > 1) {
     for (const auto size : sizes) {
       for (const auto& algorithm : serving) sequence.add(kind, size, algorithm);
     }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/collectives/collective_model.hpp"
+#include "sim/collectives/files/chunk_schedule.hpp"
 #include "sim/metrics/link_loads.hpp"
 #include "sim/program/perturb.hpp"
 
@@ -30,13 +31,15 @@ struct CollectiveStudy {
 
 /// All groups along `axis` run the collective at once, one size (as nccl-tests print it) after the other, on SimGrid.
 /// `wanted`: one of the model's algorithms for every size, or empty for the cheapest. `perturbations`: what why_not
-/// accepts, the cluster avoiding what is missing in its networks. Throws NoRoute where no way is left.
+/// accepts, the cluster avoiding what is missing in its networks. Throws NoRoute where no way is left. `schedule`: an
+/// algorithm from a file, of this kind, which takes the place of the one chosen.
 [[nodiscard]] CollectiveStudy study_collective(const topologies::Cluster& cluster, const topologies::Mesh& mesh,
                                                const collectives::CollectiveRules& rules, const std::string& axis,
                                                workloads::CollectiveKind kind, const std::vector<Bytes>& sizes,
                                                const std::string& wanted, bool with_others,
                                                const std::vector<program::Perturbation>& perturbations,
-                                               spdlog::logger& log);
+                                               spdlog::logger& log,
+                                               const collectives::ChunkSchedule* schedule = nullptr);
 
 /// "gpu 0>nvswitch 0 and 511 alike": the link that is busy longest, how many others are as busy, or "latency" if on a
 /// network that takes longer than all bytes.

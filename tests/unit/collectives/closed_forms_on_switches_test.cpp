@@ -137,6 +137,20 @@ TEST(DirectOnSwitches, AllPairs) {
   expect_time(four, Kind::all_gather, "direct", v / 32 * (32.0 - 8) / nic + remote);
 }
 
+// More pairs than are listed, each member with a NIC of its own on one switch: a NIC still sends N-1 of V/N^2. So does
+// each of 4 NICs of a node whose exchange is between nodes, behind one inside them: 3 of the 4 chips' shares for every
+// node, V/N 3/4 through a port.
+TEST(DirectOnSwitches, AllPairsOfManyMembersOnOneSwitch) {
+  for (const double n : {600, 4096}) {
+    const NetworkCase groups(nodes(static_cast<int>(n), node(1)), "all");
+    expect_time(groups, Kind::all_to_all, "direct", v / n * (n - 1) / n / nic + remote);
+    EXPECT_FALSE(serves(groups, Kind::all_gather, "direct")) << "rings and halving serve";
+  }
+  const NetworkCase hierarchical(nodes(600, node(4)), "all");
+  expect_time(hierarchical, Kind::all_to_all, "hierarchical all-to-all",
+              v / 2400 * 3 / 4 / port + local + v / 2400 * 599 / 600 / nic + remote);
+}
+
 // To the next member: V over the NIC where it is in the next node, over the port where it is not.
 TEST(DirectOnSwitches, Shift) {
   expect_time(NetworkCase(nodes(4, node()), "all"), Kind::point_to_point, "shift", v / nic + remote);

@@ -8,7 +8,7 @@
 
 #include "sim/core/errors.hpp"
 
-namespace lockstep::topologies {
+namespace lockstep {
 
 struct XmlElement {
   std::string name;
@@ -32,4 +32,4 @@ struct XmlElement {
 /// Whether the first element of a text has this name, possibly after a declaration and remarks.
 [[nodiscard]] bool is_xml_of(std::string_view head, std::string_view root);
 
-}  // namespace lockstep::topologies
+}  // namespace lockstep

@@ -3,9 +3,9 @@
 #include <memory>
 #include <optional>
 
-#include "topologies/graph/xml_tree_private.hpp"
+#include "sim/core/xml_tree.hpp"
 
-namespace lockstep::topologies {
+namespace lockstep {
 namespace {
 
 constexpr std::size_t most_depth = 64, most_elements = 1'000'000;
@@ -112,4 +112,4 @@ bool is_xml_of(std::string_view head, std::string_view root) {
   return after.empty() || std::string_view(" \t\r\n/>").find(after.front()) != std::string_view::npos;
 }
 
-}  // namespace lockstep::topologies
+}  // namespace lockstep
