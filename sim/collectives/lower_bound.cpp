@@ -1,5 +1,6 @@
 // Of a group of n members with an array of V bytes, let k be in a set A of nodes. Whatever the algorithm and wherever
-// data are added up or copied, as many bytes must enter A and leave it as carry what one side knows and the other needs:
+// data are added up or copied, as many bytes must enter A and leave it as carry what one side knows and the other
+// needs:
 //
 //   all_gather      in V (n-k)/n, out V k/n          the shards that the other side holds
 //   reduce_scatter  in V k/n, out V (n-k)/n          of each shard at least one sum of the other side's parts
@@ -65,8 +66,8 @@ class Bounding {
       for (const auto& [set, count] : members) {
         if (set >= 0) has_members[set] = true;
         if (set < 0 || members.size() == 1 || kind_ == Kind::point_to_point) continue;
-        const auto needed = needs_of_set(kind_, static_cast<double>(group.size()), count,
-                                         sets.of_node[group.front()] == set);
+        const auto needed =
+            needs_of_set(kind_, static_cast<double>(group.size()), count, sets.of_node[group.front()] == set);
         needs[set].in += needed.in;
         needs[set].out += needed.out;
       }
@@ -86,7 +87,7 @@ class Bounding {
     const auto count = std::count(has_members.begin(), has_members.end(), true);
     take(in_all, into_all,
          edge_text(cluster_, sets, static_cast<NodeSetId>(first), false) +
-             (count > 1 && sets.name.empty() ? ", and of " + std::to_string(count - 1) + " more" : ""));
+             (count > 1 && sets.name.empty() ? ", with those of " + std::to_string(count - 1) + " more sets" : ""));
   }
 
   [[nodiscard]] std::optional<CollectiveBound> bound() const { return bound_; }

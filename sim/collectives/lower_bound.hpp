@@ -23,8 +23,8 @@ struct CollectiveBound {
 /// `groups`: the devices of each group, in the order of its members, the first of which is the root; all groups run at
 /// once and are disjoint. Links are taken as the cluster has them, whole. Nothing if no bytes are known to be needed:
 /// in groups of one, and in a shift along a torus, which need not close its lines.
-[[nodiscard]] std::optional<CollectiveBound> collective_bound(workloads::CollectiveKind kind,
-                                                         const topologies::Cluster& cluster,
-                                                         const std::vector<std::vector<topologies::DeviceId>>& groups);
+[[nodiscard]] std::optional<CollectiveBound> collective_bound(
+    workloads::CollectiveKind kind, const topologies::Cluster& cluster,
+    const std::vector<std::vector<topologies::DeviceId>>& groups);
 
 }  // namespace lockstep::collectives

@@ -1,11 +1,10 @@
-// No simulated collective is faster than the bound of ports and cuts (sim/collectives/lower_bound.hpp): on random graphs
-// of switches, read as their owners' files would give them, with random nodes, rank orders and groups, for every kind
-// and every algorithm that serves, run by the max_min engine. LOCKSTEP_RANDOM_GRAPHS says on how many graphs.
+// No simulated collective is faster than the bound of ports and cuts (sim/collectives/lower_bound.hpp): on random
+// graphs of switches, read as their owners' files would give them, with random nodes, rank orders and groups, for every
+// kind and every algorithm that serves, run by the max_min engine.
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <random>
 
 #include "sim/collectives/group_network.hpp"
@@ -52,7 +51,8 @@ class Drawing {
     auto unit = test::node(chips, std::max(1, chips >> between(0, 1)));
     if (!likely()) unit.scale_up = topologies::NodeSpec::ScaleUp::full_mesh;
     unit.in_network_reduction = !likely();
-    auto spec = on_graph(test::nodes(units, fabric(topologies::Crossbar{}), unit), std::make_shared<topologies::NetworkGraph>(graph(units, unit.nics)));
+    auto spec = on_graph(test::nodes(units, fabric(topologies::Crossbar{}), unit),
+                         std::make_shared<topologies::NetworkGraph>(graph(units, unit.nics)));
     spec.fabric.routing = likely() ? topologies::FabricRouting::spray : topologies::FabricRouting::ecmp;
     spec.fabric.seed = position_of(between(1, 99));
     spec.fabric.in_network_reduction = !likely();
@@ -109,8 +109,7 @@ std::vector<std::vector<topologies::DeviceId>> devices_of(const collectives::Com
 }
 
 TEST(MinCutBound, IsNeverAboveASimulatedTime) {
-  const char* wanted = std::getenv("LOCKSTEP_RANDOM_GRAPHS");
-  const int graphs = wanted == nullptr ? 100 : std::atoi(wanted);
+  constexpr int graphs = 1000;
   constexpr Bytes size(1 << 30);
   int compared = 0, tight = 0;
   for (int seed = 1; seed <= graphs; ++seed) {

@@ -101,7 +101,10 @@ std::string table_of(const Measurement& measurement, const std::vector<studies::
   for (const auto& row : rows) {
     const auto algbw = row.size / row.time;
     const auto bound = measurement.bound(row.size);
-    std::vector<std::string> cells = {std::to_string(row.size.value()), format(row.time), bound ? format(*bound) : "none", format(algbw),
+    std::vector<std::string> cells = {std::to_string(row.size.value()),
+                                      format(row.time),
+                                      bound ? format(*bound) : "none",
+                                      format(algbw),
                                       format(algbw * collectives::bus_factor(measurement.kind, measurement.group())),
                                       format(row.closed_form)};
     if (torus) cells.push_back(format(*row.book));

@@ -11,13 +11,13 @@ namespace lockstep::output {
 std::string fault_text(const scenario::Scenario& scenario, const faults::FaultStudy& study) {
   std::string text = scenario.name + ": a step takes " + format(study.whole) + "\n";
   if (study.losses.empty()) return text + "no network joins its chips: nothing to lose\n";
-  Table table({"without", "alike", "step", "longer by"});
+  Table table({"without", "alike", "step", "effect"});
   table.fold(34, 28);
   table.align_left(3);
   for (const auto& loss : study.losses) {
     const bool parts = !loss.partition.empty();
     table.add({loss.name, std::to_string(loss.alike), parts ? "none" : format(loss.step),
-               parts ? loss.partition : percent(loss.step / study.whole - 1)});
+               parts ? "parts the job: " + loss.partition : percent(loss.step / study.whole - 1) + " longer"});
   }
   text += table.to_string();
   if (study.left_out > 0)

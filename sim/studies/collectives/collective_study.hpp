@@ -25,8 +25,8 @@ struct MeasuredCollective {
 };
 
 struct CollectiveStudy {
-  std::vector<MeasuredCollective> chosen;  ///< by size
-  std::vector<MeasuredCollective> others;  ///< by size, then algorithm: what else could have served
+  std::vector<MeasuredCollective> chosen;             ///< by size
+  std::vector<MeasuredCollective> others;             ///< by size, then algorithm: what else could have served
   std::optional<collectives::CollectiveBound> bound;  ///< of all groups at once, no link slow or missing
 };
 

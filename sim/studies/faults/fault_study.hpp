@@ -1,5 +1,6 @@
 #pragma once
-/// The step without each switch and each cable of the cluster's networks, one at a time. docs/howto/bring_your_network.md
+/// The step without each switch and each cable of the cluster's networks, one at a time.
+/// docs/howto/bring_your_network.md
 #include <functional>
 #include <string>
 #include <string_view>
@@ -23,14 +24,14 @@ struct Loss {
 };
 
 struct FaultStudy {
-  Seconds whole{0};  ///< the step without a loss
-  std::vector<Loss> losses;  ///< those that part the job first, then the longest step first
+  Seconds whole{0};           ///< the step without a loss
+  std::vector<Loss> losses;   ///< those that part the job first, then the longest step first
   std::int64_t left_out = 0;  ///< kinds of loss that were not simulated
 };
 
 struct FaultOptions {
-  std::int64_t most = 64;  ///< losses to simulate
-  int jobs = 1;            ///< simulations at a time
+  std::int64_t most = 64;                                                 ///< losses to simulate
+  int jobs = 1;                                                           ///< simulations at a time
   std::function<void(std::string_view stage, double fraction)> progress;  ///< may be empty
 };
 

@@ -17,8 +17,8 @@ struct PossibleLoss {
 };
 
 /// `whole`: the step without losses, with its phases recorded. Switches and cables inside nodes are left out; so are
-/// chips and NICs. Where sprayed packets use several switches or cables as one, the loss is that of one of them. Switches
-/// first, then the most used first.
+/// chips and NICs. Where sprayed packets use several switches or cables as one, the loss is that of one of them.
+/// Switches first, then the most used first.
 [[nodiscard]] std::vector<PossibleLoss> possible_losses(const scenario::Scenario& scenario, const Simulation& whole);
 
 }  // namespace lockstep::faults
