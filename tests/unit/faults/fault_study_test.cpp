@@ -18,7 +18,7 @@ scenario::Scenario on_two_leaves(const std::string& routing) {
   return test::small_scenario(
       {{"model", "{type: two-matmul, layers: 2, d_model: 4096, d_ff: 8192}"},
        {"cluster",
-        "{graph: '" + file + "', node: {like: dgx-h100, chips: 1, nics: 1}, fabric: {routing: " + routing + "}}"},
+        "{graph: '" + file + "', node: {like: dgx-h100, chips: 1}, fabric: {like: infiniband-ndr-fat-tree, routing: " + routing + "}}"},
        {"parallel", "{}"},
        {"mesh", "{data: rest}"}});
 }

@@ -16,7 +16,7 @@ scenario::Scenario with_uplinks(double part) {
   const std::string file = std::string(source_dir) + "/tests/data/networks/two_leaves.csv";
   auto scenario =
       test::small_scenario({{"model", "{type: two-matmul, layers: 2, d_model: 4096, d_ff: 8192}"},
-                            {"cluster", "{graph: '" + file + "', node: {like: dgx-h100, chips: 1, nics: 1}}"},
+                            {"cluster", "{graph: '" + file + "', node: {like: dgx-h100, chips: 1}}"},
                             {"parallel", "{}"},
                             {"mesh", "{data: rest}"}});
   auto& given = std::get<topologies::GivenNetwork>(scenario.cluster.fabric.kind);
