@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "sim/studies/faults/losses.hpp"
 #include "sim/studies/isolated.hpp"
@@ -50,6 +51,23 @@ Loss read_outcome(const PossibleLoss& loss, const std::string& text) {
   return result;
 }
 
+/// Cables whose loss comes to the same, to the last bit, are one row; so are all that part the job.
+std::vector<Loss> with_equal_cables_once(std::vector<Loss> losses) {
+  std::map<std::pair<bool, Seconds>, std::size_t> rows;
+  std::vector<Loss> result;
+  for (auto& loss : losses) {
+    if (!loss.is_switch) {
+      const auto [row, is_new] = rows.try_emplace({loss.partition.empty(), loss.step}, result.size());
+      if (!is_new) {
+        result[row->second].alike += loss.alike;
+        continue;
+      }
+    }
+    result.push_back(std::move(loss));
+  }
+  return result;
+}
+
 }  // namespace
 
 FaultStudy study_faults(const scenario::Scenario& scenario, const FaultOptions& options, spdlog::logger& log) {
@@ -79,6 +97,7 @@ FaultStudy study_faults(const scenario::Scenario& scenario, const FaultOptions& 
     if (a.partition.empty() != b.partition.empty()) return b.partition.empty();
     return a.step > b.step;
   });
+  study.losses = with_equal_cables_once(std::move(study.losses));
   tell("done", 1);
   return study;
 }

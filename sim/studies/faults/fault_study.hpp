@@ -18,7 +18,7 @@ namespace lockstep::faults {
 struct Loss {
   std::string name;
   bool is_switch = true;
-  std::int64_t alike = 1;  ///< parts whose loss is the same by symmetry, itself included
+  std::int64_t alike = 1;  ///< parts whose loss is the same, itself included
   Seconds step{0};
   std::string partition;  ///< why the job cannot go on without it; empty: it can, in `step`
 };

@@ -35,11 +35,11 @@ class Numbers {
 template <class Look>
 class Rows {
  public:
-  /// Null: another part looked the same.
-  PossibleLoss* add(const Look& look) {
+  /// `count` parts that look so. Null: others looked the same.
+  PossibleLoss* add(const Look& look, std::int64_t count) {
     const auto [row, is_new] = rows_.try_emplace(look, losses.size());
     if (is_new) return &losses.emplace_back();
-    ++losses[row->second].alike;
+    losses[row->second].alike += count;
     return nullptr;
   }
   std::vector<PossibleLoss> losses;
@@ -148,10 +148,10 @@ std::vector<PossibleLoss> losses_of_cluster(const scenario::Scenario& scenario, 
   for (NodeId node = cluster.devices(); node < cluster.nodes(); ++node) {
     if (cluster.node(node).kind != topologies::NodeKind::network_switch || !joins_units[node]) continue;
     const auto count = counts.of_switch(node);
-    if (auto* loss = switches.add(looks[position_of(node)])) {
+    if (auto* loss = switches.add(looks[position_of(node)], count)) {
       const auto name = cluster.node(node).name;
       const double left = 1 - 1.0 / static_cast<double>(count);
-      *loss = {count == 1 ? name : "one of " + std::to_string(count) + " in " + name, true, 1, use_at[node],
+      *loss = {count == 1 ? name : "one of " + std::to_string(count) + " in " + name, true, count, use_at[node],
                [name, left](scenario::Scenario& without) {
                  without.perturbations.emplace_back(program::DegradedNode{name, left});
                }};
@@ -162,11 +162,11 @@ std::vector<PossibleLoss> losses_of_cluster(const scenario::Scenario& scenario, 
     if (link.from > link.to || !in_network(link)) continue;
     const auto count = counts.of_link(link);
     const auto ends = std::minmax(looks[position_of(link.from)], looks[position_of(link.to)]);
-    if (auto* loss = cables.add({ends.first, ends.second, link.bandwidth.value(), link.latency.value()})) {
+    if (auto* loss = cables.add({ends.first, ends.second, link.bandwidth.value(), link.latency.value()}, count)) {
       const auto from = cluster.node(link.from).name, to = cluster.node(link.to).name;
       const double left = 1 - 1.0 / static_cast<double>(count);
-      *loss = {(count == 1 ? "cable " : "one of " + std::to_string(count) + " cables ") + from + " - " + to, false, 1,
-               use.of_link[id], [from, to, left](scenario::Scenario& without) {
+      *loss = {(count == 1 ? "cable " : "one of " + std::to_string(count) + " cables ") + from + " - " + to, false,
+               count, use.of_link[id], [from, to, left](scenario::Scenario& without) {
                  without.perturbations.emplace_back(program::DegradedLink{from, to, left});
                  without.perturbations.emplace_back(program::DegradedLink{to, from, left});
                }};
@@ -212,7 +212,7 @@ class LossesOfGraph {
     Rows<std::int32_t> switches;
     Rows<std::tuple<std::int32_t, std::int32_t, std::int32_t>> cables;
     for (const topologies::SwitchId id : graph_.switches.ids()) {
-      auto* loss = switches.add(looks[position_of(id)]);
+      auto* loss = switches.add(looks[position_of(id)], 1);
       if (loss == nullptr) continue;
       *loss = {graph_.switches[id].name, true, 1, 0, [this_switch = id](scenario::Scenario& without) {
                  edit(without, [&](topologies::NetworkGraph& graph) {
@@ -225,10 +225,10 @@ class LossesOfGraph {
     for (std::size_t position = 0; position < graph_.cables.size(); ++position) {
       const Joint& joint = joints_[position];
       const auto ends = std::minmax(looks[position_of(joint.one)], looks[position_of(joint.other)]);
-      auto* loss = cables.add({ends.first, ends.second, joint.label});
+      auto* loss = cables.add({ends.first, ends.second, joint.label}, graph_.cables[position].count);
       if (loss == nullptr) continue;
       const auto& cable = graph_.cables[position];
-      *loss = {"cable " + name(cable.from) + " - " + name(cable.to), false, 1, 0,
+      *loss = {"cable " + name(cable.from) + " - " + name(cable.to), false, cable.count, 0,
                [position](scenario::Scenario& without) {
                  edit(without, [&](topologies::NetworkGraph& graph) {
                    if (--graph.cables[position].count == 0)

@@ -13,9 +13,7 @@ namespace {
 
 using Kind = workloads::CollectiveKind;
 
-topologies::ClusterSpec one_switch() {
-  return test::nodes(4, test::fabric(topologies::Crossbar{}), test::node(1, 1));
-}
+topologies::ClusterSpec one_switch() { return test::nodes(4, test::fabric(topologies::Crossbar{}), test::node(1, 1)); }
 
 topologies::ClusterSpec two_leaves() {
   topologies::NetworkGraph graph;
@@ -37,9 +35,9 @@ double bound(Kind kind, const topologies::ClusterSpec& spec,
 
 /// Two of four members are on leaf b.
 TEST(LowerBound, OfEachKindThroughANarrowLeaf) {
-  const std::map<Kind, double> share{{Kind::all_gather, 0.5}, {Kind::reduce_scatter, 0.5}, {Kind::all_reduce, 1},
-                                     {Kind::all_to_all, 2 * 2 / 16.0}, {Kind::broadcast, 1}, {Kind::reduce, 1},
-                                     {Kind::point_to_point, 1}};
+  const std::map<Kind, double> share{
+      {Kind::all_gather, 0.5}, {Kind::reduce_scatter, 0.5}, {Kind::all_reduce, 1},    {Kind::all_to_all, 2 * 2 / 16.0},
+      {Kind::broadcast, 1},    {Kind::reduce, 1},           {Kind::point_to_point, 1}};
   for (const auto& [kind, bytes] : share) EXPECT_NEAR(bound(kind, two_leaves()), bytes / 20, 1e-12) << name(kind);
   const auto named = collectives::collective_bound(Kind::all_gather, build_cluster(two_leaves()), {{0, 1, 2, 3}});
   EXPECT_EQ(named->links, "leaf-b's uplinks: 1 x 20.0 GB/s");
@@ -47,9 +45,13 @@ TEST(LowerBound, OfEachKindThroughANarrowLeaf) {
 
 /// On one switch the NICs are the narrowest. All of them together receive 2 (4-1) V in an all-reduce.
 TEST(LowerBound, OfEachKindAtThePorts) {
-  const std::map<Kind, double> share{{Kind::all_gather, 3 / 4.0}, {Kind::reduce_scatter, 3 / 4.0},
-                                     {Kind::all_reduce, 2 * 3 / 4.0}, {Kind::all_to_all, 3 / 16.0},
-                                     {Kind::broadcast, 1}, {Kind::reduce, 1}, {Kind::point_to_point, 1}};
+  const std::map<Kind, double> share{{Kind::all_gather, 3 / 4.0},
+                                     {Kind::reduce_scatter, 3 / 4.0},
+                                     {Kind::all_reduce, 2 * 3 / 4.0},
+                                     {Kind::all_to_all, 3 / 16.0},
+                                     {Kind::broadcast, 1},
+                                     {Kind::reduce, 1},
+                                     {Kind::point_to_point, 1}};
   for (const auto& [kind, bytes] : share) EXPECT_NEAR(bound(kind, one_switch()), bytes / 50, 1e-12) << name(kind);
 }
 

@@ -14,11 +14,10 @@ namespace {
 
 scenario::Scenario with_uplinks(double part) {
   const std::string file = std::string(source_dir) + "/tests/data/networks/two_leaves.csv";
-  auto scenario =
-      test::small_scenario({{"model", "{type: two-matmul, layers: 2, d_model: 4096, d_ff: 8192}"},
-                            {"cluster", "{graph: '" + file + "', node: {like: dgx-h100, chips: 1}}"},
-                            {"parallel", "{}"},
-                            {"mesh", "{data: rest}"}});
+  auto scenario = test::small_scenario({{"model", "{type: two-matmul, layers: 2, d_model: 4096, d_ff: 8192}"},
+                                        {"cluster", "{graph: '" + file + "', node: {like: dgx-h100, chips: 1}}"},
+                                        {"parallel", "{}"},
+                                        {"mesh", "{data: rest}"}});
   auto& given = std::get<topologies::GivenNetwork>(scenario.cluster.fabric.kind);
   auto graph = std::make_shared<topologies::NetworkGraph>(*given.graph);
   for (auto& cable : graph->cables) {
@@ -43,7 +42,9 @@ TEST(FasterParts, SaveWhatFasterCablesInTheFileDo) {
   bool names_uplinks = false;
   for (const auto& part : parts) {
     names_uplinks = names_uplinks || part.name == "leaf1 - spine1 and 1 more";
-    if (part.name.starts_with("gpu")) EXPECT_LT(part.gain, 1e-6) << "a NIC waits for the uplinks";
+    if (part.name.starts_with("gpu")) {
+      EXPECT_LT(part.gain, 1e-6) << "a NIC waits for the uplinks";
+    }
     EXPECT_LE(part.used, 1);
   }
   EXPECT_TRUE(names_uplinks);

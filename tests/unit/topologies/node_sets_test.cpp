@@ -37,7 +37,7 @@ std::vector<std::string> texts(const topologies::Cluster& cluster) {
 
 TEST(NodeSets, AreChipsUnitsAndWhatLiesBelowASwitch) {
   const auto sprayed = texts(two_leaves(topologies::FabricRouting::spray));
-  EXPECT_THAT(sprayed, Contains("chip(3,0)'s links: 1 x 60.0 GB/s"));  // PCIe
+  EXPECT_THAT(sprayed, Contains("chip(3,0)'s links: 1 x 400 GB/s + 1 x 60.0 GB/s"));  // scale-up, PCIe
   EXPECT_THAT(sprayed, Contains("gpu3/mlx0's links: 1 x 50.0 GB/s"));
   EXPECT_THAT(sprayed, Contains("leaf-a's uplinks: 1 x 40.0 GB/s"));  // parallel cables are one link
   const auto hashed = texts(two_leaves(topologies::FabricRouting::ecmp));
