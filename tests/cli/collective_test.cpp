@@ -38,7 +38,7 @@ TEST_P(EveryKind, RowsAreConsistentOnEveryGroup) {
     ASSERT_EQ(table["rows"].size(), 1u);
     const auto& row = table["rows"][0];
     EXPECT_THAT(keys_of(row),
-                IsSupersetOf(Words{"bytes", "time_s", "algbw_Bps", "busbw_Bps", "algorithm", "bottleneck"}));
+                IsSupersetOf(Words{"bytes", "time_s", "bound_s", "algbw_Bps", "busbw_Bps", "algorithm", "bottleneck"}));
     const double time = row["time_s"];
     const double algorithm_bandwidth = 1048576 / time;
     EXPECT_EQ(row["bytes"], 1048576);

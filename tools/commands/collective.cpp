@@ -35,6 +35,11 @@ struct Measurement {
   studies::CollectiveStudy study;
   [[nodiscard]] int group() const { return mesh.axis("group").size(); }
   [[nodiscard]] bool on_torus() const { return study.chosen.back().book.has_value(); }
+  /// The time that no algorithm goes below.
+  [[nodiscard]] std::optional<Seconds> bound(Bytes size) const {
+    if (!study.bound) return std::nullopt;
+    return study.bound->time(collectives::full_size_of(kind, size, group()));
+  }
 };
 
 void check_algorithm(const topologies::Cluster& cluster, const topologies::Mesh& mesh, workloads::CollectiveKind kind,
@@ -72,8 +77,10 @@ std::optional<collectives::ChunkSchedule> algorithm_from_file(const std::string&
 
 Json row_json(const Measurement& measurement, const studies::MeasuredCollective& row) {
   const auto algbw = row.size / row.time;
+  const auto bound = measurement.bound(row.size);
   return {{"bytes", row.size.value()},
           {"time_s", row.time.value()},
+          {"bound_s", bound ? Json(bound->value()) : Json()},
           {"algbw_Bps", algbw.value()},
           {"busbw_Bps", (algbw * collectives::bus_factor(measurement.kind, measurement.group())).value()},
           {"algorithm", row.algorithm},
@@ -89,6 +96,10 @@ Json json_of(const Measurement& measurement, const CollectiveArguments& argument
                {"group_size", measurement.group()},
                {"groups", measurement.mesh.ranks() / measurement.group()},
                {"algorithm", study.chosen.back().algorithm},
+               {"bound", study.bound ? Json{{"links", study.bound->links},
+                                            {"capacity_Bps", study.bound->capacity.value()},
+                                            {"share_of_array", study.bound->share}}
+                                     : Json()},
                {"rows", Json::array()}};
   for (const auto& row : study.chosen) json["rows"].push_back(row_json(measurement, row));
   if (arguments.all || !study.others.empty()) json["others"] = Json::array();
@@ -100,14 +111,18 @@ Json json_of(const Measurement& measurement, const CollectiveArguments& argument
 /// above the table.
 std::string table_of(const Measurement& measurement, const std::vector<studies::MeasuredCollective>& rows) {
   const bool torus = measurement.on_torus();
-  std::vector<std::string> header = {"bytes", "time", "algbw", "busbw", "closed form"};
+  std::vector<std::string> header = {"bytes", "time", "bound", "algbw", "busbw", "closed form"};
   if (torus) header.emplace_back("book form");
   header.emplace_back("algorithm");
   if (!torus) header.emplace_back("bottleneck link");
   output::Table table(header);
   for (const auto& row : rows) {
     const auto algbw = row.size / row.time;
-    std::vector<std::string> cells = {std::to_string(row.size.value()), format(row.time), format(algbw),
+    const auto bound = measurement.bound(row.size);
+    std::vector<std::string> cells = {std::to_string(row.size.value()),
+                                      format(row.time),
+                                      bound ? format(*bound) : "none",
+                                      format(algbw),
                                       format(algbw * collectives::bus_factor(measurement.kind, measurement.group())),
                                       format(row.closed_form)};
     if (torus) cells.push_back(format(*row.book));
@@ -131,6 +146,7 @@ std::string text_of(const Measurement& measurement, const CollectiveArguments& a
     const int groups = measurement.mesh.ranks() / measurement.group();
     text += ": " + shapes + (groups > 1 ? "; all " + std::to_string(groups) + " groups at once" : "") + "\n";
   }
+  if (study.bound) text += "bound, whatever the algorithm: " + study.bound->links + "\n";
   text += table_of(measurement, study.chosen);
   if (!study.others.empty()) text += "\nevery algorithm that can serve:\n" + table_of(measurement, study.others);
   if (arguments.all && study.others.empty()) text += "\nno other algorithm can serve\n";

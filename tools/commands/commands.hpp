@@ -18,6 +18,7 @@ void add_run(CommandLine& line, spdlog::logger& log);
 void add_check(CommandLine& line);
 void add_collective(CommandLine& line, spdlog::logger& log);
 void add_compare(CommandLine& line, spdlog::logger& log);
+void add_faults(CommandLine& line, spdlog::logger& log);
 void add_goodput(CommandLine& line, spdlog::logger& log);
 void add_import(CommandLine& line);
 void add_roofline(CommandLine& line, spdlog::logger& log);

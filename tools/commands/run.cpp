@@ -6,10 +6,12 @@
 #include "sim/core/visible_text.hpp"
 #include "sim/simulate.hpp"
 #include "sim/studies/sensitivity/elasticity.hpp"
+#include "sim/studies/sensitivity/faster_parts.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/kept_to_the_end.hpp"
+#include "tools/output/critical_path_text.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/pipeline_picture.hpp"
 #include "tools/output/png.hpp"
@@ -131,11 +133,14 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   options.fold = !arguments.no_fold;
   options.routing_draws = usual_routing_draws;
   options.progress = progress_line();
-  options.record_phases = !arguments.out.empty() || !arguments.json.empty();  // for the link loads of result.json
+  options.record_phases =  // for the link loads of result.json, and to know which links are used most
+      !arguments.out.empty() || !arguments.json.empty() || arguments.sensitivity;
   if (dump(arguments.dump, arguments.rank, scenario, options, log)) return;
   const auto& simulation = kept_to_the_end(simulate_at(arguments.rank, arguments.sensitivity, scenario, options, log));
+  std::vector<sensitivity::FasterPart> faster;
+  if (arguments.sensitivity) faster = sensitivity::faster_parts(scenario, simulation, log);
   if (!arguments.out.empty()) refuse_to_show(simulation, "--out");
-  const auto json = [&] { return result_json(scenario, simulation, output::WallTimes::hidden); };
+  const auto json = [&] { return result_json(scenario, simulation, output::WallTimes::hidden, faster); };
   std::string left_out;
   if (!arguments.out.empty()) {
     const std::filesystem::path folder = arguments.out;
@@ -154,8 +159,9 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
     files.finish();
   }
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json());
-  output::print(arguments.json == "-" ? result_json(scenario, simulation, output::WallTimes::shown)
-                                      : output::summary(scenario, simulation) + left_out);
+  output::print(arguments.json == "-"
+                    ? result_json(scenario, simulation, output::WallTimes::shown, faster)
+                    : output::summary(scenario, simulation) + output::what_twice_as_fast_brings(faster) + left_out);
 }
 
 }  // namespace

@@ -51,4 +51,17 @@ std::string what_would_help(std::span<const metrics::Elasticity> elasticities) {
   return text;
 }
 
+std::string what_twice_as_fast_brings(std::span<const sensitivity::FasterPart> parts) {
+  constexpr double nothing = 5e-5;  // 0.00 % in print
+  if (parts.empty()) return "";
+  std::string text;
+  for (const auto& part : parts) {
+    if (part.gain < nothing) continue;
+    text += "twice as fast, " + std::string(part.is_switch ? "switch " : "cable ") + part.name +
+            (part.alike > 1 ? " and " + std::to_string(part.alike - 1) + " alike" : "") + ": the step " +
+            fixed(100 * part.gain, 2) + " % shorter\n";
+  }
+  return text.empty() ? "no cable or switch, made twice as fast, would make the step shorter\n" : text;
+}
+
 }  // namespace lockstep::output

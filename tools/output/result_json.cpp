@@ -160,6 +160,20 @@ Json elasticity(const std::vector<metrics::Elasticity>& values) {
   return list;
 }
 
+/// Null when it was not asked for.
+Json twice_as_fast(std::span<const sensitivity::FasterPart> parts) {
+  if (parts.empty()) return {};
+  Json list = Json::array();
+  for (const auto& part : parts) {
+    list.push_back({{"part", part.name},
+                    {"kind", part.is_switch ? "switch" : "cable"},
+                    {"alike", part.alike},
+                    {"used_share", part.used},
+                    {"shorter_step_share", part.gain}});
+  }
+  return list;
+}
+
 /// Null where no network hashes.
 Json draws(const Simulation& simulation) {
   const auto& draws = simulation.routing_draws;
@@ -174,7 +188,8 @@ Json draws(const Simulation& simulation) {
 
 std::string version() { return LOCKSTEP_VERSION; }
 
-std::string result_json(const scenario::Scenario& scenario, const Simulation& simulation, WallTimes times) {
+std::string result_json(const scenario::Scenario& scenario, const Simulation& simulation, WallTimes times,
+                        std::span<const sensitivity::FasterPart> faster) {
   const auto& metrics = simulation.metrics;
   const auto& engine = simulation.run.statistics;
   const double chips = static_cast<double>(metrics.chips);
@@ -212,6 +227,7 @@ std::string result_json(const scenario::Scenario& scenario, const Simulation& si
   result["links"] = links(simulation);
   result["critical_path"] = critical_path(metrics.critical_path);
   result["elasticity"] = elasticity(simulation.elasticity);
+  result["twice_as_fast"] = twice_as_fast(faster);
   result["engine"] = {{"name", name(simulation.run.kind)},
                       {"folded", simulation.ranks.count() < metrics.chips},
                       {"rank_classes", simulation.ranks.count()},

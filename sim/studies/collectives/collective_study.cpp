@@ -55,6 +55,15 @@ class Sequence {
          added.first);
   }
 
+  [[nodiscard]] std::optional<collectives::CollectiveBound> bound(workloads::CollectiveKind kind) const {
+    std::vector<std::vector<topologies::DeviceId>> groups;
+    for (const auto& group : program_.communicators.begin()->groups) {
+      groups.emplace_back();
+      for (const auto rank : group.members) groups.back().push_back(mesh_.device_of(rank));
+    }
+    return collectives::collective_bound(kind, cluster_, groups);
+  }
+
   [[nodiscard]] std::vector<MeasuredCollective> run(const std::vector<program::Perturbation>& perturbations,
                                                     spdlog::logger& log) {
     if (const auto why = perturb(program_, perturbations, cluster_, mesh_); !why.empty())
@@ -129,9 +138,10 @@ CollectiveStudy study_collective(const topologies::Cluster& cluster, const topol
       for (const auto& algorithm : serving) sequence.add(kind, size, algorithm);
     }
   }
+  CollectiveStudy study;
+  study.bound = sequence.bound(kind);
   auto all = sequence.run(perturbations, log);
   const auto first_other = all.begin() + std::ssize(sizes);
-  CollectiveStudy study;
   study.others.assign(std::make_move_iterator(first_other), std::make_move_iterator(all.end()));
   all.erase(first_other, all.end());
   study.chosen = std::move(all);

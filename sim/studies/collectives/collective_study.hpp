@@ -6,6 +6,7 @@
 
 #include "sim/collectives/collective_model.hpp"
 #include "sim/collectives/files/chunk_schedule.hpp"
+#include "sim/collectives/lower_bound.hpp"
 #include "sim/metrics/link_loads.hpp"
 #include "sim/program/perturb.hpp"
 
@@ -25,8 +26,9 @@ struct MeasuredCollective {
 };
 
 struct CollectiveStudy {
-  std::vector<MeasuredCollective> chosen;  ///< by size
-  std::vector<MeasuredCollective> others;  ///< by size, then algorithm: what else could have served
+  std::vector<MeasuredCollective> chosen;             ///< by size
+  std::vector<MeasuredCollective> others;             ///< by size, then algorithm: what else could have served
+  std::optional<collectives::CollectiveBound> bound;  ///< of all groups at once, no link slow or missing
 };
 
 /// All groups along `axis` run the collective at once, one size (as nccl-tests print it) after the other, on SimGrid.

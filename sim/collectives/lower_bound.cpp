@@ -1,0 +1,152 @@
+// Of a group of n members with an array of V bytes, let k be in a set A of nodes. Whatever the algorithm and wherever
+// data are added up or copied, as many bytes must enter A and leave it as carry what one side knows and the other
+// needs:
+//
+//   all_gather      in V (n-k)/n, out V k/n          the shards that the other side holds
+//   reduce_scatter  in V k/n, out V (n-k)/n          of each shard at least one sum of the other side's parts
+//   all_reduce      in V, out V                      of each element at least one sum of the other side's parts
+//   all_to_all      in and out V k (n-k)/n^2         each member has V/n^2 for each other
+//   broadcast       V, away from the root's side     reduce: V, towards it
+//   point_to_point  V for each member on one side whose next is on the other
+//
+// An all-reduce needs more where only members add up. Let sets divide the members into m parts. An element's partial
+// sums go from part to part. The first part that has the whole sum has it no sooner than after m-1 messages, since
+// every other part must have sent its own; at that moment the other m-1 parts do not have it, so that each still
+// receives one. All parts together receive at least 2 (m-1) V. Switches that add up in between need fewer.
+#include "sim/collectives/lower_bound.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "topologies/cluster/cluster_spec.hpp"
+#include "topologies/cluster/node_sets.hpp"
+
+namespace lockstep::collectives {
+namespace {
+
+using Kind = workloads::CollectiveKind;
+using topologies::DeviceId;
+using topologies::NodeSetId;
+using Groups = std::vector<std::vector<DeviceId>>;
+
+/// Over V.
+struct Needs {
+  double in = 0, out = 0;
+};
+
+Needs needs_of_set(Kind kind, double n, double k, bool has_root) {
+  switch (kind) {
+    case Kind::all_gather: return {(n - k) / n, k / n};
+    case Kind::reduce_scatter: return {k / n, (n - k) / n};
+    case Kind::all_reduce: return {1, 1};
+    case Kind::all_to_all: return {k * (n - k) / (n * n), k * (n - k) / (n * n)};
+    case Kind::broadcast: return has_root ? Needs{0, 1} : Needs{1, 0};
+    case Kind::reduce: return has_root ? Needs{1, 0} : Needs{0, 1};
+    case Kind::point_to_point: break;
+  }
+  return {};
+}
+
+class Bounding {
+ public:
+  Bounding(Kind kind, const topologies::Cluster& cluster, const Groups& groups)
+      : kind_(kind), cluster_(cluster), groups_(groups) {}
+
+  void consider(const topologies::NodeSets& sets) {
+    const auto edges = edges_of(cluster_, sets);
+    Indexed<NodeSetId, Needs> needs(sets.count);
+    Indexed<NodeSetId, bool> has_members(sets.count, false);
+    double in_all = 0;  // what all sets receive together
+    bool all_inside = true;
+    for (const auto& group : groups_) {
+      std::map<NodeSetId, int> members;
+      for (const DeviceId device : group) ++members[sets.of_node[device]];
+      all_inside = all_inside && !members.contains(-1);
+      in_all += 2.0 * static_cast<double>(members.size() - 1);
+      for (const auto& [set, count] : members) {
+        if (set >= 0) has_members[set] = true;
+        if (set < 0 || members.size() == 1 || kind_ == Kind::point_to_point) continue;
+        const auto needed =
+            needs_of_set(kind_, static_cast<double>(group.size()), count, sets.of_node[group.front()] == set);
+        needs[set].in += needed.in;
+        needs[set].out += needed.out;
+      }
+      if (kind_ == Kind::point_to_point) add_shift(sets, group, needs);
+    }
+    for (const NodeSetId set : needs.ids()) {
+      offer(needs[set].in, edges[set].in, sets, set, false);
+      offer(needs[set].out, edges[set].out, sets, set, true);
+    }
+    if (kind_ != Kind::all_reduce || !all_inside || !only_members_add(sets)) return;
+    BytesPerSecond into_all(0);
+    for (const NodeSetId set : edges.ids()) {
+      if (has_members[set]) into_all += edges[set].in;
+    }
+    if (!better(in_all, into_all)) return;
+    const auto first = std::find(has_members.begin(), has_members.end(), true) - has_members.begin();
+    const auto count = std::count(has_members.begin(), has_members.end(), true);
+    take(in_all, into_all,
+         edge_text(cluster_, sets, static_cast<NodeSetId>(first), false) +
+             (count > 1 && sets.name.empty() ? ", with those of " + std::to_string(count - 1) + " more sets" : ""));
+  }
+
+  [[nodiscard]] std::optional<CollectiveBound> bound() const { return bound_; }
+
+ private:
+  void add_shift(const topologies::NodeSets& sets, const std::vector<DeviceId>& group,
+                 Indexed<NodeSetId, Needs>& needs) const {
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      const NodeSetId from = sets.of_node[group[i]], to = sets.of_node[group[(i + 1) % group.size()]];
+      if (from == to) continue;
+      if (from >= 0) needs[from].out += 1;
+      if (to >= 0) needs[to].in += 1;
+    }
+  }
+
+  /// Whether no switch outside the sets adds up: a fabric's may stand anywhere, a node's are in sets of whole units.
+  [[nodiscard]] bool only_members_add(const topologies::NodeSets& sets) const {
+    if (cluster_.fabric_spec() != nullptr && cluster_.fabric_spec()->in_network_reduction) return false;
+    if (cluster_.node_spec() == nullptr || !cluster_.node_spec()->in_network_reduction) return true;
+    for (DeviceId device = 1; device < cluster_.devices(); ++device) {
+      if (cluster_.unit_of(device) == cluster_.unit_of(device - 1) && sets.of_node[device] != sets.of_node[device - 1])
+        return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool better(double share, BytesPerSecond capacity) const {
+    constexpr double rounding = 1 + 1e-12;  // of equal ones the first is kept
+    if (share <= 0 || capacity <= BytesPerSecond(0)) return false;
+    return !bound_ || share / capacity.value() > rounding * bound_->share / bound_->capacity.value();
+  }
+  void take(double share, BytesPerSecond capacity, std::string links) {
+    bound_ = CollectiveBound{share, capacity, std::move(links)};
+  }
+  void offer(double share, BytesPerSecond capacity, const topologies::NodeSets& sets, NodeSetId set, bool out) {
+    if (better(share, capacity)) take(share, capacity, edge_text(cluster_, sets, set, out));
+  }
+
+  Kind kind_;
+  const topologies::Cluster& cluster_;
+  const Groups& groups_;
+  std::optional<CollectiveBound> bound_;
+};
+
+}  // namespace
+
+std::optional<CollectiveBound> collective_bound(Kind kind, const topologies::Cluster& cluster, const Groups& groups) {
+  if (kind == Kind::point_to_point && cluster.unit_is_torus()) return std::nullopt;
+  Bounding bounding(kind, cluster, groups);
+  for (const auto& sets : natural_sets(cluster)) bounding.consider(sets);
+  std::vector<DeviceId> first, second;
+  for (const auto& group : groups) {
+    const auto middle = group.begin() + std::ssize(group) / 2;
+    first.insert(first.end(), group.begin(), middle);
+    second.insert(second.end(), middle, group.end());
+  }
+  constexpr int most_links = 400'000;  // the search for a cut takes seconds on a larger cluster
+  if (!first.empty() && cluster.links() <= most_links) bounding.consider(min_cut(cluster, first, second));
+  return bounding.bound();
+}
+
+}  // namespace lockstep::collectives

@@ -1,0 +1,30 @@
+#pragma once
+/// The time below which no algorithm runs a collective on a cluster. Of every set of nodes (topologies/cluster/
+/// node_sets.hpp) the bytes that must cross its edge are divided by what the links there carry; latencies are left out.
+/// Derivations: docs/models/collectives.md.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "topologies/cluster/cluster.hpp"
+#include "workloads/sharding/collective_kind.hpp"
+
+namespace lockstep::collectives {
+
+struct CollectiveBound {
+  double share = 0;            ///< bytes that must cross, over V
+  BytesPerSecond capacity{0};  ///< of the links that they cross
+  std::string links;           ///< "leaf-a's uplinks: 16 x 50.0 GB/s"
+  [[nodiscard]] Seconds time(Bytes full_size) const {
+    return Seconds(share * static_cast<double>(full_size.value()) / capacity.value());
+  }
+};
+
+/// `groups`: the devices of each group, in the order of its members, the first of which is the root; all groups run at
+/// once and are disjoint. Links are taken as the cluster has them, whole. Nothing if no bytes are known to be needed:
+/// in groups of one, and in a shift along a torus, which need not close its lines.
+[[nodiscard]] std::optional<CollectiveBound> collective_bound(
+    workloads::CollectiveKind kind, const topologies::Cluster& cluster,
+    const std::vector<std::vector<topologies::DeviceId>>& groups);
+
+}  // namespace lockstep::collectives

@@ -1,0 +1,58 @@
+// lockstep faults: its text fits a terminal, its JSON has the keys that the docs list, and mistakes end with 2.
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "tests/cli/program_run.hpp"
+
+namespace lockstep::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+using Words = std::vector<std::string>;
+
+class Faults : public CommandLine {
+ protected:
+  /// Nodes on two leaves, each of which is the only way to its nodes.
+  const Words on_nodes{"faults",
+                       small,
+                       "--set",
+                       "cluster={node: dgx-h100, nodes: 8, fabric: {like: "
+                       "infiniband-ndr-fat-tree, radix: 32}}",
+                       "--set",
+                       "parallel={}",
+                       "--set",
+                       "mesh={data: rest}",
+                       "--set",
+                       "batch.sequences=64"};
+};
+
+TEST_F(Faults, RanksLossesByWhatTheyCost) {
+  const auto result = json(on_nodes);
+  EXPECT_THAT(keys_of(result), UnorderedElementsAre("scenario", "step_time_s", "losses", "not_simulated"));
+  ASSERT_GE(result["losses"].size(), 3u);
+  for (const auto& loss : result["losses"]) {
+    EXPECT_THAT(keys_of(loss), UnorderedElementsAre("part", "kind", "alike", "step_time_s", "partition"));
+    EXPECT_NE(loss["partition"].is_null(), loss["step_time_s"].is_null()) << loss;
+  }
+  EXPECT_FALSE(result["losses"].front()["partition"].is_null());
+  EXPECT_TRUE(result["losses"].back()["partition"].is_null());
+}
+
+TEST_F(Faults, FitsATerminal) {
+  std::istringstream lines(good(on_nodes));
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_GE(count, 5);
+}
+
+TEST_F(Faults, RefusesNoLosses) {
+  auto none = on_nodes;
+  none.insert(none.end(), {"--most", "0"});
+  EXPECT_EQ(run(none).exit_code, 2);
+  EXPECT_THAT(run({"faults", "absent.yaml"}).errors, HasSubstr("absent.yaml"));
+}
+
+}  // namespace
+}  // namespace lockstep::test
