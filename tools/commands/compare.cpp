@@ -5,6 +5,7 @@
 #include "sim/studies/isolated.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/engine_option.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/png.hpp"
 #include "tools/output/result_json.hpp"
@@ -17,6 +18,7 @@ namespace {
 struct CompareArguments {
   std::vector<std::string> scenarios, overrides, varied;
   std::string json, out;
+  std::string engine = "automatic";
   bool png = false;
 };
 
@@ -147,6 +149,7 @@ void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
     const auto name = name_of(variants[i], variants);
     if (progress) progress("simulating " + name, static_cast<double>(i) / static_cast<double>(scenarios.size()));
     SimulateOptions options;
+    options.engine = engine::engine_named(arguments.engine);
     options.record_phases = true;
     options.routing_draws = usual_routing_draws;
     const auto answer = studies::in_child([&] {
@@ -186,6 +189,7 @@ void add_compare(CommandLine& line, spdlog::logger& log) {
       .option("--vary", arguments->varied,
               "simulate every scenario with each of these values: a.b=c,d (may be repeated)")
       .repeatable();
+  add_engine_option(command, arguments->engine);
   command.option("--json", arguments->json, "write the comparison as JSON to a file, or to stdout with -");
   command.option("--out", arguments->out, "folder for report.html, compare.json and the bars of compare.svg");
   command

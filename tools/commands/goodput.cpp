@@ -5,6 +5,7 @@
 #include "sim/simulate.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/engine_option.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/goodput_text.hpp"
 
@@ -13,6 +14,7 @@ namespace {
 
 struct GoodputArguments {
   std::string scenario, json, step_time;
+  std::string engine = "automatic";
   std::vector<std::string> overrides;
   double tokens = 0, price = 0, days = 0;
   std::int64_t runs = 200;
@@ -30,7 +32,11 @@ std::int64_t replica_chips(const topologies::Mesh& mesh) {
 
 /// Simulated, unless it is given.
 Seconds step_time(const GoodputArguments& arguments, const scenario::Scenario& scenario, spdlog::logger& log) {
-  if (arguments.step_time.empty()) return simulate(scenario, {}, log).metrics.step_time;
+  if (arguments.step_time.empty()) {
+    SimulateOptions options;
+    options.engine = engine::engine_named(arguments.engine);
+    return simulate(scenario, options, log).metrics.step_time;
+  }
   const auto given = parse_seconds(arguments.step_time);
   if (const auto* error = std::get_if<QuantityError>(&given))
     throw ConfigError({{{"--step-time", 0, 0}, "", error->what, error->expected}});
@@ -82,6 +88,7 @@ void add_goodput(CommandLine& line, spdlog::logger& log) {
   command
       .option("--days", arguments->days, "length of the simulated runs (default: the time that --tokens take, or 30)")
       .between(1e-3, 1e5);
+  add_engine_option(command, arguments->engine);
   command.option("--runs", arguments->runs, "simulated runs").between(2, 1'000'000).shows_default();
   command.option("--seed", arguments->seed, "seed of the first run").shows_default();
   command.option("--step-time", arguments->step_time, "time of one step, such as '10 s', instead of simulating it");

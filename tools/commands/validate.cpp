@@ -10,6 +10,7 @@
 #include "tools/commands/collective_arguments.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/engine_option.hpp"
 #include "tools/commands/measured_tables.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/png.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 struct ValidateArguments {
   std::vector<std::string> tables;
-  std::string data, json, model_of_time = "roofline", plot, scenarios, page, errors;
+  std::string data, json, model_of_time = "roofline", engine = "automatic", plot, scenarios, page, errors;
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   bool families = false, leave_one_out = false;
 };
@@ -103,7 +104,7 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   if (!arguments.scenarios.empty()) return write_scenarios(tables, arguments.scenarios);
   if (arguments.leave_one_out && arguments.model_of_time != "calibrated")
     refuse_option("--leave-one-out", "there is nothing to fit", "--model-of-time calibrated");
-  validation::ValidateOptions options{arguments.model_of_time, arguments.jobs, engine::EngineKind::simgrid,
+  validation::ValidateOptions options{arguments.model_of_time, arguments.jobs, engine::engine_named(arguments.engine),
                                       progress_line()};
   const bool page = !arguments.page.empty();
   const auto model = page ? "calibrated" : arguments.model_of_time;
@@ -135,6 +136,7 @@ void add_validate(CommandLine& line, spdlog::logger& log) {
   command.option("--model-of-time", arguments->model_of_time, "how long compute takes: ideal, roofline or calibrated")
       .one_of(models_of_time)
       .shows_default();
+  add_engine_option(command, arguments->engine);
   command.option("--jobs", arguments->jobs, "simulations at a time").between(1, 1024).shows_default();
   command.flag("--families", arguments->families,
                "also print a line for every model of a table (always, if tables are named)");

@@ -1,7 +1,7 @@
 #pragma once
 /// A cluster is a directed graph of devices, hosts and switches joined by one-way links, with named physical axes along
-/// which devices are numbered. Built from a ClusterSpec (topologies/torus, topologies/fabrics). Boost.Graph searches it;
-/// nothing outside topologies/ sees that.
+/// which devices are numbered. Built from a ClusterSpec (topologies/torus, topologies/fabrics). Boost.Graph searches
+/// it; nothing outside topologies/ sees that.
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
