@@ -7,7 +7,7 @@ namespace {
 
 using Kind = workloads::CollectiveKind;
 
-constexpr std::int64_t most_chunks_of_all_ranks = 1 << 22;  // some hundreds of MB of symbols
+constexpr std::int64_t most_chunks_of_all_ranks = 1 << 20;  // half a second and 150 MB of symbols
 constexpr std::size_t most_named = 5;
 
 bool adds_up(Kind kind) { return kind == Kind::reduce_scatter || kind == Kind::all_reduce || kind == Kind::reduce; }
