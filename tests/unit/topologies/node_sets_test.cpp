@@ -10,7 +10,6 @@ namespace lockstep {
 namespace {
 
 using testing::Contains;
-using testing::Not;
 
 topologies::Cluster two_leaves(topologies::FabricRouting routing) {
   topologies::NetworkGraph graph;
