@@ -73,8 +73,8 @@ ComparedScenario read_compared(std::string name, ScenarioInputs inputs, std::str
   scenario.name = std::move(name);
   scenario.inputs = std::move(inputs);
   scenario.step_s = json["step_time_s"];
-  if (const auto& draws = json["routing_draws"]; !draws.is_null())
-    scenario.routing_draws_s = {draws["best_step_time_s"].get<double>(), draws["worst_step_time_s"].get<double>()};
+  if (const auto draws = json.find("routing_draws"); draws != json.end() && !draws->is_null())
+    scenario.routing_draws_s = {(*draws)["best_step_time_s"], (*draws)["worst_step_time_s"]};
   scenario.tokens_per_step = json["tokens_per_step"];
   scenario.tokens_per_s = json["tokens_per_s"];
   scenario.tokens_per_s_per_chip = json["tokens_per_s_per_chip"];
