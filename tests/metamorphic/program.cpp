@@ -67,6 +67,8 @@ Verdict check_and_run(Subject& subject) {
   if (const auto verdict = same(subject.figures.step_s, result["step_time_s"], "run", text);
       verdict.kind != Verdict::Kind::holds)
     return verdict;
+  if (checked.output.find("memory not known, since replayed") != std::string::npos && result["params"].is_null())
+    return holds();
   const double peak = result["memory"]["peak_bytes"], of_check = printed_peak(checked.output);
   if (std::abs(of_check - peak) > printed_digits * peak)
     return violated("check: " + checked.output + "run: peak " + std::to_string(peak) + " B", text,

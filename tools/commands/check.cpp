@@ -29,6 +29,8 @@ std::string simulated(const scenario::Scenario& scenario) {
   try {
     const auto& metrics = kept_to_the_end(simulate(scenario, options, silent)).metrics;
     const auto& memory = metrics.memory;
+    if (scenario.replay)
+      return "ok; memory not known, since replayed operations have no weights; step " + format(metrics.step_time);
     return "ok; memory peak " + format(memory.peak) + " of " + format(memory.capacity) +
            (memory.fits ? ", fits" : ", does NOT fit") + " (weights + optimizer " +
            format(memory.weights + memory.optimizer) + "); step " + format(metrics.step_time);

@@ -33,9 +33,13 @@ std::string what_communicates(const metrics::CommunicationUse& use) {
   return use.axis + (use.kind ? " " + std::string(name(*use.kind)) : std::string());
 }
 
-/// The place of the peak, then its parts that are not zero.
-std::string memory_text(const Simulation& simulation) {
+/// The place of the peak, then its parts that are not zero. A replay knows no weights, so it cannot say what fits.
+std::string memory_text(const scenario::Scenario& scenario, const Simulation& simulation) {
   const auto& memory = simulation.metrics.memory;
+  if (scenario.replay)
+    return "memory of one chip: not known, since replayed operations have no weights; what stages send each other "
+           "takes " +
+           format(memory.peak) + "\n";
   const auto& step = simulation.preparation.step;
   const auto block_name = [&](std::int32_t block) { return step.block_names[block]; };
   std::string text =
@@ -210,7 +214,7 @@ std::string summary(const scenario::Scenario& scenario, const Simulation& simula
     text += uses.to_string() + "\n";
   }
   text += pipeline_text(scenario, simulation);
-  return text + memory_text(simulation) + "simulated " + with_separators(chips) + " ranks as " +
+  return text + memory_text(scenario, simulation) + "simulated " + with_separators(chips) + " ranks as " +
          with_separators(simulation.ranks.count()) + (simulation.ranks.count() == 1 ? " class, " : " classes, ") +
          with_separators(simulation.links) + " links as " + with_separators(simulation.link_classes) + ", by " +
          std::string(name(simulation.run.kind)) + "\n";
