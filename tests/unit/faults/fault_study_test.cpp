@@ -1,5 +1,4 @@
-// Losses on a network from a file: hosts gpu1 and gpu2 on leaf1, gpu3 and gpu4 on leaf2, a cable from each leaf to each
-// of two spines. Each host has one chip, and gradients are reduced over all four.
+// Losses on the network of two leaves (two_leaves.hpp).
 #include "sim/studies/faults/fault_study.hpp"
 
 #include <gmock/gmock.h>
@@ -7,33 +6,13 @@
 #include <spdlog/spdlog.h>
 
 #include "sim/simulate.hpp"
-#include "tests/source_dir.hpp"
-#include "tests/unit/scenario/small_scenario.hpp"
+#include "tests/unit/scenario/two_leaves.hpp"
 
 namespace lockstep {
 namespace {
 
-scenario::Scenario on_two_leaves(const std::string& routing) {
-  const std::string file = std::string(source_dir) + "/tests/data/networks/two_leaves.csv";
-  return test::small_scenario(
-      {{"model", "{type: two-matmul, layers: 2, d_model: 4096, d_ff: 8192}"},
-       {"cluster",
-        "{graph: '" + file +
-            "', node: {like: dgx-h100, chips: 1}, fabric: {like: infiniband-ndr-fat-tree, routing: " + routing + "}}"},
-       {"parallel", "{}"},
-       {"mesh", "{data: rest}"}});
-}
-
-/// The same with so much of the rate of the cables between switches.
-scenario::Scenario with_uplinks(scenario::Scenario scenario, double part) {
-  auto& given = std::get<topologies::GivenNetwork>(scenario.cluster.fabric.kind);
-  auto graph = std::make_shared<topologies::NetworkGraph>(*given.graph);
-  for (auto& cable : graph->cables) {
-    if (std::holds_alternative<topologies::SwitchEnd>(cable.from)) cable.rate = *cable.rate * part;
-  }
-  given.graph = std::move(graph);
-  return scenario;
-}
+using test::on_two_leaves;
+using test::with_uplinks;
 
 Seconds step_of(const scenario::Scenario& scenario) {
   spdlog::logger log("quiet");

@@ -1,9 +1,7 @@
-// Public dumps, which are not kept here: tests/data/networks/SOURCES lists them. The environment variable
-// LOCKSTEP_NETWORK_DUMPS names a folder in which they lie under the names given there.
+// Public dumps, which are not kept here: tests/data/networks/SOURCES lists them. These tests are built where the
+// configuration names a folder in which the dumps lie: cmake -DLOCKSTEP_NETWORK_DUMPS=FOLDER.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <cstdlib>
 
 #include "tests/unit/graph/network_files.hpp"
 #include "topologies/graph/network_levels.hpp"
@@ -18,14 +16,9 @@ using testing::Pair;
 
 class RealDumps : public testing::Test {
  protected:
-  void SetUp() override {
-    const char* folder = std::getenv("LOCKSTEP_NETWORK_DUMPS");
-    if (folder == nullptr) GTEST_SKIP() << "LOCKSTEP_NETWORK_DUMPS names no folder";
-    folder_ = folder;
+  [[nodiscard]] static std::filesystem::path place(const std::string& name) {
+    return std::filesystem::path(LOCKSTEP_NETWORK_DUMPS) / name;
   }
-  [[nodiscard]] std::filesystem::path place(const std::string& name) const { return folder_ / name; }
-
-  std::filesystem::path folder_;
 };
 
 // 582 channel adapters, of which 40 are aggregation nodes; 1,074 cables, since 2 x 1,074 lines of ports end in 4xNDR
