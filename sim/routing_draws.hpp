@@ -16,7 +16,7 @@ class RoutingDraws {
   [[nodiscard]] std::size_t count() const { return times_.size(); }
   [[nodiscard]] Seconds best() const { return times_.front(); }
   [[nodiscard]] Seconds worst() const { return times_.back(); }
-  /// Of an even number the mean of the two in the middle.
+  /// An even number of times has the mean of the two in the middle.
   [[nodiscard]] Seconds median() const;
 
  private:

@@ -37,25 +37,25 @@ Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& o
     if (options.progress) options.progress(stage, fraction);
   };
   tell("preparing", 0);
-  auto placed = preparation::placed(scenario, known);  // cluster, mesh, plan, pipeline
-  const auto building = step_options(scenario, placed.model);
+  auto prepared = preparation::prepare(scenario, known);  // machine, sharded model, pipeline
+  const auto building = step_options(scenario, prepared.model);
   timing::TimingOptions timing;
   timing.engine = {options.engine, [&](double fraction) { tell("simulating", fraction); }, options.record_phases};
   timing.fold = options.fold;
   timing.most_operations = options.most_operations;
-  auto timed = timed_step(scenario, placed, placed.model.layers, building, timing, log);  // step graph to timeline
-  auto simulation = measured(scenario, std::move(placed), std::move(timed));
+  auto timed = timed_step(scenario, prepared, prepared.model.layers, building, timing, log);  // step graph to timeline
+  auto simulation = measured(scenario, std::move(prepared), std::move(timed));
   simulation.routing_draws = drawn(scenario, options, simulation, log);
   tell("done", 1);
   return simulation;
 }
 
-Simulation measured(const scenario::Scenario& scenario, preparation::Preparation placed, timing::TimedStep timed) {
+Simulation measured(const scenario::Scenario& scenario, preparation::Preparation prepared, timing::TimedStep timed) {
   auto& [step, folded, run, fold_seconds] = timed;
-  placed.step = std::move(step);
-  auto metrics = measure(scenario, placed, folded.program, run.timeline);
+  preparation::PreparedStep whole{std::move(prepared), std::move(step)};
+  auto metrics = measure(scenario, whole, folded.program, run.timeline);
   const auto rank = folded.ranks.representative[metrics.critical_rank];
-  return {std::move(placed),
+  return {std::move(whole),
           std::move(folded.program),
           std::move(folded.ranks),
           folded.link_classes,
@@ -71,7 +71,7 @@ Simulation measured(const scenario::Scenario& scenario, preparation::Preparation
 
 namespace {
 
-void measure_lane(const preparation::Preparation& preparation, const program::Program& program,
+void measure_lane(const preparation::PreparedStep& preparation, const program::Program& program,
                   const timeline::Timeline& timeline, std::int32_t lane, metrics::Metrics& metrics) {
   metrics.breakdown = metrics::breakdown_of(program, timeline, lane);
   metrics.communication = metrics::communication_of(preparation.step, program, timeline, lane);
@@ -103,7 +103,7 @@ metrics::Metrics measure_step(const scenario::Scenario& scenario, const preparat
   return metrics;
 }
 
-metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
+metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::PreparedStep& preparation,
                          const program::Program& program, const timeline::Timeline& timeline) {
   const auto& step = preparation.step;
   auto metrics = measure_step(scenario, preparation, timeline);

@@ -18,9 +18,9 @@
 namespace lockstep {
 
 struct Simulation {
-  preparation::Preparation preparation;  ///< its step is the one that was simulated; the pipeline's order is the whole
-  program::Program program;              ///< as run: its ranks are rank classes, its links link classes; of that step
-  program::RankClasses ranks;            ///< which class each rank of the mesh is in
+  preparation::PreparedStep preparation;  ///< its step is the one that was simulated; the pipeline's order is the whole
+  program::Program program;               ///< as run: its ranks are rank classes, its links link classes; of that step
+  program::RankClasses ranks;             ///< which class each rank of the mesh is in
   std::int32_t link_classes = 0;
   std::int32_t links = 0;   ///< of the cluster
   double fold_seconds = 0;  ///< real time spent on folding
@@ -51,7 +51,7 @@ inline constexpr int usual_routing_draws = 16;
 [[nodiscard]] Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options,
                                   spdlog::logger& log, preparation::KnownMachines& known);
 /// The last part of simulate, from Timeline to Metrics, for a step that has been timed.
-[[nodiscard]] Simulation measured(const scenario::Scenario& scenario, preparation::Preparation placed,
+[[nodiscard]] Simulation measured(const scenario::Scenario& scenario, preparation::Preparation prepared,
                                   timing::TimedStep timed);
 
 /// Replaces `metrics` by those of another rank than the critical one, read from the lane of that rank's class.
@@ -62,7 +62,7 @@ void look_at(Simulation& simulation, topologies::RankId rank);
                                             const preparation::Preparation& preparation,
                                             const timeline::Timeline& timeline);
 /// All metrics of a step.
-[[nodiscard]] metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
+[[nodiscard]] metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::PreparedStep& preparation,
                                        const program::Program& program, const timeline::Timeline& timeline);
 
 }  // namespace lockstep

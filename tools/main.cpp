@@ -1,4 +1,4 @@
-// The lockstep program. Exit 0: done; tools/output/exit_code.hpp has the others.
+// The lockstep program. Exit 0: done; tools/output/files/exit_code.hpp has the others.
 #include <malloc.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -12,8 +12,8 @@
 
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/output/exit_code.hpp"
-#include "tools/output/new_file.hpp"
+#include "tools/output/files/exit_code.hpp"
+#include "tools/output/files/new_file.hpp"
 
 constexpr int growth_of_the_heap = 16 << 20;
 

@@ -1,6 +1,6 @@
-// Of a group of n members with an array of V bytes, let k be in a set A of nodes. Whatever the algorithm and wherever
-// data are added up or copied, as many bytes must enter A and leave it as carry what one side knows and the other
-// needs:
+// A group has n members and an array of V bytes; k of the members lie in a set A of nodes. Whatever the algorithm and
+// wherever data are added up or copied, as many bytes must enter A and leave it as carry what one side knows and the
+// other needs:
 //
 //   all_gather      in V (n-k)/n, out V k/n          the shards that the other side holds
 //   reduce_scatter  in V k/n, out V (n-k)/n          of each shard at least one sum of the other side's parts

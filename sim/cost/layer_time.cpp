@@ -19,7 +19,7 @@ Seconds pass_overlapped(const workloads::BlockSteps& steps, Seconds hidden, coll
   Indexed<workloads::BlockStepId, Seconds> end(steps.size(), Seconds(0));
   std::map<std::string, Seconds> free;  // by stream
   Seconds path(0), communication(hidden);
-  LayerBuckets weights(options.weight_buckets.unit);
+  LayerBuckets weights(options.weight_buckets);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto& step = steps[i];
     const bool beside = !computes(step) && step.role != workloads::CollectiveRole::activation;
@@ -52,9 +52,11 @@ Seconds pass_overlapped(const workloads::BlockSteps& steps, Seconds hidden, coll
 }  // namespace
 
 void LayerBuckets::add(workloads::CollectiveKind kind, const workloads::AxisNames& axes, Bytes full_size) {
-  const auto same = std::find_if(all_.begin(), all_.end(),
-                                 [&](const Bucket& other) { return other.kind == kind && other.axes == axes; });
-  if (unit_ == workloads::Bucketing::Unit::matrix || same == all_.end()) {
+  const workloads::BucketKey key{kind, axes};
+  const auto same = std::find_if(all_.begin(), all_.end(), [&](const Bucket& other) {
+    return workloads::BucketKey{other.kind, other.axes} == key;
+  });
+  if (!merges_ || same == all_.end()) {
     all_.push_back({kind, axes, full_size});
   } else {
     same->full_size += full_size;
@@ -97,7 +99,7 @@ workloads::StageTimes time_one_after_another(const workloads::ShardedLayer& laye
 
 OverlappedTime time_overlapped(const workloads::ShardedLayer& layer, collectives::CollectiveModel& collectives,
                                const ComputeRates& rates, const workloads::StepOptions& options) {
-  LayerBuckets gradients(options.gradient_buckets.unit), at_the_end = gradients;
+  LayerBuckets gradients(options.gradient_buckets), at_the_end = gradients;
   for (const auto& update : layer.weights) {
     gradients.add(update.each_microbatch);
     at_the_end.add(update.last_microbatch);

@@ -25,11 +25,10 @@ namespace lockstep::cost {
                                                            collectives::CollectiveModel& collectives,
                                                            const ComputeRates& rates);
 
-/// Collectives of one layer on its arrays, in the order in which they come. Those of one kind over the same axes become
-/// one on all their arrays, unless each array has its own bucket.
+/// The buckets of one layer's collectives on its arrays, in the order in which they come.
 class LayerBuckets {
  public:
-  explicit LayerBuckets(workloads::Bucketing::Unit unit) : unit_(unit) {}
+  explicit LayerBuckets(const workloads::Bucketing& rule) : merges_(rule.merges()) {}
 
   void add(workloads::CollectiveKind kind, const workloads::AxisNames& axes, Bytes full_size);
   void add(const std::vector<workloads::DerivedCollective>& chain);
@@ -44,7 +43,7 @@ class LayerBuckets {
   [[nodiscard]] const std::vector<Bucket>& all() const { return all_; }
 
  private:
-  workloads::Bucketing::Unit unit_;
+  bool merges_;
   std::vector<Bucket> all_;
 };
 

@@ -37,7 +37,7 @@ class KnownMachines {
   std::deque<KnownMachine> machines_;
 };
 
-/// As preparation::placed, on a known machine where there is one.
-[[nodiscard]] Preparation placed(const scenario::Scenario& scenario, KnownMachines& known);
+/// On a known machine where there is one.
+[[nodiscard]] Preparation prepare(const scenario::Scenario& scenario, KnownMachines& known);
 
 }  // namespace lockstep::preparation

@@ -37,11 +37,15 @@ struct ShardedModel {
   std::int64_t expert_ranks = 1;  ///< that share out the experts of a layer
 };
 
-/// The parts of a step, each made from those above it. Each prints itself.
+/// What a scenario's step runs on, what it runs, and in what order.
 struct Preparation {
   Machine machine;
   ShardedModel model;
   workloads::StepPipeline pipeline;  ///< which stage runs which layers when
+};
+
+/// A preparation and a step that was built from it.
+struct PreparedStep : Preparation {
   workloads::StepGraph step;
 };
 
@@ -61,19 +65,20 @@ struct Preparation {
                                                      const ShardedModel& model);
 /// With what depends on the chip and on the model: the way to the host, the load of experts.
 [[nodiscard]] workloads::StepOptions step_options(const scenario::Scenario& scenario, const ShardedModel& model);
-/// Scenario -> Machine, ShardedModel, StepPipeline -> StepGraph. Throws ConfigError also for axes that do not make up
-/// the cluster and placements that do not fit.
+/// Scenario -> Machine, ShardedModel, StepPipeline. Throws ConfigError also for axes that do not make up the cluster
+/// and placements that do not fit.
 [[nodiscard]] Preparation prepare(const scenario::Scenario& scenario);
-/// As prepare, but without the step graph, which sim/timing builds with as many microbatches as it needs.
-[[nodiscard]] Preparation placed(const scenario::Scenario& scenario);
+/// As prepare, and the step graph of all microbatches. The way through does not need it: sim/timing builds a step of as
+/// few microbatches as it needs.
+[[nodiscard]] PreparedStep prepare_step(const scenario::Scenario& scenario);
 /// Refuses a step of so many microbatches that has more operations than sim/scenario/limits.hpp allows, before memory
 /// is spent on it.
-void check_step_size(const scenario::Scenario& scenario, const Preparation& placed, std::int64_t microbatches);
+void check_step_size(const scenario::Scenario& scenario, const Preparation& prepared, std::int64_t microbatches);
 /// StepGraph -> Program of all ranks, with the scenario's perturbations.
-[[nodiscard]] program::Program lower_with_perturbations(const scenario::Scenario& scenario, const Preparation& placed,
+[[nodiscard]] program::Program lower_with_perturbations(const scenario::Scenario& scenario, const Preparation& prepared,
                                                         const workloads::StepGraph& step);
 [[nodiscard]] program::Program lower_with_perturbations(const scenario::Scenario& scenario,
-                                                        const Preparation& preparation);
+                                                        const PreparedStep& prepared);
 /// Refuses a step so long that its shortest event would be lost in rounding.
 void refuse_endless_step(const scenario::Scenario& scenario, Seconds time);
 

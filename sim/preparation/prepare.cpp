@@ -41,21 +41,27 @@ void check_axis_sizes(const scenario::Scenario& scenario, const topologies::Clus
   refuse(scenario, "mesh" + (error.axis.empty() ? std::string() : "." + error.axis), error.what, error.expected);
 }
 
+/// Where the mesh stands, and the model under it.
+struct Placed {
+  Machine machine;
+  ShardedModel model;
+};
+
 /// Places that the scenario gives: they tell the sizes of axes that it leaves out.
-Preparation placed_as_requested(const scenario::Scenario& scenario,
-                                const std::shared_ptr<const topologies::Cluster>& cluster, KnownMachines& known) {
+Placed placed_as_requested(const scenario::Scenario& scenario,
+                           const std::shared_ptr<const topologies::Cluster>& cluster, KnownMachines& known) {
   auto placed = place_as_requested(*cluster, scenario.mesh);
   if (const auto* error = std::get_if<topologies::PlacementError>(&placed)) refuse_placement(scenario, *error);
   auto machine = known.machine(cluster, std::get<0>(std::move(placed)), "as the scenario says", scenario.collectives);
   auto requests = scenario.mesh;
   for (auto& request : requests) request.size = machine.mesh->axis(request.name).size();
   auto model = sharded_model(scenario, requests);
-  return {std::move(machine), std::move(model), {}, {}};
+  return {std::move(machine), std::move(model)};
 }
 
 /// The placement on which the model's collectives take the least time.
-Preparation placed_by_cost(const scenario::Scenario& scenario,
-                           const std::shared_ptr<const topologies::Cluster>& cluster, KnownMachines& known) {
+Placed placed_by_cost(const scenario::Scenario& scenario, const std::shared_ptr<const topologies::Cluster>& cluster,
+                      KnownMachines& known) {
   auto model = sharded_model(scenario);
   int tried = 0;
   auto placed = place_by_cost(
@@ -65,7 +71,7 @@ Preparation placed_by_cost(const scenario::Scenario& scenario,
   auto machine =
       known.machine(cluster, std::get<0>(std::move(placed)),
                     "least closed-form time of " + std::to_string(tried) + " candidates", scenario.collectives);
-  return {std::move(machine), std::move(model), {}, {}};
+  return {std::move(machine), std::move(model)};
 }
 
 [[noreturn]] void refuse_missing_links(const scenario::Scenario& scenario, const std::string& why) {
@@ -108,43 +114,43 @@ workloads::StepOptions step_options(const scenario::Scenario& scenario, const Sh
   return options;
 }
 
-Preparation placed(const scenario::Scenario& scenario, KnownMachines& known) {
+Preparation prepare(const scenario::Scenario& scenario, KnownMachines& known) {
   (void)rates_of(scenario);
   const auto cluster = known.cluster(scenario);
   check_axis_sizes(scenario, *cluster);
   try {
-    auto [machine, model, pipeline, step] =
+    auto [machine, model] =
         all_placed(scenario) ? placed_as_requested(scenario, cluster, known) : placed_by_cost(scenario, cluster, known);
     check_size(scenario, model);
-    pipeline = place_pipeline(scenario, machine, model);
-    return {std::move(machine), std::move(model), std::move(pipeline), std::move(step)};
+    auto pipeline = place_pipeline(scenario, machine, model);
+    return {std::move(machine), std::move(model), std::move(pipeline)};
   } catch (const topologies::NoRoute& error) {
     refuse_missing_links(scenario, error.what());
   }
 }
 
-Preparation placed(const scenario::Scenario& scenario) {
-  KnownMachines none;
-  return placed(scenario, none);
-}
-
 Preparation prepare(const scenario::Scenario& scenario) {
-  auto whole = placed(scenario);
-  check_step_size(scenario, whole, scenario.batch.microbatches);
-  whole.step =
-      build_step(whole.model.layers, whole.pipeline.kinds, whole.pipeline, step_options(scenario, whole.model));
-  return whole;
+  KnownMachines none;
+  return prepare(scenario, none);
 }
 
-program::Program lower_with_perturbations(const scenario::Scenario& scenario, const Preparation& preparation) {
-  return lower_with_perturbations(scenario, preparation, preparation.step);
+PreparedStep prepare_step(const scenario::Scenario& scenario) {
+  auto prepared = prepare(scenario);
+  check_step_size(scenario, prepared, scenario.batch.microbatches);
+  auto step = build_step(prepared.model.layers, prepared.pipeline.kinds, prepared.pipeline,
+                         step_options(scenario, prepared.model));
+  return {std::move(prepared), std::move(step)};
 }
 
-program::Program lower_with_perturbations(const scenario::Scenario& scenario, const Preparation& placed,
+program::Program lower_with_perturbations(const scenario::Scenario& scenario, const PreparedStep& prepared) {
+  return lower_with_perturbations(scenario, prepared, prepared.step);
+}
+
+program::Program lower_with_perturbations(const scenario::Scenario& scenario, const Preparation& prepared,
                                           const workloads::StepGraph& step) {
   try {
-    auto program = lower(step, *placed.machine.collectives, rates_of(scenario), scenario.lower);
-    const auto why = perturb(program, scenario.perturbations, *placed.machine.cluster, *placed.machine.mesh);
+    auto program = lower(step, *prepared.machine.collectives, rates_of(scenario), scenario.lower);
+    const auto why = perturb(program, scenario.perturbations, *prepared.machine.cluster, *prepared.machine.mesh);
     if (!why.empty()) refuse_missing_links(scenario, why);
     check(program);
     refuse_endless_step(scenario, program);

@@ -60,10 +60,10 @@ void check_passes(const scenario::Scenario& scenario, std::int64_t stages) {
          "fewer microbatches or stages");
 }
 
-void check_step_size(const scenario::Scenario& scenario, const Preparation& placed, std::int64_t microbatches) {
+void check_step_size(const scenario::Scenario& scenario, const Preparation& prepared, std::int64_t microbatches) {
   double operations = 0;
-  for (const int kind : placed.model.order) {
-    const auto& block = placed.model.layers[kind];
+  for (const int kind : prepared.model.order) {
+    const auto& block = prepared.model.layers[kind];
     operations += static_cast<double>(block.forward.size() + block.backward.size() + block.weights.size());
   }
   operations *= static_cast<double>(microbatches);
@@ -73,7 +73,8 @@ void check_step_size(const scenario::Scenario& scenario, const Preparation& plac
            "the step would have more than " + power_text(scenario::most_step_operations) + " operations",
            "fewer microbatches or layers");
   }
-  if (operations * (placed.machine.cluster->devices() / stages_of(placed.machine)) > scenario::most_rank_operations) {
+  if (operations * (prepared.machine.cluster->devices() / stages_of(prepared.machine)) >
+      scenario::most_rank_operations) {
     refuse(scenario, "batch.microbatches",
            "the step would have more than " + power_text(scenario::most_rank_operations) + " operations over all ranks",
            "fewer microbatches, layers or chips");

@@ -5,6 +5,7 @@
 
 #include "sim/core/indexed.hpp"
 #include "sim/cost/layer_time.hpp"
+#include "workloads/step/bucketing.hpp"
 #include "workloads/step/step_pipeline.hpp"
 
 namespace lockstep::timing {
@@ -67,9 +68,7 @@ class Joining {
     end_after(last);
   }
   [[nodiscard]] bool is_weight_gather(int step) const {
-    return step != workloads::BlockStep::outside &&
-           steps_[position_of(step)].kind == workloads::BlockStep::Kind::collective &&
-           steps_[position_of(step)].role == workloads::CollectiveRole::weight;
+    return step != workloads::BlockStep::outside && steps_[position_of(step)].gathers_weights();
   }
 
   /// Whether the compute stream has already waited for everything that the step waits for.
@@ -121,11 +120,9 @@ void end_after_gradients(const workloads::ShardedLayer& block, const workloads::
   for (const auto& update : block.weights) {
     auto chain = update.each_microbatch;
     chain.insert(chain.end(), update.last_microbatch.begin(), update.last_microbatch.end());
-    auto same = std::find_if(last.begin(), last.end(), [&](const auto& one) {
-      return std::equal(one.first.begin(), one.first.end(), chain.begin(), chain.end(),
-                        [](const auto& a, const auto& b) { return a.kind == b.kind && a.axes == b.axes; });
-    });
-    if (options.gradient_buckets.unit != workloads::Bucketing::Unit::layer || same == last.end())
+    auto same = std::find_if(last.begin(), last.end(),
+                             [&](const auto& one) { return workloads::chains_share_buckets(one.first, chain); });
+    if (!options.gradient_buckets.ends_with_layer() || same == last.end())
       same = last.insert(last.end(), {chain, workloads::BlockStep::outside});
     for (const int step : update.gradient_steps) same->second = std::max(same->second, step);
   }

@@ -35,12 +35,12 @@ workloads::ShardedLayers joined_layers(const scenario::Scenario& scenario, const
 Seconds step_time(const scenario::Scenario& scenario, const preparation::Machine& machine,
                   const preparation::ShardedModel& model, const workloads::ShardedLayers& joined,
                   engine::EngineKind engine, spdlog::logger& log) {
-  const preparation::Preparation placed{machine, model, place_pipeline(scenario, machine, model), {}};
+  const preparation::Preparation prepared{machine, model, place_pipeline(scenario, machine, model)};
   auto options = step_options(scenario, model);
   options.memory = false;
   const engine::EngineKind used = engine == engine::EngineKind::reference ? engine : engine::EngineKind::max_min;
-  const auto& layers = can_be_joined(scenario, placed.pipeline.order) ? joined : model.layers;
-  return timed_step(scenario, placed, layers, options, {{used, {}, false}}, log).run.timeline.makespan();
+  const auto& layers = can_be_joined(scenario, prepared.pipeline.order) ? joined : model.layers;
+  return timed_step(scenario, prepared, layers, options, {{used, {}, false}}, log).run.timeline.makespan();
 }
 
 }  // namespace lockstep::timing

@@ -16,41 +16,41 @@ constexpr double rounding = 1e-13, rounding_of_simgrid = 1e-10;
 
 class Timing {
  public:
-  Timing(const scenario::Scenario& scenario, const preparation::Preparation& placed,
+  Timing(const scenario::Scenario& scenario, const preparation::Preparation& prepared,
          const workloads::ShardedLayers& layers, const workloads::StepOptions& options, const TimingOptions& timing,
          spdlog::logger& log)
-      : scenario_(scenario), placed_(placed), layers_(layers), options_(options), timing_(timing), log_(log) {}
+      : scenario_(scenario), preparation_(prepared), layers_(layers), options_(options), timing_(timing), log_(log) {}
 
   TimedStep run() {
     // Uneven loads of experts are drawn anew for every microbatch.
     const bool may_repeat = timing_.fold && options_.expert_load.variation == 0;
-    const auto steady = may_repeat ? steady_periods(placed_.pipeline.order) : std::nullopt;
+    const auto steady = may_repeat ? steady_periods(preparation_.pipeline.order) : std::nullopt;
     // A period shows only after those that fill the pipeline, so more are kept until one does. All tries together may
     // simulate half as many microbatches as the whole step has: where contention never settles, they are in vain.
-    const auto whole_microbatches = static_cast<std::size_t>(placed_.pipeline.order.shape.microbatches);
+    const auto whole_microbatches = static_cast<std::size_t>(preparation_.pipeline.order.shape.microbatches);
     std::size_t tried = 0;
     for (std::size_t kept = 6; steady && kept < steady->periods(); kept *= 2) {
       tried += whole_microbatches - microbatches_of(*steady, steady->periods() - kept);
       if (2 * tried > whole_microbatches) break;
       if (auto timed = with_periods(*steady, kept)) return std::move(*timed);
     }
-    auto whole = prepared(placed_.pipeline);
+    auto whole = prepared(preparation_.pipeline);
     whole.run = engine::run(whole.folded.program, timing_.engine, log_);
     return whole;
   }
 
  private:
   [[nodiscard]] std::size_t microbatches_of(const SteadyPeriods& steady, std::size_t periods) const {
-    const bool both_ends = placed_.pipeline.order.shape.placement == workloads::StagePlacement::bidirectional;
+    const bool both_ends = preparation_.pipeline.order.shape.placement == workloads::StagePlacement::bidirectional;
     return periods * static_cast<std::size_t>(steady.microbatches) * (both_ends ? 2 : 1);
   }
 
   /// The step with only so many periods simulated; nothing if none of them repeats.
   std::optional<TimedStep> with_periods(const SteadyPeriods& steady, std::size_t kept) {
     auto periods = steady;
-    auto pipeline = placed_.pipeline;
+    auto pipeline = preparation_.pipeline;
     const auto missing = periods.periods() - kept;
-    pipeline.order = without_periods(placed_.pipeline.order, missing, periods);
+    pipeline.order = without_periods(preparation_.pipeline.order, missing, periods);
     if (!verify_order(pipeline.order).empty()) return {};  // some work is put off from one microbatch to the next
     auto timed = prepared(pipeline);
     const auto look = [&](double rounded) {
@@ -83,10 +83,10 @@ class Timing {
   }
 
   TimedStep prepared(const workloads::StepPipeline& pipeline) {
-    check_step_size(scenario_, placed_, pipeline.order.shape.microbatches);
+    check_step_size(scenario_, preparation_, pipeline.order.shape.microbatches);
     TimedStep timed;
     timed.step = build_step(layers_, pipeline.kinds, pipeline, options_);
-    auto program = lower_with_perturbations(scenario_, placed_, timed.step);
+    auto program = lower_with_perturbations(scenario_, preparation_, timed.step);
     const auto started = std::chrono::steady_clock::now();
     timed.folded = timing_.fold ? fold(std::move(program)) : unfolded(std::move(program));
     timed.fold_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
@@ -100,7 +100,7 @@ class Timing {
   }
 
   const scenario::Scenario& scenario_;
-  const preparation::Preparation& placed_;
+  const preparation::Preparation& preparation_;
   const workloads::ShardedLayers& layers_;
   const workloads::StepOptions& options_;
   const TimingOptions& timing_;
@@ -112,10 +112,10 @@ class Timing {
 TooManyOperations::TooManyOperations(std::int32_t of_ranks, Bytes of_rank)
     : std::runtime_error("too many operations to simulate"), classes(of_ranks), held(of_rank) {}
 
-TimedStep timed_step(const scenario::Scenario& scenario, const preparation::Preparation& placed,
+TimedStep timed_step(const scenario::Scenario& scenario, const preparation::Preparation& prepared,
                      const workloads::ShardedLayers& layers, const workloads::StepOptions& options,
                      const TimingOptions& timing, spdlog::logger& log) {
-  return Timing(scenario, placed, layers, options, timing, log).run();
+  return Timing(scenario, prepared, layers, options, timing, log).run();
 }
 
 }  // namespace lockstep::timing

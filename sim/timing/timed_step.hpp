@@ -34,9 +34,9 @@ struct TooManyOperations : std::runtime_error {
   Bytes held;            ///< weights and optimizer state of a rank, the most of all stages
 };
 
-/// `placed`: what preparation::placed made of the scenario. `layers` are those of its model, joined or not, and
+/// `prepared`: what preparation::prepare made of the scenario. `layers` are those of its model, joined or not, and
 /// `options` are for building the step. Throws ConfigError as `prepare` does.
-[[nodiscard]] TimedStep timed_step(const scenario::Scenario& scenario, const preparation::Preparation& placed,
+[[nodiscard]] TimedStep timed_step(const scenario::Scenario& scenario, const preparation::Preparation& prepared,
                                    const workloads::ShardedLayers& layers, const workloads::StepOptions& options,
                                    const TimingOptions& timing, spdlog::logger& log);
 

@@ -30,11 +30,11 @@ void build_cluster(benchmark::State& state) {
 
 void prepare_step(benchmark::State& state) {
   const auto scenario = pod();
-  for (auto _ : state) benchmark::DoNotOptimize(preparation::prepare(scenario));
+  for (auto _ : state) benchmark::DoNotOptimize(preparation::prepare_step(scenario));
 }
 
 void make_communicators(benchmark::State& state) {
-  const auto preparation = preparation::prepare(pod());
+  const auto preparation = preparation::prepare_step(pod());
   const auto& mesh = *preparation.machine.mesh;
   for (auto _ : state) {
     for (const auto& axis : mesh.axes()) {
@@ -46,14 +46,14 @@ void make_communicators(benchmark::State& state) {
 
 void lower_step(benchmark::State& state) {
   const auto scenario = pod();
-  const auto preparation = preparation::prepare(scenario);
+  const auto preparation = preparation::prepare_step(scenario);
   for (auto _ : state) benchmark::DoNotOptimize(lower_with_perturbations(scenario, preparation));
 }
 
 template <scenario::Scenario (*make)()>
 void fold_step(benchmark::State& state) {
   const auto scenario = make();
-  const auto whole = lower_with_perturbations(scenario, preparation::prepare(scenario));
+  const auto whole = lower_with_perturbations(scenario, preparation::prepare_step(scenario));
   for (auto _ : state) benchmark::DoNotOptimize(fold(whole));
   state.counters["rank classes"] = fold(whole).ranks.count();
 }

@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
     const std::string how = argv[2];
     const auto begun = Clock::now();
     const auto scenario = load_scenario(argv[1], overrides);
-    const auto preparation = preparation::prepare(scenario);
+    const auto preparation = preparation::prepare_step(scenario);
     const auto whole = lower_with_perturbations(scenario, preparation);
     const auto lowered = Clock::now();
     const auto folded = how == "folded" ? fold(whole) : program::FoldedProgram{};

@@ -31,7 +31,7 @@ void simulate_in_stages(const scenario::Scenario& scenario, bool as_in_a_search)
   Stages stages;
   (void)preparation::sharded_model(scenario);
   stages.ended("derive");
-  auto preparation = preparation::prepare(scenario);
+  auto preparation = preparation::prepare_step(scenario);
   stages.ended("prepare");
   if (as_in_a_search) {
     auto options = step_options(scenario, preparation.model);

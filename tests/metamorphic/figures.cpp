@@ -17,7 +17,7 @@ namespace lockstep::test {
 
 namespace {
 
-std::string mesh_of(const preparation::Preparation& preparation) {
+std::string mesh_of(const preparation::PreparedStep& preparation) {
   std::string text;
   for (const auto& axis : preparation.machine.mesh->axes()) {
     std::string parts;

@@ -21,7 +21,7 @@ std::uint64_t count(std::uint64_t usual) {
 }
 
 /// The mesh as a scenario writes it, so that another scenario runs on the same: {context: [node/2], fsdp: [gpu/8]}.
-std::string mesh_of(const preparation::Preparation& made) {
+std::string mesh_of(const preparation::PreparedStep& made) {
   std::string text;
   for (const auto& axis : made.machine.mesh->axes()) {
     if (axis.size() == 1) continue;

@@ -39,7 +39,7 @@ TEST_P(Folding, IsExact) {
   for (std::size_t i = 0; i < GetParam().cases.size(); i += 2) {
     const auto& one = GetParam().cases[i];
     const auto scenario = one.load();
-    const auto preparation = preparation::prepare(scenario);
+    const auto preparation = preparation::prepare_step(scenario);
     const auto sets = perturbations(*preparation.machine.cluster);
     for (const auto which : {std::size_t{0}, 1 + turn++ % (sets.size() - 1)}) {
       SCOPED_TRACE(one.to_string() + " perturbation set " + std::to_string(which));
@@ -83,7 +83,7 @@ program::Program program_of(const std::string& cluster, const std::string& mesh,
   one.overrides.push_back({"batch.sequences", "8960"});
   auto scenario = one.load();
   scenario.perturbations = perturbations;
-  return lower_with_perturbations(scenario, preparation::prepare(scenario));
+  return lower_with_perturbations(scenario, preparation::prepare_step(scenario));
 }
 
 // A torus looks the same from every chip: FSDP over the remainders of 2x2 tensor blocks folds to one rank. Links

@@ -15,7 +15,7 @@ struct Folded {
 };
 
 Folded folded(const scenario::Scenario& scenario) {
-  auto quotient = fold(lower_with_perturbations(scenario, preparation::prepare(scenario)));
+  auto quotient = fold(lower_with_perturbations(scenario, preparation::prepare_step(scenario)));
   const auto step = test::timeline_of(quotient.program, engine::EngineKind::max_min).makespan();
   return {std::move(quotient), step};
 }

@@ -101,7 +101,7 @@ std::optional<Draft> drawn(const IrregularDeal& deal, Random& random) {
 std::optional<IrregularStep> lowered(const Draft& draft) {
   try {
     const auto scenario = scenario::scenario_of_text(draft.text(), "random scenario", source_dir);
-    const auto preparation = preparation::prepare(scenario);
+    const auto preparation = preparation::prepare_step(scenario);
     auto program = lower_with_perturbations(scenario, preparation);
     if (program.ops.size() * static_cast<std::size_t>(program.ranks()) > most_work) return {};
     return IrregularStep{draft.text(), draft.has("perturbations"), std::move(program)};

@@ -100,7 +100,7 @@ TEST(PipelineByHand, ADegradedLinkSlowsOneDirection) {
                               {"cluster.chip.torus.link", "3 GB/s"},
                               {"perturbations", "[{link: [[0], [1]], bandwidth: 0.5}]"}}}
                             .load();
-  const auto preparation = preparation::prepare(scenario);
+  const auto preparation = preparation::prepare_step(scenario);
   const auto timeline = test::timeline_of(lower_with_perturbations(scenario, preparation), engine::EngineKind::simgrid);
   for (const auto id : between_stages(preparation.step, workloads::CollectiveKind::point_to_point)) {
     const auto span = timeline.span(id, 0);
@@ -126,7 +126,7 @@ TEST(PipelineByHand, TiedEmbeddingsAreExchangedOnce) {
                                                    {"parallel", "{pipeline: 4, data: 2, zero: 1}"}};
   for (const auto& [one, bytes] :
        {std::pair{with_embeddings("1f1b"), 2048 * 512 * 2}, std::pair{with_embeddings("1f1b", sharded), 2048 * 512}}) {
-    const auto preparation = preparation::prepare(one.load());
+    const auto preparation = preparation::prepare_step(one.load());
     const auto exchanges = between_stages(preparation.step, workloads::CollectiveKind::all_reduce);
     ASSERT_EQ(exchanges.size(), 1U);
     const auto& op = preparation.step.op(exchanges.front());
@@ -155,7 +155,7 @@ TEST(PipelineByHand, AnExchangeTakesOneTransferEachWay) {
 // ranks: there the embedding and the head add to one gradient.
 TEST(PipelineByHand, AVNeedsNoExchange) {
   for (const char* schedule : {"zb-v", "v-half", "wave", "dualpipe-v"}) {
-    EXPECT_TRUE(between_stages(preparation::prepare(with_embeddings(schedule).load()).step,
+    EXPECT_TRUE(between_stages(preparation::prepare_step(with_embeddings(schedule).load()).step,
                                workloads::CollectiveKind::all_reduce)
                     .empty())
         << schedule;
@@ -168,7 +168,7 @@ TEST(PipelineByHand, DualPipeExchangesEveryWeightOnce) {
   for (const bool with_head : {true, false}) {
     auto one = with_embeddings("dualpipe");
     if (!with_head) one.overrides.front().value = "{type: two-matmul, layers: 8, d_model: 1024, d_ff: 4096}";
-    const auto preparation = preparation::prepare(one.load());
+    const auto preparation = preparation::prepare_step(one.load());
     std::int64_t all = 0, outer = 0;
     for (const auto id : between_stages(preparation.step, workloads::CollectiveKind::all_reduce)) {
       const auto& op = preparation.step.op(id);

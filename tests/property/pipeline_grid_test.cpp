@@ -79,7 +79,7 @@ TEST(OneRankPerStage, EndsWithAllOfThem) {
     const auto& one = row.cases.back();
     SCOPED_TRACE(one.to_string());
     const auto scenario = one.load();
-    const auto preparation = preparation::prepare(scenario);
+    const auto preparation = preparation::prepare_step(scenario);
     const auto whole =
         lower(preparation.step, *preparation.machine.collectives, preparation::rates_of(scenario), scenario.lower);
     const auto few = lower_one_rank_per_stage(preparation.step, *preparation.machine.collectives,

@@ -176,7 +176,7 @@ void expect_sends(const SimulatedStep& step) {
   const auto& shape = shape_of(step);
   std::map<std::tuple<std::int32_t, std::int32_t, workloads::StepPass>, int> wanted, sent;
   for (std::int32_t m = 0; m < shape.microbatches; ++m) {
-    for (std::int32_t part = 0; part + 1 < shape.stages(); ++part) {
+    for (std::int32_t part = 0; part + 1 < shape.virtual_stages(); ++part) {
       const auto here = shape.rank_of(part, m);
       const auto there = shape.rank_of(part + 1, m);
       if (here == there) continue;
@@ -215,7 +215,7 @@ void expect_sends(const SimulatedStep& step) {
 void expect_held_weights(const SimulatedStep& step) {
   const auto& preparation = step.preparation;
   const auto& shape = shape_of(step);
-  const auto last = static_cast<std::int32_t>(shape.stages()) - 1;
+  const auto last = static_cast<std::int32_t>(shape.virtual_stages()) - 1;
   const bool bidirectional = shape.placement == workloads::StagePlacement::bidirectional && shape.ranks > 1;
   const bool apart = shape.rank_of(0, 0) != shape.rank_of(last, 0) && !bidirectional;
   std::int64_t weights = 0, elements = 0, parameters = 0;

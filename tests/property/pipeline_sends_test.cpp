@@ -30,7 +30,7 @@ Case pipeline(const workloads::Schedule& schedule, int p, int m, double chip, do
 
 double step_s(const Case& one, engine::EngineKind engine) {
   const auto scenario = one.load();
-  const auto preparation = preparation::prepare(scenario);
+  const auto preparation = preparation::prepare_step(scenario);
   return test::timeline_of(fold(lower_with_perturbations(scenario, preparation)).program, engine).makespan().value();
 }
 
@@ -86,9 +86,9 @@ TEST(StepNumbers, DoNotFollowFromTimes) {
   for (const auto* schedule : timeless()) {
     if (schedule->why_not(4, 8, schedule->usual_chunks)) continue;
     SCOPED_TRACE(schedule->name);
-    const auto one = preparation::prepare(pipeline(*schedule, 4, 8, 1, 1).load());
+    const auto one = preparation::prepare_step(pipeline(*schedule, 4, 8, 1, 1).load());
     for (const auto& [chip, link] : {std::pair{16.0, 1.0}, std::pair{1.0, 64.0}, std::pair{0.01, 64.0}}) {
-      const auto other = preparation::prepare(pipeline(*schedule, 4, 8, chip, link).load());
+      const auto other = preparation::prepare_step(pipeline(*schedule, 4, 8, chip, link).load());
       ASSERT_EQ(one.step.size(), other.step.size());
       for (workloads::OpId id = 0; id < one.step.size(); ++id) {
         const auto &a = one.step.op(id), &b = other.step.op(id);

@@ -31,7 +31,7 @@ struct Work {
 };
 
 /// What the StepGraph of a plan does, by stage.
-std::vector<Work> work_of_graph(const scenario::Scenario& scenario, const preparation::Preparation& made) {
+std::vector<Work> work_of_graph(const scenario::Scenario& scenario, const preparation::PreparedStep& made) {
   std::vector<Work> stages(static_cast<std::size_t>(made.pipeline.order.shape.ranks));
   const auto rates = preparation::rates_of(scenario);
   for (workloads::OpId id = 0; id < made.step.size(); ++id) {
@@ -54,7 +54,7 @@ std::vector<Work> work_of_graph(const scenario::Scenario& scenario, const prepar
 }
 
 /// What the planner's summaries count, by stage.
-std::vector<Work> work_of_summaries(const planning::PlanSpace& space, const preparation::Preparation& made,
+std::vector<Work> work_of_summaries(const planning::PlanSpace& space, const preparation::PreparedStep& made,
                                     const planning::PassesSummary& passes, const planning::StateSummary& state) {
   const auto& order = made.pipeline.order;
   std::vector<Work> stages(static_cast<std::size_t>(order.shape.ranks));
@@ -104,7 +104,7 @@ TEST_P(PlanCountsTest, SummariesCountWhatTheStepDoes) {
     const auto plans = space.plans_of(node);
     const auto& choice = plans[random() % plans.size()];
     const auto scenario = space.scenario(node, choice);
-    const auto made = preparation::prepare(scenario);
+    const auto made = preparation::prepare_step(scenario);
     const auto model = preparation::sharded_model(scenario);
     std::string which;
     for (const auto& key : space.keys(node, choice)) which += key.path + "=" + key.value + " ";

@@ -118,7 +118,7 @@ scenario::Scenario RandomScenario::load() const {
 std::optional<Prepared> prepared(const RandomScenario& drawn) {
   try {
     auto scenario = drawn.load();
-    auto preparation = preparation::prepare(scenario);
+    auto preparation = preparation::prepare_step(scenario);
     auto folded = fold(lower_with_perturbations(scenario, preparation));
     return Prepared{std::move(scenario), std::move(preparation), std::move(folded)};
   } catch (const ConfigError&) {

@@ -42,7 +42,7 @@ class RandomScenario {
 /// Prepared and folded; nothing if the program refuses it.
 struct Prepared {
   scenario::Scenario scenario;
-  preparation::Preparation preparation;
+  preparation::PreparedStep preparation;
   program::FoldedProgram folded;
 };
 [[nodiscard]] std::optional<Prepared> prepared(const RandomScenario& drawn);

@@ -15,7 +15,7 @@
 namespace lockstep::test {
 namespace {
 
-program::Program lowered(const scenario::Scenario& scenario, const preparation::Preparation& preparation) {
+program::Program lowered(const scenario::Scenario& scenario, const preparation::PreparedStep& preparation) {
   auto program =
       lower(preparation.step, *preparation.machine.collectives, preparation::rates_of(scenario), scenario.lower);
   check(program);
@@ -72,7 +72,7 @@ double furthest_apart(const timeline::Timeline& whole, const timeline::Timeline&
 
 SimulatedStep::SimulatedStep(scenario::Scenario of)
     : scenario(std::move(of)),
-      preparation(preparation::prepare(scenario)),
+      preparation(preparation::prepare_step(scenario)),
       program(lowered(scenario, preparation)),
       simgrid(timeline_of(program, engine::EngineKind::simgrid)),
       reference(timeline_of(program, engine::EngineKind::reference)) {}

@@ -19,7 +19,7 @@ struct Case {
 struct SimulatedStep {
   explicit SimulatedStep(scenario::Scenario of);
   scenario::Scenario scenario;
-  preparation::Preparation preparation;
+  preparation::PreparedStep preparation;
   program::Program program;
   timeline::Timeline simgrid;    ///< with contention
   timeline::Timeline reference;  ///< collectives take their closed forms

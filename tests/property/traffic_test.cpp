@@ -80,7 +80,7 @@ TEST_P(Traffic, IsWhatTheCollectivesMustMove) {
   std::set<workloads::CollectiveKind> kinds;
   for (const auto& one : GetParam().cases) {
     SCOPED_TRACE(one.to_string());
-    const auto preparation = preparation::prepare(one.load());
+    const auto preparation = preparation::prepare_step(one.load());
     std::map<workloads::AxisNames, std::vector<topologies::Group>> groups;
     for (workloads::OpId id = 0; id < preparation.step.size(); ++id) {
       const auto& op = preparation.step.op(id);

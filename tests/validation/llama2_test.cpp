@@ -80,7 +80,8 @@ TEST(Llama2, ContentionCostsTheBlockAFifth) {
   spdlog::logger silent("test");
   const scenario::KeyOverride shallow{"model", "{layers: 4, d_model: 5120, d_ff: 13824, heads: 40, vocabulary: 32000}"};
   const auto scenario = test::shipped("llama2-13b-fsdp-tp-block.yaml", {shallow});
-  const double alone = roofline::estimate_one_rank(scenario, preparation::prepare(scenario), silent).step_time.value();
+  const double alone =
+      roofline::estimate_one_rank(scenario, preparation::prepare_step(scenario), silent).step_time.value();
   const double together = test::contended(scenario).step_s;
   EXPECT_GT(together, 1.1 * alone);
   EXPECT_LT(together, 1.4 * alone);

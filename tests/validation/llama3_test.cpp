@@ -25,7 +25,7 @@ TEST(Llama3, Has70Point55BillionParameters) {
   EXPECT_NEAR(mlp, 56.3e9, 0.1e9);
   EXPECT_NEAR(attention, 12e9, 0.1e9);
   EXPECT_NEAR(tables, 2.1e9, 0.05e9);
-  const auto preparation = preparation::prepare(test::shipped("llama3-70b-v5p.yaml"));
+  const auto preparation = preparation::prepare_step(test::shipped("llama3-70b-v5p.yaml"));
   const auto parameters = static_cast<double>(preparation.step.parameters);
   EXPECT_DOUBLE_EQ(parameters, mlp + attention + tables + (2 * layers + 1) * d);
   EXPECT_NEAR(parameters / 70.55e9, 1, 1e-3);

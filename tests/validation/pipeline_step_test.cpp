@@ -46,7 +46,7 @@ Simulation simulated(const scenario::Scenario& scenario) {
 double by_order(const Simulation& simulation) {
   const auto& pipeline = simulation.preparation.pipeline;
   workloads::PipelineTimes times{{}, 0, std::nullopt};
-  for (std::int32_t stage = 0; stage < pipeline.order.shape.stages(); ++stage) {
+  for (std::int32_t stage = 0; stage < pipeline.order.shape.virtual_stages(); ++stage) {
     const double each = layer * pipeline.blocks_of(stage);
     times.stages.push_back({each, each, each});
   }
@@ -141,7 +141,7 @@ double held_by_order(const workloads::PipelineOrder& order, std::int32_t rank) {
   double held = 0, most = 0;
   for (const auto& cell : order.ranks[static_cast<std::size_t>(rank)]) {
     for_each_action(cell, [&](const workloads::PipelineAction& action) {
-      const bool last = action.stage + 1 == order.shape.stages();
+      const bool last = action.stage + 1 == order.shape.virtual_stages();
       const double kept = 4 + (action.stage > 0 ? 1 : 0) + (last ? 1 : 0);
       const double of_gradients = 4 + (last ? 0 : 1);
       switch (action.work) {

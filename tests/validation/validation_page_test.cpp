@@ -9,7 +9,7 @@
 
 #include "sim/studies/calibration/validate_products.hpp"
 #include "tests/source_dir.hpp"
-#include "tools/output/validation_report.hpp"
+#include "tools/output/studies/validation_report.hpp"
 
 namespace lockstep {
 namespace {

@@ -9,8 +9,8 @@
 #include "sim/studies/calibration/calibrate_steps.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/output/calibration_report.hpp"
-#include "tools/output/file.hpp"
+#include "tools/output/files/file.hpp"
+#include "tools/output/studies/calibration_report.hpp"
 
 namespace lockstep::commands {
 namespace {

@@ -10,8 +10,8 @@
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/kept_to_the_end.hpp"
-#include "tools/output/file.hpp"
-#include "tools/output/table.hpp"
+#include "tools/output/elements/table.hpp"
+#include "tools/output/files/file.hpp"
 
 namespace lockstep::commands {
 namespace {

@@ -12,10 +12,10 @@
 #include "tools/commands/collective_arguments.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/output/file.hpp"
-#include "tools/output/json_lines.hpp"
-#include "tools/output/link_load_text.hpp"
-#include "tools/output/table.hpp"
+#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/table.hpp"
+#include "tools/output/files/file.hpp"
+#include "tools/output/results/link_load_text.hpp"
 
 namespace lockstep::commands {
 namespace {

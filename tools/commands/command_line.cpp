@@ -9,7 +9,7 @@
 
 #include "sim/core/errors.hpp"
 #include "sim/core/visible_text.hpp"
-#include "tools/output/exit_code.hpp"
+#include "tools/output/files/exit_code.hpp"
 
 namespace lockstep::commands {
 

@@ -6,10 +6,10 @@
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
-#include "tools/output/file.hpp"
-#include "tools/output/png.hpp"
-#include "tools/output/result_json.hpp"
-#include "tools/output/scenario_comparison.hpp"
+#include "tools/output/elements/png.hpp"
+#include "tools/output/files/file.hpp"
+#include "tools/output/results/result_json.hpp"
+#include "tools/output/results/scenario_comparison.hpp"
 #include "tools/report/compare_report.hpp"
 
 namespace lockstep::commands {

@@ -5,8 +5,8 @@
 #include "sim/studies/faults/fault_study.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/output/fault_text.hpp"
-#include "tools/output/file.hpp"
+#include "tools/output/files/file.hpp"
+#include "tools/output/studies/fault_text.hpp"
 
 namespace lockstep::commands {
 namespace {

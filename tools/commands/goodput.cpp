@@ -6,8 +6,8 @@
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
-#include "tools/output/file.hpp"
-#include "tools/output/goodput_text.hpp"
+#include "tools/output/files/file.hpp"
+#include "tools/output/studies/goodput_text.hpp"
 
 namespace lockstep::commands {
 namespace {
@@ -52,7 +52,7 @@ void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
                         "what interrupts the run: {failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, "
                         "checkpoint: {write_bandwidth: 1 TB/s}}"}});
   }
-  const auto preparation = preparation::prepare(scenario);
+  const auto preparation = preparation::prepare_step(scenario);
   const auto step = step_time(arguments, scenario, log);
   auto model =
       goodput::run_model(scenario, {preparation.step.parameters, replica_chips(*preparation.machine.mesh), step});

@@ -2,8 +2,8 @@
 
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/output/file.hpp"
-#include "tools/output/import_report.hpp"
+#include "tools/output/files/file.hpp"
+#include "tools/output/studies/import_report.hpp"
 #include "topologies/graph/read_node.hpp"
 #include "topologies/graph/text_file.hpp"
 #include "topologies/graph/write_network.hpp"

@@ -7,9 +7,9 @@
 #include "sim/scenario/scenario.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/output/file.hpp"
-#include "tools/output/json_lines.hpp"
-#include "tools/output/table.hpp"
+#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/table.hpp"
+#include "tools/output/files/file.hpp"
 #include "workloads/model/huggingface/import_hf.hpp"
 
 namespace lockstep::commands {

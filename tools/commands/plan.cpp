@@ -10,9 +10,9 @@
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
-#include "tools/output/file.hpp"
-#include "tools/output/plan_report.hpp"
-#include "tools/output/table.hpp"
+#include "tools/output/elements/table.hpp"
+#include "tools/output/files/file.hpp"
+#include "tools/output/studies/plan_report.hpp"
 #include "topologies/torus/torus.hpp"
 
 namespace lockstep::commands {

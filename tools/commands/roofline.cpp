@@ -6,12 +6,12 @@
 #include "sim/studies/roofline/study.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/output/file.hpp"
-#include "tools/output/json_lines.hpp"
-#include "tools/output/png.hpp"
-#include "tools/output/roofline_plots.hpp"
-#include "tools/output/scenario_inputs.hpp"
-#include "tools/output/table.hpp"
+#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/png.hpp"
+#include "tools/output/elements/table.hpp"
+#include "tools/output/files/file.hpp"
+#include "tools/output/results/scenario_inputs.hpp"
+#include "tools/output/studies/roofline_plots.hpp"
 #include "tools/report/roofline_report.hpp"
 
 namespace lockstep::commands {
@@ -111,7 +111,7 @@ void run_roofline(const RooflineArguments& arguments, spdlog::logger& log) {
   output::check_png_writer(arguments.png ? arguments.out : "");
   if (arguments.json != "-") output::check_file_place(arguments.json);
   const auto scenario = load_scenario(arguments.scenario, parse_overrides(arguments.overrides));
-  (void)preparation::prepare(scenario);
+  (void)preparation::prepare_step(scenario);
   auto progress = progress_line();
   const auto study = roofline::study_roofline(scenario, log, [&](std::string_view stage, double fraction) {
     if (progress) progress(stage, fraction);

@@ -11,14 +11,14 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/kept_to_the_end.hpp"
-#include "tools/output/critical_path_text.hpp"
-#include "tools/output/file.hpp"
-#include "tools/output/pipeline_picture.hpp"
-#include "tools/output/png.hpp"
-#include "tools/output/result_json.hpp"
-#include "tools/output/summary.hpp"
-#include "tools/output/table.hpp"
-#include "tools/output/timeline_picture.hpp"
+#include "tools/output/elements/png.hpp"
+#include "tools/output/elements/table.hpp"
+#include "tools/output/files/file.hpp"
+#include "tools/output/results/critical_path_text.hpp"
+#include "tools/output/results/pipeline_picture.hpp"
+#include "tools/output/results/result_json.hpp"
+#include "tools/output/results/summary.hpp"
+#include "tools/output/results/timeline_picture.hpp"
 #include "tools/report/run_report.hpp"
 #include "tools/trace/chrome_trace.hpp"
 #include "tools/trace/perfetto_trace.hpp"
@@ -47,7 +47,7 @@ std::string blocks_text(const preparation::Preparation& preparation) {
   return text;
 }
 
-std::string program_text(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
+std::string program_text(const scenario::Scenario& scenario, const preparation::PreparedStep& preparation,
                          bool folding) {
   auto whole = lower_with_perturbations(scenario, preparation);
   const auto folded = folding ? fold(whole) : unfolded(std::move(whole));
@@ -99,7 +99,7 @@ bool dump(const std::string& what, std::int64_t rank, const scenario::Scenario& 
     output::print(output::timeline_text(simulation));
     return true;
   }
-  const auto preparation = preparation::prepare(scenario);
+  const auto preparation = preparation::prepare_step(scenario);
   if (what == "cluster") output::print(preparation.machine.cluster->to_string());
   if (what == "mesh") output::print(preparation.machine.mesh->to_string());
   if (what == "plan") output::print(blocks_text(preparation));

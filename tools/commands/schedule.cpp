@@ -10,10 +10,10 @@
 #include "sim/core/readable_file.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/output/file.hpp"
-#include "tools/output/png.hpp"
-#include "tools/output/schedule_study.hpp"
-#include "tools/output/table.hpp"
+#include "tools/output/elements/png.hpp"
+#include "tools/output/elements/table.hpp"
+#include "tools/output/files/file.hpp"
+#include "tools/output/schedules/schedule_study.hpp"
 #include "tools/report/schedule_report.hpp"
 #include "workloads/pipeline/csv/pytorch_csv.hpp"
 #include "workloads/pipeline/schedules/schedules.hpp"
@@ -291,7 +291,7 @@ void run_schedule(const ScheduleArguments& arguments) {
   try {
     if (!arguments.import.empty()) {
       auto imported = import_order(arguments);
-      auto times = times_for(arguments, imported.order.shape.stages());
+      auto times = times_for(arguments, imported.order.shape.virtual_stages());
       auto study = output::study_order(std::move(imported.order), std::move(times), std::nullopt);
       if (imported.older_dialect) study.remark = "read as the older dialect: B input gradient, BW whole backward";
       return deliver(arguments, study);
@@ -313,7 +313,7 @@ void add_schedule(CommandLine& line) {
   command.flag("--list", a.list, "list the schedules");
   command.option("--stages", a.stages, "P: ranks of the pipeline");
   command.option("--microbatches", a.microbatches, "M");
-  command.option("--chunks", a.chunks, "V: stages per rank (default: the schedule's own)");
+  command.option("--chunks", a.chunks, "V: virtual stages per rank and direction (default: the schedule's own)");
   command.option(
       "--group", a.group,
       "interleaved: microbatches in a row on one chunk (default: P if it divides M, else M in M/P equal rounds)");
@@ -322,12 +322,12 @@ void add_schedule(CommandLine& line) {
   command.option("--times", a.times, "F,I,W of one microbatch on one chunk (comparing: on a rank's whole share)")
       .shows_default();
   command.option("--stage-scale", a.stage_scale,
-                 "factor of each stage's times, such as 1,1,1,1.3 for a last stage with the head");
+                 "factor of each virtual stage's times, such as 1,1,1,1.3 for a last stage with the head");
   command.option("--latency", a.latency, "c: time on every edge between two ranks").shows_default();
   command.option("--pair", a.pair, "time of an overlapped forward-backward pair (default: F + I + W)");
   command.option("--import", a.import, "read an order from a CSV of torch.distributed.pipelining");
   command.option("--placement", a.placement,
-                 "how an imported order places its stages on ranks: linear, loop, v, wave, bidirectional");
+                 "how an imported order places its virtual stages on ranks: linear, loop, v, wave, bidirectional");
   command.option("--csv", a.csv, "write the order as CSV to a file, or to stdout with -");
   command
       .option("--csv-dialect", a.csv_dialect,

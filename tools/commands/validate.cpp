@@ -12,9 +12,9 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/measured_tables.hpp"
-#include "tools/output/file.hpp"
-#include "tools/output/png.hpp"
-#include "tools/output/validation_report.hpp"
+#include "tools/output/elements/png.hpp"
+#include "tools/output/files/file.hpp"
+#include "tools/output/studies/validation_report.hpp"
 
 namespace lockstep::commands {
 namespace {

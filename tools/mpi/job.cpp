@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "sim/core/errors.hpp"
-#include "tools/output/exit_code.hpp"
+#include "tools/output/files/exit_code.hpp"
 
 namespace lockstep::mpi {
 namespace {

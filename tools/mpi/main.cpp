@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "tools/mpi/programs.hpp"
-#include "tools/output/exit_code.hpp"
+#include "tools/output/files/exit_code.hpp"
 
 int main(int argc, char** argv) {
   spdlog::logger log("lockstep-mpi", std::make_shared<spdlog::sinks::stderr_sink_mt>());

@@ -13,8 +13,8 @@
 #include "tools/mpi/helper.hpp"
 #include "tools/mpi/job.hpp"
 #include "tools/mpi/programs.hpp"
-#include "tools/output/file.hpp"
-#include "tools/output/plan_report.hpp"
+#include "tools/output/files/file.hpp"
+#include "tools/output/studies/plan_report.hpp"
 
 namespace lockstep::mpi {
 namespace {

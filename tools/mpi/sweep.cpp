@@ -10,7 +10,7 @@
 #include "tools/mpi/job.hpp"
 #include "tools/mpi/points.hpp"
 #include "tools/mpi/programs.hpp"
-#include "tools/output/file.hpp"
+#include "tools/output/files/file.hpp"
 #include "tools/sweep/progress.hpp"
 #include "tools/sweep/summary.hpp"
 

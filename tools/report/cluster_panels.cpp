@@ -4,8 +4,8 @@
 
 #include "sim/core/quantity_text.hpp"
 #include "sim/metrics/link_loads.hpp"
-#include "tools/output/link_load_text.hpp"
-#include "tools/output/table.hpp"
+#include "tools/output/elements/table.hpp"
+#include "tools/output/results/link_load_text.hpp"
 #include "tools/report/panels.hpp"
 #include "tools/trace/lanes.hpp"
 #include "tools/trace/shown_ranks.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include "sim/core/quantity_text.hpp"
 
-#include "tools/output/table.hpp"
+#include "tools/output/elements/table.hpp"
 #include "tools/report/panels.hpp"
 #include "tools/report/timeline_data.hpp"
 

@@ -2,7 +2,7 @@
 /// The report of scenarios side by side.
 #include <vector>
 
-#include "tools/output/scenario_comparison.hpp"
+#include "tools/output/results/scenario_comparison.hpp"
 #include "tools/report/page.hpp"
 
 namespace lockstep::report {

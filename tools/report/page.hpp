@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "tools/output/new_file.hpp"
+#include "tools/output/files/new_file.hpp"
 #include "tools/report/report_data.hpp"
 
 namespace lockstep::report {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/output/line_plot.hpp"
+#include "tools/output/elements/line_plot.hpp"
 #include "tools/report/report_data.hpp"
 
 namespace lockstep::report {

@@ -1,9 +1,9 @@
 #include "tools/report/roofline_report.hpp"
 
 #include "sim/core/quantity_text.hpp"
-#include "tools/output/roofline_plots.hpp"
-#include "tools/output/scenario_inputs.hpp"
-#include "tools/output/table.hpp"
+#include "tools/output/elements/table.hpp"
+#include "tools/output/results/scenario_inputs.hpp"
+#include "tools/output/studies/roofline_plots.hpp"
 #include "tools/report/panels.hpp"
 
 namespace lockstep::report {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "tools/output/table.hpp"
+#include "tools/output/elements/table.hpp"
 #include "tools/report/panels.hpp"
 #include "tools/report/timeline_writer.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 /// The report of one pipeline schedule by itself.
-#include "tools/output/schedule_study.hpp"
+#include "tools/output/schedules/schedule_study.hpp"
 #include "tools/report/page.hpp"
 
 namespace lockstep::report {

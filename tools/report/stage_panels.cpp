@@ -4,8 +4,8 @@
 #include <array>
 
 #include "sim/core/quantity_text.hpp"
-#include "tools/output/expected_bubble.hpp"
-#include "tools/output/table.hpp"
+#include "tools/output/elements/table.hpp"
+#include "tools/output/results/expected_bubble.hpp"
 #include "tools/report/panels.hpp"
 #include "tools/trace/lanes.hpp"
 

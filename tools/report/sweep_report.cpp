@@ -5,7 +5,7 @@
 #include <map>
 #include <numeric>
 
-#include "tools/output/table.hpp"
+#include "tools/output/elements/table.hpp"
 #include "tools/report/panels.hpp"
 
 namespace lockstep::report {

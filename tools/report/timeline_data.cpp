@@ -6,7 +6,7 @@
 #include "sim/collectives/collective_model.hpp"
 #include "sim/metrics/blockers.hpp"
 #include "sim/timing/whole_step.hpp"
-#include "tools/output/table.hpp"
+#include "tools/output/elements/table.hpp"
 #include "tools/report/timeline_writer.hpp"
 #include "tools/trace/lanes.hpp"
 #include "tools/trace/shown_ranks.hpp"

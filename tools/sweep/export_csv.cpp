@@ -1,7 +1,7 @@
 #include "tools/sweep/export_csv.hpp"
 
 #include "sim/core/quantity_text.hpp"
-#include "tools/output/csv_field.hpp"
+#include "tools/output/files/csv_field.hpp"
 #include "tools/sweep/outputs.hpp"
 
 namespace lockstep::sweep {

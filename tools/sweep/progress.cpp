@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "tools/output/table.hpp"
+#include "tools/output/elements/table.hpp"
 
 namespace lockstep::sweep {
 namespace {

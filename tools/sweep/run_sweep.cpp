@@ -9,7 +9,7 @@
 #include <unordered_set>
 
 #include "sim/studies/isolated.hpp"
-#include "tools/output/result_json.hpp"
+#include "tools/output/results/result_json.hpp"
 #include "tools/sweep/outputs.hpp"
 
 namespace lockstep::sweep {

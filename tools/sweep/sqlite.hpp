@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "tools/output/out_of_room.hpp"
+#include "tools/output/files/out_of_room.hpp"
 
 struct sqlite3;
 struct sqlite3_stmt;

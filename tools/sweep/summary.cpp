@@ -1,7 +1,7 @@
 #include "tools/sweep/summary.hpp"
 
 #include "sim/core/quantity_text.hpp"
-#include "tools/output/table.hpp"
+#include "tools/output/elements/table.hpp"
 
 namespace lockstep::sweep {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "sim/core/quantity_text.hpp"
-#include "tools/output/svg.hpp"
-#include "tools/output/table.hpp"
+#include "tools/output/elements/svg.hpp"
+#include "tools/output/elements/table.hpp"
 #include "tools/sweep/sweep_table.hpp"
 
 namespace lockstep::sweep {

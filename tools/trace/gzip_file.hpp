@@ -3,7 +3,7 @@
 /// a time.
 #include <string_view>
 
-#include "tools/output/new_file.hpp"
+#include "tools/output/files/new_file.hpp"
 
 struct gzFile_s;
 

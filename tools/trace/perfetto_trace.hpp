@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "sim/simulate.hpp"
-#include "tools/output/new_file.hpp"
+#include "tools/output/files/new_file.hpp"
 #include "tools/trace/trace_content.hpp"
 
 namespace lockstep::trace {

@@ -100,7 +100,7 @@ struct GivenNetwork {
   std::vector<HostId> hosts;  ///< empty: the first ones of the graph, in its order
   std::string choice;         ///< how they were chosen, for people to read; empty: as listed
   [[nodiscard]] static const FabricRow<GivenNetwork>& row();
-  /// Of the same reading of a file.
+  /// Equal if they come from the same reading of a file.
   friend bool operator==(const GivenNetwork&, const GivenNetwork&) = default;
 };
 

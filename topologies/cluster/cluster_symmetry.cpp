@@ -129,7 +129,7 @@ class ClusterSymmetry::Finder {
     }
   }
 
-  /// Of each device, the lower end of the one link of some kind that is above it; empty if there are several or none.
+  /// For each device, the lower end of the one link of some kind that is above it; empty if there are several or none.
   [[nodiscard]] std::vector<NodeId> lower_ends(std::int32_t kind) const {
     Indexed<NodeId, bool> has_one(position_of(cluster_.nodes()), false);
     for (LinkId id = 0; id < cluster_.links(); ++id) {

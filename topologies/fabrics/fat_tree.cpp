@@ -152,7 +152,7 @@ std::unique_ptr<const SwitchNetwork> build_tree(const FabricSpec& spec, const Po
                                                 Cluster::Graph& graph) {
   if (const auto* problem = std::get_if<ClusterProblem>(&possible)) throw InternalError("no tree: " + problem->what);
   ModelledTree tree(std::get<TreeShape>(possible), spec.routing, ends.ports);
-  // Of each tier, by group, then by path.
+  // The switches of each tier come by group, then by path.
   std::vector<NodeId> below;
   std::vector<LinkId> first;
   for (std::size_t tier = 0; tier < tree.tiers(); ++tier) {

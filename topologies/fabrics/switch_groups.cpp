@@ -10,8 +10,8 @@
 namespace lockstep::topologies {
 namespace {
 
-/// Of switches that have something below them in common, where they are not above exactly the same; a network with more
-/// pairs keeps these switches apart.
+/// The most pairs of switches that have something, but not everything, below them in common; in a network with more
+/// pairs these switches stay apart.
 constexpr std::size_t most_pairs = 1 << 21;
 
 /// What lies below a switch, by number, ascending and each once.

@@ -24,7 +24,7 @@ class ActionPlaces {
   static constexpr CellId on_wrong_rank = -2;
 
   explicit ActionPlaces(const PipelineShape& shape)
-      : places_(shape.stages(), shape.microbatches, Places::filled(absent)) {}
+      : places_(shape.virtual_stages(), shape.microbatches, Places::filled(absent)) {}
 
   [[nodiscard]] CellId& of(PipelineStep step, VirtualStageId stage, MicrobatchId microbatch) {
     return places_(stage, microbatch)[step];

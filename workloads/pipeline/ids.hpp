@@ -1,6 +1,6 @@
 #pragma once
-/// The numbers by which the parts of a pipeline are known. Schedules call a stage a rank and a virtual stage a stage,
-/// as their papers do.
+/// The numbers by which the parts of a pipeline are known. Orders call the ranks of a pipeline ranks; one rank of a
+/// pipeline and a stage of a step have the same number.
 #include <cstdint>
 
 namespace lockstep::workloads {

@@ -47,11 +47,9 @@ StageId PipelineShape::rank_of(VirtualStageId stage, MicrobatchId microbatch) co
   return along;
 }
 
-std::vector<VirtualStageId> PipelineShape::stages_of(StageId rank) const {
+std::vector<VirtualStageId> PipelineShape::virtual_stages_of(StageId rank) const {
   std::vector<VirtualStageId> result;
-  for (std::int32_t stage = 0; stage < stages(); ++stage) {
-    if (rank_of(stage, 0) == rank || rank_of(stage, microbatches - 1) == rank) result.push_back(stage);
-  }
+  for_each_virtual_stage_of(rank, [&](VirtualStageId stage, std::int32_t) { result.push_back(stage); });
   return result;
 }
 

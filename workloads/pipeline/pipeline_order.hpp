@@ -1,6 +1,6 @@
 #pragma once
-/// A pipeline schedule as a value: which rank does which work on which stage and microbatch, in what order.
-/// No times: those come from time_order (pipeline_timing.hpp).
+/// A pipeline schedule as a value: which rank does which work on which virtual stage and microbatch, in what order.
+/// It holds no times; those come from time_order (pipeline_timing.hpp).
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -34,12 +34,12 @@ struct PipelineCell {
   [[nodiscard]] std::string to_string() const;  ///< "3F7" or "(0F7;3B3)OVERLAP_F_B"
 };
 
-/// Where stages stand. With P ranks:
-/// linear         stage s on rank s;
-/// loop           stage s on rank s mod P;
-/// v, wave        every other run of P stages backwards: 0..P-1, P-1..0, 0..P-1, ... (v: two runs);
-/// bidirectional  microbatches of the first half run stage s on rank s, the others on rank P-1-s, so
-///                every stage stands twice.
+/// Which rank runs which virtual stage. With P ranks:
+/// linear         virtual stage s on rank s;
+/// loop           virtual stage s on rank s mod P;
+/// v, wave        every other run of P virtual stages backwards: 0..P-1, P-1..0, 0..P-1, ... (v: two runs);
+/// bidirectional  microbatches of the first half run virtual stage s on rank s, the others on rank P-1-s, so
+///                every virtual stage stands twice.
 enum class StagePlacement : std::uint8_t { linear, loop, v, wave, bidirectional };
 [[nodiscard]] std::string_view name(StagePlacement placement);
 inline constexpr StagePlacement all_stage_placements[] = {StagePlacement::linear, StagePlacement::loop,
@@ -49,14 +49,30 @@ inline constexpr StagePlacement all_stage_placements[] = {StagePlacement::linear
 struct PipelineShape {
   StagePlacement placement = StagePlacement::linear;
   std::int32_t ranks = 1;         ///< P
-  std::int32_t chunks = 1;        ///< V, stages of one rank and direction
+  std::int32_t chunks = 1;        ///< V, virtual stages of one rank and direction
   std::int32_t microbatches = 1;  ///< M
 
-  [[nodiscard]] std::int32_t stages() const { return ranks * chunks; }
+  [[nodiscard]] std::int32_t virtual_stages() const { return ranks * chunks; }
   [[nodiscard]] StageId rank_of(VirtualStageId stage, MicrobatchId microbatch) const;
-  /// Stages on a rank, ascending; a bidirectional rank has both its own and its mirror's.
-  [[nodiscard]] std::vector<VirtualStageId> stages_of(StageId rank) const;
+  /// The virtual stages on a rank, ascending; a bidirectional rank has both its own and its mirror's.
+  [[nodiscard]] std::vector<VirtualStageId> virtual_stages_of(StageId rank) const;
+  /// `visit(virtual stage, microbatches that run it there)` for each virtual stage on a rank, ascending.
+  template <class Visit>
+  void for_each_virtual_stage_of(StageId rank, Visit visit) const;
 };
+
+template <class Visit>
+void PipelineShape::for_each_virtual_stage_of(StageId rank, Visit visit) const {
+  const auto mirrored = ranks - 1 - rank;
+  const auto of_first_half = placement == StagePlacement::bidirectional && mirrored != rank ? microbatches / 2 : 0;
+  for (VirtualStageId first = 0; first < virtual_stages(); first += ranks) {
+    if (of_first_half > 0 && rank < mirrored) visit(first + rank, of_first_half);
+    const bool forwards = placement == StagePlacement::linear || placement == StagePlacement::loop ||
+                          (placement != StagePlacement::bidirectional && first / ranks % 2 == 0);
+    visit(first + (forwards ? rank : mirrored), microbatches - of_first_half);
+    if (of_first_half > 0 && rank > mirrored) visit(first + rank, of_first_half);
+  }
+}
 
 using PipelineCells = Indexed<CellId, PipelineCell>;
 

@@ -12,7 +12,7 @@ constexpr double not_yet = -1;
 class Ends {
  public:
   explicit Ends(const PipelineShape& shape)
-      : shape_(shape), forward_(shape.stages(), shape.microbatches, not_yet), input_gradient_(forward_) {}
+      : shape_(shape), forward_(shape.virtual_stages(), shape.microbatches, not_yet), input_gradient_(forward_) {}
 
   void note(const PipelineAction& action, double end) {
     if (action.work == PipelineWork::forward)
@@ -31,7 +31,7 @@ class Ends {
       case PipelineWork::backward:
       case PipelineWork::input_gradient: {
         const double own = forward_(stage, m);
-        if (own == not_yet || stage + 1 == shape_.stages()) return own;
+        if (own == not_yet || stage + 1 == shape_.virtual_stages()) return own;
         const double above = arrival(input_gradient_, stage + 1, stage, m, latency);
         return above == not_yet ? not_yet : std::max(own, above);
       }

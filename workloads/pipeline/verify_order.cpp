@@ -28,15 +28,15 @@ class Verifier {
   std::vector<OrderProblem> run() {
     if (!is_shape()) {
       add(-1, -1, "the shape does not fit the order",
-          "at least one stage and microbatch, and as many ranks as the order has");
+          "at least one virtual stage and microbatch, and as many ranks as the order has");
       return problems_.take();
     }
     if (!fits()) {
       const auto [rank, index] = highest();
       add(rank, index,
-          text(shape_.stages()) + " stages and " + text(shape_.microbatches) + " microbatches are far more than the " +
-              text(order_.cells()) + " cells there are",
-          "a forward and a backward of every microbatch on every stage");
+          text(shape_.virtual_stages()) + " virtual stages and " + text(shape_.microbatches) +
+              " microbatches are far more than the " + text(order_.cells()) + " cells there are",
+          "a forward and a backward of every microbatch on every virtual stage");
       return problems_.take();
     }
     for_each_cell([&](std::int32_t rank, std::int32_t index, const PipelineCell& cell) { enter(rank, index, cell); });
@@ -58,7 +58,7 @@ class Verifier {
   /// Whether tables by stage and microbatch are no larger than the order itself; a little slack, to name the
   /// gaps of small orders.
   [[nodiscard]] bool fits() const {
-    return is_shape() && shape_.stages() <= (2 * order_.cells() + 4096) / shape_.microbatches;
+    return is_shape() && shape_.virtual_stages() <= (2 * order_.cells() + 4096) / shape_.microbatches;
   }
 
   /// The first cell of the highest microbatch.
@@ -88,7 +88,7 @@ class Verifier {
   }
 
   [[nodiscard]] bool exists(const PipelineAction& action) const {
-    return action.stage >= 0 && action.stage < shape_.stages() && action.microbatch >= 0 &&
+    return action.stage >= 0 && action.stage < shape_.virtual_stages() && action.microbatch >= 0 &&
            action.microbatch < shape_.microbatches;
   }
 
@@ -108,7 +108,8 @@ class Verifier {
   void enter(std::int32_t rank, std::int32_t index, const PipelineAction& action) {
     if (!exists(action)) {
       add(rank, index, action.to_string() + " does not exist",
-          "stages 0 to " + text(shape_.stages() - 1) + " and microbatches 0 to " + text(shape_.microbatches - 1));
+          "virtual stages 0 to " + text(shape_.virtual_stages() - 1) + " and microbatches 0 to " +
+              text(shape_.microbatches - 1));
       return;
     }
     const auto home = shape_.rank_of(action.stage, action.microbatch);
@@ -116,7 +117,7 @@ class Verifier {
         strays_.emplace(rank, action.stage).second) {  // once is enough, or a wrong placement fills the list
       add(rank, index,
           action.to_string() + " is on rank " + text(rank) + ", but with placement " +
-              std::string(name(shape_.placement)) + " stage " + text(action.stage) + " of microbatch " +
+              std::string(name(shape_.placement)) + " virtual stage " + text(action.stage) + " of microbatch " +
               text(action.microbatch) + " is on rank " + text(home),
           "it on rank " + text(home) + ", or another placement");
     }
@@ -145,9 +146,9 @@ class Verifier {
   }
 
   void look_for_gaps() {
-    Indexed<VirtualStageId, bool> stage_is_used(shape_.stages());
+    Indexed<VirtualStageId, bool> stage_is_used(shape_.virtual_stages());
     Indexed<MicrobatchId, bool> microbatch_is_used(shape_.microbatches);
-    for (std::int32_t stage = 0; stage < shape_.stages(); ++stage) {
+    for (std::int32_t stage = 0; stage < shape_.virtual_stages(); ++stage) {
       for (std::int32_t m = 0; m < shape_.microbatches; ++m) {
         if (any_place(stage, m) == absent) continue;
         stage_is_used[stage] = true;
@@ -155,8 +156,8 @@ class Verifier {
       }
     }
     gaps(stage_is_used, [&](std::int32_t first, std::int32_t last) {
-      add(shape_.rank_of(first, 0), -1, "no cell of stage " + run_text(first, last),
-          "cells of all stages, 0 to " + text(shape_.stages() - 1));
+      add(shape_.rank_of(first, 0), -1, "no cell of virtual stage " + run_text(first, last),
+          "cells of all virtual stages, 0 to " + text(shape_.virtual_stages() - 1));
     });
     gaps(microbatch_is_used, [&](std::int32_t first, std::int32_t last) {
       const auto [rank, index] = cell_of(last + 1 < shape_.microbatches ? last + 1 : first - 1);
@@ -181,7 +182,7 @@ class Verifier {
 
   /// The rank and index of a microbatch's first cell.
   [[nodiscard]] std::pair<std::int32_t, std::int32_t> cell_of(std::int32_t m) const {
-    for (std::int32_t stage = 0; m >= 0 && stage < shape_.stages(); ++stage) {
+    for (std::int32_t stage = 0; m >= 0 && stage < shape_.virtual_stages(); ++stage) {
       if (const auto index = any_place(stage, m); index >= 0) return {shape_.rank_of(stage, m), index};
     }
     return {-1, -1};
@@ -189,7 +190,7 @@ class Verifier {
 
   void look_for_gaps_of(std::int32_t m, const Indexed<VirtualStageId, bool>& stage_is_used) {
     auto has_cell = stage_is_used;
-    for (std::int32_t stage = 0; stage < shape_.stages(); ++stage) {
+    for (std::int32_t stage = 0; stage < shape_.virtual_stages(); ++stage) {
       has_cell[stage] = any_place(stage, m) != absent || !stage_is_used[stage];
     }
     std::string missing;
@@ -198,11 +199,11 @@ class Verifier {
     });
     if (!missing.empty()) {
       const auto [rank, index] = cell_of(m);
-      add(rank, index, "microbatch " + text(m) + " is here, but has no cell on stage " + missing,
-          "every microbatch on every stage, or on none");
+      add(rank, index, "microbatch " + text(m) + " is here, but has no cell on virtual stage " + missing,
+          "every microbatch on every virtual stage, or on none");
       return;
     }
-    for (std::int32_t stage = 0; stage < shape_.stages(); ++stage) look_for_gaps_of(stage, m);
+    for (std::int32_t stage = 0; stage < shape_.virtual_stages(); ++stage) look_for_gaps_of(stage, m);
   }
 
   void look_for_gaps_of(std::int32_t stage, std::int32_t m) {
@@ -234,7 +235,7 @@ class Verifier {
   void check_order(std::int32_t rank, std::int32_t index, const PipelineCell& cell) {
     for_each_action(cell, [&](const PipelineAction& action) {
       if (!exists(action) || shape_.rank_of(action.stage, action.microbatch) != rank) return;
-      for_each_need(action, shape_.stages(), [&](const PipelineNeed& need) {
+      for_each_need(action, shape_.virtual_stages(), [&](const PipelineNeed& need) {
         if (shape_.rank_of(need.stage, need.microbatch) != rank) return;
         const auto needed = place(need.step, need.stage, need.microbatch);
         if (needed < index) return;

@@ -84,6 +84,8 @@ struct BlockStep : StepWork {
   bool routed = false;  ///< its work and bytes are those of the tokens that come to a rank's experts
 
   static constexpr int outside = -1;
+
+  [[nodiscard]] bool gathers_weights() const { return kind == Kind::collective && role == CollectiveRole::weight; }
 };
 using BlockStepId = int;  ///< position of a step in its pass
 using BlockSteps = Indexed<BlockStepId, BlockStep>;

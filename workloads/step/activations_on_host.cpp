@@ -8,9 +8,9 @@ ActivationsOnHost::ActivationsOnHost(StepWriter& writer) : writer_(writer) {
   const auto& shape = pipeline.order.shape;
   for (std::int32_t stage = 0; stage < shape.ranks; ++stage) {
     auto left = writer.options.offload.activation_layers;
-    for (const auto part : shape.stages_of(stage)) {
-      const int first = pipeline.first_block[part];
-      for (int block = first; block < first + pipeline.blocks_of(part) && left > 0; ++block) {
+    for (const auto virtual_stage : shape.virtual_stages_of(stage)) {
+      const int first = pipeline.first_block[virtual_stage];
+      for (int block = first; block < first + pipeline.blocks_of(virtual_stage) && left > 0; ++block) {
         if (!writer.kind(block).is_layer || block + 1 == writer.blocks()) continue;
         layers_.insert({stage, block});
         --left;

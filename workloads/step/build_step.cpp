@@ -46,15 +46,15 @@ class StepBuilder {
   /// A little less than there will be: gathers and reductions come on top, the update too.
   [[nodiscard]] std::size_t operations_of_passes() const {
     std::size_t operations = 0;
-    for (std::int32_t part = 0; part < shape_.stages(); ++part) {
-      for (int block = pipeline_.first_block[part]; block < pipeline_.first_block[part + 1]; ++block) {
+    for (VirtualStageId stage = 0; stage < shape_.virtual_stages(); ++stage) {
+      for (int block = pipeline_.first_block[stage]; block < pipeline_.first_block[stage + 1]; ++block) {
         operations += writer_.kind(block).forward.size() + writer_.kind(block).backward.size();
       }
     }
     return operations * position_of(shape_.microbatches);
   }
 
-  /// One action on its way through the blocks of its part of the model.
+  /// One action on its way through the blocks of its virtual stage.
   struct Running {
     PipelineAction action;
     StepPlace place;
@@ -64,8 +64,8 @@ class StepBuilder {
     [[nodiscard]] StepPass pass() const { return forward() ? StepPass::forward : StepPass::backward; }
     [[nodiscard]] bool ended() const { return done == blocks; }
   };
-  using PartOfMicrobatch = std::pair<VirtualStageId, MicrobatchId>;
-  using BlocksVertices = Indexed<BlockId, PassVertices>;  ///< from the part's first block on
+  using StageOfMicrobatch = std::pair<VirtualStageId, MicrobatchId>;
+  using BlocksVertices = Indexed<BlockId, PassVertices>;  ///< from the virtual stage's first block on
 
   void run_cell(std::int32_t stage, const PipelineCell& cell) {
     passes_.begin(stage, writer_.graph.size());
@@ -105,13 +105,13 @@ class StepBuilder {
     running.place = {stage, 0, action.microbatch, pair, half};
     running.first = pipeline_.first_block[action.stage];
     running.blocks = pipeline_.blocks_of(action.stage);
-    const PartOfMicrobatch part{action.stage, action.microbatch};
+    const StageOfMicrobatch here{action.stage, action.microbatch};
     if (running.forward()) {
-      running.carried = take(forward_arrivals_, part);
-      forwards_[part].resize(running.blocks);
+      running.carried = take(forward_arrivals_, here);
+      forwards_[here].resize(running.blocks);
     } else if (action.work != PipelineWork::weight_gradient) {
-      running.carried = take(backward_arrivals_, part);
-      backwards_[part].resize(running.blocks);
+      running.carried = take(backward_arrivals_, here);
+      backwards_[here].resize(running.blocks);
     }
     return running;
   }
@@ -174,7 +174,7 @@ class StepBuilder {
   PassVertices& vertices_of(const Running& running) {
     return vertices_of(running, running.forward() ? forwards_ : backwards_);
   }
-  static PassVertices& vertices_of(const Running& running, std::map<PartOfMicrobatch, BlocksVertices>& passes) {
+  static PassVertices& vertices_of(const Running& running, std::map<StageOfMicrobatch, BlocksVertices>& passes) {
     return passes.at({running.action.stage, running.action.microbatch})[running.place.block - running.first];
   }
 
@@ -190,13 +190,13 @@ class StepBuilder {
 
   void end(const Running& running) {
     const auto& action = running.action;
-    const PartOfMicrobatch part{action.stage, action.microbatch};
+    const StageOfMicrobatch here{action.stage, action.microbatch};
     if (running.forward()) {
-      if (action.stage + 1 < shape_.stages()) {
+      if (action.stage + 1 < shape_.virtual_stages()) {
         forward_arrivals_[{action.stage + 1, action.microbatch}] =
             hand_on(running, action.stage + 1, writer_.kind(running.first + running.blocks));
       } else {
-        backward_arrivals_[part] = running.carried;
+        backward_arrivals_[here] = running.carried;
       }
       return;
     }
@@ -206,11 +206,11 @@ class StepBuilder {
     }
     if (action.work == PipelineWork::input_gradient) return;
     gradients_.flush(running.place.stage);
-    forwards_.erase(part);
-    backwards_.erase(part);
+    forwards_.erase(here);
+    backwards_.erase(here);
   }
 
-  /// The handover that the next part of the model receives: unchanged on the same stage, otherwise by a transfer.
+  /// The handover that the next virtual stage receives: unchanged on the same stage, otherwise by a transfer.
   /// `border`: the block whose input or input gradient is handed over.
   Handover hand_on(const Running& running, std::int32_t next, const ShardedLayer& border) {
     const auto to = shape_.rank_of(next, running.action.microbatch);
@@ -230,8 +230,8 @@ class StepBuilder {
     return last;
   }
 
-  static Handover take(std::map<PartOfMicrobatch, Handover>& arrivals, const PartOfMicrobatch& part) {
-    auto node = arrivals.extract(part);
+  static Handover take(std::map<StageOfMicrobatch, Handover>& arrivals, const StageOfMicrobatch& here) {
+    auto node = arrivals.extract(here);
     return node.empty() ? Handover{} : std::move(node.mapped());
   }
 
@@ -298,7 +298,7 @@ class StepBuilder {
       const auto& step = steps[i];
       if (!chosen[i] || vertices.of_step[i] >= 0) continue;  // not now, or a weight gather that is already there
       const bool uses_weights = std::any_of(step.after.begin(), step.after.end(), [&](int id) {
-        return id != BlockStep::outside && StepGathers::is_one(steps[id]);
+        return id != BlockStep::outside && steps[id].gathers_weights();
       });
       after_.clear();
       pick(vertices, step.after, after_);
@@ -360,8 +360,8 @@ class StepBuilder {
   StageTransfers transfers_;
   ActivationsOnHost on_host_;
   StepGathers weights_;
-  std::map<PartOfMicrobatch, BlocksVertices> forwards_, backwards_;  ///< until nobody needs them
-  std::map<PartOfMicrobatch, Handover> forward_arrivals_, backward_arrivals_;
+  std::map<StageOfMicrobatch, BlocksVertices> forwards_, backwards_;  ///< until nobody needs them
+  std::map<StageOfMicrobatch, Handover> forward_arrivals_, backward_arrivals_;
 };
 
 }  // namespace

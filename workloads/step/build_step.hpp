@@ -4,18 +4,12 @@
 #include <cstdint>
 
 #include "workloads/sharded_layers/optimizer.hpp"
+#include "workloads/step/bucketing.hpp"
 #include "workloads/step/expert_load.hpp"
 #include "workloads/step/step_graph.hpp"
 #include "workloads/step/step_pipeline.hpp"
 
 namespace lockstep::workloads {
-
-/// How the collectives of many matrices are merged.
-struct Bucketing {
-  enum class Unit { matrix, layer, size };
-  Unit unit = Unit::layer;
-  Bytes size{0};  ///< Unit::size: a bucket is sent when it holds at least this (gradients only)
-};
 
 /// What is moved to the host's memory. The part of the host that belongs to one chip has a link in each direction and a
 /// memory of its own.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "workloads/step/bucketing.hpp"
+
 namespace lockstep::workloads {
 namespace {
 
@@ -17,8 +19,8 @@ std::vector<const DerivedCollective*> collectives_of(const WeightUpdate& weight,
 }
 
 bool alike(const CollectiveChain& one, const CollectiveChain& other) {
-  return std::equal(one.collectives.begin(), one.collectives.end(), other.collectives.begin(), other.collectives.end(),
-                    [](const auto* a, const auto* b) { return a->kind == b->kind && a->axes == b->axes; });
+  return chains_share_buckets(one.collectives, other.collectives,
+                              [](const auto* collective) -> const DerivedCollective& { return *collective; });
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ std::string handed_on(StepPass pass) { return pass == StepPass::forward ? "activ
 Handover StageTransfers::send(const Handover& handed, const StepPlace& place, StepPass pass, const Way& way,
                               const ShardedLayer& border) {
   const auto parts = writer_.options.scatter_sends ? border.input_copies : 1;
-  auto& work = sends_[{way.from_part, way.to_part, place.stage}];
+  auto& work = sends_[{way.from_virtual_stage, way.to_virtual_stage, place.stage}];
   if (work == nullptr) {
     StepWork made;
     made.kind = StepWork::Kind::collective;
@@ -20,9 +20,10 @@ Handover StageTransfers::send(const Handover& handed, const StepPlace& place, St
     made.axes = {"pipeline"};
     made.full_size = Bytes((border.input_bytes.value() + parts - 1) / parts);
     made.name = "Send_pipeline " + handed_on(pass);
-    made.detail = "stage " + std::to_string(place.stage) + " -> stage " + std::to_string(way.to_stage) + ", part " +
-                  std::to_string(way.from_part) + " -> " + std::to_string(way.to_part) + " of the model";
-    made.reason = "the model's parts stand on different stages";
+    made.detail = "stage " + std::to_string(place.stage) + " -> stage " + std::to_string(way.to_stage) +
+                  ", virtual stage " + std::to_string(way.from_virtual_stage) + " -> " +
+                  std::to_string(way.to_virtual_stage);
+    made.reason = "the virtual stages stand on different stages";
     work = writer_.graph.share(std::move(made));
   }
   auto op = StepWriter::at(place, pass, work);

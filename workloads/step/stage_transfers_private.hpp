@@ -1,5 +1,5 @@
 #pragma once
-/// Transfers from one part of the model to the next on another stage, in full or in parts that are gathered there.
+/// Transfers from one virtual stage to the next on another stage, in full or in parts that are gathered there.
 #include <map>
 #include <tuple>
 
@@ -13,7 +13,7 @@ class StageTransfers {
 
   /// Parts of the model, as the schedule numbers them, and the stage of the second.
   struct Way {
-    std::int32_t from_part, to_part, to_stage;
+    std::int32_t from_virtual_stage, to_virtual_stage, to_stage;
   };
   /// From the stage of `place`. `border`: the block whose input or input gradient it is.
   Handover send(const Handover& handed, const StepPlace& place, StepPass pass, const Way& way,

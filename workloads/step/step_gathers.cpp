@@ -14,10 +14,9 @@ bool StepGathers::write(const StepPlace& place, StepPass pass, const ChosenSteps
   const auto& steps = writer_.steps(place.block, pass);
   std::vector<std::vector<BlockStepId>> groups;
   for (const BlockStepId i : steps.ids()) {
-    if (!chosen[i] || !is_one(steps[i])) continue;
+    if (!chosen[i] || !steps[i].gathers_weights()) continue;
     const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
-      return writer_.options.weight_buckets.unit != Bucketing::Unit::matrix &&
-             steps[group.front()].axes == steps[i].axes && steps[group.front()].collective == steps[i].collective;
+      return writer_.options.weight_buckets.merges() && share_a_bucket(steps[group.front()], steps[i]);
     });
     (same == groups.end() ? groups.emplace_back() : *same).push_back(i);
   }

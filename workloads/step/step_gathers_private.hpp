@@ -21,10 +21,6 @@ class StepGathers {
   /// Records the operations that use the weights of the pass written last.
   void read(StageId stage, OpIds readers) { readers_[stage].push_back(std::move(readers)); }
 
-  static bool is_one(const BlockStep& step) {
-    return step.kind == BlockStep::Kind::collective && step.role == CollectiveRole::weight;
-  }
-
  private:
   const StepWork* together(const StepPlace& place, StepPass pass, const std::vector<BlockStepId>& group);
 

@@ -24,9 +24,9 @@ void StepGradients::hold_weights() {
   writer_.graph.held.assign(shape.ranks, {});
   for (std::int32_t stage = 0; stage < shape.ranks; ++stage) {
     writer_.graph.held[stage].overhead = writer_.options.memory_overhead;
-    for (const auto part : shape.stages_of(stage)) {
-      const int first = writer_.pipeline.first_block[part];
-      for (int block = first; block < first + writer_.pipeline.blocks_of(part); ++block) {
+    for (const auto virtual_stage : shape.virtual_stages_of(stage)) {
+      const int first = writer_.pipeline.first_block[virtual_stage];
+      for (int block = first; block < first + writer_.pipeline.blocks_of(virtual_stage); ++block) {
         for (const auto& update : writer_.kind(block).weights) hold_copy(stage, {block, update.weight}, block);
         for (const auto& tied : writer_.kind(block).tied_gradients) hold_copy(stage, tied_to_.at(tied.weight), block);
       }
@@ -66,7 +66,7 @@ void StepGradients::count_microbatches() {
 
 void StepGradients::take(const StepPlace& place, const PassVertices& backward) {
   for (const auto& contribution : contributions(place.stage, place.block)) contribute(place, contribution, backward);
-  if (writer_.options.gradient_buckets.unit == Bucketing::Unit::layer) flush(place.stage);
+  if (writer_.options.gradient_buckets.ends_with_layer()) flush(place.stage);
   in_flight_.issue(place.stage);
 }
 
@@ -133,9 +133,7 @@ void StepGradients::send(const StepPlace& place, const Contribution& contributio
   bucket->contributions.push_back(&contribution);
   bucket->size += chain.collectives.front()->full_size;
   merge(bucket->after, state.gradient.ready);
-  const auto& unit = writer_.options.gradient_buckets;
-  const bool full = unit.unit == Bucketing::Unit::size && bucket->size >= unit.size;
-  if (!full && unit.unit != Bucketing::Unit::matrix) return;
+  if (!writer_.options.gradient_buckets.is_full(bucket->size)) return;
   flush(place.stage, *bucket);
   buckets.erase(bucket);
 }
@@ -243,7 +241,8 @@ OpIds StepGradients::wait_for_all() {
     }
     std::sort(ready.begin(), ready.end());
     ready.erase(std::unique(ready.begin(), ready.end()), ready.end());
-    const StepPlace place{stage, writer_.pipeline.first_block[shape.stages_of(stage).front()], last_microbatch(), 0};
+    const StepPlace place{stage, writer_.pipeline.first_block[shape.virtual_stages_of(stage).front()],
+                          last_microbatch(), 0};
     StepWork work;
     work.name = clips ? "gradient norm" : "all gradients ready";
     if (clips) work.traffic = writer_.options.gradient_element * elements;

@@ -22,7 +22,7 @@ scenario::Scenario placed_as(scenario::Scenario scenario, const preparation::Pre
 
 constexpr char timed = 't', parted = 'p';
 
-/// Of the step without a part: `timed` and its seconds, or `parted` and the reason.
+/// What a child answers about the step without a part: `timed` and its seconds, or `parted` and the reason.
 std::string outcome(scenario::Scenario scenario, const PossibleLoss& loss, spdlog::logger& log) {
   loss.take(scenario);
   if (const auto problems = why_not_a_cluster(scenario.cluster); !problems.empty())

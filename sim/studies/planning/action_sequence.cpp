@@ -19,7 +19,7 @@ bool ends_gradients(const workloads::PipelineAction& action) {
 ActionSequence sequence_of(const workloads::PipelineOrder& order) {
   ActionSequence made{order.shape, {}};
   made.actions.reserve(static_cast<std::size_t>(order.cells()));
-  std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> last;  // by rank and part
+  std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> last;  // by rank and stage
   for (const auto& [rank, index] : time_order(order, {}).by_start) {
     const auto& cell = order.ranks[rank][index];
     std::int8_t half = cell.second ? 1 : 0;

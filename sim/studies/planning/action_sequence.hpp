@@ -12,9 +12,9 @@ namespace lockstep::planning {
 struct SequencedAction {
   workloads::PipelineWork work{};
   std::int8_t half = 0;  ///< of a pair that overlaps: 1 and 2
-  bool last = false;     ///< ends the gradients of its part on its rank
+  bool last = false;     ///< ends the gradients of its virtual stage on its rank
   std::int32_t rank = 0;
-  std::int32_t part = 0;  ///< of the model
+  workloads::VirtualStageId stage = 0;
   std::int32_t microbatch = 0;
 };
 

@@ -48,8 +48,8 @@ class PlanBounds {
   [[nodiscard]] LowerBound in_order(const ActionSequence& sequence, const ScheduleChoice& choice);
 
  private:
-  /// The blocks of one part of the model, taken together.
-  struct Part {
+  /// The blocks of one virtual stage, taken together.
+  struct VirtualStage {
     PassPath forward, backward, input_gradient, weight_gradient;
     double forward_compute = 0, backward_compute = 0;
     BusyStreams each{}, once{}, published{};
@@ -57,27 +57,28 @@ class PlanBounds {
     std::int64_t held = 0, kept = 0, gradients = 0, sent = 0;
     std::int64_t kept_for_weights = 0;  ///< of what is kept, and what input gradients add to it
     std::int64_t forward_most = 0, backward_most = 0, input_gradient_most = 0;  ///< over what is held when they begin
-    StageParts::Blocks blocks;
+    VirtualStageBlocks::Blocks blocks;
   };
-  /// A model cut into parts; parts that are alike are stored once.
-  struct Parts {
-    const StageParts* places;
-    std::vector<Part> different;
-    [[nodiscard]] const Part& of(std::int32_t part) const {
-      return different[position_of(places->which[position_of(part)])];
+  /// The virtual stages of a model; those that are alike are stored once.
+  struct VirtualStages {
+    const VirtualStageBlocks* places;
+    std::vector<VirtualStage> different;
+    [[nodiscard]] const VirtualStage& of(std::int32_t stage) const {
+      return different[position_of(places->which[position_of(stage)])];
     }
     [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(places->which.size()); }
   };
-  [[nodiscard]] const Parts& parts(std::int32_t count);
-  [[nodiscard]] Part part_of(const StageParts::Blocks& blocks) const;
-  /// Computes the time from the start of the step to the first microbatch's input on each part, and from each part's
-  /// last backward to the end.
-  void fill_and_drain(const Parts& parts, const workloads::Schedule& schedule, const workloads::PipelineShape& shape);
+  [[nodiscard]] const VirtualStages& virtual_stages(std::int32_t count);
+  [[nodiscard]] VirtualStage virtual_stage_of(const VirtualStageBlocks::Blocks& blocks) const;
+  /// Computes the time from the start of the step to the first microbatch's input on each virtual stage, and from each
+  /// one's last backward to the end.
+  void fill_and_drain(const VirtualStages& stages, const workloads::Schedule& schedule,
+                      const workloads::PipelineShape& shape);
   [[nodiscard]] double send(std::int32_t from, std::int32_t to, std::int64_t bytes);
   /// When a rank whose passes end at `end` has reduced the gradients of its last microbatch.
-  [[nodiscard]] double reduced(const Part& part, double end, bool split) const;
+  [[nodiscard]] double reduced(const VirtualStage& stage, double end, bool split) const;
   /// From the barrier until a rank has updated its weights and published them.
-  [[nodiscard]] double published(const std::vector<std::int32_t>& own, const Parts& stages) const;
+  [[nodiscard]] double published(const std::vector<std::int32_t>& own, const VirtualStages& stages) const;
   [[nodiscard]] std::size_t kind(int block) const {
     return static_cast<std::size_t>(space_.kinds()[position_of(block)]);
   }
@@ -85,10 +86,10 @@ class PlanBounds {
 
   const PlanSpace& space_;
   PlanParts plan_;
-  std::map<std::int32_t, Parts> parts_;        ///< by how many
-  const StagesAlong::Times* sends_ = nullptr;  ///< of as many bytes as were sent last
+  std::map<std::int32_t, VirtualStages> virtual_stages_;  ///< by how many
+  const StagesAlong::Times* sends_ = nullptr;             ///< of as many bytes as were sent last
   std::int64_t sent_bytes_ = -1;
-  Indexed<std::int32_t, double> arrival_, drain_;  ///< by part, or by part and microbatch
+  Indexed<std::int32_t, double> arrival_, drain_;  ///< by virtual stage
 };
 
 }  // namespace lockstep::planning

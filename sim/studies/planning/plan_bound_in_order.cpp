@@ -10,22 +10,21 @@ class PlanBounds::InOrder {
   InOrder(PlanBounds& bounds, const ActionSequence& sequence, const ScheduleChoice& choice)
       : bounds_(bounds),
         sequence_(sequence),
-        stages_(bounds.parts(sequence.shape.stages())),
+        stages_(bounds.virtual_stages(sequence.shape.virtual_stages())),
         prefetch_(position_of(bounds.space_.base().step.prefetch)),
         inputs_(position_of(stages_.size()) * position_of(sequence.shape.microbatches), 0.0),
         gradients_(inputs_),
         ranks_(position_of(sequence.shape.ranks)) {
     const auto& step = bounds.space_.base().step;
     // If arrays are gathered one by one, or a pair's blocks take turns, the bound does not wait for weights.
-    gathers_ = !bounds.space_.schedule(choice).overlaps &&
-               step.weight_buckets.unit == workloads::Bucketing::Unit::layer &&
+    gathers_ = !bounds.space_.schedule(choice).overlaps && step.weight_buckets.merges() &&
                std::any_of(bounds.plan_.passes.kinds.begin(), bounds.plan_.passes.kinds.end(),
                            [](const TimedPasses::Kind& kind) { return kind.forward.gather.first > 0; });
     for (std::int32_t rank = 0; rank < sequence.shape.ranks; ++rank) {
       auto& own = ranks_[rank];
       own.accumulated.resize(position_of(stages_.size()), false);
       own.bytes = step.memory_overhead.value();
-      for (const auto part : sequence.shape.stages_of(rank)) own.bytes += stages_.of(part).held;
+      for (const auto stage : sequence.shape.virtual_stages_of(rank)) own.bytes += stages_.of(stage).held;
       own.most_bytes = own.bytes;
     }
   }
@@ -43,7 +42,7 @@ class PlanBounds::InOrder {
       own.reduce_until(std::numeric_limits<double>::infinity());
       bound.bytes = std::max(bound.bytes, own.most_bytes);
       before_barrier = std::max({before_barrier, own.free, own.stream});
-      after_barrier = std::max(after_barrier, bounds_.published(sequence_.shape.stages_of(rank), stages_));
+      after_barrier = std::max(after_barrier, bounds_.published(sequence_.shape.virtual_stages_of(rank), stages_));
     }
     bound.seconds = before_barrier + step.step_overhead.value();
     if (step.optimizer_barrier)
@@ -64,7 +63,7 @@ class PlanBounds::InOrder {
     std::vector<std::pair<double, double>>
         reductions;                           ///< of gradients: when ready and how long, those not on the stream yet
     std::size_t reduced = 0;                  ///< that are
-    Indexed<std::int32_t, bool> accumulated;  ///< by part: gradients exist
+    Indexed<std::int32_t, bool> accumulated;  ///< by stage: gradients exist
     std::int64_t bytes = 0, most_bytes = 0;
 
     /// A reduction that is ready later never goes first, so the end of the stream is a bound whatever the order.
@@ -75,34 +74,34 @@ class PlanBounds::InOrder {
     }
   };
 
-  [[nodiscard]] std::size_t place(std::int32_t part, std::int32_t microbatch) const {
-    return position_of(part) * position_of(sequence_.shape.microbatches) + position_of(microbatch);
+  [[nodiscard]] std::size_t place(std::int32_t stage, std::int32_t microbatch) const {
+    return position_of(stage) * position_of(sequence_.shape.microbatches) + position_of(microbatch);
   }
 
   void run(const SequencedAction& action) {
-    const auto& part = stages_.of(action.part);
-    const auto here = place(action.part, action.microbatch);
+    const auto& stage = stages_.of(action.stage);
+    const auto here = place(action.stage, action.microbatch);
     switch (action.work) {
       case workloads::PipelineWork::forward: {
-        const auto after = through(action, inputs_[here], &TimedPasses::Kind::forward, part.forward_compute);
-        if (action.part + 1 < stages_.size()) {
-          hand_on(action, action.part + 1, after.data, inputs_);
+        const auto after = through(action, inputs_[here], &TimedPasses::Kind::forward, stage.forward_compute);
+        if (action.stage + 1 < stages_.size()) {
+          hand_on(action, action.stage + 1, after.data, inputs_);
         } else {
           gradients_[here] = after.data;
         }
         break;
       }
       case workloads::PipelineWork::backward: {
-        const auto after = through(action, gradients_[here], &TimedPasses::Kind::backward, part.backward_compute);
-        if (action.part == 0) break;
-        const bool sends = sequence_.shape.rank_of(action.part - 1, action.microbatch) != action.rank;
-        hand_on(action, action.part - 1, sends ? std::max(after.data, after.free) : after.data,
+        const auto after = through(action, gradients_[here], &TimedPasses::Kind::backward, stage.backward_compute);
+        if (action.stage == 0) break;
+        const bool sends = sequence_.shape.rank_of(action.stage - 1, action.microbatch) != action.rank;
+        hand_on(action, action.stage - 1, sends ? std::max(after.data, after.free) : after.data,
                 gradients_);  // whole before anything is sent
         break;
       }
       case workloads::PipelineWork::input_gradient: {
         const auto after = through(action, gradients_[here], &TimedPasses::Kind::input_gradient, 0);
-        if (action.part > 0) hand_on(action, action.part - 1, after.data, gradients_);
+        if (action.stage > 0) hand_on(action, action.stage - 1, after.data, gradients_);
         break;
       }
       case workloads::PipelineWork::weight_gradient:
@@ -114,15 +113,15 @@ class PlanBounds::InOrder {
   void hand_on(const SequencedAction& action, std::int32_t next, double ready, std::vector<double>& arrivals) {
     const auto to = sequence_.shape.rank_of(next, action.microbatch);
     arrivals[place(next, action.microbatch)] =
-        ready + bounds_.send(action.rank, to, stages_.of(std::max(next, action.part)).sent);
+        ready + bounds_.send(action.rank, to, stages_.of(std::max(next, action.stage)).sent);
   }
 
-  /// An action through the blocks of its part. Both halves of a pair follow what was before it, each waits for its own
+  /// An action through the blocks of its stage. Both halves of a pair follow what was before it, each waits for its own
   /// input, and both compute on one chip.
   Front through(const SequencedAction& action, double input, TimedPasses::Pass TimedPasses::Kind::*pass,
                 double compute) {
     auto& rank = ranks_[action.rank];
-    const auto& blocks = stages_.of(action.part).blocks;
+    const auto& blocks = stages_.of(action.stage).blocks;
     const bool forward = action.work == workloads::PipelineWork::forward;
     const bool ends_gradients =
         action.work == workloads::PipelineWork::backward || action.work == workloads::PipelineWork::weight_gradient;
@@ -163,27 +162,27 @@ class PlanBounds::InOrder {
   /// Adds up the bytes that a rank holds while an action runs, and after it.
   void hold(const SequencedAction& action) {
     auto& rank = ranks_[action.rank];
-    const auto& part = stages_.of(action.part);
+    const auto& stage = stages_.of(action.stage);
     std::int64_t most = 0;
     switch (action.work) {
       case workloads::PipelineWork::forward:
-        most = rank.bytes + part.forward_most;
-        rank.bytes += part.kept;
+        most = rank.bytes + stage.forward_most;
+        rank.bytes += stage.kept;
         break;
       case workloads::PipelineWork::backward:
-        most = rank.bytes + part.backward_most;
-        rank.bytes -= part.kept;
+        most = rank.bytes + stage.backward_most;
+        rank.bytes -= stage.kept;
         break;
       case workloads::PipelineWork::input_gradient:
-        most = rank.bytes + part.input_gradient_most;
-        rank.bytes += part.kept_for_weights - part.kept;
+        most = rank.bytes + stage.input_gradient_most;
+        rank.bytes += stage.kept_for_weights - stage.kept;
         break;
-      case workloads::PipelineWork::weight_gradient: rank.bytes -= part.kept_for_weights; break;
+      case workloads::PipelineWork::weight_gradient: rank.bytes -= stage.kept_for_weights; break;
     }
     if ((action.work == workloads::PipelineWork::backward || action.work == workloads::PipelineWork::weight_gradient) &&
-        !rank.accumulated[action.part]) {
-      rank.accumulated[action.part] = true;
-      rank.bytes += part.gradients;
+        !rank.accumulated[action.stage]) {
+      rank.accumulated[action.stage] = true;
+      rank.bytes += stage.gradients;
     }
     // In a pair, the backward may free memory before the forward has ended.
     if (action.half == 0) rank.most_bytes = std::max(rank.most_bytes, most);
@@ -192,10 +191,10 @@ class PlanBounds::InOrder {
 
   PlanBounds& bounds_;
   const ActionSequence& sequence_;
-  const Parts& stages_;
+  const VirtualStages& stages_;
   bool gathers_ = false;
   std::size_t prefetch_;
-  std::vector<double> inputs_, gradients_;  ///< when they arrive, by part and microbatch
+  std::vector<double> inputs_, gradients_;  ///< when they arrive, by stage and microbatch
   Indexed<std::int32_t, Rank> ranks_;
 };
 
@@ -204,7 +203,7 @@ LowerBound PlanBounds::in_order(const ActionSequence& sequence, const ScheduleCh
 }
 
 /// Block by block the update, then its weights to where they are stored, unless the next step gathers them.
-double PlanBounds::published(const std::vector<std::int32_t>& own, const Parts& stages) const {
+double PlanBounds::published(const std::vector<std::int32_t>& own, const VirtualStages& stages) const {
   double free = 0, stream = 0;
   for (const auto number : own) {
     const auto& blocks = stages.of(number).blocks;

@@ -13,7 +13,7 @@ namespace lockstep::planning {
 namespace {
 
 /// Keeps only those metrics of a run that a comparison of plans shows.
-PlanFigures figures_of(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
+PlanFigures figures_of(const scenario::Scenario& scenario, const preparation::PreparedStep& preparation,
                        const program::Program& program, const timeline::Timeline& timeline) {
   PlanFigures figures;
   const auto rank = metrics::critical_rank(timeline);
@@ -46,11 +46,10 @@ PlanFigures figures_of(const scenario::Scenario& scenario, const preparation::Pr
 }  // namespace
 
 PlanFigures simulated_figures(const scenario::Scenario& scenario, engine::EngineKind engine, spdlog::logger& log) {
-  auto preparation = preparation::placed(scenario);
-  auto timed = timing::timed_step(scenario, preparation, preparation.model.layers,
-                                  step_options(scenario, preparation.model), {{engine, {}, false}}, log);
-  preparation.step = std::move(timed.step);
-  return figures_of(scenario, preparation, timed.folded.program, timed.run.timeline);
+  auto prepared = preparation::prepare(scenario);
+  auto timed = timing::timed_step(scenario, prepared, prepared.model.layers, step_options(scenario, prepared.model),
+                                  {{engine, {}, false}}, log);
+  return figures_of(scenario, {std::move(prepared), std::move(timed.step)}, timed.folded.program, timed.run.timeline);
 }
 
 PlanFigures figures_in_child(const scenario::Scenario& scenario, engine::EngineKind engine, spdlog::logger& log) {

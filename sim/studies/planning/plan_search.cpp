@@ -163,7 +163,7 @@ class Search {
   }
   [[nodiscard]] bool fits(const PlanFigures& figures) const { return figures.peak_bytes <= space_.memory().value(); }
 
-  /// Of the plans that were timed before the search was stopped, in the order of their times.
+  /// Simulates the fastest of the plans that were timed before the search was stopped, in the order of their times.
   void confirm_fastest() {
     if (own_root_) open_.push_back(*own_root_);
     for (auto rest = std::exchange(queue_, {}); !rest.empty(); rest.pop()) {

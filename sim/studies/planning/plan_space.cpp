@@ -236,16 +236,16 @@ const workloads::Schedule& PlanSpace::schedule(const ScheduleChoice& choice) con
   return choice.schedule < 0 ? without_pipeline : *schedule_of_choice_[position_of(choice.schedule)];
 }
 
-const StageParts& PlanSpace::parts(std::int32_t count) const {
+const VirtualStageBlocks& PlanSpace::virtual_stages(std::int32_t count) const {
   const std::lock_guard lock(making_);
-  const auto [known, is_new] = parts_.try_emplace(count);
+  const auto [known, is_new] = virtual_stages_.try_emplace(count);
   auto& made = known->second;
   if (!is_new) return made;
   const auto first_block = workloads::split_layers(is_layer_, count, {}).first_block;
   const auto kind = [&](int block) { return kinds_.begin() + block; };
-  for (std::size_t part = 0; part + 1 < first_block.size(); ++part) {
-    const StageParts::Blocks blocks{first_block[part], first_block[part + 1]};
-    const auto alike = [&](const StageParts::Blocks& other) {
+  for (std::size_t stage = 0; stage + 1 < first_block.size(); ++stage) {
+    const VirtualStageBlocks::Blocks blocks{first_block[stage], first_block[stage + 1]};
+    const auto alike = [&](const VirtualStageBlocks::Blocks& other) {
       if ((blocks.first == 0) != (other.first == 0)) return false;
       const int before = blocks.first == 0 ? 0 : 1;
       return std::equal(kind(blocks.first - before), kind(blocks.last), kind(other.first - before), kind(other.last));

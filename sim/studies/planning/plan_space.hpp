@@ -46,14 +46,14 @@ inline constexpr int data_axis = 3, pipeline_axis_number = 4;
 [[nodiscard]] std::string plan_axis_name(int axis, int zero);
 [[nodiscard]] std::int32_t size_of(const Degrees& degrees, int axis);
 
-/// A model cut into consecutive parts. Parts with the same kinds of blocks that follow the same kind of block are
-/// alike.
-struct StageParts {
+/// The blocks of each virtual stage, for some number of them. Virtual stages with the same kinds of blocks that follow
+/// the same kind of block are alike.
+struct VirtualStageBlocks {
   struct Blocks {
     int first = 0, last = 0;  ///< one past
   };
   std::vector<Blocks> different;
-  std::vector<std::int32_t> which;  ///< of each part: among the different ones
+  std::vector<std::int32_t> which;  ///< of each virtual stage: among the different ones
 };
 
 class PlanSpace {
@@ -93,7 +93,7 @@ class PlanSpace {
   }
   [[nodiscard]] const workloads::Schedule& schedule(const ScheduleChoice& choice) const;
   [[nodiscard]] const std::vector<int>& kinds() const { return kinds_; }  ///< of the model's blocks, in forward order
-  [[nodiscard]] const StageParts& parts(std::int32_t count) const;
+  [[nodiscard]] const VirtualStageBlocks& virtual_stages(std::int32_t count) const;
 
   /// The scenario that `lockstep run` would load, without places in a file.
   [[nodiscard]] scenario::Scenario scenario(const Node& node, const PlanChoice& choice) const;
@@ -122,7 +122,7 @@ class PlanSpace {
   std::vector<int> kinds_;
   std::vector<bool> is_layer_;  ///< of the model's blocks
   mutable std::mutex making_;   ///< of what is made when first asked for
-  mutable std::map<std::int32_t, StageParts> parts_;
+  mutable std::map<std::int32_t, VirtualStageBlocks> virtual_stages_;
   std::map<std::array<std::int32_t, 3>, double>
       operations_;  ///< of one microbatch, by tensor, context, expert; 0: impossible
   struct ScheduleChoices {

@@ -61,20 +61,20 @@ class PassesSummarizer {
  private:
   [[nodiscard]] SomeSteps counted(const std::vector<workloads::BlockStep>& steps, SomeSteps chosen) const {
     if (gathers_ == WeightGathers::counted) return chosen;
-    for (std::size_t i = 0; i < steps.size(); ++i) chosen[i] = chosen[i] && !is_gather(steps[i]);
+    for (std::size_t i = 0; i < steps.size(); ++i) chosen[i] = chosen[i] && !steps[i].gathers_weights();
     return chosen;
   }
 
   PassSummary pass(const std::vector<workloads::BlockStep>& steps, const SomeSteps& chosen,
                    const std::vector<int>& output) {
     PassSummary made;
-    cost::LayerBuckets gathers(workloads::Bucketing::Unit::layer);
+    cost::LayerBuckets gathers({workloads::Bucketing::Unit::layer});
     std::vector<std::int32_t> place(steps.size(), -2);
     const auto known = [&](int step) { return step == workloads::BlockStep::outside ? -1 : place[position_of(step)]; };
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const auto& step = steps[i];
       if (!chosen[i]) continue;
-      if (is_gather(step)) {
+      if (step.gathers_weights()) {
         gathers.add(step.collective, step.axes, step.full_size);
         continue;
       }
@@ -82,8 +82,8 @@ class PassesSummarizer {
       for (const int before : step.after) {
         if (known(before) >= -1) summarized.after.push_back(known(before));
         // A step waits only for its own array if arrays are gathered one by one; the bound leaves this wait out.
-        if (before >= 0 && gathers_ == WeightGathers::counted && is_gather(steps[position_of(before)]) &&
-            step_.weight_buckets.unit == workloads::Bucketing::Unit::layer)
+        if (before >= 0 && gathers_ == WeightGathers::counted && steps[position_of(before)].gathers_weights() &&
+            step_.weight_buckets.merges())
           summarized.weights = true;
       }
       if (step.kind == workloads::BlockStep::Kind::compute) {
@@ -132,12 +132,12 @@ StateSummary summarize_state(const scenario::Scenario& scenario, const preparati
   const auto& step = scenario.step;
   const auto rates = preparation::rates_of(scenario);
   // Buckets by size reach over blocks: left out. Arrays one by one cost no less than a block's together.
-  const bool by_block = step.gradient_buckets.unit != workloads::Bucketing::Unit::size;
+  const bool by_block = !step.gradient_buckets.reaches_over_layers();
   StateSummary summary;
   for (const auto& block : model.layers) {
     BlockState made;
     const auto together = [&](std::vector<workloads::DerivedCollective> workloads::WeightUpdate::*chain) {
-      cost::LayerBuckets all(workloads::Bucketing::Unit::layer);
+      cost::LayerBuckets all({workloads::Bucketing::Unit::layer});
       for (const auto& update : block.weights) {
         for (const auto& one : update.*chain) {
           if (along_whole_axes(one.axes)) all.add(one.kind, one.axes, one.full_size);

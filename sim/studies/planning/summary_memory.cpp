@@ -90,10 +90,9 @@ class PassMemory {
   void begin(std::size_t i) {
     if (!chosen_[i]) return;
     before_[i] = true;
-    if (!is_gather(steps_[i]) || !gathers_together_) return;
+    if (!steps_[i].gathers_weights() || !gathers_together_) return;
     for (std::size_t other = 0; other < steps_.size(); ++other) {
-      if (chosen_[other] && is_gather(steps_[other]) && steps_[other].axes == steps_[i].axes &&
-          steps_[other].collective == steps_[i].collective)
+      if (chosen_[other] && steps_[other].gathers_weights() && share_a_bucket(steps_[other], steps_[i]))
         before_[other] = true;
     }
   }
@@ -141,7 +140,7 @@ void summary_memory(const workloads::ShardedLayer& block, const SummarizedSteps&
   passes.keeps_output = std::any_of(block.output_steps.begin(), block.output_steps.end(),
                                     [&](int step) { return step >= 0 && stays[step]; });
 
-  const bool together = options.weight_buckets.unit != workloads::Bucketing::Unit::matrix;
+  const bool together = options.weight_buckets.merges();
   const SomeSteps nothing(block.backward.size(), false);
   passes.forward_most =
       PassMemory(rates, block.forward, steps.forward, none, stays, together, steps.whole_gradients).most();

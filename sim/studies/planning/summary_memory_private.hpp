@@ -4,10 +4,6 @@
 
 namespace lockstep::planning {
 
-[[nodiscard]] inline bool is_gather(const workloads::BlockStep& step) {
-  return step.kind == workloads::BlockStep::Kind::collective && step.role == workloads::CollectiveRole::weight;
-}
-
 /// Whether each step of a pass has a property, by its place there.
 using SomeSteps = Indexed<int, bool>;
 

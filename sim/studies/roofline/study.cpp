@@ -56,14 +56,15 @@ FsdpThreshold fsdp_on(const scenario::Scenario& scenario, const ChipBalance& bal
   result.group = shape_text(shape);
   result.book = fsdp_threshold(balance, static_cast<int>(shape.size()));
   // Exact: gathering 4 D F bytes a layer takes cost(); computing takes 4 b D F / C for b tokens per chip.
-  const auto preparation = preparation::prepare(trial);
+  const auto preparation = preparation::prepare_step(trial);
   const double weights = 4.0 * static_cast<double>(trial.model.d_model * trial.model.d_ff);
   const auto gather = collectives::cost(workloads::CollectiveKind::all_gather,
                                         preparation.machine.mesh->dimensions({"fsdp"}), Bytes(std::llround(weights)));
   result.exact = gather.value() * balance.flops.value() / weights;
-  result.simulated = simulated_token_threshold(
-      trial, result.exact / 4, result.exact * 4, 1e-3,
-      [&](const scenario::Scenario& s) { return estimate_one_rank(s, preparation::prepare(s), log).exposed_comm; });
+  result.simulated =
+      simulated_token_threshold(trial, result.exact / 4, result.exact * 4, 1e-3, [&](const scenario::Scenario& s) {
+        return estimate_one_rank(s, preparation::prepare_step(s), log).exposed_comm;
+      });
   return result;
 }
 
@@ -79,10 +80,10 @@ TensorLimit tensor_on_rings(const scenario::Scenario& scenario, const ChipBalanc
     trial.derive.collective_matmul = true;
     trial.batch = {1 << 16, 1, 1};
     const auto exposed = exposed_per_layer(trial, [&](const scenario::Scenario& s) {
-      return estimate_one_rank(s, preparation::prepare(s), log).exposed_comm;
+      return estimate_one_rank(s, preparation::prepare_step(s), log).exposed_comm;
     });
     result.tried.push_back(size);
-    const auto one = estimate_one_rank(trial, preparation::prepare(trial), log);
+    const auto one = estimate_one_rank(trial, preparation::prepare_step(trial), log);
     if (exposed < one.step_time * 1e-6) result.simulated = size;
   }
   return result;
@@ -111,7 +112,7 @@ Split try_split(const scenario::Scenario& scenario, const RooflineStudy& study, 
                      : Seconds(0);
   const auto trial = resplit(scenario, plan);
   try {
-    const auto preparation = preparation::prepare(trial);
+    const auto preparation = preparation::prepare_step(trial);
     for (const auto& axis : preparation.machine.mesh->axes()) {
       split.placement += (split.placement.empty() ? "" : "; ") + axis.name + ":";
       const auto dimensions = preparation.machine.mesh->dimensions({axis.name});
@@ -131,7 +132,7 @@ Split try_split(const scenario::Scenario& scenario, const RooflineStudy& study, 
 
 }  // namespace
 
-Estimate estimate_one_rank(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
+Estimate estimate_one_rank(const scenario::Scenario& scenario, const preparation::PreparedStep& preparation,
                            spdlog::logger& log) {
   const auto program = lower_one_rank_per_stage(preparation.step, *preparation.machine.collectives,
                                                 preparation::rates_of(scenario), scenario.lower);

@@ -61,6 +61,6 @@ struct Estimate {
   metrics::MemoryUse memory;
 };
 [[nodiscard]] Estimate estimate_one_rank(const scenario::Scenario& scenario,
-                                         const preparation::Preparation& preparation, spdlog::logger& log);
+                                         const preparation::PreparedStep& preparation, spdlog::logger& log);
 
 }  // namespace lockstep::roofline

@@ -32,7 +32,7 @@ struct Elasticities::Running {
   studies::Child child;
 };
 
-Elasticities::Elasticities(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
+Elasticities::Elasticities(const scenario::Scenario& scenario, const preparation::PreparedStep& preparation,
                            const program::FoldedProgram& folded, engine::EngineKind engine, spdlog::logger& log) {
   const MachineParameters parameters(scenario, preparation, folded, engine);
   studies::Child child([&] {
@@ -79,7 +79,7 @@ Simulation simulate_with_elasticity(const scenario::Scenario& scenario, const Si
     if (options.progress) options.progress(stage, fraction);
   };
   tell("preparing", 0);
-  auto preparation = preparation::prepare(scenario);
+  auto preparation = preparation::prepare_step(scenario);
   auto whole = lower_with_perturbations(scenario, preparation);
   // A faster NIC may fill a link that it cannot fill as it is, so every link counts here; and the step is not folded in
   // time, since the state may repeat after another time on each of the machines.

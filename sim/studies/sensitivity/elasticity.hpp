@@ -34,7 +34,7 @@ struct MachineParameter {
 /// complete: if every parameter is better by a factor k, every duration is 1/k. Keeps references.
 class MachineParameters {
  public:
-  MachineParameters(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
+  MachineParameters(const scenario::Scenario& scenario, const preparation::PreparedStep& preparation,
                     const program::FoldedProgram& folded, engine::EngineKind engine);
   [[nodiscard]] const std::vector<MachineParameter>& list() const { return list_; }
   [[nodiscard]] const TunedMachine& as_it_is() const { return machine_; }
@@ -43,7 +43,7 @@ class MachineParameters {
 
  private:
   void list_compute(const scenario::Scenario& scenario);
-  void list_networks(const preparation::Preparation& preparation, const program::FoldedProgram& folded);
+  void list_networks(const preparation::PreparedStep& preparation, const program::FoldedProgram& folded);
   void list_given();
   void set_compute(const TunedMachine& machine, program::Program& program) const;
   void set_collectives(const TunedMachine& machine, program::Program& program) const;
@@ -60,7 +60,7 @@ class MachineParameters {
 /// simulation of the program itself, and must be started before it, since a process can run SimGrid once.
 class Elasticities {
  public:
-  Elasticities(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
+  Elasticities(const scenario::Scenario& scenario, const preparation::PreparedStep& preparation,
                const program::FoldedProgram& folded, engine::EngineKind engine, spdlog::logger& log);
   ~Elasticities();
   Elasticities(const Elasticities&) = delete;

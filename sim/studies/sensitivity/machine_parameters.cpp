@@ -43,7 +43,7 @@ double factor_of(const std::map<Value, double>& factors, const Value& which) {
 
 }  // namespace
 
-MachineParameters::MachineParameters(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
+MachineParameters::MachineParameters(const scenario::Scenario& scenario, const preparation::PreparedStep& preparation,
                                      const program::FoldedProgram& folded, engine::EngineKind engine)
     : step_(preparation.step),
       program_(folded.program),
@@ -83,7 +83,7 @@ void MachineParameters::list_compute(const scenario::Scenario& scenario) {
   }
 }
 
-void MachineParameters::list_networks(const preparation::Preparation& preparation,
+void MachineParameters::list_networks(const preparation::PreparedStep& preparation,
                                       const program::FoldedProgram& folded) {
   for (const auto& communicator : program_.communicators) {
     for (const auto& group : communicator.groups) {

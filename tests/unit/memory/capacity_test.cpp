@@ -38,7 +38,7 @@ TEST(CapacityTest, EightTimes80GBHoldSixOrFiftyBillionParameters) {
 TEST(CapacityTest, Llama2DoesNotFitOnAChipByDataParallelismAlone) {
   const auto scenario = scenario::load_scenario(std::filesystem::path(source_dir) / "scenarios/llama2-13b-dp.yaml");
   spdlog::logger silent("test");
-  const auto memory = roofline::estimate_one_rank(scenario, preparation::prepare(scenario), silent).memory;
+  const auto memory = roofline::estimate_one_rank(scenario, preparation::prepare_step(scenario), silent).memory;
   EXPECT_NEAR(static_cast<double>((memory.weights + memory.optimizer).value()), 130e9, 0.5e9);
   EXPECT_EQ(memory.capacity.value(), 96'000'000'000);
   EXPECT_FALSE(memory.fits);
@@ -47,7 +47,7 @@ TEST(CapacityTest, Llama2DoesNotFitOnAChipByDataParallelismAlone) {
 TEST(CapacityTest, Llama2FitsByFsdp) {
   const auto scenario = scenario::load_scenario(std::filesystem::path(source_dir) / "scenarios/llama2-13b-fsdp.yaml");
   spdlog::logger silent("test");
-  EXPECT_TRUE(roofline::estimate_one_rank(scenario, preparation::prepare(scenario), silent).memory.fits);
+  EXPECT_TRUE(roofline::estimate_one_rank(scenario, preparation::prepare_step(scenario), silent).memory.fits);
 }
 
 // SGD keeps no moments: 2 B a parameter, and 4 more with fp32 master weights.

@@ -10,7 +10,7 @@
 namespace lockstep::test {
 namespace {
 
-program::Program alone(const scenario::Scenario& scenario, const preparation::Preparation& preparation) {
+program::Program alone(const scenario::Scenario& scenario, const preparation::PreparedStep& preparation) {
   return program::lower_one_rank_per_stage(preparation.step, *preparation.machine.collectives,
                                            preparation::rates_of(scenario));
 }
@@ -28,7 +28,7 @@ std::filesystem::path test_scenario(const std::string& file) {
 
 OneRank::OneRank(const std::string& file, const std::vector<scenario::KeyOverride>& overrides)
     : scenario(load_scenario(test_scenario(file), overrides)),
-      preparation(preparation::prepare(scenario)),
+      preparation(preparation::prepare_step(scenario)),
       program(alone(scenario, preparation)),
       timeline(run_alone(program)),
       memory(metrics::memory_of(preparation.step, program, timeline, 0, preparation.machine.cluster->chip().memory)) {}

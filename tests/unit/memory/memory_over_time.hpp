@@ -12,7 +12,7 @@ namespace lockstep::test {
 struct OneRank {
   explicit OneRank(const std::string& file, const std::vector<scenario::KeyOverride>& overrides = {});
   scenario::Scenario scenario;
-  preparation::Preparation preparation;
+  preparation::PreparedStep preparation;
   program::Program program;
   timeline::Timeline timeline;
   metrics::MemoryUse memory;

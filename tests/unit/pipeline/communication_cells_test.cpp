@@ -33,12 +33,12 @@ TEST(CommunicationCells, AreAsManyAsThereAreHopsAndStages) {
   const int files = for_each_file([](const workloads::PipelineOrder& order, const CsvRows& rows) {
     const auto& shape = order.shape;
     std::int32_t hops = 0, stages = 0;
-    for (std::int32_t stage = 0; stage + 1 < shape.stages(); ++stage) {
+    for (std::int32_t stage = 0; stage + 1 < shape.virtual_stages(); ++stage) {
       for (std::int32_t m = 0; m < shape.microbatches; ++m)
         hops += shape.rank_of(stage, m) == shape.rank_of(stage + 1, m) ? 0 : 1;
     }
     for (std::int32_t rank = 0; rank < shape.ranks; ++rank)
-      stages += static_cast<std::int32_t>(shape.stages_of(rank).size());
+      stages += static_cast<std::int32_t>(shape.virtual_stages_of(rank).size());
     std::map<std::string, std::int32_t> counted;
     for (const auto& row : rows) {
       for (const auto& cell : row) {

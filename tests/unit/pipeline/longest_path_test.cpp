@@ -38,7 +38,7 @@ std::vector<std::pair<Where, double>> needs_of(const workloads::PipelineOrder& o
                                                double latency) {
   std::vector<std::pair<Where, double>> needs;
   for_each_action(order.ranks[where.first][where.second], [&](const workloads::PipelineAction& action) {
-    for_each_need(action, order.shape.stages(), [&](const workloads::PipelineNeed& need) {
+    for_each_need(action, order.shape.virtual_stages(), [&](const workloads::PipelineNeed& need) {
       const auto maker = makers.at({need.step, need.stage, need.microbatch});
       needs.emplace_back(maker, maker.first == where.first ? 0 : latency);
     });
@@ -80,7 +80,7 @@ TEST(LongestPath, IsWhenCellsOfEveryScheduleStart) {
     if (request.ranks > 4 || request.microbatches > 8) return;
     ++orders;
     const auto order = make_order(request);
-    const auto times = times_that_differ(order.shape.stages(), 0.375);
+    const auto times = times_that_differ(order.shape.virtual_stages(), 0.375);
     const auto timing = time_order(order, times);
     const auto starts = starts_by_relaxation(order, times);
     for (std::size_t rank = 0; rank < starts.size(); ++rank) {
@@ -100,9 +100,9 @@ TEST(LongestPath, GrowsWithEveryTimeAndWithLatency) {
   for_each_request([](const workloads::ScheduleRequest& request) {
     if (request.microbatches > 6) return;
     const auto order = make_order(request);
-    const auto times = times_that_differ(order.shape.stages(), 0.25);
+    const auto times = times_that_differ(order.shape.virtual_stages(), 0.25);
     const double before = time_order(order, times).makespan;
-    for (std::int32_t stage = 0; stage < order.shape.stages(); ++stage) {
+    for (std::int32_t stage = 0; stage < order.shape.virtual_stages(); ++stage) {
       auto longer = times;
       longer.stages[static_cast<std::size_t>(stage)].forward += 0.5;
       ASSERT_GE(time_order(order, longer).makespan, before);
@@ -116,7 +116,7 @@ TEST(LongestPath, GrowsWithEveryTimeAndWithLatency) {
     }
     // A microbatch's way there and back: all forwards and input gradients, its hops, and stage 0's weight gradient.
     double way = later.of(0).weight_gradient;
-    for (std::int32_t stage = 0; stage < order.shape.stages(); ++stage) {
+    for (std::int32_t stage = 0; stage < order.shape.virtual_stages(); ++stage) {
       way += later.of(stage).forward + later.of(stage).input_gradient;
       const bool hops = stage > 0 && order.shape.rank_of(stage, 0) != order.shape.rank_of(stage - 1, 0);
       way += hops ? 2 * later.latency : 0;
@@ -129,7 +129,7 @@ TEST(LongestPath, GrowsWithEveryTimeAndWithLatency) {
 TEST(LongestPath, HasNoUnit) {
   for_each_request([](const workloads::ScheduleRequest& request) {
     const auto order = make_order(request);
-    auto times = times_that_differ(order.shape.stages(), 0.375);
+    auto times = times_that_differ(order.shape.virtual_stages(), 0.375);
     const auto timing = time_order(order, times);
     for (auto& stage : times.stages) {
       stage.forward *= 2;
@@ -150,7 +150,7 @@ TEST(LongestPath, HasNoUnit) {
 TEST(LongestPath, CellsByStartAreATopologicalOrder) {
   for_each_request([](const workloads::ScheduleRequest& request) {
     const auto order = make_order(request);
-    const auto timing = time_order(order, times_that_differ(order.shape.stages(), 0));
+    const auto timing = time_order(order, times_that_differ(order.shape.virtual_stages(), 0));
     const auto makers = makers_of(order);
     std::map<Where, std::size_t> turn;
     double last = 0;

@@ -52,24 +52,24 @@ TEST(ActionSequenceTest, WhatAnActionWaitsForStandsBeforeIt) {
   for (const auto& order : small_orders()) {
     SCOPED_TRACE(text(order));
     seen.insert(order.schedule);
-    const auto last_stage = order.shape.stages() - 1;
+    const auto last_stage = order.shape.virtual_stages() - 1;
     std::set<std::tuple<workloads::PipelineWork, std::int32_t, std::int32_t>> done;
-    const auto is_done = [&](workloads::PipelineWork work, std::int32_t part, std::int32_t microbatch) {
-      return done.contains({work, part, microbatch});
+    const auto is_done = [&](workloads::PipelineWork work, std::int32_t stage, std::int32_t microbatch) {
+      return done.contains({work, stage, microbatch});
     };
     for (const auto& action : planning::sequence_of(order).actions) {
-      const auto part = action.part, microbatch = action.microbatch;
-      EXPECT_EQ(order.shape.rank_of(part, microbatch), action.rank);
-      if (action.work == forward && part > 0) {
-        EXPECT_TRUE(is_done(forward, part - 1, microbatch));
+      const auto stage = action.stage, microbatch = action.microbatch;
+      EXPECT_EQ(order.shape.rank_of(stage, microbatch), action.rank);
+      if (action.work == forward && stage > 0) {
+        EXPECT_TRUE(is_done(forward, stage - 1, microbatch));
       } else if (action.work == backward || action.work == input_gradient) {
-        EXPECT_TRUE(is_done(forward, part, microbatch));
-        EXPECT_TRUE(part == last_stage || is_done(backward, part + 1, microbatch) ||
-                    is_done(input_gradient, part + 1, microbatch));
+        EXPECT_TRUE(is_done(forward, stage, microbatch));
+        EXPECT_TRUE(stage == last_stage || is_done(backward, stage + 1, microbatch) ||
+                    is_done(input_gradient, stage + 1, microbatch));
       } else if (action.work == weight_gradient) {
-        EXPECT_TRUE(is_done(input_gradient, part, microbatch));
+        EXPECT_TRUE(is_done(input_gradient, stage, microbatch));
       }
-      EXPECT_TRUE(done.emplace(action.work, part, microbatch).second) << "twice";
+      EXPECT_TRUE(done.emplace(action.work, stage, microbatch).second) << "twice";
     }
   }
   EXPECT_EQ(seen.size(), workloads::schedules().size());
@@ -87,7 +87,7 @@ TEST(ActionSequenceTest, KeepsTheOrderOfEveryRankAndTheHalvesOfItsPairs) {
         if (cell.second) expected.emplace_back(*cell.second, 2);
       }
       for (const auto& action : sequence.actions) {
-        if (action.rank == rank) found.push_back({{action.work, action.part, action.microbatch}, action.half});
+        if (action.rank == rank) found.push_back({{action.work, action.stage, action.microbatch}, action.half});
       }
       EXPECT_EQ(found, expected) << "rank " << rank;
     }
@@ -103,14 +103,14 @@ TEST(ActionSequenceTest, KeepsTheOrderOfEveryRankAndTheHalvesOfItsPairs) {
   EXPECT_GT(pairs, 0);
 }
 
-TEST(ActionSequenceTest, TheLastToEndGradientsIsMarkedOnceForEachRankAndPart) {
+TEST(ActionSequenceTest, TheLastToEndGradientsIsMarkedOnceForEachRankAndVirtualStage) {
   for (const auto& order : small_orders()) {
     SCOPED_TRACE(text(order));
     const auto sequence = planning::sequence_of(order);
     std::map<std::pair<std::int32_t, std::int32_t>, std::vector<bool>> marks;
     for (const auto& action : sequence.actions) {
       if (ends_gradients(action.work)) {
-        marks[{action.rank, action.part}].push_back(action.last);
+        marks[{action.rank, action.stage}].push_back(action.last);
       } else {
         EXPECT_FALSE(action.last);
       }
@@ -119,12 +119,12 @@ TEST(ActionSequenceTest, TheLastToEndGradientsIsMarkedOnceForEachRankAndPart) {
       EXPECT_TRUE(marked.back());
       EXPECT_EQ(std::count(marked.begin(), marked.end(), true), 1);
     }
-    // A bidirectional rank may have a stage without microbatches.
-    std::size_t parts = 0;
-    for (std::int32_t rank = 0; rank < order.shape.ranks; ++rank) parts += order.shape.stages_of(rank).size();
-    EXPECT_LE(marks.size(), parts);
+    // A bidirectional rank may have a virtual stage without microbatches.
+    std::size_t stages = 0;
+    for (std::int32_t rank = 0; rank < order.shape.ranks; ++rank) stages += order.shape.virtual_stages_of(rank).size();
+    EXPECT_LE(marks.size(), stages);
     if (order.shape.microbatches > 1) {
-      EXPECT_EQ(marks.size(), parts);
+      EXPECT_EQ(marks.size(), stages);
     }
   }
 }
@@ -158,7 +158,7 @@ TEST(ActionSequenceTest, TheBookTakesTheSchedulesOfItsSpace) {
   // Interleaved 1F1B on rank 0 of P = 2 with V = 2: 2 (P - 1) + (V - 1) P = 4 forwards to warm up, and one before the
   // first backward.
   EXPECT_EQ(backwards_after({1, 2}), 5);
-  EXPECT_EQ(book.sequence(2, 4, {1, 2}).shape.stages(), 4);
+  EXPECT_EQ(book.sequence(2, 4, {1, 2}).shape.virtual_stages(), 4);
   EXPECT_EQ(&book.sequence(2, 4, {0, 1}), &book.sequence(2, 4, {0, 1}));
 }
 

@@ -104,16 +104,16 @@ TEST(PlanSpaceTest, SchedulesOfOneFormHaveOnePlacementChunksAndKindOfBackward) {
 TEST(PlanSpaceTest, PartsOfTheSameBlocksAfterTheSameBlockAreAlike) {
   const planning::PlanSpace space(ring.load());
   EXPECT_EQ(space.kinds(), std::vector<int>(8, 0));
-  const auto& four = space.parts(4);
+  const auto& four = space.virtual_stages(4);
   EXPECT_THAT(four.which, ElementsAre(0, 1, 1, 1));
   ASSERT_EQ(four.different.size(), 2u);
   EXPECT_EQ(four.different[0].first, 0);
   EXPECT_EQ(four.different[0].last, 2);
   EXPECT_EQ(four.different[1].first, 2);
   EXPECT_EQ(four.different[1].last, 4);
-  EXPECT_THAT(space.parts(1).which, ElementsAre(0));
-  EXPECT_EQ(space.parts(1).different.front().last, 8);
-  EXPECT_EQ(&space.parts(4), &four);
+  EXPECT_THAT(space.virtual_stages(1).which, ElementsAre(0));
+  EXPECT_EQ(space.virtual_stages(1).different.front().last, 8);
+  EXPECT_EQ(&space.virtual_stages(4), &four);
 }
 
 // Embedding, 8 layers, unembedding: the ends differ from what lies between.
@@ -125,7 +125,7 @@ TEST(PlanSpaceTest, PartsWithTheEndsOfAModelStandAlone) {
   scenario.model.vocabulary = 128;
   const planning::PlanSpace space(scenario);
   ASSERT_EQ(space.kinds().size(), 10u);
-  const auto& parts = space.parts(4);
+  const auto& parts = space.virtual_stages(4);
   EXPECT_THAT(parts.which, ElementsAre(0, 1, 1, 2));
   EXPECT_EQ(parts.different[0].first, 0);
   EXPECT_EQ(parts.different[0].last, 3);

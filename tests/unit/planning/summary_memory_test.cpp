@@ -147,13 +147,13 @@ TEST_F(SummaryMemoryTest, AStepBesideIsHeldOnlyIfSomeoneWaitsForIt) {
 }
 
 TEST(IsGatherTest, TakesCollectivesOfWeightsOnly) {
-  EXPECT_TRUE(planning::is_gather(gathers(1)));
+  EXPECT_TRUE(gathers(1).gathers_weights());
   auto activation = gathers(1);
   activation.role = workloads::CollectiveRole::activation;
-  EXPECT_FALSE(planning::is_gather(activation));
+  EXPECT_FALSE(activation.gathers_weights());
   auto product = gathers(1);
   product.kind = workloads::BlockStep::Kind::compute;
-  EXPECT_FALSE(planning::is_gather(product));
+  EXPECT_FALSE(product.gathers_weights());
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 using preparation::KnownMachines;
 
 preparation::Machine machine(KnownMachines& known, const Keys& keys) {
-  return placed(small_scenario(keys), known).machine;
+  return prepare(small_scenario(keys), known).machine;
 }
 
 TEST(KnownMachines, ScenariosThatDifferElsewhereShareTheMachine) {

@@ -14,10 +14,10 @@ using ::testing::ElementsAre;
 constexpr double peak = 459e12;
 constexpr double layer_s = 4.0 * 64 * 64 * 128 / peak;  ///< 8 sequences of 16 tokens in two microbatches: B = 64
 
-preparation::Preparation piped(const Keys& more = {}) {
+preparation::PreparedStep piped(const Keys& more = {}) {
   Keys keys{{"parallel", "{pipeline: 4}"}, {"batch", "{sequences: 8, sequence_length: 16, microbatches: 2}"}};
   keys.insert(keys.end(), more.begin(), more.end());
-  return preparation::prepare(small_scenario(keys));
+  return preparation::prepare_step(small_scenario(keys));
 }
 
 // 6 layers on 4 stages: 1, 2, 2, 1.
@@ -56,7 +56,7 @@ TEST(PipelinePlacement, LayersAsTheUserSays) {
 
 TEST(PipelinePlacement, WithoutAPipelineMicrobatchesGoInTurn) {
   const auto pipeline =
-      preparation::prepare(small_scenario({{"batch", "{sequences: 8, sequence_length: 16, microbatches: 2}"}}))
+      preparation::prepare_step(small_scenario({{"batch", "{sequences: 8, sequence_length: 16, microbatches: 2}"}}))
           .pipeline;
   EXPECT_EQ(pipeline.order.to_string(), "0F0,0B0,0F1,0B1\n");
   EXPECT_THAT(pipeline.first_block, ElementsAre(0, 6));
@@ -68,10 +68,10 @@ TEST(PipelinePlacement, RecomputesTheFirstLayersOfEachStage) {
   const Keys keys{{"model", small_transformer},
                   {"parallel", "{pipeline: 2, data: 2}"},
                   {"training", "{recompute: {mode: full, layers: 2}}"}};
-  const auto preparation = preparation::prepare(small_scenario(keys));
+  const auto preparation = preparation::prepare_step(small_scenario(keys));
   EXPECT_EQ(preparation.model.layers.size(), 6U);
   EXPECT_THAT(preparation.pipeline.kinds, ElementsAre(0, 4, 4, 1, 4, 4, 1, 2));
-  const auto kept = preparation::prepare(small_scenario({keys[0], keys[1]}));
+  const auto kept = preparation::prepare_step(small_scenario({keys[0], keys[1]}));
   EXPECT_THAT(kept.pipeline.kinds, ElementsAre(0, 1, 1, 1, 1, 1, 1, 2));
   // Stage 0 has no head: its forward are its three layers'. Stage 1 has the same layers.
   const double layer = kept.pipeline.times.stages[0].forward / 3;

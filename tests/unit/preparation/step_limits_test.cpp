@@ -30,7 +30,7 @@ class StepLimits : public testing::Test {
     return refused([&] { check_size(scenario, model); });
   }
   std::string checked_operations(const preparation::ShardedModel& model, std::int64_t microbatches) {
-    return refused([&] { preparation::check_step_size(scenario, {machine, model, {}, {}}, microbatches); });
+    return refused([&] { preparation::check_step_size(scenario, {machine, model, {}}, microbatches); });
   }
   scenario::Scenario scenario = small_scenario();
   preparation::Machine machine = preparation::prepare(scenario).machine;
@@ -76,7 +76,7 @@ TEST(StepLimitsOverRanks, CountEveryRankOfAStage) {
                                   {"batch", "{sequences: 1024, sequence_length: 16}"}});
   const auto machine = preparation::prepare(scenario).machine;
   const auto checked = [&](std::size_t steps) {
-    return refused([&] { preparation::check_step_size(scenario, {machine, model_of(steps, 0, 100), {}, {}}, 1000); });
+    return refused([&] { preparation::check_step_size(scenario, {machine, model_of(steps, 0, 100), {}}, 1000); });
   };
   EXPECT_EQ(checked(39), "") << "3.9e6 on 1024 ranks";
   EXPECT_EQ(checked(40),
@@ -157,7 +157,7 @@ TEST(StepOptionsOfAScenario, SpreadTokensOverTheRanksOfExperts) {
 // costs no more than those that one would try by hand.
 TEST(PlacementCost, IsLinearInMicrobatches) {
   auto scenario = small_scenario({{"parallel", "{data: 2, tensor: 2}"}});
-  const auto prepared = preparation::prepare(scenario);
+  const auto prepared = preparation::prepare_step(scenario);
   const auto cost = [&](std::int64_t microbatches) {
     scenario.batch.microbatches = microbatches;
     return placement_cost(scenario, prepared.model, *prepared.machine.cluster, *prepared.machine.mesh).value();
@@ -175,7 +175,7 @@ TEST(PlacementCost, OfTheChosenPlacementIsTheLeast) {
     auto all = keys;
     if (!mesh.empty()) all.emplace_back("mesh", mesh);
     const auto scenario = small_scenario(all);
-    const auto prepared = preparation::prepare(scenario);
+    const auto prepared = preparation::prepare_step(scenario);
     return placement_cost(scenario, prepared.model, *prepared.machine.cluster, *prepared.machine.mesh).value();
   };
   const double chosen = cost("");

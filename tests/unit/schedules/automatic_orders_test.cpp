@@ -70,7 +70,7 @@ void expect_whole(const workloads::PipelineOrder& order) {
   std::sort(seen.begin(), seen.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
   std::vector<workloads::PipelineAction> all;
   for (const auto work : {forward, input_gradient, weight_gradient}) {
-    for (std::int32_t stage = 0; stage < shape.stages(); ++stage) {
+    for (std::int32_t stage = 0; stage < shape.virtual_stages(); ++stage) {
       for (std::int32_t m = 0; m < shape.microbatches; ++m) all.push_back({work, stage, m});
     }
   }

@@ -18,14 +18,14 @@ using Made = std::tuple<bool, std::int32_t, std::int32_t>;  ///< forward or back
 std::optional<Made> made_by(const workloads::PipelineShape& shape, const workloads::PipelineAction& action) {
   const bool forward = action.work == workloads::PipelineWork::forward;
   if (action.work == workloads::PipelineWork::weight_gradient ||
-      (forward ? action.stage + 1 == shape.stages() : action.stage == 0))
+      (forward ? action.stage + 1 == shape.virtual_stages() : action.stage == 0))
     return {};
   return Made{forward, action.stage, action.microbatch};
 }
 std::optional<Made> needed_by(const workloads::PipelineShape& shape, const workloads::PipelineAction& action) {
   const bool forward = action.work == workloads::PipelineWork::forward;
   if (action.work == workloads::PipelineWork::weight_gradient ||
-      (forward ? action.stage == 0 : action.stage + 1 == shape.stages()))
+      (forward ? action.stage == 0 : action.stage + 1 == shape.virtual_stages()))
     return {};
   return Made{forward, action.stage + (forward ? -1 : 1), action.microbatch};
 }

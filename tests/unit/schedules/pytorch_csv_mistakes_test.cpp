@@ -22,9 +22,11 @@ TEST(PytorchCsvMistakes, CellsAreReadToTheirEnd) {
   EXPECT_EQ(first_cell("0UNSHARD1"), "1:1 '0UNSHARD1' '1' follows the end of the action [the end of the cell]\n");
   EXPECT_EQ(first_cell("0F"), "1:1 '0F' '0F' has no microbatch [a number at the end, as in 0F0]\n");
   EXPECT_EQ(first_cell("0SEND_F"), "1:1 '0SEND_F' '0SEND_F' has no microbatch [a number at the end, as in 0F0]\n");
-  EXPECT_EQ(first_cell("F0"), "1:1 'F0' 'F0' does not begin with a stage [stage, operation, microbatch, as in 0F0]\n");
-  EXPECT_EQ(first_cell("-1F0"),
-            "1:1 '-1F0' '-1F0' does not begin with a stage [stage, operation, microbatch, as in 0F0]\n");
+  EXPECT_EQ(first_cell("F0"),
+            "1:1 'F0' 'F0' does not begin with a virtual stage [virtual stage, operation, microbatch, as in 0F0]\n");
+  EXPECT_EQ(
+      first_cell("-1F0"),
+      "1:1 '-1F0' '-1F0' does not begin with a virtual stage [virtual stage, operation, microbatch, as in 0F0]\n");
   EXPECT_EQ(first_cell("0F-1"), "1:1 '0F-1' '0F-1' has no microbatch [a number at the end, as in 0F0]\n");
   EXPECT_EQ(first_cell("0"), "1:1 '0' '0' names no operation [" + operations + "]\n");
   EXPECT_EQ(first_cell("0X0"), "1:1 '0X0' 'X' is not an operation [" + operations + "]\n");
@@ -46,7 +48,8 @@ TEST(PytorchCsvMistakes, PairsAreWhole) {
   EXPECT_EQ(first_cell("(0F0)OVERLAP_F_B"), "1:1 '(0F0)OVERLAP_F_B' '(0F0)OVERLAP_F_B'" + form);
   EXPECT_EQ(first_cell("("), "1:1 '(' '('" + form);
   EXPECT_EQ(first_cell("(;)OVERLAP_F_B"),
-            "1:1 '(;)OVERLAP_F_B' '' does not begin with a stage [stage, operation, microbatch, as in 0F0]\n");
+            "1:1 '(;)OVERLAP_F_B' '' does not begin with a virtual stage [virtual stage, operation, microbatch, as in "
+            "0F0]\n");
   EXPECT_EQ(
       first_cell("(0F0;0SEND_F0)OVERLAP_F_B"),
       "1:1 '(0F0;0SEND_F0)OVERLAP_F_B' '0SEND_F0' is half of a pair, but no computation [a forward and a backward]\n");
@@ -67,13 +70,14 @@ TEST(PytorchCsvMistakes, DialectsAreNotMixed) {
 }
 
 TEST(PytorchCsvMistakes, CellsArePrintable) {
-  EXPECT_EQ(first_cell(std::string("\x00\xff\x1b[31m", 7)),
-            "1:1 '\\x00\\xff\\x1b[31m' '\\x00\\xff\\x1b[31m' does not begin with a stage [stage, operation, "
-            "microbatch, as in 0F0]\n");
+  EXPECT_EQ(
+      first_cell(std::string("\x00\xff\x1b[31m", 7)),
+      "1:1 '\\x00\\xff\\x1b[31m' '\\x00\\xff\\x1b[31m' does not begin with a virtual stage [virtual stage, operation, "
+      "microbatch, as in 0F0]\n");
   const std::string shortened = std::string(32, 'x') + "...";
   EXPECT_EQ(first_cell(std::string(1000, 'x')),
             "1:1 '" + shortened + "' '" + shortened +
-                "' does not begin with a stage [stage, operation, microbatch, as in 0F0]\n");
+                "' does not begin with a virtual stage [virtual stage, operation, microbatch, as in 0F0]\n");
 }
 
 // A column counts blank cells too; the verifier's problems come with the cell of the file.
@@ -97,31 +101,37 @@ TEST(PytorchCsvMistakes, OrdersAreVerified) {
 TEST(PytorchCsvMistakes, SizesThatDoNotFit) {
   EXPECT_EQ(problems_of(""), "the file has no forward or backward [one line per rank, cells as in 0F0]\n");
   EXPECT_EQ(problems_of("\n\n,,,\n"), "the file has no forward or backward [one line per rank, cells as in 0F0]\n");
-  EXPECT_EQ(problems_of("0F0,2F0,2B0,0B0\n1F0,1B0\n", loop),
-            "1:2 '2F0' stage 2 makes 3 stages on the 2 ranks of the file [a multiple of 2 stages]\n");
+  EXPECT_EQ(
+      problems_of("0F0,2F0,2B0,0B0\n1F0,1B0\n", loop),
+      "1:2 '2F0' virtual stage 2 makes 3 virtual stages on the 2 ranks of the file [a multiple of 2 virtual stages]\n");
   EXPECT_EQ(problems_of("0F0,2F0,2B0,0B0\n1F0,3F0,3B0,1B0\n"),
-            "2:2 '3F0' stage 3 makes 4 stages on the 2 ranks of the file [2 stages with placement linear]\n");
+            "2:2 '3F0' virtual stage 3 makes 4 virtual stages on the 2 ranks of the file [2 virtual stages with "
+            "placement linear]\n");
   EXPECT_EQ(problems_of("0F0,0B0\n1F0,1B0\n", v),
-            "2:1 '1F0' stage 1 makes 2 stages on the 2 ranks of the file [4 stages with placement v]\n");
-  EXPECT_EQ(problems_of("0F0,0B0\n\n2F0,2B0\n"), "2:0 '' no cell of stage 1 [cells of all stages, 0 to 2]\n");
+            "2:1 '1F0' virtual stage 1 makes 2 virtual stages on the 2 ranks of the file [4 virtual stages with "
+            "placement v]\n");
+  EXPECT_EQ(problems_of("0F0,0B0\n\n2F0,2B0\n"),
+            "2:0 '' no cell of virtual stage 1 [cells of all virtual stages, 0 to 2]\n");
   EXPECT_EQ(problems_of("0F0,0F999999"),
-            "1:2 '0F999999' 1 stages and 1000000 microbatches are far more than the 2 cells there are [a forward and a "
-            "backward of every microbatch on every stage]\n");
+            "1:2 '0F999999' 1 virtual stages and 1000000 microbatches are far more than the 2 cells there are [a "
+            "forward and a "
+            "backward of every microbatch on every virtual stage]\n");
 }
 
 TEST(PytorchCsvMistakes, PlacementContradicted) {
-  EXPECT_EQ(problems_of("0F0,3F0,3B0,0B0\n1F0,2F0,2B0,1B0\n", loop),
-            "1:2 '3F0' 3F0 is on rank 0, but with placement loop stage 3 of microbatch 0 is on rank 1 [it on rank "
-            "1, or another placement]\n"
-            "2:2 '2F0' 2F0 is on rank 1, but with placement loop stage 2 of microbatch 0 is on rank 0 [it on rank "
-            "0, or another placement]\n");
+  EXPECT_EQ(
+      problems_of("0F0,3F0,3B0,0B0\n1F0,2F0,2B0,1B0\n", loop),
+      "1:2 '3F0' 3F0 is on rank 0, but with placement loop virtual stage 3 of microbatch 0 is on rank 1 [it on rank "
+      "1, or another placement]\n"
+      "2:2 '2F0' 2F0 is on rank 1, but with placement loop virtual stage 2 of microbatch 0 is on rank 0 [it on rank "
+      "0, or another placement]\n");
   // A stage on two ranks is bidirectional or wrong.
   const std::string both = "0F0,1F1,1B1,0B0\n0F1,1F0,1B0,0B1\n";
   EXPECT_EQ(problems_of(both, bidirectional), "");
   EXPECT_EQ(problems_of(both),
-            "1:2 '1F1' 1F1 is on rank 0, but with placement linear stage 1 of microbatch 1 is on rank 1 [it on "
+            "1:2 '1F1' 1F1 is on rank 0, but with placement linear virtual stage 1 of microbatch 1 is on rank 1 [it on "
             "rank 1, or another placement]\n"
-            "2:1 '0F1' 0F1 is on rank 1, but with placement linear stage 0 of microbatch 1 is on rank 0 [it on "
+            "2:1 '0F1' 0F1 is on rank 1, but with placement linear virtual stage 0 of microbatch 1 is on rank 0 [it on "
             "rank 0, or another placement]\n");
 }
 
@@ -145,42 +155,47 @@ TEST(PytorchCsvMistakes, TransfersHaveTwoEnds) {
   EXPECT_EQ(rank_1("1UNSHARD,1RECV_F0,1F0,1SEND_B0,1B0,1REDUCE_GRAD"),
             "2:4 '1SEND_B0' 1SEND_B0 comes before 1B0, which makes what it sends [it after that]\n");
   EXPECT_EQ(rank_1("1UNSHARD,1RECV_F0,1F0,1SEND_F0,1B0,1SEND_B0,1REDUCE_GRAD"),
-            "2:4 '1SEND_F0' 1SEND_F0 has no receiver: there is no stage 2 [transfers between stages on two ranks]\n");
+            "2:4 '1SEND_F0' 1SEND_F0 has no receiver: there is no virtual stage 2 [transfers between virtual stages on "
+            "two ranks]\n");
   EXPECT_EQ(rank_1("1UNSHARD,1RECV_F0,1F0,1B0,1SEND_B0,0RECV_F0,1REDUCE_GRAD"),
-            "2:6 '0RECV_F0' 0RECV_F0 is on rank 1 [it on rank 0, which has the stage]\n");
+            "2:6 '0RECV_F0' 0RECV_F0 is on rank 1 [it on rank 0, which has the virtual stage]\n");
   EXPECT_EQ(rank_1("1UNSHARD,1RECV_F0,1F0,1B0,1SEND_B0,1SEND_B7,1REDUCE_GRAD"),
-            "2:6 '1SEND_B7' 1SEND_B7 is of a stage or microbatch that does not exist [stages 0 to 1 and microbatches 0 "
+            "2:6 '1SEND_B7' 1SEND_B7 is of a virtual stage or microbatch that does not exist [virtual stages 0 to 1 "
+            "and microbatches 0 "
             "to 0]\n");
   // The stages in the middle of a V are on one rank.
-  EXPECT_EQ(
-      problems_of("0F0,0SEND_F0,1F0,1B0,0B0\n", v),
-      "1:2 '0SEND_F0' 0SEND_F0 has no receiver: stage 1 is on the same rank [transfers between stages on two ranks]\n");
+  EXPECT_EQ(problems_of("0F0,0SEND_F0,1F0,1B0,0B0\n", v),
+            "1:2 '0SEND_F0' 0SEND_F0 has no receiver: virtual stage 1 is on the same rank [transfers between virtual "
+            "stages on two ranks]\n");
 }
 
 TEST(PytorchCsvMistakes, StagesAreWholeWhileTheyRun) {
   EXPECT_EQ(rank_0("0F0,0UNSHARD,0SEND_F0,0RECV_B0,0B0,0REDUCE_GRAD"),
-            "1:1 '0F0' 0F0 runs while stage 0 is sharded [0UNSHARD before it]\n");
+            "1:1 '0F0' 0F0 runs while virtual stage 0 is sharded [0UNSHARD before it]\n");
   EXPECT_EQ(rank_0("0UNSHARD,0F0,0SEND_F0,0RECV_B0,0RESHARD,0B0,0REDUCE_GRAD"),
-            "1:6 '0B0' 0B0 runs while stage 0 is sharded [0UNSHARD before it]\n");
+            "1:6 '0B0' 0B0 runs while virtual stage 0 is sharded [0UNSHARD before it]\n");
   EXPECT_EQ(rank_0("0UNSHARD,0UNSHARD,0F0,0SEND_F0,0RECV_B0,0B0,0REDUCE_GRAD"),
-            "1:2 '0UNSHARD' 0UNSHARD comes where the stage is already whole [UNSHARD and RESHARD by turns]\n");
-  EXPECT_EQ(rank_0("0RESHARD,0UNSHARD,0F0,0SEND_F0,0RECV_B0,0B0,0REDUCE_GRAD"),
-            "1:1 '0RESHARD' 0RESHARD comes where the stage is already sharded [UNSHARD and RESHARD by turns]\n");
+            "1:2 '0UNSHARD' 0UNSHARD comes where the virtual stage is already whole [UNSHARD and RESHARD by turns]\n");
+  EXPECT_EQ(
+      rank_0("0RESHARD,0UNSHARD,0F0,0SEND_F0,0RECV_B0,0B0,0REDUCE_GRAD"),
+      "1:1 '0RESHARD' 0RESHARD comes where the virtual stage is already sharded [UNSHARD and RESHARD by turns]\n");
   EXPECT_EQ(rank_0("0UNSHARD,1UNSHARD,0F0,0SEND_F0,0RECV_B0,0B0,0REDUCE_GRAD"),
-            "1:2 '1UNSHARD' 1UNSHARD is of a stage that rank 0 does not run [a stage of the rank]\n");
+            "1:2 '1UNSHARD' 1UNSHARD is of a virtual stage that rank 0 does not run [a virtual stage of the rank]\n");
   // Held for good, and let go of in between, are both fine.
   EXPECT_EQ(rank_0("0UNSHARD,0F0,0SEND_F0,0RECV_B0,0RESHARD,0UNSHARD,0B0,0REDUCE_GRAD"), "");
 }
 
 TEST(PytorchCsvMistakes, GradientsAreReducedWhenTheyAreWhole) {
-  EXPECT_EQ(problems_of("0F0,0F1,0B0,0REDUCE_GRAD,0B1"),
-            "1:4 '0REDUCE_GRAD' 0REDUCE_GRAD comes before the last weight gradient of its stage [it after 0B1]\n");
-  EXPECT_EQ(problems_of("0F0,0I0,0REDUCE_GRAD,0W0"),
-            "1:3 '0REDUCE_GRAD' 0REDUCE_GRAD comes before the last weight gradient of its stage [it after 0W0]\n");
+  EXPECT_EQ(
+      problems_of("0F0,0F1,0B0,0REDUCE_GRAD,0B1"),
+      "1:4 '0REDUCE_GRAD' 0REDUCE_GRAD comes before the last weight gradient of its virtual stage [it after 0B1]\n");
+  EXPECT_EQ(
+      problems_of("0F0,0I0,0REDUCE_GRAD,0W0"),
+      "1:3 '0REDUCE_GRAD' 0REDUCE_GRAD comes before the last weight gradient of its virtual stage [it after 0W0]\n");
   EXPECT_EQ(problems_of("0F0,0B0,0REDUCE_GRAD,0REDUCE_GRAD"),
             "1:4 '0REDUCE_GRAD' 0REDUCE_GRAD appears twice [it once]\n");
   EXPECT_EQ(problems_of("0F0,0B0\n1F0,1B0,1REDUCE_GRAD\n"),
-            "1:2 '0B0' the gradients of stage 0 are never reduced [0REDUCE_GRAD after 0B0]\n");
+            "1:2 '0B0' the gradients of virtual stage 0 are never reduced [0REDUCE_GRAD after 0B0]\n");
 }
 
 // PyTorch's own 1F1B dump is off by one on its last rank: it begins with 3F1, and 3F8 is a ninth microbatch of eight.
@@ -188,13 +203,14 @@ TEST(PytorchCsvMistakes, KnownBadFiles) {
   const auto four = golden_csv("known_bad/1f1b_P4_M8.csv");
   EXPECT_EQ(problems_of(four.text),
             "4:2 '3B0' 3B0 has no forward [3F0 before it]\n"
-            "4:15 '3F8' microbatch 8 is here, but has no cell on stage 0 to 2 [every microbatch on every stage, or "
+            "4:15 '3F8' microbatch 8 is here, but has no cell on virtual stage 0 to 2 [every microbatch on every "
+            "virtual stage, or "
             "on none]\n");
   const auto two = golden_csv("known_bad/1f1b_P2_M4.csv");
-  EXPECT_EQ(
-      problems_of(two.text),
-      "2:2 '1B0' 1B0 has no forward [1F0 before it]\n"
-      "2:7 '1F4' microbatch 4 is here, but has no cell on stage 0 [every microbatch on every stage, or on none]\n");
+  EXPECT_EQ(problems_of(two.text),
+            "2:2 '1B0' 1B0 has no forward [1F0 before it]\n"
+            "2:7 '1F4' microbatch 4 is here, but has no cell on virtual stage 0 [every microbatch on every virtual "
+            "stage, or on none]\n");
 }
 
 TEST(PytorchCsvMistakes, GroupsOfTransfersAreRefused) {

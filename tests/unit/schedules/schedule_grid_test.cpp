@@ -73,15 +73,15 @@ void expect_every_action_once(const workloads::PipelineOrder& order) {
       });
     }
   }
-  EXPECT_EQ(done.size(),
-            static_cast<std::size_t>(order.shape.stages()) * static_cast<std::size_t>(order.shape.microbatches));
+  EXPECT_EQ(done.size(), static_cast<std::size_t>(order.shape.virtual_stages()) *
+                             static_cast<std::size_t>(order.shape.microbatches));
   for (const auto& [where, works] : done) EXPECT_TRUE(works == "FB" || works == "FIW") << works;
 }
 
 /// Stages that differ, so that no bound holds by symmetry.
 workloads::PipelineTimes uneven_times(const workloads::PipelineShape& shape) {
   workloads::PipelineTimes times{{}, 0.25, std::nullopt};
-  for (std::int32_t stage = 0; stage < shape.stages(); ++stage) {
+  for (std::int32_t stage = 0; stage < shape.virtual_stages(); ++stage) {
     times.stages.push_back({1.0 + stage % 3, 2.0 - 0.5 * (stage % 2), 0.5 + 0.25 * (stage % 4)});
   }
   return times;
@@ -101,13 +101,13 @@ TEST_P(ScheduleGrid, WholeStepsWithinTheirBounds) {
     expect_every_action_once(order);
     const auto times = uneven_times(order.shape);
     const auto timing = time_order(order, times);
-    const auto hops = request.ranks == 1 ? 0 : 2 * (order.shape.stages() - 1);
+    const auto hops = request.ranks == 1 ? 0 : 2 * (order.shape.virtual_stages() - 1);
     double way = times.of(0).weight_gradient + times.latency * hops;
     for (const auto& stage : times.stages) way += stage.forward + stage.input_gradient;
     EXPECT_GE(timing.makespan, way - 1e-9);
     for (std::int32_t rank = 0; rank < request.ranks; ++rank) {
       double busy = 0;
-      for (const auto stage : order.shape.stages_of(rank)) {
+      for (const auto stage : order.shape.virtual_stages_of(rank)) {
         const auto& of = times.of(stage);
         busy += request.microbatches * (of.forward + of.input_gradient + of.weight_gradient);
       }

@@ -78,7 +78,7 @@ void expect_whole_step(const workloads::PipelineOrder& order, const workloads::S
     }
   }
   EXPECT_EQ(order.shape.microbatches, request.microbatches);
-  EXPECT_EQ(done.size(), at(order.shape.stages()) * at(request.microbatches));
+  EXPECT_EQ(done.size(), at(order.shape.virtual_stages()) * at(request.microbatches));
   for (const auto& [where, works] : done) EXPECT_TRUE(works == "FB" || works == "FIW") << works;
   EXPECT_EQ(static_cast<std::int64_t>(time_order(order, {}).by_start.size()), order.cells());
 }
@@ -164,8 +164,8 @@ TEST(Wave, RunsWhatItsRulePrefers) {
     }
     const auto ready = [&](const workloads::PipelineAction& a) {
       if (a.work == forward) return ends.at({forward, a.stage - 1, a.microbatch});
-      return a.stage + 1 < order.shape.stages() ? ends.at({backward, a.stage + 1, a.microbatch})
-                                                : ends.at({forward, a.stage, a.microbatch});
+      return a.stage + 1 < order.shape.virtual_stages() ? ends.at({backward, a.stage + 1, a.microbatch})
+                                                        : ends.at({forward, a.stage, a.microbatch});
     };
     const auto rule = [](const workloads::PipelineAction& a) {
       return a.work == backward ? std::tuple{0, a.microbatch, -a.stage} : std::tuple{1, -a.stage, a.microbatch};

@@ -62,9 +62,10 @@ TEST(VerifyOrder, GapsAreNamedAsAWhole) {
   EXPECT_EQ(problems_of(order_of(linear, 1, 4, {"0F0 0B0 0F3 0B3"})),
             (Texts{"0/2 no cell of microbatch 1 to 2 [cells of all microbatches, 0 to 3]"}));
   EXPECT_EQ(problems_of(order_of(linear, 1, 1, {"0F0 0B0", "", "2F0 2B0"})),
-            (Texts{"1/-1 no cell of stage 1 [cells of all stages, 0 to 2]"}));
+            (Texts{"1/-1 no cell of virtual stage 1 [cells of all virtual stages, 0 to 2]"}));
   EXPECT_EQ(problems_of(order_of(linear, 1, 2, {"0F0 0B0 0F1 0B1", "1F0 1B0", "2F0 2B0"})),
-            (Texts{"0/2 microbatch 1 is here, but has no cell on stage 1 to 2 [every microbatch on every stage, or "
+            (Texts{"0/2 microbatch 1 is here, but has no cell on virtual stage 1 to 2 [every microbatch on every "
+                   "virtual stage, or "
                    "on none]"}));
 }
 
@@ -72,13 +73,14 @@ TEST(VerifyOrder, StagesStandWhereThePlacementSays) {
   const auto v_order = order_of(v, 2, 1, {"0F0 3F0 3B0 0B0", "1F0 2F0 2B0 1B0"});
   auto as_loop = v_order;
   as_loop.shape.placement = loop;
-  EXPECT_EQ(problems_of(as_loop), (Texts{"0/1 3F0 is on rank 0, but with placement loop stage 3 of microbatch 0 is "
-                                         "on rank 1 [it on rank 1, or another placement]",
-                                         "1/1 2F0 is on rank 1, but with placement loop stage 2 of microbatch 0 is "
-                                         "on rank 0 [it on rank 0, or another placement]"}));
+  EXPECT_EQ(problems_of(as_loop),
+            (Texts{"0/1 3F0 is on rank 0, but with placement loop virtual stage 3 of microbatch 0 is "
+                   "on rank 1 [it on rank 1, or another placement]",
+                   "1/1 2F0 is on rank 1, but with placement loop virtual stage 2 of microbatch 0 is "
+                   "on rank 0 [it on rank 0, or another placement]"}));
   EXPECT_EQ(problems_of(order_of(linear, 1, 1, {"0F0 0B0 1F0 1B0"})),
-            (Texts{"0/2 1F0 does not exist [stages 0 to 0 and microbatches 0 to 0]",
-                   "0/3 1B0 does not exist [stages 0 to 0 and microbatches 0 to 0]"}));
+            (Texts{"0/2 1F0 does not exist [virtual stages 0 to 0 and microbatches 0 to 0]",
+                   "0/3 1B0 does not exist [virtual stages 0 to 0 and microbatches 0 to 0]"}));
 }
 
 // On its own rank nothing stands before what it needs: B needs F; W needs I; in a V, F of the stage below.
@@ -143,11 +145,13 @@ TEST(VerifyOrder, LongCirclesAreShortened) {
 TEST(VerifyOrder, SizesThatTheOrderCannotHaveAreRefusedBeforeMemoryIsSpent) {
   auto order = order_of(linear, 1, 1, {"0F0 0B0"});
   order.shape.microbatches = 2'000'000'000;
-  EXPECT_EQ(problems_of(order), (Texts{"0/0 1 stages and 2000000000 microbatches are far more than the 2 cells there "
-                                       "are [a forward and a backward of every microbatch on every stage]"}));
+  EXPECT_EQ(problems_of(order),
+            (Texts{"0/0 1 virtual stages and 2000000000 microbatches are far more than the 2 cells there "
+                   "are [a forward and a backward of every microbatch on every virtual stage]"}));
   order.shape = {linear, 2'000'000, 2'000'000, 1};
-  EXPECT_EQ(problems_of(order), (Texts{"-1/-1 the shape does not fit the order [at least one stage and microbatch, and "
-                                       "as many ranks as the order has]"}));
+  EXPECT_EQ(problems_of(order),
+            (Texts{"-1/-1 the shape does not fit the order [at least one virtual stage and microbatch, and "
+                   "as many ranks as the order has]"}));
   order.shape = {linear, 1, 1, 0};
   EXPECT_EQ(verify_order(order).size(), 1U);
 }

@@ -158,7 +158,7 @@ TEST(StepConservation, SendsAreAsManyAsHops) {
     const auto& shape = pipeline.order.shape;
     std::map<std::tuple<workloads::StepPass, std::int32_t, std::int32_t>, int> expected,
         sent;  // pass, from and to; of all microbatches
-    for (std::int32_t part = 0; part + 1 < shape.stages(); ++part) {
+    for (std::int32_t part = 0; part + 1 < shape.virtual_stages(); ++part) {
       for (std::int32_t m = 0; m < shape.microbatches; ++m) {
         const auto from = shape.rank_of(part, m), to = shape.rank_of(part + 1, m);
         if (from == to) continue;

@@ -25,7 +25,8 @@ inline workloads::StepPipeline on_schedule(const Derived& model, const std::stri
   workloads::StepPipeline pipeline;
   pipeline.order = make_order(request);
   pipeline.kinds = model.order;
-  pipeline.first_block = workloads::split_layers(are_layers(model), pipeline.order.shape.stages(), {}).first_block;
+  pipeline.first_block =
+      workloads::split_layers(are_layers(model), pipeline.order.shape.virtual_stages(), {}).first_block;
   return pipeline;
 }
 

@@ -108,7 +108,7 @@ TEST(StepPipeline, OfOneStageTakesMicrobatchesInTurn) {
   const auto pipeline = workloads::single_stage(5, 3);
   EXPECT_THAT(pipeline.first_block, ElementsAre(0, 5));
   EXPECT_EQ(pipeline.order.to_string(), "0F0,0B0,0F1,0B1,0F2,0B2\n");
-  EXPECT_EQ(pipeline.order.shape.stages(), 1);
+  EXPECT_EQ(pipeline.order.shape.virtual_stages(), 1);
 }
 
 /// A backward step that computes.

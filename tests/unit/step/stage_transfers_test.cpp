@@ -36,7 +36,7 @@ TEST(StageTransfers, CarryARanksShareOfTheInput) {
       EXPECT_EQ(op->name,
                 op.pass == workloads::StepPass::forward ? "Send_pipeline activations" : "Send_pipeline gradients");
     }
-    EXPECT_EQ(graph.op(sends[0])->detail, "stage 0 -> stage 1, part 0 -> 1 of the model");
+    EXPECT_EQ(graph.op(sends[0])->detail, "stage 0 -> stage 1, virtual stage 0 -> 1");
   }
 }
 

@@ -84,7 +84,7 @@ TEST_F(RunSweep, OneProcessForManyPointsIsAsOneForEach) {
 // A process that dies over point 6 takes points 0 to 9 along, which then run by themselves.
 TEST_F(RunSweep, ADeathCostsOnePoint) {
   auto expected = results(1, engine::EngineKind::max_min);
-  const auto step = preparation::prepare(sweep_.scenario_at(6)).step;
+  const auto step = preparation::prepare_step(sweep_.scenario_at(6)).step;
   auto found = results(1, engine::EngineKind::max_min, std::to_string(step.size()));
   EXPECT_EQ(found.size(), 40u);
   EXPECT_EQ(sweep::result_in(found.at(6)).status, sweep::PointResult::Status::crashed);

@@ -17,7 +17,7 @@ scenario::Scenario scenario(const std::string& file, const std::vector<scenario:
 
 double timed(const scenario::Scenario& scenario, engine::EngineKind engine = engine::EngineKind::max_min) {
   spdlog::logger silent("test");
-  const preparation::Preparation prepared = preparation::prepare(scenario);
+  const preparation::PreparedStep prepared = preparation::prepare_step(scenario);
   return timing::step_time(scenario, prepared.machine, prepared.model, timing::joined_layers(scenario, prepared.model),
                            engine, silent)
       .value();
@@ -25,7 +25,7 @@ double timed(const scenario::Scenario& scenario, engine::EngineKind engine = eng
 
 double simulated(const scenario::Scenario& scenario, engine::EngineKind engine = engine::EngineKind::max_min) {
   spdlog::logger silent("test");
-  const preparation::Preparation prepared = preparation::prepare(scenario);
+  const preparation::PreparedStep prepared = preparation::prepare_step(scenario);
   const program::FoldedProgram folded = fold(lower_with_perturbations(scenario, prepared));
   return engine::run(folded.program, {engine, {}, false}, silent).timeline.makespan().value();
 }
@@ -103,7 +103,7 @@ TEST(StepTime, NeedsNoPipelineAndServesTheReferenceEngine) {
 // Joined layers have fewer steps, and as many layers as before.
 TEST(JoinedLayers, AreFewerStepsForEachLayer) {
   const scenario::Scenario one = scenario("validation_grid_transformer.yaml", {{"parallel", "{fsdp: 4}"}});
-  const preparation::Preparation prepared = preparation::prepare(one);
+  const preparation::PreparedStep prepared = preparation::prepare_step(one);
   const auto joined = timing::joined_layers(one, prepared.model);
   ASSERT_EQ(joined.size(), prepared.model.layers.size());
   for (std::size_t i = 0; i < joined.size(); ++i) {

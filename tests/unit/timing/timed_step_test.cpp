@@ -57,9 +57,9 @@ std::string text_of(const Overrides& overrides) {
 }
 
 /// Nothing if the scenario is refused: not every schedule takes every number of microbatches.
-std::optional<preparation::Preparation> prepared(const scenario::Scenario& scenario) {
+std::optional<preparation::PreparedStep> prepared(const scenario::Scenario& scenario) {
   try {
-    return preparation::prepare(scenario);
+    return preparation::prepare_step(scenario);
   } catch (const ConfigError&) {
     return {};
   }

@@ -65,7 +65,7 @@ TEST(ActivationsTest, OfLlama2AfterTheBigProducts) {
   for (const auto& [length, published] : {std::pair<std::int64_t, double>{3906, 42e12}, {732, 7.86e12}}) {
     const auto scenario = scenario::load_scenario(std::filesystem::path(source_dir) / "scenarios/llama2-13b-fsdp.yaml",
                                                   {{"batch.sequence_length", std::to_string(length)}});
-    const auto preparation = preparation::prepare(scenario);
+    const auto preparation = preparation::prepare_step(scenario);
     const auto& model = scenario.model;
     std::int64_t of_a_rank = 0;
     for (const auto& step : preparation.model.layers[1].forward) {

@@ -119,7 +119,7 @@ std::optional<PytorchCellMistake> read_csv_cell(std::string_view text, bool olde
 std::string PytorchCellMistake::what() const {
   const auto quoted = "'" + printable(part) + "'";
   switch (kind) {
-    case Kind::no_stage: return quoted + " does not begin with a stage";
+    case Kind::no_stage: return quoted + " does not begin with a virtual stage";
     case Kind::leading_zero: return "number " + quoted + " begins with a zero";
     case Kind::too_high: return "number " + quoted + " is too high";
     case Kind::no_operation: return quoted + " names no operation";
@@ -136,7 +136,7 @@ std::string PytorchCellMistake::what() const {
 
 std::string PytorchCellMistake::expected(bool older_dialect) const {
   switch (kind) {
-    case Kind::no_stage: return "stage, operation, microbatch, as in 0F0";
+    case Kind::no_stage: return "virtual stage, operation, microbatch, as in 0F0";
     case Kind::leading_zero: return "a number without leading zeros";
     case Kind::too_high: return "at most " + std::to_string(highest);
     case Kind::no_operation:

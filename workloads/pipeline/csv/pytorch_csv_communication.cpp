@@ -20,7 +20,7 @@ bool is_forward(CsvOperation operation) { return operation == send_forward || op
 class TransferColumns {
  public:
   explicit TransferColumns(const PipelineShape& shape)
-      : columns_(shape.stages(), shape.microbatches, Columns::filled(-1)) {}
+      : columns_(shape.virtual_stages(), shape.microbatches, Columns::filled(-1)) {}
   [[nodiscard]] std::int32_t& of(CsvOperation transfer, VirtualStageId stage, MicrobatchId m) {
     return columns_(stage, m)[transfer];
   }
@@ -77,7 +77,7 @@ class Verifier {
 
  private:
   [[nodiscard]] const PytorchRow& row(std::int32_t rank) const { return rows_[rank]; }
-  [[nodiscard]] bool exists(std::int32_t stage) const { return stage >= 0 && stage < shape_.stages(); }
+  [[nodiscard]] bool exists(std::int32_t stage) const { return stage >= 0 && stage < shape_.virtual_stages(); }
 
   void add(std::int32_t rank, std::int32_t column, std::string what, std::string expected) {
     problems_.add([&] { return OrderProblem{rank, column, std::move(what), std::move(expected)}; });
@@ -89,23 +89,24 @@ class Verifier {
       add(rank, cell.column, self + " " + what, std::move(expected));
     };
     if (!exists(cell.stage) || cell.microbatch >= shape_.microbatches) {
-      problem("is of a stage or microbatch that does not exist", "stages 0 to " + std::to_string(shape_.stages() - 1) +
-                                                                     " and microbatches 0 to " +
-                                                                     std::to_string(shape_.microbatches - 1));
+      problem("is of a virtual stage or microbatch that does not exist",
+              "virtual stages 0 to " + std::to_string(shape_.virtual_stages() - 1) + " and microbatches 0 to " +
+                  std::to_string(shape_.microbatches - 1));
       return;
     }
     const auto home = shape_.rank_of(cell.stage, cell.microbatch);
     if (home != rank) {
-      problem("is on rank " + std::to_string(rank), "it on rank " + std::to_string(home) + ", which has the stage");
+      problem("is on rank " + std::to_string(rank),
+              "it on rank " + std::to_string(home) + ", which has the virtual stage");
       return;
     }
     const auto other = cell.stage + (is_send(cell.operation) == is_forward(cell.operation) ? 1 : -1);
     const std::string partner = is_send(cell.operation) ? "receiver" : "sender";
     if (!exists(other) || shape_.rank_of(other, cell.microbatch) == rank) {
       problem("has no " + partner + ": " +
-                  (exists(other) ? "stage " + std::to_string(other) + " is on the same rank"
-                                 : "there is no stage " + std::to_string(other)),
-              "transfers between stages on two ranks");
+                  (exists(other) ? "virtual stage " + std::to_string(other) + " is on the same rank"
+                                 : "there is no virtual stage " + std::to_string(other)),
+              "transfers between virtual stages on two ranks");
       return;
     }
     auto& column = transfers_.of(cell.operation, cell.stage, cell.microbatch);
@@ -125,7 +126,7 @@ class Verifier {
 
   /// Every result that another rank needs is sent and received.
   void check_partners() {
-    for (std::int32_t stage = 0; stage + 1 < shape_.stages(); ++stage) {
+    for (std::int32_t stage = 0; stage + 1 < shape_.virtual_stages(); ++stage) {
       for (std::int32_t m = 0; m < shape_.microbatches; ++m) {
         if (shape_.rank_of(stage, m) == shape_.rank_of(stage + 1, m)) continue;
         check_partners(PipelineStep::forward, send_forward, stage, receive_forward, stage + 1, m);
@@ -177,14 +178,15 @@ class Verifier {
       for_each_action(cells[index], [&](const PipelineAction& action) {
         if (stages[action.stage].whole) return;
         const auto stage = std::to_string(action.stage);
-        add(rank, row(rank).columns[index], action.to_string() + " runs while stage " + stage + " is sharded",
+        add(rank, row(rank).columns[index], action.to_string() + " runs while virtual stage " + stage + " is sharded",
             stage + "UNSHARD before it");
       });
     }
     for (const auto& [number, stage] : stages) {
       if (!has_reduction_ || stage.reduced || stage.last_weight_gradient < 0) continue;
       const auto last = stage.last_weight_gradient;
-      add(rank, row(rank).columns[last], "the gradients of stage " + std::to_string(number) + " are never reduced",
+      add(rank, row(rank).columns[last],
+          "the gradients of virtual stage " + std::to_string(number) + " are never reduced",
           text(reduce_gradient, number, 0) + " after " + cells[last].to_string());
     }
   }
@@ -196,7 +198,8 @@ class Verifier {
     };
     const auto found = stages.find(cell.stage);
     if (found == stages.end()) {
-      problem("is of a stage that rank " + std::to_string(rank) + " does not run", "a stage of the rank");
+      problem("is of a virtual stage that rank " + std::to_string(rank) + " does not run",
+              "a virtual stage of the rank");
       return;
     }
     auto& stage = found->second;
@@ -204,7 +207,7 @@ class Verifier {
       if (stage.reduced) problem("appears twice", "it once");
       const auto last = stage.last_weight_gradient;
       if (!stage.reduced && last >= cell.next) {
-        problem("comes before the last weight gradient of its stage",
+        problem("comes before the last weight gradient of its virtual stage",
                 "it after " + order_.ranks[rank][last].to_string());
       }
       stage.reduced = true;
@@ -212,8 +215,9 @@ class Verifier {
     }
     const bool opens = cell.operation == unshard;
     if (stage.whole == opens)
-      problem(opens ? "comes where the stage is already whole" : "comes where the stage is already sharded",
-              "UNSHARD and RESHARD by turns");
+      problem(
+          opens ? "comes where the virtual stage is already whole" : "comes where the virtual stage is already sharded",
+          "UNSHARD and RESHARD by turns");
     stage.whole = opens;
   }
 

@@ -139,7 +139,7 @@ class Lowering {
   void pass_on(StageId rank, const PipelineAction& action) {
     const bool forward = action.work == PipelineWork::forward;
     const auto to = action.stage + (forward ? 1 : -1);
-    if (to < 0 || to == shape_.stages()) return;
+    if (to < 0 || to == shape_.virtual_stages()) return;
     const auto receiver = shape_.rank_of(to, action.microbatch);
     if (receiver == rank) return;
     const auto what = (forward ? "F" : "B") + std::to_string(action.microbatch);

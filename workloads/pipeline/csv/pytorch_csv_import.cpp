@@ -118,17 +118,18 @@ class Importer {
     const auto stages = highest_.stage + 1;
     const auto wrong = [&](const std::string& expected) {
       add(highest_.row, highest_.column,
-          "stage " + std::to_string(highest_.stage) + " makes " + std::to_string(stages) + " stages on the " +
-              std::to_string(shape.ranks) + " ranks of the file",
+          "virtual stage " + std::to_string(highest_.stage) + " makes " + std::to_string(stages) +
+              " virtual stages on the " + std::to_string(shape.ranks) + " ranks of the file",
           expected);
     };
     const auto runs =
         shape.placement == StagePlacement::linear || shape.placement == StagePlacement::bidirectional ? 1 : 2;
     const auto fixed = shape.placement == StagePlacement::v || runs == 1;
     if (fixed && stages != std::int64_t{shape.ranks} * runs) {
-      wrong(std::to_string(shape.ranks * runs) + " stages with placement " + std::string(name(shape.placement)));
+      wrong(std::to_string(shape.ranks * runs) + " virtual stages with placement " +
+            std::string(name(shape.placement)));
     } else if (stages % shape.ranks != 0) {
-      wrong("a multiple of " + std::to_string(shape.ranks) + " stages");
+      wrong("a multiple of " + std::to_string(shape.ranks) + " virtual stages");
     }
     shape.chunks = std::max(stages / shape.ranks, 1);
   }

@@ -27,7 +27,7 @@ SplitPipeline::SplitPipeline(const ScheduleRequest& request, PipelineOrder empty
     ranks_[rank].limit = limits[rank];
     order_.ranks[rank].reserve(std::int64_t{3} * microbatches * order_.shape.chunks);
   }
-  forwards_.resize(order_.shape.stages());
+  forwards_.resize(order_.shape.virtual_stages());
   for (auto& stage : forwards_) stage.ends.reserve(microbatches);
   input_gradients_ = forwards_;
 }
@@ -37,7 +37,7 @@ bool SplitPipeline::has_forward_input(std::int32_t stage) const {
 }
 
 bool SplitPipeline::has_input_gradient_input(std::int32_t stage) const {
-  return stage + 1 == order_.shape.stages() || input_gradients(stage + 1) > input_gradients(stage);
+  return stage + 1 == order_.shape.virtual_stages() || input_gradients(stage + 1) > input_gradients(stage);
 }
 
 double SplitPipeline::arrival(const Done& from, std::int32_t from_stage, std::int32_t stage, std::int32_t m) const {
@@ -51,7 +51,7 @@ double SplitPipeline::forward_arrival(std::int32_t stage) const {
 }
 
 double SplitPipeline::input_gradient_arrival(std::int32_t stage) const {
-  const bool last = stage + 1 == order_.shape.stages();
+  const bool last = stage + 1 == order_.shape.virtual_stages();
   return last ? 0 : arrival(input_gradients_[stage + 1], stage + 1, stage, input_gradients(stage));
 }
 

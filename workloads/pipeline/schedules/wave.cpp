@@ -71,7 +71,7 @@ class GreedyWave {
     rank(ended.rank).busy = false;
     idle_.push_back(ended.rank);
     const auto [work, stage, microbatch] = ended.action;
-    const auto last_stage = order_.shape.stages() - 1;
+    const auto last_stage = order_.shape.virtual_stages() - 1;
     if (work == forward) {
       offer(stage < last_stage ? PipelineAction{forward, stage + 1, microbatch}
                                : PipelineAction{backward, stage, microbatch});

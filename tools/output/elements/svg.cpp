@@ -1,0 +1,35 @@
+#include "tools/output/elements/svg.hpp"
+
+#include "sim/core/visible_text.hpp"
+#include "tools/output/elements/table.hpp"
+
+namespace lockstep::output::svg {
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : visible(text)) {
+    if (c == '<')
+      result += "&lt;";
+    else if (c == '>')
+      result += "&gt;";
+    else if (c == '&')
+      result += "&amp;";
+    else if (c == '"')
+      result += "&quot;";
+    else
+      result += c;
+  }
+  return result;
+}
+
+std::string text_at(double x, double y, const std::string& anchor, const std::string& text, const std::string& more) {
+  return "<text x=\"" + fixed(x, 1) + "\" y=\"" + fixed(y, 1) + "\" text-anchor=\"" + anchor + "\"" + more + ">" +
+         escaped(text) + "</text>\n";
+}
+
+std::string open(double width, double height) {
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + fixed(width, 0) + " " + fixed(height, 0) +
+         "\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#777\">\n";
+}
+
+}  // namespace lockstep::output::svg

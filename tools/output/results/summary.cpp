@@ -1,0 +1,223 @@
+#include "tools/output/results/summary.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "sim/core/quantity_text.hpp"
+#include "sim/studies/validation/expected_error.hpp"
+#include "tools/output/elements/table.hpp"
+#include "tools/output/results/critical_path_text.hpp"
+#include "tools/output/results/expected_bubble.hpp"
+#include "tools/output/results/scenario_inputs.hpp"
+
+namespace lockstep::output {
+namespace {
+
+std::string shape_text(const topologies::Cluster& cluster) {
+  std::string text;
+  for (const auto& axis : cluster.axes()) text += (text.empty() ? "" : "x") + std::to_string(axis.size);
+  return text;
+}
+
+std::string mesh_text(const topologies::Mesh& mesh) {
+  std::string text;
+  for (const auto& axis : mesh.axes()) {
+    std::string shapes;
+    for (const auto& shape : mesh.shapes(axis.name)) shapes += (shapes.empty() ? "" : ", ") + shape;
+    text += "  " + axis.name + " " + std::to_string(axis.size()) + ": " + (shapes.empty() ? "one rank" : shapes) + "\n";
+  }
+  return text;
+}
+
+std::string what_communicates(const metrics::CommunicationUse& use) {
+  return use.axis + (use.kind ? " " + std::string(name(*use.kind)) : std::string());
+}
+
+/// The place of the peak, then its parts that are not zero. A replay knows no weights, so it cannot say what fits.
+std::string memory_text(const scenario::Scenario& scenario, const Simulation& simulation) {
+  const auto& memory = simulation.metrics.memory;
+  if (scenario.replay)
+    return "memory of one chip: not known, since replayed operations have no weights; what stages send each other "
+           "takes " +
+           format(memory.peak) + "\n";
+  const auto& step = simulation.preparation.step;
+  const auto block_name = [&](std::int32_t block) { return step.block_names[block]; };
+  std::string text =
+      std::string("memory of one chip") +
+      (simulation.metrics.stages.size() > 1 ? " of stage " + std::to_string(memory.stage) + ", the fullest" : "") +
+      ": peak " + format(memory.peak) + " of " + format(memory.capacity) +
+      (memory.fits ? " (fits, " + format(memory.capacity - memory.peak) + " to spare)"
+                   : "  DOES NOT FIT, " + format(memory.peak - memory.capacity) + " too much");
+  if (memory.peak_op >= 0) {
+    const auto& op = step.op(memory.peak_op);
+    text += "\n  reached after " + format(memory.peak_at) + " in the " + std::string(name(op.pass)) + " of " +
+            block_name(op.block) + ", microbatch " + std::to_string(memory.peak_microbatch) + ": " + op->name;
+  }
+  Table parts({"at the peak", "size", "share"});
+  for (const auto kind : workloads::all_memory_kinds) {
+    const auto size = memory.of(kind);
+    if (size.value() == 0 || kind == workloads::MemoryKind::host) continue;
+    parts.add({std::string(name(kind)), format(size), percent(size / memory.peak)});
+  }
+  text += "\n" + parts.to_string("  ");
+  if (!memory.activations_by_block.empty()) {
+    const auto& blocks = memory.activations_by_block;
+    const auto most =
+        std::max_element(blocks.begin(), blocks.end(), [](const auto& a, const auto& b) { return a.size < b.size; });
+    text += "  activations lie in " + std::to_string(blocks.size()) + (blocks.size() == 1 ? " block" : " blocks") +
+            ", the most in " + block_name(most->block) + ": " + format(most->size) + " of " +
+            std::to_string(most->microbatches) + (most->microbatches == 1 ? " microbatch\n" : " microbatches\n");
+  }
+  if (memory.host.value() > 0) text += "  besides " + format(memory.host) + " in the host's memory\n";
+  if (memory.weight_padding.value() > 0) {
+    text +=
+        "  of the weights " + format(memory.weight_padding) + " are padding of shards that the mesh does not divide\n";
+  }
+  return text;
+}
+
+/// Stages of a pipeline: who holds what and why it waits. Long lists show both ends and the worst.
+std::string pipeline_text(const scenario::Scenario& scenario, const Simulation& simulation) {
+  const auto& metrics = simulation.metrics;
+  const auto& pipeline = simulation.preparation.pipeline;
+  const auto& shape = pipeline.order.shape;
+  if (shape.ranks == 1) return "";
+  std::string text = "pipeline " + pipeline.order.schedule + ": " + std::to_string(shape.ranks) + " stages" +
+                     (shape.chunks > 1 ? " of " + std::to_string(shape.chunks) + " chunks" : "") + ", " +
+                     std::to_string(shape.microbatches) + " microbatches; bubble of the worst stage " +
+                     percent(metrics.bubble_fraction_step()) + " of the step, " +
+                     percent(metrics.bubble_fraction_span()) + " within its own span\n";
+  if (const auto expected = expected_bubble(scenario, simulation)) {
+    const auto& form = expected->form;
+    double worst = 0;
+    for (const auto& stage : metrics.stages) {
+      worst = std::max(
+          worst,
+          (form.of == workloads::ClosedForm::Of::step ? stage.idle.step_bubble() : stage.idle.span_bubble()).value());
+    }
+    text += "  closed form " + form.expression + " = " + format(Seconds(form.value)) +
+            (form.of == workloads::ClosedForm::Of::span ? " within the span" : "") + ", simulated " +
+            format(Seconds(worst)) + "; F " + format(Seconds(expected->times.forward)) + ", I " +
+            format(Seconds(expected->times.input_gradient)) + ", W " +
+            format(Seconds(expected->times.weight_gradient)) +
+            (form.applies ? "" : " (exact only where " + form.conditions + ")") + "\n";
+  }
+  Table table(
+      {"stage", "blocks", "computing", "fill", "drain", "dependency", "imbalance", "transfer", "collective", "memory"});
+  const auto count = metrics.stages.size();
+  constexpr std::size_t ends = 8;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (count > 2 * ends + 2 && i >= ends && i + ends < count) {
+      if (i == ends) table.add({"...", "", "", "", "", "", "", "", "", ""});
+      continue;
+    }
+    const auto& stage = metrics.stages[i];
+    int blocks = 0;
+    for (const auto virtual_stage : shape.virtual_stages_of(stage.stage)) blocks += pipeline.blocks_of(virtual_stage);
+    table.add({std::to_string(stage.stage), std::to_string(blocks), format(stage.breakdown.compute),
+               format(stage.idle.fill), format(stage.idle.drain), format(stage.idle.dependency),
+               format(stage.idle.imbalance), format(stage.idle.transfer), format(stage.idle.collective),
+               format(stage.memory.peak)});
+  }
+  return text + table.to_string() + "\n";
+}
+
+}  // namespace
+
+std::string bound_text(const metrics::Metrics& metrics) {
+  const auto& parts = metrics.breakdown;
+  std::map<std::string, Seconds> busy;  // by mesh axes
+  const metrics::CommunicationUse* most_exposed = nullptr;
+  for (const auto& use : metrics.communication) {
+    busy[use.axis] += use.busy;
+    if (most_exposed == nullptr || use.exposed > most_exposed->exposed) most_exposed = &use;
+  }
+  const auto busiest =
+      std::max_element(busy.begin(), busy.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::string text;
+  if (parts.bubble > parts.compute && parts.bubble > parts.exposed_comm) {
+    text = "bound by bubbles";
+  } else if (busiest != busy.end() && busiest->second > parts.compute) {
+    text = "communication-bound: axis " + busiest->first + " communicates for " + format(busiest->second) +
+           ", compute takes " + format(parts.compute);
+  } else {
+    text = "compute-bound: no axis communicates for longer than the " + format(parts.compute) + " of compute";
+  }
+  const double exposed = parts.exposed_comm / metrics.step_time;
+  if (exposed > 0.01) {
+    text += "; " + percent(exposed) + " of the step is exposed communication, most of it " +
+            what_communicates(*most_exposed);
+  }
+  return text;
+}
+
+namespace {
+
+/// " +- 4.3 % (as dgxc_benchmarking: ...)" under calibrated rates.
+std::string trust_text(const scenario::Scenario& scenario) {
+  const auto family = validation::expected_error(scenario);
+  return family ? " +- " + percent(family->mean_abs) + " (as " + family->name + ")" : "";
+}
+
+}  // namespace
+
+std::string routing_draws_line(const Simulation& simulation) {
+  const auto& draws = simulation.routing_draws;
+  if (!draws) return "";
+  const auto count = std::to_string(draws->count());
+  if (draws->count() == 1) return "ECMP: one seed of its hash was simulated; the step is too large to draw more";
+  if (draws->worst() <= draws->best() * (1 + 1e-8)) return "ECMP: the same under " + count + " seeds of its hash";
+  return "ECMP: " + format(draws->best()) + " to " + format(draws->worst()) + " under " + count +
+         " seeds of its hash, median " + format(draws->median());
+}
+
+std::string summary(const scenario::Scenario& scenario, const Simulation& simulation) {
+  const auto& metrics = simulation.metrics;
+  const auto& cluster = *simulation.preparation.machine.cluster;
+  const double chips = static_cast<double>(metrics.chips);
+  const bool known = !scenario.replay;  // parameters and FLOPs
+  std::string text = scenario.name + ": " + model_text(scenario) + ", " +
+                     (known ? fixed(static_cast<double>(metrics.parameters) / 1e9, 2) + "e9 parameters, " : "") +
+                     "on " + chips_text(scenario) + " (" + shape_text(cluster) + "), " +
+                     with_separators(static_cast<double>(metrics.tokens)) + " tokens a step, " +
+                     std::string(name(scenario.time_model)) + " rates\n";
+  text += mesh_text(*simulation.preparation.machine.mesh) + "\n";
+  text += "step time " + format(metrics.step_time) + trust_text(scenario) + "   MFU " +
+          (known ? percent(metrics.mfu()) : "-") + "   " + with_separators(metrics.tokens_per_second()) +
+          " tokens/s   " +
+          (known ? fixed(metrics.model_flops.value() / metrics.step_time.value() / chips / 1e12, 1) : "-") +
+          " TFLOP/s a chip\n";
+  if (const auto draws = routing_draws_line(simulation); !draws.empty()) text += draws + "\n";
+  text += bound_text(metrics) + "\n" + critical_path_line(metrics.critical_path, metrics.step_time) + "\n";
+  if (const auto help = what_would_help(simulation.elasticity); !help.empty()) text += help + "\n";
+  text += "\n";
+
+  const auto critical = metrics.critical_rank;
+  const auto like_it = simulation.ranks.size[critical];
+  Table parts({"rank " + std::to_string(simulation.rank) +
+                   (like_it > 1 ? " (and " + with_separators(like_it - 1) + " like it)" : "") + " spends",
+               "time", "share"});
+  auto part = [&](const char* title, Seconds time) {
+    parts.add({title, format(time), percent(time / metrics.step_time)});
+  };
+  part("computing", metrics.breakdown.compute);
+  part("in exposed communication", metrics.breakdown.exposed_comm);
+  part("idle (bubble)", metrics.breakdown.bubble);
+  text += parts.to_string() + "\n";
+
+  if (!metrics.communication.empty()) {
+    Table uses({"communication", "count", "bytes (full)", "busy", "exposed"});
+    for (const auto& use : metrics.communication) {
+      uses.add({what_communicates(use), std::to_string(use.count), format(use.full_size), format(use.busy),
+                format(use.exposed)});
+    }
+    text += uses.to_string() + "\n";
+  }
+  text += pipeline_text(scenario, simulation);
+  return text + memory_text(scenario, simulation) + "simulated " + with_separators(chips) + " ranks as " +
+         with_separators(simulation.ranks.count()) + (simulation.ranks.count() == 1 ? " class, " : " classes, ") +
+         with_separators(simulation.links) + " links as " + with_separators(simulation.link_classes) + ", by " +
+         std::string(name(simulation.run.kind)) + "\n";
+}
+
+}  // namespace lockstep::output

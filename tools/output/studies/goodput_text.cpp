@@ -1,0 +1,179 @@
+#include "tools/output/studies/goodput_text.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "sim/core/quantity_text.hpp"
+#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/table.hpp"
+#include "tools/output/results/scenario_inputs.hpp"
+
+namespace lockstep::output {
+namespace {
+
+constexpr double day = 86400;
+
+std::string two_digits(double fraction) { return fixed(100 * fraction, 2) + " %"; }
+
+double days_of(const GoodputAim& aim, double useful) { return *aim.tokens / (aim.tokens_per_s * useful * day); }
+double chip_hours_of(const GoodputAim& aim, double useful) {
+  return days_of(aim, useful) * 24 * static_cast<double>(aim.chips);
+}
+
+std::string checkpoint_text(const goodput::GoodputStudy& study) {
+  const auto& model = study.model;
+  std::string text = "checkpoint of " + format(model.checkpoint) + ": training stands still for " + format(model.stall);
+  if (model.until_durable > Seconds(0)) text += ", safe " + format(model.until_durable) + " later";
+  text += ", read in " + format(model.read) + "; every " + long_time(model.interval);
+  if (model.step > Seconds(0)) text += " (" + fixed(std::round(model.interval / model.step), 0) + " steps)";
+  text += ".\nThe best interval is " + long_time(study.best.interval) + " with " + two_digits(study.best.useful);
+  if (study.model.failure_rate() > 0) text += "; first order, sqrt(2 C M) = " + long_time(study.first_order);
+  text += ".\n  every";
+  for (const auto& choice : study.around) text += "  " + long_time(choice.interval) + ": " + two_digits(choice.useful);
+  return text + "\n";
+}
+
+std::string causes_text(const goodput::GoodputStudy& study) {
+  const auto& model = study.model;
+  Table table({"interruption", "of", "MTBF of one", "a day", "lost work", "recovery", "waiting", "all"});
+  for (std::size_t i = 0; i < model.causes.size(); ++i) {
+    const auto& cause = model.causes[i];
+    const auto& share = study.expected.causes[i];
+    const auto kind = std::string(scenario::component_names[cause.of]);
+    table.add(
+        {cause.name,
+         cause.of == scenario::Component::job ? kind : with_separators(static_cast<double>(cause.count)) + " x " + kind,
+         long_time(cause.mtbf()), fixed(share.interruptions * day, 2), two_digits(share.lost_work),
+         two_digits(share.recovery), two_digits(share.waiting),
+         two_digits(share.lost_work + share.recovery + share.waiting)});
+  }
+  const auto all = study.expected.all_causes();
+  table.add({"all", "", "", fixed(all.interruptions * day, 2), two_digits(all.lost_work), two_digits(all.recovery),
+             two_digits(all.waiting), two_digits(all.lost_work + all.recovery + all.waiting)});
+  return table.to_string();
+}
+
+nlohmann::ordered_json shares_json(const goodput::TimeShares& shares) {
+  const auto all = shares.all_causes();
+  return {{"useful", shares.useful},  {"checkpoints", shares.checkpoints}, {"lost_work", all.lost_work},
+          {"recovery", all.recovery}, {"waiting_for_repair", all.waiting}, {"fewer_chips", shares.fewer_chips}};
+}
+
+/// JSON has no infinity: a time between failures that never happen is null.
+nlohmann::ordered_json finite(double value) {
+  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+}
+
+}  // namespace
+
+std::string long_time(Seconds time) {
+  const double seconds = time.value();
+  if (!std::isfinite(seconds)) return "never";
+  if (seconds < 120) return format(time);
+  if (seconds < 7200) return fixed(seconds / 60, 1) + " min";
+  if (seconds < 2 * day) return fixed(seconds / 3600, 1) + " h";
+  if (seconds < 730 * day) return fixed(seconds / day, 1) + " days";
+  return fixed(seconds / (365 * day), 1) + " years";
+}
+
+std::string goodput_text(const scenario::Scenario& scenario, const goodput::GoodputStudy& study,
+                         const GoodputAim& aim) {
+  const auto& expected = study.expected;
+  const auto& simulated = study.simulated;
+  const auto all = expected.all_causes();
+  std::string text = scenario.name + ": goodput of " + model_text(scenario) + " on " + chips_text(scenario) + "\n\n";
+  text += "useful time " + two_digits(expected.useful) + " by the renewal formula; " +
+          two_digits(simulated.mean.useful) + " +- " + two_digits(simulated.half_width) + " (95 %) by simulation of " +
+          std::to_string(simulated.runs) + " runs of " + long_time(simulated.length) + ",\nnine of ten between " +
+          two_digits(simulated.low) + " and " + two_digits(simulated.high) + "\n";
+  text += "interrupted every " + long_time(Seconds(all.interruptions > 0 ? 1 / all.interruptions : HUGE_VAL)) + ", " +
+          fixed(all.interruptions * simulated.length.value(), 0) + " times in " + long_time(simulated.length) + "\n\n";
+
+  Table losses({"time goes to", "formula", "simulated"});
+  const auto row = [&](const std::string& name, double by_formula, double by_simulation) {
+    losses.add({name, two_digits(by_formula), two_digits(by_simulation)});
+  };
+  const auto seen = simulated.mean.all_causes();
+  row("training that counts", expected.useful, simulated.mean.useful);
+  row("checkpoints", expected.checkpoints, simulated.mean.checkpoints);
+  row("work done again", all.lost_work, seen.lost_work);
+  row("detection, restart, reading", all.recovery, seen.recovery);
+  row("waiting for repair", all.waiting, seen.waiting);
+  if (study.model.elastic) row("fewer chips", expected.fewer_chips, simulated.mean.fewer_chips);
+  text += losses.to_string() + "\n" + causes_text(study) + "\n" + checkpoint_text(study);
+
+  if (aim.tokens_per_s <= 0) return text;
+  text += "\n" + with_separators(std::round(aim.tokens_per_s)) +
+          " tokens/s while it trains: " + fixed(aim.tokens_per_s * expected.useful * day / 1e9, 1) +
+          "e9 tokens a day\n";
+  if (aim.tokens) {
+    text += fixed(*aim.tokens / 1e9, 1) + "e9 tokens take " + fixed(days_of(aim, expected.useful), 1) +
+            " days (nine of ten runs: " + fixed(days_of(aim, simulated.high), 1) + " to " +
+            fixed(days_of(aim, simulated.low), 1) + "), " +
+            with_separators(std::round(chip_hours_of(aim, expected.useful))) + " chip hours";
+    if (aim.price_per_chip_hour)
+      text += ", cost " + with_separators(std::round(chip_hours_of(aim, expected.useful) * *aim.price_per_chip_hour));
+    text += "\n";
+  }
+  return text;
+}
+
+std::string goodput_json(const scenario::Scenario& scenario, const goodput::GoodputStudy& study,
+                         const GoodputAim& aim) {
+  using Json = nlohmann::ordered_json;
+  const auto& model = study.model;
+  const auto& simulated = study.simulated;
+  const auto all = study.expected.all_causes();
+  Json json = {{"scenario", scenario.name},
+               {"chips", aim.chips},
+               {"goodput", study.expected.useful},
+               {"shares", shares_json(study.expected)},
+               {"mean_time_between_interruptions_s", finite(1 / all.interruptions)},
+               {"simulation",
+                {{"goodput", simulated.mean.useful},
+                 {"half_width_95", simulated.half_width},
+                 {"percentile_5", simulated.low},
+                 {"percentile_95", simulated.high},
+                 {"runs", simulated.runs},
+                 {"seed", simulated.seed},
+                 {"length_s", simulated.length.value()},
+                 {"shares", shares_json(simulated.mean)}}},
+               {"checkpoint",
+                {{"size_bytes", model.checkpoint.value()},
+                 {"stall_s", model.stall.value()},
+                 {"until_durable_s", model.until_durable.value()},
+                 {"read_s", model.read.value()},
+                 {"interval_s", model.interval.value()},
+                 {"best_interval_s", study.best.interval.value()},
+                 {"goodput_at_best", study.best.useful},
+                 {"first_order_interval_s", finite(study.first_order.value())}}},
+               {"intervals", Json::array()},
+               {"interruptions", Json::array()},
+               {"step_time_s", model.step.value()},
+               {"tokens_per_s", aim.tokens_per_s},
+               {"tokens_per_day", aim.tokens_per_s * study.expected.useful * day}};
+  for (const auto& choice : study.around)
+    json["intervals"].push_back({{"interval_s", choice.interval.value()}, {"goodput", choice.useful}});
+  for (std::size_t i = 0; i < model.causes.size(); ++i) {
+    const auto& cause = model.causes[i];
+    const auto& share = study.expected.causes[i];
+    json["interruptions"].push_back({{"name", cause.name},
+                                     {"of", std::string(scenario::component_names[cause.of])},
+                                     {"count", cause.count},
+                                     {"mtbf_s", cause.mtbf().value()},
+                                     {"planned", cause.planned},
+                                     {"per_day", share.interruptions * day},
+                                     {"lost_work", share.lost_work},
+                                     {"recovery", share.recovery},
+                                     {"waiting_for_repair", share.waiting}});
+  }
+  if (aim.tokens) {
+    const double useful = study.expected.useful;
+    json["training"] = {
+        {"tokens", *aim.tokens}, {"days", days_of(aim, useful)}, {"chip_hours", chip_hours_of(aim, useful)}};
+    if (aim.price_per_chip_hour) json["training"]["cost"] = chip_hours_of(aim, useful) * *aim.price_per_chip_hour;
+  }
+  return json_lines(json);
+}
+
+}  // namespace lockstep::output

@@ -1,0 +1,226 @@
+#include "tools/output/studies/plan_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "sim/core/quantity_text.hpp"
+#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/table.hpp"
+#include "tools/output/results/scenario_inputs.hpp"
+
+namespace lockstep::output {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string recompute_name(const workloads::Recompute& recompute) {
+  return recompute.all ? "full" : recompute.any() ? "selective" : "none";
+}
+
+std::string schedule_name(const planning::PlanSpace& space, const planning::ScheduleChoice& choice) {
+  return choice.schedule < 0 ? "" : space.base().search.schedules[position_of(choice.schedule)];
+}
+
+Json parallel_json(const planning::PlanChoice& choice) {
+  Json json;
+  for (int axis = 0; axis < std::ssize(planning::plan_axes); ++axis)
+    json[planning::plan_axis_name(axis, choice.zero)] = size_of(choice.degrees, axis);
+  json["zero"] = choice.zero;
+  return json;
+}
+
+Json best_json(const planning::PlanSpace& space, const planning::RankedPlan& plan, const planning::PlanFigures& best) {
+  const auto& choice = plan.choice;
+  const auto& figures = plan.figures;
+  Json json{{"parallel", parallel_json(choice)},
+            {"microbatches", choice.microbatches},
+            {"schedule", choice.schedule.schedule < 0 ? Json() : Json(schedule_name(space, choice.schedule))},
+            {"chunks", choice.schedule.chunks},
+            {"recompute", recompute_name(space.recomputations()[position_of(choice.recompute)])}};
+  for (const auto& key : space.keys(space.node_of(choice), choice)) json["set"].push_back(key.path + "=" + key.value);
+  json["step_time_s"] = figures.step_s;
+  json["lower_bound_s"] = plan.bound_s;
+  json["mfu"] = figures.mfu;
+  json["memory"] = {{"peak_bytes", figures.peak_bytes},
+                    {"capacity_bytes", space.memory().value()},
+                    {"fits", true},
+                    {"weights_bytes", figures.weights_bytes},
+                    {"gradients_bytes", figures.gradients_bytes},
+                    {"optimizer_bytes", figures.optimizer_bytes},
+                    {"activations_bytes", figures.activations_bytes},
+                    {"other_bytes", figures.other_bytes}};
+  json["breakdown"] = {{"compute_s", figures.compute_s}, {"bubble_s", figures.bubble_s}};
+  for (std::size_t axis = 0; axis < figures.exposed_s.size(); ++axis) {
+    const auto name = axis < planning::plan_axes.size() ? planning::plan_axis_name(static_cast<int>(axis), choice.zero)
+                                                        : std::string("several axes");
+    if (figures.exposed_s[axis] > 0) json["breakdown"]["exposed_comm_s"][name] = figures.exposed_s[axis];
+  }
+  json["loses_by"] = why_it_loses(figures, best);
+  return json;
+}
+
+/// What a search proved. One that was stopped says how many plans are open, and from what time on they may be.
+Json proof_json(const planning::SearchResult& result) {
+  const auto& proof = result.proof;
+  Json json{{"space", proof.space},
+            {"pruned_memory", proof.pruned_by_memory},
+            {"pruned_bound", proof.pruned_by_bound},
+            {"simulated", proof.simulated},
+            {"did_not_fit", proof.did_not_fit}};
+  if (proof.open > 0) {
+    json["open"] = proof.open;
+    json["lowest_open_s"] = proof.lowest_open_s;
+  }
+  json["gap"] = proof.open == 0 ? Json(0) : result.best.empty() ? Json() : Json(result.gap());
+  return json;
+}
+
+std::string gap_text(const planning::SearchResult& result) {
+  const auto& proof = result.proof;
+  if (proof.open == 0) return "; gap 0\n";
+  return "\nstopped after " + format(Seconds(result.wall_s)) + ": " + with_separators(static_cast<double>(proof.open)) +
+         " plans are open, none of them faster than " + format(Seconds(proof.lowest_open_s)) +
+         (result.best.empty() ? "" : "; gap " + percent(result.gap())) + "\n";
+}
+
+}  // namespace
+
+void PlanRows::add(const planning::PlanSpace& space, const planning::SearchResult& result, double days, double cost) {
+  Json json{{"chips", space.base().chips()},
+            {"days", days > 0 ? Json(days) : Json()},
+            {"cost", cost > 0 ? Json(cost) : Json()}};
+  json["best"] = best_json(space, result.best.front(), result.best.front().figures);
+  json["proof"] = proof_json(result);
+  rows_.push_back(json.dump(2));
+}
+
+void PlanRows::add_none(std::int64_t chips, const std::string& why) {
+  rows_.push_back(Json{{"chips", chips}, {"best", nullptr}, {"why", why}}.dump(2));
+}
+
+std::string PlanRows::to_string() const {
+  std::string text;
+  for (const auto& row : rows_) text += (text.empty() ? "" : ",\n") + row;
+  return "[\n" + text + "\n]\n";
+}
+
+std::string plan_name(const planning::PlanSpace& space, const planning::PlanChoice& choice) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  for (int axis = 0; axis < std::ssize(planning::plan_axes); ++axis) {
+    if (size_of(choice.degrees, axis) > 1)
+      add(planning::plan_axis_name(axis, choice.zero) + " " + std::to_string(size_of(choice.degrees, axis)));
+  }
+  add("ZeRO-" + std::to_string(choice.zero));
+  add(std::to_string(choice.microbatches) + (choice.microbatches == 1 ? " microbatch" : " microbatches"));
+  if (choice.schedule.schedule >= 0)
+    add(schedule_name(space, choice.schedule) +
+        (choice.schedule.chunks > 1 ? " x" + std::to_string(choice.schedule.chunks) : ""));
+  if (space.recomputations().size() > 1)
+    add("recompute " + recompute_name(space.recomputations()[position_of(choice.recompute)]));
+  return text;
+}
+
+std::string placement_name(const planning::PlanSpace& space, const planning::PlanChoice& choice) {
+  std::string text;
+  for (const auto& axis : space.node_of(choice).placements[position_of(choice.placement)]) {
+    std::string parts;
+    for (const auto& part : place_text(space.cluster(), axis)) parts += (parts.empty() ? "" : ", ") + part;
+    const auto name = axis.name == "data" ? planning::plan_axis_name(planning::data_axis, choice.zero) : axis.name;
+    text += (text.empty() ? "" : ", ") + name + " [" + parts + "]";
+  }
+  return text.empty() ? "one chip" : text;
+}
+
+std::string why_it_loses(const planning::PlanFigures& plan, const planning::PlanFigures& best) {
+  struct Part {
+    double more;
+    std::string name;
+  };
+  std::vector<Part> parts{{plan.compute_s - best.compute_s, "compute"}, {plan.bubble_s - best.bubble_s, "bubble"}};
+  for (std::size_t axis = 0; axis < plan.exposed_s.size(); ++axis) {
+    parts.push_back(
+        {plan.exposed_s[axis] - best.exposed_s[axis],
+         "exposed " + (axis < planning::plan_axes.size() ? std::string(planning::plan_axes[axis]) : "several axes")});
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Part& a, const Part& b) { return std::abs(a.more) > std::abs(b.more); });
+  const double lost = plan.step_s - best.step_s;
+  std::string text;
+  for (const auto& part : parts) {
+    if (std::abs(part.more) <= 0.1 * std::abs(lost) || std::abs(part.more) <= 1e-12) continue;
+    text += (text.empty() ? "" : ", ") + std::string(part.more > 0 ? "+" : "-") + format(Seconds(std::abs(part.more))) +
+            " " + part.name;
+  }
+  return text;
+}
+
+std::string plan_text(const planning::PlanSpace& space, const planning::SearchResult& result) {
+  const auto& base = space.base();
+  const auto& proof = result.proof;
+  std::string text = base.name + ": " + model_text(base) + " on " + chips_text(base) + " (" + space.cluster().name() +
+                     "), " + with_separators(static_cast<double>(base.batch.sequences * base.batch.sequence_length)) +
+                     " tokens a step, " + std::string(name(base.time_model)) + " rates\n\n";
+  if (result.best.empty()) {
+    text += (result.proof.open > 0 ? "no plan found so far fits " : "no plan fits ") + format(space.memory()) +
+            " of memory\n\n";
+  } else {
+    const auto& best = result.best.front();
+    text += "best: " + plan_name(space, best.choice) + "\n      " + placement_name(space, best.choice) +
+            "\n      step time " + format(Seconds(best.figures.step_s)) + ", MFU " + percent(best.figures.mfu) + ", " +
+            format(Bytes(best.figures.peak_bytes)) + " of " + format(space.memory()) + " of memory\n\n";
+    Table table({"plan", "step time", "MFU", "compute", "exposed", "bubble", "memory"});
+    table.fold(58, 0);  // 120 columns
+    int rank = 0;
+    std::string reasons;
+    for (const auto& plan : result.best) {
+      const auto& figures = plan.figures;
+      double exposed = 0;
+      for (const double each : figures.exposed_s) exposed += each;
+      const auto number = std::to_string(++rank);
+      table.add({number + ". " + plan_name(space, plan.choice), format(Seconds(figures.step_s)), percent(figures.mfu),
+                 format(Seconds(figures.compute_s)), format(Seconds(exposed)), format(Seconds(figures.bubble_s)),
+                 format(Bytes(figures.peak_bytes))});
+      if (rank == 1) continue;
+      const double loss = figures.step_s / best.figures.step_s - 1;
+      const auto why = why_it_loses(figures, best.figures);
+      reasons += "  " + number + ". +" + fixed(loss * 100, 2) +
+                 " %: " + (why.empty() ? "as fast; the canonical order decides" : why) + "; " +
+                 placement_name(space, plan.choice) + "\n";
+    }
+    text += table.to_string();
+    if (!reasons.empty()) text += "\nwhy the others lose\n" + reasons;
+    text += "\n";
+  }
+  const auto count = [](std::int64_t number) { return with_separators(static_cast<double>(number)); };
+  text += "proof: of " + count(proof.space) + " plans, " + count(proof.pruned_by_bound) +
+          " have a lower bound above the last one shown, " + count(proof.pruned_by_memory) + " cannot fit, " +
+          count(proof.simulated) + " were simulated (" + count(proof.did_not_fit) + " of them did not fit)" +
+          gap_text(result);
+  return text;
+}
+
+std::string beside_the_files_own(const planning::PlanSpace& space, const planning::SearchResult& result,
+                                 const std::optional<planning::PlanFigures>& own) {
+  if (!own || result.best.empty()) return "";
+  const double best = result.best.front().figures.step_s;
+  return "the file's own plan takes " + format(Seconds(own->step_s)) +
+         (own->peak_bytes > space.cluster().chip().memory.value() ? " and does not fit" : "") + "; the best takes " +
+         percent(std::abs(1 - best / own->step_s)) + (best <= own->step_s ? " less\n" : " more\n");
+}
+
+std::string plan_json(const planning::PlanSpace& space, const planning::SearchResult& result, WallTimes times) {
+  Json json{{"scenario", space.base().name}, {"chips", space.base().chips()}, {"best", Json::array()}};
+  for (const auto& plan : result.best) json["best"].push_back(best_json(space, plan, result.best.front().figures));
+  const auto& proof = result.proof;
+  json["proof"] = proof_json(result);
+  const bool shown = times == WallTimes::shown;
+  json["plans_per_s"] = shown ? Json(static_cast<double>(proof.space) / result.wall_s) : Json();
+  json["simulated_per_s"] = shown ? Json(static_cast<double>(proof.simulated) / result.wall_s) : Json();
+  json["bounds_per_s"] = shown ? Json(static_cast<double>(result.bounds) / result.bounds_s) : Json();
+  json["wall_s"] = shown ? Json(result.wall_s) : Json();
+  return json_lines(json);
+}
+
+}  // namespace lockstep::output

@@ -1,0 +1,37 @@
+#pragma once
+/// The output of `lockstep plan`.
+#include <optional>
+#include <string>
+
+#include "sim/studies/planning/plan_search.hpp"
+#include "tools/output/results/result_json.hpp"
+
+namespace lockstep::output {
+
+/// "tensor 8, pipeline 4, data 16, ZeRO-1, 32 microbatches, 1f1b, recompute none": what the plan decides.
+[[nodiscard]] std::string plan_name(const planning::PlanSpace& space, const planning::PlanChoice& choice);
+/// The places of the axes: "tensor [gpu/8], data [node/16]".
+[[nodiscard]] std::string placement_name(const planning::PlanSpace& space, const planning::PlanChoice& choice);
+/// The parts in which a plan is slower than the best, largest first: "+0.12 s exposed tensor, +0.03 s bubble".
+[[nodiscard]] std::string why_it_loses(const planning::PlanFigures& plan, const planning::PlanFigures& best);
+
+/// A JSON list with the best plan of each of several clusters.
+class PlanRows {
+ public:
+  /// `days`, `cost`: of a training; 0: none asked for.
+  void add(const planning::PlanSpace& space, const planning::SearchResult& result, double days, double cost);
+  void add_none(std::int64_t chips, const std::string& why);
+  [[nodiscard]] std::string to_string() const;
+
+ private:
+  std::vector<std::string> rows_;
+};
+
+[[nodiscard]] std::string plan_text(const planning::PlanSpace& space, const planning::SearchResult& result);
+/// A line on the plan in the scenario's file, beside the best; empty without either.
+[[nodiscard]] std::string beside_the_files_own(const planning::PlanSpace& space, const planning::SearchResult& result,
+                                               const std::optional<planning::PlanFigures>& own);
+[[nodiscard]] std::string plan_json(const planning::PlanSpace& space, const planning::SearchResult& result,
+                                    WallTimes times);
+
+}  // namespace lockstep::output
