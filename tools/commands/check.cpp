@@ -9,6 +9,7 @@
 #include "sim/studies/isolated.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/engine_option.hpp"
 #include "tools/commands/kept_to_the_end.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
@@ -19,12 +20,11 @@ namespace {
 constexpr std::int64_t most_operations = 2'000'000;  // of all classes of ranks: some ten seconds of simulation
 
 /// All that `run` does but its files: what is refused there is refused here, and the figures are the same. Without a
-/// timeline, if most ranks differ and simulating them would take minutes. The max-min engine shares links as SimGrid
-/// does and needs no library that would have to be loaded.
-std::string simulated(const scenario::Scenario& scenario) {
+/// timeline, if most ranks differ and simulating them would take minutes.
+std::string simulated(const scenario::Scenario& scenario, engine::EngineKind engine) {
   spdlog::logger silent("check", std::make_shared<spdlog::sinks::null_sink_mt>());
   SimulateOptions options;
-  options.engine = engine::EngineKind::max_min;
+  options.engine = engine;
   options.most_operations = most_operations;
   try {
     const auto& metrics = kept_to_the_end(simulate(scenario, options, silent)).metrics;
@@ -41,13 +41,20 @@ std::string simulated(const scenario::Scenario& scenario) {
   }
 }
 
-void check_scenarios(const std::vector<std::string>& files, const std::vector<std::string>& overrides) {
+struct CheckArguments {
+  std::vector<std::string> scenarios, overrides;
+  std::string engine = "max_min";  // shares links as SimGrid does, and needs no library that would have to be loaded
+};
+
+void check_scenarios(const CheckArguments& arguments) {
+  const auto engine = engine::engine_named(arguments.engine);
+  engine::load(engine);
   Problems problems;
-  for (const auto& file : files) {
+  for (const auto& file : arguments.scenarios) {
     try {
-      const auto scenario = load_scenario(file, parse_overrides(overrides));
+      const auto scenario = load_scenario(file, parse_overrides(arguments.overrides));
       const auto text =
-          studies::in_child([&] { return simulated(scenario); });  // gives its memory back; one may run out of it
+          studies::in_child([&] { return simulated(scenario, engine); });  // gives its memory back; one may run out of it
       output::print(file + ": " + text + "\n");
     } catch (const ConfigError& error) {
       for (const auto& problem : error.problems()) problems.add(problem);
@@ -61,12 +68,12 @@ void check_scenarios(const std::vector<std::string>& files, const std::vector<st
 void add_check(CommandLine& line) {
   auto command =
       line.command("check", "validate scenarios and print their memory and step time, one line each; writes nothing");
-  auto files = std::make_shared<std::vector<std::string>>();
-  auto overrides = std::make_shared<std::vector<std::string>>();
-  command.option("scenarios", *files, "scenario files (YAML)").required();
-  command.option("--set", *overrides, "replace a key of every scenario: a.b=c (may be repeated)").repeatable();
+  auto arguments = std::make_shared<CheckArguments>();
+  command.option("scenarios", arguments->scenarios, "scenario files (YAML)").required();
+  command.option("--set", arguments->overrides, "replace a key of every scenario: a.b=c (may be repeated)").repeatable();
+  add_engine_option(command, arguments->engine);
   command.footer("Example:\n  lockstep check scenarios/*.yaml");
-  command.callback([files, overrides] { check_scenarios(*files, *overrides); });
+  command.callback([arguments] { check_scenarios(*arguments); });
 }
 
 }  // namespace lockstep::commands
