@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <sstream>
 
+#include "sim/collectives/algorithms.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "sim/scenario/reading_private.hpp"
 #include "topologies/torus/torus.hpp"
@@ -88,11 +89,22 @@ class ClusterReader {
     if (spec_.units > 1 || view_["dcn"].exists()) fabric("dcn", usual_network_of_pods, spec_.fabric);
   }
 
+  /// Those of a node's library; its torus is not for it to say.
+  static void algorithms(const YamlView& view) {
+    if (!view.exists()) return;
+    std::vector<std::string> names;
+    for (const auto* algorithm : collectives::collective_algorithms()) {
+      if (algorithm != &collectives::network::torus()) names.emplace_back(algorithm->name());
+    }
+    for (const auto& item : view.items()) (void)item.choice(names);
+  }
+
   void nodes() {
     const auto node = view_["node"];
     auto& spec = spec_.unit.emplace<topologies::NodeSpec>();
     if (node.is_map()) {
       spec = topologies::read_node(node, "inline", topology_catalog());
+      algorithms(node["algorithms"]);
     } else if (expect_value(node, "a node from the catalog such as dgx-h100, or a block that describes it")) {
       const auto name = node_of(node.text());
       if (name.empty()) {

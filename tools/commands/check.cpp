@@ -53,8 +53,8 @@ void check_scenarios(const CheckArguments& arguments) {
   for (const auto& file : arguments.scenarios) {
     try {
       const auto scenario = load_scenario(file, parse_overrides(arguments.overrides));
-      const auto text =
-          studies::in_child([&] { return simulated(scenario, engine); });  // gives its memory back; one may run out of it
+      const auto text = studies::in_child(
+          [&] { return simulated(scenario, engine); });  // gives its memory back; one may run out of it
       output::print(file + ": " + text + "\n");
     } catch (const ConfigError& error) {
       for (const auto& problem : error.problems()) problems.add(problem);
@@ -70,7 +70,8 @@ void add_check(CommandLine& line) {
       line.command("check", "validate scenarios and print their memory and step time, one line each; writes nothing");
   auto arguments = std::make_shared<CheckArguments>();
   command.option("scenarios", arguments->scenarios, "scenario files (YAML)").required();
-  command.option("--set", arguments->overrides, "replace a key of every scenario: a.b=c (may be repeated)").repeatable();
+  command.option("--set", arguments->overrides, "replace a key of every scenario: a.b=c (may be repeated)")
+      .repeatable();
   add_engine_option(command, arguments->engine);
   command.footer("Example:\n  lockstep check scenarios/*.yaml");
   command.callback([arguments] { check_scenarios(*arguments); });

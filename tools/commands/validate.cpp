@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "sim/studies/calibration/validate_products.hpp"
-#include "sim/studies/validation/expected_error.hpp"
+#include "sim/studies/validation/error_band.hpp"
 #include "tools/commands/collective_arguments.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"

@@ -3,6 +3,7 @@
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/results/critical_path_text.hpp"
+#include "tools/output/results/error_band_text.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
 #include "tools/output/results/summary.hpp"
 #include "tools/report/cluster_panels.hpp"
@@ -37,6 +38,8 @@ Json headline(const scenario::Scenario& scenario, const Simulation& simulation) 
     figures.push_back({"peak memory", static_cast<double>(memory.peak.value()), "B",
                        (memory.fits ? "fits in " : "over ") + format(memory.capacity), memory.fits ? "good" : "bad"});
   std::vector<std::string> remarks = {output::critical_path_line(metrics.critical_path, metrics.step_time)};
+  if (const auto band = validation::error_band(scenario, simulation))
+    remarks.push_back(output::band_text(*band, metrics.step_time));
   if (auto draws = output::routing_draws_line(simulation); !draws.empty()) remarks.push_back(std::move(draws));
   if (auto help = output::what_would_help(simulation.elasticity); !help.empty()) remarks.push_back(std::move(help));
   return figures_panel(output::bound_text(metrics) + (memory.fits ? "" : "; does not fit in memory"), remarks, figures);

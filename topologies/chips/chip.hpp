@@ -38,6 +38,7 @@ struct Chip {
   std::string name;         ///< catalog name, e.g. tpu-v5p
   std::string title;        ///< as the vendor writes it
   std::string measured_as;  ///< the chip whose steps were measured: its own name, or that of the one it is like
+  std::string generation;   ///< chips of one architecture, whose software is alike: "hopper"; else its own name
   std::map<Precision, FlopsPerSecond> peak;  ///< dense matrix peak
   Bytes memory;
   BytesPerSecond memory_bandwidth;

@@ -70,7 +70,7 @@ void read_scale_up(const YamlView& view, Chip& chip) {
 Chip read_chip(const YamlView& view, std::string_view name, const Chip* base) {
   Chip chip = base != nullptr ? *base : Chip{};
   chip.name = name;
-  if (base == nullptr) chip.measured_as = name;
+  if (base == nullptr) chip.measured_as = chip.generation = name;
   if (!view.expect_map("a chip")) return chip;
   (void)view["like"];  // the caller's
   const auto given = [&](std::string_view key, std::string_view expected) {
@@ -78,6 +78,7 @@ Chip read_chip(const YamlView& view, std::string_view name, const Chip* base) {
   };
   if (const YamlView title = given("title", "the chip's name as its vendor writes it"); title.exists())
     chip.title = title.text();
+  if (const YamlView generation = view["generation"]; generation.exists()) chip.generation = generation.text();
   if (const YamlView memory = given("memory", "the size of its memory, such as 96 GB"); memory.exists())
     chip.memory = memory.bytes();
   if (const YamlView rate = given("memory_bandwidth", "a rate, such as 2765 GB/s"); rate.exists())

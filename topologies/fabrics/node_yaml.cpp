@@ -21,19 +21,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> usual_nod
      {"gb200", "gb200-nvl72"},
      {"gb300", "gb300-nvl72"}}};  // MI300X and MI355X nodes have their chip's name
 
-/// The algorithms of sim/collectives/algorithms.hpp that nodes can have.
-const std::vector<std::string> known_algorithms{"ring",
-                                                "tree",
-                                                "recursive halving",
-                                                "direct",
-                                                "direct all-to-all",
-                                                "shift",
-                                                "in-network",
-                                                "in-network tree",
-                                                "hierarchical ring",
-                                                "hierarchical tree",
-                                                "hierarchical all-to-all"};
-
 int read_count(const YamlView& view) { return static_cast<int>(view.integer(1, most_chips)); }
 
 double read_efficiency(const YamlView& view) { return view.exists() ? view.number(least_efficiency, 1) : 1; }
@@ -142,7 +129,7 @@ NodeSpec read_node(const YamlView& view, std::string_view name, const std::files
   if (const YamlView algorithms = view["algorithms"]; algorithms.exists()) {
     node.algorithms.clear();
     for (const YamlView& item : algorithms.items())
-      node.algorithms.push_back(known_algorithms[item.choice(known_algorithms)]);
+      node.algorithms.push_back(item.text());  // sim/scenario knows their names
   }
   if (const YamlView fabric = view["fabric"]; fabric.exists()) node.fabric = fabric.text();
   if (const YamlView sources = view["sources"]; sources.exists()) {

@@ -17,6 +17,7 @@ constexpr double slower = 0.95;
 struct Prediction {
   double step_s[variants] = {};
   double peak_bytes = 0;
+  double exposed_share = 0;
 };
 
 /// The same step with one microbatch fewer.
@@ -40,7 +41,7 @@ struct Job {
 };
 
 struct Simulated {
-  double step_s = 0, peak_bytes = 0;
+  double step_s = 0, peak_bytes = 0, exposed_share = 0;
 };
 
 Simulated simulated(const MeasuredRun& run, const RunTable& table, Variant variant, const ValidateOptions& options,
@@ -52,7 +53,8 @@ Simulated simulated(const MeasuredRun& run, const RunTable& table, Variant varia
     if (variant == slower_memory) kernels->memory *= slower;
   }
   const auto metrics = simulate(scenario, {options.engine, true, {}}, log).metrics;
-  return {metrics.step_time.value(), static_cast<double>(metrics.memory.peak.value())};
+  return {metrics.step_time.value(), static_cast<double>(metrics.memory.peak.value()),
+          metrics.breakdown.exposed_comm / metrics.step_time};
 }
 
 std::string answer_of(const Simulated& prediction) {
@@ -95,7 +97,10 @@ void simulate_all(std::vector<Job>& jobs, const ValidateOptions& options, spdlog
     try {
       const auto made = simulated_in(child.answer());
       job->prediction.step_s[variant] += fewer ? -made.step_s : made.step_s;
-      if (!fewer) job->prediction.peak_bytes = made.peak_bytes;
+      if (!fewer) {
+        job->prediction.peak_bytes = made.peak_bytes;
+        job->prediction.exposed_share = made.exposed_share;
+      }
     } catch (const ConfigError& error) {
       job->refused = at_their_cells(*job->run, error.problems());
     } catch (const studies::OutOfResources& error) {
@@ -125,9 +130,31 @@ std::string reason(const std::vector<Problem>& problems) {
 
 }  // namespace
 
-StepTraits traits_of(const scenario::Scenario& scenario) {
-  return {scenario.cluster.chip().measured_as, scenario.training.precision, scenario.model.experts.has_value(),
-          scenario.chips(), static_cast<double>(count_parameters(scenario.model).total())};
+std::string_view name(Method method) {
+  switch (method) {
+    case Method::replicas: return "replicas";
+    case Method::fsdp: return "fsdp";
+    case Method::pipeline: return "pipeline";
+    case Method::experts: return "experts";
+    case Method::torus: return "torus";
+  }
+  return "";
+}
+
+StepTraits traits_of(const scenario::Scenario& scenario, double network) {
+  const auto has = [&](std::string_view axis) {
+    return std::any_of(scenario.mesh.begin(), scenario.mesh.end(),
+                       [&](const auto& request) { return request.name == axis && request.size != 1; });
+  };
+  const auto method = scenario.cluster.torus() != nullptr          ? Method::torus
+                      : scenario.model.experts.has_value()         ? Method::experts
+                      : has("pipeline")                            ? Method::pipeline
+                      : has("fsdp") || scenario.parallel.zero == 3 ? Method::fsdp
+                                                                   : Method::replicas;
+  const auto& chip = scenario.cluster.chip();
+  return {chip.measured_as, chip.generation,  scenario.training.precision,
+          method,           scenario.chips(), static_cast<double>(count_parameters(scenario.model).total()),
+          network};
 }
 
 std::vector<ValidatedRun> validate(const std::vector<RunTable>& tables, const ValidateOptions& options,
@@ -158,7 +185,7 @@ std::vector<ValidatedRun> validate(const std::vector<RunTable>& tables, const Va
     const auto& table = tables[table_of[i]];
     try {
       const auto scenario = scenario_of(entry.run, table.folder);
-      entry.traits = traits_of(scenario);
+      entry.traits = traits_of(scenario, 0);
       if (entry.run.time) entry.measured_s = measured_time(*entry.run.time, scenario).value();
       const bool marginal = entry.run.time_of == MeasuredRun::TimeOf::microbatch;
       if (marginal && scenario.batch.microbatches < 2)
@@ -183,6 +210,7 @@ std::vector<ValidatedRun> validate(const std::vector<RunTable>& tables, const Va
         refuse(index, job.refused);
         continue;
       }
+      entry.traits.network = job.prediction.exposed_share;
       entry.predicted_s = entry.run.time ? job.prediction.step_s[as_is] : 0;
       if (options.responses) entry.response = response_of(job.prediction);
       if (entry.run.peak_bytes) entry.predicted_peak_bytes = job.prediction.peak_bytes;

@@ -28,15 +28,24 @@ struct ValidateOptions {
   bool responses = false;                             ///< calibrated: simulate every step twice more, for `response`
 };
 
+/// How a step spreads its model, which decides what of the software a measured step shows: on a torus; with experts
+/// over several chips; in a pipeline; with weights gathered before their use; with none of these.
+enum class Method { replicas, fsdp, pipeline, experts, torus };
+inline constexpr Method all_methods[] = {Method::replicas, Method::fsdp, Method::pipeline, Method::experts,
+                                         Method::torus};
+[[nodiscard]] std::string_view name(Method method);
+
 /// The traits that decide how much the error of a validated step says about another step.
 struct StepTraits {
-  std::string chip;
+  std::string chip, generation;
   topologies::Precision precision = topologies::Precision::bf16;
-  bool experts = false;
+  Method method = Method::replicas;
   std::int64_t chips = 0;
   double parameters = 0;
+  double network = 0;  ///< share of the step in which its critical rank waits for communication
 };
-[[nodiscard]] StepTraits traits_of(const scenario::Scenario& scenario);
+/// `network` is that of the simulated step.
+[[nodiscard]] StepTraits traits_of(const scenario::Scenario& scenario, double network);
 
 /// d log(time) / d log of what kernels reach of the matrix rate and of memory.
 struct Response {

@@ -2,7 +2,9 @@
 // place.
 #include <gmock/gmock.h>
 
+#include "sim/collectives/algorithms.hpp"
 #include "tests/unit/scenario/small_scenario.hpp"
+#include "topologies/fabrics/fabric.hpp"
 
 namespace lockstep::test {
 namespace {
@@ -289,6 +291,31 @@ TEST(ReadScenario, PlacesAreThoseOfTheNearestKey) {
   EXPECT_EQ(scenario.where("routing").line, 1);
   EXPECT_EQ(scenario.where("routing").column, 1);
   EXPECT_EQ(scenario.where("batch.sequences").file, "small.yaml");
+}
+
+// A node's library has algorithms of the list in sim/collectives, a torus its own.
+TEST(ClusterNode, HasKnownAlgorithms) {
+  const auto with = [](const std::string& algorithms) {
+    return refused([&] {
+      (void)small_scenario(
+          {{"cluster", "{node: {like: dgx-h100, algorithms: [" + algorithms + "]}}"}, {"parallel", "{data: 8}"}});
+    });
+  };
+  for (const auto* algorithm : collectives::collective_algorithms()) {
+    const std::string name(algorithm->name());
+    if (name == "torus") {
+      EXPECT_THAT(with(name), HasSubstr("cluster.node.algorithms[0]: `torus` is not known"));
+    } else {
+      EXPECT_EQ(with(name), "");
+    }
+  }
+  EXPECT_THAT(with("ring, rong"), HasSubstr("cluster.node.algorithms[1]: `rong` is not known"));
+  Problems problems;
+  const auto catalog = scenario::data_root() / "topologies/catalog";
+  for (const auto& node : topologies::node_names(catalog)) {
+    for (const auto& name : topologies::load_node(catalog, node, problems).algorithms)
+      EXPECT_EQ(with(name), "") << node;
+  }
 }
 
 TEST(ClusterText, IsASliceOrNodes) {

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sim/studies/validation/expected_error.hpp"
 #include "tools/output/elements/json_lines.hpp"
+#include "tools/output/results/error_band_text.hpp"
 #include "tools/output/results/expected_bubble.hpp"
 #include "tools/output/results/link_load_text.hpp"
 
@@ -201,9 +201,7 @@ std::string result_json(const scenario::Scenario& scenario, const Simulation& si
   result["model"] = scenario.model.name;
   result["cluster"] = simulation.preparation.machine.cluster->name();
   result["step_time_s"] = metrics.step_time.value();
-  const auto family = validation::expected_error(scenario);
-  result["step_time_error_pct"] = family ? Json(100 * family->mean_abs) : Json();
-  result["step_time_error_of"] = family ? Json(family->name) : Json();
+  result["step_time_band"] = band_json(validation::error_band(scenario, simulation), metrics.step_time);
   result["routing_draws"] = draws(simulation);
   result["tokens_per_step"] = metrics.tokens;
   result["tokens_per_s"] = metrics.tokens_per_second();

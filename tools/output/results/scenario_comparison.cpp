@@ -73,6 +73,8 @@ ComparedScenario read_compared(std::string name, ScenarioInputs inputs, std::str
   scenario.name = std::move(name);
   scenario.inputs = std::move(inputs);
   scenario.step_s = json["step_time_s"];
+  if (const auto band = json.find("step_time_band"); band != json.end() && !band->is_null())
+    scenario.band_s = {(*band)["low_s"], (*band)["high_s"]};
   if (const auto draws = json.find("routing_draws"); draws != json.end() && !draws->is_null())
     scenario.routing_draws_s = {(*draws)["best_step_time_s"], (*draws)["worst_step_time_s"]};
   scenario.tokens_per_step = json["tokens_per_step"];
@@ -142,6 +144,10 @@ std::string comparison_text(const std::vector<ComparedScenario>& scenarios) {
   table.add({""});
   row("step time", [](const auto& s) { return format(Seconds(s.step_s)); });
   row("  to the first", [&](const auto& s) { return fixed(s.step_s / first.step_s, 3) + " x"; });
+  if (std::any_of(scenarios.begin(), scenarios.end(), [](const auto& s) { return s.band_s.has_value(); })) {
+    row("  80 % measured from", [](const auto& s) { return s.band_s ? format(Seconds(s.band_s->first)) : "-"; });
+    row("  to", [](const auto& s) { return s.band_s ? format(Seconds(s.band_s->second)) : "-"; });
+  }
   if (std::any_of(scenarios.begin(), scenarios.end(), [](const auto& s) { return s.routing_draws_s.has_value(); })) {
     row("  best under seeds",
         [](const auto& s) { return s.routing_draws_s ? format(Seconds(s.routing_draws_s->first)) : "-"; });

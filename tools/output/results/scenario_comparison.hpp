@@ -21,6 +21,7 @@ struct ComparedScenario {
   std::string name;
   ScenarioInputs inputs;
   std::string result;                                        ///< result.json
+  std::optional<std::pair<double, double>> band_s;           ///< where 80 % of similar measured steps lay
   std::optional<std::pair<double, double>> routing_draws_s;  ///< best and worst step under seeds of a network's hash
   double step_s = 0, tokens_per_step = 0, tokens_per_s = 0, tokens_per_s_per_chip = 0;
   std::optional<double> mfu;

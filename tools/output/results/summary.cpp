@@ -4,9 +4,9 @@
 #include <map>
 
 #include "sim/core/quantity_text.hpp"
-#include "sim/studies/validation/expected_error.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/results/critical_path_text.hpp"
+#include "tools/output/results/error_band_text.hpp"
 #include "tools/output/results/expected_bubble.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
 
@@ -151,16 +151,6 @@ std::string bound_text(const metrics::Metrics& metrics) {
   return text;
 }
 
-namespace {
-
-/// " +- 4.3 % (as dgxc_benchmarking: ...)" under calibrated rates.
-std::string trust_text(const scenario::Scenario& scenario) {
-  const auto family = validation::expected_error(scenario);
-  return family ? " +- " + percent(family->mean_abs) + " (as " + family->name + ")" : "";
-}
-
-}  // namespace
-
 std::string routing_draws_line(const Simulation& simulation) {
   const auto& draws = simulation.routing_draws;
   if (!draws) return "";
@@ -182,11 +172,12 @@ std::string summary(const scenario::Scenario& scenario, const Simulation& simula
                      with_separators(static_cast<double>(metrics.tokens)) + " tokens a step, " +
                      std::string(name(scenario.time_model)) + " rates\n";
   text += mesh_text(*simulation.preparation.machine.mesh) + "\n";
-  text += "step time " + format(metrics.step_time) + trust_text(scenario) + "   MFU " +
-          (known ? percent(metrics.mfu()) : "-") + "   " + with_separators(metrics.tokens_per_second()) +
-          " tokens/s   " +
+  text += "step time " + format(metrics.step_time) + "   MFU " + (known ? percent(metrics.mfu()) : "-") + "   " +
+          with_separators(metrics.tokens_per_second()) + " tokens/s   " +
           (known ? fixed(metrics.model_flops.value() / metrics.step_time.value() / chips / 1e12, 1) : "-") +
           " TFLOP/s a chip\n";
+  if (const auto band = validation::error_band(scenario, simulation))
+    text += band_text(*band, metrics.step_time) + "\n";
   if (const auto draws = routing_draws_line(simulation); !draws.empty()) text += draws + "\n";
   text += bound_text(metrics) + "\n" + critical_path_line(metrics.critical_path, metrics.step_time) + "\n";
   if (const auto help = what_would_help(simulation.elasticity); !help.empty()) text += help + "\n";

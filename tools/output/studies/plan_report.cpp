@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/json_lines.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/results/error_band_text.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
 
 namespace lockstep::output {
@@ -30,6 +32,12 @@ Json parallel_json(const planning::PlanChoice& choice) {
   return json;
 }
 
+std::optional<validation::ErrorBand> band_of(const planning::PlanSpace& space, const planning::RankedPlan& plan) {
+  const auto& figures = plan.figures;
+  const double exposed = std::accumulate(figures.exposed_s.begin(), figures.exposed_s.end(), 0.0);
+  return validation::error_band(space.scenario(plan.choice, space.base().batch.sequences), exposed / figures.step_s);
+}
+
 Json best_json(const planning::PlanSpace& space, const planning::RankedPlan& plan, const planning::PlanFigures& best) {
   const auto& choice = plan.choice;
   const auto& figures = plan.figures;
@@ -40,6 +48,7 @@ Json best_json(const planning::PlanSpace& space, const planning::RankedPlan& pla
             {"recompute", recompute_name(space.recomputations()[position_of(choice.recompute)])}};
   for (const auto& key : space.keys(space.node_of(choice), choice)) json["set"].push_back(key.path + "=" + key.value);
   json["step_time_s"] = figures.step_s;
+  json["step_time_band"] = band_json(band_of(space, plan), Seconds(figures.step_s));
   json["lower_bound_s"] = plan.bound_s;
   json["mfu"] = figures.mfu;
   json["memory"] = {{"peak_bytes", figures.peak_bytes},
@@ -156,6 +165,25 @@ std::string why_it_loses(const planning::PlanFigures& plan, const planning::Plan
   return text;
 }
 
+namespace {
+
+/// How far to trust the best plan's step, and which of the plans shown cannot be told apart.
+std::string trust_text(const planning::PlanSpace& space, const planning::SearchResult& result) {
+  const auto& best = result.best.front();
+  const auto band = band_of(space, best);
+  if (!band) return "";
+  std::string text = "\nthe best: " + band_text(*band, Seconds(best.figures.step_s)) + "\n";
+  if (!band->apart) return text;
+  const auto alike = std::count_if(result.best.begin(), result.best.end(), [&](const auto& plan) {
+    return plan.figures.step_s < best.figures.step_s * *band->apart;
+  });
+  return text + (alike > 1 ? "plans 1 to " + std::to_string(alike) + " cannot be told apart: " : "") +
+         "of two measured steps of one model, 80 % were predicted to within " + percent(*band->apart - 1) +
+         " of each other\n";
+}
+
+}  // namespace
+
 std::string plan_text(const planning::PlanSpace& space, const planning::SearchResult& result) {
   const auto& base = space.base();
   const auto& proof = result.proof;
@@ -191,6 +219,7 @@ std::string plan_text(const planning::PlanSpace& space, const planning::SearchRe
     }
     text += table.to_string();
     if (!reasons.empty()) text += "\nwhy the others lose\n" + reasons;
+    text += trust_text(space, result);
     text += "\n";
   }
   const auto count = [](std::int64_t number) { return with_separators(static_cast<double>(number)); };

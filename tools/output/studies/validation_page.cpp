@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/studies/validation/error_band.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/studies/validation_report.hpp"
 
@@ -139,11 +140,36 @@ std::string worst_part(const std::vector<validation::ValidatedRun>& runs) {
   return text + "\n";
 }
 
+std::string band_part(const std::vector<validation::ValidatedRun>& runs) {
+  const validation::ErrorBands bands(validated_families(runs));
+  const auto pools = bands.coverage();
+  if (pools.empty()) return "";
+  std::string text =
+      "### The band\n\nWhere 80 % of similar measured steps lay, relative to the prediction, and how many rows that "
+      "interval holds: all rows of the pool, and those of each source in intervals that were made without it.\n\n"
+      "| pool | rows | sources | measured from % | to % | rows inside % | left-out rows inside % "
+      "|\n|---|---|---|---|---|---|---|\n";
+  for (const auto& pool : pools) {
+    const auto& band = pool.band;
+    text += "| " + band.pool + " | " + std::to_string(band.rows) + " | " + std::to_string(band.sources) + " | " +
+            with_sign(band.low - 1) + " | " + with_sign(band.high - 1) + " | " + fixed(100 * pool.inside, 0) + " | " +
+            fixed(100 * pool.left_out, 0) + " |\n";
+  }
+  text += "\nIntervals are widened on both sides of their median by ";
+  for (const auto kind : validation::all_pool_kinds)
+    text += (kind == validation::PoolKind::width ? ""
+             : kind == validation::PoolKind::all ? " and "
+                                                 : ", ") +
+            fixed(bands.widening(kind), 1);
+  return text +
+         ": pools of one generation, method and width, of one generation and method, of one method, and of all.\n\n";
+}
+
 }  // namespace
 
 std::string validation_page(const std::vector<validation::ValidatedRun>& runs,
                             const std::vector<validation::LeftOut>& left_out) {
-  auto text = worst_part(runs) + targets_part(runs) + left_out_part(left_out) + tables_part(runs);
+  auto text = worst_part(runs) + targets_part(runs) + band_part(runs) + left_out_part(left_out) + tables_part(runs);
   text +=
       "### How a row becomes a scenario\n\n`lockstep validate TABLE --scenarios DIR` writes the scenario of every row. "
       "What the sources leave open:\n\n";

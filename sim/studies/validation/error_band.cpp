@@ -1,0 +1,264 @@
+#include "sim/studies/validation/error_band.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace lockstep::validation {
+namespace {
+
+constexpr double tail = (1 - band_share) / 2;
+/// Time that a step may lose for each doubling of chips beyond what was measured. MaxText's runs on 1 to 32 slices of
+/// TPU v5e lose 2 to 4 % for each doubling of slices, none of which the simulation shows.
+constexpr double loss_of_a_doubling = 0.04;
+
+int bits_of(topologies::Precision precision) {
+  return precision == topologies::Precision::fp4 ? 4 : static_cast<int>(8 * element_size(precision).value());
+}
+bool is_small(const StepTraits& traits) { return traits.parameters < small_parameters; }
+
+/// Whether a step of these traits is in the pool of that kind for the other.
+bool pooled(PoolKind kind, const StepTraits& one, const StepTraits& other) {
+  if (is_small(one) != is_small(other)) return false;
+  if (kind == PoolKind::all) return true;
+  if (one.method != other.method) return false;
+  if (kind == PoolKind::any_generation) return true;
+  if (one.generation != other.generation) return false;
+  return kind == PoolKind::method || bits_of(one.precision) == bits_of(other.precision);
+}
+
+struct Interval {
+  double low, median, high;  ///< log(measured / predicted)
+  [[nodiscard]] Interval widened(double below, double above) const {
+    return {median - below * (median - low), median, median + above * (high - median)};
+  }
+  [[nodiscard]] bool holds(double residual) const { return low <= residual && residual <= high; }
+};
+
+using Pool = std::vector<const ValidatedFamily*>;
+
+std::size_t rows_of(const Pool& pool) {
+  std::size_t rows = 0;
+  for (const auto* family : pool) rows += family->rows;
+  return rows;
+}
+
+Interval interval_of(const Pool& pool) {
+  std::map<std::string_view, double> of_source;
+  for (const auto* family : pool) of_source[family->table] += static_cast<double>(family->rows);
+  std::vector<std::pair<double, double>> weighted;  // residual and weight
+  double sum = 0;
+  for (const auto* family : pool) {
+    const double weight = static_cast<double>(family->rows) / static_cast<double>(family->residuals.size()) /
+                          std::sqrt(of_source[family->table]);
+    for (const double residual : family->residuals) weighted.emplace_back(std::log(residual), weight);
+    sum += weight * static_cast<double>(family->residuals.size());
+  }
+  std::sort(weighted.begin(), weighted.end());
+  const auto percentile = [&](double share) {
+    double below = 0;
+    for (const auto& [residual, weight] : weighted) {
+      below += weight;
+      if (below >= share * sum * (1 - 1e-12)) return residual;
+    }
+    return weighted.back().first;
+  };
+  return {percentile(tail), percentile(0.5), percentile(1 - tail)};
+}
+
+/// The factor by which `band_share` of the pairs of one family are off, one against the other.
+std::optional<double> apart_in(const Pool& pool) {
+  std::vector<std::pair<double, double>> weighted;  // difference and weight
+  double sum = 0;
+  for (const auto* family : pool) {
+    const auto& residuals = family->residuals;
+    const auto count = static_cast<double>(residuals.size());
+    for (std::size_t i = 0; i < residuals.size(); ++i) {
+      for (std::size_t k = 0; k < i; ++k) {
+        const double weight = std::sqrt(static_cast<double>(family->rows)) / (count * (count - 1) / 2);
+        weighted.emplace_back(std::log(residuals[i] / residuals[k]), weight);
+        sum += weight;
+      }
+    }
+  }
+  std::sort(weighted.begin(), weighted.end());
+  double below = 0;
+  for (const auto& [difference, weight] : weighted) {
+    below += weight;
+    if (below >= band_share * sum) return std::exp(difference);
+  }
+  return {};
+}
+
+/// Families that make the pool of a family when its source is left out, and with it what pools of that kind have to
+/// answer for.
+Pool left_out_pool(const std::vector<ValidatedFamily>& families, PoolKind kind, const ValidatedFamily& of) {
+  Pool pool;
+  for (const auto& family : families) {
+    const bool other_generation = family.traits.generation != of.traits.generation;
+    const bool other_method = family.traits.method != of.traits.method;
+    if (family.table != of.table && pooled(kind, family.traits, of.traits) &&
+        (kind != PoolKind::any_generation || other_generation) && (kind != PoolKind::all || other_method))
+      pool.push_back(&family);
+  }
+  return pool;
+}
+
+struct Held {
+  double held = 0, rows = 0;
+};
+
+/// Rows of each source that the intervals without it hold.
+std::map<std::string, Held> held_by_source(const std::vector<ValidatedFamily>& families, PoolKind kind,
+                                           double widening) {
+  std::map<std::string, Held> sources;
+  std::map<std::string, Interval> known;  // by source and traits that make the pool
+  for (const auto& family : families) {
+    const auto key = family.table + "|" + family.traits.generation + "|" + std::string(name(family.traits.method)) +
+                     "|" + std::to_string(bits_of(family.traits.precision)) + (is_small(family.traits) ? "|small" : "");
+    auto found = known.find(key);
+    if (found == known.end()) {
+      const auto pool = left_out_pool(families, kind, family);
+      if (rows_of(pool) < least_rows) continue;
+      found = known.emplace(key, interval_of(pool).widened(widening, widening)).first;
+    }
+    auto& source = sources[family.table];
+    const double each = static_cast<double>(family.rows) / static_cast<double>(family.residuals.size());
+    for (const double residual : family.residuals) source.held += found->second.holds(std::log(residual)) ? each : 0;
+    source.rows += static_cast<double>(family.rows);
+  }
+  return sources;
+}
+
+double mean_share(const std::map<std::string, Held>& sources) {
+  double sum = 0;
+  for (const auto& [source, held] : sources) sum += held.held / held.rows;
+  return sum / static_cast<double>(sources.size());
+}
+
+/// The least factor, in steps of a tenth, with which sources that were left out are held as promised.
+double widening_of(const std::vector<ValidatedFamily>& families, PoolKind kind) {
+  constexpr int most = 60;
+  for (int tenths = 10; tenths < most; ++tenths) {
+    const auto sources = held_by_source(families, kind, tenths / 10.0);
+    if (sources.empty()) return 1;
+    if (mean_share(sources) >= band_share) return tenths / 10.0;
+  }
+  return most / 10.0;
+}
+
+std::string percents(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
+
+std::string name_of(PoolKind kind, const StepTraits& traits) {
+  std::string text;
+  if (kind == PoolKind::width || kind == PoolKind::method) text = traits.generation + ", ";
+  text += kind == PoolKind::all ? "all methods" : std::string(name(traits.method));
+  if (kind == PoolKind::width) text += ", " + std::to_string(bits_of(traits.precision)) + " bits";
+  return text + (is_small(traits) ? ", models below 1e9 parameters" : "");
+}
+
+}  // namespace
+
+ErrorBands::ErrorBands(std::vector<ValidatedFamily> families) : families_(std::move(families)) {
+  for (const auto kind : all_pool_kinds) {
+    auto& widening = widening_[static_cast<std::size_t>(kind)];
+    widening = widening_of(families_, kind);
+    // A pool that knows less is not trusted more.
+    if (kind != PoolKind::width) widening = std::max(widening, widening_[static_cast<std::size_t>(kind) - 1]);
+  }
+}
+
+std::optional<ErrorBand> ErrorBands::of(const StepTraits& traits, std::string_view without_source) const {
+  Pool pool;
+  auto kind = PoolKind::width;
+  for (const auto tried : all_pool_kinds) {
+    kind = tried;
+    pool.clear();
+    for (const auto& family : families_) {
+      if (family.table != without_source && pooled(kind, family.traits, traits)) pool.push_back(&family);
+    }
+    if (rows_of(pool) >= least_rows) break;
+  }
+  if (pool.empty()) return {};
+  ErrorBand band;
+  band.kind = kind;
+  band.pool = name_of(kind, traits);
+  band.rows = rows_of(pool);
+  std::set<std::string> sources;
+  std::int64_t most_chips = 0;
+  double most_network = 0;
+  for (const auto* family : pool) {
+    sources.insert(family->table);
+    most_chips = std::max(most_chips, family->traits.chips);
+    most_network = std::max(most_network, family->traits.network);
+  }
+  band.sources = sources.size();
+  auto interval = interval_of(pool).widened(widening(kind), widening(kind));
+  if (traits.chips > 2 * most_chips) {
+    interval.high +=
+        std::log1p(loss_of_a_doubling) * std::log2(static_cast<double>(traits.chips) / static_cast<double>(most_chips));
+    band.widened.push_back("more chips than the " + std::to_string(most_chips) + " measured");
+  }
+  if (traits.network > most_network + 0.05) {
+    // What the step waits for its network beyond any measured step may take twice as long.
+    interval.high += std::log1p(traits.network - most_network);
+    band.widened.push_back("waits for its network for " + percents(traits.network) +
+                           " of the step, measured ones up to " + percents(most_network));
+  }
+  if (kind == PoolKind::any_generation) band.widened.push_back("no " + traits.generation + " was measured so");
+  if (kind == PoolKind::all) band.widened.push_back("nothing like it was measured");
+  band.apart = apart_in(pool);
+  band.low = std::exp(interval.low);
+  band.high = std::exp(interval.high);
+  return band;
+}
+
+std::vector<ErrorBands::Coverage> ErrorBands::coverage() const {
+  std::map<std::string, Coverage> pools;
+  std::map<std::string, double> rows;
+  for (const auto& family : families_) {
+    auto traits = family.traits;
+    traits.chips = 0;  // the interval of the pool itself
+    traits.network = 0;
+    const auto own = of(traits), without = of(traits, family.table);
+    auto& pool = pools[own->pool];
+    pool.band = *own;
+    const double each = static_cast<double>(family.rows) / static_cast<double>(family.residuals.size());
+    for (const double residual : family.residuals) {
+      pool.inside += own->low <= residual && residual <= own->high ? each : 0;
+      pool.left_out += without && without->low <= residual && residual <= without->high ? each : 0;
+    }
+    rows[own->pool] += static_cast<double>(family.rows);
+  }
+  std::vector<Coverage> made;
+  for (auto& [name, pool] : pools) {
+    pool.inside /= rows[name];
+    pool.left_out /= rows[name];
+    made.push_back(std::move(pool));
+  }
+  std::stable_sort(made.begin(), made.end(),
+                   [](const Coverage& one, const Coverage& other) { return one.band.rows > other.band.rows; });
+  return made;
+}
+
+std::optional<ErrorBand> error_band(const scenario::Scenario& scenario, double exposed_share) {
+  const auto file = scenario::data_root() / "topologies/catalog/validated.csv";
+  if (scenario.time_model != cost::TimeModel::calibrated || scenario.replay || !std::filesystem::exists(file))
+    return std::nullopt;
+  return ErrorBands(read_families(file)).of(traits_of(scenario, exposed_share));
+}
+
+std::optional<ErrorBand> error_band(const scenario::Scenario& scenario, const Simulation& simulation) {
+  const auto& metrics = simulation.metrics;
+  auto band = error_band(scenario, metrics.breakdown.exposed_comm / metrics.step_time);
+  if (band && simulation.routing_draws && simulation.routing_draws->worst() > simulation.routing_draws->best()) {
+    band->low *= std::min(1.0, simulation.routing_draws->best() / metrics.step_time);
+    band->high *= std::max(1.0, simulation.routing_draws->worst() / metrics.step_time);
+    band->widened.emplace_back("paths are chosen by a hash");
+  }
+  return band;
+}
+
+}  // namespace lockstep::validation

@@ -1,0 +1,95 @@
+#pragma once
+/// How far to trust a predicted step: the interval in which 80 % of similar measured steps lay.
+///
+/// A validated step leaves a residual, measured / predicted. Residuals are pooled by what the software and the chip
+/// share: the chip's generation, the method, the width of the precision, and whether the model is so small that its
+/// kernels are as short as their launches. The first pool with enough rows is taken:
+///
+///   generation, method, width   ->   generation, method   ->   method   ->   all
+///
+/// Rows of one source resemble each other, so a row counts 1 / sqrt(rows of its source). The interval runs from the
+/// 10th to the 90th percentile of a pool, on both sides of the median widened by a factor: the least with which the
+/// pools of that kind, each made without a whole source, hold 80 % of that source's rows, on the mean over the sources.
+/// Pools of `method` are made without the source's generation too, and pools of all without its method, since they
+/// answer for chips and methods that were never measured. This is split conformal prediction with sources as the unit
+/// that is left out (Barber et al., "Predictive inference with the jackknife+", 2021; Dunn et al., "Distribution-free
+/// prediction sets for two-layer hierarchical models", 2022).
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/studies/validation/validate.hpp"
+
+namespace lockstep::validation {
+
+inline constexpr double band_share = 0.8;        ///< of similar measured steps
+inline constexpr std::size_t least_rows = 10;    ///< of a pool
+inline constexpr double small_parameters = 1e9;  ///< of a model below which steps are in a pool of their own
+
+/// Validated steps of one table that share model, chip and precision.
+struct ValidatedFamily {
+  StepTraits traits;  ///< chips: geometric mean; network: mean
+  std::string table;
+  std::string name;  ///< "llama-3-70b, H100, bf16"
+  std::size_t rows = 0;
+  std::vector<double>
+      residuals;  ///< measured / predicted, ascending: all of them, or evenly spaced percentiles of many
+};
+
+/// Families with rows that count, in their order.
+[[nodiscard]] std::vector<ValidatedFamily> validated_families(const std::vector<ValidatedRun>& runs);
+/// The families as the CSV that `lockstep validate --errors` writes and the catalog holds.
+[[nodiscard]] std::string families_csv(const std::vector<ValidatedFamily>& families);
+[[nodiscard]] std::vector<ValidatedFamily> read_families(const std::filesystem::path& file);
+
+/// What the pools of a kind have in common with a step, from the most to the least.
+enum class PoolKind { width, method, any_generation, all };
+inline constexpr PoolKind all_pool_kinds[] = {PoolKind::width, PoolKind::method, PoolKind::any_generation,
+                                              PoolKind::all};
+
+/// An interval of a step's time, relative to the predicted one.
+struct ErrorBand {
+  double low = 1, high = 1;  ///< measured / predicted
+  PoolKind kind = PoolKind::all;
+  std::string pool;  ///< "hopper, pipeline, 16 bits"
+  std::size_t rows = 0, sources = 0;
+  /// Steps of one model on one machine whose predictions differ by a smaller factor cannot be told apart: 80 % of the
+  /// pairs that were measured so are off by less, one against the other. None where the pool has no such pairs.
+  std::optional<double> apart;
+  /// Why the interval is wider than that of the pool; empty if the step lies within what was measured.
+  std::vector<std::string> widened;
+};
+
+class ErrorBands {
+ public:
+  explicit ErrorBands(std::vector<ValidatedFamily> families);
+
+  /// None without any validated step.
+  [[nodiscard]] std::optional<ErrorBand> of(const StepTraits& traits) const { return of(traits, ""); }
+  /// A pool that validated steps are in, and how many of them its interval holds.
+  struct Coverage {
+    ErrorBand band;
+    double inside = 0;    ///< share of its rows that the interval holds
+    double left_out = 0;  ///< share of its rows that the interval made without their source holds
+  };
+  /// In order of their rows, the most first.
+  [[nodiscard]] std::vector<Coverage> coverage() const;
+  [[nodiscard]] double widening(PoolKind kind) const { return widening_[static_cast<std::size_t>(kind)]; }
+
+ private:
+  [[nodiscard]] std::optional<ErrorBand> of(const StepTraits& traits, std::string_view without_source) const;
+
+  std::vector<ValidatedFamily> families_;
+  std::array<double, 4> widening_{1, 1, 1, 1};
+};
+
+/// The band of a step under `model_of_time: calibrated`, from the catalog's families; none under other models, which
+/// are bounds and not predictions. `exposed_share`: that of the simulated step, as StepTraits::network.
+[[nodiscard]] std::optional<ErrorBand> error_band(const scenario::Scenario& scenario, double exposed_share);
+/// The same of a simulated step; it contains what the step takes under other seeds of a hashed network.
+[[nodiscard]] std::optional<ErrorBand> error_band(const scenario::Scenario& scenario, const Simulation& simulation);
+
+}  // namespace lockstep::validation

@@ -1,0 +1,150 @@
+// The interval in which 80 % of similar measured steps lay: residuals of the first pool with enough rows, and widened
+// until sources that were left out are held.
+#include "sim/studies/validation/error_band.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <random>
+
+#include "tests/unit/scratch_folder.hpp"
+
+namespace lockstep {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using validation::ErrorBands;
+using validation::Method;
+using validation::PoolKind;
+using validation::ValidatedFamily;
+
+validation::StepTraits traits(const std::string& generation, Method method, std::int64_t chips = 64,
+                              topologies::Precision precision = topologies::Precision::bf16) {
+  return {generation + "-chip", generation, precision, method, chips, 8e9, 0.1};
+}
+
+/// `count` residuals exp(center + spread z) at evenly spaced normal quantiles z of -1.5 to 1.5, so symmetric in logs.
+ValidatedFamily family(const std::string& table, const validation::StepTraits& of, double center, double spread,
+                       int count = 12) {
+  ValidatedFamily made{of, table, "f", static_cast<std::size_t>(count), {}};
+  for (int i = 0; i < count; ++i) made.residuals.push_back(std::exp(center + spread * (3.0 * i / (count - 1) - 1.5)));
+  return made;
+}
+
+// 3 % apart, 31 rows of one source with residuals exp(-0.15), ..., exp(0.15) in steps of 0.01: the 10th percentile is
+// the 4th, exp(-0.12), the 90th the 28th, exp(0.12). With one source nothing can be left out, so nothing is widened.
+TEST(ErrorBand, PercentilesOfOneSource) {
+  const ErrorBands bands({family("t", traits("a", Method::fsdp), 0, 0.1, 31)});
+  const auto band = bands.of(traits("a", Method::fsdp));
+  ASSERT_TRUE(band);
+  EXPECT_NEAR(band->low, std::exp(-0.12), 1e-9);
+  EXPECT_NEAR(band->high, std::exp(0.12), 1e-9);
+  EXPECT_EQ(band->rows, 31U);
+  EXPECT_EQ(band->sources, 1U);
+  EXPECT_EQ(band->pool, "a, fsdp, 16 bits");
+  EXPECT_THAT(band->widened, IsEmpty());
+}
+
+// The first pool with at least ten rows: of the width, of the method, of other generations, of all.
+TEST(ErrorBand, TheFirstPoolWithEnoughRows) {
+  const auto fp8 = topologies::Precision::fp8;
+  const ErrorBands bands({family("t", traits("a", Method::fsdp), 0, 0.1),
+                          family("u", traits("a", Method::fsdp, 8, fp8), 0, 0.1, 9),
+                          family("v", traits("b", Method::pipeline), 0, 0.1)});
+  EXPECT_EQ(bands.of(traits("a", Method::fsdp))->pool, "a, fsdp, 16 bits");
+  EXPECT_EQ(bands.of(traits("a", Method::fsdp, 64, fp8))->pool, "a, fsdp");
+  const auto new_generation = bands.of(traits("c", Method::fsdp));
+  EXPECT_EQ(new_generation->pool, "fsdp");
+  EXPECT_EQ(new_generation->rows, 21U);
+  EXPECT_THAT(new_generation->widened, testing::ElementsAre("no c was measured so"));
+  const auto new_method = bands.of(traits("a", Method::experts));
+  EXPECT_EQ(new_method->kind, PoolKind::all);
+  EXPECT_EQ(new_method->rows, 33U);
+  auto tiny = traits("a", Method::fsdp);
+  tiny.parameters = 1e8;
+  EXPECT_FALSE(bands.of(tiny)) << "no step of so small a model was measured";
+  EXPECT_FALSE(ErrorBands({}).of(tiny));
+}
+
+// Sources whose centers differ by more than they spread: an interval of three of them holds the fourth only when it is
+// widened, and it is, until 80 % of the rows that were left out lie inside.
+TEST(ErrorBand, IsWidenedUntilLeftOutSourcesAreHeld) {
+  const auto of = traits("a", Method::pipeline);
+  std::mt19937_64 random(23);
+  std::normal_distribution<double> center(0, 0.1);
+  std::vector<ValidatedFamily> families;
+  for (int source = 0; source < 12; ++source)
+    families.push_back(family("t" + std::to_string(source), of, center(random), 0.02));
+  const ErrorBands bands(families);
+  EXPECT_GT(bands.widening(PoolKind::width), 1);
+  const auto coverage = bands.coverage();
+  ASSERT_EQ(coverage.size(), 1U);
+  EXPECT_GE(coverage[0].left_out, 0.8);
+  EXPECT_GE(coverage[0].inside, coverage[0].left_out);
+  // New sources of the same distribution: 80 % of their rows, as promised, to within what 200 of them can tell.
+  const auto band = *bands.of(of);
+  double held = 0;
+  for (int source = 0; source < 200; ++source) {
+    const auto fresh = family("new", of, center(random), 0.02);
+    for (const double residual : fresh.residuals) held += band.low <= residual && residual <= band.high ? 1 : 0;
+  }
+  EXPECT_NEAR(held / 200 / 12, 0.85, 0.15);
+}
+
+// The interval does not shrink when less is known, and grows with scale and with waiting beyond what was measured.
+TEST(ErrorBand, IsWiderWhereNothingWasMeasured) {
+  const ErrorBands bands(
+      {family("t", traits("a", Method::fsdp, 128), 0, 0.1), family("u", traits("a", Method::fsdp, 64), 0.05, 0.1)});
+  const auto within = *bands.of(traits("a", Method::fsdp, 128));
+  const auto larger = *bands.of(traits("a", Method::fsdp, 4096));
+  EXPECT_EQ(larger.low, within.low);
+  EXPECT_GT(larger.high, within.high);
+  EXPECT_THAT(larger.widened, testing::ElementsAre("more chips than the 128 measured"));
+  auto waiting = traits("a", Method::fsdp, 128);
+  waiting.network = 0.6;  // half of the step more than the 0.1 measured: may take twice as long, 1 + 0.5
+  const auto starved = *bands.of(waiting);
+  EXPECT_NEAR(starved.high, within.high * 1.5, 1e-9);
+  EXPECT_EQ(starved.low, within.low);
+}
+
+class ErrorBandFiles : public test::ScratchFolder {};
+
+// What is written is read again, to the four digits that are written; a family of many rows by 19 of its percentiles.
+TEST_F(ErrorBandFiles, AreWrittenAndRead) {
+  std::vector<validation::ValidatedRun> runs;
+  for (int i = 0; i < 100; ++i) {
+    validation::ValidatedRun run;
+    run.run.table = "t";
+    run.run.family = "f, with a comma";
+    run.traits = traits("a", Method::torus, i < 50 ? 8 : 32);
+    run.measured_s = 1 + i / 100.0;
+    run.predicted_s = 1;
+    runs.push_back(run);
+  }
+  const auto made = validated_families(runs);
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(made[0].rows, 100U);
+  EXPECT_EQ(made[0].traits.chips, 16) << "the geometric mean of 8 and 32";
+  ASSERT_EQ(made[0].residuals.size(), 19U);
+  EXPECT_DOUBLE_EQ(made[0].residuals[9], 1.5) << "the middle";
+  make("validated.csv", families_csv(made));
+  const auto read = validation::read_families(place("validated.csv"));
+  ASSERT_EQ(read.size(), 1U);
+  EXPECT_EQ(families_csv(read), families_csv(made));
+}
+
+TEST_F(ErrorBandFiles, WithoutRatiosAreRefused) {
+  make("validated.csv",
+       "chip,generation,precision,method,chips,parameters,exposed_share,rows,table,family,"
+       "measured_over_predicted\nc,c,bf16,fsdp,8,1e9,,3,t,f,0.9 -1\n");
+  try {
+    (void)validation::read_families(place("validated.csv"));
+    FAIL() << "accepted";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.problems().front().what, HasSubstr("are no ratios"));
+  }
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,16 @@
+#pragma once
+/// The interval in which similar measured steps lay, in text and JSON.
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "sim/studies/validation/error_band.hpp"
+
+namespace lockstep::output {
+
+/// "80 % of similar measured steps lay between 5.61 s and 6.92 s (21 of 4 sources: hopper, pipeline, 16 bits)".
+[[nodiscard]] std::string band_text(const validation::ErrorBand& band, Seconds step);
+/// Null without a band.
+[[nodiscard]] nlohmann::ordered_json band_json(const std::optional<validation::ErrorBand>& band, Seconds step);
+
+}  // namespace lockstep::output
