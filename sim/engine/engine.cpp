@@ -77,7 +77,8 @@ EngineResult run(const program::Program& program, const EngineOptions& options, 
   std::vector<timeline::PhaseSpan> phases;
   const EngineKind kind = chosen(options.kind, program);
   const std::unique_ptr<Network> network = make_network(program, kind, options.record_phases ? &phases : nullptr);
-  Runtime runtime(program, *network, options.progress);
+  Runtime runtime(program, options.chains ? Chains::longest(program) : Chains::each_alone(program), *network,
+                  options.progress);
   const std::chrono::duration<double> setup = std::chrono::steady_clock::now() - begin;
   timeline::Timeline timeline = runtime.run();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
