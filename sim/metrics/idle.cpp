@@ -201,15 +201,11 @@ std::vector<IdleTime> idle_of(const workloads::StepGraph& step, const workloads:
 }
 
 std::vector<std::int32_t> last_rank_of_stages(const program::Program& program, const timeline::Timeline& timeline) {
-  Indexed<topologies::RankId, Seconds> end(program.stage_of_rank.size(), Seconds(0));
-  for (std::int32_t op = 0; op < timeline.ops(); ++op) {
-    for (const auto rank : timeline.ranks_of(op)) end[rank] = std::max(end[rank], timeline.simulated(op, rank).end);
-  }
   std::vector<std::int32_t> result;
   for (std::int32_t rank = 0; rank < program.ranks(); ++rank) {
     const auto stage = position_of(program.stage_of_rank[rank]);
     if (result.size() <= stage) result.resize(stage + 1, -1);
-    if (result[stage] < 0 || end[rank] > end[result[stage]]) result[stage] = rank;
+    if (result[stage] < 0 || timeline.simulated_end(rank) > timeline.simulated_end(result[stage])) result[stage] = rank;
   }
   return result;
 }

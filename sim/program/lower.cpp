@@ -72,7 +72,8 @@ class Lowering {
     const auto& vertex = step_.op(id);
     auto op = alike(vertex);
     op.vertex = id;
-    step_.for_each_predecessor(id, [&](workloads::OpId before) { op.predecessors.push_back(before); });
+    const auto before = step_.waits_for(id);
+    op.predecessors.assign(before.begin(), before.end());
     if (vertex->kind == workloads::StepOp::Kind::compute && op.streams.front() == 0)
       follow(order_[vertex.stage], vertex.half, id, op);
     if (between_stages(vertex) && options_.sends_in_order && !both_ways(vertex)) queue(vertex, id, op);

@@ -20,6 +20,7 @@ class RankSets {
 
   [[nodiscard]] std::int32_t ranks() const { return ranks_; }
   [[nodiscard]] std::int32_t ops() const { return static_cast<std::int32_t>(set_of_op_.size()); }
+  [[nodiscard]] std::int32_t sets() const { return sets_.count(); }
   /// Operations that the same ranks run have the same set.
   [[nodiscard]] std::int32_t set(std::int32_t op) const { return set_of_op_[op]; }
   [[nodiscard]] std::span<const std::int32_t> of(std::int32_t op) const { return members(set(op)); }

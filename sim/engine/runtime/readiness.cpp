@@ -45,20 +45,30 @@ Readiness::Readiness(const program::Program& program, const Chains& chains)
 
 void Readiness::list_nodes(const program::Program& program, const Chains& chains) {
   nodes_.reserve(position_of(chains.count()) + 1);
-  std::size_t places = 0;
+  of_communicator_.resize(program.communicators.size());
   for (ChainId chain = 0; chain < chains.count(); ++chain) {
     const auto first = chains.first(chain);
     const program::ProgramOp& op = program.ops[first];
+    const auto set = sets_->set(first);
+    if (!of_set_.contains(set)) of_set_.resize(position_of(set) + 1);
     const bool computes = op.kind == program::ProgramOp::Kind::compute;
-    nodes_.push_back(
-        {sets_->set(first), computes ? no_communicator : op.communicator, places, members_left_.size(), 0});
-    places += sets_->of(first).size();
-    if (computes) continue;
-    for (const collectives::ProgramGroup& group : program.communicators[op.communicator].groups)
-      members_left_.push_back(static_cast<std::int32_t>(group.members.size()));
+    nodes_.push_back({set, computes ? no_communicator : op.communicator, of_set_[set].chains++,
+                      computes ? 0 : of_communicator_[op.communicator].chains++, 0});
   }
-  nodes_.push_back({-1, no_communicator, places, members_left_.size(), 0});
-  predecessors_left_.assign(places, 0);
+  nodes_.push_back({-1, no_communicator, 0, 0, 0});
+  std::size_t counts = 0;
+  for (const auto set : of_set_.ids()) {
+    of_set_[set].begin = counts;
+    counts += of_set_[set].chains * sets_->members(set).size();
+  }
+  predecessors_left_.assign(counts, 0);
+  for (const auto communicator : of_communicator_.ids()) {
+    auto& rows = of_communicator_[communicator];
+    rows.begin = members_left_.size();
+    if (rows.chains == 0) continue;
+    for (const collectives::ProgramGroup& group : program.communicators[communicator].groups)
+      members_left_.insert(members_left_.end(), rows.chains, static_cast<std::int32_t>(group.members.size()));
+  }
 }
 
 void Readiness::list_groups(const program::Program& program) {
@@ -91,10 +101,11 @@ void Readiness::list_dependences(const program::Program& program, const Chains& 
     ++nodes_[before].successors;  // how many, for now
     const Node& node = nodes_[chain];
     const bool same_ranks = nodes_[before].set == node.set;
-    std::uint16_t* left = predecessors_left_.data() + node.predecessors_left;
+    std::int32_t place = 0;
     for (const std::int32_t rank : sets_->members(node.set)) {
-      if (same_ranks || sets_->place_in(nodes_[before].set, rank) >= 0) ++*left;
-      ++left;
+      if (same_ranks || sets_->place_in(nodes_[before].set, rank) >= 0)
+        ++predecessors_left_[of_set_[node.set].at(place, node.of_set)];
+      ++place;
     }
   });
   std::size_t end = 0;
@@ -108,10 +119,11 @@ void Readiness::list_dependences(const program::Program& program, const Chains& 
 std::vector<Instance> Readiness::at_outset() {
   std::vector<Instance> ready;
   for (ChainId chain = 0; chain + 1 < nodes_.count(); ++chain) {
-    const std::span<const std::int32_t> ranks = sets_->members(nodes_[chain].set);
-    for (std::size_t place = 0; place < ranks.size(); ++place) {
-      if (predecessors_left_[nodes_[chain].predecessors_left + place] == 0)
-        became_ready(chain, ranks[place], static_cast<std::int32_t>(place), ready);
+    const Node& node = nodes_[chain];
+    std::int32_t place = 0;
+    for (const std::int32_t rank : sets_->members(node.set)) {
+      if (predecessors_left_[of_set_[node.set].at(place, node.of_set)] == 0) became_ready(chain, rank, place, ready);
+      ++place;
     }
   }
   return ready;
@@ -125,7 +137,7 @@ void Readiness::ended(ChainId chain, std::int32_t rank, std::vector<Instance>& r
     const Node& later = nodes_[successor];
     const std::int32_t place = later.set == node.set ? own_place : sets_->place_in(later.set, rank);
     if (place < 0) continue;
-    if (--predecessors_left_[later.predecessors_left + position_of(place)] == 0)
+    if (--predecessors_left_[of_set_[later.set].at(place, later.of_set)] == 0)
       became_ready(successor, rank, place, ready);
   }
 }
@@ -137,7 +149,8 @@ void Readiness::became_ready(ChainId chain, std::int32_t rank, std::int32_t plac
     return;
   }
   const std::int32_t group = group_of_place_[node.communicator][place];
-  if (--members_left_[node.members_left + position_of(group)] == 0) ready.push_back({chain, group});
+  if (--members_left_[of_communicator_[node.communicator].at(group, node.of_communicator)] == 0)
+    ready.push_back({chain, group});
 }
 
 }  // namespace lockstep::engine

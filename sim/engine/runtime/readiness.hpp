@@ -33,10 +33,16 @@ class Readiness {
  private:
   struct Node {
     std::int32_t set;                      ///< of ranks that run it
-    program::CommunicatorId communicator;  ///< -1: it computes
-    std::size_t predecessors_left;         ///< where its ranks' counts begin
-    std::size_t members_left;              ///< of a collective: where its groups' counts begin
+    program::CommunicatorId communicator;  ///< no_communicator: it computes
+    std::size_t of_set, of_communicator;   ///< how many chains of the same set and communicator come before it
     std::size_t successors;                ///< where they begin; they end where those of the next chain do
+  };
+  /// Numbers for each of the chains of a set of ranks or of a communicator, member by member.
+  struct Rows {
+    std::size_t chains = 0, begin = 0;
+    [[nodiscard]] std::size_t at(std::int32_t member, std::size_t chain) const {
+      return begin + position_of(member) * chains + chain;
+    }
   };
   static constexpr program::CommunicatorId no_communicator = -1;
 
@@ -51,12 +57,14 @@ class Readiness {
 
   std::shared_ptr<const timeline::RankSets> sets_;
   Indexed<ChainId, Node> nodes_;  ///< and the end of the last
+  Indexed<std::int32_t, Rows> of_set_;
+  Indexed<program::CommunicatorId, Rows> of_communicator_;
   Indexed<program::CommunicatorId, Indexed<std::int32_t, collectives::GroupId>>
       group_of_place_;  // by communicator that some operation uses
-  // By chain, then by rank, so that a batch of ranks that end one chain walks memory in order. An operation has at most
-  // 65535 predecessors (see check).
+  // By set and rank: what a rank runs lies close together, since ranks that are not alike run different chains at a
+  // time. An operation has at most 65535 predecessors (see check).
   std::vector<std::uint16_t> predecessors_left_;
-  std::vector<std::int32_t> members_left_;
+  std::vector<std::int32_t> members_left_;  // by communicator and group
   std::vector<ChainId> successors_;
 };
 

@@ -30,12 +30,12 @@ Runtime::Runtime(const program::Program& program, Chains chains, Network& networ
     : program_(program),
       network_(network),
       progress_(std::move(progress)),
-      streams_(static_cast<std::int32_t>(program.streams.size())),
+      numbers_(program),
       chains_(std::move(chains)),
       chain_of_turn_(by_priority(program, chains_)),
       turn_of_chain_(chains_.count()),
       readiness_(program, chains_),
-      lanes_(program.stage_of_rank.size() * program.streams.size()),
+      lanes_(position_of(numbers_.count())),
       chips_(program),
       timeline_(readiness_.rank_sets()) {
   for (const std::int32_t turn : chain_of_turn_.ids()) turn_of_chain_[chain_of_turn_[turn]] = turn;

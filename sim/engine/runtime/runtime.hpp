@@ -8,6 +8,7 @@
 
 #include "sim/core/indexed.hpp"
 #include "sim/engine/runtime/chains.hpp"
+#include "sim/engine/runtime/lane_numbers.hpp"
 #include "sim/engine/runtime/lanes.hpp"
 #include "sim/engine/runtime/network.hpp"
 #include "sim/engine/runtime/readiness.hpp"
@@ -27,6 +28,7 @@ class Runtime {
 
   [[nodiscard]] std::int64_t computes() const { return computes_; }  ///< compute operations started
   [[nodiscard]] std::int64_t instants() const { return instants_; }  ///< distinct dates
+  [[nodiscard]] std::int32_t chains() const { return chains_.count(); }
 
  private:
   void take_in(std::span<const Work> completed);
@@ -43,14 +45,14 @@ class Runtime {
   void record(ChainId chain, std::int32_t rank, timeline::Interval span);
   /// The ranks a collective's group or a compute operation's rank comes to.
   [[nodiscard]] std::span<const std::int32_t> ranks_of(const program::ProgramOp& op, const std::int32_t& index) const;
-  [[nodiscard]] std::int32_t lane(std::int32_t rank, std::int32_t stream) const { return rank * streams_ + stream; }
+  [[nodiscard]] std::int32_t lane(std::int32_t rank, std::int32_t stream) const { return numbers_.lane(rank, stream); }
   void report_progress();
   void throw_if_unfinished() const;
 
   const program::Program& program_;
   Network& network_;
   std::function<void(double)> progress_;
-  std::int32_t streams_;
+  LaneNumbers numbers_;
   Chains chains_;
   Indexed<std::int32_t, ChainId> chain_of_turn_;
   Indexed<ChainId, std::int32_t> turn_of_chain_;
