@@ -7,7 +7,6 @@
 #include <cstring>
 #include <initializer_list>
 #include <iterator>
-#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -94,8 +93,9 @@ class SmallList {
     std::swap(here_, other.here_);
   }
 
-  operator std::span<const T>() const { return {data(), size()}; }
-  friend bool operator==(const SmallList& a, const SmallList& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+  friend bool operator==(const SmallList& a, const SmallList& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
 
  private:
   static constexpr std::uint32_t most = (1U << 31) - 1;

@@ -51,7 +51,7 @@ class StepBuilder {
       for (int block = pipeline_.first_block[part]; block < pipeline_.first_block[part + 1]; ++block) {
         for (const auto* pass : {&writer_.kind(block).forward, &writer_.kind(block).backward}) {
           operations += pass->size();
-          for (const auto& step : *pass) buffers += step.workspace > Bytes(0) ? 2 : 1;
+          for (const auto& step : *pass) buffers += step.workspace > Bytes(0) ? 2U : 1U;
         }
       }
     }

@@ -40,14 +40,21 @@ class Search {
       if (op.kind == ProgramOp::Kind::compute && op.streams.size() == 1) continue;
       for (const auto stream : op.streams) runs_others[stream] = true;
     }
-    std::map<std::pair<workloads::StageId, program::StreamId>, LaneId> known;
+    using StageStream = std::pair<workloads::StageId, program::StreamId>;
+    std::map<StageStream, LaneId> known;
+    StageStream last{-1, -1};  // many operations of a lane stand together
+    LaneId lane = none;
     for (const ProgramOpId id : program_.ops.ids()) {
       const ProgramOp& op = program_.ops[id];
       if (op.kind != ProgramOp::Kind::compute || op.streams.size() != 1 || runs_others[op.streams.front()]) continue;
-      const auto [found, is_new] = known.try_emplace({op.stage, op.streams.front()}, lanes_.next_id());
-      if (is_new) lanes_.emplace_back();
-      place_[id] = {found->second, lanes_[found->second].count(), false};
-      lanes_[found->second].push_back(id);
+      if (const StageStream own{op.stage, op.streams.front()}; lane == none || own != last) {
+        const auto [found, is_new] = known.try_emplace(own, lanes_.next_id());
+        if (is_new) lanes_.emplace_back();
+        lane = found->second;
+        last = own;
+      }
+      place_[id] = {lane, lanes_[lane].count(), false};
+      lanes_[lane].push_back(id);
     }
   }
 

@@ -10,16 +10,24 @@
 namespace lockstep::engine {
 
 timeline::RankSets rank_sets_of(const program::Program& program) {
+  constexpr std::int32_t unknown = -1;
   std::vector<timeline::RankSets::Ranks> sets;
-  std::map<std::int32_t, std::int32_t> of_stage, of_communicator;
+  std::map<workloads::StageId, std::int32_t> of_stage;
+  Indexed<program::CommunicatorId, std::int32_t> of_communicator(program.communicators.size(), unknown);
   std::vector<std::int32_t> set_of_op;
   set_of_op.reserve(program.ops.size());
+  std::int32_t* of_last_stage = nullptr;  // many operations of a stage stand together
+  workloads::StageId last_stage = 0;
   for (const program::ProgramOp& op : program.ops) {
     const bool computes = op.kind == program::ProgramOp::Kind::compute;
-    const auto [known, is_new] =
-        (computes ? of_stage : of_communicator)
-            .try_emplace(computes ? op.stage : op.communicator, static_cast<std::int32_t>(sets.size()));
-    set_of_op.push_back(known->second);
+    if (computes && (of_last_stage == nullptr || op.stage != last_stage)) {
+      of_last_stage = &of_stage.try_emplace(op.stage, unknown).first->second;
+      last_stage = op.stage;
+    }
+    auto& set = computes ? *of_last_stage : of_communicator[op.communicator];
+    const bool is_new = set == unknown;
+    if (is_new) set = static_cast<std::int32_t>(sets.size());
+    set_of_op.push_back(set);
     if (!is_new) continue;
     timeline::RankSets::Ranks& ranks = sets.emplace_back();
     if (computes) {

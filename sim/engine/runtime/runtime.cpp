@@ -15,8 +15,12 @@ namespace {
 /// The chains by priority, those of one priority in the program's order. There are few priorities.
 std::vector<ChainId> by_priority(const program::Program& program, const Chains& chains) {
   std::map<std::int32_t, std::vector<ChainId>> by;
-  for (ChainId chain = 0; chain < chains.count(); ++chain)
-    by[program.ops[chains.first(chain)].priority].push_back(chain);
+  auto last = by.end();
+  for (ChainId chain = 0; chain < chains.count(); ++chain) {
+    const auto priority = program.ops[chains.first(chain)].priority;
+    if (last == by.end() || last->first != priority) last = by.try_emplace(priority).first;
+    last->second.push_back(chain);
+  }
   std::vector<ChainId> all;
   all.reserve(position_of(chains.count()));
   for (const auto& [priority, of_priority] : by) all.insert(all.end(), of_priority.begin(), of_priority.end());
