@@ -67,15 +67,19 @@ void Readiness::list_nodes(const program::Program& program, const Chains& chains
   std::size_t counts = 0;
   for (const auto set : of_set_.ids()) {
     of_set_[set].begin = counts;
-    counts += of_set_[set].chains * sets_->members(set).size();
+    of_set_[set].members = sets_->members(set).size();
+    counts += of_set_[set].chains * of_set_[set].members;
   }
   predecessors_left_.assign(counts, 0);
   for (const auto communicator : of_communicator_.ids()) {
     auto& rows = of_communicator_[communicator];
     rows.begin = members_left_.size();
-    if (rows.chains == 0) continue;
-    for (const collectives::ProgramGroup& group : program.communicators[communicator].groups)
-      members_left_.insert(members_left_.end(), rows.chains, static_cast<std::int32_t>(group.members.size()));
+    const auto& groups = program.communicators[communicator].groups;
+    rows.members = groups.size();
+    for (std::size_t chain = 0; chain < rows.chains; ++chain) {
+      for (const collectives::ProgramGroup& group : groups)
+        members_left_.push_back(static_cast<std::int32_t>(group.members.size()));
+    }
   }
 }
 

@@ -78,6 +78,7 @@ void Runtime::take_in(std::span<const Work> completed) {
 }
 
 bool Runtime::goes_on(Work work) {
+  if (!chips_.any()) return false;
   const program::ProgramOp& op = program_.ops[chains_.first(chain_of_turn_[work.turn])];
   if (op.kind != program::ProgramOp::Kind::compute || !op.shares_chip) return false;
   return !chips_.ends(work.index, op.streams.front(), work, network_.now());
