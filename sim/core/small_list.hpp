@@ -73,8 +73,7 @@ class SmallList {
     ++size_;
   }
   template <class Iterator>
-    requires(!std::is_integral_v<Iterator>)
-  void assign(Iterator first, Iterator last) {
+  requires(!std::is_integral_v<Iterator>) void assign(Iterator first, Iterator last) {
     size_ = 0;
     reserve(static_cast<std::size_t>(last - first));
     for (; first != last; ++first) push_back(*first);

@@ -84,9 +84,10 @@ EngineResult run(const program::Program& program, const EngineOptions& options, 
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
 
   const EngineStatistics statistics{runtime.computes() + network->flows(), network->flows(), wall.count()};
-  log.debug("engine: {} ops in {} chains on {} ranks, {} activities ({} flows), {} instants, {:.3f} s ({:.3f} s of it setup)",
-            program.ops.size(), runtime.chains(), program.ranks(), statistics.activities, statistics.flows, runtime.instants(),
-            wall.count(), setup.count());
+  log.debug(
+      "engine: {} ops in {} chains on {} ranks, {} activities ({} flows), {} instants, {:.3f} s ({:.3f} s of it setup)",
+      program.ops.size(), runtime.chains(), program.ranks(), statistics.activities, statistics.flows,
+      runtime.instants(), wall.count(), setup.count());
   return {std::move(timeline), statistics, std::move(phases), kind};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-/// Sorts what is nearly sorted. The operations of a rank come stream by stream, each in order of time, so a list of them
-/// is a few ascending runs. Merging those takes the logarithm of their number for each entry, not of the list's length.
+/// Sorts what is nearly sorted. The operations of a rank come stream by stream, each in order of time, so a list of
+/// them is a few ascending runs. Merging those takes the logarithm of their number for each entry, not of the list's
+/// length.
 #include <algorithm>
 #include <cstddef>
 #include <functional>

@@ -43,8 +43,8 @@ class StepBuilder {
   }
 
  private:
-  /// Reserves memory for what passes write, and a quarter for gathers, reductions and sends. Memory that is reserved and
-  /// not used costs nothing; a list that grows beyond it doubles.
+  /// Reserves memory for what passes write, and a quarter for gathers, reductions and sends. Memory that is reserved
+  /// and not used costs nothing; a list that grows beyond it doubles.
   void expect_passes() {
     std::size_t operations = 0, buffers = 0;
     for (std::int32_t part = 0; part < shape_.stages(); ++part) {

@@ -15,7 +15,10 @@ using LaneId = std::int32_t;  ///< a stream of a stage that runs compute operati
 class Search {
  public:
   explicit Search(const program::Program& program)
-      : program_(program), place_(program.ops.size()), next_(program.ops.size(), none), awaited_by_(program.ops.size(), none) {
+      : program_(program),
+        place_(program.ops.size()),
+        next_(program.ops.size(), none),
+        awaited_by_(program.ops.size(), none) {
     find_lanes();
     find_ends();
   }

@@ -62,7 +62,7 @@ class Lanes {
     std::vector<Work> waiting;  // a heap, first to go on top
   };
   Indexed<std::int32_t, Lane> lanes_;
-  std::vector<std::int32_t> released_;                // lanes with waiting work
+  std::vector<std::int32_t> released_;  // lanes with waiting work
 };
 
 }  // namespace lockstep::engine

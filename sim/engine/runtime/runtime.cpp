@@ -29,8 +29,7 @@ std::vector<ChainId> by_priority(const program::Program& program, const Chains& 
 
 }  // namespace
 
-Runtime::Runtime(const program::Program& program, Chains chains, Network& network,
-                 std::function<void(double)> progress)
+Runtime::Runtime(const program::Program& program, Chains chains, Network& network, std::function<void(double)> progress)
     : program_(program),
       network_(network),
       progress_(std::move(progress)),
@@ -178,8 +177,8 @@ void Runtime::start_compute(Work work, ChainId chain, const program::ProgramOp& 
   computes_ += std::ssize(members);
   const Seconds now = network_.now();
   if (first.shares_chip && first.duration > Seconds(0)) {
-    chips_.kernel_starts(work.index, first.streams.front(), work, first.duration * program_.slowdown_of_rank[work.index],
-                         std::max(first.launched, now));
+    chips_.kernel_starts(work.index, first.streams.front(), work,
+                         first.duration * program_.slowdown_of_rank[work.index], std::max(first.launched, now));
     return;
   }
   Seconds end = now;

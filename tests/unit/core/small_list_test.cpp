@@ -1,5 +1,5 @@
-// A SmallList is a std::vector of ids in 16 bytes: whatever is done to both leaves them equal, with few entries and with
-// many.
+// A SmallList is a std::vector of ids in 16 bytes: whatever is done to both leaves them equal, with few entries and
+// with many.
 #include "sim/core/small_list.hpp"
 
 #include <gmock/gmock.h>
@@ -80,9 +80,7 @@ TEST(SmallList, IsAVectorUnderAnyOperations) {
       case 3:
         if (!vector.empty()) list[vector.size() / 2] = vector[vector.size() / 2] = value;
         break;
-      default:
-        list.push_back(value);
-        vector.push_back(value);
+      default: list.push_back(value); vector.push_back(value);
     }
     ASSERT_THAT(list, ElementsAreArray(vector)) << i;
   }

@@ -109,7 +109,8 @@ TEST(Chains, AreOfOneStageAndStream) {
   }
   for (std::int32_t op = 0; op < 4; ++op)
     add_compute(program, 1, {op}, 0, program.ops[op].streams.front(), program.ops[op].stage);
-  EXPECT_THAT(longest(program), ElementsAre(ElementsAre(0, 4), ElementsAre(1, 5), ElementsAre(2, 6), ElementsAre(3, 7)));
+  EXPECT_THAT(longest(program),
+              ElementsAre(ElementsAre(0, 4), ElementsAre(1, 5), ElementsAre(2, 6), ElementsAre(3, 7)));
 }
 
 TEST(Chains, AreNotOfKernelsThatSlowDown) {
