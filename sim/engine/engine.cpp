@@ -77,15 +77,17 @@ EngineResult run(const program::Program& program, const EngineOptions& options, 
   std::vector<timeline::PhaseSpan> phases;
   const EngineKind kind = chosen(options.kind, program);
   const std::unique_ptr<Network> network = make_network(program, kind, options.record_phases ? &phases : nullptr);
-  Runtime runtime(program, *network, options.progress);
+  Runtime runtime(program, options.chains ? Chains::longest(program) : Chains::each_alone(program), *network,
+                  options.progress);
   const std::chrono::duration<double> setup = std::chrono::steady_clock::now() - begin;
   timeline::Timeline timeline = runtime.run();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
 
   const EngineStatistics statistics{runtime.computes() + network->flows(), network->flows(), wall.count()};
-  log.debug("engine: {} ops on {} ranks, {} activities ({} flows), {} instants, {:.3f} s ({:.3f} s of it setup)",
-            program.ops.size(), program.ranks(), statistics.activities, statistics.flows, runtime.instants(),
-            wall.count(), setup.count());
+  log.debug(
+      "engine: {} ops in {} chains on {} ranks, {} activities ({} flows), {} instants, {:.3f} s ({:.3f} s of it setup)",
+      program.ops.size(), runtime.chains(), program.ranks(), statistics.activities, statistics.flows,
+      runtime.instants(), wall.count(), setup.count());
   return {std::move(timeline), statistics, std::move(phases), kind};
 }
 

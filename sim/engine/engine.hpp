@@ -44,6 +44,7 @@ struct EngineOptions {
   /// Called now and then with the fraction of operations done; may be empty.
   std::function<void(double)> progress;
   bool record_phases = false;  ///< keep when the flows of every phase ran; the reference engine has none
+  bool chains = true;          ///< operations that follow each other at once run as one; false: same spans, more work
 };
 
 struct EngineResult {

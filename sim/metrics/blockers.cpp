@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/metrics/sort_runs.hpp"
+
 namespace lockstep::metrics {
 Blocker Blockers::of(std::int32_t op, std::int32_t rank) {
   const auto start = timeline_.simulated(op, rank).start;
@@ -80,7 +82,7 @@ const Blockers::EndsOfStreams& Blockers::ends_on(std::int32_t rank) {
     if (span.end <= span.start) return;
     for (const auto stream : program_.ops[op].streams) ends[stream].emplace_back(span.end, op);
   });
-  for (auto& lane : ends) std::sort(lane.begin(), lane.end());
+  for (auto& lane : ends) sort_runs(lane);
   return ends;
 }
 

@@ -7,6 +7,7 @@
 #include "sim/core/indexed.hpp"
 #include "sim/metrics/blockers.hpp"
 #include "sim/metrics/metrics.hpp"
+#include "sim/metrics/sort_runs.hpp"
 
 namespace lockstep::metrics {
 namespace {
@@ -89,7 +90,7 @@ class Waiting {
     std::vector<std::pair<double, std::int32_t>> starts;
     timeline_.for_each_op_of(
         rank, [&](std::int32_t op) { starts.emplace_back(timeline_.simulated(op, rank).start.value(), op); });
-    std::sort(starts.begin(), starts.end());
+    sort_runs(starts);
     return starts;
   }
 
@@ -143,24 +144,27 @@ class Waiting {
   /// The time that each rank of the schedule would wait within its span if all stages took the average time.
   Indexed<workloads::StageId, double> wait_of_even_stages(const workloads::StepPipeline& pipeline) const {
     const auto stages = step_.held.size();
-    std::array<double, 2> mean{0, 0};  // forward, backward: of the fastest rank of each stage
-    for (const bool forward : {true, false}) {
-      Indexed<topologies::RankId, double> busy(program_.stage_of_rank.size(), 0);
-      for (std::int32_t op = 0; op < timeline_.ops(); ++op) {
-        if (!is_pass(op) || (vertex(op).pass == workloads::StepPass::forward) != forward) continue;
-        for (const auto rank : timeline_.ranks_of(op)) {
-          const auto span = timeline_.simulated(op, rank);
-          busy[rank] += (span.end - span.start).value() * static_cast<double>(timeline_.repetition().runs(op));
-        }
+    const auto ranks = program_.stage_of_rank.size();
+    Grid<topologies::RankId, bool, double> busy(ranks, 2, 0);  // by rank, and whether it is in the backward
+    for (std::int32_t op = 0; op < timeline_.ops(); ++op) {
+      if (!is_pass(op)) continue;
+      const bool backward = vertex(op).pass != workloads::StepPass::forward;
+      const auto runs = static_cast<double>(timeline_.repetition().runs(op));
+      for (const auto rank : timeline_.ranks_of(op)) {
+        const auto span = timeline_.simulated(op, rank);
+        busy(rank, backward) += (span.end - span.start).value() * runs;
       }
+    }
+    std::array<double, 2> mean{0, 0};  // forward, backward: of the fastest rank of each stage
+    for (const bool backward : {false, true}) {
       Indexed<workloads::StageId, double> fastest(stages, std::numeric_limits<double>::infinity());
-      for (std::size_t rank = 0; rank < busy.size(); ++rank) {
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
         auto& stage = fastest[program_.stage_of_rank[rank]];
-        stage = std::min(stage, busy[rank]);
+        stage = std::min(stage, busy(rank, backward));
       }
       const auto& shape = pipeline.order.shape;
       for (const double stage : fastest)
-        mean[forward ? 0 : 1] +=
+        mean[backward ? 1 : 0] +=
             stage / static_cast<double>(stages) / (shape.chunks * static_cast<double>(shape.microbatches));
     }
     double input = 0, weight = 0;
@@ -201,15 +205,11 @@ std::vector<IdleTime> idle_of(const workloads::StepGraph& step, const workloads:
 }
 
 std::vector<std::int32_t> last_rank_of_stages(const program::Program& program, const timeline::Timeline& timeline) {
-  Indexed<topologies::RankId, Seconds> end(program.stage_of_rank.size(), Seconds(0));
-  for (std::int32_t op = 0; op < timeline.ops(); ++op) {
-    for (const auto rank : timeline.ranks_of(op)) end[rank] = std::max(end[rank], timeline.simulated(op, rank).end);
-  }
   std::vector<std::int32_t> result;
   for (std::int32_t rank = 0; rank < program.ranks(); ++rank) {
     const auto stage = position_of(program.stage_of_rank[rank]);
     if (result.size() <= stage) result.resize(stage + 1, -1);
-    if (result[stage] < 0 || end[rank] > end[result[stage]]) result[stage] = rank;
+    if (result[stage] < 0 || timeline.simulated_end(rank) > timeline.simulated_end(result[stage])) result[stage] = rank;
   }
   return result;
 }

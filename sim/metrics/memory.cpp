@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sim/core/errors.hpp"
+#include "sim/metrics/sort_runs.hpp"
 
 namespace lockstep::metrics {
 namespace {
@@ -56,31 +57,38 @@ std::vector<Alive> alive_on(std::int32_t rank, const Buffers& buffers, const tim
   return result;
 }
 
-std::vector<MemoryPoint> curve_of(const workloads::HeldMemory& held, const std::vector<Alive>& buffers) {
+/// Calls `visit` for every point of the memory curve.
+template <class Visit>
+void for_each_point(const workloads::HeldMemory& held, const std::vector<Alive>& buffers, Visit visit) {
   struct Change {
     Seconds time;
-    Bytes size;  // negative: freed
-    workloads::MemoryKind kind;
+    const workloads::Buffer* buffer;
+    bool frees;
   };
   std::vector<Change> changes;
-  for (const auto& [buffer, from, until] : buffers) {
-    changes.push_back({from, buffer->size, buffer->kind});
-    changes.push_back({until, Bytes(0) - buffer->size, buffer->kind});
-  }
-  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.time < b.time; });
-  std::vector<MemoryPoint> curve(1);
-  curve.front().weights = held.weights;
-  curve.front().optimizer = held.optimizer;
-  curve.front().overhead = held.overhead;
-  curve.front().host = held.host;
-  for (const auto& change : changes) {
+  changes.reserve(2 * buffers.size());
+  for (const auto& [buffer, from, until] : buffers) changes.push_back({from, buffer, false});
+  for (const auto& [buffer, from, until] : buffers) changes.push_back({until, buffer, true});
+  sort_runs(changes, [](const Change& a, const Change& b) { return a.time < b.time; });
+  MemoryPoint point;
+  point.weights = held.weights;
+  point.optimizer = held.optimizer;
+  point.overhead = held.overhead;
+  point.host = held.host;
+  for (const auto& [time, buffer, frees] : changes) {
     // At one instant, memory that is freed is available to what begins: the curve has one point, for the sum.
-    if (change.time > curve.back().time) {
-      curve.push_back(curve.back());
-      curve.back().time = change.time;
+    if (time > point.time) {
+      visit(point);
+      point.time = time;
     }
-    curve.back().of(change.kind) += change.size;
+    point.of(buffer->kind) += frees ? Bytes(0) - buffer->size : buffer->size;
   }
+  visit(point);
+}
+
+std::vector<MemoryPoint> curve_of(const workloads::HeldMemory& held, const std::vector<Alive>& buffers) {
+  std::vector<MemoryPoint> curve;
+  for_each_point(held, buffers, [&](const MemoryPoint& point) { curve.push_back(point); });
   return curve;
 }
 
@@ -154,15 +162,18 @@ MemoryUse StepMemory::of(std::int32_t rank) const {
   const auto stage = program_.stage_of_rank[rank];
   const auto& held = held_by(step_, program_, rank);
   const auto buffers = alive_on(rank, buffers_[position_of(stage)], timeline_);
-  const auto curve = curve_of(held, buffers);
-  const auto worst =
-      std::max_element(curve.begin(), curve.end(), [](const auto& a, const auto& b) { return a.total() < b.total(); });
+  MemoryPoint worst;
+  bool first = true;
+  for_each_point(held, buffers, [&](const MemoryPoint& point) {
+    if (first || point.total() > worst.total()) worst = point;
+    first = false;
+  });
   MemoryUse use;
-  static_cast<MemoryParts&>(use) = *worst;
-  use.peak = worst->total();
+  static_cast<MemoryParts&>(use) = worst;
+  use.peak = worst.total();
   use.capacity = capacity_;
   use.fits = use.peak <= capacity_;
-  use.peak_at = worst->time;
+  use.peak_at = worst.time;
   use.stage = stage;
   use.rank = rank;
   use.weight_padding = held.weight_padding;

@@ -69,15 +69,10 @@ std::vector<CommunicationUse> communication_of(const workloads::StepGraph& step,
 }
 
 std::int32_t critical_rank(const timeline::Timeline& timeline) {
-  std::int32_t lowest = timeline.ranks();
-  for (std::int32_t op = 0; op < timeline.ops(); ++op) {
-    for (const auto rank : timeline.ranks_of(op)) {
-      if (rank >= lowest) break;
-      if (timeline.simulated(op, rank).end == timeline.simulated_makespan()) lowest = rank;
-      if (timeline.uniform(op)) break;  // the others that took part end with this one
-    }
+  for (std::int32_t rank = 0; rank < timeline.ranks(); ++rank) {
+    if (timeline.simulated_end(rank) == timeline.simulated_makespan()) return rank;
   }
-  return lowest < timeline.ranks() ? lowest : 0;
+  return 0;
 }
 
 }  // namespace lockstep::metrics

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/metrics/sort_runs.hpp"
+
 namespace lockstep::metrics {
 
 RankPieces::RankPieces(const program::Program& program, const timeline::Timeline& timeline, std::int32_t of_rank)
@@ -18,8 +20,7 @@ RankPieces::RankPieces(const program::Program& program, const timeline::Timeline
     changes.push_back({span.start.value(), op, true});
     changes.push_back({span.end.value(), op, false});
   });
-  std::sort(changes.begin(), changes.end(),
-            [](const Change& a, const Change& b) { return a.time != b.time ? a.time < b.time : a.op < b.op; });
+  sort_runs(changes, [](const Change& a, const Change& b) { return a.time != b.time ? a.time < b.time : a.op < b.op; });
   std::vector<std::int32_t> communicating;  // by start, then program order: so they begin
   int computing = 0;
   double now = 0;

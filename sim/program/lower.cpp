@@ -70,9 +70,12 @@ class Lowering {
 
   ProgramOp lowered(workloads::OpId id) {
     const auto& vertex = step_.op(id);
-    auto op = alike(vertex);
+    // Looking up how long a kernel takes at ideal rates would take as long as computing it.
+    const bool simple = vertex->kind == workloads::StepOp::Kind::compute && !rates_.kernels;
+    auto op = simple ? made(vertex) : alike(vertex);
     op.vertex = id;
-    step_.for_each_predecessor(id, [&](workloads::OpId before) { op.predecessors.push_back(before); });
+    const auto before = step_.waits_for(id);
+    op.predecessors.assign(before.begin(), before.end());
     if (vertex->kind == workloads::StepOp::Kind::compute && op.streams.front() == 0)
       follow(order_[vertex.stage], vertex.half, id, op);
     if (between_stages(vertex) && options_.sends_in_order && !both_ways(vertex)) queue(vertex, id, op);
@@ -93,7 +96,11 @@ class Lowering {
       return one.stage == vertex.stage && one.other_stage == vertex.other_stage;
     });
     if (same != places.end()) return same->op;
-    auto& op = places.emplace_back(Alike{vertex.stage, vertex.other_stage, {}}).op;
+    return places.emplace_back(Alike{vertex.stage, vertex.other_stage, made(vertex)}).op;
+  }
+
+  ProgramOp made(const workloads::StepOp& vertex) {
+    ProgramOp op;
     op.stage = vertex.stage;
     op.priority = priority(*vertex.what);
     if (vertex->kind == workloads::StepOp::Kind::compute) {
@@ -110,7 +117,11 @@ class Lowering {
 
   void compute(const workloads::StepWork& work, ProgramOp& op) {
     op.kind = ProgramOp::Kind::compute;
-    op.streams = {work.stream.empty() ? 0 : stream(work.stream)};
+    const auto own = work.stream.empty() ? 0 : stream(work.stream);
+    if (!compute_streams_.contains(own)) compute_streams_.resize(position_of(own) + 1);
+    auto& list = compute_streams_[own];
+    if (list.empty()) list = {own};
+    op.streams = list;
     op.duration = operation_time(rates_, work);
   }
 
@@ -285,6 +296,7 @@ class Lowering {
   std::map<std::int32_t, ComputeOrder> order_;         ///< of compute, by stage
   std::map<std::int32_t, workloads::OpId> last_send_;  ///< by stage; see sends_in_order
   std::map<std::string, std::int32_t> streams_;
+  Indexed<StreamId, SharedList<StreamId>> compute_streams_;  ///< each by itself
   struct Alike {
     std::int32_t stage, other_stage;
     ProgramOp op;

@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <boost/container/small_vector.hpp>
-
 #include "sim/collectives/phases.hpp"
 #include "sim/core/indexed.hpp"
+#include "sim/core/small_list.hpp"
 #include "sim/core/units.hpp"
 #include "sim/program/shared_list.hpp"
 #include "topologies/cluster/ids.hpp"
@@ -20,24 +19,24 @@ using StreamId = std::int32_t;
 using CommunicatorId = std::int32_t;
 using ProgramOpId = std::int32_t;  ///< unlike the workloads::OpId of its vertex
 
-/// Most operations wait for few others; lists of them need no memory of their own.
-using Predecessors = boost::container::small_vector<ProgramOpId, 4>;
+using Predecessors = SmallList<ProgramOpId>;
 
+/// A program has millions of them, so their size counts: 80 bytes.
 struct ProgramOp {
-  enum class Kind { compute, collective };
+  enum class Kind : std::uint8_t { compute, collective };
   Kind kind = Kind::compute;
-  std::int32_t vertex = 0;       ///< the StepGraph operation it came from
+  bool shares_chip = false;  ///< this compute slows down while a collective with shares_chip is under way on its rank
+  std::int32_t vertex = 0;   ///< the StepGraph operation it came from
   SharedList<StreamId> streams;  ///< streams it occupies, all at once
   std::int32_t priority = 0;     ///< lower goes first; ties go by position in Program::ops
   workloads::StageId stage = 0;  ///< compute: the stage whose ranks run it
   Seconds duration;              ///< compute: on a rank of speed 1, alone on its chip
   Seconds launched{0};  ///< compute: when the host has launched it; before that it occupies its stream but does not run
-  bool shares_chip = false;  ///< this compute slows down while a collective with shares_chip is under way on its rank
   CommunicatorId communicator = -1;       ///< collective
-  SharedList<collectives::Phase> phases;  ///< collective
-  Seconds closed_form;                    ///< collective: time without contention (reference engine)
   Predecessors predecessors;              ///< earlier positions in Program::ops; a rank waits for
                                           ///< those of them that it takes part in
+  SharedList<collectives::Phase> phases;  ///< collective
+  Seconds closed_form;                    ///< collective: time without contention (reference engine)
 };
 
 struct Program {

@@ -3,10 +3,12 @@
 #include <concepts>
 #include <cstddef>
 #include <initializer_list>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
 #include "sim/core/indexed.hpp"
 
@@ -16,21 +18,25 @@ template <class T>
 class SharedList {
  public:
   SharedList() = default;
-  SharedList(std::vector<T> items) : items_(std::make_shared<const std::vector<T>>(std::move(items))) {}
+  SharedList(std::vector<T> items) : items_(new Items(std::move(items))) {}
   SharedList(std::initializer_list<T> items) : SharedList(std::vector<T>(items)) {}
 
-  [[nodiscard]] std::size_t size() const { return items_ ? items_->size() : 0; }
+  [[nodiscard]] std::size_t size() const { return items_ ? items_->list.size() : 0; }
   [[nodiscard]] bool empty() const { return size() == 0; }
-  [[nodiscard]] const T* begin() const { return items_ ? items_->data() : nullptr; }
+  [[nodiscard]] const T* begin() const { return items_ ? items_->list.data() : nullptr; }
   [[nodiscard]] const T* end() const { return begin() + size(); }
-  [[nodiscard]] const T& operator[](std::integral auto i) const { return (*items_)[position_of(i)]; }
-  [[nodiscard]] const T& front() const { return items_->front(); }
-  [[nodiscard]] const T& back() const { return items_->back(); }
+  [[nodiscard]] const T& operator[](std::integral auto i) const { return items_->list[position_of(i)]; }
+  [[nodiscard]] const T& front() const { return items_->list.front(); }
+  [[nodiscard]] const T& back() const { return items_->list.back(); }
   operator std::span<const T>() const { return {begin(), size()}; }
   [[nodiscard]] std::vector<T> items() const { return {begin(), end()}; }
 
  private:
-  std::shared_ptr<const std::vector<T>> items_;
+  struct Items : boost::intrusive_ref_counter<Items> {
+    explicit Items(std::vector<T> items) : list(std::move(items)) {}
+    std::vector<T> list;
+  };
+  boost::intrusive_ptr<const Items> items_;  // half as large as a std::shared_ptr
 };
 
 }  // namespace lockstep::program

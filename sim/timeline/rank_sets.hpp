@@ -20,12 +20,16 @@ class RankSets {
 
   [[nodiscard]] std::int32_t ranks() const { return ranks_; }
   [[nodiscard]] std::int32_t ops() const { return static_cast<std::int32_t>(set_of_op_.size()); }
+  [[nodiscard]] std::int32_t sets() const { return sets_.count(); }
   /// Operations that the same ranks run have the same set.
   [[nodiscard]] std::int32_t set(std::int32_t op) const { return set_of_op_[op]; }
-  [[nodiscard]] std::span<const std::int32_t> of(std::int32_t op) const { return set_of(op).ranks; }
+  [[nodiscard]] std::span<const std::int32_t> of(std::int32_t op) const { return members(set(op)); }
+  [[nodiscard]] std::span<const std::int32_t> members(std::int32_t set) const { return sets_[set].ranks; }
   /// Where a rank stands among those that run the operation; -1: it does not.
-  [[nodiscard]] std::int32_t place(std::int32_t op, std::int32_t rank) const {
-    const Set& set = set_of(op);
+  [[nodiscard]] std::int32_t place(std::int32_t op, std::int32_t rank) const { return place_in(set(op), rank); }
+  /// The same among the members of a set.
+  [[nodiscard]] std::int32_t place_in(std::int32_t number, std::int32_t rank) const {
+    const Set& set = sets_[number];
     const auto from_first = static_cast<std::size_t>(rank - set.first);  // huge for a rank before the first
     return from_first < set.places.size() ? set.places[from_first] : -1;
   }
@@ -47,7 +51,6 @@ class RankSets {
     std::vector<std::int32_t> places;  // by rank from the first to the last; -1: not in the set
     std::vector<std::int32_t> ops;
   };
-  [[nodiscard]] const Set& set_of(std::int32_t op) const { return sets_[set(op)]; }
 
   std::int32_t ranks_ = 0;
   Indexed<std::int32_t, Set> sets_;

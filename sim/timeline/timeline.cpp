@@ -17,7 +17,8 @@ std::shared_ptr<const RankSets> everyone(std::int32_t ops, std::int32_t ranks) {
 
 }  // namespace
 
-Timeline::Timeline(std::shared_ptr<const RankSets> sets) : sets_(std::move(sets)), spans_(position_of(sets_->ops())) {}
+Timeline::Timeline(std::shared_ptr<const RankSets> sets)
+    : sets_(std::move(sets)), end_of_rank_(sets_->ranks(), Seconds(0)), spans_(position_of(sets_->ops())) {}
 
 Timeline::Timeline(std::int32_t ops, std::int32_t ranks) : Timeline(everyone(ops, ranks)) {}
 
@@ -40,6 +41,7 @@ void Timeline::record(std::int32_t op, std::int32_t rank, Interval span) {
     chosen[sets_->place(op, rank)] = last;
   }
   makespan_ = std::max(makespan_, span.end);
+  end_of_rank_[rank] = std::max(end_of_rank_[rank], span.end);
 }
 
 }  // namespace lockstep::timeline

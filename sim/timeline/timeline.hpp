@@ -66,6 +66,8 @@ class Timeline {
   [[nodiscard]] bool uniform(std::int32_t op) const { return spans_[op].differing < 0; }
   [[nodiscard]] Seconds makespan() const { return makespan_ + repetition_.missing(); }
   [[nodiscard]] Seconds simulated_makespan() const { return makespan_; }
+  /// When a rank's last operation ended, as simulated; 0 if it ran none.
+  [[nodiscard]] Seconds simulated_end(std::int32_t rank) const { return end_of_rank_[rank]; }
 
   void repeat(Repetition repetition) { repetition_ = std::move(repetition); }
   [[nodiscard]] const Repetition& repetition() const { return repetition_; }
@@ -82,6 +84,7 @@ class Timeline {
   };
   std::shared_ptr<const RankSets> sets_;
   Seconds makespan_{0};
+  Indexed<std::int32_t, Seconds> end_of_rank_;
   Repetition repetition_;
   Indexed<std::int32_t, Spans> spans_;  // by operation, small: readers go over all of it
   Indexed<std::int32_t, Differing> differing_;

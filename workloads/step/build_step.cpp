@@ -29,7 +29,7 @@ class StepBuilder {
         weights_(writer_) {}
 
   StepGraph run() {
-    writer_.graph.expect(operations_of_passes());
+    expect_passes();
     // In turn, so that operations are numbered as the ranks' programs have them: numbers decide who goes first among
     // equals, and must not hang on how long something is thought to take.
     for (const auto& cell : cells_in_turn(pipeline_.order)) {
@@ -43,15 +43,23 @@ class StepBuilder {
   }
 
  private:
-  /// A little less than there will be: gathers and reductions come on top, the update too.
-  [[nodiscard]] std::size_t operations_of_passes() const {
-    std::size_t operations = 0;
+  /// Reserves memory for what passes write, and a quarter for gathers, reductions and sends. Memory that is reserved
+  /// and not used costs nothing; a list that grows beyond it doubles.
+  void expect_passes() {
+    std::size_t operations = 0, buffers = 0;
     for (VirtualStageId stage = 0; stage < shape_.virtual_stages(); ++stage) {
       for (int block = pipeline_.first_block[stage]; block < pipeline_.first_block[stage + 1]; ++block) {
-        operations += writer_.kind(block).forward.size() + writer_.kind(block).backward.size();
+        for (const auto* pass : {&writer_.kind(block).forward, &writer_.kind(block).backward}) {
+          operations += pass->size();
+          for (const auto& step : *pass) buffers += step.workspace > Bytes(0) ? 2U : 1U;
+        }
       }
     }
-    return operations * position_of(shape_.microbatches);
+    const auto with_others = [&](std::size_t of_a_microbatch) {
+      return of_a_microbatch * position_of(shape_.microbatches) * 5 / 4;
+    };
+    writer_.graph.expect(with_others(operations));
+    if (writer_.remembers()) writer_.graph.buffers.reserve(with_others(buffers));
   }
 
   /// One action on its way through the blocks of its virtual stage.

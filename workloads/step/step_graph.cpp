@@ -52,6 +52,8 @@ std::int32_t StepGraph::size() const { return static_cast<std::int32_t>(boost::n
 const StepOp& StepGraph::op(OpId id) const { return graph_->ops[position_of(id)]; }
 std::int64_t StepGraph::dependencies() const { return graph_->edges; }
 
+std::span<const OpId> StepGraph::waits_for(OpId id) const { return graph_->dag[position_of(id)]; }
+
 std::vector<OpId> StepGraph::predecessors(OpId id) const {
   std::vector<OpId> result;
   for_each_predecessor(id, [&](OpId before) { result.push_back(before); });

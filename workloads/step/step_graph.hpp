@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <boost/container/small_vector.hpp>
-
+#include "sim/core/small_list.hpp"
 #include "workloads/pipeline/cell_turns.hpp"
 #include "workloads/sharded_layers/sharded_layer.hpp"
 
@@ -20,7 +19,7 @@ namespace lockstep::workloads {
 using OpId = std::int32_t;
 using BufferId = std::int32_t;  ///< position in StepGraph::buffers
 
-enum class StepPass { forward, backward, update };
+enum class StepPass : std::uint8_t { forward, backward, update };
 [[nodiscard]] std::string_view name(StepPass pass);
 
 /// Work at its place: `op->name` says what is done, `op.stage` where.
@@ -46,8 +45,7 @@ struct StepOp {
          a.block == b.block;
 }
 
-/// Most arrays have few readers; lists of them need no memory of their own.
-using Readers = boost::container::small_vector<OpId, 3>;
+using Readers = SmallList<OpId>;
 
 /// Memory of one rank of a stage from the start of `producer` to the end of the last reader (or of the producer).
 struct Buffer {
@@ -93,6 +91,8 @@ class StepGraph {
   [[nodiscard]] std::int32_t size() const;
   [[nodiscard]] const StepOp& op(OpId id) const;
   [[nodiscard]] std::vector<OpId> predecessors(OpId id) const;
+  /// The same without a copy; valid until an operation or a dependency is added.
+  [[nodiscard]] std::span<const OpId> waits_for(OpId id) const;
   void for_each_predecessor(OpId id, const std::function<void(OpId)>& visit) const;
   [[nodiscard]] std::int64_t dependencies() const;
 

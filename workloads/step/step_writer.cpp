@@ -11,7 +11,8 @@ StepWriter::StepWriter(const ShardedLayers& kinds, const Indexed<BlockId, KindId
       options(chosen),
       kinds_(kinds),
       order_(order),
-      remembers_(chosen.memory || chosen.offload.optimizer || chosen.offload.activation_layers > 0) {
+      remembers_(chosen.memory || chosen.offload.optimizer || chosen.offload.activation_layers > 0),
+      routed_(order.size()) {
   for (const auto& kind : kinds) {
     of_input_gradient_.push_back(steps_of_input_gradient(kind));
     works_.push_back({Indexed<BlockStepId, const StepWork*>(kind.forward.size()),
@@ -43,18 +44,24 @@ StepOp StepWriter::at(const StepPlace& place, StepPass pass, const StepWork* wha
   return op;
 }
 
-double StepWriter::load(const StepPlace& place, const BlockStep& step) {
-  if (!step.routed) return 1.0;
-  const auto [known, is_new] = loads_.try_emplace({place.block, place.microbatch}, 1.0);
-  if (is_new) known->second = options.expert_load.fullest(place.block, place.microbatch);
-  return known->second;
+StepWriter::Routed& StepWriter::routed(const StepPlace& place) {
+  auto& of_block = routed_[place.block];
+  if (!of_block.contains(place.microbatch)) of_block.resize(position_of(place.microbatch) + 1);
+  auto& known = of_block[place.microbatch];
+  if (known.load > 0) return known;
+  known.load = options.expert_load.fullest(place.block, place.microbatch);
+  if (known.load != 1.0) {
+    known.works = {Indexed<BlockStepId, const StepWork*>(kind(place.block).forward.size()),
+                   Indexed<BlockStepId, const StepWork*>(kind(place.block).backward.size())};
+  }
+  return known;
 }
 
 const StepWork* StepWriter::work_of(const StepPlace& place, StepPass pass, BlockStepId index) {
   const auto& step = steps(place.block, pass)[index];
   const double load = this->load(place, step);
-  auto& of_pass = works_[order_[place.block]][pass == StepPass::forward ? 0 : 1];
-  auto& known = load == 1.0 ? of_pass[index] : works_at_load_[{&step, load}];
+  auto& works = load == 1.0 ? works_[order_[place.block]] : routed(place).works;
+  auto& known = works[pass == StepPass::forward ? 0 : 1][index];
   if (known != nullptr) return known;
   StepWork work = step;
   work.flops = step.flops * load;

@@ -46,7 +46,9 @@ class StepWriter {
   [[nodiscard]] const BlockSteps& steps(BlockId block, StepPass pass) const {
     return pass == StepPass::forward ? kind(block).forward : kind(block).backward;
   }
-  [[nodiscard]] double load(const StepPlace& place, const BlockStep& step);
+  [[nodiscard]] double load(const StepPlace& place, const BlockStep& step) {
+    return step.routed ? routed(place).load : 1.0;
+  }
   [[nodiscard]] const StepWork* collective(const DerivedCollective& derived, CollectiveRole role,
                                            const std::vector<std::string>& arrays);
   /// Adds communication of a given time on a stream of its own, beside compute.
@@ -72,9 +74,14 @@ class StepWriter {
   const Indexed<BlockId, KindId>& order_;
   bool remembers_;  ///< what is held; transfers to the host depend on it
   Indexed<KindId, ChosenSteps> of_input_gradient_;
-  std::map<std::pair<std::int32_t, std::int32_t>, double> loads_;                 ///< by block and microbatch
-  Indexed<KindId, std::array<Indexed<BlockStepId, const StepWork*>, 2>> works_;   ///< by pass; of an even load
-  std::map<std::pair<const BlockStep*, double>, const StepWork*> works_at_load_;  ///< of others
+  using Works = std::array<Indexed<BlockStepId, const StepWork*>, 2>;  ///< by pass; null: not yet written down
+  Indexed<KindId, Works> works_;                                       ///< of an even load
+  struct Routed {
+    double load = 0;  ///< 0: not yet drawn
+    Works works;      ///< of steps with routed tokens, where the load is not even
+  };
+  Routed& routed(const StepPlace& place);
+  Indexed<BlockId, Indexed<MicrobatchId, Routed>> routed_;
   std::map<std::tuple<std::vector<std::string>, CollectiveKind, AxisNames, std::int64_t, CollectiveRole>,
            const StepWork*>
       collectives_;

@@ -2,7 +2,7 @@
 
 namespace lockstep::engine {
 
-void ReferenceNetwork::start_compute(Work work, Seconds duration) { dates_.push(now_s_ + duration.value(), work); }
+void ReferenceNetwork::start_compute(Work work, Seconds until) { dates_.push(until.value(), work); }
 
 bool ReferenceNetwork::start_collective(Work work, std::int32_t op, std::int32_t /*group*/) {
   const Seconds duration = program_.ops[op].closed_form;

@@ -14,7 +14,7 @@ class ReferenceNetwork final : public Network {
   explicit ReferenceNetwork(const program::Program& program) : program_(program) {}
 
   [[nodiscard]] Seconds now() const override { return Seconds(now_s_); }
-  void start_compute(Work work, Seconds duration) override;
+  void start_compute(Work work, Seconds until) override;
   [[nodiscard]] bool start_collective(Work work, std::int32_t op, std::int32_t group) override;
   void run(const TakeIn& take_in) override;
   [[nodiscard]] std::int64_t flows() const override { return 0; }

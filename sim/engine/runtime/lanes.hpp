@@ -22,19 +22,20 @@ class Lanes {
     friend bool operator>(const Offer& a, const Offer& b) { return b < a; }
   };
 
-  explicit Lanes(std::size_t count) : busy_since_s_(count, idle), waiting_(count) {}
+  explicit Lanes(std::size_t count) : lanes_(count) {}
 
-  [[nodiscard]] bool busy(std::int32_t lane) const { return busy_since_s_[lane] >= 0; }
-  [[nodiscard]] Seconds busy_since(std::int32_t lane) const { return Seconds(busy_since_s_[lane]); }
-  void occupy(std::int32_t lane, Seconds now) { busy_since_s_[lane] = now.value(); }
+  [[nodiscard]] bool busy(std::int32_t lane) const { return lanes_[lane].busy_since_s >= 0; }
+  [[nodiscard]] Seconds busy_since(std::int32_t lane) const { return Seconds(lanes_[lane].busy_since_s); }
+  void occupy(std::int32_t lane, Seconds now) { lanes_[lane].busy_since_s = now.value(); }
   void release(std::int32_t lane) {
-    busy_since_s_[lane] = idle;
-    if (!waiting_[lane].empty()) released_.push_back(lane);
+    lanes_[lane].busy_since_s = idle;
+    if (!lanes_[lane].waiting.empty()) released_.push_back(lane);
   }
 
   void wait(std::int32_t lane, Work work) {
-    waiting_[lane].push_back(work);
-    std::push_heap(waiting_[lane].begin(), waiting_[lane].end(), std::greater<>());
+    std::vector<Work>& waiting = lanes_[lane].waiting;
+    waiting.push_back(work);
+    std::push_heap(waiting.begin(), waiting.end(), std::greater<>());
   }
 
   /// Appends the first work that waits on each lane released since the last call.
@@ -44,9 +45,9 @@ class Lanes {
   }
 
   /// After an offer from `lane` could not start, appends the next one if `lane` is still free.
-  [[nodiscard]] bool has_offer(std::int32_t lane) const { return !busy(lane) && !waiting_[lane].empty(); }
+  [[nodiscard]] bool has_offer(std::int32_t lane) const { return !busy(lane) && !lanes_[lane].waiting.empty(); }
   Offer take_first(std::int32_t lane) {
-    std::vector<Work>& waiting = waiting_[lane];
+    std::vector<Work>& waiting = lanes_[lane].waiting;
     std::pop_heap(waiting.begin(), waiting.end(), std::greater<>());
     const Offer first{waiting.back(), lane};
     waiting.pop_back();
@@ -56,9 +57,12 @@ class Lanes {
  private:
   static constexpr double idle = -1;
 
-  Indexed<std::int32_t, double> busy_since_s_;
-  Indexed<std::int32_t, std::vector<Work>> waiting_;  // a heap per lane, first to go on top
-  std::vector<std::int32_t> released_;                // lanes with waiting work
+  struct Lane {
+    double busy_since_s = idle;
+    std::vector<Work> waiting;  // a heap, first to go on top
+  };
+  Indexed<std::int32_t, Lane> lanes_;
+  std::vector<std::int32_t> released_;  // lanes with waiting work
 };
 
 }  // namespace lockstep::engine

@@ -35,8 +35,8 @@ class Network {
   /// The instant being taken in.
   [[nodiscard]] virtual Seconds now() const = 0;
 
-  /// `work` completes `duration` from now; `duration` is positive.
-  virtual void start_compute(Work work, Seconds duration) = 0;
+  /// `work` completes at a date after now.
+  virtual void start_compute(Work work, Seconds until) = 0;
 
   /// Starts collective `op` in `group`. False when it takes no time: it is complete, and will not be
   /// reported.

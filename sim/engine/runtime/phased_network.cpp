@@ -26,7 +26,7 @@ FirstFlows first_flows(const program::Program& program, std::size_t& flows) {
 PhasedNetwork::PhasedNetwork(const program::Program& program, std::vector<timeline::PhaseSpan>* phases)
     : program_(program), first_flow_(first_flows(program, flow_count_)), phases_(phases) {}
 
-void PhasedNetwork::start_compute(Work work, Seconds duration) { dates_.push(now_s_ + duration.value(), work); }
+void PhasedNetwork::start_compute(Work work, Seconds until) { dates_.push(until.value(), work); }
 
 bool PhasedNetwork::start_collective(Work work, std::int32_t op, std::int32_t group) {
   if (free_collectives_.empty()) {

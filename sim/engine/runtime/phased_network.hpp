@@ -21,7 +21,7 @@ class PhasedNetwork : public Network {
   PhasedNetwork(const program::Program& program, std::vector<timeline::PhaseSpan>* phases);
 
   [[nodiscard]] Seconds now() const final { return Seconds(now_s_); }
-  void start_compute(Work work, Seconds duration) final;
+  void start_compute(Work work, Seconds until) final;
   [[nodiscard]] bool start_collective(Work work, std::int32_t op, std::int32_t group) final;
   [[nodiscard]] std::int64_t flows() const final { return flows_started_; }
 

@@ -12,37 +12,42 @@ namespace lockstep::engine {
 
 namespace {
 
-/// The operations by priority, those of one priority in the program's order. There are few priorities.
-std::vector<program::ProgramOpId> by_priority(const program::Program& program) {
-  std::map<std::int32_t, std::vector<program::ProgramOpId>> by;
-  for (const program::ProgramOpId op : program.ops.ids()) by[program.ops[op].priority].push_back(op);
-  std::vector<program::ProgramOpId> all;
-  all.reserve(program.ops.size());
-  for (const auto& [priority, ops] : by) all.insert(all.end(), ops.begin(), ops.end());
+/// The chains by priority, those of one priority in the program's order. There are few priorities.
+std::vector<ChainId> by_priority(const program::Program& program, const Chains& chains) {
+  std::map<std::int32_t, std::vector<ChainId>> by;
+  auto last = by.end();
+  for (ChainId chain = 0; chain < chains.count(); ++chain) {
+    const auto priority = program.ops[chains.first(chain)].priority;
+    if (last == by.end() || last->first != priority) last = by.try_emplace(priority).first;
+    last->second.push_back(chain);
+  }
+  std::vector<ChainId> all;
+  all.reserve(position_of(chains.count()));
+  for (const auto& [priority, of_priority] : by) all.insert(all.end(), of_priority.begin(), of_priority.end());
   return all;
 }
 
 }  // namespace
 
-Runtime::Runtime(const program::Program& program, Network& network, std::function<void(double)> progress)
+Runtime::Runtime(const program::Program& program, Chains chains, Network& network, std::function<void(double)> progress)
     : program_(program),
       network_(network),
       progress_(std::move(progress)),
-      streams_(static_cast<std::int32_t>(program.streams.size())),
-      op_of_turn_(by_priority(program)),
-      turn_of_op_(program.ops.size()),
-      readiness_(program),
-      lanes_(program.stage_of_rank.size() * program.streams.size()),
+      numbers_(program),
+      chains_(std::move(chains)),
+      chain_of_turn_(by_priority(program, chains_)),
+      turn_of_chain_(chains_.count()),
+      readiness_(program, chains_),
+      lanes_(position_of(numbers_.count())),
       chips_(program),
       timeline_(readiness_.rank_sets()) {
-  for (std::size_t turn = 0; turn < op_of_turn_.size(); ++turn) {
-    turn_of_op_[op_of_turn_[turn]] = static_cast<std::int32_t>(turn);
-  }
-  for (std::size_t position = 0; position < program.ops.size(); ++position) {
-    const program::ProgramOp& op = program.ops[position];
+  for (const std::int32_t turn : chain_of_turn_.ids()) turn_of_chain_[chain_of_turn_[turn]] = turn;
+  unfinished_.reserve(position_of(chains_.count()));
+  for (ChainId chain = 0; chain < chains_.count(); ++chain) {
+    const program::ProgramOp& op = program.ops[chains_.first(chain)];
     const auto instances = op.kind == program::ProgramOp::Kind::collective
                                ? program.communicators[op.communicator].groups.size()
-                               : timeline_.ranks_of(static_cast<std::int32_t>(position)).size();
+                               : timeline_.ranks_of(chains_.first(chain)).size();
     unfinished_.push_back(static_cast<std::int32_t>(instances));
     total_ += static_cast<std::int64_t>(instances);
   }
@@ -72,29 +77,46 @@ void Runtime::take_in(std::span<const Work> completed) {
 }
 
 bool Runtime::goes_on(Work work) {
-  const program::ProgramOp& op = program_.ops[op_of_turn_[work.turn]];
+  if (!chips_.any()) return false;
+  const program::ProgramOp& op = program_.ops[chains_.first(chain_of_turn_[work.turn])];
   if (op.kind != program::ProgramOp::Kind::compute || !op.shares_chip) return false;
   return !chips_.ends(work.index, op.streams.front(), work, network_.now());
 }
 
 void Runtime::complete(Work work) {
-  const std::int32_t op = op_of_turn_[work.turn];
-  const program::ProgramOp& program_op = program_.ops[op];
-  const std::span<const std::int32_t> ranks = ranks_of(program_op, work.index);
-  const timeline::Interval span{lanes_.busy_since(lane(ranks.front(), program_op.streams.front())), network_.now()};
+  const ChainId chain = chain_of_turn_[work.turn];
+  const program::ProgramOp& first = program_.ops[chains_.first(chain)];
+  const std::span<const std::int32_t> ranks = ranks_of(first, work.index);
+  const timeline::Interval span{lanes_.busy_since(lane(ranks.front(), first.streams.front())), network_.now()};
   for (const std::int32_t rank : ranks) {
-    for (const std::int32_t stream : program_op.streams) lanes_.release(lane(rank, stream));
-    if (program_op.kind == program::ProgramOp::Kind::collective && program_op.shares_chip) chips_.collective_ends(rank);
-    timeline_.record(op, rank, span);
-    readiness_.ended(op, rank, ready_);
+    for (const std::int32_t stream : first.streams) lanes_.release(lane(rank, stream));
+    if (first.kind == program::ProgramOp::Kind::collective && first.shares_chip) chips_.collective_ends(rank);
+    record(chain, rank, span);
+    readiness_.ended(chain, rank, ready_);
   }
-  --unfinished_[op];
+  --unfinished_[chain];
   ++finished_;
+}
+
+void Runtime::record(ChainId chain, std::int32_t rank, timeline::Interval span) {
+  const auto members = chains_.members(chain);
+  for (const auto op : members.first(members.size() - 1)) {
+    const Seconds end = std::min(end_of(program_.ops[op], rank, span.start), span.end);
+    timeline_.record(op, rank, {span.start, end});
+    span.start = end;
+  }
+  timeline_.record(members.back(), rank, span);
+}
+
+Seconds Runtime::end_of(const program::ProgramOp& op, std::int32_t rank, Seconds start) const {
+  if (op.duration <= Seconds(0)) return start;  // it does not wait for its launch either
+  const Seconds from = std::max(op.launched, start);
+  return start + (from - start + op.duration * program_.slowdown_of_rank[rank]);
 }
 
 void Runtime::start_ready() {
   offers_.clear();
-  for (const Instance& instance : ready_) offers_.push_back({{turn_of_op_[instance.op], instance.index}, -1});
+  for (const Instance& instance : ready_) offers_.push_back({{turn_of_chain_[instance.chain], instance.index}, -1});
   ready_.clear();
   lanes_.offer_released(offers_);
   if (!std::is_sorted(offers_.begin(), offers_.end())) std::sort(offers_.begin(), offers_.end());
@@ -113,10 +135,10 @@ void Runtime::start_ready() {
 }
 
 void Runtime::start_or_wait(const Lanes::Offer& offer) {
-  const std::int32_t op = op_of_turn_[offer.work.turn];
-  const std::int32_t blocking = blocking_lane(op, offer.work.index);
+  const ChainId chain = chain_of_turn_[offer.work.turn];
+  const std::int32_t blocking = blocking_lane(program_.ops[chains_.first(chain)], offer.work.index);
   if (blocking < 0) {
-    start(offer.work, op);
+    start(offer.work, chain);
     return;
   }
   lanes_.wait(blocking, offer.work);
@@ -126,41 +148,45 @@ void Runtime::start_or_wait(const Lanes::Offer& offer) {
   }
 }
 
-std::int32_t Runtime::blocking_lane(std::int32_t op, std::int32_t index) const {
-  const program::ProgramOp& program_op = program_.ops[op];
-  for (const std::int32_t rank : ranks_of(program_op, index)) {
-    for (const std::int32_t stream : program_op.streams) {
+std::int32_t Runtime::blocking_lane(const program::ProgramOp& op, std::int32_t index) const {
+  for (const std::int32_t rank : ranks_of(op, index)) {
+    for (const std::int32_t stream : op.streams) {
       if (lanes_.busy(lane(rank, stream))) return lane(rank, stream);
     }
   }
   return -1;
 }
 
-void Runtime::start(Work work, std::int32_t op) {
-  const program::ProgramOp& program_op = program_.ops[op];
-  for (const std::int32_t rank : ranks_of(program_op, work.index)) {
-    for (const std::int32_t stream : program_op.streams) lanes_.occupy(lane(rank, stream), network_.now());
+void Runtime::start(Work work, ChainId chain) {
+  const program::ProgramOp& op = program_.ops[chains_.first(chain)];
+  for (const std::int32_t rank : ranks_of(op, work.index)) {
+    for (const std::int32_t stream : op.streams) lanes_.occupy(lane(rank, stream), network_.now());
   }
-  if (program_op.kind == program::ProgramOp::Kind::compute) {
-    start_compute(work, program_op);
+  if (op.kind == program::ProgramOp::Kind::compute) {
+    start_compute(work, chain, op);
     return;
   }
-  if (program_op.shares_chip) {
-    for (const std::int32_t rank : ranks_of(program_op, work.index)) chips_.collective_starts(rank);
+  if (op.shares_chip) {
+    for (const std::int32_t rank : ranks_of(op, work.index)) chips_.collective_starts(rank);
   }
-  if (!network_.start_collective(work, op, work.index)) instantly_done_.push_back(work);
+  if (!network_.start_collective(work, chains_.first(chain), work.index)) instantly_done_.push_back(work);
 }
 
-void Runtime::start_compute(Work work, const program::ProgramOp& op) {
-  ++computes_;
-  const Seconds duration = op.duration * program_.slowdown_of_rank[work.index];
-  const Seconds from = std::max(op.launched, network_.now());
-  if (duration <= Seconds(0)) {
-    instantly_done_.push_back(work);
-  } else if (op.shares_chip) {
-    chips_.kernel_starts(work.index, op.streams.front(), work, duration, from);
+void Runtime::start_compute(Work work, ChainId chain, const program::ProgramOp& first) {
+  const auto members = chains_.members(chain);
+  computes_ += std::ssize(members);
+  const Seconds now = network_.now();
+  if (first.shares_chip && first.duration > Seconds(0)) {
+    chips_.kernel_starts(work.index, first.streams.front(), work,
+                         first.duration * program_.slowdown_of_rank[work.index], std::max(first.launched, now));
+    return;
+  }
+  Seconds end = now;
+  for (const auto op : members) end = end_of(program_.ops[op], work.index, end);
+  if (end > now) {
+    network_.start_compute(work, end);
   } else {
-    network_.start_compute(work, from - network_.now() + duration);
+    instantly_done_.push_back(work);
   }
 }
 
@@ -180,11 +206,12 @@ void Runtime::throw_if_unfinished() const {
   constexpr int named = 5;
   std::string message = std::to_string(total_ - finished_) + " operations never ended:";
   int listed = 0;
-  for (std::size_t op = 0; op < unfinished_.size() && listed < named; ++op) {
-    if (unfinished_[op] == 0) continue;
+  for (const ChainId chain : unfinished_.ids()) {
+    if (unfinished_[chain] == 0 || listed == named) continue;
     ++listed;
+    const auto op = chains_.first(chain);
     message += " op " + std::to_string(op) + " (vertex " + std::to_string(program_.ops[op].vertex) + ", " +
-               std::to_string(unfinished_[op]) + " left);";
+               std::to_string(unfinished_[chain]) + " left);";
   }
   throw InternalError(message);
 }

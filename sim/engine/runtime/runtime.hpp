@@ -1,5 +1,5 @@
 #pragma once
-/// Runs a Program's DAG on a Network: starts what is ready in (priority, position, rank or group)
+/// Runs a Program's DAG on a Network, chain by chain: starts what is ready in (priority, position, rank or group)
 /// order as streams allow, and records when everything started and ended.
 #include <cstdint>
 #include <functional>
@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "sim/core/indexed.hpp"
+#include "sim/engine/runtime/chains.hpp"
+#include "sim/engine/runtime/lane_numbers.hpp"
 #include "sim/engine/runtime/lanes.hpp"
 #include "sim/engine/runtime/network.hpp"
 #include "sim/engine/runtime/readiness.hpp"
@@ -19,13 +21,14 @@ namespace lockstep::engine {
 class Runtime {
  public:
   /// `progress` may be empty. Both references must outlive the runtime.
-  Runtime(const program::Program& program, Network& network, std::function<void(double)> progress);
+  Runtime(const program::Program& program, Chains chains, Network& network, std::function<void(double)> progress);
 
   /// Runs to the end, once. Throws InternalError if operations remain.
   [[nodiscard]] timeline::Timeline run();
 
   [[nodiscard]] std::int64_t computes() const { return computes_; }  ///< compute operations started
   [[nodiscard]] std::int64_t instants() const { return instants_; }  ///< distinct dates
+  [[nodiscard]] std::int32_t chains() const { return chains_.count(); }
 
  private:
   void take_in(std::span<const Work> completed);
@@ -34,22 +37,26 @@ class Runtime {
   void complete(Work work);
   void start_ready();
   void start_or_wait(const Lanes::Offer& offer);
-  [[nodiscard]] std::int32_t blocking_lane(std::int32_t op, std::int32_t index) const;
-  void start(Work work, std::int32_t op);
-  void start_compute(Work work, const program::ProgramOp& op);
+  [[nodiscard]] std::int32_t blocking_lane(const program::ProgramOp& op, std::int32_t index) const;
+  void start(Work work, ChainId chain);
+  void start_compute(Work work, ChainId chain, const program::ProgramOp& first);
+  /// When an operation ends that starts on its stream at a date and has the chip to itself.
+  [[nodiscard]] Seconds end_of(const program::ProgramOp& op, std::int32_t rank, Seconds start) const;
+  void record(ChainId chain, std::int32_t rank, timeline::Interval span);
   /// The ranks a collective's group or a compute operation's rank comes to.
   [[nodiscard]] std::span<const std::int32_t> ranks_of(const program::ProgramOp& op, const std::int32_t& index) const;
-  [[nodiscard]] std::int32_t lane(std::int32_t rank, std::int32_t stream) const { return rank * streams_ + stream; }
+  [[nodiscard]] std::int32_t lane(std::int32_t rank, std::int32_t stream) const { return numbers_.lane(rank, stream); }
   void report_progress();
   void throw_if_unfinished() const;
 
   const program::Program& program_;
   Network& network_;
   std::function<void(double)> progress_;
-  std::int32_t streams_;
-  Indexed<std::int32_t, program::ProgramOpId> op_of_turn_;
-  Indexed<program::ProgramOpId, std::int32_t> turn_of_op_;
-  Indexed<program::ProgramOpId, std::int32_t> unfinished_;  // instances per op
+  LaneNumbers numbers_;
+  Chains chains_;
+  Indexed<std::int32_t, ChainId> chain_of_turn_;
+  Indexed<ChainId, std::int32_t> turn_of_chain_;
+  Indexed<ChainId, std::int32_t> unfinished_;  // instances per chain
   std::int64_t total_ = 0;
   std::int64_t finished_ = 0;
   std::int64_t next_report_ = 0;

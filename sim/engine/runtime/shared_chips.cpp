@@ -47,9 +47,8 @@ void SharedChips::redate(Network& network) {
       if (running.pace > 0) running.left_s -= std::max(now_s - running.since_s, 0.0) / running.pace;
       running.since_s = std::max(running.since_s, now_s);
       running.pace = pace;
-      const double lasts_s = std::max(running.since_s - now_s + running.left_s * pace, one_instant_s);
-      running.ends_s = now_s + lasts_s;  // as the network dates it
-      network.start_compute(running.work, Seconds(lasts_s));
+      running.ends_s = now_s + std::max(running.since_s - now_s + running.left_s * pace, one_instant_s);
+      network.start_compute(running.work, Seconds(running.ends_s));
     }
   }
   touched_.clear();

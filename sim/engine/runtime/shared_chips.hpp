@@ -13,6 +13,7 @@ namespace lockstep::engine {
 class SharedChips {
  public:
   explicit SharedChips(const program::Program& program);
+  [[nodiscard]] bool any() const { return !kernels_.empty(); }  ///< whether anything shares a chip
 
   /// Adds `work`, which takes `alone` without collectives beside it and starts at `from`, which may be later than now;
   /// `redate` sets when it ends.

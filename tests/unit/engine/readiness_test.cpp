@@ -23,7 +23,7 @@ using Instances = std::set<std::pair<std::int32_t, std::int32_t>>;
 Instances as_set(const std::vector<engine::Instance>& instances) {
   Instances set;
   for (const engine::Instance& instance : instances)
-    EXPECT_TRUE(set.emplace(instance.op, instance.index).second) << "twice";
+    EXPECT_TRUE(set.emplace(instance.chain, instance.index).second) << "twice";
   return set;
 }
 
@@ -37,7 +37,7 @@ TEST(Readiness, AtTheOutsetStandsWhatWaitsForNothing) {
   program::Program program = ranks(2);
   const std::int32_t first = add_compute(program, 1);
   const std::int32_t second = add_compute(program, 1, {first});
-  engine::Readiness readiness(program);
+  engine::Readiness readiness(program, engine::Chains::each_alone(program));
   EXPECT_THAT(as_set(readiness.at_outset()), ElementsAre(Pair(first, 0), Pair(first, 1)));
   EXPECT_THAT(after_end(readiness, first, 1), ElementsAre(Pair(second, 1))) << "rank 0 has not ended it";
   EXPECT_THAT(after_end(readiness, first, 0), ElementsAre(Pair(second, 0)));
@@ -48,7 +48,7 @@ TEST(Readiness, ACollectiveIsReadyWithTheLastMemberOfItsGroup) {
   const std::int32_t pairs = add_communicator(program, 0, {{{0, 1}, {}}, {{2, 3}, {}}});
   const std::int32_t compute = add_compute(program, 1);
   const std::int32_t reduce = add_collective(program, pairs, {}, {compute});
-  engine::Readiness readiness(program);
+  engine::Readiness readiness(program, engine::Chains::each_alone(program));
   EXPECT_EQ(as_set(readiness.at_outset()).size(), 4U);
   EXPECT_THAT(after_end(readiness, compute, 0), IsEmpty());
   EXPECT_THAT(after_end(readiness, compute, 3), IsEmpty());
@@ -61,7 +61,7 @@ TEST(Readiness, ARankOutsideAllGroupsWaitsForNoCollective) {
   const std::int32_t pair = add_communicator(program, 0, {{{0, 1}, {}}});
   const std::int32_t reduce = add_collective(program, pair, {});
   const std::int32_t compute = add_compute(program, 1, {reduce});
-  engine::Readiness readiness(program);
+  engine::Readiness readiness(program, engine::Chains::each_alone(program));
   EXPECT_THAT(as_set(readiness.at_outset()), ElementsAre(Pair(reduce, 0), Pair(compute, 2)));
   EXPECT_THAT(after_end(readiness, reduce, 0), ElementsAre(Pair(compute, 0)));
 }
@@ -70,7 +70,7 @@ TEST(Readiness, APredecessorThatIsNamedTwiceIsOne) {
   program::Program program = ranks(1);
   const std::int32_t first = add_compute(program, 1);
   const std::int32_t second = add_compute(program, 1, {first, first});
-  engine::Readiness readiness(program);
+  engine::Readiness readiness(program, engine::Chains::each_alone(program));
   EXPECT_THAT(as_set(readiness.at_outset()), ElementsAre(Pair(first, 0)));
   EXPECT_THAT(after_end(readiness, first, 0), ElementsAre(Pair(second, 0)));
 }
@@ -86,7 +86,7 @@ TEST(Readiness, TheMostPredecessorsDoNotWakeARankThatTakesNoPart) {
   const std::int32_t last = add_compute(program, 1, all, 0, 0, 1);
   const std::int32_t own = add_compute(program, 1, all);
   ASSERT_NO_THROW(check(program));
-  engine::Readiness readiness(program);
+  engine::Readiness readiness(program, engine::Chains::each_alone(program));
   const Instances outset = as_set(readiness.at_outset());
   EXPECT_EQ(outset.size(), static_cast<std::size_t>(most) + 1);
   EXPECT_TRUE(outset.contains({last, 1}));
@@ -95,9 +95,14 @@ TEST(Readiness, TheMostPredecessorsDoNotWakeARankThatTakesNoPart) {
   EXPECT_THAT(woken, ElementsAre(Pair(own, 0)));
 }
 
+engine::Readiness of_nothing(std::int32_t count) {
+  const auto program = ranks(count);
+  return {program, engine::Chains::each_alone(program)};
+}
+
 TEST(Readiness, OfNothingIsNothing) {
-  EXPECT_THAT(as_set(engine::Readiness(ranks(0)).at_outset()), IsEmpty());
-  EXPECT_THAT(as_set(engine::Readiness(ranks(3)).at_outset()), IsEmpty());
+  EXPECT_THAT(as_set(of_nothing(0).at_outset()), IsEmpty());
+  EXPECT_THAT(as_set(of_nothing(3).at_outset()), IsEmpty());
 }
 
 /// The definition above, counted anew each time.
@@ -154,7 +159,7 @@ TEST(Readiness, IsThatOfTheDefinition) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     const program::Program program = RandomProgram(seed).build();
     std::mt19937 random(seed);
-    engine::Readiness readiness(program);
+    engine::Readiness readiness(program, engine::Chains::each_alone(program));
     Definition definition(program);
     Instances ready = as_set(readiness.at_outset());
     ASSERT_EQ(ready, definition.ready()) << "seed " << seed;

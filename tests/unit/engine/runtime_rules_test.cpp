@@ -302,7 +302,7 @@ TEST(RuntimeRules, OperationsThatNeverEndAreNamed) {
   const std::int32_t lost = add_compute(program, 1);
   add_compute(program, 1, {lost});
   LosesWork network;
-  engine::Runtime runtime(program, network, {});
+  engine::Runtime runtime(program, engine::Chains::each_alone(program), network, {});
   try {
     static_cast<void>(runtime.run());
     FAIL() << "must throw";
