@@ -10,10 +10,16 @@ namespace {
 
 /// comm_type 0 to 9; gather and scatter are not simulated.
 std::optional<CollectiveKind> kind_of(std::int64_t communication) {
-  static const std::array<std::optional<CollectiveKind>, 10> kinds{
-      CollectiveKind::all_reduce,     CollectiveKind::reduce, CollectiveKind::all_gather, std::nullopt,
-      std::nullopt,                   CollectiveKind::broadcast, CollectiveKind::all_to_all,
-      CollectiveKind::reduce_scatter, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce};
+  static const std::array<std::optional<CollectiveKind>, 10> kinds{CollectiveKind::all_reduce,
+                                                                   CollectiveKind::reduce,
+                                                                   CollectiveKind::all_gather,
+                                                                   std::nullopt,
+                                                                   std::nullopt,
+                                                                   CollectiveKind::broadcast,
+                                                                   CollectiveKind::all_to_all,
+                                                                   CollectiveKind::reduce_scatter,
+                                                                   CollectiveKind::reduce_scatter,
+                                                                   CollectiveKind::all_reduce};
   if (communication < 0 || communication >= std::ssize(kinds)) return std::nullopt;
   return kinds[position_of(communication)];
 }

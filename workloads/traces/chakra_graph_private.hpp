@@ -43,8 +43,8 @@ class ChakraGraph {
 
   JobWriter& writer_;
   std::vector<ChakraNode> nodes_;
-  std::unordered_map<std::int64_t, std::size_t> positions_;     ///< by id
-  std::unordered_map<std::int64_t, RecordedEventId> events_;    ///< by id
+  std::unordered_map<std::int64_t, std::size_t> positions_;   ///< by id
+  std::unordered_map<std::int64_t, RecordedEventId> events_;  ///< by id
   std::map<std::string, RecordedStreamId> streams_;
   std::map<RecordedGroupId, std::int64_t> seen_;
 };

@@ -40,11 +40,10 @@ class Reading {
   Reading(TraceText& text, JobWriter& writer) : text_(text), writer_(writer) {}
 
   void run() {
-    read_json_lists(text_, {{"traceEvents", ""},
-                            [&](std::string_view /*list*/, const JsonFields& event, const Location& where) {
-                              take(event, where);
-                            },
-                            [&](const JsonFields& rest) { take_header(rest); }});
+    read_json_lists(
+        text_, {{"traceEvents", ""},
+                [&](std::string_view /*list*/, const JsonFields& event, const Location& where) { take(event, where); },
+                [&](const JsonFields& rest) { take_header(rest); }});
     problems_.throw_if_any();
     join_kineto(events_, writer_);
   }
@@ -60,7 +59,8 @@ class Reading {
       writer_.rank.rank = static_cast<std::int32_t>(*rank);
     const auto world = rest.integer("distributedInfo.world_size");
     if (world && !writer_.world(*world)) {
-      problems_.add({{text_.name(), 0, 0}, "distributedInfo.world_size",
+      problems_.add({{text_.name(), 0, 0},
+                     "distributedInfo.world_size",
                      "the job has " + std::to_string(*world) + " ranks, the other traces' job has " +
                          std::to_string(writer_.job().world),
                      "traces of one job"});
@@ -135,8 +135,7 @@ class Reading {
 
   void runtime(const JsonFields& event, std::string_view name, std::int64_t start, std::int64_t duration) {
     const auto correlation = event.integer("args.correlation").value_or(-1);
-    if (launches(name) && correlation >= 0)
-      events_.launches[correlation] = {start, event.integer("tid").value_or(0)};
+    if (launches(name) && correlation >= 0) events_.launches[correlation] = {start, event.integer("tid").value_or(0)};
     if (waits(name)) events_.waits.push_back({start, start + duration, correlation});
     if (name == "cudaStreamWaitEvent" || name == "hipStreamWaitEvent") ++events_.unnamed_stream_waits;
   }

@@ -1,32 +1,15 @@
-// Kernels of a Kineto trace joined with their launches, and collectives with what annotations around their launches say.
+// Kernels of a Kineto trace joined with their launches, and collectives with what annotations around their launches
+// say.
 #include <algorithm>
 #include <map>
 
+#include "workloads/traces/collective_log_private.hpp"
 #include "workloads/traces/kineto_private.hpp"
 
 namespace lockstep::workloads {
 namespace {
 
 Seconds seconds(std::int64_t nanoseconds) { return Seconds(static_cast<double>(nanoseconds) * 1e-9); }
-
-/// "[[64, 3], [5]]" has 64 x 3 + 5 elements; -1: none are told.
-std::int64_t elements_in(std::string_view dimensions) {
-  std::int64_t sum = -1;
-  std::size_t at = 0;
-  while ((at = dimensions.find_first_of("0123456789-", at)) != std::string_view::npos) {
-    const std::size_t end = std::min(dimensions.find(']', at), dimensions.size());
-    std::int64_t product = 1;
-    for (const auto factor : integers_in(dimensions.substr(at, end - at))) {
-      const auto next = bounded_product(product, factor);
-      if (!next) return -1;
-      product = *next;
-    }
-    if (sum > (std::int64_t{1} << 61) || product > (std::int64_t{1} << 61)) return -1;
-    sum = std::max<std::int64_t>(sum, 0) + product;
-    at = end;
-  }
-  return sum;
-}
 
 /// What one description lacks, taken from another.
 void complete(KinetoCollective& one, const KinetoCollective& other) {
@@ -58,12 +41,14 @@ class Joining {
     for (const auto& wait : events_.stream_waits) write(wait);
     write_host();
     if (unlaunched_ > 0) {
-      writer_.missing("Of some kernels the trace has no launch; they start as soon as their stream and what they wait "
-                      "for lets them.");
+      writer_.missing(
+          "Of some kernels the trace has no launch; they start as soon as their stream and what they wait "
+          "for lets them.");
     }
     if (events_.unnamed_stream_waits > std::ssize(events_.stream_waits)) {
-      writer_.missing("cudaStreamWaitEvent does not say which streams it joins (a trace made with "
-                      "torch.profiler's event synchronisation does).");
+      writer_.missing(
+          "cudaStreamWaitEvent does not say which streams it joins (a trace made with "
+          "torch.profiler's event synchronisation does).");
     }
   }
 
@@ -118,11 +103,11 @@ class Joining {
   /// Annotations of the launching thread that were open when it launched, the innermost first.
   void ask_annotations(const KinetoEvents::Launch& launch, KinetoCollective& told) const {
     constexpr int deepest = 8;
-    auto after = std::upper_bound(events_.annotations.begin(), events_.annotations.end(), launch,
-                                  [](const KinetoEvents::Launch& call, const KinetoEvents::Annotation& annotation) {
-                                    return std::tie(call.thread, call.start) <
-                                           std::tie(annotation.thread, annotation.start);
-                                  });
+    auto after =
+        std::upper_bound(events_.annotations.begin(), events_.annotations.end(), launch,
+                         [](const KinetoEvents::Launch& call, const KinetoEvents::Annotation& annotation) {
+                           return std::tie(call.thread, call.start) < std::tie(annotation.thread, annotation.start);
+                         });
     for (int seen = 0; seen < deepest && after != events_.annotations.begin(); ++seen) {
       --after;
       if (after->thread != launch.thread) return;
@@ -202,8 +187,7 @@ class Joining {
   }
 
   void write_host() {
-    for (const auto& wait : events_.waits)
-      rank_.waits.push_back({since_first(wait.start), since_first(wait.end), -1});
+    for (const auto& wait : events_.waits) rank_.waits.push_back({since_first(wait.start), since_first(wait.end), -1});
     std::sort(rank_.waits.begin(), rank_.waits.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
     for (auto& step : events_.steps)
       rank_.steps.push_back({since_first(step.start), since_first(step.end), std::move(step.name)});

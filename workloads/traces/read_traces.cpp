@@ -38,7 +38,8 @@ const TraceFormat& format_of(TraceText& text) {
   throw ConfigError({{{text.name(), 0, 0}, "", "is no trace of a known format", "one of " + names}});
 }
 
-/// The last number in a file's name before its endings: 3 of "job.3.et", "rank-3.json.gz" and "worker3_step_12.pt.json".
+/// The last number in a file's name before its endings: 3 of "job.3.et", "rank-3.json.gz" and
+/// "worker3_step_12.pt.json".
 std::optional<std::int32_t> rank_in(const std::filesystem::path& file) {
   const auto name = file.filename().string();
   for (const std::string_view word : {"rank", "worker"}) {
@@ -47,7 +48,8 @@ std::optional<std::int32_t> rank_in(const std::filesystem::path& file) {
     at = name.find_first_not_of("-_.", at + word.size());
     std::int32_t rank = 0;
     if (at != std::string::npos &&
-        std::from_chars(name.data() + at, name.data() + name.size(), rank).ec == std::errc() && rank >= 0 && rank < most_recorded_ranks)
+        std::from_chars(name.data() + at, name.data() + name.size(), rank).ec == std::errc() && rank >= 0 &&
+        rank < most_recorded_ranks)
       return rank;
   }
   const auto stem = std::filesystem::path(name).stem().extension().string();  // ".3" of "job.3.et"
@@ -107,11 +109,11 @@ void finish(RecordedJob& job) {
   Problems problems;
   for (const auto& rank : job.ranks) {
     if (rank.rank < job.world) continue;
-    problems.add({{rank.file, 0, 0},
-                  "",
-                  "is of rank " + std::to_string(rank.rank) + ", but the job has " + std::to_string(job.world) +
-                      " ranks",
-                  "traces of one job"});
+    problems.add(
+        {{rank.file, 0, 0},
+         "",
+         "is of rank " + std::to_string(rank.rank) + ", but the job has " + std::to_string(job.world) + " ranks",
+         "traces of one job"});
   }
   problems.throw_if_any();
 }

@@ -34,10 +34,10 @@ struct RecordedCollective {
   std::int32_t peer = -1;              ///< of a point_to_point: the other rank
   std::optional<Bytes> buffer;         ///< the larger of the bytes that this rank sends and receives, as nccl-tests
                                        ///< print sizes
-  bool buffer_is_shard = false;        ///< of an all_gather: `buffer` is what this rank alone puts in
+  bool buffer_is_shard = false;        ///< `buffer` is one rank's part of the larger one: all members make it up
   std::optional<Bytes> full_size;      ///< the group's whole array where the trace says it exactly
   RecordedGroupId group = 0;
-  std::int64_t sequence = -1;          ///< position among the collectives of its group on this rank
+  std::int64_t sequence = -1;  ///< position among the collectives of its group on this rank
 };
 
 struct RecordedEvent {
@@ -46,7 +46,7 @@ struct RecordedEvent {
   RecordedNameId name = 0;
   RecordedStreamId stream = 0;
   boost::container::small_vector<RecordedStreamId, 1> more_streams;  ///< that it occupies besides
-  std::optional<Seconds> start;     ///< since the first stamp of its rank; nothing in a graph without dates
+  std::optional<Seconds> start;  ///< since the first stamp of its rank; nothing in a graph without dates
   Seconds duration{0};
   std::optional<Seconds> launched;  ///< when the host began the call that launched it
   std::int32_t collective = -1;     ///< into RecordedRank::collectives
@@ -74,19 +74,19 @@ struct RecordedRank {
   bool streams_in_order = true;  ///< what one stream does comes one after the other, in the order of events
   Indexed<RecordedEventId, RecordedEvent> events;
   Indexed<std::int32_t, RecordedCollective> collectives;
-  std::vector<RecordedWait> waits;   ///< by start
-  std::vector<RecordedStep> steps;   ///< by start
+  std::vector<RecordedWait> waits;                     ///< by start
+  std::vector<RecordedStep> steps;                     ///< by start
   Indexed<RecordedNameId, std::int64_t> host_calls{};  ///< how often each call that is not replayed was made
 };
 
 struct RecordedJob {
-  std::string format;        ///< "Kineto"
-  std::int32_t world = 0;    ///< ranks of the job; 0 where the trace does not tell
-  bool dated = true;         ///< events have starts; otherwise only durations and what they wait for
-  bool kernels = true;       ///< the trace has the device's work, not only what was communicated
+  std::string format;      ///< "Kineto"
+  std::int32_t world = 0;  ///< ranks of the job; 0 where the trace does not tell
+  bool dated = true;       ///< events have starts; otherwise only durations and what they wait for
+  bool kernels = true;     ///< the trace has the device's work, not only what was communicated
   Indexed<RecordedNameId, std::string> names;
   Indexed<RecordedGroupId, RecordedGroup> groups;
-  std::vector<RecordedRank> ranks;  ///< by rank
+  std::vector<RecordedRank> ranks;   ///< by rank
   std::vector<std::string> guessed;  ///< sentences, each once
   std::vector<std::string> missing;
 };

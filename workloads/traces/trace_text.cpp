@@ -131,9 +131,7 @@ std::size_t TraceText::fill(char* to, std::size_t room) {
   return count;
 }
 
-std::string_view TraceText::head() {
-  return {gptr(), std::min(static_cast<std::size_t>(egptr() - gptr()), head_size)};
-}
+std::string_view TraceText::head() { return {gptr(), std::min(static_cast<std::size_t>(egptr() - gptr()), head_size)}; }
 
 TraceText::int_type TraceText::underflow() {
   if (gptr() < egptr()) return traits_type::to_int_type(*gptr());
