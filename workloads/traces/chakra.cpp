@@ -168,6 +168,8 @@ class Reading {
         case 2: made.name = message.content; break;
         case 3: made.type = message.number; break;
         case 4:
+          message.numbers([&](std::uint64_t id) { made.after_control.push_back(static_cast<std::int64_t>(id)); });
+          break;
         case 5:
           message.numbers([&](std::uint64_t id) { made.after.push_back(static_cast<std::int64_t>(id)); });
           if (made.after.size() > most_dependences) message.refuse("a node waits for too many", "at most a million");

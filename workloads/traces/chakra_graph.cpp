@@ -24,32 +24,24 @@ std::optional<CollectiveKind> kind_of(std::int64_t communication) {
   return kinds[position_of(communication)];
 }
 
-[[noreturn]] void refuse(const std::string& file, const ChakraNode& node, std::string what, std::string expected) {
-  throw ConfigError({{{file, 0, 0}, "node " + std::to_string(node.id), std::move(what), std::move(expected)}});
-}
-
 }  // namespace
 
-std::vector<std::size_t> ChakraGraph::order(const std::string& file) {
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    if (!positions_.try_emplace(nodes_[i].id, i).second)
-      refuse(file, nodes_[i], "there are two nodes of this number", "one");
-  }
+void ChakraGraph::refuse(const std::string& file, std::int64_t node, std::string what, std::string expected) const {
+  throw ConfigError({{{file, 0, 0}, "node " + std::to_string(node), std::move(what), std::move(expected)}});
+}
+
+/// Positions of nodes, of those in a circle none.
+std::vector<std::size_t> ChakraGraph::order() const {
   std::vector<std::int32_t> waits_for(nodes_.size(), 0);
   std::vector<std::vector<std::size_t>> followers(nodes_.size());
-  std::int64_t unknown = 0;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     for (const auto id : nodes_[i].after) {
       const auto known = positions_.find(id);
-      if (known == positions_.end()) {
-        ++unknown;
-        continue;
-      }
+      if (known == positions_.end()) continue;
       followers[known->second].push_back(i);
       ++waits_for[i];
     }
   }
-  if (unknown > 0) writer_.missing("Some dependences name nodes that the trace does not have; they are left out.");
   std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (waits_for[i] == 0) ready.push(i);
@@ -63,23 +55,39 @@ std::vector<std::size_t> ChakraGraph::order(const std::string& file) {
       if (--waits_for[follower] == 0) ready.push(follower);
     }
   }
-  if (ordered.size() < nodes_.size()) {
-    const auto stuck = std::find_if(waits_for.begin(), waits_for.end(), [](std::int32_t count) { return count > 0; });
-    refuse(file, nodes_[static_cast<std::size_t>(stuck - waits_for.begin())], "nodes wait for each other in a circle",
-           "dependences without a circle");
-  }
   return ordered;
 }
 
 void ChakraGraph::write(const std::string& file) {
   writer_.dated = false;
   writer_.rank.streams_in_order = false;
-  for (const auto position : order(file)) write(nodes_[position]);
-  const bool told = std::any_of(nodes_.begin(), nodes_.end(), [](const ChakraNode& node) {
-    return node.duration_micros > 0 || node.seconds.value_or(0) > 0 ||
-           (node.type != ChakraNode::compute && node.type != ChakraNode::invalid);
-  });
-  if (!told) writer_.missing("The nodes have no durations.");
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (!positions_.try_emplace(nodes_[i].id, i).second)
+      refuse(file, nodes_[i].id, "there are two nodes of this number", "one");
+  }
+  std::vector<std::size_t> of_data;
+  for (auto& node : nodes_) {
+    of_data.push_back(node.after.size());
+    node.after.insert(node.after.end(), node.after_control.begin(), node.after_control.end());
+    for (const auto id : node.after) {
+      if (!positions_.contains(id))
+        writer_.missing("Some dependences name nodes that the trace does not have; they are left out.");
+    }
+  }
+  auto ordered = order();
+  if (ordered.size() < nodes_.size()) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i].after.resize(of_data[i]);
+    ordered = order();
+    writer_.guessed("Control dependences go round in circles with those of data; only those of data are followed.");
+  }
+  if (ordered.size() < nodes_.size()) {
+    std::vector<bool> is_ordered(nodes_.size(), false);
+    for (const auto position : ordered) is_ordered[position] = true;
+    const auto stuck = std::find(is_ordered.begin(), is_ordered.end(), false) - is_ordered.begin();
+    refuse(file, nodes_[static_cast<std::size_t>(stuck)].id, "nodes wait for each other in a circle",
+           "dependences without a circle");
+  }
+  for (const auto position : ordered) write(nodes_[position]);
 }
 
 RecordedStreamId ChakraGraph::stream(const std::string& name) {

@@ -32,8 +32,11 @@ ChakraNode node(const JsonFields& fields, const Location& where) {
   if (type < 0 || type >= static_cast<std::int64_t>(ChakraNode::count))
     refuse("NodeType", "a node of unknown type " + std::to_string(type), "0 to 7");
   made.type = static_cast<std::uint64_t>(type);
-  for (const auto* key : {"ctrlDeps", "ctrl_deps", "data_deps", "dataDeps"}) {
+  for (const auto* key : {"data_deps", "dataDeps"}) {
     for (const auto before : fields.integers(key)) made.after.push_back(before);
+  }
+  for (const auto* key : {"ctrlDeps", "ctrl_deps"}) {
+    for (const auto before : fields.integers(key)) made.after_control.push_back(before);
   }
   made.duration_micros = first_of(fields, {"runtime", "duration_micros"}).value_or(0);
   if (made.duration_micros < 0) refuse("runtime", "a negative duration", "microseconds from 0 up");

@@ -92,6 +92,7 @@ TraceText::TraceText(Source source, std::string name)
     have += more;
   }
   setg(buffer_.data(), buffer_.data(), buffer_.data() + have);
+  counted_ = buffer_.data();
 }
 
 TraceText::~TraceText() = default;
@@ -133,16 +134,25 @@ std::size_t TraceText::fill(char* to, std::size_t room) {
 
 std::string_view TraceText::head() { return {gptr(), std::min(static_cast<std::size_t>(egptr() - gptr()), head_size)}; }
 
+/// Counts the lines that end before a byte of the buffer; each byte is looked at once.
+void TraceText::count_lines(const char* until) const {
+  while (counted_ < until) {
+    const void* newline = std::memchr(counted_, '\n', static_cast<std::size_t>(until - counted_));
+    if (newline == nullptr) break;
+    counted_ = static_cast<const char*>(newline) + 1;
+    line_start_ = before_ + static_cast<std::uint64_t>(counted_ - eback());
+    if (lines_ < std::numeric_limits<int>::max() - 1) ++lines_;
+  }
+  counted_ = std::max(counted_, until);
+}
+
 TraceText::int_type TraceText::underflow() {
   if (gptr() < egptr()) return traits_type::to_int_type(*gptr());
-  const std::string_view read(eback(), static_cast<std::size_t>(egptr() - eback()));
-  if (const auto newline = read.rfind('\n'); newline != std::string_view::npos)
-    line_start_before_ = before_ + newline + 1;
-  const auto lines = std::count(read.begin(), read.end(), '\n');
-  lines_before_ += static_cast<int>(std::min<std::ptrdiff_t>(lines, std::numeric_limits<int>::max() - lines_before_));
-  before_ += read.size();
+  count_lines(egptr());
+  before_ += static_cast<std::uint64_t>(egptr() - eback());
   if (before_ > most_unpacked) refuse("the trace is too long", "at most 1 TiB of text");
   setg(buffer_.data(), buffer_.data(), buffer_.data());
+  counted_ = buffer_.data();
   const std::size_t count = fill(buffer_.data(), buffer_.size());
   setg(buffer_.data(), buffer_.data(), buffer_.data() + count);
   return count == 0 ? traits_type::eof() : traits_type::to_int_type(*gptr());
@@ -151,15 +161,12 @@ TraceText::int_type TraceText::underflow() {
 std::uint64_t TraceText::offset() const { return before_ + static_cast<std::uint64_t>(gptr() - eback()); }
 
 Location TraceText::place() const {
-  const std::string_view read(eback(), static_cast<std::size_t>(gptr() - eback()));
   // The byte read last, or the one that would be the first.
-  const std::string_view before = read.empty() ? read : read.substr(0, read.size() - 1);
-  const auto newline = before.rfind('\n');
-  const std::uint64_t start = newline == std::string_view::npos ? line_start_before_ : before_ + newline + 1;
-  const std::uint64_t at = before_ + before.size();
-  const auto column = std::min<std::uint64_t>(at - start + 1, std::numeric_limits<int>::max());
-  const auto line = lines_before_ + std::count(before.begin(), before.end(), '\n') + 1;
-  return {name_, static_cast<int>(line), static_cast<int>(column)};
+  const bool at_start = gptr() == eback();
+  if (!at_start) count_lines(gptr() - 1);
+  const std::uint64_t at = at_start ? before_ : offset() - 1;
+  const auto column = std::min<std::uint64_t>(at - line_start_ + 1, std::numeric_limits<int>::max());
+  return {name_, lines_ + 1, static_cast<int>(column)};
 }
 
 void TraceText::refuse(std::string what, std::string expected) const {

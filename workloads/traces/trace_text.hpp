@@ -47,14 +47,16 @@ class TraceText : public std::streambuf {
  private:
   class Unpacking;
   std::size_t fill(char* to, std::size_t room);
+  void count_lines(const char* until) const;
 
   Source source_;
   std::string name_;
   std::vector<char> buffer_;
   std::unique_ptr<Unpacking> unpacking_;
-  std::uint64_t taken_ = 0, before_ = 0;  // before_: bytes in front of the buffer
-  int lines_before_ = 0;
-  std::uint64_t line_start_before_ = 0;  // offset of the first byte of the line that the buffer begins in
+  std::uint64_t taken_ = 0, before_ = 0;   // before_: bytes in front of the buffer
+  mutable const char* counted_ = nullptr;  // lines that end before this byte of the buffer are counted
+  mutable int lines_ = 0;
+  mutable std::uint64_t line_start_ = 0;  // offset of the first byte of the line that is being read
 };
 
 }  // namespace lockstep::workloads
