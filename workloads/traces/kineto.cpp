@@ -137,7 +137,7 @@ class Reading {
     const auto correlation = event.integer("args.correlation").value_or(-1);
     if (launches(name) && correlation >= 0) events_.launches[correlation] = {start, event.integer("tid").value_or(0)};
     if (waits(name)) events_.waits.push_back({start, start + duration, correlation});
-    if (name == "cudaStreamWaitEvent" || name == "hipStreamWaitEvent") ++events_.unnamed_stream_waits;
+    if (name == "cudaStreamWaitEvent" || name == "hipStreamWaitEvent") events_.unnamed_stream_waits.push_back(start);
   }
 
   void synchronised(const JsonFields& event, std::string_view name) {

@@ -45,7 +45,7 @@ class Joining {
           "Of some kernels the trace has no launch; they start as soon as their stream and what they wait "
           "for lets them.");
     }
-    if (events_.unnamed_stream_waits > std::ssize(events_.stream_waits)) {
+    if (events_.unnamed_stream_waits.size() > events_.stream_waits.size()) {
       writer_.missing(
           "cudaStreamWaitEvent does not say which streams it joins (a trace made with "
           "torch.profiler's event synchronisation does).");
@@ -187,8 +187,12 @@ class Joining {
   }
 
   void write_host() {
-    for (const auto& wait : events_.waits) rank_.waits.push_back({since_first(wait.start), since_first(wait.end), -1});
+    for (const auto& wait : events_.waits) rank_.waits.push_back({since_first(wait.start), since_first(wait.end)});
     std::sort(rank_.waits.begin(), rank_.waits.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
+    if (events_.stream_waits.empty()) {
+      std::sort(events_.unnamed_stream_waits.begin(), events_.unnamed_stream_waits.end());
+      for (const auto stamp : events_.unnamed_stream_waits) rank_.stream_waits.push_back(since_first(stamp));
+    }
     for (auto& step : events_.steps)
       rank_.steps.push_back({since_first(step.start), since_first(step.end), std::move(step.name)});
     std::sort(rank_.steps.begin(), rank_.steps.end(), [](const auto& a, const auto& b) { return a.start < b.start; });

@@ -53,7 +53,7 @@ struct KinetoEvents {
   std::vector<Wait> waits;
   std::vector<StreamWait> stream_waits;
   std::vector<Step> steps;
-  std::int64_t unnamed_stream_waits = 0;
+  std::vector<std::int64_t> unnamed_stream_waits;  ///< when they were called
 };
 
 /// Microseconds as JSON writes them, to nanoseconds; nothing for what is no time between the years 1684 and 2255.

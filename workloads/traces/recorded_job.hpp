@@ -58,7 +58,6 @@ struct RecordedEvent {
 /// A call in which the host waited for its device.
 struct RecordedWait {
   Seconds start, end;
-  RecordedStreamId stream = -1;  ///< that it waited for; -1: all, or the trace does not tell
 };
 
 /// A training step as the profiler marked it.
@@ -74,9 +73,9 @@ struct RecordedRank {
   bool streams_in_order = true;  ///< what one stream does comes one after the other, in the order of events
   Indexed<RecordedEventId, RecordedEvent> events;
   Indexed<std::int32_t, RecordedCollective> collectives;
-  std::vector<RecordedWait> waits;                     ///< by start
-  std::vector<RecordedStep> steps;                     ///< by start
-  Indexed<RecordedNameId, std::int64_t> host_calls{};  ///< how often each call that is not replayed was made
+  std::vector<RecordedWait> waits;    ///< by start
+  std::vector<Seconds> stream_waits;  ///< calls that let a stream wait for another, without saying which; ascending
+  std::vector<RecordedStep> steps;    ///< by start
 };
 
 struct RecordedJob {
