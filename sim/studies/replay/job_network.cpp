@@ -36,7 +36,8 @@ std::optional<Part> part_of(const std::set<int>& values, int axis_size) {
 }
 
 /// A mesh with an axis `group` along which this group lies, where it is a block of the physical axes.
-std::optional<std::vector<topologies::AxisRequest>> block_of(const topologies::Cluster& cluster, const std::vector<int>& devices) {
+std::optional<std::vector<topologies::AxisRequest>> block_of(const topologies::Cluster& cluster,
+                                                             const std::vector<int>& devices) {
   const auto& axes = cluster.axes();
   std::vector<std::string> inner, of_group;
   std::size_t product = 1;
@@ -103,11 +104,11 @@ const JobNetwork::Shape& JobNetwork::shape(const std::vector<Ranks>& groups) {
   }
   known = std::make_shared<Shape>();
   if (cluster_.unit_is_torus()) {
-    throw ConfigError({{{"--cluster", 0, 0},
-                        "",
-                        "a group of " + std::to_string(groups.front().size()) +
-                            " ranks that communicate is no block of this torus",
-                        "a cluster of nodes, or groups that are blocks"}});
+    throw ConfigError(
+        {{{"--cluster", 0, 0},
+          "",
+          "a group of " + std::to_string(groups.front().size()) + " ranks that communicate is no block of this torus",
+          "a cluster of nodes, or groups that are blocks"}});
   }
   known->network.emplace(cluster_, groups, rules_.units);
   return *known;
@@ -161,9 +162,9 @@ NetworkCollective JobNetwork::between(Bytes bytes, topologies::RankId one, topol
   const collectives::PipelineLine line{all_.rank_of(cluster_.device_at_position(one)),
                                        all_.rank_of(cluster_.device_at_position(other))};
   const auto pairs = collectives::connect_stages(cluster_, all_, {line}, 0, 1);
-  const auto transfer = pairs.routes.transfer(
-      both ? collectives::StagePairRoutes::both : collectives::StagePairRoutes::upward,
-      static_cast<double>(bytes.value()));
+  const auto transfer =
+      pairs.routes.transfer(both ? collectives::StagePairRoutes::both : collectives::StagePairRoutes::upward,
+                            static_cast<double>(bytes.value()));
   NetworkCollective made;
   made.communicator = pairs.communicator;
   made.communicator.groups.front().members = {std::min(one, other), std::max(one, other)};

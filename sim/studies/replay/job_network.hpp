@@ -1,6 +1,6 @@
 #pragma once
-/// The collectives of a recorded job on a cluster: what each group's members send over which links. Rank r of the job is
-/// at the cluster's position r.
+/// The collectives of a recorded job on a cluster: what each group's members send over which links. Rank r of the job
+/// is at the cluster's position r.
 #include <map>
 #include <memory>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-/// The same collective on all ranks that take part. Collectives of a group come in the same order on all of its members;
-/// the k-th send from one rank to another meets that one's k-th receive from it.
+/// The same collective on all ranks that take part. Collectives of a group come in the same order on all of its
+/// members; the k-th send from one rank to another meets that one's k-th receive from it.
 #include <map>
 #include <string>
 #include <vector>

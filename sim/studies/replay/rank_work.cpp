@@ -28,9 +28,8 @@ class DatedRank {
     choose();
     order_launches();
     by_end_ = kept_;
-    std::sort(by_end_.begin(), by_end_.end(), [&](RecordedEventId a, RecordedEventId b) {
-      return std::pair(end(a), a) < std::pair(end(b), b);
-    });
+    std::sort(by_end_.begin(), by_end_.end(),
+              [&](RecordedEventId a, RecordedEventId b) { return std::pair(end(a), a) < std::pair(end(b), b); });
     last_of_stream_.assign(rank_.streams.size(), -1);
     work_of_event_.assign(rank_.events.size(), -1);
     launch_.assign(rank_.events.size(), {-1, Seconds(0)});
@@ -145,8 +144,8 @@ class DatedRank {
     const auto& event = rank_.events[id];
     WorkOperation made;
     made.event = id;
-    made.kind = event.kind == RecordedEvent::Kind::collective ? WorkOperation::Kind::collective
-                                                              : WorkOperation::Kind::kernel;
+    made.kind =
+        event.kind == RecordedEvent::Kind::collective ? WorkOperation::Kind::collective : WorkOperation::Kind::kernel;
     made.computes = event.kind == RecordedEvent::Kind::kernel;
     made.streams.push_back(event.stream);
     const auto before = last_of_stream_[event.stream];

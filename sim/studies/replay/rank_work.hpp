@@ -27,9 +27,9 @@ struct WorkOperation {
 
 /// Why device streams stood still, summed over the kernels of a rank.
 struct Gaps {
-  Seconds launch{0};       ///< the host had not launched the next kernel yet
-  Seconds streams{0};      ///< another stream had to end something first
-  Seconds unexplained{0};  ///< kept as pauses
+  Seconds launch{0};         ///< the host had not launched the next kernel yet
+  Seconds streams{0};        ///< another stream had to end something first
+  Seconds unexplained{0};    ///< kept as pauses
   std::int64_t guessed = 0;  ///< dependences that were taken from dates alone
 };
 

@@ -25,7 +25,7 @@ struct ReplayOptions {
 
 struct ReplayedStream {
   std::string name;
-  Seconds busy{0};                     ///< sum of what was recorded on it
+  Seconds busy{0};                      ///< sum of what was recorded on it
   Seconds recorded_end, simulated_end;  ///< of its last operation, since the rank's begin
 };
 
@@ -42,7 +42,7 @@ struct ReplayedRank {
 
 /// Collectives of one kind and size among groups of one size.
 struct ReplayedCollective {
-  std::string kind;            ///< "all_reduce"; "unknown" keeps its time
+  std::string kind;  ///< "all_reduce"; "unknown" keeps its time
   std::int32_t members = 0;
   std::optional<Bytes> bytes;  ///< the larger buffer of one rank, as nccl-tests print it
   std::string group;           ///< description or name, if all have the same
