@@ -1,5 +1,6 @@
 // Chakra's .et: messages of protocol buffers, each behind its length. Field numbers are those of et_def.proto; fields
 // that it does not have are passed over and counted.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -229,6 +230,13 @@ class Reading {
     if (name == "pg_name") node.group = text.empty() ? std::to_string(number) : std::string(text);
     if (name == "lockstep_full_size") node.full_size = size();
     if (name == "lockstep_priority") node.priority = number;
+    if (name == "lockstep_exchange") node.exchange = number != 0;
+    if (name == "lockstep_copies") {
+      node.copies = integers_in(text);
+      if (node.copies.size() != 3 || std::any_of(node.copies.begin(), node.copies.end(),
+                                                 [](std::int64_t count) { return count < 1 || count > 1'000'000; }))
+        message.refuse("is no copies of tokens", "three numbers from 1 up");
+    }
     if (name == "lockstep_streams") node.streams = integers_in(text);
     if (name == "lockstep_seconds") {
       if (!std::isfinite(real) || real < 0 || real > 1e9) message.refuse("is no duration", "seconds from 0 up");

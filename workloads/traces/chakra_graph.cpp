@@ -100,6 +100,7 @@ void ChakraGraph::write(const ChakraNode& node) {
   auto& rank = writer_.rank;
   RecordedEvent event;
   event.name = writer_.name(node.name);
+  event.number = node.id;
   event.duration = Seconds(node.seconds.value_or(static_cast<double>(node.duration_micros) * 1e-6));
   event.priority = static_cast<std::int32_t>(std::clamp<std::int64_t>(node.priority.value_or(0), -1000, 1000));
   std::string on = node.stream ? "stream " + std::to_string(*node.stream) : "compute";
@@ -154,6 +155,8 @@ void ChakraGraph::communicate(const ChakraNode& node, RecordedEvent& event) {
     }
     made.group = writer_.group({"point to point", "", {}, 2});
   }
+  made.exchange = node.exchange && made.kind == CollectiveKind::all_reduce;
+  if (node.copies.size() == 3) made.copies = {node.copies[0], node.copies[1], node.copies[2]};
   if (node.full_size) made.full_size = Bytes(*node.full_size);
   if (node.size) made.buffer = Bytes(*node.size);
   made.buffer_is_shard = made.kind == CollectiveKind::all_gather;

@@ -25,7 +25,8 @@ struct ChakraNode {
   /// Attributes that only Lockstep writes, since Chakra's own have whole microseconds and one stream.
   std::optional<double> seconds;
   std::optional<std::int64_t> full_size, priority;
-  std::vector<std::int64_t> streams;
+  std::vector<std::int64_t> streams, copies;
+  bool exchange = false;
 };
 
 class ChakraGraph {

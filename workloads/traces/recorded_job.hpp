@@ -36,6 +36,8 @@ struct RecordedCollective {
                                        ///< print sizes
   bool buffer_is_shard = false;        ///< `buffer` is one rank's part of the larger one: all members make it up
   std::optional<Bytes> full_size;      ///< the group's whole array where the trace says it exactly
+  TokenCopies copies{};                ///< of an all_to_all to experts, where the trace says it
+  bool exchange = false;               ///< an all_reduce of two ranks that send each other the whole array
   RecordedGroupId group = 0;
   std::int64_t sequence = -1;  ///< position among the collectives of its group on this rank
 };
@@ -44,6 +46,7 @@ struct RecordedEvent {
   enum class Kind { kernel, copy, collective, host };
   Kind kind = Kind::kernel;
   RecordedNameId name = 0;
+  std::int64_t number = -1;  ///< that the trace gives it, by which its ranks may be in one order
   RecordedStreamId stream = 0;
   boost::container::small_vector<RecordedStreamId, 1> more_streams;  ///< that it occupies besides
   std::optional<Seconds> start;  ///< since the first stamp of its rank; nothing in a graph without dates

@@ -115,14 +115,14 @@ const JobNetwork::Shape& JobNetwork::shape(const std::vector<Ranks>& groups) {
 }
 
 NetworkCollective JobNetwork::collective(workloads::CollectiveKind kind, Bytes full_size,
-                                         const std::vector<Ranks>& groups) {
+                                         const std::vector<Ranks>& groups, workloads::TokenCopies copies) {
   NetworkCollective made;
   made.communicator.name = "group of " + std::to_string(groups.front().size());
   for (const auto& members : groups) made.communicator.groups.push_back({members, {}});
   if (groups.front().size() < 2) return made;
   const auto& known = shape(groups);
   const auto choice =
-      known.network->choose(kind, full_size, collectives::ruled(rules_, cluster_, *known.network, kind));
+      known.network->choose(kind, full_size, collectives::ruled(rules_, cluster_, *known.network, kind), copies);
   made.phases = choice.phases;
   made.alone = choice.cost;
   made.algorithm = choice.label;
@@ -150,27 +150,29 @@ NetworkCollective JobNetwork::collective(workloads::CollectiveKind kind, Bytes f
   return made;
 }
 
-NetworkCollective JobNetwork::transfer(Bytes bytes, topologies::RankId from, topologies::RankId to) {
-  return between(bytes, from, to, false);
-}
-
-NetworkCollective JobNetwork::exchange(Bytes bytes, topologies::RankId one, topologies::RankId other) {
-  return between(bytes, one, other, true);
-}
-
-NetworkCollective JobNetwork::between(Bytes bytes, topologies::RankId one, topologies::RankId other, bool both) {
-  const collectives::PipelineLine line{all_.rank_of(cluster_.device_at_position(one)),
-                                       all_.rank_of(cluster_.device_at_position(other))};
-  const auto pairs = collectives::connect_stages(cluster_, all_, {line}, 0, 1);
+NetworkCollective JobNetwork::transfer(Bytes bytes, const RankPairs& pairs, bool both) {
+  const auto [known, is_new] = pairs_.try_emplace(pairs);
+  auto& routes = known->second;
+  if (is_new) {
+    std::vector<collectives::PipelineLine> lines;
+    for (const auto& [one, other] : pairs) {
+      lines.push_back(
+          {all_.rank_of(cluster_.device_at_position(one)), all_.rank_of(cluster_.device_at_position(other))});
+    }
+    routes = collectives::connect_stages(cluster_, all_, lines, 0, 1);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      const auto [low, high] = std::minmax(pairs[i].first, pairs[i].second);
+      routes.communicator.groups[i].members = {low, high};
+    }
+  }
   const auto transfer =
-      pairs.routes.transfer(both ? collectives::StagePairRoutes::both : collectives::StagePairRoutes::upward,
-                            static_cast<double>(bytes.value()));
+      routes.routes.transfer(both ? collectives::StagePairRoutes::both : collectives::StagePairRoutes::upward,
+                             static_cast<double>(bytes.value()));
   NetworkCollective made;
-  made.communicator = pairs.communicator;
-  made.communicator.groups.front().members = {std::min(one, other), std::max(one, other)};
+  made.communicator = routes.communicator;
   made.phases.push_back({transfer.latency, std::vector<double>{transfer.bytes, both ? transfer.bytes : 0.0}});
   made.alone = transfer.time;
-  made.algorithm = "send";
+  made.algorithm = both ? "exchange" : "send";
   return made;
 }
 

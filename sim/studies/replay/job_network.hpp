@@ -14,6 +14,7 @@
 namespace lockstep::replay {
 
 using Ranks = std::vector<topologies::RankId>;
+using RankPairs = std::vector<std::pair<topologies::RankId, topologies::RankId>>;
 
 /// A collective as the engine runs it.
 struct NetworkCollective {
@@ -32,15 +33,13 @@ class JobNetwork {
   /// `groups`: disjoint, all of one size, that act at once. `full_size`: the bytes of a group's whole array. Throws
   /// ConfigError where no algorithm serves such groups.
   [[nodiscard]] NetworkCollective collective(workloads::CollectiveKind kind, Bytes full_size,
-                                             const std::vector<Ranks>& groups);
-  [[nodiscard]] NetworkCollective transfer(Bytes bytes, topologies::RankId from, topologies::RankId to);
-  /// Both send to each other at once.
-  [[nodiscard]] NetworkCollective exchange(Bytes bytes, topologies::RankId one, topologies::RankId other);
+                                             const std::vector<Ranks>& groups, workloads::TokenCopies copies = {});
+  /// Of each pair the first sends to the second, all at once; with `both` they send to each other.
+  [[nodiscard]] NetworkCollective transfer(Bytes bytes, const RankPairs& pairs, bool both);
 
  private:
   struct Shape;
   const Shape& shape(const std::vector<Ranks>& groups);
-  [[nodiscard]] NetworkCollective between(Bytes bytes, topologies::RankId one, topologies::RankId other, bool both);
 
   const topologies::Cluster& cluster_;
   collectives::CollectiveRules rules_;
@@ -48,6 +47,7 @@ class JobNetwork {
   Indexed<topologies::DeviceId, topologies::RankId> position_;
   std::map<std::vector<Ranks>, std::shared_ptr<Shape>> shapes_;
   std::map<std::string, std::shared_ptr<Shape>> blocks_;  ///< by where they lie
+  std::map<RankPairs, collectives::StagePairs> pairs_;
 };
 
 }  // namespace lockstep::replay

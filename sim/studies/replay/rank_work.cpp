@@ -49,7 +49,7 @@ class DatedRank {
   struct HostPoint {
     Seconds when;
     RecordedEventId launched = -1;
-    Seconds waited_from{-1};
+    std::optional<Seconds> waited_from{};
   };
 
   [[nodiscard]] Seconds start(RecordedEventId id) const { return *rank_.events[id].start; }
@@ -75,6 +75,12 @@ class DatedRank {
     for (const auto id : kept_) {
       if (from < Seconds(0) && (work_.begin < Seconds(0) || when(id) < work_.begin)) work_.begin = when(id);
       work_.end = std::max(work_.end, end(id));
+      launches_ = launches_ || rank_.events[id].launched.has_value();
+    }
+    // A marked step ends with the host's work.
+    if (from >= Seconds(0) && launches_) {
+      last_mark_ = to;
+      work_.end = std::max(work_.end, to);
     }
   }
 
@@ -89,11 +95,11 @@ class DatedRank {
     for (const auto id : kept_) {
       if (const auto launched = rank_.events[id].launched) points_.push_back({*launched + way, id});
     }
-    const bool launches = !points_.empty();
     for (const auto& wait : rank_.waits) {
-      if (launches && wait.start >= work_.begin && wait.end <= work_.end + notice)
+      if (launches_ && wait.start >= work_.begin && wait.end <= work_.end + notice)
         points_.push_back({wait.end + way, -1, wait.start});
     }
+    if (last_mark_) points_.push_back({*last_mark_});
     std::stable_sort(points_.begin(), points_.end(),
                      [](const HostPoint& a, const HostPoint& b) { return a.when < b.when; });
     called_from_.assign(rank_.events.size(), -1);
@@ -112,10 +118,10 @@ class DatedRank {
     made.streams = {host_};
     Seconds free = last_host_ >= 0 ? host_time_ : work_.begin;
     if (last_host_ >= 0) made.after.push_back(last_host_);
-    if (point.launched < 0) {
+    if (point.waited_from) {
       // The call returned after the last event of each stream from before it, if that ended while it waited.
       for (const auto id : last_of_stream_) {
-        if (id < 0 || end(id) <= point.waited_from || end(id) > point.when + tolerance) continue;
+        if (id < 0 || end(id) <= *point.waited_from || end(id) > point.when + tolerance) continue;
         made.after.push_back(work_of_event_[id]);
         free = std::max(free, std::min(end(id), point.when));
       }
@@ -218,6 +224,7 @@ class DatedRank {
 
   WorkId add(WorkOperation made) {
     const auto id = work_.operations.next_id();
+    made.order = id;
     std::sort(made.after.begin(), made.after.end());
     made.after.erase(std::unique(made.after.begin(), made.after.end()), made.after.end());
     work_.operations.push_back(std::move(made));
@@ -232,6 +239,8 @@ class DatedRank {
   Indexed<RecordedEventId, bool> joins_collectives_;
   Indexed<RecordedEventId, std::pair<WorkId, Seconds>> launch_;  // its operation, and when it let the kernel begin
   std::vector<HostPoint> points_;
+  std::optional<Seconds> last_mark_;
+  bool launches_ = false;  // the trace has any
   std::size_t next_stream_wait_ = 0;
   Indexed<RecordedStreamId, RecordedEventId> last_of_stream_;
   Indexed<RecordedEventId, WorkId> work_of_event_;
@@ -248,6 +257,7 @@ RankWork work_of_graph(const workloads::RecordedRank& rank) {
     const auto& event = rank.events[id];
     WorkOperation made;
     made.event = id;
+    made.order = event.number >= 0 ? event.number : id;
     made.kind = event.kind == RecordedEvent::Kind::collective ? WorkOperation::Kind::collective
                 : event.kind == RecordedEvent::Kind::host     ? WorkOperation::Kind::host
                                                               : WorkOperation::Kind::kernel;

@@ -17,6 +17,7 @@ struct WorkOperation {
   enum class Kind { host, kernel, collective };
   Kind kind = Kind::kernel;
   workloads::RecordedEventId event = -1;  ///< none for what the host does between launches
+  std::int64_t order = 0;                 ///< of operations that could be next the least is the first
   Seconds pause{0};                       ///< between what it waits for and its start
   Seconds duration{0};
   bool computes = false;  ///< a kernel, whose time depends on the chip's clock; not a copy

@@ -9,6 +9,7 @@
 #include "sim/collectives/nccl_size.hpp"
 #include "sim/core/errors.hpp"
 #include "sim/studies/replay/job_shape.hpp"
+#include "sim/studies/replay/roles.hpp"
 
 namespace lockstep::replay {
 namespace {
@@ -20,7 +21,12 @@ class Writing {
  public:
   Writing(const workloads::RecordedJob& job, const std::vector<RankWork>& works,
           const std::vector<MatchedCollective>& collectives, const ReplayOptions& options)
-      : job_(job), works_(works), collectives_(collectives), options_(options), shape_(job, options) {
+      : job_(job),
+        works_(works),
+        collectives_(collectives),
+        options_(options),
+        shape_(job, options),
+        roles_(roles_of(works, collectives)) {
     if (options.cluster != nullptr) network_.emplace(*options.cluster, options.rules);
   }
 
@@ -30,69 +36,72 @@ class Writing {
     auto& program = made_.program;
     (void)stream("compute");
     for (std::int32_t rank = 0; rank < shape_.ranks(); ++rank)
-      program.stage_of_rank.push_back(shape_.one_for_all() ? 0 : rank);
+      program.stage_of_rank.push_back(shape_.one_for_all() ? 0 : roles_.role_of_rank[position_of(rank)]);
     program.slowdown_of_rank.assign(program.stage_of_rank.size(), 1.0);
     if (options_.cluster != nullptr) {
       for (topologies::LinkId link = 0; link < options_.cluster->links(); ++link)
         program.links.push_back(options_.cluster->link(link).bandwidth);
     }
     made_.collectives.resize(collectives_.size());
-    matched_.resize(works_.size());
-    for (std::size_t rank = 0; rank < works_.size(); ++rank) {
-      made_.operations.emplace_back(works_[rank].operations.size(), -1);
-      matched_[rank].assign(works_[rank].operations.size(), -1);
+    for (const auto role : roles_.representative.ids()) {
+      matched_.emplace_back(work_of_role(role).operations.size(), -1);
+      operations_.emplace_back(work_of_role(role).operations.size(), -1);
     }
-    for (std::size_t i = 0; i < collectives_.size(); ++i) {
-      for (const auto& part : collectives_[i].parts)
-        matched_[position_of(part.rank)][part.operation] = static_cast<std::int32_t>(i);
+    for (std::int32_t i = 0; std::cmp_less(i, roles_.collectives.size()); ++i) {
+      for (const auto& part : roles_.collectives[position_of(i)].parts) matched_[part.role][part.operation] = i;
     }
     write_in_order();
+    for (const auto role : roles_.role_of_rank) made_.operations.push_back(operations_[role]);
     for (const auto& note : network_notes_) made_.notes.push_back(note);
     return std::move(made_);
   }
 
  private:
-  /// Operations in an order in which each comes after those that it waits for, collectives on all of their ranks at
+  [[nodiscard]] const RankWork& work_of_role(RoleId role) const {
+    return works_[position_of(roles_.representative[role])];
+  }
+
+  /// Operations in an order in which each comes after those that it waits for, collectives on all of their roles at
   /// once: of those that could be next, the one that stands earliest in its rank.
   void write_in_order() {
-    using Place = std::pair<WorkId, std::int32_t>;  // operation, rank
-    std::vector<Indexed<WorkId, std::int32_t>> waits(works_.size());
-    std::vector<Indexed<WorkId, std::vector<WorkId>>> followers(works_.size());
+    using Place = std::tuple<std::int64_t, RolePart>;  // with its order
+    Indexed<RoleId, Indexed<WorkId, std::int32_t>> waits;
+    Indexed<RoleId, Indexed<WorkId, std::vector<WorkId>>> followers;
     std::vector<std::size_t> missing;  // parts of a collective that are not ready
-    for (const auto& collective : collectives_) missing.push_back(collective.parts.size());
+    for (const auto& collective : roles_.collectives) missing.push_back(collective.parts.size());
     std::priority_queue<Place, std::vector<Place>, std::greater<>> ready;
-    const auto is_ready = [&](std::int32_t rank, WorkId id) {
-      const auto matched = matched_[position_of(rank)][id];
+    const auto is_ready = [&](const RolePart& part) {
+      const auto matched = matched_[part.role][part.operation];
       if (matched >= 0 && --missing[position_of(matched)] > 0) return;
-      ready.emplace(id, rank);
+      ready.emplace(operation_of(part).order, part);
     };
     std::size_t left = 0;
-    for (std::int32_t rank = 0; std::cmp_less(rank, works_.size()); ++rank) {
-      const auto& operations = works_[position_of(rank)].operations;
+    for (const auto role : roles_.representative.ids()) {
+      const auto& operations = work_of_role(role).operations;
       left += operations.size();
-      waits[position_of(rank)].assign(operations.size(), 0);
-      followers[position_of(rank)].resize(operations.size());
+      waits.emplace_back(operations.size(), 0);
+      followers.emplace_back(operations.size());
       for (const auto id : operations.ids()) {
-        for (const auto before : operations[id].after) followers[position_of(rank)][before].push_back(id);
-        waits[position_of(rank)][id] = static_cast<std::int32_t>(operations[id].after.size());
+        for (const auto before : operations[id].after) followers[role][before].push_back(id);
+        waits[role][id] = static_cast<std::int32_t>(operations[id].after.size());
       }
     }
-    for (std::int32_t rank = 0; std::cmp_less(rank, works_.size()); ++rank) {
-      for (const auto id : works_[position_of(rank)].operations.ids()) {
-        if (waits[position_of(rank)][id] == 0) is_ready(rank, id);
+    for (const auto role : roles_.representative.ids()) {
+      for (const auto id : waits[role].ids()) {
+        if (waits[role][id] == 0) is_ready({role, id});
       }
     }
     while (!ready.empty()) {
-      const auto [id, rank] = ready.top();
+      const auto next = std::get<RolePart>(ready.top());
       ready.pop();
-      const auto matched = matched_[position_of(rank)][id];
-      const std::vector<MatchedPart> alone{{rank, id}};
-      const auto& parts = matched < 0 ? alone : collectives_[position_of(matched)].parts;
+      const auto matched = matched_[next.role][next.operation];
+      const std::vector<RolePart> alone{next};
+      const auto& parts = matched < 0 ? alone : roles_.collectives[position_of(matched)].parts;
       write(parts, matched);
       left -= parts.size();
       for (const auto& part : parts) {
-        for (const auto follower : followers[position_of(part.rank)][part.operation]) {
-          if (--waits[position_of(part.rank)][follower] == 0) is_ready(part.rank, follower);
+        for (const auto follower : followers[part.role][part.operation]) {
+          if (--waits[part.role][follower] == 0) is_ready({part.role, follower});
         }
       }
     }
@@ -104,23 +113,22 @@ class Writing {
     }
   }
 
-  void write(const std::vector<MatchedPart>& parts, std::int32_t matched) {
+  void write(const std::vector<RolePart>& parts, std::int32_t matched) {
     const auto id = made_.program.ops.next_id();
     ProgramOp op;
     op.vertex = id;
     const auto& first = operation_of(parts.front());
     op.priority = first.priority;
-    op.stage = shape_.one_for_all() ? 0 : parts.front().rank;
+    op.stage = parts.front().role;
     std::vector<program::StreamId> streams;
     for (const auto& part : parts) {
       const auto& operation = operation_of(part);
       for (const auto number : operation.streams) {
-        const auto on = stream(works_[position_of(part.rank)].streams[number]);
+        const auto on = stream(work_of_role(part.role).streams[number]);
         if (std::find(streams.begin(), streams.end(), on) == streams.end()) streams.push_back(on);
       }
-      for (const auto before : operation.after)
-        op.predecessors.push_back(made_.operations[position_of(part.rank)][before]);
-      made_.operations[position_of(part.rank)][part.operation] = id;
+      for (const auto before : operation.after) op.predecessors.push_back(operations_[part.role][before]);
+      operations_[part.role][part.operation] = id;
     }
     op.streams = std::move(streams);
     std::sort(op.predecessors.begin(), op.predecessors.end());
@@ -128,23 +136,26 @@ class Writing {
     if (matched < 0) {
       op.duration = first.pause + first.duration / (first.computes ? options_.clock : 1.0);
     } else {
-      communicate(matched, op);
+      communicate(roles_.collectives[position_of(matched)], op);
     }
     made_.program.ops.push_back(std::move(op));
   }
 
-  [[nodiscard]] const WorkOperation& operation_of(const MatchedPart& part) const {
-    return works_[position_of(part.rank)].operations[part.operation];
+  [[nodiscard]] const WorkOperation& operation_of(const RolePart& part) const {
+    return work_of_role(part.role).operations[part.operation];
   }
 
-  void communicate(std::int32_t number, ProgramOp& op) {
-    const auto& matched = collectives_[position_of(number)];
-    auto& told = made_.collectives[position_of(number)];
+  void communicate(const RoleCollective& collective, ProgramOp& op) {
+    const auto& matched = collectives_[position_of(collective.matched.front())];
+    auto& told = made_.collectives[position_of(collective.matched.front())];
     op.kind = ProgramOp::Kind::collective;
-    const auto groups = shape_.groups(matched);
+    std::vector<Ranks> groups;
+    for (const auto one : collective.matched) {
+      for (auto& members : shape_.groups(collectives_[position_of(one)])) groups.push_back(std::move(members));
+    }
     auto on_network = simulated(matched, groups, told);
-    Seconds pause = operation_of(matched.parts.front()).pause;
-    for (const auto& part : matched.parts) pause = std::min(pause, operation_of(part).pause);
+    Seconds pause = operation_of(collective.parts.front()).pause;
+    for (const auto& part : collective.parts) pause = std::min(pause, operation_of(part).pause);
     if (on_network) {
       told.alone = on_network->alone;
       told.algorithm = on_network->algorithm;
@@ -162,6 +173,7 @@ class Writing {
     op.closed_form = told.alone + pause;
     op.phases = std::move(on_network->phases);
     op.communicator = communicator(std::move(on_network->communicator), told, groups);
+    for (const auto one : collective.matched) made_.collectives[position_of(one)] = told;
   }
 
   /// The collective on the network, if there is one and the trace tells enough.
@@ -175,10 +187,12 @@ class Writing {
         what.buffer->value() <= collectives::most_full_size.value() / std::max(1, told.members))
       told.buffer = *what.buffer * told.members;
     if (!network_ || !what.kind || (!told.buffer && !what.full_size)) return std::nullopt;
-    if (what.kind == CollectiveKind::point_to_point) return sent(matched, told);
+    if (what.kind == CollectiveKind::point_to_point) return sent(matched, groups, told);
     if (told.members < 2) return std::nullopt;
+    if (what.exchange && told.members == 2 && what.full_size)
+      return network_->transfer(*what.full_size, pairs_of(groups, false), true);
     const auto full_size = what.full_size ? *what.full_size : bounded(*what.kind, *told.buffer, told.members, matched);
-    return network_->collective(*what.kind, full_size, groups);
+    return network_->collective(*what.kind, full_size, groups, what.copies);
   }
 
   [[nodiscard]] Bytes bounded(CollectiveKind kind, Bytes buffer, std::int32_t members,
@@ -192,22 +206,29 @@ class Writing {
     return collectives::full_size_of(kind, buffer, members);
   }
 
-  std::optional<NetworkCollective> sent(const MatchedCollective& matched, SimulatedCollective& told) {
+  std::optional<NetworkCollective> sent(const MatchedCollective& matched, const std::vector<Ranks>& groups,
+                                        SimulatedCollective& told) {
     told.members = 2;
     if (matched.parts.size() != 2) {
       network_notes_.insert("Sends and receives whose other rank was not recorded keep their times.");
       return std::nullopt;
     }
-    const bool first_sends = matched.what.role == workloads::RecordedCollective::Role::sends;
-    const auto one = matched.parts[0].rank, other = matched.parts[1].rank;
-    return network_->transfer(*told.buffer, first_sends ? one : other, first_sends ? other : one);
+    // Members are ascending, as the parts are; the sender may be either.
+    const bool upward = matched.what.role == workloads::RecordedCollective::Role::sends;
+    return network_->transfer(*told.buffer, pairs_of(groups, !upward), false);
+  }
+
+  static RankPairs pairs_of(const std::vector<Ranks>& groups, bool turned) {
+    RankPairs pairs;
+    for (const auto& members : groups) pairs.emplace_back(members[turned ? 1 : 0], members[turned ? 0 : 1]);
+    return pairs;
   }
 
   /// Collectives that differ in nothing but bytes share their communicator.
   program::CommunicatorId communicator(collectives::Communicator made, const SimulatedCollective& told,
                                        const std::vector<Ranks>& groups) {
     const auto algorithm = told.algorithm.substr(0, told.algorithm.find(" ("));
-    const bool directed = algorithm == "send";
+    const bool directed = algorithm == "send";  // one way or the other
     const auto [known, is_new] =
         directed ? std::pair(communicators_.end(), true)
                  : communicators_.try_emplace({algorithm, made.slots, groups}, made_.program.communicators.next_id());
@@ -228,7 +249,9 @@ class Writing {
   JobShape shape_;
   std::optional<JobNetwork> network_;
   ReplayProgram made_;
-  std::vector<Indexed<WorkId, std::int32_t>> matched_;
+  Roles roles_;
+  Indexed<RoleId, Indexed<WorkId, std::int32_t>> matched_;  // into roles_.collectives; -1: none
+  Indexed<RoleId, Indexed<WorkId, program::ProgramOpId>> operations_;
   std::map<std::string, program::StreamId> streams_;
   std::map<std::tuple<std::string, std::int32_t, std::vector<Ranks>>, program::CommunicatorId> communicators_;
   std::set<std::string> network_notes_;
