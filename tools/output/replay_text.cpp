@@ -43,11 +43,11 @@ workloads::RecordedCounts total(const replay::Replay& replay) {
 }
 
 std::string ranks_table(const replay::Replay& replay) {
-  Table table({"rank", "recorded", "replayed", "error", "waited for others", "waits for launches", "for streams",
-               "unexplained", "guessed"});
+  Table table({"rank", "began later", "recorded", "replayed", "error", "waited for others", "waits for launches",
+               "for streams", "unexplained", "guessed"});
   for (std::size_t i = 0; i < std::min(replay.ranks.size(), most_rows); ++i) {
     const auto& rank = replay.ranks[i];
-    table.add({std::to_string(rank.rank), time_text(rank.recorded), format(rank.simulated),
+    table.add({std::to_string(rank.rank), format(rank.later), time_text(rank.recorded), format(rank.simulated),
                error_text(rank.simulated, rank.recorded), format(rank.waited), format(rank.gaps.launch),
                format(rank.gaps.streams), format(rank.gaps.unexplained), std::to_string(rank.gaps.guessed)});
   }
@@ -101,6 +101,7 @@ Json json_of(const replay::ReplayedRank& rank) {
   const auto error = error_of(rank.simulated, rank.recorded);
   return {{"rank", rank.rank},
           {"file", rank.file},
+          {"began_later_s", rank.later.value()},
           {"recorded_s", seconds(rank.recorded)},
           {"replayed_s", rank.simulated.value()},
           {"error", error ? Json(*error) : Json()},

@@ -5,13 +5,14 @@
 #include <tuple>
 
 #include "sim/program/fold.hpp"
+#include "sim/studies/replay/clocks.hpp"
 #include "sim/studies/replay/replay_program.hpp"
 
 namespace lockstep::replay {
 namespace {
 
 /// A rank's lane of the timeline beside what was recorded of it.
-ReplayedRank replayed_rank(const workloads::RecordedRank& recorded, const RankWork& work, bool dated,
+ReplayedRank replayed_rank(const workloads::RecordedRank& recorded, const RankWork& work, bool dated, Seconds later,
                            const Indexed<WorkId, program::ProgramOpId>& operations, std::int32_t lane,
                            const timeline::Timeline& timeline) {
   ReplayedRank made;
@@ -19,7 +20,8 @@ ReplayedRank replayed_rank(const workloads::RecordedRank& recorded, const RankWo
   made.file = recorded.file;
   made.gaps = work.gaps;
   made.counts = counts(recorded);
-  if (dated) made.recorded = work.end - work.begin;
+  made.later = later;
+  if (dated) made.recorded = later + work.end - work.begin;
   Indexed<workloads::RecordedStreamId, ReplayedStream> streams(work.streams.size());
   for (const auto id : streams.ids()) streams[id].name = work.streams[id];
   for (const auto id : work.operations.ids()) {
@@ -32,7 +34,8 @@ ReplayedRank replayed_rank(const workloads::RecordedRank& recorded, const RankWo
       if (operation.event < 0) continue;
       const auto& event = recorded.events[operation.event];
       stream.busy += event.duration;
-      if (dated) stream.recorded_end = std::max(stream.recorded_end, *event.start + event.duration - work.begin);
+      if (dated)
+        stream.recorded_end = std::max(stream.recorded_end, later + *event.start + event.duration - work.begin);
     }
   }
   for (auto& stream : streams) {
@@ -71,6 +74,12 @@ Replay replay_job(const workloads::RecordedJob& job, const ReplayOptions& option
   std::vector<RankWork> works;
   for (const auto& rank : job.ranks) works.push_back(work_of(rank, job.dated));
   const auto matched = matched_collectives(job, works);
+  const auto later = later_begins(job, works, matched);
+  for (std::size_t rank = 0; rank < works.size(); ++rank) {
+    for (auto& operation : works[rank].operations) {
+      if (operation.after.empty()) operation.pause += later[rank];
+    }
+  }
   auto written = replay_program(job, works, matched, options);
   check(written.program);
   const auto folded =
@@ -86,7 +95,7 @@ Replay replay_job(const workloads::RecordedJob& job, const ReplayOptions& option
   for (std::size_t i = 0; i < job.ranks.size(); ++i) {
     const auto lane = folded.ranks.class_of_rank[static_cast<topologies::RankId>(i)];
     replay.ranks.push_back(
-        replayed_rank(job.ranks[i], works[i], job.dated, written.operations[i], lane, result.timeline));
+        replayed_rank(job.ranks[i], works[i], job.dated, later[i], written.operations[i], lane, result.timeline));
   }
   for (const auto& collective : matched) {
     for (const auto& part : collective.parts) {

@@ -26,13 +26,14 @@ struct ReplayOptions {
 struct ReplayedStream {
   std::string name;
   Seconds busy{0};                      ///< sum of what was recorded on it
-  Seconds recorded_end, simulated_end;  ///< of its last operation, since the rank's begin
+  Seconds recorded_end, simulated_end;  ///< of its last operation, since the first rank's begin
 };
 
 struct ReplayedRank {
   std::int32_t rank = 0;
   std::string file;
-  std::optional<Seconds> recorded;  ///< nothing for a graph without dates
+  Seconds later{0};                 ///< than the first rank it began; kept
+  std::optional<Seconds> recorded;  ///< its end, since the first rank's begin; nothing for a graph without dates
   Seconds simulated{0};
   Seconds waited{0};  ///< inside collectives, for others; thrown away
   Gaps gaps;
