@@ -95,6 +95,23 @@ batch: {sequences: 8, sequence_length: 128}
   EXPECT_THAT(wrong.errors, testing::HasSubstr("'dispatch' runs along 'expert', which is no axis"));
 }
 
+// A step's own collectives, written as Chakra, are those that its scenario derives; another scenario's are not.
+TEST_F(Replay, AgainstAScenario) {
+  (void)json({"run", small, "--chakra", "own"});
+  const auto own = json({"replay", "own", "--against", small})["collectives"];
+  ASSERT_GT(own.size(), 0u);
+  for (const auto& row : own) EXPECT_EQ(row["recorded"], row["derived"]) << row;
+  write("wider.yaml", R"(format: 1
+model: {layers: 4, d_model: 2048, d_ff: 4096, heads: 16, vocabulary: 32000}
+cluster: tpu-v5p:4x4x4
+mesh: {tensor: [x], fsdp: rest}
+parallel: {tensor: 4, fsdp: 16}
+batch: {sequences: 64, sequence_length: 512}
+)");
+  const auto other = json({"replay", "own", "--against", "wider.yaml"})["collectives"];
+  EXPECT_NE(other[0]["recorded"], other[0]["derived"]);
+}
+
 TEST_F(Replay, Refusals) {
   const auto refused = [&](const Words& words) {
     const auto run = this->run(words);

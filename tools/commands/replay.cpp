@@ -16,7 +16,7 @@ namespace {
 
 struct ReplayArguments {
   std::vector<std::string> traces;
-  std::string cluster, groups, json, out;
+  std::string cluster, groups, json, out, against;
   std::int64_t data = 0;
   double clock = 1;
 };
@@ -51,6 +51,12 @@ std::string groups_of(const ReplayArguments& arguments) {
   return std::filesystem::is_regular_file(beside, error) ? beside.string() : "";
 }
 
+void give(const ReplayArguments& arguments, const std::string& text, const std::string& json) {
+  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
+  if (!arguments.out.empty()) output::write_file(arguments.out, text);
+  output::print(arguments.json == "-" ? json : text);
+}
+
 void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
   if (arguments.json != "-") output::check_file_place(arguments.json);
   output::check_file_place(arguments.out);
@@ -59,6 +65,14 @@ void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
     if (progress) progress("reading", share);
   });
   if (const auto groups = groups_of(arguments); !groups.empty()) workloads::read_trace_groups(groups, job);
+  if (!arguments.against.empty()) {
+    const auto preparation = preparation::prepare(scenario::load_scenario(arguments.against));
+    const auto& rank = job.ranks.front();
+    const auto rows = replay::compared_collectives(job, rank, preparation);
+    if (progress) progress("done", 1);
+    return give(arguments, output::against_text(rows, rank.rank, arguments.against),
+                output::against_json(rows, rank.rank, arguments.against));
+  }
   replay::ReplayOptions options;
   options.data = arguments.data;
   options.clock = arguments.clock;
@@ -72,11 +86,8 @@ void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
   }
   const auto replay = replay_job(job, options, log);
   if (progress) progress("done", 1);
-  const auto json = output::replay_json(job, replay, arguments.cluster);
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  const auto text = output::replay_text(job, replay, arguments.cluster);
-  if (!arguments.out.empty()) output::write_file(arguments.out, text);
-  output::print(arguments.json == "-" ? json : text);
+  give(arguments, output::replay_text(job, replay, arguments.cluster),
+       output::replay_json(job, replay, arguments.cluster));
 }
 
 }  // namespace
@@ -98,6 +109,9 @@ void add_replay(CommandLine& line, spdlog::logger& log) {
   command.option("--groups", arguments->groups,
                  "JSON file with the ranks of groups that the traces only name: {\"0\": [0, 1]}; of a folder its "
                  "groups.json");
+  command.option("--against", arguments->against,
+                 "scenario file: list the first rank's collectives beside those that the scenario derives, instead of "
+                 "a replay");
   command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
   command.option("--out", arguments->out, "also write the text to a file");
   command.footer(

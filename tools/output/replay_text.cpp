@@ -1,6 +1,7 @@
 #include "tools/output/replay_text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "sim/core/quantity_text.hpp"
@@ -143,6 +144,36 @@ std::string replay_text(const workloads::RecordedJob& job, const replay::Replay&
   const auto notes = list("taken for granted:", replay.notes) + list("guessed:", job.guessed) +
                      list("missing in the trace:", job.missing);
   return text + (notes.empty() ? "" : "\n" + notes);
+}
+
+std::string against_text(const std::vector<replay::ComparedCollective>& rows, std::int32_t rank,
+                         const std::string& scenario) {
+  Table table({"collective", "ranks", "bytes", "recorded", "derived", "difference"});
+  std::size_t differ = 0;
+  for (const auto& row : rows) {
+    const double more = row.recorded - row.derived;
+    const bool agrees = std::abs(more) < 1e-6;
+    if (!agrees) ++differ;
+    table.add({row.kind, row.members > 0 ? std::to_string(row.members) : "unknown",
+               row.bytes ? std::to_string(row.bytes->value()) : "unknown", fixed(row.recorded, 1),
+               fixed(row.derived, 1), agrees ? "" : (more > 0 ? "+" : "") + fixed(more, 1)});
+  }
+  return "Collectives in a step of rank " + std::to_string(rank) + ", recorded and derived from " + scenario + ": " +
+         (differ == 0 ? "all agree" : std::to_string(differ) + " of " + std::to_string(rows.size()) + " rows differ") +
+         "\n\n" + table.to_string();
+}
+
+std::string against_json(const std::vector<replay::ComparedCollective>& rows, std::int32_t rank,
+                         const std::string& scenario) {
+  Json json = {{"rank", rank}, {"scenario", scenario}, {"collectives", Json::array()}};
+  for (const auto& row : rows) {
+    json["collectives"].push_back({{"kind", row.kind},
+                                   {"ranks", row.members},
+                                   {"bytes", row.bytes ? Json(row.bytes->value()) : Json()},
+                                   {"recorded", row.recorded},
+                                   {"derived", row.derived}});
+  }
+  return json_lines(json);
 }
 
 std::string replay_json(const workloads::RecordedJob& job, const replay::Replay& replay, const std::string& cluster) {
