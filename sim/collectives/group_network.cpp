@@ -178,6 +178,17 @@ GroupNetwork::GroupNetwork(const topologies::Cluster& cluster, const topologies:
   }
 }
 
+GroupNetwork::GroupNetwork(const topologies::Cluster& cluster, std::vector<std::vector<topologies::RankId>> groups,
+                           UnitOrder order)
+    : cluster_(&cluster), order_(order), ranks_(std::move(groups)) {
+  const auto places = places_in_order(cluster, order);
+  for (auto members : ranks_) {
+    for (auto& member : members) member = cluster.device_at_position(member);
+    groups_.push_back(on_devices(cluster, std::move(members), {}, places));
+  }
+  structure_ = structure_of(cluster, groups_, {});
+}
+
 GroupNetwork::GroupNetwork(const topologies::Cluster& cluster, topologies::GroupOrbits orbits)
     : cluster_(&cluster), orbits_(std::move(orbits)), ranks_(orbits_->groups()) {
   for (const auto& members : ranks_) groups_.push_back(on_devices(cluster, members, {}, {}));

@@ -96,6 +96,9 @@ class GroupNetwork {
   /// Cluster and mesh must outlive it.
   GroupNetwork(const topologies::Cluster& cluster, const topologies::Mesh& mesh, std::vector<std::string> axes,
                UnitOrder order = UnitOrder::ranks);
+  /// Groups of any ranks, behind switches; ranks are numbered as the cluster's positions are. They are disjoint.
+  GroupNetwork(const topologies::Cluster& cluster, std::vector<std::vector<topologies::RankId>> groups,
+               UnitOrder order = UnitOrder::ranks);
   /// One group of each orbit, which costs what all cost. Ranks are numbered as devices are.
   GroupNetwork(const topologies::Cluster& cluster, topologies::GroupOrbits orbits);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/collectives/nccl_size.hpp"
 #include "sim/preparation/preparing_private.hpp"
 #include "workloads/sharded_layers/derived_weights.hpp"
 #include "workloads/sharded_layers/low_precision.hpp"
@@ -124,6 +125,24 @@ std::int64_t ranks_of_experts(const workloads::Parallel& parallel) {
   return ranks;
 }
 
+/// Collectives of measured layers that are simulated: their axes have to be there, and their arrays are those of all
+/// members.
+void size_collectives(const scenario::Scenario& scenario, const std::vector<topologies::AxisRequest>& requests,
+                      workloads::BlockSteps& steps) {
+  for (auto& step : steps) {
+    if (step.kind != workloads::BlockStep::Kind::collective || step.given_time) continue;
+    const auto axis = std::find_if(requests.begin(), requests.end(), [&](const topologies::AxisRequest& request) {
+      return request.name == step.axes.front();
+    });
+    if (axis == requests.end() || axis->size == 0)
+      refuse(scenario, "model.replay", "'" + step.name + "' runs along '" + step.axes.front() + "', which is no axis",
+             "an axis with a size in parallel");
+    if (step.full_size > collectives::most_full_size / axis->size)
+      refuse(scenario, "model.replay", "'" + step.name + "' has too many bytes", "at most 1e18 over all ranks");
+    step.full_size = collectives::full_size_of(step.collective, step.full_size, axis->size);
+  }
+}
+
 enum class Derived { layers, weights };
 
 ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topologies::AxisRequest>& requests,
@@ -132,6 +151,10 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
   if (scenario.replay) {
     model.layers = scenario.replay->kinds;
     model.order = scenario.replay->order;
+    for (auto& block : model.layers) {
+      size_collectives(scenario, requests, block.forward);
+      size_collectives(scenario, requests, block.backward);
+    }
     return model;
   }
   if (const auto why = why_not_expanded(scenario.model); !why.what.empty())

@@ -20,6 +20,7 @@
 #include "tools/output/results/summary.hpp"
 #include "tools/output/results/timeline_picture.hpp"
 #include "tools/report/run_report.hpp"
+#include "tools/trace/chakra_trace.hpp"
 #include "tools/trace/chrome_trace.hpp"
 #include "tools/trace/perfetto_trace.hpp"
 
@@ -29,6 +30,7 @@ namespace {
 struct RunArguments {
   std::string scenario;
   std::string out;
+  std::string chakra;
   std::string json;
   std::string dump;
   std::string engine = "automatic";
@@ -125,6 +127,7 @@ std::string text_of(const std::string& file) {
 
 void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   output::check_folder_place(arguments.out);
+  output::check_folder_place(arguments.chakra);
   output::check_png_writer(arguments.png ? arguments.out : "");
   if (arguments.json != "-") output::check_file_place(arguments.json);
   const auto scenario = load_scenario(arguments.scenario, parse_overrides(arguments.overrides));
@@ -158,6 +161,12 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
       trace::write_chrome_trace(files, folder / "trace.json.gz", scenario, simulation, {16, arguments.trace_flows});
     files.finish();
   }
+  if (!arguments.chakra.empty()) {
+    output::NewFiles files(arguments.chakra);
+    left_out += trace::write_chakra_trace(files, arguments.chakra, std::filesystem::path(arguments.scenario).stem(),
+                                          scenario, preparation::prepare(scenario));
+    files.finish();
+  }
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json());
   output::print(arguments.json == "-"
                     ? result_json(scenario, simulation, output::WallTimes::shown, faster)
@@ -176,6 +185,8 @@ void add_run(CommandLine& line, spdlog::logger& log) {
       .flag("--png", arguments->png,
             "also write the pictures of --out as PNG (needs rsvg-convert, Debian's librsvg2-bin)")
       .needs("--out");
+  command.option("--chakra", arguments->chakra,
+                 "folder for the step as Chakra's execution traces, one for each rank, with their groups.json");
   command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
   command.option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)").repeatable();
   command.option("--dump", arguments->dump, "print one intermediate value instead of simulating")

@@ -13,9 +13,17 @@ BlockStep as_step(const ReplayOp& op, std::size_t layer) {
   BlockStep step;
   step.kind = op.communicates ? BlockStep::Kind::collective : BlockStep::Kind::compute;
   step.name = op.name;
-  step.detail = "measured";
   step.after = op.after;
   step.output = op.holds;
+  if (op.simulated) {
+    step.kind = BlockStep::Kind::collective;
+    step.detail = "simulated";
+    step.collective = op.simulated->kind;
+    step.axes = {op.simulated->axis};
+    step.full_size = op.simulated->bytes;  // of one rank; sim/preparation knows how many there are
+    return step;
+  }
+  step.detail = "measured";
   step.given_time = op.times[op.times.size() == 1 ? 0 : layer];
   step.stream = op.stream;
   return step;
@@ -80,8 +88,9 @@ ReplayModel read_replay(const YamlView& view) {
   for (const auto* ops : {&forward, &backward}) {
     // An operation whose times could not be read, or are not as many as those of the others: there are problems
     // already.
-    if (std::any_of(ops->begin(), ops->end(),
-                    [&](const ReplayOp& op) { return op.times.size() != 1 && op.times.size() != kinds; }))
+    if (std::any_of(ops->begin(), ops->end(), [&](const ReplayOp& op) {
+          return !op.simulated && op.times.size() != 1 && op.times.size() != kinds;
+        }))
       return replay;
   }
   for (std::size_t layer = 0; layer < kinds; ++layer) {

@@ -33,14 +33,13 @@ class PassReader {
   void operation(const YamlView& item) {
     ReplayOp op;
     const auto name = item.require("name", "what the operation is called");
-    const auto time = item.require("time", "how long it takes, such as 4.37 ms");
     if (name.exists()) op.name = word(name);
-    for (const auto& one : time.is_list() ? time.items() : std::vector{time}) {
-      op.times.push_back(one.seconds(true));
-      if (op.times.back().value() > longest_operation) one.problem("is longer than a day", "the time of one operation");
+    if (const auto simulated = item["simulated"]; simulated.exists()) {
+      simulate(simulated, op);
+    } else {
+      times(item, op);
+      stream(item, op);
     }
-    if (time.is_list() && op.times.empty()) time.problem("is empty", "a time, or one for each measured layer");
-    stream(item, op);
     if (pass_ == ReplayPass::backward) {
       const auto gradient = item["gradient"];
       op.of_weights = gradient.exists() && gradient.choice({"inputs", "weights"}) == 1;
@@ -58,6 +57,35 @@ class PassReader {
     if (index_of(op.name) >= 0)
       name.problem("'" + op.name + "' is there twice", "a name for each operation of the pass");
     ops_.push_back(std::move(op));
+  }
+
+  static void times(const YamlView& item, ReplayOp& op) {
+    const auto time = item.require("time", "how long it takes, such as 4.37 ms");
+    for (const auto& one : time.is_list() ? time.items() : std::vector{time}) {
+      op.times.push_back(one.seconds(true));
+      if (op.times.back().value() > longest_operation) one.problem("is longer than a day", "the time of one operation");
+    }
+    if (time.is_list() && op.times.empty()) time.problem("is empty", "a time, or one for each measured layer");
+  }
+
+  /// A collective along an axis of the mesh, on the axis' stream.
+  static void simulate(const YamlView& view, ReplayOp& op) {
+    auto& simulated = op.simulated.emplace();
+    if (!view.expect_map("a collective such as {kind: all_to_all, axis: expert, bytes: 235 MB}")) return;
+    std::vector<std::string> names;
+    for (const auto kind : all_collective_kinds) {
+      if (kind != CollectiveKind::point_to_point) names.emplace_back(lockstep::workloads::name(kind));
+    }
+    const auto kind = view.require("kind", "a collective, such as all_to_all");
+    if (kind.exists()) simulated.kind = all_collective_kinds[position_of(kind.choice(names))];
+    const auto axis = view.require("axis", "the mesh axis along which it runs");
+    if (axis.exists()) simulated.axis = word(axis);
+    if (simulated.axis == "pipeline") axis.problem("'pipeline' joins stages, not ranks of a layer", "another axis");
+    const auto bytes = view.require("bytes", "the larger buffer of one rank, such as 235 MB");
+    if (bytes.exists()) simulated.bytes = bytes.bytes();
+    view.refuse_unknown_keys();
+    op.stream = simulated.axis;
+    op.communicates = true;
   }
 
   void stream(const YamlView& item, ReplayOp& op) const {

@@ -9,10 +9,18 @@
 
 namespace lockstep::workloads {
 
+/// A collective that the network times: `bytes` is the larger buffer of one rank, as nccl-tests print it.
+struct SimulatedOp {
+  CollectiveKind kind = CollectiveKind::all_to_all;
+  std::string axis;
+  Bytes bytes{0};
+};
+
 struct ReplayOp {
   std::string name;
-  std::vector<Seconds> times;  ///< one, or one per measured layer
-  std::string stream;          ///< empty: the compute stream
+  std::vector<Seconds> times;  ///< one, or one per measured layer; none of an operation that is simulated
+  std::optional<SimulatedOp> simulated;
+  std::string stream;  ///< empty: the compute stream
   bool communicates = false;
   bool of_weights = false;  ///< makes gradients of weights; only the optimizer waits for it
   bool output = false;      ///< what comes after the pass waits for it

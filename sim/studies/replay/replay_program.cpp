@@ -1,0 +1,267 @@
+#include "sim/studies/replay/replay_program.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <queue>
+#include <set>
+
+#include "sim/collectives/nccl_size.hpp"
+#include "sim/core/errors.hpp"
+#include "sim/studies/replay/job_shape.hpp"
+#include "sim/studies/replay/roles.hpp"
+
+namespace lockstep::replay {
+namespace {
+
+using program::ProgramOp;
+using workloads::CollectiveKind;
+
+class Writing {
+ public:
+  Writing(const workloads::RecordedJob& job, const std::vector<RankWork>& works,
+          const std::vector<MatchedCollective>& collectives, const ReplayOptions& options)
+      : job_(job),
+        works_(works),
+        collectives_(collectives),
+        options_(options),
+        shape_(job, options),
+        roles_(roles_of(works, collectives)) {
+    if (options.cluster != nullptr) network_.emplace(*options.cluster, options.rules);
+  }
+
+  ReplayProgram run() {
+    made_.world = shape_.world();
+    made_.notes = shape_.notes();
+    auto& program = made_.program;
+    (void)stream("compute");
+    for (std::int32_t rank = 0; rank < shape_.ranks(); ++rank)
+      program.stage_of_rank.push_back(shape_.one_for_all() ? 0 : roles_.role_of_rank[position_of(rank)]);
+    program.slowdown_of_rank.assign(program.stage_of_rank.size(), 1.0);
+    if (options_.cluster != nullptr) {
+      for (topologies::LinkId link = 0; link < options_.cluster->links(); ++link)
+        program.links.push_back(options_.cluster->link(link).bandwidth);
+    }
+    made_.collectives.resize(collectives_.size());
+    for (const auto role : roles_.representative.ids()) {
+      matched_.emplace_back(work_of_role(role).operations.size(), -1);
+      operations_.emplace_back(work_of_role(role).operations.size(), -1);
+    }
+    for (std::int32_t i = 0; std::cmp_less(i, roles_.collectives.size()); ++i) {
+      for (const auto& part : roles_.collectives[position_of(i)].parts) matched_[part.role][part.operation] = i;
+    }
+    write_in_order();
+    for (const auto role : roles_.role_of_rank) made_.operations.push_back(operations_[role]);
+    for (const auto& note : network_notes_) made_.notes.push_back(note);
+    return std::move(made_);
+  }
+
+ private:
+  [[nodiscard]] const RankWork& work_of_role(RoleId role) const {
+    return works_[position_of(roles_.representative[role])];
+  }
+
+  /// Operations in an order in which each comes after those that it waits for, collectives on all of their roles at
+  /// once: of those that could be next, the one that stands earliest in its rank.
+  void write_in_order() {
+    using Place = std::tuple<std::int64_t, RolePart>;  // with its order
+    Indexed<RoleId, Indexed<WorkId, std::int32_t>> waits;
+    Indexed<RoleId, Indexed<WorkId, std::vector<WorkId>>> followers;
+    std::vector<std::size_t> missing;  // parts of a collective that are not ready
+    for (const auto& collective : roles_.collectives) missing.push_back(collective.parts.size());
+    std::priority_queue<Place, std::vector<Place>, std::greater<>> ready;
+    const auto is_ready = [&](const RolePart& part) {
+      const auto matched = matched_[part.role][part.operation];
+      if (matched >= 0 && --missing[position_of(matched)] > 0) return;
+      ready.emplace(operation_of(part).order, part);
+    };
+    std::size_t left = 0;
+    for (const auto role : roles_.representative.ids()) {
+      const auto& operations = work_of_role(role).operations;
+      left += operations.size();
+      waits.emplace_back(operations.size(), 0);
+      followers.emplace_back(operations.size());
+      for (const auto id : operations.ids()) {
+        for (const auto before : operations[id].after) followers[role][before].push_back(id);
+        waits[role][id] = static_cast<std::int32_t>(operations[id].after.size());
+      }
+    }
+    for (const auto role : roles_.representative.ids()) {
+      for (const auto id : waits[role].ids()) {
+        if (waits[role][id] == 0) is_ready({role, id});
+      }
+    }
+    while (!ready.empty()) {
+      const auto next = std::get<RolePart>(ready.top());
+      ready.pop();
+      const auto matched = matched_[next.role][next.operation];
+      const std::vector<RolePart> alone{next};
+      const auto& parts = matched < 0 ? alone : roles_.collectives[position_of(matched)].parts;
+      write(parts, matched);
+      left -= parts.size();
+      for (const auto& part : parts) {
+        for (const auto follower : followers[part.role][part.operation]) {
+          if (--waits[part.role][follower] == 0) is_ready({part.role, follower});
+        }
+      }
+    }
+    if (left > 0) {
+      throw ConfigError({{{job_.ranks.front().file, 0, 0},
+                          "",
+                          "collectives of this job wait for each other in a circle",
+                          "ranks that begin those of two groups in the same order"}});
+    }
+  }
+
+  void write(const std::vector<RolePart>& parts, std::int32_t matched) {
+    const auto id = made_.program.ops.next_id();
+    ProgramOp op;
+    op.vertex = id;
+    const auto& first = operation_of(parts.front());
+    op.priority = first.priority;
+    op.stage = parts.front().role;
+    std::vector<program::StreamId> streams;
+    for (const auto& part : parts) {
+      const auto& operation = operation_of(part);
+      for (const auto number : operation.streams) {
+        const auto on = stream(work_of_role(part.role).streams[number]);
+        if (std::find(streams.begin(), streams.end(), on) == streams.end()) streams.push_back(on);
+      }
+      for (const auto before : operation.after) op.predecessors.push_back(operations_[part.role][before]);
+      operations_[part.role][part.operation] = id;
+    }
+    op.streams = std::move(streams);
+    std::sort(op.predecessors.begin(), op.predecessors.end());
+    op.predecessors.erase(std::unique(op.predecessors.begin(), op.predecessors.end()), op.predecessors.end());
+    if (matched < 0) {
+      op.duration = first.pause + first.duration / (first.computes ? options_.clock : 1.0);
+    } else {
+      communicate(roles_.collectives[position_of(matched)], op);
+    }
+    made_.program.ops.push_back(std::move(op));
+  }
+
+  [[nodiscard]] const WorkOperation& operation_of(const RolePart& part) const {
+    return work_of_role(part.role).operations[part.operation];
+  }
+
+  void communicate(const RoleCollective& collective, ProgramOp& op) {
+    const auto& matched = collectives_[position_of(collective.matched.front())];
+    auto& told = made_.collectives[position_of(collective.matched.front())];
+    op.kind = ProgramOp::Kind::collective;
+    std::vector<Ranks> groups;
+    for (const auto one : collective.matched) {
+      for (auto& members : shape_.groups(collectives_[position_of(one)])) groups.push_back(std::move(members));
+    }
+    auto on_network = simulated(matched, groups, told);
+    Seconds pause = operation_of(collective.parts.front()).pause;
+    for (const auto& part : collective.parts) pause = std::min(pause, operation_of(part).pause);
+    if (on_network) {
+      told.alone = on_network->alone;
+      told.algorithm = on_network->algorithm;
+    } else {
+      on_network.emplace();
+      on_network->communicator.name = "as recorded";
+      for (const auto& members : groups) on_network->communicator.groups.push_back({members, {}});
+      on_network->phases.push_back({matched.recorded, {}});
+      told.alone = matched.recorded;
+      told.algorithm = "as recorded";
+    }
+    if (on_network->phases.empty())
+      on_network->phases.push_back({Seconds(0), std::vector<double>(position_of(on_network->communicator.slots), 0.0)});
+    on_network->phases.front().latency += pause;
+    op.closed_form = told.alone + pause;
+    op.phases = std::move(on_network->phases);
+    op.communicator = communicator(std::move(on_network->communicator), told, groups);
+    for (const auto one : collective.matched) made_.collectives[position_of(one)] = told;
+  }
+
+  /// The collective on the network, if there is one and the trace tells enough.
+  std::optional<NetworkCollective> simulated(const MatchedCollective& matched, const std::vector<Ranks>& groups,
+                                             SimulatedCollective& told) {
+    const auto& what = matched.what;
+    told.members = static_cast<std::int32_t>(groups.front().size());
+    if (!network_ && shape_.one_for_all() && what.kind) told.members = job_.groups[what.group].size;
+    told.buffer = what.buffer;
+    if (what.buffer && what.buffer_is_shard &&
+        what.buffer->value() <= collectives::most_full_size.value() / std::max(1, told.members))
+      told.buffer = *what.buffer * told.members;
+    if (!network_ || !what.kind || (!told.buffer && !what.full_size)) return std::nullopt;
+    if (what.kind == CollectiveKind::point_to_point) return sent(matched, groups, told);
+    if (told.members < 2) return std::nullopt;
+    if (what.exchange && told.members == 2 && what.full_size)
+      return network_->transfer(*what.full_size, pairs_of(groups, false), true);
+    const auto full_size = what.full_size ? *what.full_size : bounded(*what.kind, *told.buffer, told.members, matched);
+    return network_->collective(*what.kind, full_size, groups, what.copies);
+  }
+
+  [[nodiscard]] Bytes bounded(CollectiveKind kind, Bytes buffer, std::int32_t members,
+                              const MatchedCollective& matched) const {
+    if (buffer.value() > collectives::most_full_size.value() / members) {
+      throw ConfigError({{{job_.ranks[position_of(matched.parts.front().rank)].file, 0, 0},
+                          "",
+                          "a collective of " + std::to_string(buffer.value()) + " bytes",
+                          "at most 1e18 over all ranks"}});
+    }
+    return collectives::full_size_of(kind, buffer, members);
+  }
+
+  std::optional<NetworkCollective> sent(const MatchedCollective& matched, const std::vector<Ranks>& groups,
+                                        SimulatedCollective& told) {
+    told.members = 2;
+    if (matched.parts.size() != 2) {
+      network_notes_.insert("Sends and receives whose other rank was not recorded keep their times.");
+      return std::nullopt;
+    }
+    // Members are ascending, as the parts are; the sender may be either.
+    const bool upward = matched.what.role == workloads::RecordedCollective::Role::sends;
+    return network_->transfer(*told.buffer, pairs_of(groups, !upward), false);
+  }
+
+  static RankPairs pairs_of(const std::vector<Ranks>& groups, bool turned) {
+    RankPairs pairs;
+    for (const auto& members : groups) pairs.emplace_back(members[turned ? 1 : 0], members[turned ? 0 : 1]);
+    return pairs;
+  }
+
+  /// Collectives that differ in nothing but bytes share their communicator.
+  program::CommunicatorId communicator(collectives::Communicator made, const SimulatedCollective& told,
+                                       const std::vector<Ranks>& groups) {
+    const auto algorithm = told.algorithm.substr(0, told.algorithm.find(" ("));
+    const bool directed = algorithm == "send";  // one way or the other
+    const auto [known, is_new] =
+        directed ? std::pair(communicators_.end(), true)
+                 : communicators_.try_emplace({algorithm, made.slots, groups}, made_.program.communicators.next_id());
+    if (is_new) made_.program.communicators.push_back(std::move(made));
+    return directed ? made_.program.communicators.next_id() - 1 : known->second;
+  }
+
+  program::StreamId stream(const std::string& name) {
+    const auto [known, is_new] = streams_.try_emplace(name, made_.program.streams.next_id());
+    if (is_new) made_.program.streams.push_back(name);
+    return known->second;
+  }
+
+  const workloads::RecordedJob& job_;
+  const std::vector<RankWork>& works_;
+  const std::vector<MatchedCollective>& collectives_;
+  const ReplayOptions& options_;
+  JobShape shape_;
+  std::optional<JobNetwork> network_;
+  ReplayProgram made_;
+  Roles roles_;
+  Indexed<RoleId, Indexed<WorkId, std::int32_t>> matched_;  // into roles_.collectives; -1: none
+  Indexed<RoleId, Indexed<WorkId, program::ProgramOpId>> operations_;
+  std::map<std::string, program::StreamId> streams_;
+  std::map<std::tuple<std::string, std::int32_t, std::vector<Ranks>>, program::CommunicatorId> communicators_;
+  std::set<std::string> network_notes_;
+};
+
+}  // namespace
+
+ReplayProgram replay_program(const workloads::RecordedJob& job, const std::vector<RankWork>& works,
+                             const std::vector<MatchedCollective>& collectives, const ReplayOptions& options) {
+  return Writing(job, works, collectives, options).run();
+}
+
+}  // namespace lockstep::replay

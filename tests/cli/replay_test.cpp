@@ -1,0 +1,142 @@
+// `lockstep replay`: recorded jobs run again, and simulated steps that go out as Chakra and come back.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "tests/cli/program_run.hpp"
+
+namespace lockstep::test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+class Replay : public CommandLine {
+ protected:
+  const std::string traces = LOCKSTEP_SCENARIOS "/../traces/";
+  const std::string rank0 = traces + "kineto_rank0.json", rank1 = traces + "kineto_rank1.json";
+};
+
+// Both ranks mark two steps of 2 ms. The late rank's all-reduce takes 300 us; the other's 400 us hold 100 us of waiting
+// in each step, which are thrown away and come back, since it is ready 100 us earlier again.
+TEST_F(Replay, TheRecordedMachine) {
+  const auto result = json({"replay", rank0, rank1});
+  EXPECT_EQ(result["steps"], 2);
+  EXPECT_NEAR(result["recorded"]["step_time_s"], 2000e-6, 1e-12);
+  EXPECT_NEAR(result["step_time_s"], 2000e-6, 2e-9);
+  EXPECT_EQ(result["kernels"], 12);
+  EXPECT_EQ(result["collective_operations"], 4);
+  EXPECT_EQ(result["communicated_bytes"], 4 * 4'000'000);
+  ASSERT_EQ(result["ranks"].size(), 2u);
+  EXPECT_NEAR(result["ranks"][0]["waited_for_others_s"], 200e-6, 1e-12);
+  EXPECT_NEAR(result["ranks"][1]["waited_for_others_s"], 0, 1e-12);
+  for (const auto& rank : result["ranks"]) EXPECT_LT(std::abs(rank["error"].get<double>()), 1e-5);
+  ASSERT_EQ(result["collectives"].size(), 1u);
+  EXPECT_EQ(result["collectives"][0]["count"], 2) << "a collective of two ranks counts once";
+  EXPECT_NEAR(result["collectives"][0]["recorded_s"], 600e-6, 1e-12);
+}
+
+// On another network the all-reduce of 4 MB takes what `collective` says, and each step gets shorter by the difference:
+// after it come a kernel, the host that waits for it, and the next step.
+TEST_F(Replay, AnotherNetwork) {
+  const auto alone = json({"collective", "all_reduce", "--cluster", "dgx-h100:1", "--group", "2", "--bytes",
+                           "4MB"})["rows"][0]["closed_form_s"]
+                         .get<double>();
+  const auto result = json({"replay", rank0, rank1, "--cluster", "dgx-h100:1"});
+  EXPECT_NEAR(result["collectives"][0]["replayed_alone_s"], 2 * alone, 1e-12);
+  EXPECT_NEAR(result["step_time_s"], 2000e-6 - (300e-6 - alone), 2e-9);
+}
+
+// Kernels of 600 us, then 300 us after the all-reduce, at half their time: each step is 450 us shorter. The first
+// kernel is launched as before.
+TEST_F(Replay, AFasterClock) {
+  const auto result = json({"replay", rank0, rank1, "--clock", "2"});
+  EXPECT_NEAR(result["step_time_s"], 2000e-6 - 450e-6, 2e-9);
+}
+
+// One rank stands for both, then for 16 data-parallel ranks: the same array among more of them.
+TEST_F(Replay, OtherDataParallelSizes) {
+  const auto alone = json({"collective", "all_reduce", "--cluster", "dgx-h100:2", "--group", "gpu+node", "--bytes",
+                           "4MB"})["rows"][0]["closed_form_s"]
+                         .get<double>();
+  const auto result = json({"replay", rank1, "--cluster", "dgx-h100:2", "--data", "16"});
+  EXPECT_EQ(result["world"], 16);
+  EXPECT_EQ(result["collectives"][0]["ranks"], 16);
+  EXPECT_NEAR(result["collectives"][0]["replayed_alone_s"], 2 * alone, 1e-12);
+  EXPECT_NEAR(result["step_time_s"], 2000e-6 - (300e-6 - alone), 2e-9);
+}
+
+// A layer of measured operations around an all-to-all that the network times: 1 + 2 + 3 ms and what `collective` says.
+TEST_F(Replay, MeasuredLayersWithSimulatedCollectives) {
+  const auto scenario = [&](const std::string& axis) {
+    write("measured.yaml", R"(format: 1
+model:
+  replay:
+    layers: 1
+    forward:
+      - {name: a, time: 1 ms}
+      - {name: dispatch, simulated: {kind: all_to_all, axis: )" +
+                               axis + R"(, bytes: 64 MB}}
+      - {name: b, time: 2 ms}
+    backward: [{name: c, time: 3 ms}]
+cluster: dgx-h100:1
+mesh: {tensor: rest}
+parallel: {tensor: 8}
+batch: {sequences: 8, sequence_length: 128}
+)");
+    return Words{"run", "measured.yaml", "--json", "-"};
+  };
+  const auto alone = json({"collective", "all_to_all", "--cluster", "dgx-h100:1", "--group", "gpu", "--bytes",
+                           "64MB"})["rows"][0]["closed_form_s"]
+                         .get<double>();
+  const auto result = nlohmann::json::parse(good(scenario("tensor")));
+  EXPECT_NEAR(result["step_time_s"], 6e-3 + alone, 1e-12);
+  const auto wrong = run(scenario("expert"));
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.errors, testing::HasSubstr("'dispatch' runs along 'expert', which is no axis"));
+}
+
+// A step's own collectives, written as Chakra, are those that its scenario derives; another scenario's are not.
+TEST_F(Replay, AgainstAScenario) {
+  (void)json({"run", small, "--chakra", "own"});
+  const auto own = json({"replay", "own", "--against", small})["collectives"];
+  ASSERT_GT(own.size(), 0u);
+  for (const auto& row : own) EXPECT_EQ(row["recorded"], row["derived"]) << row;
+  write("wider.yaml", R"(format: 1
+model: {layers: 4, d_model: 2048, d_ff: 4096, heads: 16, vocabulary: 32000}
+cluster: tpu-v5p:4x4x4
+mesh: {tensor: [x], fsdp: rest}
+parallel: {tensor: 4, fsdp: 16}
+batch: {sequences: 64, sequence_length: 512}
+)");
+  const auto other = json({"replay", "own", "--against", "wider.yaml"})["collectives"];
+  EXPECT_NE(other[0]["recorded"], other[0]["derived"]);
+}
+
+TEST_F(Replay, Refusals) {
+  const auto refused = [&](const Words& words) {
+    const auto run = this->run(words);
+    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_EQ(run.output, "");
+    return run.errors;
+  };
+  EXPECT_THAT(refused({"replay", rank0, rank1, "--data", "4"}),
+              testing::HasSubstr("--data: the traces are those of 2"));
+  EXPECT_THAT(refused({"replay", rank0, "--cluster", "dgx-h100:1", "--data", "64"}),
+              testing::HasSubstr("--cluster: the cluster has 8 chips, the job 64 ranks"));
+  EXPECT_THAT(refused({"replay", "nowhere.json"}), testing::HasSubstr("nowhere.json: no such file"));
+  EXPECT_THAT(refused({"replay", small}), testing::HasSubstr("no trace of a known format"));
+  EXPECT_THAT(refused({"replay", rank0, traces + "chakra.1.et"}), testing::HasSubstr("one kind"));
+}
+
+// A step written as Chakra and read back is the same step: the same durations, arrays and order on the same network.
+TEST_F(Replay, StepsGoOutAsChakraAndComeBack) {
+  for (const std::string name : {"small", "pipeline_alike", "zero_on_slow_links", "pipeline_early_receive"}) {
+    const std::string scenario = std::string(LOCKSTEP_SCENARIOS "/") + name + ".yaml";
+    const double step = json({"run", scenario, "--chakra", name})["step_time_s"];
+    const auto result = json({"replay", name, "--cluster", scenario});
+    EXPECT_NEAR(result["step_time_s"].get<double>() / step, 1, 1e-9) << name;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::test

@@ -1,0 +1,127 @@
+// Broken traces are refused in one line with the place; nothing half read comes back.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include "tests/unit/traces/trace_files.hpp"
+
+namespace lockstep::test {
+namespace {
+
+using testing::HasSubstr;
+
+std::string refusal(std::string_view bytes) {
+  try {
+    (void)workloads::read_trace_bytes(bytes, "t");
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string packed(const std::string& text) {
+  z_stream stream{};
+  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string out(text.size() + 1000, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+// One or several members of gzip are the text itself; a part of one is refused, wherever it is cut.
+TEST(Refusals, TruncatedGzip) {
+  const auto text = trace_bytes("kineto_rank0.json");
+  const auto whole = packed(text);
+  EXPECT_EQ(refusal(whole), "");
+  EXPECT_EQ(refusal(packed(text.substr(0, 1000)) + packed(text.substr(1000))), "");
+  for (const std::size_t left : {whole.size() - 1, whole.size() - 9, whole.size() / 2, std::size_t{30}})
+    EXPECT_THAT(refusal(whole.substr(0, left)), HasSubstr("the gzip data end in the middle")) << left;
+  auto broken = whole;
+  broken[whole.size() / 2] = static_cast<char>(broken[whole.size() / 2] ^ 0x55);
+  EXPECT_THAT(refusal(broken), testing::Not(testing::IsEmpty()));
+}
+
+// The third line of this trace is its events' first; it is cut in the fourth.
+TEST(Refusals, JsonCutInTheMiddle) {
+  const std::string text =
+      "{\"schemaVersion\": 1,\n\"traceEvents\": [\n{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"a\", \"ts\": 1,\n";
+  EXPECT_EQ(refusal(text + "\"dur\""),
+            "t:4:6: the JSON ends in the middle; expected a file that was written and copied whole");
+  EXPECT_THAT(refusal(text + "\"dur\" 5}]}"), HasSubstr("t:4:8: malformed JSON"));
+}
+
+TEST(Refusals, DurationsAndTimes) {
+  const auto event = [](const std::string& rest) {
+    return "{\"traceEvents\": [\n  {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"a\", " + rest +
+           ", \"args\": {\"stream\": 7}}]}";
+  };
+  EXPECT_EQ(refusal(event("\"ts\": 5, \"dur\": -3")),
+            "t:2:3: traceEvents.dur: a negative duration; expected microseconds from 0 up");
+  EXPECT_THAT(refusal(event("\"ts\": \"x\", \"dur\": 3")), HasSubstr("t:2:3: traceEvents.ts: the event has no time"));
+  EXPECT_THAT(refusal(event("\"ts\": 1e30, \"dur\": 3")), HasSubstr("traceEvents.ts"));
+  EXPECT_EQ(refusal(event("\"ts\": 5, \"dur\": 3")), "");
+}
+
+TEST(Refusals, JobsThatDoNotFit) {
+  const auto two = [](const std::string& one, const std::string& other) -> std::string {
+    try {
+      (void)workloads::read_traces({trace_file(one), trace_file(other)});
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(two("kineto_rank0.json", "kineto_rank0.json"), HasSubstr("is of rank 0, as is "));
+  EXPECT_THAT(two("kineto_rank0.json", "chakra.1.et"), HasSubstr("is a Chakra trace, the others are of Kineto"));
+  const auto rank5 = R"({"distributedInfo": {"rank": 5, "world_size": 2}, "traceEvents": [
+{"ph": "X", "cat": "kernel", "name": "a", "ts": 1, "dur": 1, "args": {"stream": 7}}]})";
+  EXPECT_THAT(refusal(rank5), HasSubstr("is of rank 5, but the job has 2 ranks"));
+}
+
+TEST(Refusals, NothingInIt) {
+  EXPECT_THAT(refusal("hello"), HasSubstr("no trace of a known format"));
+  EXPECT_THAT(refusal("{\"traceEvents\": []}"), HasSubstr("neither kernels nor collectives"));
+  EXPECT_THAT(refusal("{\"traceEvents\": [1]}"), HasSubstr("a list of objects"));
+}
+
+// A length of 2^32 and more, a length of 64 MiB before nothing, a field longer than its message, and a message cut
+// short: nothing of the size that is promised is made.
+TEST(Refusals, LengthsOfMessages) {
+  const auto whole = trace_bytes("chakra.0.et");
+  EXPECT_EQ(refusal(whole), "");
+  EXPECT_THAT(refusal(whole.substr(0, whole.size() - 1)), HasSubstr("ends in the middle of a message"));
+  EXPECT_THAT(refusal(std::string("\x07\x0a\x05"
+                                  "0.0.4\xff\xff\xff\xff\xff\xff",
+                                  14)),
+              HasSubstr("a length of more than 32 bits"));
+  EXPECT_THAT(refusal(std::string("\x07\x0a\x05"
+                                  "0.0.4\xff\xff\xff\xff\x0f",
+                                  13)),
+              HasSubstr("t: byte 13: a message of 4294967295 bytes"));
+  EXPECT_THAT(refusal(std::string("\x07\x0a\x05"
+                                  "0.0.4\x03\x08\x01\x12",
+                                  12)),
+              testing::AnyOf(HasSubstr("in the middle of a number"), HasSubstr("a field of")));
+  EXPECT_THAT(refusal(std::string("\x07\x0a\x05"
+                                  "0.0.4\x04\x08\x01\x12\x7f",
+                                  13)),
+              HasSubstr("t: byte 13: a field of 127 bytes; expected at most the 0 that its message has left"));
+}
+
+TEST(Refusals, CirclesAndTwins) {
+  const auto graph = [](const std::string& nodes) { return "{\"workload_graph\": [" + nodes + "]}"; };
+  EXPECT_THAT(
+      refusal(graph(R"({"Id": 1, "NodeType": 4, "data_deps": [2]}, {"Id": 2, "NodeType": 4, "data_deps": [1]})")),
+      HasSubstr("t: node 1: nodes wait for each other in a circle"));
+  EXPECT_THAT(refusal(graph(R"({"Id": 1, "NodeType": 4}, {"Id": 1, "NodeType": 4})")), HasSubstr("two nodes of this"));
+  EXPECT_THAT(refusal(graph(R"({"Id": 1, "NodeType": 4, "runtime": -5})")), HasSubstr("a negative duration"));
+  EXPECT_THAT(refusal(graph(R"({"Id": 1, "NodeType": 9})")), HasSubstr("unknown type 9"));
+}
+
+}  // namespace
+}  // namespace lockstep::test

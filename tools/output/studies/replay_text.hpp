@@ -1,0 +1,22 @@
+#pragma once
+/// A replayed job as text and as JSON.
+#include <string>
+
+#include "sim/studies/replay/against.hpp"
+#include "sim/studies/replay/replay.hpp"
+
+namespace lockstep::output {
+
+/// `cluster`: as the user named it; empty: collectives took what was recorded.
+[[nodiscard]] std::string replay_text(const workloads::RecordedJob& job, const replay::Replay& replay,
+                                      const std::string& cluster);
+[[nodiscard]] std::string replay_json(const workloads::RecordedJob& job, const replay::Replay& replay,
+                                      const std::string& cluster);
+
+/// The collectives of a rank beside those of a scenario.
+[[nodiscard]] std::string against_text(const std::vector<replay::ComparedCollective>& rows, std::int32_t rank,
+                                       const std::string& scenario);
+[[nodiscard]] std::string against_json(const std::vector<replay::ComparedCollective>& rows, std::int32_t rank,
+                                       const std::string& scenario);
+
+}  // namespace lockstep::output

@@ -1,0 +1,205 @@
+// Kineto: the JSON that torch.profiler writes of one rank. Times are microseconds since some date, with fractions.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "workloads/traces/kineto_private.hpp"
+
+namespace lockstep::workloads {
+namespace {
+
+constexpr std::size_t most_events = 20'000'000, most_problems = 20;
+
+bool recognises(std::string_view head) {
+  return head.find("\"traceEvents\"") != std::string_view::npos ||
+         (head.find("\"ph\"") != std::string_view::npos && head.find("\"ts\"") != std::string_view::npos);
+}
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool launches(std::string_view call) {
+  return call.find("Launch") != std::string_view::npos || call.find("Memcpy") != std::string_view::npos ||
+         call.find("Memset") != std::string_view::npos;
+}
+
+bool waits(std::string_view call) {
+  return is_one_of(call, {"cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize", "cudaMemcpy",
+                          "hipDeviceSynchronize", "hipStreamSynchronize", "hipEventSynchronize", "hipMemcpy",
+                          "hipMemcpyWithStream", "cuStreamSynchronize", "cuEventSynchronize", "cuCtxSynchronize"});
+}
+
+bool communicates(std::string_view name) {
+  return name.starts_with("nccl") || name.starts_with("rccl") || name.starts_with("mscclKernel");
+}
+
+class Reading {
+ public:
+  Reading(TraceText& text, JobWriter& writer) : text_(text), writer_(writer) {}
+
+  void run() {
+    read_json_lists(
+        text_, {{"traceEvents", ""},
+                [&](std::string_view /*list*/, const JsonFields& event, const Location& where) { take(event, where); },
+                [&](const JsonFields& rest) { take_header(rest); }});
+    problems_.throw_if_any();
+    join_kineto(events_, writer_);
+  }
+
+ private:
+  void refuse(const Location& where, const std::string& key, std::string what, std::string expected) {
+    problems_.add({where, "traceEvents." + key, std::move(what), std::move(expected)});
+    if (problems_.size() >= most_problems) problems_.throw_if_any();
+  }
+
+  void take_header(const JsonFields& rest) {
+    if (const auto rank = rest.integer("distributedInfo.rank"); rank && *rank >= 0 && *rank < most_recorded_ranks)
+      writer_.rank.rank = static_cast<std::int32_t>(*rank);
+    const auto world = rest.integer("distributedInfo.world_size");
+    if (world && !writer_.world(*world)) {
+      problems_.add({{text_.name(), 0, 0},
+                     "distributedInfo.world_size",
+                     "the job has " + std::to_string(*world) + " ranks, the other traces' job has " +
+                         std::to_string(writer_.job().world),
+                     "traces of one job"});
+    }
+    take_groups(rest);
+  }
+
+  /// "distributedInfo": {"pg_config": [{"pg_name": "0", "ranks": [0, 1], ...}, ...]}
+  void take_groups(const JsonFields& rest) {
+    const auto* list = rest.find("distributedInfo.pg_config");
+    if (list == nullptr || list->text.size() < 3 || list->text[1] != '{') return;
+    const auto text = TraceText::of_bytes(list->text, text_.name());
+    read_json_lists(*text, {{""},
+                            [&](std::string_view /*list*/, const JsonFields& group, const Location& /*where*/) {
+                              const auto ranks = as_ranks(group.integers("ranks"));
+                              const auto size = group.integer("pg_size").value_or(0);
+                              if (!ranks || size < 0 || size > most_recorded_ranks) return;
+                              writer_.describe({std::string(group.text("pg_name")), std::string(group.text("pg_desc")),
+                                                *ranks, static_cast<std::int32_t>(size)});
+                            },
+                            [](const JsonFields& /*rest*/) {}});
+  }
+
+  void take(const JsonFields& event, const Location& where) {
+    if (event.text("ph") != "X") return;
+    const auto category = event.text("cat");
+    const auto name = event.text("name");
+    const bool kernel = is_one_of(category, {"kernel", "Kernel"});
+    const bool copy = is_one_of(category, {"gpu_memcpy", "gpu_memset", "Memcpy", "Memset"});
+    const bool call = is_one_of(category, {"cuda_runtime", "cuda_driver", "hip_runtime", "Runtime"});
+    const bool host = is_one_of(category, {"cpu_op", "user_annotation", "Operator"});
+    if (!kernel && !copy && !call && category != "cuda_sync") {
+      if (!host) return;
+      const bool wanted = name.starts_with("ProfilerStep#") || name.starts_with("nccl:") ||
+                          name == "record_param_comms" || event.find("args.Collective name") != nullptr;
+      if (!wanted) return;
+    }
+    const auto start = nanoseconds_of(event, "ts");
+    auto duration = nanoseconds_of(event, "dur");
+    if (!start) return refuse(where, "ts", "the event has no time", "microseconds such as 1712195495505583.25");
+    if (!duration) {
+      if (event.find("dur") != nullptr) return refuse(where, "dur", "is no duration", "microseconds such as 12.5");
+      duration = 0;
+    }
+    if (*duration < 0) return refuse(where, "dur", "a negative duration", "microseconds from 0 up");
+    if (kernel || copy) return device(event, where, name, kernel, *start, *duration);
+    if (call) return runtime(event, name, *start, *duration);
+    if (category == "cuda_sync") return synchronised(event, name);
+    annotation(event, name, *start, *duration);
+  }
+
+  void device(const JsonFields& event, const Location& where, std::string_view name, bool kernel, std::int64_t start,
+              std::int64_t duration) {
+    if (events_.device.size() == most_events) text_.refuse("has too many kernels", "at most 20 million");
+    KinetoEvents::Device made;
+    made.start = start;
+    made.duration = duration;
+    made.name = writer_.name(name);
+    made.kind = kernel ? RecordedEvent::Kind::kernel : RecordedEvent::Kind::copy;
+    made.correlation = event.integer("args.correlation").value_or(-1);
+    const auto stream = event.integer("args.stream");
+    made.stream = stream ? *stream : event.integer("tid").value_or(-1);
+    made.device = event.integer("args.device").value_or(event.integer("pid").value_or(0));
+    if (made.stream < 0) return refuse(where, "args.stream", "the kernel has no stream", "a number from 0 up");
+    if (kernel && (communicates(name) || event.find("args.Collective name") != nullptr)) {
+      made.kind = RecordedEvent::Kind::collective;
+      made.collective = static_cast<std::int32_t>(events_.collectives.size());
+      events_.collectives.push_back(kineto_collective(event, name));
+    }
+    events_.device.push_back(made);
+  }
+
+  void runtime(const JsonFields& event, std::string_view name, std::int64_t start, std::int64_t duration) {
+    const auto correlation = event.integer("args.correlation").value_or(-1);
+    if (launches(name) && correlation >= 0) events_.launches[correlation] = {start, event.integer("tid").value_or(0)};
+    if (waits(name)) events_.waits.push_back({start, start + duration, correlation});
+    if (name == "cudaStreamWaitEvent" || name == "hipStreamWaitEvent") events_.unnamed_stream_waits.push_back(start);
+  }
+
+  void synchronised(const JsonFields& event, std::string_view name) {
+    const auto kind = event.text("args.cuda_sync_kind");
+    if (kind != "Stream Wait Event" && name != "Stream Wait Event") return;
+    const auto other = event.integer("args.wait_on_stream").value_or(-1);
+    const auto recorded = event.integer("args.wait_on_cuda_event_record_corr_id").value_or(-1);
+    if (other < 0 || recorded < 0) return;
+    events_.stream_waits.push_back(
+        {event.integer("args.stream").value_or(-1), event.integer("args.correlation").value_or(-1), other, recorded});
+  }
+
+  void annotation(const JsonFields& event, std::string_view name, std::int64_t start, std::int64_t duration) {
+    if (name.starts_with("ProfilerStep#")) {
+      events_.steps.push_back({start, start + duration, std::string(name)});
+      return;
+    }
+    const auto told = event.text("args.Collective name");
+    if (told == "wait" || told == "init") return;
+    events_.annotations.push_back({event.integer("tid").value_or(0), start, start + duration,
+                                   static_cast<std::int32_t>(events_.collectives.size())});
+    events_.collectives.push_back(kineto_collective(event, name));
+  }
+
+  TraceText& text_;
+  JobWriter& writer_;
+  KinetoEvents events_;
+  Problems problems_;
+};
+
+void read(TraceText& text, JobWriter& writer) { Reading(text, writer).run(); }
+
+}  // namespace
+
+std::optional<std::int64_t> nanoseconds_of(const JsonFields& event, std::string_view key) {
+  constexpr std::int64_t most = 9'000'000'000'000'000;
+  const auto* field = event.find(key);
+  if (field == nullptr || (field->kind != JsonFields::Kind::number && field->kind != JsonFields::Kind::text))
+    return std::nullopt;
+  std::string_view text = field->text;
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  std::int64_t whole = 0, fraction = 0;
+  const auto* end = text.data() + text.size();
+  auto [at, error] = std::from_chars(text.data(), end, whole);
+  if (error != std::errc() || whole > most || whole < 0) return std::nullopt;
+  if (at != end && *at == '.') {
+    ++at;
+    for (std::int64_t place = 100; at != end && *at >= '0' && *at <= '9'; ++at, place /= 10)
+      fraction += place * (*at - '0');
+  }
+  std::int64_t nanoseconds = whole * 1000 + fraction;
+  if (at != end) {  // an exponent
+    double value = 0;
+    const auto [rest, wrong] = std::from_chars(text.data(), end, value);
+    if (wrong != std::errc() || rest != end || !(value <= static_cast<double>(most))) return std::nullopt;
+    nanoseconds = std::llround(value * 1000);
+  }
+  return negative ? -nanoseconds : nanoseconds;
+}
+
+extern const TraceFormat kineto_format;
+const TraceFormat kineto_format{"Kineto", recognises, read};
+
+}  // namespace lockstep::workloads

@@ -1,0 +1,179 @@
+#include "workloads/traces/read_traces.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <map>
+#include <system_error>
+
+#include "workloads/traces/job_writer_private.hpp"
+#include "workloads/traces/json_lists_private.hpp"
+
+namespace lockstep::workloads {
+
+extern const TraceFormat kineto_format;
+extern const TraceFormat chakra_format;
+extern const TraceFormat chakra_json_format;
+extern const TraceFormat execution_trace_format;
+extern const TraceFormat flight_recorder_format;
+extern const TraceFormat nccl_inspector_format;
+
+namespace {
+
+const std::array<const TraceFormat*, 6>& formats() {
+  static const std::array<const TraceFormat*, 6> all{&kineto_format,          &nccl_inspector_format,
+                                                     &flight_recorder_format, &chakra_json_format,
+                                                     &execution_trace_format, &chakra_format};
+  return all;
+}
+
+const TraceFormat& format_of(TraceText& text) {
+  const auto head = text.head();
+  for (const auto* format : formats()) {
+    if (format->recognises(head)) return *format;
+  }
+  std::string names;
+  for (const auto* format : formats()) names += (names.empty() ? "" : ", ") + std::string(format->name);
+  throw ConfigError({{{text.name(), 0, 0}, "", "is no trace of a known format", "one of " + names}});
+}
+
+/// The last number in a file's name before its endings: 3 of "job.3.et", "rank-3.json.gz" and
+/// "worker3_step_12.pt.json".
+std::optional<std::int32_t> rank_in(const std::filesystem::path& file) {
+  const auto name = file.filename().string();
+  for (const std::string_view word : {"rank", "worker"}) {
+    auto at = name.find(word);
+    if (at == std::string::npos) continue;
+    at = name.find_first_not_of("-_.", at + word.size());
+    std::int32_t rank = 0;
+    if (at != std::string::npos &&
+        std::from_chars(name.data() + at, name.data() + name.size(), rank).ec == std::errc() && rank >= 0 &&
+        rank < most_recorded_ranks)
+      return rank;
+  }
+  const auto stem = std::filesystem::path(name).stem().extension().string();  // ".3" of "job.3.et"
+  std::int32_t rank = 0;
+  if (stem.size() > 1 && stem.size() < 8 &&
+      std::from_chars(stem.data() + 1, stem.data() + stem.size(), rank).ptr == stem.data() + stem.size())
+    return rank;
+  return std::nullopt;
+}
+
+/// Reads one trace into the job; its rank may say another number than the likely one.
+void read_one(TraceText& text, JobWriter& writer, std::int32_t likely_rank) {
+  const auto& format = format_of(text);
+  auto& job = writer.job();
+  if (!job.ranks.empty() && job.format != format.name) {
+    throw ConfigError({{{text.name(), 0, 0},
+                        "",
+                        "is a " + std::string(format.name) + " trace, the others are of " + job.format,
+                        "traces of one job and one kind"}});
+  }
+  job.format = format.name;
+  writer.rank = {};
+  writer.rank.rank = likely_rank;
+  writer.rank.file = text.name();
+  format.read(text, writer);
+  job.dated = job.dated && writer.dated;
+  job.kernels = job.kernels && writer.kernels;
+}
+
+void take_rank(JobWriter& writer) {
+  auto& ranks = writer.job().ranks;
+  for (const auto& other : ranks) {
+    if (other.rank != writer.rank.rank) continue;
+    throw ConfigError({{{writer.rank.file, 0, 0},
+                        "",
+                        "is of rank " + std::to_string(other.rank) + ", as is " + other.file,
+                        "one trace of each rank"}});
+  }
+  if (writer.rank.events.empty()) {
+    throw ConfigError({{{writer.rank.file, 0, 0},
+                        "",
+                        "the trace has neither kernels nor collectives",
+                        "a trace of the device's work"}});
+  }
+  ranks.push_back(std::move(writer.rank));
+}
+
+void finish(RecordedJob& job) {
+  std::sort(job.ranks.begin(), job.ranks.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  if (job.world == 0) {
+    for (const auto& rank : job.ranks) job.world = std::max(job.world, rank.rank + 1);
+    for (const auto& group : job.groups) {
+      job.world = std::max(job.world, group.size);
+      for (const auto member : group.ranks) job.world = std::max(job.world, member + 1);
+    }
+  }
+  Problems problems;
+  for (const auto& rank : job.ranks) {
+    if (rank.rank < job.world) continue;
+    problems.add(
+        {{rank.file, 0, 0},
+         "",
+         "is of rank " + std::to_string(rank.rank) + ", but the job has " + std::to_string(job.world) + " ranks",
+         "traces of one job"});
+  }
+  problems.throw_if_any();
+}
+
+}  // namespace
+
+RecordedJob read_traces(const std::vector<std::filesystem::path>& files, const TraceProgress& progress) {
+  RecordedJob job;
+  JobWriter writer(job);
+  Problems problems;
+  std::int32_t place = 0;
+  for (const auto& file : files) {
+    try {
+      const auto text = TraceText::of_file(file);
+      read_one(*text, writer, rank_in(file).value_or(place));
+      take_rank(writer);
+    } catch (const ConfigError& error) {
+      for (const auto& problem : error.problems()) problems.add(problem);
+    }
+    ++place;
+    if (progress) progress(static_cast<double>(place) / static_cast<double>(files.size()));
+  }
+  problems.throw_if_any();
+  finish(job);
+  return job;
+}
+
+RecordedJob read_trace_bytes(std::string_view bytes, const std::string& name) {
+  RecordedJob job;
+  JobWriter writer(job);
+  const auto text = TraceText::of_bytes(bytes, name);
+  read_one(*text, writer, 0);
+  take_rank(writer);
+  finish(job);
+  return job;
+}
+
+void read_trace_groups(const std::filesystem::path& file, RecordedJob& job) {
+  const auto text = TraceText::of_file(file);
+  Problems problems;
+  const auto take = [&](const JsonFields& fields) {
+    for (const auto& field : fields.fields()) {
+      const auto ranks = as_ranks(integers_in(field.text));
+      if (field.kind != JsonFields::Kind::list || !ranks || ranks->empty() ||
+          *std::max_element(ranks->begin(), ranks->end()) >= job.world) {
+        problems.add({{text->name(), 0, 0},
+                      field.key,
+                      "is no list of ranks",
+                      "different ranks from 0 to " + std::to_string(job.world - 1)});
+        continue;
+      }
+      for (auto& group : job.groups) {
+        if (group.name != field.key || !group.ranks.empty()) continue;
+        group.ranks = *ranks;
+        group.size = static_cast<std::int32_t>(ranks->size());
+      }
+    }
+  };
+  read_json_lists(*text, {{}, [](std::string_view, const JsonFields&, const Location&) {}, take});
+  problems.throw_if_any();
+}
+
+}  // namespace lockstep::workloads
