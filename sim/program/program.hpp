@@ -23,6 +23,13 @@ using ProgramOpId = std::int32_t;  ///< unlike the workloads::OpId of its vertex
 /// Most operations wait for few others; lists of them need no memory of their own.
 using Predecessors = boost::container::small_vector<ProgramOpId, 4>;
 
+/// A compute operation on one kind of chip.
+struct OnChip {
+  Seconds duration;  ///< on a rank of speed 1, alone on its chip
+  Seconds launched;  ///< as ProgramOp::launched
+  friend bool operator==(const OnChip&, const OnChip&) = default;
+};
+
 struct ProgramOp {
   enum class Kind { compute, collective };
   Kind kind = Kind::compute;
@@ -32,6 +39,7 @@ struct ProgramOp {
   workloads::StageId stage = 0;  ///< compute: the stage whose ranks run it
   Seconds duration;              ///< compute: on a rank of speed 1, alone on its chip
   Seconds launched{0};  ///< compute: when the host has launched it; before that it occupies its stream but does not run
+  SharedList<OnChip> on_chips;  ///< compute, where chips are of several kinds: by kind, instead of the two above
   bool shares_chip = false;  ///< this compute slows down while a collective with shares_chip is under way on its rank
   CommunicatorId communicator = -1;       ///< collective
   SharedList<collectives::Phase> phases;  ///< collective
@@ -44,12 +52,21 @@ struct Program {
   Indexed<StreamId, std::string> streams;  ///< [0] is compute
   Indexed<topologies::RankId, workloads::StageId> stage_of_rank;
   Indexed<topologies::RankId, double> slowdown_of_rank;  ///< compute durations are multiplied by it; 1 is nominal
-  double shared_slowdown = 1;                         ///< factor by which compute takes longer while it shares its chip
+  Indexed<topologies::RankId, topologies::ChipKindId> chip_of_rank;  ///< empty: chips are of one kind
+  /// By kind of chip: the factor by which compute takes longer while it shares its chip.
+  Indexed<topologies::ChipKindId, double> shared_slowdown{1.0};
   Indexed<topologies::LinkId, BytesPerSecond> links;  ///< capacity, one way
   Indexed<CommunicatorId, collectives::Communicator> communicators;
   Indexed<ProgramOpId, ProgramOp> ops;  ///< in a topological order
 
   [[nodiscard]] std::int32_t ranks() const { return stage_of_rank.count(); }
+  [[nodiscard]] topologies::ChipKindId chip_of(topologies::RankId rank) const {
+    return chip_of_rank.empty() ? 0 : chip_of_rank[rank];
+  }
+  /// A compute operation as it is on a rank's chip, before the rank's own slowdown.
+  [[nodiscard]] OnChip on_chip_of(topologies::RankId rank, const ProgramOp& op) const {
+    return op.on_chips.empty() ? OnChip{op.duration, op.launched} : op.on_chips[chip_of(rank)];
+  }
   [[nodiscard]] std::string to_string() const;  ///< for --dump=program
 };
 

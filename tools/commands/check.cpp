@@ -11,6 +11,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/kept_to_the_end.hpp"
 #include "tools/output/file.hpp"
+#include "tools/output/scenario_notes.hpp"
 #include "tools/output/table.hpp"
 
 namespace lockstep::commands {
@@ -48,7 +49,9 @@ void check_scenarios(const std::vector<std::string>& files, const std::vector<st
       const auto scenario = load_scenario(file, parse_overrides(overrides));
       const auto text =
           studies::in_child([&] { return simulated(scenario); });  // gives its memory back; one may run out of it
-      output::print(file + ": " + text + "\n");
+      std::string notes;
+      for (const auto& note : output::notes_of(scenario)) notes += "; note: " + note;
+      output::print(file + ": " + text + notes + "\n");
     } catch (const ConfigError& error) {
       for (const auto& problem : error.problems()) problems.add(problem);
     }

@@ -6,6 +6,7 @@
 #include "tools/output/expected_bubble.hpp"
 #include "tools/output/json_lines.hpp"
 #include "tools/output/link_load_text.hpp"
+#include "tools/output/scenario_notes.hpp"
 
 namespace lockstep::output {
 namespace {
@@ -200,6 +201,7 @@ std::string result_json(const scenario::Scenario& scenario, const Simulation& si
   result["scenario"] = scenario.name;
   result["model"] = scenario.model.name;
   result["cluster"] = simulation.preparation.machine.cluster->name();
+  result["notes"] = notes_of(scenario);
   result["step_time_s"] = metrics.step_time.value();
   const auto family = validation::expected_error(scenario);
   result["step_time_error_pct"] = family ? Json(100 * family->mean_abs) : Json();

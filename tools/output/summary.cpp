@@ -8,6 +8,7 @@
 #include "tools/output/critical_path_text.hpp"
 #include "tools/output/expected_bubble.hpp"
 #include "tools/output/scenario_inputs.hpp"
+#include "tools/output/scenario_notes.hpp"
 #include "tools/output/table.hpp"
 
 namespace lockstep::output {
@@ -181,7 +182,7 @@ std::string summary(const scenario::Scenario& scenario, const Simulation& simula
                      "on " + chips_text(scenario) + " (" + shape_text(cluster) + "), " +
                      with_separators(static_cast<double>(metrics.tokens)) + " tokens a step, " +
                      std::string(name(scenario.time_model)) + " rates\n";
-  text += mesh_text(*simulation.preparation.machine.mesh) + "\n";
+  text += note_lines(scenario) + mesh_text(*simulation.preparation.machine.mesh) + "\n";
   text += "step time " + format(metrics.step_time) + trust_text(scenario) + "   MFU " +
           (known ? percent(metrics.mfu()) : "-") + "   " + with_separators(metrics.tokens_per_second()) +
           " tokens/s   " +

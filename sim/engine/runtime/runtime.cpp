@@ -153,8 +153,9 @@ void Runtime::start(Work work, std::int32_t op) {
 
 void Runtime::start_compute(Work work, const program::ProgramOp& op) {
   ++computes_;
-  const Seconds duration = op.duration * program_.slowdown_of_rank[work.index];
-  const Seconds from = std::max(op.launched, network_.now());
+  const auto [alone, launched] = program_.on_chip_of(work.index, op);
+  const Seconds duration = alone * program_.slowdown_of_rank[work.index];
+  const Seconds from = std::max(launched, network_.now());
   if (duration <= Seconds(0)) {
     instantly_done_.push_back(work);
   } else if (op.shares_chip) {

@@ -84,7 +84,8 @@ const ValidatedFamily* nearest_family(const std::vector<ValidatedFamily>& famili
 
 std::optional<ValidatedFamily> expected_error(const scenario::Scenario& scenario) {
   const auto file = scenario::data_root() / "topologies/catalog/validated.csv";
-  if (scenario.time_model != cost::TimeModel::calibrated || scenario.replay || !std::filesystem::exists(file))
+  if (scenario.time_model != cost::TimeModel::calibrated || scenario.replay || !std::filesystem::exists(file) ||
+      scenario.cluster.chips().count() > 1)
     return std::nullopt;
   const auto families = read_families(file);
   const auto* nearest = nearest_family(families, traits_of(scenario));
