@@ -12,7 +12,7 @@ namespace lockstep::engine {
 
 class SharedChips {
  public:
-  explicit SharedChips(const program::Program& program);  ///< must outlive it
+  explicit SharedChips(const program::Program& program);
 
   /// Adds `work`, which takes `alone` without collectives beside it and starts at `from`, which may be later than now;
   /// `redate` sets when it ends.
@@ -41,7 +41,7 @@ class SharedChips {
   }
   void touch(std::int32_t rank);
 
-  const program::Program* program_;
+  std::vector<double> slowdowns_;  // by rank
   std::int32_t streams_;
   std::vector<Kernel> kernels_;            // by lane
   std::vector<std::int32_t> collectives_;  // by rank: under way
