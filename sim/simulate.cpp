@@ -71,12 +71,27 @@ Simulation measured(const scenario::Scenario& scenario, preparation::Preparation
 
 namespace {
 
+/// The memory of a rank's chip, or the least that a rank of a stage has.
+Bytes memory_of_chip(const preparation::Preparation& preparation, const program::Program& program, std::int32_t lane) {
+  return preparation.machine.cluster->chips()[program.chip_of(lane)].memory;
+}
+Bytes least_memory(const preparation::Preparation& preparation, const program::Program& program, std::int32_t stage) {
+  if (preparation.machine.cluster->chips().count() == 1) return preparation.machine.cluster->chip().memory;
+  std::optional<Bytes> least;
+  for (std::int32_t lane = 0; lane < program.ranks(); ++lane) {
+    if (program.stage_of_rank[lane] != stage) continue;
+    const auto own = memory_of_chip(preparation, program, lane);
+    least = least ? std::min(*least, own) : own;
+  }
+  return *least;
+}
+
 void measure_lane(const preparation::PreparedStep& preparation, const program::Program& program,
                   const timeline::Timeline& timeline, std::int32_t lane, metrics::Metrics& metrics) {
   metrics.breakdown = metrics::breakdown_of(program, timeline, lane);
   metrics.communication = metrics::communication_of(preparation.step, program, timeline, lane);
   metrics.memory =
-      metrics::memory_of(preparation.step, program, timeline, lane, preparation.machine.cluster->chip().memory);
+      metrics::memory_of(preparation.step, program, timeline, lane, memory_of_chip(preparation, program, lane));
 }
 
 }  // namespace
@@ -88,13 +103,32 @@ void look_at(Simulation& simulation, topologies::RankId rank) {
                simulation.metrics);
 }
 
+namespace {
+
+/// Of chips of one kind the one that holds more is fuller, of several the one that has less to spare.
+bool is_fuller(const metrics::MemoryUse& one, const metrics::MemoryUse& other) {
+  return one.peak - one.capacity > other.peak - other.capacity;
+}
+
+/// The mean of the chips' peaks, so that utilisation is of their sum.
+FlopsPerSecond mean_peak(const scenario::Scenario& scenario, const topologies::Cluster& cluster) {
+  const auto rates = preparation::rates_of_chips(scenario);
+  if (rates.count() == 1) return rates.front().flops;
+  FlopsPerSecond sum(0);
+  for (topologies::DeviceId device = 0; device < cluster.devices(); ++device)
+    sum += rates[cluster.chip_kind(device)].flops;
+  return sum / static_cast<double>(cluster.devices());
+}
+
+}  // namespace
+
 metrics::Metrics measure_step(const scenario::Scenario& scenario, const preparation::Preparation& preparation,
                               const timeline::Timeline& timeline) {
   metrics::Metrics metrics;
   metrics.step_time = timeline.makespan();
   metrics.chips = preparation.machine.cluster->devices();
   metrics.tokens = scenario.batch.sequences * scenario.batch.sequence_length;
-  metrics.peak = preparation::rates_of(scenario).flops;
+  metrics.peak = mean_peak(scenario, *preparation.machine.cluster);
   if (!scenario.replay) {
     metrics.parameters = count_parameters(scenario.model).total();
     metrics.model_flops = model_flops(scenario.model, scenario.batch.sequences, scenario.batch.sequence_length,
@@ -116,11 +150,12 @@ metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::
   std::vector<metrics::RankPieces> lanes;
   for (const auto lane : metrics::last_rank_of_stages(program, timeline)) lanes.emplace_back(program, timeline, lane);
   const auto idle = metrics::idle_of(step, preparation.pipeline, program, timeline, lanes);
-  const metrics::StepMemory memory(step, program, timeline, preparation.machine.cluster->chip().memory);
+  const metrics::StepMemory memory(step, program, timeline);
   for (std::size_t stage = 0; stage < lanes.size(); ++stage) {
     const auto& lane = lanes[stage];
-    metrics.stages.push_back({static_cast<std::int32_t>(stage), lane.rank, metrics::breakdown_of(timeline, lane),
-                              idle[stage], memory.of(lane.rank)});
+    metrics.stages.push_back(
+        {static_cast<std::int32_t>(stage), lane.rank, metrics::breakdown_of(timeline, lane), idle[stage],
+         memory.of(lane.rank, least_memory(preparation, program, program.stage_of_rank[lane.rank]))});
   }
   // The critical rank is the last of its stage. Of equal peaks its own counts.
   const auto stage_of_critical = position_of(program.stage_of_rank[metrics.critical_rank]);
@@ -129,7 +164,7 @@ metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::
   metrics.communication = metrics::communication_of(step, program, timeline, lanes[stage_of_critical]);
   metrics.memory = critical.memory;
   for (const auto& stage : metrics.stages) {
-    if (stage.memory.peak > metrics.memory.peak) metrics.memory = stage.memory;
+    if (is_fuller(stage.memory, metrics.memory)) metrics.memory = stage.memory;
   }
   metrics.critical_path = metrics::critical_path_of(step, program, timeline);
   return metrics;

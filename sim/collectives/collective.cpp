@@ -45,8 +45,9 @@ BytesPerSecond bandwidth(const Dimensions& dimensions) {
 Seconds latency(const Dimensions& dimensions) {
   Seconds total(0);
   for (const auto& dimension : dimensions) {
-    const int hops = dimension.shape == topologies::GroupDimension::Shape::ring ? (dimension.members + 1) / 2
-                                                                                : dimension.members - 1;
+    const int hops = dimension.twisted                                            ? dimension.twisted->diameter
+                     : dimension.shape == topologies::GroupDimension::Shape::ring ? (dimension.members + 1) / 2
+                                                                                  : dimension.members - 1;
     total += dimension.hop_latency * static_cast<double>(hops);
   }
   return total;

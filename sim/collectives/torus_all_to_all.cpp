@@ -1,7 +1,8 @@
 // All-to-all, routed dimension by dimension, each chunk the shorter way. Along dimension d the X members
 // of a ring hold X V/N bytes and send each other chunks of X V/N / X^2:
 //   ring: a link carries, per direction, floor(X^2/4)/2 chunks (X^2/8 for even X: a quarter of an all-gather);
-//   line: hop i carries (i+1)(X-1-i) chunks per direction.
+//   ring of a twisted torus: X times the hops along its axis from a chip to another on average, half for each
+//   direction; line: hop i carries (i+1)(X-1-i) chunks per direction.
 #include <algorithm>
 
 #include "sim/collectives/torus_algorithms.hpp"
@@ -13,7 +14,10 @@ double chunk(const Dimensions& dimensions, const topologies::GroupDimension& dim
   return static_cast<double>(full_size.value()) / members(dimensions) / dimension.members;
 }
 
-double ring_chunks(int x) { return (x * x / 4) / 2.0; }
+double ring_chunks(const topologies::GroupDimension& ring) {
+  const int x = ring.members;
+  return ring.twisted ? x * ring.twisted->exchange : (x * x / 4) / 2.0;
+}
 
 }  // namespace
 
@@ -25,7 +29,7 @@ Phase plan_all_to_all(const Dimensions& dimensions, Bytes full_size) {
     const double size = chunk(dimensions, dimension, full_size);
     for (const int direction : {+1, -1}) {
       if (dimension.shape == topologies::GroupDimension::Shape::ring) {
-        phase.slot_bytes[slots.ring(d, direction)] = size * ring_chunks(dimension.members);
+        phase.slot_bytes[slots.ring(d, direction)] = size * ring_chunks(dimension);
         continue;
       }
       for (int i = 0; i + 1 < dimension.members; ++i) {
@@ -42,7 +46,7 @@ Seconds cost_all_to_all(const Dimensions& dimensions, Bytes full_size) {
   for (const auto& dimension : dimensions) {
     const int x = dimension.members;
     const double chunks =
-        dimension.shape == topologies::GroupDimension::Shape::ring ? ring_chunks(x) : (x / 2) * (x - x / 2);
+        dimension.shape == topologies::GroupDimension::Shape::ring ? ring_chunks(dimension) : (x / 2) * (x - x / 2);
     longest = std::max(longest,
                        chunk(dimensions, dimension, full_size) * chunks * dimension.sharing / dimension.link.value());
   }

@@ -155,10 +155,10 @@ std::vector<MemoryPoint> memory_curve(const workloads::StepGraph& step, const pr
 }
 
 StepMemory::StepMemory(const workloads::StepGraph& step, const program::Program& program,
-                       const timeline::Timeline& timeline, Bytes capacity)
-    : step_(step), program_(program), timeline_(timeline), capacity_(capacity), buffers_(by_stage(step)) {}
+                       const timeline::Timeline& timeline)
+    : step_(step), program_(program), timeline_(timeline), buffers_(by_stage(step)) {}
 
-MemoryUse StepMemory::of(std::int32_t rank) const {
+MemoryUse StepMemory::of(std::int32_t rank, Bytes capacity) const {
   const auto stage = program_.stage_of_rank[rank];
   const auto& held = held_by(step_, program_, rank);
   const auto buffers = alive_on(rank, buffers_[position_of(stage)], timeline_);
@@ -171,8 +171,8 @@ MemoryUse StepMemory::of(std::int32_t rank) const {
   MemoryUse use;
   static_cast<MemoryParts&>(use) = worst;
   use.peak = worst.total();
-  use.capacity = capacity_;
-  use.fits = use.peak <= capacity_;
+  use.capacity = capacity;
+  use.fits = use.peak <= capacity;
   use.peak_at = worst.time;
   use.stage = stage;
   use.rank = rank;
@@ -188,7 +188,7 @@ MemoryUse StepMemory::of(std::int32_t rank) const {
 
 MemoryUse memory_of(const workloads::StepGraph& step, const program::Program& program,
                     const timeline::Timeline& timeline, std::int32_t rank, Bytes capacity) {
-  return StepMemory(step, program, timeline, capacity).of(rank);
+  return StepMemory(step, program, timeline).of(rank, capacity);
 }
 
 }  // namespace lockstep::metrics

@@ -51,15 +51,13 @@ struct MemoryUse : MemoryParts {
 /// The memory that the ranks of a step hold. One object serves any number of ranks.
 class StepMemory {
  public:
-  StepMemory(const workloads::StepGraph& step, const program::Program& program, const timeline::Timeline& timeline,
-             Bytes capacity);
-  [[nodiscard]] MemoryUse of(std::int32_t rank) const;
+  StepMemory(const workloads::StepGraph& step, const program::Program& program, const timeline::Timeline& timeline);
+  [[nodiscard]] MemoryUse of(std::int32_t rank, Bytes capacity) const;
 
  private:
   const workloads::StepGraph& step_;
   const program::Program& program_;
   const timeline::Timeline& timeline_;
-  Bytes capacity_;
   std::vector<std::vector<const workloads::Buffer*>> buffers_;  ///< by stage: buffers that take memory
 };
 

@@ -64,11 +64,11 @@ struct Metrics {
   std::int64_t parameters = 0;
   Flops model_flops{0};            ///< per step, all chips: 3 x forward, without recomputation
   Flops executed_flops{0};         ///< per step, all chips: FLOPs that the ranks execute
-  FlopsPerSecond peak{0};          ///< of one chip at the step's precision
+  FlopsPerSecond peak{0};          ///< of one chip at the step's precision; the mean, where chips differ
   std::int32_t critical_rank = 0;  ///< lane of the program as run (a rank class): the first of those that end last
   Breakdown breakdown;             ///< of the critical rank
   std::vector<CommunicationUse> communication;  ///< of the critical rank, by axis and kind
-  MemoryUse memory;                             ///< of the stage with the highest peak
+  MemoryUse memory;                             ///< of the stage with the highest peak, or the least to spare
   std::vector<StageMetrics> stages;
   CriticalPath critical_path;  ///< from the critical rank back, over all ranks
 

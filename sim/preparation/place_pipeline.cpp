@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "sim/collectives/stage_pairs.hpp"
-#include "sim/cost/layer_time.hpp"
 #include "sim/preparation/preparing_private.hpp"
+#include "sim/preparation/stage_times_private.hpp"
 #include "workloads/pipeline/csv/pytorch_csv.hpp"
 #include "workloads/pipeline/schedules/schedules.hpp"
 #include "workloads/pipeline/verify_order.hpp"
@@ -38,28 +38,6 @@ auto located(const scenario::Scenario& scenario, Make make) {
 
 using KindsInOrder = Indexed<workloads::BlockId, workloads::KindId>;
 using FirstBlocks = Indexed<workloads::VirtualStageId, workloads::BlockId>;
-
-Indexed<workloads::VirtualStageId, workloads::StageTimes> times_of_stages(const scenario::Scenario& scenario,
-                                                                          collectives::CollectiveModel& collectives,
-                                                                          const workloads::ShardedLayers& layers,
-                                                                          const KindsInOrder& kinds,
-                                                                          const FirstBlocks& first_block) {
-  const auto rates = rates_of(scenario);
-  Indexed<workloads::KindId, workloads::StageTimes> of_kinds;
-  for (const auto& layer : layers) of_kinds.push_back(time_one_after_another(layer, collectives, rates));
-  Indexed<workloads::VirtualStageId, workloads::StageTimes> stages;
-  for (workloads::VirtualStageId stage = 0; stage + 1 < first_block.count(); ++stage) {
-    workloads::StageTimes sum{0, 0, 0};
-    for (int block = first_block[stage]; block < first_block[stage + 1]; ++block) {
-      const auto& kind = of_kinds[kinds[block]];
-      sum.forward += kind.forward;
-      sum.input_gradient += kind.input_gradient;
-      sum.weight_gradient += kind.weight_gradient;
-    }
-    stages.push_back(sum);
-  }
-  return stages;
-}
 
 double latency_between_stages(const Machine& machine, const workloads::ShardedLayers& layers) {
   const auto pairs =
@@ -150,18 +128,22 @@ workloads::StepPipeline place_pipeline(const scenario::Scenario& scenario, const
   }
   const auto chunks = spec.file.empty() ? *request.chunks : pipeline.order.shape.chunks;
   check_passes(scenario, std::int64_t{ranks} * chunks);
-  const auto split = workloads::split_layers(are_layers(model), ranks * chunks, spec.layers);
+  auto shape = pipeline.order.shape;
+  if (spec.file.empty())
+    shape = {workloads::find_schedule(spec.schedule)->placement, ranks, chunks, request.microbatches};
+  const StageClock clock(scenario, machine, model.layers, shape);
+  const auto layers = spec.layers_by_speed ? clock.layers_by_speed(model.order, are_layers(model)) : spec.layers;
+  const auto split = workloads::split_layers(are_layers(model), ranks * chunks, layers);
   if (!split.what.empty()) {
     refuse(scenario,
-           !spec.layers.empty() ? "pipeline.layers"
-           : spec.chunks        ? "pipeline.chunks"
-                                : "parallel.pipeline",
+           !spec.layers.empty() || spec.layers_by_speed ? "pipeline.layers"
+           : spec.chunks                                ? "pipeline.chunks"
+                                                        : "parallel.pipeline",
            split.what, split.expected);
   }
   pipeline.first_block = split.first_block;
   pipeline.kinds = kinds_of(scenario, model, pipeline.first_block);
-  pipeline.times.stages =
-      times_of_stages(scenario, *machine.collectives, model.layers, pipeline.kinds, pipeline.first_block);
+  pipeline.times.stages = clock.times(pipeline.kinds, pipeline.first_block);
   if (ranks > 1) pipeline.times.latency = latency_between_stages(machine, model.layers);
   if (!spec.file.empty()) return pipeline;
 

@@ -7,7 +7,7 @@
 
 #include "sim/collectives/collective_model.hpp"
 #include "sim/cost/time_model.hpp"
-#include "sim/program/program.hpp"
+#include "sim/program/several_chips.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "topologies/cluster/cluster.hpp"
 #include "topologies/placement/mesh.hpp"
@@ -53,6 +53,8 @@ struct PreparedStep : Preparation {
 [[nodiscard]] topologies::Cluster cluster_of(const scenario::Scenario& scenario);
 /// The chip's rates under the scenario's time model; throws ConfigError if the chip lacks the precision.
 [[nodiscard]] cost::ComputeRates rates_of(const scenario::Scenario& scenario);
+/// The same of each kind of chip that the cluster has; the first is rates_of.
+[[nodiscard]] program::RatesOfChips rates_of_chips(const scenario::Scenario& scenario);
 /// The model under the scenario's plan, for mesh axes whose sizes the scenario states. Throws ConfigError for shardings
 /// that do not divide.
 [[nodiscard]] ShardedModel sharded_model(const scenario::Scenario& scenario);

@@ -105,17 +105,18 @@ workloads::StepOptions step_options(const scenario::Scenario& scenario, const Sh
   }
   auto& offload = options.offload;
   if (!offload.optimizer && offload.activation_layers == 0) return options;
-  const auto& chip = scenario.cluster.chip();
-  if (!chip.pcie)
-    refuse(scenario, "training.offload", "chip " + chip.name + " has no rate to its host", "a chip with pcie");
+  for (const auto& chip : scenario.cluster.chips()) {
+    if (!chip.pcie)
+      refuse(scenario, "training.offload", "chip " + chip.name + " has no rate to its host", "a chip with pcie");
+    offload.link = offload.link.value() > 0 ? std::min(offload.link, *chip.pcie) : *chip.pcie;
+  }
   if (scenario.replay)
     refuse(scenario, "training.offload", "replayed operations have no arrays to move", "no offload with model.replay");
-  offload.link = *chip.pcie;
   return options;
 }
 
 Preparation prepare(const scenario::Scenario& scenario, KnownMachines& known) {
-  (void)rates_of(scenario);
+  (void)rates_of_chips(scenario);
   const auto cluster = known.cluster(scenario);
   check_axis_sizes(scenario, *cluster);
   try {
@@ -149,7 +150,9 @@ program::Program lower_with_perturbations(const scenario::Scenario& scenario, co
 program::Program lower_with_perturbations(const scenario::Scenario& scenario, const Preparation& prepared,
                                           const workloads::StepGraph& step) {
   try {
-    auto program = lower(step, *prepared.machine.collectives, rates_of(scenario), scenario.lower);
+    const auto rates = rates_of_chips(scenario);
+    auto program = lower(step, *prepared.machine.collectives, rates.front(), scenario.lower);
+    put_on_chips(program, step, *prepared.machine.mesh, *prepared.machine.cluster, rates);
     const auto why = perturb(program, scenario.perturbations, *prepared.machine.cluster, *prepared.machine.mesh);
     if (!why.empty()) refuse_missing_links(scenario, why);
     check(program);

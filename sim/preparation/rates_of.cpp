@@ -14,8 +14,7 @@ std::string calibrated_chips() {
   return names;
 }
 
-const topologies::ChipKernels& kernels_of(const scenario::Scenario& scenario) {
-  const auto& chip = scenario.cluster.chip();
+const topologies::ChipKernels& kernels_of(const scenario::Scenario& scenario, const topologies::Chip& chip) {
   if (!chip.kernels)
     refuse(scenario, "model_of_time", "chip " + chip.name + " has no kernel times",
            "one of " + calibrated_chips() + ", or kernels in the chip's block");
@@ -31,10 +30,7 @@ const topologies::ChipKernels& kernels_of(const scenario::Scenario& scenario) {
   return *chip.kernels;
 }
 
-}  // namespace
-
-cost::ComputeRates rates_of(const scenario::Scenario& scenario) {
-  const auto& chip = scenario.cluster.chip();
+cost::ComputeRates rates_on(const scenario::Scenario& scenario, const topologies::Chip& chip) {
   const auto peak_at = [&](topologies::Precision precision, const std::string& for_what) {
     if (const auto peak = chip.peak_for(precision)) return *peak;
     std::string known;
@@ -50,11 +46,21 @@ cost::ComputeRates rates_of(const scenario::Scenario& scenario) {
                            chip.memory_bandwidth,
                            {}};
   if (rates.model == cost::TimeModel::calibrated) {
-    const auto& kernels = kernels_of(scenario);
+    const auto& kernels = kernels_of(scenario, chip);
     const auto reached = [&](topologies::Precision at) { return kernels.matrix.at(at) * kernels.sustained; };
     rates.kernels = {rates.flops * reached(precision), rates.in_16_bits * reached(wide), rates.memory * kernels.memory,
                      kernels};
   }
+  return rates;
+}
+
+}  // namespace
+
+cost::ComputeRates rates_of(const scenario::Scenario& scenario) { return rates_on(scenario, scenario.cluster.chip()); }
+
+program::RatesOfChips rates_of_chips(const scenario::Scenario& scenario) {
+  program::RatesOfChips rates;
+  for (const auto& chip : scenario.cluster.chips()) rates.push_back(rates_on(scenario, chip));
   return rates;
 }
 

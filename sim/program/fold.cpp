@@ -42,6 +42,7 @@ class Quotient {
       classes.representative.push_back(rank);
       result_.program.stage_of_rank.push_back(whole_.stage_of_rank[rank]);
       result_.program.slowdown_of_rank.push_back(whole_.slowdown_of_rank[rank]);
+      if (!whole_.chip_of_rank.empty()) result_.program.chip_of_rank.push_back(whole_.chip_of_rank[rank]);
     }
   }
 

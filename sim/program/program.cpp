@@ -81,8 +81,13 @@ struct Checker {
     require(program.stage_of_rank.size() <= most / program.streams.size(), "ranks", "too many lanes");
     require(program.slowdown_of_rank.size() == program.stage_of_rank.size(), "slowdown_of_rank",
             "not one entry per rank");
-    require(std::isfinite(program.shared_slowdown) && program.shared_slowdown >= 1, "shared_slowdown",
-            "is not a finite number from 1 up");
+    require(!program.shared_slowdown.empty(), "shared_slowdown", "there is none");
+    for (const double slowdown : program.shared_slowdown)
+      require(std::isfinite(slowdown) && slowdown >= 1, "shared_slowdown", "is not a finite number from 1 up");
+    require(program.chip_of_rank.empty() || program.chip_of_rank.size() == program.stage_of_rank.size(), "chip_of_rank",
+            "not one entry per rank");
+    for (const auto chip : program.chip_of_rank)
+      require(chip >= 0 && program.shared_slowdown.contains(chip), "chip_of_rank", "a kind of chip does not exist");
     for (const topologies::RankId rank : program.slowdown_of_rank.ids()) {
       if (!finite_positive(program.slowdown_of_rank[rank]))
         fail("rank " + std::to_string(rank), "slowdown is not positive");
@@ -129,6 +134,12 @@ struct Checker {
     if (op.kind == ProgramOp::Kind::compute) {
       require(finite_non_negative(op.duration.value()), where, "duration is not finite and non-negative");
       require(finite_non_negative(op.launched.value()), where, "launch is not at a finite and non-negative time");
+      require(op.on_chips.empty() || op.on_chips.size() == program.shared_slowdown.size(), where,
+              "does not have its time on every kind of chip");
+      for (const OnChip& on : op.on_chips) {
+        require(finite_non_negative(on.duration.value()) && finite_non_negative(on.launched.value()), where,
+                "a time on a kind of chip is not finite and non-negative");
+      }
       return;
     }
     require(program.communicators.contains(op.communicator), where, "communicator does not exist");

@@ -21,7 +21,14 @@ using ProgramOpId = std::int32_t;  ///< unlike the workloads::OpId of its vertex
 
 using Predecessors = SmallList<ProgramOpId>;
 
-/// A program has millions of them, so their size counts: 80 bytes.
+/// A compute operation on one kind of chip.
+struct OnChip {
+  Seconds duration;  ///< on a rank of speed 1, alone on its chip
+  Seconds launched;  ///< as ProgramOp::launched
+  friend bool operator==(const OnChip&, const OnChip&) = default;
+};
+
+/// A program has millions of them, so their size counts: 96 bytes.
 struct ProgramOp {
   enum class Kind : std::uint8_t { compute, collective };
   Kind kind = Kind::compute;
@@ -32,6 +39,7 @@ struct ProgramOp {
   workloads::StageId stage = 0;  ///< compute: the stage whose ranks run it
   Seconds duration;              ///< compute: on a rank of speed 1, alone on its chip
   Seconds launched{0};  ///< compute: when the host has launched it; before that it occupies its stream but does not run
+  SharedList<OnChip> on_chips;  ///< compute, where chips are of several kinds: by kind, instead of the two above
   CommunicatorId communicator = -1;       ///< collective
   Predecessors predecessors;              ///< earlier positions in Program::ops; a rank waits for
                                           ///< those of them that it takes part in
@@ -43,12 +51,21 @@ struct Program {
   Indexed<StreamId, std::string> streams;  ///< [0] is compute
   Indexed<topologies::RankId, workloads::StageId> stage_of_rank;
   Indexed<topologies::RankId, double> slowdown_of_rank;  ///< compute durations are multiplied by it; 1 is nominal
-  double shared_slowdown = 1;                         ///< factor by which compute takes longer while it shares its chip
+  Indexed<topologies::RankId, topologies::ChipKindId> chip_of_rank;  ///< empty: chips are of one kind
+  /// By kind of chip: the factor by which compute takes longer while it shares its chip.
+  Indexed<topologies::ChipKindId, double> shared_slowdown{1.0};
   Indexed<topologies::LinkId, BytesPerSecond> links;  ///< capacity, one way
   Indexed<CommunicatorId, collectives::Communicator> communicators;
   Indexed<ProgramOpId, ProgramOp> ops;  ///< in a topological order
 
   [[nodiscard]] std::int32_t ranks() const { return stage_of_rank.count(); }
+  [[nodiscard]] topologies::ChipKindId chip_of(topologies::RankId rank) const {
+    return chip_of_rank.empty() ? 0 : chip_of_rank[rank];
+  }
+  /// A compute operation as it is on a rank's chip, before the rank's own slowdown.
+  [[nodiscard]] OnChip on_chip_of(topologies::RankId rank, const ProgramOp& op) const {
+    return op.on_chips.empty() ? OnChip{op.duration, op.launched} : op.on_chips[chip_of(rank)];
+  }
   [[nodiscard]] std::string to_string() const;  ///< for --dump=program
 };
 

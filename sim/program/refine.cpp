@@ -98,9 +98,10 @@ class Refinement {
  public:
   Refinement(const Program& program, const SomeLinks& slack)
       : program_(program), slack_(slack.empty() ? SomeLinks(program.links.size(), false) : slack) {
-    for (std::size_t rank = 0; rank < program.stage_of_rank.size(); ++rank) {
-      ranks_.push_back(join(static_cast<Colour>(program.stage_of_rank[rank]),
-                            std::bit_cast<Colour>(program.slowdown_of_rank[rank])));
+    for (topologies::RankId rank = 0; rank < program.ranks(); ++rank) {
+      const auto speed =
+          join(static_cast<Colour>(program.chip_of(rank)), std::bit_cast<Colour>(program.slowdown_of_rank[rank]));
+      ranks_.push_back(join(static_cast<Colour>(program.stage_of_rank[rank]), speed));
     }
     for (const auto& capacity : program.links) links_.push_back(mix(std::bit_cast<Colour>(capacity.value())));
     const auto slots = slot_colours(program);

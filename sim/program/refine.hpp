@@ -18,8 +18,8 @@ struct Partition {
 };
 
 /// The coarsest partition such that, over the links that are not slack,
-///   ranks of a class have the same stage and speed, and belong, in every communicator, to groups of one class;
-///   groups of a class are of one communicator and have the same multiset of rank classes and of flow classes;
+///   ranks of a class have the same stage, kind of chip and speed, and belong, in every communicator, to groups of one
+///   class; groups of a class are of one communicator and have the same multiset of rank classes and of flow classes;
 ///   flows of a class carry the same bytes in every phase of every collective, belong to groups of one class, and cross
 ///   the same multiset of link classes; links of a class have the same capacity and carry the same multiset of flow
 ///   classes.

@@ -13,8 +13,8 @@ double overlap_slowdown(const topologies::ChipKernels& chip) {
 }
 
 void share_chip(Program& program, const workloads::StepGraph& step, const topologies::ChipKernels& chip) {
-  program.shared_slowdown = overlap_slowdown(chip);
-  const bool interferes = program.shared_slowdown > 1;
+  program.shared_slowdown = {overlap_slowdown(chip)};
+  const bool interferes = program.shared_slowdown.front() > 1;
   std::map<std::int32_t, int> launched;  // by stage: kernels so far
   for (auto& op : program.ops) {
     const auto& vertex = step.op(op.vertex);

@@ -7,6 +7,7 @@
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/core/quantity_text.hpp"
+#include "sim/core/readable_file.hpp"
 #include "sim/scenario/reading_private.hpp"
 #include "topologies/torus/torus.hpp"
 
@@ -55,12 +56,13 @@ class ClusterReader {
       : view_(view), folder_(std::move(folder)), problems_(problems) {}
 
   topologies::ClusterSpec read() {
-    if (view_["node"].exists()) {
+    if (view_["node"].exists() || view_["groups"].exists()) {
       nodes();
-      foreign({"chip", "shape", "pod", "pods", "dcn"}, "is for pods of a torus, and this cluster has a node");
+      foreign({"chip", "shape", "pod", "twisted", "pods", "dcn"},
+              "is for pods of a torus, and this cluster has a node");
     } else {
       pods();
-      foreign({"nodes", "fabric", "halls", "between_halls", "order", "graph"},
+      foreign({"groups", "nodes", "fabric", "halls", "between_halls", "order", "graph"},
               "is for clusters of nodes, and this one has no node");
     }
     if (!view_["graph"].exists()) {
@@ -85,6 +87,7 @@ class ClusterReader {
     torus.chip = chip(view_.require("chip", "a catalog name such as tpu-v5p, or a block that describes the chip"));
     torus.shape = shape(view_.require("shape", "the slice's chips along each axis, such as [16, 20, 28]"));
     if (const auto pod = view_["pod"]; pod.exists()) torus.pod = shape(pod);
+    if (const auto twisted = view_["twisted"]; twisted.exists()) torus.twisted = twisted.boolean();
     if (const auto pods = view_["pods"]; pods.exists()) spec_.units = static_cast<int>(pods.integer(1, most_units));
     if (spec_.units > 1 || view_["dcn"].exists()) fabric("dcn", usual_network_of_pods, spec_.fabric);
   }
@@ -100,22 +103,15 @@ class ClusterReader {
   }
 
   void nodes() {
-    const auto node = view_["node"];
     auto& spec = spec_.unit.emplace<topologies::NodeSpec>();
-    if (node.is_map()) {
-      spec = topologies::read_node(node, "inline", topology_catalog());
-      algorithms(node["algorithms"]);
-    } else if (expect_value(node, "a node from the catalog such as dgx-h100, or a block that describes it")) {
-      const auto name = node_of(node.text());
-      if (name.empty()) {
-        node.problem("node '" + node.text() + "' is not in the catalog",
-                     catalog_name(node.text(), topologies::node_names(topology_catalog())));
-      } else {
-        spec = topologies::load_node(topology_catalog(), name, problems_);
-      }
+    if (view_["groups"].exists()) {
+      groups(view_["groups"]);
+      if (!spec_.groups.empty()) spec = common_node(spec_.groups);
+    } else {
+      spec = node_of_view(view_["node"]);
+      if (const auto nodes = view_["nodes"]; nodes.exists())
+        spec_.units = static_cast<int>(nodes.integer(1, most_units));
     }
-    spec_.units = 1;
-    if (const auto nodes = view_["nodes"]; nodes.exists()) spec_.units = static_cast<int>(nodes.integer(1, most_units));
     if (const auto halls = view_["halls"]; halls.exists()) spec_.halls = static_cast<int>(halls.integer(1, most_units));
     const bool on_graph = view_["graph"].exists();
     const bool usual = (spec_.units > 1 || on_graph) && !spec.fabric.empty();  // an unknown node has none
@@ -126,6 +122,59 @@ class ClusterReader {
     if (spec_.halls > 1 || view_["between_halls"].exists())
       fabric("between_halls", usual_network_of_pods, spec_.between_halls);
     order();
+  }
+
+  /// Nodes of several kinds, one kind after the other.
+  void groups(const YamlView& view) {
+    for (const auto key : {"node", "nodes"}) {
+      if (const auto other = view_[key]; other.exists())
+        other.problem("each group has its own", "groups without it, or " + std::string(key) + " without groups");
+    }
+    const auto before = problems_.size();
+    spec_.units = 0;
+    for (const auto& item : view.items()) {
+      if (!item.expect_map("a group, such as {node: dgx-h100, nodes: 8}")) continue;
+      const auto node = node_of_view(item.require("node", "a node from the catalog, or a block that describes it"));
+      const auto nodes = item.require("nodes", "how many, such as 8").integer(1, most_units);
+      item.refuse_unknown_keys();
+      spec_.groups.push_back({node, static_cast<int>(nodes)});
+      spec_.units = static_cast<int>(std::min<std::int64_t>(spec_.units + nodes, most_units));
+    }
+    if (view.is_list() && view.items().empty()) view.problem("is empty", "a list of {node, nodes}");
+    if (problems_.size() > before) spec_.groups.clear();
+    spec_.units = std::max(spec_.units, 1);
+  }
+
+  topologies::NodeSpec node_of_view(const YamlView& node) {
+    topologies::NodeSpec spec;
+    if (!node.exists()) return spec;  // said already
+    if (node.is_map()) {
+      spec = topologies::read_node(node, "inline", topology_catalog());
+      algorithms(node["algorithms"]);
+    } else if (expect_value(node, "a node from the catalog such as dgx-h100, or a block that describes it")) {
+      const auto name = node_of(node.text());
+      if (const std::filesystem::path file = node.text(); file.extension() == ".yaml" || file.extension() == ".yml") {
+        spec = node_in_file(node, folder_ / file);
+      } else if (name.empty()) {
+        node.problem("node '" + node.text() + "' is not in the catalog",
+                     catalog_name(node.text(), topologies::node_names(topology_catalog())));
+      } else {
+        spec = topologies::load_node(topology_catalog(), name, problems_);
+      }
+    }
+    return spec;
+  }
+
+  topologies::NodeSpec node_in_file(const YamlView& view, const std::filesystem::path& file) {
+    if (const auto why = why_unreadable(file); !why.empty()) {
+      view.problem(why == "no such file" ? "there is no file '" + view.text() + "'" : "'" + view.text() + "' " + why,
+                   "the file of a node, seen from the scenario's folder");
+      return {};
+    }
+    const auto document = YamlView::from_file(file, problems_);
+    auto spec = topologies::read_node(document, file.stem().string(), topology_catalog());
+    algorithms(document["algorithms"]);
+    return spec;
   }
 
   void fabric(std::string_view key, const std::string& usual, topologies::FabricSpec& spec) {
@@ -225,9 +274,12 @@ void check_cluster(const topologies::ClusterSpec& spec, const Location& where, c
   if (const auto* torus = spec.torus()) {
     const auto why = why_not_a_slice(*torus);
     if (!why.empty()) {
-      problems.add(
-          {where, key, why,
-           torus->chip.torus ? "a slice that the pod holds" : "a chip whose links form a torus, such as tpu-v5p"});
+      auto plain = *torus;
+      plain.twisted = false;
+      const auto expected = !torus->chip.torus               ? "a chip whose links form a torus, such as tpu-v5p"
+                            : why_not_a_slice(plain).empty() ? "such a shape, or no twisted"
+                                                             : "a slice that the pod holds";
+      problems.add({where, key, why, expected});
       return;
     }
   }
@@ -243,10 +295,13 @@ topologies::ClusterSpec parse_cluster(std::string_view text, const Location& whe
   const auto before = problems.size();
   const auto colon = std::min(text.find(':'), text.size());
   const std::string name(text.substr(0, colon));
-  const auto sizes = colon < text.size() ? parse_sizes(text.substr(colon + 1)) : std::vector<int>{};
+  constexpr std::string_view twist = "_twisted";
+  const bool twisted = text.ends_with(twist);
+  const auto shape = text.substr(0, text.size() - (twisted ? twist.size() : 0));
+  const auto sizes = colon < shape.size() ? parse_sizes(shape.substr(colon + 1)) : std::vector<int>{};
   const auto node = node_of(name);
   if (!node.empty()) {
-    if (colon < text.size() && sizes.size() != 1)
+    if ((colon < text.size() && sizes.size() != 1) || twisted)
       problems.add({where, key, "'" + std::string(text) + "' has a bad number of nodes", "NODE:NODES such as h100:64"});
     if (problems.size() > before) return spec;
     auto& unit = spec.unit.emplace<topologies::NodeSpec>(topologies::load_node(topology_catalog(), node, problems));
@@ -256,6 +311,7 @@ topologies::ClusterSpec parse_cluster(std::string_view text, const Location& whe
     auto& torus = spec.unit.emplace<topologies::TorusSpec>();
     torus.chip = chip_named(name, where, key, problems);
     torus.shape = sizes;
+    torus.twisted = twisted;
     if (sizes.empty()) {
       problems.add({where, key, "'" + std::string(text) + "' has " + (colon < text.size() ? "a bad" : "no") + " shape",
                     "CHIP:SHAPE such as tpu-v5p:16x20x28, or NODE:NODES such as h100:64"});

@@ -76,7 +76,12 @@ void read_pipeline(const YamlView& view, const std::filesystem::path& folder, Ke
   read_schedule_or_file(schedule, keys.optional(view, "placement"), folder, pipeline);
   read_schedule_options(view, keys, pipeline);
   const auto layers = keys.optional(view, "layers");
-  if (layers.exists()) {
+  if (layers.is_scalar()) {
+    pipeline.layers_by_speed = layers.text() == "by_speed";
+    if (!pipeline.layers_by_speed)
+      layers.problem("'" + layers.text() + "' is no split of the layers",
+                     "the layers of each stage, such as [7, 8, 8, 7], or by_speed");
+  } else if (layers.exists()) {
     for (const auto& item : layers.items()) pipeline.layers.push_back(item.integer(0, 1'000'000));
     if (layers.is_list() && pipeline.layers.empty())
       layers.problem("is empty", "the layers of each stage, such as [7, 8, 8, 7]");

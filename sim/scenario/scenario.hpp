@@ -56,6 +56,7 @@ struct PipelineSpec {
   std::optional<std::int32_t> group;
   std::vector<double> memory_limit;
   std::vector<std::int64_t> layers;  ///< of each stage of the model; empty: even
+  bool layers_by_speed = false;      ///< instead: so that the slowest stage takes as little time as possible
 };
 
 struct Scenario {

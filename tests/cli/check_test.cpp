@@ -124,5 +124,24 @@ TEST_F(Check, SetHoldsForEveryFile) {
   EXPECT_THAT(done.errors, StartsWith("--set batch.sequences: "));
 }
 
+// A slice that its vendor does not schedule is simulated, and a note says so: in the line of check, in the text of run
+// and in its JSON. A slice that it schedules has none.
+TEST_F(Check, NotesWhatCannotBeScheduled) {
+  const auto scenario = [](const std::string& shape, const std::string& chips) {
+    return "format: 1\nmodel: {type: two-matmul, layers: 2, d_model: 1024, d_ff: 4096}\ncluster: tpu-v5p:" + shape +
+           "\nparallel: {data: " + chips + "}\nbatch: {sequences: " + chips + ", sequence_length: 64}\n";
+  };
+  write("pod.yaml", scenario("16x20x28", "8960"));
+  write("slice.yaml", scenario("8x8x16_twisted", "1024"));
+  const std::string note =
+      "a slice of 16x20x28 (8960 chips) cannot be scheduled: the largest job on tpu-v5p has 6144 chips";
+  EXPECT_THAT(good({"check", "pod.yaml"}), testing::EndsWith("; note: " + note + "\n"));
+  EXPECT_THAT(good({"run", "pod.yaml"}), testing::HasSubstr("\nnote: " + note + "\n"));
+  EXPECT_EQ(json({"run", "pod.yaml"})["notes"], nlohmann::json::array({note}));
+  EXPECT_THAT(good({"check", "slice.yaml"}), testing::Not(testing::HasSubstr("note:")));
+  EXPECT_EQ(json({"run", "slice.yaml"})["notes"], nlohmann::json::array());
+  EXPECT_EQ(json({"run", "slice.yaml"})["cluster"], "tpu-v5p 8x8x16 twisted");
+}
+
 }  // namespace
 }  // namespace lockstep::test

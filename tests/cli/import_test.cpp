@@ -64,6 +64,26 @@ TEST_F(ImportCommand, WritesAGraph) {
   EXPECT_THAT(files_in("."), testing::UnorderedElementsAre("again.yaml", "graph.yaml"));
 }
 
+// A node without NVLink is written as the node of a scenario, which runs on two of them, is checked and has
+// collectives.
+TEST_F(ImportCommand, WritesANodeThatRuns) {
+  static_cast<void>(good(
+      {"import", "network", files + "pcie_topo.txt", "--chip", "h100", "--nic", "100 Gbps", "--out", "node.yaml"}));
+  write(
+      "step.yaml",
+      "format: 1\nmodel: {type: two-matmul, layers: 4, d_model: 512, d_ff: 2048}\ncluster: {node: node.yaml, nodes: 2, "
+      "fabric: infiniband-hdr}\nparallel: {data: 16}\nbatch: {sequences: 16, sequence_length: 64}\n");
+  EXPECT_GT(json({"run", "step.yaml"})["step_time_s"], 0);
+  EXPECT_THAT(good({"check", "step.yaml"}), HasSubstr("ok"));
+  EXPECT_THAT(good({"collective", "all_reduce", "--cluster", "step.yaml", "--group", "gpu", "--bytes", "64MiB"}),
+              HasSubstr("ring"));
+  write("none.yaml",
+        "format: 1\nmodel: {type: two-matmul, layers: 4, d_model: 512, d_ff: 2048}\ncluster: {node: gone.yaml}\n"
+        "parallel: {data: 8}\nbatch: {sequences: 8, sequence_length: 64}\n");
+  EXPECT_THAT(run({"run", "none.yaml"}).errors,
+              HasSubstr("none.yaml:3:17: cluster.node: there is no file 'gone.yaml'"));
+}
+
 // The text fits a terminal and says what was left out.
 TEST_F(ImportCommand, TextFitsEightyColumns) {
   for (const char* file : {"small.ibnetdiscover", "slurm_tree.conf", "rails.yaml", "h100_node.xml", "h100_topo.txt"}) {
@@ -93,8 +113,14 @@ TEST_F(ImportCommand, RefusesInOneLineAndWritesNothing) {
       "parts.conf: the network is in 2 parts without a cable between them: 2 hosts such as 'a1' and 1 host such as "
       "'b1'; expected a network in which every host reaches every other\n");
   EXPECT_THAT(files_in("."), ElementsAre("parts.conf"));
-  EXPECT_THAT(run({"import", "network", files + "h100_node.xml", "--out", "graph.yaml"}).errors,
-              HasSubstr("--out: the file describes a node, not a network"));
+  EXPECT_THAT(run({"import", "network", files + "h100_node.xml", "--out", "node.yaml"}).errors,
+              HasSubstr("its GPUs have links of their own, NVLink; expected a node of the catalog"));
+  EXPECT_THAT(run({"import", "network", files + "small.csv", "--chip", "h100"}).errors,
+              HasSubstr("--chip: the file describes a network, not a node; expected no --chip"));
+  EXPECT_THAT(
+      run({"import", "network", files + "pcie_topo.txt", "--chip", "h100", "--nic", "fast", "--out", "n.yaml"}).errors,
+      HasSubstr("--nic: "));
+  EXPECT_THAT(files_in("."), ElementsAre("parts.conf"));
   EXPECT_THAT(run({"import", "cluster", "parts.conf"}).errors,
               HasSubstr("'cluster' cannot be imported; expected network"));
 }

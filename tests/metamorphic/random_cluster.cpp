@@ -73,13 +73,17 @@ RandomCluster add_torus(Draft& draft, Random& random) {
                                      {"[8, 4]", 32}});
   if (random.percent(15))
     shape = random.one_of<Shape>({{"[4, 4, 4]", 64}, {"[16, 16]", 256}, {"[8, 8, 8]", 512}, {"[16, 16, 8]", 2048}});
+  const bool twisted = random.percent(10);
+  if (twisted) shape = random.one_of<Shape>({{"[4, 4, 8]", 128}, {"[8, 4, 8]", 256}});
   add_chip(draft, "cluster.chip", "tpu-v5p", random);
   draft.set("cluster.chip.torus.pod", "[16, 16, 16]");
   draft.set("cluster.chip.torus.host", random.one_of<std::string>({"[2, 2, 1]", "[1, 1, 1]", "[4, 1, 1]"}));
   draft.set("cluster.chip.torus.link", rate("link", random.between(40, 200), "GB/s"));
   draft.set("cluster.chip.torus.hop_latency", time("latency", random.between(0, 30), "us"));
   draft.set("cluster.chip.torus.wrap",
-            random.one_of<std::string>({"{multiple_of: 4}", "{exactly: 16}", "{multiple_of: 2}"}));
+            twisted ? "{multiple_of: 4}"
+                    : random.one_of<std::string>({"{multiple_of: 4}", "{exactly: 16}", "{multiple_of: 2}"}));
+  if (twisted) draft.set("cluster.twisted", "true");
   draft.set("cluster.chip.dcn_per_host", rate("link", random.between(10, 60), "GB/s"));
   draft.set("cluster.shape", shape.text);
   RandomCluster result{shape.chips, shape.chips, true, false};
@@ -101,12 +105,14 @@ RandomCluster add_nodes(Draft& draft, Random& random) {
   add_chip(draft, node + ".chip", "h100", random);
   draft.set(node + ".chip.scale_up", "{bandwidth: @link(450 GB/s), domain: 8}");
   draft.set(node + ".chips", of_node);
-  const bool mesh = random.percent(20);
-  draft.set(node + ".scale_up.kind", mesh ? "mesh" : "switch");
+  const bool mesh = random.percent(20), pcie = !mesh && random.percent(15);
+  draft.set(node + ".scale_up.kind", mesh ? "mesh" : pcie ? "pcie" : "switch");
+  if (pcie && of_node >= 4)
+    draft.set(node + ".scale_up.uplinks", "[{chips: 2, link: " + rate("link", random.between(50, 900), "GB/s") + "}]");
   draft.set(node + ".scale_up.link", rate("link", random.between(50, 900), "GB/s"));
   draft.set(node + ".scale_up.latency", time("latency", random.between(0, 30), "us"));
   if (random.percent(30)) draft.set(node + ".scale_up.efficiency", "0.8");
-  if (!mesh && random.percent(20)) draft.set(node + ".scale_up.in_network_reduction", "0.8");
+  if (!mesh && !pcie && random.percent(20)) draft.set(node + ".scale_up.in_network_reduction", "0.8");
   draft.set(node + ".nics.count", random.percent(50) ? of_node : 1);
   draft.set(node + ".nics.rate", rate("link", random.between(100, 800), "Gbps"));
   draft.set(node + ".nics.pcie", rate("link", random.between(30, 64), "GB/s"));

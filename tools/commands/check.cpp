@@ -13,6 +13,7 @@
 #include "tools/commands/kept_to_the_end.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
+#include "tools/output/results/scenario_notes.hpp"
 
 namespace lockstep::commands {
 namespace {
@@ -55,7 +56,9 @@ void check_scenarios(const CheckArguments& arguments) {
       const auto scenario = load_scenario(file, parse_overrides(arguments.overrides));
       const auto text = studies::in_child(
           [&] { return simulated(scenario, engine); });  // gives its memory back; one may run out of it
-      output::print(file + ": " + text + "\n");
+      std::string notes;
+      for (const auto& note : output::notes_of(scenario)) notes += "; note: " + note;
+      output::print(file + ": " + text + notes + "\n");
     } catch (const ConfigError& error) {
       for (const auto& problem : error.problems()) problems.add(problem);
     }

@@ -1,18 +1,23 @@
 #include <memory>
 
+#include "sim/core/quantity_text.hpp"
+#include "sim/core/yaml_view.hpp"
+#include "sim/scenario/scenario.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/import_report.hpp"
+#include "topologies/fabrics/fabric.hpp"
 #include "topologies/graph/read_node.hpp"
 #include "topologies/graph/text_file.hpp"
 #include "topologies/graph/write_network.hpp"
+#include "topologies/graph/write_node.hpp"
 
 namespace lockstep::commands {
 namespace {
 
 struct ImportArguments {
-  std::string what, file, out, json;
+  std::string what, file, out, json, chip, nic;
 };
 
 [[noreturn]] void refuse(const std::string& where, const std::string& what, const std::string& expected) {
@@ -34,6 +39,24 @@ std::string graph_text(const topologies::NetworkGraph& graph, const std::string&
   return yaml;
 }
 
+/// A node's YAML, which is checked to be a node.
+std::string node_file(const topologies::NodeDescription& node, const ImportArguments& arguments, Problems& problems) {
+  const auto catalog = scenario::data_root() / "topologies/catalog";
+  topologies::NodeKnowledge known{arguments.chip, std::nullopt, std::nullopt};
+  if (!arguments.chip.empty()) known.pcie = topologies::load_chip(catalog, arguments.chip, problems).pcie;
+  if (!arguments.nic.empty()) {
+    const auto rate = parse_bytes_per_second(arguments.nic);
+    if (const auto* error = std::get_if<QuantityError>(&rate)) refuse("--nic", error->what, error->expected);
+    known.nic = std::get<BytesPerSecond>(rate);
+  }
+  problems.throw_if_any();
+  auto yaml = topologies::node_yaml(node, known, arguments.file, problems);
+  problems.throw_if_any();
+  static_cast<void>(topologies::read_node(YamlView::from_text(yaml, arguments.out, problems), "imported", catalog));
+  problems.throw_if_any();
+  return yaml;
+}
+
 void import_network(const ImportArguments& arguments) {
   Problems problems;
   bool is_node = false;
@@ -46,10 +69,13 @@ void import_network(const ImportArguments& arguments) {
       problems);
   problems.throw_if_any();
   if (is_node) {
-    if (!arguments.out.empty()) refuse("--out", "the file describes a node, not a network", "no --out");
     const auto node = topologies::read_node_text(*text, arguments.file, problems);
     problems.throw_if_any();
+    if (!arguments.out.empty()) output::write_file(arguments.out, node_file(node, arguments, problems));
     return deliver(arguments, output::node_text(node), output::node_json(node));
+  }
+  for (const auto& [option, given] : {std::pair("--chip", &arguments.chip), std::pair("--nic", &arguments.nic)}) {
+    if (!given->empty()) refuse(option, "the file describes a network, not a node", "no " + std::string(option));
   }
   const auto import = topologies::read_network_text(*text, arguments.file, problems);
   problems.throw_if_any();
@@ -75,7 +101,11 @@ void add_import(CommandLine& line) {
               "a network: ibnetdiscover, Slurm topology.conf or .yaml, GraphML, CSV of edges, ASTRA-sim yml, SimAI, "
               "Lockstep's YAML; or a node: NCCL topology XML, nvidia-smi topo -m")
       .required();
-  command.option("--out", arguments->out, "write the network as a YAML file of switches, hosts and links");
+  command.option("--out", arguments->out,
+                 "write the network as a YAML file of switches, hosts and links, or a node without NVLink as the YAML "
+                 "of a scenario's node");
+  command.option("--chip", arguments->chip, "the kind of a node's GPUs, by its catalog name, for --out");
+  command.option("--nic", arguments->nic, "the rate of a node's NICs, where its file does not say it, for --out");
   command.option("--json", arguments->json, "write everything as JSON to a file, or to stdout with -");
   command.footer("Example:\n  lockstep import network ibnetdiscover.out --out graph.yaml");
   command.callback([arguments] { run_import(*arguments); });

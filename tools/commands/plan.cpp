@@ -63,6 +63,12 @@ void move_files(YamlView& root, const scenario::Scenario& scenario, const std::s
     move(model, "model");
   if (scenario.cluster.order.kind == topologies::RankOrder::Kind::listed)
     move(root["cluster"]["order"], "cluster.order");
+  if (const auto cluster = root["cluster"]; cluster.is_map()) {
+    const auto node = cluster["node"];
+    if (node.is_scalar() && (node.text().ends_with(".yaml") || node.text().ends_with(".yml")))
+      move(node, "cluster.node");
+    move(cluster["graph"], "cluster.graph");
+  }
 }
 
 std::string as_scenario(const scenario::Scenario& scenario, const std::string& file, const std::string& target,

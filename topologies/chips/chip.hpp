@@ -25,12 +25,21 @@ struct WrapRule {
 };
 
 /// The inter-chip interconnect of a torus machine.
+/// The slices of a pod that its vendor lets users have.
+struct SliceRules {
+  int most_chips = 0;                    ///< of the largest job
+  std::vector<int> cube;                 ///< larger slices consist of such blocks; empty: only those listed exist
+  std::vector<std::vector<int>> listed;  ///< further slices, their axes in any order
+  friend bool operator==(const SliceRules&, const SliceRules&) = default;
+};
+
 struct TorusFabric {
   std::vector<int> pod;   ///< largest slice, e.g. 16 20 28; its length is the number of axes
   std::vector<int> host;  ///< chips of one host, e.g. 2 2 1
   BytesPerSecond link;    ///< one way, one link
   Seconds hop_latency;    ///< one link
   WrapRule wrap;
+  std::optional<SliceRules> slices;  ///< none: the sources do not say
   friend bool operator==(const TorusFabric&, const TorusFabric&) = default;
 };
 

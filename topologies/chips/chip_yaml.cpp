@@ -41,6 +41,19 @@ WrapRule read_wrap(const YamlView& view) {
   return rule;
 }
 
+SliceRules read_slices(const YamlView& view) {
+  SliceRules rules;
+  if (!view.expect_map("a map with most_chips, cube, listed")) return rules;
+  if (const YamlView most = view["most_chips"]; most.exists())
+    rules.most_chips = static_cast<int>(most.integer(1, 1'000'000'000));
+  if (const YamlView cube = view["cube"]; cube.exists()) rules.cube = read_sizes(cube);
+  if (const YamlView listed = view["listed"]; listed.exists()) {
+    for (const YamlView& item : listed.items()) rules.listed.push_back(read_sizes(item));
+  }
+  view.refuse_unknown_keys();
+  return rules;
+}
+
 TorusFabric read_torus(const YamlView& view) {
   TorusFabric torus;
   if (!view.expect_map("a map with pod, host, link, hop_latency and wrap")) return torus;
@@ -53,6 +66,7 @@ TorusFabric read_torus(const YamlView& view) {
   torus.link = view.require("link", "the one-way rate of a link, such as 90 GB/s").bytes_per_second();
   torus.hop_latency = view.require("hop_latency", "the latency of a link, such as 1 us").seconds(true);
   torus.wrap = read_wrap(view.require("wrap", "{multiple_of: N} or {exactly: N}"));
+  if (const YamlView slices = view["slices"]; slices.exists()) torus.slices = read_slices(slices);
   view.refuse_unknown_keys();
   return torus;
 }
@@ -87,8 +101,9 @@ Chip read_chip(const YamlView& view, std::string_view name, const Chip* base) {
     chip.peak = read_peaks(peak);
   const YamlView torus = view["torus"];
   const YamlView scale_up = view["scale_up"];
-  if (torus.exists() == scale_up.exists() && (base == nullptr || torus.exists()))
-    view.problem("not one fabric", "either torus or scale_up");
+  const bool over_pcie = !torus.exists() && !scale_up.exists() && view["pcie"].exists();
+  if (torus.exists() == scale_up.exists() && !over_pcie && (base == nullptr || torus.exists()))
+    view.problem("not one fabric", "either torus or scale_up, or pcie where chips have no other link");
   if (torus.exists() || scale_up.exists()) chip.torus.reset(), chip.scale_up.reset();
   if (torus.exists()) chip.torus = read_torus(torus);
   if (scale_up.exists()) read_scale_up(scale_up, chip);

@@ -6,16 +6,17 @@
 #include "sim/core/quantity_text.hpp"
 #include "topologies/cluster/cluster_graph_private.hpp"
 #include "topologies/cluster/cluster_spec.hpp"
+#include "topologies/cluster/twisted_torus.hpp"
 
 namespace lockstep::topologies {
 
 Cluster::Cluster(std::string name, Chip chip, PhysicalAxes axes, std::unique_ptr<Graph> graph)
-    : name_(std::move(name)), chip_(std::move(chip)), axes_(std::move(axes)), graph_(std::move(graph)) {}
+    : name_(std::move(name)), chips_{std::move(chip)}, axes_(std::move(axes)), graph_(std::move(graph)) {}
 Cluster::Cluster(std::string name, Chip chip, PhysicalAxes axes, std::unique_ptr<Graph> graph,
                  std::unique_ptr<const Routing> routing, std::vector<DeviceId> order,
                  std::unique_ptr<const NodeSpec> node, std::unique_ptr<const FabricSpec> fabric)
     : name_(std::move(name)),
-      chip_(std::move(chip)),
+      chips_{std::move(chip)},
       axes_(std::move(axes)),
       graph_(std::move(graph)),
       routing_(std::move(routing)),
@@ -91,20 +92,15 @@ std::vector<LinkId> Cluster::route_of_flow(DeviceId from, DeviceId to, int flow)
     if (way.empty()) throw NoRoute("missing links leave no route from " + node(from).name + " to " + node(to).name);
     return way;
   }
-  const std::vector<int> start = coordinates(from);
-  const std::vector<int> end = coordinates(to);
+  const std::vector<int> hops = shortest_hops(*this, from, to);
+  const AxisId first = first_of_torus(*this);
   std::vector<LinkId> route;
   DeviceId device = from;
-  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
-    if (axes_[axis].kind != PhysicalAxis::Kind::torus) continue;  // the same unit
-    int steps = end[axis] - start[axis];
-    if (axes_[axis].wraps) {
-      const int forward = (steps + axes_[axis].size) % axes_[axis].size;
-      steps = 2 * forward <= axes_[axis].size ? forward : forward - axes_[axis].size;
-    }
+  for (AxisId axis = first; axis < axes_.count(); ++axis) {
+    int steps = hops[position_of(axis - first)];
     const int direction = steps >= 0 ? 1 : -1;
     for (; steps != 0; steps -= direction) {
-      route.push_back(neighbour_link(device, static_cast<int>(axis), direction));
+      route.push_back(neighbour_link(device, axis, direction));
       device = link(route.back()).to;
     }
   }
@@ -117,6 +113,7 @@ std::string Cluster::to_string() const {
     const bool torus = axis.kind == PhysicalAxis::Kind::torus;
     const std::string shape = axis.kind == PhysicalAxis::Kind::scale_up    ? ", scale-up"
                               : axis.kind == PhysicalAxis::Kind::scale_out ? ", scale-out"
+                              : !axis.twist.empty()                        ? ", a twisted ring"
                               : axis.wraps                                 ? ", a ring"
                                                                            : ", a line";
     text += "  axis " + axis.name + ' ' + std::to_string(axis.size) + shape + ", " + format(axis.link) +
@@ -136,7 +133,8 @@ std::string Cluster::to_string() const {
     text += ", scale-up " + std::to_string(links_of[LinkKind::scale_up]) + ", network " +
             std::to_string(links_of[LinkKind::network]);
   text += '\n';
-  return text + lockstep::topologies::to_string(chip_);
+  for (const Chip& chip : chips_) text += lockstep::topologies::to_string(chip);
+  return text;
 }
 
 }  // namespace lockstep::topologies

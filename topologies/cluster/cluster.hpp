@@ -45,6 +45,9 @@ struct PhysicalAxis {
   Seconds hop_latency;
   enum class Kind { torus, scale_up, scale_out };
   Kind kind = Kind::torus;  ///< neighbours linked; or all positions behind switches, inside a unit or between units
+  /// Of a twisted torus: by how many positions of each axis of the unit the link from the last device back to the first
+  /// leads on; empty: it leads to the first.
+  std::vector<int> twist = {};
 };
 
 using PhysicalAxes = Indexed<AxisId, PhysicalAxis>;
@@ -86,7 +89,12 @@ class Cluster {
   ~Cluster();
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] const Chip& chip() const { return chip_; }
+  [[nodiscard]] const Chip& chip() const { return chips_.front(); }  ///< of the first unit
+  /// The kinds of chips, no two alike, in the order of units; several only where nodes are of several kinds.
+  [[nodiscard]] const Indexed<ChipKindId, Chip>& chips() const { return chips_; }
+  [[nodiscard]] ChipKindId chip_kind(DeviceId device) const {
+    return kind_of_unit_.empty() ? 0 : kind_of_unit_[position_of(unit_of(device))];
+  }
   [[nodiscard]] const PhysicalAxes& axes() const { return axes_; }
   [[nodiscard]] int devices() const;
   [[nodiscard]] int nodes() const;
@@ -127,6 +135,11 @@ class Cluster {
   /// Fewest-hops route between any two nodes of the graph (hosts and switches included).
   [[nodiscard]] std::vector<LinkId> route_nodes(NodeId from, NodeId to) const;
 
+  /// Units have chips of several kinds from now on.
+  void mix(Indexed<ChipKindId, Chip> chips, std::vector<ChipKindId> kind_of_unit) {
+    chips_ = std::move(chips);
+    kind_of_unit_ = std::move(kind_of_unit);
+  }
   /// From now on routes through networks avoid these links where the network has another path for two devices.
   void avoid(MissingLinks missing) { missing_ = std::move(missing); }
 
@@ -136,7 +149,8 @@ class Cluster {
   [[nodiscard]] std::vector<LinkId> route_of_flow(DeviceId from, DeviceId to, int flow) const;
 
   std::string name_;
-  Chip chip_;
+  Indexed<ChipKindId, Chip> chips_;
+  std::vector<ChipKindId> kind_of_unit_;  ///< empty: one kind
   PhysicalAxes axes_;
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<const Routing> routing_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct TorusSpec {
   Chip chip;
   std::vector<int> shape;
   std::vector<int> pod;  ///< empty: the chip's
+  bool twisted = false;  ///< links that close short axes also lead on by half of each long axis
   friend bool operator==(const TorusSpec&, const TorusSpec&) = default;
 };
 
@@ -35,14 +37,23 @@ struct Protocol {
   friend bool operator==(const Protocol&, const Protocol&) = default;
 };
 
-/// A server or rack: chips joined by a scale-up network, and their NICs.
+/// A link that neighbouring chips of a node share on the way to its other chips: of a PCIe switch to its CPU, of a CPU
+/// to the other.
+struct SharedUplink {
+  int chips = 0;           ///< that share it; those of a lower uplink divide those of a higher
+  BytesPerSecond link{0};  ///< one way
+  friend bool operator==(const SharedUplink&, const SharedUplink&) = default;
+};
+
+/// A server or rack: chips joined by a scale-up network or by PCIe alone, and their NICs.
 struct NodeSpec {
-  enum class ScaleUp { network_switch, full_mesh };
+  enum class ScaleUp { network_switch, full_mesh, pcie };
   std::string name;  ///< "dgx-h100"
   Chip chip;
   int chips = 8;
   ScaleUp scale_up = ScaleUp::network_switch;
   BytesPerSecond scale_up_link{0};      ///< one way: a chip's whole port into the switch, or one link of the mesh
+  std::vector<SharedUplink> uplinks;    ///< pcie, from the lowest: above those ports; their efficiency is the same
   double scale_up_efficiency = 1;       ///< share of that which large messages reach
   Seconds scale_up_latency{0};          ///< from chip to chip
   bool in_network_reduction = false;    ///< the switch adds up (NVLink SHARP)
@@ -56,6 +67,10 @@ struct NodeSpec {
   std::vector<std::string> sources;
   friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
 };
+
+[[nodiscard]] std::string_view name(NodeSpec::ScaleUp kind);  ///< as files write it: switch, mesh, pcie
+/// A part of the node with fewer chips: as many NICs for each of them, and of its uplinks those that join fewer.
+[[nodiscard]] NodeSpec part_of(NodeSpec node, int chips);
 
 enum class FabricRouting { spray, ecmp };
 
@@ -144,9 +159,24 @@ struct RankOrder {
   friend bool operator==(const RankOrder&, const RankOrder&) = default;
 };
 
+/// Nodes of one kind in a cluster of several.
+struct NodeGroup {
+  NodeSpec node;
+  int units = 1;
+  friend bool operator==(const NodeGroup&, const NodeGroup&) = default;
+};
+
+/// What nodes of several kinds have in common, for a library that runs on all of them: the slowest of their protocols
+/// by the same name, the algorithms that all have, the reduction in the network if all have it. Its NIC is the fastest,
+/// for which the network between them is built; so is its usual one. They must not be empty.
+[[nodiscard]] NodeSpec common_node(const std::vector<NodeGroup>& groups);
+
 struct ClusterSpec {
   std::variant<TorusSpec, NodeSpec> unit;
-  int units = 1;      ///< pods or nodes of one hall
+  int units = 1;  ///< pods or nodes of one hall
+  /// Nodes of several kinds, in the order of units, each with as many chips and NICs; `unit` is what they have in
+  /// common (common_node). Empty: all units are alike.
+  std::vector<NodeGroup> groups;
   FabricSpec fabric;  ///< between the units of a hall
   int halls = 1;
   FabricSpec between_halls;
@@ -157,6 +187,10 @@ struct ClusterSpec {
   [[nodiscard]] std::int64_t devices() const;
   [[nodiscard]] const TorusSpec* torus() const { return std::get_if<TorusSpec>(&unit); }  ///< null: nodes
   [[nodiscard]] const NodeSpec* node() const { return std::get_if<NodeSpec>(&unit); }
+  /// The node that a unit is; units must be nodes.
+  [[nodiscard]] const NodeSpec& node_of(int of_unit) const;
+  /// The kinds of chips, no two alike, in the order of units.
+  [[nodiscard]] Indexed<ChipKindId, Chip> chips() const;
   friend bool operator==(const ClusterSpec&, const ClusterSpec&) = default;
 };
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "sim/core/errors.hpp"
@@ -63,9 +64,9 @@ class UnitsRouting : public Routing {
   }
   bool from_nic_to_nic(DeviceId from, DeviceId to, int flow, const MissingLinks& missing,
                        std::vector<LinkId>& links) const {
-    links.push_back(units_.pcie + 2 * from);
+    units_.route_to_nic(from, links);
     if (!between_nics(units_.nic_of(from), units_.nic_of(to), flow, missing, links)) return false;
-    links.push_back(units_.pcie + 2 * to + 1);
+    units_.route_from_nic(to, links);
     return true;
   }
   [[nodiscard]] int hall_of(DeviceId device) const { return units_.nic_of(device) / ends_per_hall_; }
@@ -141,6 +142,22 @@ void add_networks(const ClusterSpec& spec, int per_unit, Cluster::Graph& graph, 
       spec.between_halls, {std::move(tops), per_hall, exit, LinkKind::network, UnitKind::hall, ports}, {}, graph);
 }
 
+/// The network is built for the fastest NICs; the others' cables are as fast as they are.
+void slow_down_nics(const ClusterSpec& spec, const std::vector<NodeId>& nics, Cluster::Graph& graph) {
+  if (spec.groups.empty()) return;
+  Indexed<NodeId, BytesPerSecond> most(graph.nodes.size(), BytesPerSecond(0));
+  for (std::size_t nic = 0; nic < nics.size(); ++nic) {
+    const int unit = static_cast<int>(nic) / spec.node()->nics;
+    most[nics[nic]] = spec.fabric.efficiency * spec.node_of(unit).nic;
+  }
+  for (Link& link : graph.links) {
+    if (link.kind != LinkKind::network) continue;
+    for (const NodeId end : {link.from, link.to}) {
+      if (most[end].value() > 0) link.bandwidth = std::min(link.bandwidth, most[end]);
+    }
+  }
+}
+
 std::vector<PhysicalAxis> axes_of(const ClusterSpec& spec) {
   using Kind = PhysicalAxis::Kind;
   std::vector<PhysicalAxis> axes;
@@ -166,8 +183,13 @@ std::vector<PhysicalAxis> axes_of(const ClusterSpec& spec) {
 
 std::string name_of(const ClusterSpec& spec, bool rails_apart) {
   const TorusSpec* torus = spec.torus();
-  std::string name = torus != nullptr ? torus->chip.name + ' ' + by_axis(torus->shape) : spec.node()->name;
-  if (spec.units > 1) name = std::to_string(spec.units) + " x " + name;
+  std::string name = torus != nullptr ? torus->chip.name + ' ' + slice_text(*torus) : spec.node()->name;
+  if (!spec.groups.empty()) {
+    name.clear();
+    for (const NodeGroup& group : spec.groups)
+      name += (name.empty() ? "" : " and ") + std::to_string(group.units) + " x " + group.node.name;
+  } else if (spec.units > 1)
+    name = std::to_string(spec.units) + " x " + name;
   if (spec.units * spec.halls > 1) name += " on " + spec.fabric.name;
   if (rails_apart) name += ", a tree for each rail";
   if (spec.halls > 1)
@@ -199,11 +221,21 @@ Cluster build_cluster(const ClusterSpec& spec) {
     routing = std::make_unique<UnitsRouting>(std::move(units), spec.units * per_unit);
     routing->nics = std::move(nics);
     add_networks(spec, per_unit, *graph, *routing);
+    slow_down_nics(spec, routing->nics, *graph);
     fabric = std::make_unique<const FabricSpec>(spec.fabric);
   }
   std::string name = name_of(spec, !alone && routing->rails_are_apart());
-  return {std::move(name),        spec.chip(),     std::move(axes),  std::move(graph), std::move(routing),
-          devices_in_order(spec), std::move(node), std::move(fabric)};
+  Cluster cluster(std::move(name), spec.chip(), std::move(axes), std::move(graph), std::move(routing),
+                  devices_in_order(spec), std::move(node), std::move(fabric));
+  if (!spec.groups.empty()) {
+    auto chips = spec.chips();
+    std::vector<ChipKindId> kinds;
+    for (int unit = 0; unit < spec.units; ++unit)
+      kinds.push_back(
+          static_cast<ChipKindId>(std::find(chips.begin(), chips.end(), spec.node_of(unit).chip) - chips.begin()));
+    cluster.mix(std::move(chips), std::move(kinds));
+  }
+  return cluster;
 }
 
 }  // namespace lockstep::topologies

@@ -23,7 +23,9 @@ class ClusterCheck {
 
   std::vector<ClusterProblem> problems() {
     counts();
-    if (const NodeSpec* node = spec_.node()) {
+    if (!spec_.groups.empty()) {
+      groups();
+    } else if (const NodeSpec* node = spec_.node()) {
       check(*node);
     } else if (const std::string why = why_not_a_slice(*spec_.torus()); !why.empty()) {
       add("shape", why,
@@ -74,18 +76,69 @@ class ClusterCheck {
     count("halls", spec_.halls, "halls", most_devices);
   }
 
-  void check(const NodeSpec& node) {
-    count("node.chips", node.chips, "chips in a node", most_devices);
-    efficiency("node.scale_up.efficiency", node.scale_up_efficiency);
-    latency("node.scale_up.latency", node.scale_up_latency);
-    if (node.chips > 1) rate("node.scale_up.link", node.scale_up_link, "links inside a node");
+  /// Devices are numbered by node and chip, and NICs by node and rail, so nodes must have as many of both.
+  void groups() {
+    const NodeSpec& first = spec_.groups.front().node;
+    int units = 0;
+    for (std::size_t i = 0; i < spec_.groups.size(); ++i) {
+      const auto& [node, count_of_units] = spec_.groups[i];
+      const std::string key = "groups[" + std::to_string(i) + ']';
+      count(key + ".nodes", count_of_units, "nodes of a group", most_devices);
+      units += std::min(count_of_units, most_devices - units);
+      check(node, key + '.');
+      const auto alike = [&](const std::string& of, auto own, auto firsts) {
+        if (own != firsts)
+          add(key + ".node", "it has another " + of + " than the first group's", "as many and of the same kind");
+      };
+      alike("number of chips", node.chips, first.chips);
+      alike("number of NICs", node.nics, first.nics);
+      alike("kind of scale-up", node.scale_up, first.scale_up);
+      const auto chips_of = [](const NodeSpec& of) {
+        std::vector<int> chips;
+        for (const SharedUplink& uplink : of.uplinks) chips.push_back(uplink.chips);
+        return chips;
+      };
+      alike("tree of PCIe switches", chips_of(node), chips_of(first));
+    }
+    if (units != spec_.units) add("groups", "their nodes do not add up", "as many as the cluster has");
+    if (spec_.halls > 1) add("halls", "nodes of several kinds have no halls", "one hall");
+    if (std::holds_alternative<GivenNetwork>(spec_.fabric.kind))
+      add("graph", "hosts of a graph have one kind of node", "a fabric");
+  }
+
+  void check(const NodeSpec& node, const std::string& prefix = "") {
+    count(prefix + "node.chips", node.chips, "chips in a node", most_devices);
+    efficiency(prefix + "node.scale_up.efficiency", node.scale_up_efficiency);
+    latency(prefix + "node.scale_up.latency", node.scale_up_latency);
+    if (node.chips > 1) rate(prefix + "node.scale_up.link", node.scale_up_link, "links inside a node");
+    uplinks(node, prefix);
     if (spec_.units * spec_.halls == 1 || node.chips < 1) return;
     if (node.nics < 1 || node.nics > node.chips || node.chips % node.nics != 0) {
-      add("node.nics.count", std::to_string(node.nics) + " NICs do not divide " + std::to_string(node.chips) + " chips",
+      add(prefix + "node.nics.count",
+          std::to_string(node.nics) + " NICs do not divide " + std::to_string(node.chips) + " chips",
           "a divisor of " + std::to_string(node.chips));
     }
-    rate("node.nics.rate", node.nic, "a NIC");
-    rate("node.nics.pcie", node.pcie, "the link from a chip to its NIC");
+    rate(prefix + "node.nics.rate", node.nic, "a NIC");
+    rate(prefix + "node.nics.pcie", node.pcie, "the link from a chip to its NIC");
+  }
+
+  /// Each joins several of the one below, and the last does not join all chips.
+  void uplinks(const NodeSpec& node, const std::string& prefix) {
+    int below = 1;
+    for (std::size_t i = 0; i < node.uplinks.size(); ++i) {
+      const SharedUplink& uplink = node.uplinks[i];
+      const std::string key = prefix + "node.scale_up.uplinks[" + std::to_string(i) + ']';
+      rate(key + ".link", uplink.link, "a shared uplink");
+      if (uplink.chips < std::max(1, below) || uplink.chips >= node.chips || node.chips % uplink.chips != 0 ||
+          (i > 0 && (uplink.chips == below || uplink.chips % below != 0))) {
+        add(key + ".chips", std::to_string(uplink.chips) + " chips of a node of " + std::to_string(node.chips),
+            "a divisor of " + std::to_string(node.chips) +
+                (i > 0 ? " that is a multiple of the " + std::to_string(below) + " of the uplink below"
+                       : " that is less"));
+        return;
+      }
+      below = uplink.chips;
+    }
   }
 
   /// The keys of one network are below `name`.

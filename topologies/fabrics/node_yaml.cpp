@@ -12,34 +12,59 @@ constexpr int most_chips = 1'000'000;
 constexpr double least_efficiency = 1e-6;  // more than nothing
 
 /// The node that a chip's name stands for where nothing else is said.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> usual_nodes{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 13> usual_nodes{
     {{"a100", "dgx-a100"},
      {"h100", "dgx-h100"},
      {"h200", "dgx-h200"},
      {"h800", "hgx-h800"},
+     {"h20", "hgx-h20"},
+     {"l40s", "l40s-pcie"},
      {"b200", "dgx-b200"},
      {"gb200", "gb200-nvl72"},
-     {"gb300", "gb300-nvl72"}}};  // MI300X and MI355X nodes have their chip's name
+     {"gb300", "gb300-nvl72"},
+     {"rubin", "rubin-nvl72"},
+     {"mi455x", "helios"},
+     {"ascend-910c", "cloudmatrix-384"},
+     {"trainium3", "trn3-rack"}}};  // other nodes of AMD's chips have their chip's name
 
 int read_count(const YamlView& view) { return static_cast<int>(view.integer(1, most_chips)); }
 
 double read_efficiency(const YamlView& view) { return view.exists() ? view.number(least_efficiency, 1) : 1; }
 
+std::vector<SharedUplink> read_uplinks(const YamlView& view) {
+  std::vector<SharedUplink> uplinks;
+  for (const YamlView& item : view.items()) {
+    if (!item.expect_map("an uplink, such as {chips: 2, link: 31.5 GB/s}")) continue;
+    uplinks.push_back({read_count(item.require("chips", "the chips that share it, such as 2")),
+                       item.require("link", "its one-way rate, such as 31.5 GB/s").bytes_per_second()});
+    item.refuse_unknown_keys();
+  }
+  return uplinks;
+}
+
 void read_scale_up(const YamlView& view, NodeSpec& node) {
   if (!view.expect_map("a map with kind, link, latency")) return;
-  const YamlView kind = view.require("kind", "switch or mesh");
-  node.scale_up =
-      kind.choice({"switch", "mesh"}) == 0 ? NodeSpec::ScaleUp::network_switch : NodeSpec::ScaleUp::full_mesh;
+  const YamlView kind = view.require("kind", "switch, mesh or pcie");
+  using Kind = NodeSpec::ScaleUp;
+  node.scale_up = std::array{Kind::network_switch, Kind::full_mesh, Kind::pcie}[kind.choice(
+      {std::string(name(Kind::network_switch)), std::string(name(Kind::full_mesh)), std::string(name(Kind::pcie))})];
   node.scale_up_link =
-      view.require("link", "the one-way rate of a chip into the switch or of a link of the mesh, such as 450 GB/s")
+      view.require("link",
+                   "the one-way rate of a chip into the switch, of a link of the mesh or of a chip's PCIe port, such "
+                   "as 450 GB/s")
           .bytes_per_second();
+  node.uplinks.clear();
+  if (const YamlView uplinks = view["uplinks"]; uplinks.exists()) {
+    node.uplinks = read_uplinks(uplinks);
+    if (kind.exists() && node.scale_up != Kind::pcie) uplinks.problem("only PCIe has shared uplinks", "kind: pcie");
+  }
   node.scale_up_efficiency = read_efficiency(view["efficiency"]);
   node.scale_up_latency = view.require("latency", "from chip to chip, such as 1 us").seconds(true);
   if (const YamlView reduction = view["in_network_reduction"]; reduction.exists()) {
     node.in_network_reduction = true;
     node.in_network_efficiency = reduction.number(least_efficiency, 1);
-    if (node.scale_up == NodeSpec::ScaleUp::full_mesh)
-      reduction.problem("a mesh has no switch to add up", "kind: switch");
+    if (node.scale_up == Kind::full_mesh) reduction.problem("a mesh has no switch to add up", "kind: switch");
+    if (node.scale_up == Kind::pcie) reduction.problem("PCIe switches do not add up", "kind: switch");
   }
   view.refuse_unknown_keys();
 }
@@ -96,7 +121,7 @@ NodeSpec read_node(const YamlView& view, std::string_view name, const std::files
     node = load_node(catalog, like.text(), of_base);
     for (const Problem& problem : of_base.list()) like.problem(problem.what, problem.expected);
   }
-  node.name = like.exists() ? like.text() : std::string(name);
+  node.name = like.exists() && name == "inline" ? like.text() : std::string(name);
   const auto given = [&](std::string_view key, std::string_view expected) {
     return like.exists() ? view[key] : view.require(key, expected);
   };
@@ -113,10 +138,11 @@ NodeSpec read_node(const YamlView& view, std::string_view name, const std::files
     chip.problem("is not a name", "a chip from the catalog, such as h100");
   }
   if (const YamlView chips = given("chips", "the chips of a node, such as 8"); chips.exists()) {
-    const int usual = node.chips;
-    node.chips = read_count(chips);
-    if (like.exists() && node.chips < usual)
-      node.nics = std::max(1, node.nics * node.chips / usual);  // a part of the node
+    const int count = read_count(chips);
+    if (like.exists() && count < node.chips)
+      node = part_of(std::move(node), count);
+    else
+      node.chips = count;
   }
   if (const YamlView scale_up = given("scale_up", "a map with kind, link, latency"); scale_up.exists())
     read_scale_up(scale_up, node);

@@ -36,12 +36,26 @@ void UnitLinks::route_in_node(DeviceId from, DeviceId to, std::vector<LinkId>& l
   const int a = from % unit_size;
   const int b = to % unit_size;
   const int unit = from / unit_size;
-  if (node->scale_up == NodeSpec::ScaleUp::network_switch) {
-    links.push_back(scale_up + 2 * from);
-    links.push_back(scale_up + 2 * to + 1);
-  } else {
-    links.push_back(scale_up + (unit * unit_size + a) * (unit_size - 1) + (b < a ? b : b - 1));
+  switch (node->scale_up) {
+    case NodeSpec::ScaleUp::network_switch:
+      links.push_back(scale_up + 2 * from);
+      links.push_back(scale_up + 2 * to + 1);
+      break;
+    case NodeSpec::ScaleUp::full_mesh:
+      links.push_back(scale_up + (unit * unit_size + a) * (unit_size - 1) + (b < a ? b : b - 1));
+      break;
+    case NodeSpec::ScaleUp::pcie: tree.route(a, b, first_of_tree(from), links); break;
   }
+}
+
+void UnitLinks::route_to_nic(DeviceId chip, std::vector<LinkId>& links) const {
+  if (has_tree()) tree.climb(chip % unit_size, tier_of_nic(), first_of_tree(chip), links);
+  links.push_back(pcie + 2 * (has_tree() ? nic_of(chip) : chip));
+}
+
+void UnitLinks::route_from_nic(DeviceId chip, std::vector<LinkId>& links) const {
+  links.push_back(pcie + 2 * (has_tree() ? nic_of(chip) : chip) + 1);
+  if (has_tree()) tree.descend(chip % unit_size, tier_of_nic(), first_of_tree(chip), links);
 }
 
 int nics_of_unit(const ClusterSpec& spec) {
@@ -83,13 +97,18 @@ UnitLinks add_units(const ClusterSpec& spec, Cluster::Graph& graph) {
     for (int chip = 0; chip < node.chips; ++chip)
       graph.add_node(NodeKind::device, place_name("chip", followed_by(place, chip)));
   }
+  if (node.scale_up == NodeSpec::ScaleUp::pcie) links.tree = PcieTree(node);
+  links.first_switch = graph.nodes.next_id();
   for (int unit = 0; unit < units; ++unit) {
     const DeviceId first = unit * links.unit_size;
-    if (node.scale_up == NodeSpec::ScaleUp::network_switch) {
-      join_by_switch(node, graph.add_node(NodeKind::network_switch, switch_name("switch", unit_place(spec, unit), {})),
-                     first, graph);
-    } else {
-      join_by_mesh(node, first, graph);
+    const std::vector<int> place = unit_place(spec, unit);
+    const NodeSpec& own = spec.node_of(unit);
+    switch (node.scale_up) {
+      case NodeSpec::ScaleUp::network_switch:
+        join_by_switch(own, graph.add_node(NodeKind::network_switch, switch_name("switch", place, {})), first, graph);
+        break;
+      case NodeSpec::ScaleUp::full_mesh: join_by_mesh(own, first, graph); break;
+      case NodeSpec::ScaleUp::pcie: links.tree.add(own, place, first, graph); break;
     }
   }
   return links;
@@ -114,9 +133,21 @@ std::vector<NodeId> add_nics(const ClusterSpec& spec, UnitLinks& units, Cluster:
     for (int nic = 0; nic < node.nics; ++nic)
       nics.push_back(graph.add_node(NodeKind::nic, place_name("nic", followed_by(unit_place(spec, unit), nic))));
   }
+  // The fabric's nic_latency counts from the chip.
+  if (node.scale_up == NodeSpec::ScaleUp::pcie) {
+    const int sharing = node.chips / node.nics;
+    const int tier = units.tree.tier_of_nic(sharing);
+    for (int nic = 0; std::cmp_less(nic, nics.size()); ++nic) {
+      const NodeId above = units.first_switch + nic / node.nics * units.tree.switches() +
+                           units.tree.switch_of(nic % node.nics * sharing, tier);
+      add_both_ways(graph, above, nics[position_of(nic)], LinkKind::pcie, spec.node_of(nic / node.nics).pcie,
+                    Seconds(0));
+    }
+    return nics;
+  }
   for (DeviceId chip = 0; chip < unit_count(spec) * units.unit_size; ++chip) {
-    // The fabric's nic_latency counts from the chip.
-    add_both_ways(graph, chip, nics[position_of(units.nic_of(chip))], LinkKind::pcie, node.pcie, Seconds(0));
+    add_both_ways(graph, chip, nics[position_of(units.nic_of(chip))], LinkKind::pcie,
+                  spec.node_of(chip / units.unit_size).pcie, Seconds(0));
   }
   return nics;
 }

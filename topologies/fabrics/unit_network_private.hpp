@@ -3,17 +3,20 @@
 /// they reach other units.
 #include <vector>
 
+#include "topologies/fabrics/pcie_tree_private.hpp"
 #include "topologies/fabrics/switch_network_private.hpp"
 
 namespace lockstep::topologies {
 
 /// Ids of the units' links, by arithmetic: links inside nodes, and each chip's link to its NIC or host (id; the link
-/// back is id + 1).
+/// back is id + 1). In nodes with PCIe alone the link to a NIC comes from a switch, and all chips of the NIC share it.
 struct UnitLinks {
   int unit_size = 1;
   const NodeSpec* node = nullptr;  ///< null: tori, whose routes Cluster knows
   LinkId scale_up = 0;             ///< the first link inside nodes
-  LinkId pcie = 0;                 ///< the first of the chips' links to NICs or hosts
+  LinkId pcie = 0;                 ///< the first of the links to NICs or hosts
+  PcieTree tree;                   ///< of a node, if it has PCIe alone
+  NodeId first_switch = 0;         ///< of that tree in the first node
   std::vector<int> nic_of_chip;    ///< in a unit
   int nics = 0;                    ///< of a unit
 
@@ -21,6 +24,13 @@ struct UnitLinks {
     return device / unit_size * nics + nic_of_chip[position_of(device % unit_size)];
   }
   void route_in_node(DeviceId from, DeviceId to, std::vector<LinkId>& links) const;
+  void route_to_nic(DeviceId chip, std::vector<LinkId>& links) const;
+  void route_from_nic(DeviceId chip, std::vector<LinkId>& links) const;
+
+ private:
+  [[nodiscard]] bool has_tree() const { return node != nullptr && node->scale_up == NodeSpec::ScaleUp::pcie; }
+  [[nodiscard]] LinkId first_of_tree(DeviceId chip) const { return scale_up + chip / unit_size * tree.links(); }
+  [[nodiscard]] int tier_of_nic() const { return tree.tier_of_nic(unit_size / nics); }
 };
 
 /// The number of NICs (of a node) or hosts (of a pod) of one unit, and the rate of one of them.

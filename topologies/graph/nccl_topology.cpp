@@ -37,6 +37,22 @@ std::string architecture(std::string_view gcn) {
   return gcn == "910" ? "gfx90a" : (gcn.starts_with("gfx") ? "" : "gfx") + std::string(gcn);
 }
 
+/// The number with which a text begins; below zero: none.
+double leading_number(std::string_view text) {
+  double number = -1;
+  static_cast<void>(std::from_chars(text.data(), text.data() + text.size(), number));
+  return number;
+}
+
+/// Lanes times transfers a second, of which line codes use 8 of 10 bits below 8 GT/s and 128 of 130 from there on.
+/// Files made on virtual machines may lack both numbers.
+std::optional<BytesPerSecond> rate_of_pcie(const XmlElement& pci) {
+  const double transfers = leading_number(pci.attribute("link_speed")),
+               lanes = leading_number(pci.attribute("link_width"));
+  if (!(transfers > 0 && transfers <= 1000 && lanes > 0 && lanes <= 64)) return std::nullopt;
+  return BytesPerSecond(transfers * 1e9 * lanes / 8 * (transfers < 8 ? 0.8 : 128.0 / 130));
+}
+
 /// Where a device sits: its CPU and the PCIe switches from there to it.
 struct Place {
   std::size_t cpu = 0;
@@ -102,6 +118,8 @@ class SystemReader {
     gpu.name = pci.attribute("busid");
     if (pci.attribute("vendor") == "0x10de" || pci.attribute("vendor") == "0x1002")
       gpu.kind = "PCI device " + std::string(pci.attribute("device"));
+    gpu.port = rate_of_pcie(pci);
+    if (!place.bridges.empty()) gpu.uplink = rate_of_pcie(*place.bridges.back());
     bool described = false;
     for (const XmlElement& child : pci.children) {
       if (child.name != "gpu") continue;
@@ -181,6 +199,10 @@ class SystemReader {
       for (const XmlElement* bridge : gpu_places_[gpu].bridges) switches[bridge].gpus.push_back(gpu);
     }
     choose_nearest_nics(node_, distances);
+    for (const Place& from : gpu_places_) {
+      auto& row = node_.between_gpus.emplace_back();
+      for (const Place& to : gpu_places_) row.push_back(distance(from, to));
+    }
     for (std::size_t nic = 0; nic < node_.nics.size(); ++nic) {
       for (const XmlElement* bridge : nic_places_[nic].bridges) switches[bridge].nics.push_back(nic);
     }

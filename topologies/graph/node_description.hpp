@@ -27,7 +27,8 @@ struct NodeGpu {
   std::string name;  ///< "GPU0", or its bus id where the file has no number
   std::string kind;  ///< "sm_90", "gfx942" or the device's PCI number; empty: the file does not say
   int links = 0;     ///< NVLinks or xGMI links to other GPUs or their switches
-  std::optional<std::size_t> nearest_nic;  ///< index in `nics`; none without NICs
+  std::optional<BytesPerSecond> port, uplink;  ///< one way, of its PCIe port and of the PCIe switch above it
+  std::optional<std::size_t> nearest_nic;      ///< index in `nics`; none without NICs
   PcieDistance nic_distance = PcieDistance::sys;
   std::size_t equally_near = 0;  ///< NICs at that distance
 };
@@ -43,6 +44,7 @@ struct NodeDescription {
   std::string link_kind;  ///< "NVLink", "xGMI"; empty: GPUs have no links of their own
   std::vector<NodeGpu> gpus;
   std::vector<NodeNic> nics;
+  std::vector<std::vector<PcieDistance>> between_gpus;  ///< over PCIe, whatever links they have besides
   std::vector<SharedPcieSwitch> shared_switches;
   std::vector<std::string> notes;  ///< sentences: what was assumed or left out
 };

@@ -117,6 +117,7 @@ class MatrixReader {
     NodeGpu gpu;
     gpu.name = row;
     auto& distances = distances_.emplace_back();
+    auto& to_gpus = node_.between_gpus.emplace_back();
     if (words.size() < columns_.size() + 1)
       return problem(line, row, "has " + std::to_string(words.size() - 1) + " entries",
                      std::to_string(columns_.size()) + " or more, as the head; the file may be cut off");
@@ -130,8 +131,9 @@ class MatrixReader {
         sum += links;
         most = std::max(most, links);
         node_.link_kind = "NVLink";
-      } else if (word != "X") {
-        (void)distance_of(word, line, row);
+        to_gpus.push_back(PcieDistance::sys);
+      } else {
+        to_gpus.push_back(word == "X" ? PcieDistance::pix : distance_of(word, line, row));
       }
     }
     // Links to several GPUs are different ones unless a GPU would then have more than there are: a switch joins them.

@@ -1,3 +1,4 @@
+#include "topologies/cluster/twisted_torus.hpp"
 #include "topologies/placement/group_geometry_private.hpp"
 
 #include <algorithm>
@@ -34,7 +35,7 @@ std::vector<Factor> merged(std::vector<Factor> factors) {
 /// With stride s, s interleaved siblings cross each link.
 DimensionGeometry along_one_axis(const Cluster& cluster, const Factor& factor) {
   const PhysicalAxis& axis = axis_of(cluster, factor);
-  const bool ring = axis.wraps && factor.size * factor.stride == axis.size;
+  const bool ring = axis.wraps && axis.twist.empty() && factor.size * factor.stride == axis.size;
   const std::string label = (ring ? "ring of " : "line of ") + std::to_string(factor.size) + " on " + axis.name;
   const GroupDimension shape{ring ? GroupDimension::Shape::ring : GroupDimension::Shape::line,
                              factor.size,
@@ -83,6 +84,60 @@ DimensionGeometry through_block(const Cluster& cluster, const Factor& a, const F
   return {shape, {a, b}, a.size % 2 == 0 ? cycle_through_block(a, b) : cycle_through_block(b, a)};
 }
 
+/// Whether the group has the whole axis.
+bool has_all_of(const std::vector<Factor>& factors, const Cluster& cluster, AxisId axis) {
+  return std::any_of(factors.begin(), factors.end(), [&](const Factor& factor) {
+    return factor.axis == axis && factor.size == cluster.axes()[axis].size;
+  });
+}
+
+/// The axes along which an axis is twisted.
+std::vector<AxisId> twisted_along(const Cluster& cluster, AxisId axis) {
+  const AxisId first = first_of_torus(cluster);
+  std::vector<AxisId> along;
+  const auto& twist = cluster.axes()[axis].twist;
+  for (std::size_t i = 0; i < twist.size(); ++i) {
+    if (twist[i] != 0) along.push_back(first + static_cast<AxisId>(i));
+  }
+  return along;
+}
+
+/// Rings of a group that has a twisted axis and all axes along which it is twisted. A closing link leads on by half of
+/// these, so its ring goes round twice. Such groups look the same along all their axes, so each carries as much.
+void twist(const Cluster& cluster, const std::vector<Factor>& factors, std::vector<DimensionGeometry>& dimensions) {
+  std::vector<AxisId> in_group;
+  bool twisted = false;
+  for (DimensionGeometry& dimension : dimensions) {
+    const AxisId axis = dimension.factors.front().axis;
+    const auto along = twisted_along(cluster, axis);
+    if (along.empty() || !has_all_of(factors, cluster, axis) ||
+        !std::all_of(along.begin(), along.end(), [&](AxisId other) { return has_all_of(factors, cluster, other); }))
+      continue;
+    twisted = true;
+    dimension.shape.shape = GroupDimension::Shape::ring;
+    dimension.starts_in_half = along.back();
+    const auto once = static_cast<std::size_t>(dimension.shape.members);
+    dimension.steps.assign(2 * once, {axis, 1});
+    in_group.push_back(axis);
+    in_group.insert(in_group.end(), along.begin(), along.end());
+  }
+  if (!twisted) return;
+  std::sort(in_group.begin(), in_group.end());
+  in_group.erase(std::unique(in_group.begin(), in_group.end()), in_group.end());
+  const TwistedRing ring = twisted_ring(cluster, in_group);
+  const int axes = static_cast<int>(in_group.size());
+  int left = ring.diameter;
+  for (DimensionGeometry& dimension : dimensions) {
+    const AxisId axis = dimension.factors.front().axis;
+    if (!std::binary_search(in_group.begin(), in_group.end(), axis)) continue;
+    const int part = std::min(left, (ring.diameter + axes - 1) / axes);
+    dimension.shape.twisted = {ring.exchange, part};
+    left -= part;
+    dimension.shape.label =
+        "twisted ring of " + std::to_string(dimension.steps.size()) + " on " + cluster.axes()[axis].name;
+  }
+}
+
 bool is_adjacent_line(const DimensionGeometry& geometry) {
   return geometry.shape.shape == GroupDimension::Shape::line && geometry.shape.links_per_hop == 1;
 }
@@ -94,6 +149,7 @@ std::vector<DimensionGeometry> group_geometry(const Cluster& cluster, const std:
   for (const Factor& factor : merged(factors)) {
     if (is_torus(cluster, factor)) dimensions.push_back(along_one_axis(cluster, factor));
   }
+  twist(cluster, merged(factors), dimensions);
   if (std::count_if(dimensions.begin(), dimensions.end(), is_adjacent_line) != 2) return dimensions;
 
   const auto first = std::find_if(dimensions.begin(), dimensions.end(), is_adjacent_line);

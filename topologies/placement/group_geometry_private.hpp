@@ -18,6 +18,7 @@ struct DimensionGeometry {
   GroupDimension shape;
   std::vector<Factor> factors;  ///< what it spans: one, or the two sides of a block
   std::vector<Step> steps;      ///< from position i to i+1, from the origin on; a ring's last one returns to it
+  AxisId starts_in_half = -1;   ///< a twisted ring goes round twice, so it starts in one half of this other axis only
 };
 
 /// The rings and lines that span the positions of `factors`, by physical axis of a torus.

@@ -152,7 +152,11 @@ std::vector<Group> Mesh::groups(const std::vector<std::string>& axes) const {
   for (std::size_t own = 0; own < geometry.size(); ++own) {
     std::vector<Factor> others = switched_factors(*cluster_, inside);
     for (std::size_t i = 0; i < geometry.size(); ++i) {
-      if (i != own) others.insert(others.end(), geometry[i].factors.begin(), geometry[i].factors.end());
+      if (i == own) continue;
+      for (Factor factor : geometry[i].factors) {
+        if (factor.axis == geometry[own].starts_in_half) factor.size /= 2;
+        others.push_back(factor);
+      }
     }
     origins.push_back(device_offsets(*cluster_, others));
     lanes += 2 * origins.back().size();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "topologies/cluster/cluster.hpp"
+#include "topologies/cluster/twisted_torus.hpp"
 
 namespace lockstep::topologies {
 
@@ -51,6 +52,7 @@ struct GroupDimension {
   BytesPerSecond link;  ///< one way, one physical link
   Seconds hop_latency;  ///< between neighbours = links_per_hop x link latency
   std::string label;    ///< "ring of 16 on x", "ring of 4 through the 2x2 block x,y"
+  std::optional<TwistedRing> twisted = {};  ///< its diameter: the part of this dimension
 };
 
 using DimensionId = int;  ///< position among the dimensions of a group
@@ -92,7 +94,8 @@ class Mesh {
   /// The shape on the torus of every group whose members differ only along the given mesh axes, or parts of them;
   /// factors on axes behind switches (gpu, node, pod, hall) have no dimension. Whole wrapped axes and strided
   /// remainders of wrapped axes are rings; a part of an axis, or an axis without wrap, is a line; exactly two adjacent
-  /// (stride 1) line factors with an even number of members close into one ring through the block. Factors of one
+  /// (stride 1) line factors with an even number of members close into one ring through the block. A twisted axis is a
+  /// ring where the group has all axes along which it is twisted, and else a line. Factors of one
   /// physical axis that together make up a contiguous run are merged first. Factors of size 1 vanish.
   [[nodiscard]] GroupDimensions dimensions(const std::vector<std::string>& axes) const;
   /// All groups along the given axes with their rings and lines as explicit links, in each of their pods. Each lane's

@@ -152,7 +152,7 @@ std::optional<PlacementError> for_each_placement(const Cluster& cluster, const s
 
 bool alike(const PhysicalAxis& a, const PhysicalAxis& b) {
   return a.kind == b.kind && a.size == b.size && a.wraps == b.wraps && a.link == b.link &&
-         a.hop_latency == b.hop_latency;
+         a.hop_latency == b.hop_latency && a.twist == b.twist;
 }
 
 using Permutation = Indexed<AxisId, AxisId>;

@@ -5,6 +5,7 @@
 
 #include "sim/core/errors.hpp"
 #include "sim/core/quantity_text.hpp"
+#include "topologies/cluster/twisted_torus.hpp"
 #include "topologies/torus/torus.hpp"
 #include "topologies/torus/torus_private.hpp"
 
@@ -75,6 +76,7 @@ std::vector<PhysicalAxis> torus_axes(const TorusSpec& spec) {
   for (std::size_t i = 0; i < spec.shape.size(); ++i) {
     const int size = spec.shape[i];
     axes.push_back({std::string(1, "xyz"[i]), size, torus.wrap.wraps(size), torus.link, torus.hop_latency});
+    if (spec.twisted) axes.back().twist = twists_of(spec.shape)[i];
   }
   return axes;
 }
@@ -86,17 +88,29 @@ void add_torus_chips(const TorusSpec& spec, const std::vector<int>& prefix, Clus
 void add_ici(const std::vector<PhysicalAxis>& torus, int first_axis, DeviceId first, Cluster::Graph& graph) {
   int devices = 1;
   for (const PhysicalAxis& axis : torus) devices *= axis.size;
+  std::vector<int> strides(torus.size(), 1);
+  for (std::size_t i = torus.size(); i-- > 1;) strides[i - 1] = strides[i] * torus[i].size;
+  /// Where the link that closes an axis leads on along the others.
+  const auto twisted = [&](DeviceId device, const PhysicalAxis& axis, int direction) {
+    DeviceId moved = device;
+    for (std::size_t i = 0; i < axis.twist.size(); ++i) {
+      const int size = torus[i].size, at = device / strides[i] % size;
+      moved += ((at + direction * axis.twist[i] + size) % size - at) * strides[i];
+    }
+    return moved;
+  };
   for (DeviceId device = 0; device < devices; ++device) {
-    int stride = devices;
     for (std::size_t i = 0; i < torus.size(); ++i) {
       const PhysicalAxis& axis = torus[i];
-      stride /= axis.size;
+      const int stride = strides[i];
       const int here = device / stride % axis.size;
       for (const int direction : {1, -1}) {
         const int next = here + direction;
         if (axis.size == 1 || (!axis.wraps && (next < 0 || next == axis.size))) continue;
         const DeviceId from = first + device;
-        const DeviceId to = from + ((next + axis.size) % axis.size - here) * stride;
+        const bool closes = next < 0 || next == axis.size;
+        const DeviceId to = first + (closes ? twisted(device, axis, direction) : device) +
+                            ((next + axis.size) % axis.size - here) * stride;
         graph.add_link(
             {from, to, LinkKind::ici, axis.link, axis.hop_latency, first_axis + static_cast<int>(i), direction});
       }
@@ -127,6 +141,8 @@ std::vector<NodeId> add_hosts(const TorusSpec& spec, const std::vector<int>& pre
   return hosts;
 }
 
+std::string slice_text(const TorusSpec& spec) { return by_axis(spec.shape) + (spec.twisted ? " twisted" : ""); }
+
 std::string why_not_a_slice(const TorusSpec& spec) {
   if (!spec.chip.torus) return spec.chip.name + " has no torus";
   if (spec.chip.torus->hop_latency > most_latency) return "its hop_latency is longer than " + format(most_latency);
@@ -152,6 +168,13 @@ std::string why_not_a_slice(const TorusSpec& spec) {
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] > largest[i]) return sizes + " does not fit the pod of " + by_axis(pod) + " in any order of the axes";
   }
+  if (!spec.twisted) return "";
+  if (twists_of(spec.shape).empty())
+    return sizes + " cannot be twisted; only n x n x 2n and n x 2n x 2n can, in any order of the axes";
+  for (const int size : spec.shape) {
+    if (!spec.chip.torus->wrap.wraps(size))
+      return sizes + " cannot be twisted, since its axis of " + std::to_string(size) + " does not close";
+  }
   return "";
 }
 
@@ -173,7 +196,7 @@ Cluster build_torus(const TorusSpec& spec) {
       }
     }
   }
-  return {spec.chip.name + ' ' + by_axis(spec.shape), spec.chip, std::move(axes), std::move(graph)};
+  return {spec.chip.name + ' ' + slice_text(spec), spec.chip, std::move(axes), std::move(graph)};
 }
 
 }  // namespace lockstep::topologies

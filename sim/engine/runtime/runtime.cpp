@@ -109,9 +109,10 @@ void Runtime::record(ChainId chain, std::int32_t rank, timeline::Interval span) 
 }
 
 Seconds Runtime::end_of(const program::ProgramOp& op, std::int32_t rank, Seconds start) const {
-  if (op.duration <= Seconds(0)) return start;  // it does not wait for its launch either
-  const Seconds from = std::max(op.launched, start);
-  return start + (from - start + op.duration * program_.slowdown_of_rank[rank]);
+  const auto [alone, launched] = program_.on_chip_of(rank, op);
+  if (alone <= Seconds(0)) return start;  // it does not wait for its launch either
+  const Seconds from = std::max(launched, start);
+  return start + (from - start + alone * program_.slowdown_of_rank[rank]);
 }
 
 void Runtime::start_ready() {
@@ -176,10 +177,13 @@ void Runtime::start_compute(Work work, ChainId chain, const program::ProgramOp& 
   const auto members = chains_.members(chain);
   computes_ += std::ssize(members);
   const Seconds now = network_.now();
-  if (first.shares_chip && first.duration > Seconds(0)) {
-    chips_.kernel_starts(work.index, first.streams.front(), work,
-                         first.duration * program_.slowdown_of_rank[work.index], std::max(first.launched, now));
-    return;
+  if (first.shares_chip) {
+    const auto [alone, launched] = program_.on_chip_of(work.index, first);
+    if (alone > Seconds(0)) {
+      chips_.kernel_starts(work.index, first.streams.front(), work, alone * program_.slowdown_of_rank[work.index],
+                           std::max(launched, now));
+      return;
+    }
   }
   Seconds end = now;
   for (const auto op : members) end = end_of(program_.ops[op], work.index, end);

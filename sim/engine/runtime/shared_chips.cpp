@@ -5,11 +5,13 @@
 namespace lockstep::engine {
 
 SharedChips::SharedChips(const program::Program& program)
-    : slowdown_(program.shared_slowdown), streams_(static_cast<std::int32_t>(program.streams.size())) {
+    : streams_(static_cast<std::int32_t>(program.streams.size())) {
   if (std::none_of(program.ops.begin(), program.ops.end(), [](const program::ProgramOp& op) { return op.shares_chip; }))
     return;
   const auto ranks = program.stage_of_rank.size();
   kernels_.resize(ranks * program.streams.size());
+  for (std::int32_t rank = 0; rank < program.ranks(); ++rank)
+    slowdowns_.push_back(program.shared_slowdown[program.chip_of(rank)]);
   collectives_.assign(ranks, 0);
   is_touched_.assign(ranks, false);
 }
@@ -40,7 +42,7 @@ void SharedChips::redate(Network& network) {
   const double now_s = network.now().value();
   for (const auto rank : touched_) {
     is_touched_[position_of(rank)] = false;
-    const double pace = collectives_[position_of(rank)] > 0 ? slowdown_ : 1;
+    const double pace = collectives_[position_of(rank)] > 0 ? slowdowns_[position_of(rank)] : 1;
     for (std::int32_t stream = 0; stream < streams_; ++stream) {
       auto& running = kernel(rank, stream);
       if (running.work.turn == none || (running.pace <= pace && pace <= running.pace)) continue;

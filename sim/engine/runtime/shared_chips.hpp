@@ -42,7 +42,7 @@ class SharedChips {
   }
   void touch(std::int32_t rank);
 
-  double slowdown_;
+  std::vector<double> slowdowns_;  // by rank
   std::int32_t streams_;
   std::vector<Kernel> kernels_;            // by lane
   std::vector<std::int32_t> collectives_;  // by rank: under way

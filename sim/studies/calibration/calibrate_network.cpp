@@ -61,10 +61,7 @@ constexpr int most_all_to_all = 512;  // ranks that can always exchange directly
 topologies::ClusterSpec spec_for(const NodeNetwork& network, int ranks, int nodes) {
   topologies::ClusterSpec spec;
   topologies::NodeSpec node = network.node;
-  if (const int used = ranks / nodes; used < node.chips) {
-    node.nics = std::max(1, node.nics * used / node.chips);
-    node.chips = used;
-  }
+  if (const int used = ranks / nodes; used < node.chips) node = part_of(std::move(node), used);
   spec.unit = node;
   spec.units = nodes;
   spec.fabric = network.fabric;
@@ -154,13 +151,16 @@ NetworkCalibration calibrate_network(const NodeNetwork& network, const std::vect
 std::string cluster_yaml(const NetworkCalibration& calibration, const std::string& source) {
   const auto& node = calibration.network.node;
   const auto time = [](Seconds seconds) { return yaml_number(seconds.value() * 1e6) + " us"; };
-  std::string text =
-      "node:\n  like: " + node.name +
-      "\n  scale_up: {kind: " + (node.scale_up == topologies::NodeSpec::ScaleUp::full_mesh ? "mesh" : "switch") +
-      ", link: " + yaml_number(node.scale_up_link.value() / 1e9) +
-      " GB/s, efficiency: " + yaml_number(node.scale_up_efficiency) + ", latency: " + time(node.scale_up_latency);
+  std::string text = "node:\n  like: " + node.name + "\n  scale_up: {kind: " + std::string(name(node.scale_up)) +
+                     ", link: " + yaml_number(node.scale_up_link.value() / 1e9) +
+                     " GB/s, efficiency: " + yaml_number(node.scale_up_efficiency) +
+                     ", latency: " + time(node.scale_up_latency);
   if (node.in_network_reduction) text += ", in_network_reduction: " + yaml_number(node.in_network_efficiency);
-  text += "}\n";
+  for (const auto& uplink : node.uplinks) {
+    text += (&uplink == &node.uplinks.front() ? ", uplinks: [{chips: " : ", {chips: ") + std::to_string(uplink.chips) +
+            ", link: " + yaml_number(uplink.link.value() / 1e9) + " GB/s}";
+  }
+  text += node.uplinks.empty() ? "}\n" : "]}\n";
   if (!node.protocols.empty()) text += "  protocols:\n";
   for (const auto& protocol : node.protocols) {
     text += "    - {name: " + protocol.name + ", efficiency: " + yaml_number(protocol.efficiency) +

@@ -25,7 +25,9 @@ void refuse_fixed_parts(const scenario::Scenario& scenario) {
     refuse("perturbations", "a search looks at the machine without faults", "no perturbations");
   if (!scenario.pipeline.file.empty())
     refuse("pipeline.schedule", "an order from a file belongs to one plan", "schedules by name, under search");
-  if (!scenario.pipeline.layers.empty())
+  if (!scenario.cluster.groups.empty())
+    refuse("cluster.groups", "a search looks at one kind of node", "node and nodes, or lockstep run for one split");
+  if (!scenario.pipeline.layers.empty() || scenario.pipeline.layers_by_speed)
     refuse("pipeline.layers", "layers of stages belong to one plan", "even stages");
   if (scenario.training.recompute_layers)
     refuse("training.recompute.layers", "a number of layers belongs to one plan", "recomputation of all layers");

@@ -17,7 +17,7 @@ namespace lockstep::sensitivity {
 
 /// A machine other than the one that a program was made for: all values from which the program's times follow.
 struct TunedMachine {
-  cost::ComputeRates rates;                      ///< with the gap between kernels and what the host takes to launch one
+  program::RatesOfChips rates;                   ///< with the gap between kernels and what the host takes to launch one
   std::map<std::string, double> links;           ///< by level: times their bandwidth
   double latency = 1;                            ///< times all latencies
   std::map<workloads::GivenTime, double> given;  ///< times that kind of given times

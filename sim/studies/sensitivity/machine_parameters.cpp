@@ -48,38 +48,45 @@ MachineParameters::MachineParameters(const scenario::Scenario& scenario, const p
     : step_(preparation.step),
       program_(folded.program),
       closed_forms_(engine == engine::EngineKind::reference),
-      machine_{preparation::rates_of(scenario), {}, 1, {}} {
+      machine_{preparation::rates_of_chips(scenario), {}, 1, {}} {
   if (!scenario.replay) list_compute(scenario);
   list_networks(preparation, folded);
   list_given();
 }
 
 void MachineParameters::list_compute(const scenario::Scenario& scenario) {
-  list_.push_back({"compute rate", true, [](TunedMachine& machine, double factor) {
-                     auto& rates = machine.rates;
-                     rates.flops = rates.flops * factor;
-                     rates.in_16_bits = rates.in_16_bits * factor;
-                     if (!rates.kernels) return;
-                     rates.kernels->products = rates.kernels->products * factor;
-                     rates.kernels->in_16_bits = rates.kernels->in_16_bits * factor;
-                   }});
+  /// A parameter of all kinds of chips at once.
+  const auto add = [&](const std::string& name, bool is_rate, void (*change)(cost::ComputeRates&, double)) {
+    list_.push_back({name, is_rate, [change](TunedMachine& machine, double factor) {
+                       for (auto& rates : machine.rates) change(rates, factor);
+                     }});
+  };
+  const auto of_kernels = [&](auto value) {
+    return std::any_of(machine_.rates.begin(), machine_.rates.end(),
+                       [&](const auto& rates) { return rates.kernels && value(rates.kernels->chip) > Seconds(0); });
+  };
+  add("compute rate", true, [](cost::ComputeRates& rates, double factor) {
+    rates.flops = rates.flops * factor;
+    rates.in_16_bits = rates.in_16_bits * factor;
+    if (!rates.kernels) return;
+    rates.kernels->products = rates.kernels->products * factor;
+    rates.kernels->in_16_bits = rates.kernels->in_16_bits * factor;
+  });
   if (scenario.time_model != cost::TimeModel::ideal) {
-    list_.push_back({"memory bandwidth", true, [](TunedMachine& machine, double factor) {
-                       machine.rates.memory = machine.rates.memory * factor;
-                       if (machine.rates.kernels)
-                         machine.rates.kernels->memory = machine.rates.kernels->memory * factor;
-                     }});
+    add("memory bandwidth", true, [](cost::ComputeRates& rates, double factor) {
+      rates.memory = rates.memory * factor;
+      if (rates.kernels) rates.kernels->memory = rates.kernels->memory * factor;
+    });
   }
-  if (!machine_.rates.kernels) return;
-  if (machine_.rates.kernels->chip.gap > Seconds(0)) {
-    list_.push_back({"gap between kernels", false, [](TunedMachine& machine, double factor) {
-                       machine.rates.kernels->chip.gap = machine.rates.kernels->chip.gap / factor;
-                     }});
+  if (of_kernels([](const auto& chip) { return chip.gap; })) {
+    add("gap between kernels", false, [](cost::ComputeRates& rates, double factor) {
+      if (rates.kernels) rates.kernels->chip.gap = rates.kernels->chip.gap / factor;
+    });
   }
-  if (machine_.rates.kernels->chip.host > Seconds(0)) {
-    list_.push_back({"launch overhead", false, [](TunedMachine& machine, double factor) {
-                       machine.rates.kernels->chip.host = machine.rates.kernels->chip.host / factor;
-                     }});
+  if (of_kernels([](const auto& chip) { return chip.host; })) {
+    add("launch overhead", false, [](cost::ComputeRates& rates, double factor) {
+      if (rates.kernels) rates.kernels->chip.host = rates.kernels->chip.host / factor;
+    });
   }
 }
 
@@ -149,7 +156,9 @@ program::Program MachineParameters::program_on(const TunedMachine& machine) cons
 }
 
 void MachineParameters::set_compute(const TunedMachine& machine, program::Program& program) const {
-  const bool launched = machine_.rates.kernels && machine_.rates.kernels->chip.host > Seconds(0);
+  const auto& rates = machine.rates.front();
+  const auto& usual = machine_.rates.front();
+  const bool launched = usual.kernels && usual.kernels->chip.host > Seconds(0);
   for (auto& op : program.ops) {
     if (op.kind != program::ProgramOp::Kind::compute) continue;
     const auto& work = *step_.op(op.vertex).what;
@@ -157,9 +166,10 @@ void MachineParameters::set_compute(const TunedMachine& machine, program::Progra
       op.duration = op.duration * factor_of(machine.given, work.given);
       continue;
     }
-    op.duration = cost::operation_time(machine.rates, work);
-    if (launched) op.launched = op.launched * (machine.rates.kernels->chip.host / machine_.rates.kernels->chip.host);
+    op.duration = cost::operation_time(rates, work);
+    if (launched) op.launched = op.launched * (rates.kernels->chip.host / usual.kernels->chip.host);
   }
+  if (!program.chip_of_rank.empty()) set_times_on_chips(program, step_, machine.rates);
 }
 
 void MachineParameters::set_collectives(const TunedMachine& machine, program::Program& program) const {

@@ -245,7 +245,8 @@ std::vector<ErrorBands::Coverage> ErrorBands::coverage() const {
 
 std::optional<ErrorBand> error_band(const scenario::Scenario& scenario, double exposed_share) {
   const auto file = scenario::data_root() / "topologies/catalog/validated.csv";
-  if (scenario.time_model != cost::TimeModel::calibrated || scenario.replay || !std::filesystem::exists(file))
+  if (scenario.time_model != cost::TimeModel::calibrated || scenario.replay || !std::filesystem::exists(file) ||
+      scenario.cluster.chips().count() > 1)
     return std::nullopt;
   return ErrorBands(read_families(file)).of(traits_of(scenario, exposed_share));
 }

@@ -45,7 +45,7 @@ TEST(ProgramCheck, RefusesEveryBrokenInvariant) {
   const std::vector<Breakage> breakages{
       {"streams: there are none", [](program::Program& p) { p.streams.clear(); }},
       {"slowdown_of_rank: not one entry per rank", [](program::Program& p) { p.slowdown_of_rank.pop_back(); }},
-      {"shared_slowdown: is not a finite number from 1 up", [](program::Program& p) { p.shared_slowdown = 0.5; }},
+      {"shared_slowdown: is not a finite number from 1 up", [](program::Program& p) { p.shared_slowdown = {0.5}; }},
       {"rank 1: slowdown is not positive", [](program::Program& p) { p.slowdown_of_rank[1] = 0; }},
       {"link 0: capacity is not positive", [](program::Program& p) { p.links[0] = BytesPerSecond(-1); }},
       {"link 0: capacity is not positive", [&](program::Program& p) { p.links[0] = BytesPerSecond(infinite); }},

@@ -32,7 +32,7 @@ class RandomProgram {
         if (draw(4) == 0) program.ops.back().launched = Seconds(1e-6 * draw(20));
       }
     }
-    program.shared_slowdown = 1 + 0.25 * draw(3);
+    program.shared_slowdown = {1 + 0.25 * draw(3)};
     for (program::ProgramOp& op : program.ops) op.shares_chip = draw(3) > 0;
     return program;
   }

@@ -66,7 +66,7 @@ inline std::int32_t add_collective(program::Program& program, std::int32_t commu
 
 /// Whatever the program has, so far, shares the chips of its ranks.
 inline void share_chips(program::Program& program, double slowdown) {
-  program.shared_slowdown = slowdown;
+  program.shared_slowdown = {slowdown};
   for (program::ProgramOp& op : program.ops) op.shares_chip = true;
 }
 

@@ -93,7 +93,7 @@ TEST(Fold, OperationsStreamsAndStagesAreThoseOfTheWhole) {
   share_chips(whole, 1.25);
   const program::FoldedProgram folded = fold(whole);
   EXPECT_EQ(folded.program.streams, whole.streams);
-  EXPECT_EQ(folded.program.shared_slowdown, 1.25);
+  EXPECT_EQ(folded.program.shared_slowdown.front(), 1.25);
   EXPECT_THAT(folded.program.stage_of_rank, ElementsAre(0, 1));
   ASSERT_EQ(folded.program.ops.size(), whole.ops.size());
   for (std::size_t op = 0; op < whole.ops.size(); ++op)

@@ -40,10 +40,12 @@ const std::map<std::string, std::string>& values() {
       {"cluster.chip", "tpu-v4"},
       {"cluster.shape", "[2, 2]"},
       {"cluster.pod", "[4, 4, 4]"},
+      {"cluster.twisted", "true"},
       {"cluster.pods", "2"},
       {"cluster.dcn", "crossbar"},
       {"cluster.node", "dgx-h200"},
       {"cluster.nodes", "4"},
+      {"cluster.groups", "[{node: dgx-h100, nodes: 1}, {node: dgx-a100, nodes: 2}]"},
       {"cluster.fabric", "{like: infiniband-ndr-fat-tree, oversubscription: 2}"},
       {"cluster.halls", "2"},
       {"cluster.between_halls", "crossbar"},
@@ -198,6 +200,8 @@ class Reference : public testing::Test {
       if (key == of_nodes) overrides.push_back({"cluster", "{node: dgx-h100, nodes: 2}"});
     }
     // Only on a graph; free hosts only beside how many of them are wanted.
+    if (key == "cluster.twisted") overrides.push_back({"cluster", "{chip: tpu-v5p, shape: [4, 4, 8]}"});
+    if (key == "cluster.groups") overrides.push_back({"cluster", "{fabric: crossbar}"});
     if (key == "cluster.graph" || key == "cluster.routing" || key.starts_with("cluster.placement"))
       overrides.push_back({"cluster", "{graph: " + two_leaves + ", node: {like: dgx-h100, chips: 1}}"});
     if (key.starts_with("cluster.placement.") && !key.ends_with("hosts"))

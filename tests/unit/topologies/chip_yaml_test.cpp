@@ -89,7 +89,7 @@ TEST(ChipYaml, NoPeakAtAllIsAProblem) {
 
 TEST(ChipYaml, RefusesWhatIsNoFabric) {
   EXPECT_THAT(read(basics).problems,
-              testing::ElementsAre(HasSubstr("not one fabric; expected either torus or scale_up")));
+              testing::ElementsAre(HasSubstr("not one fabric; expected either torus or scale_up, or pcie where")));
   EXPECT_THAT(read(basics + fabric + "scale_up: {bandwidth: 1 GB/s, domain: 8}\n").problems,
               testing::ElementsAre(HasSubstr("not one fabric")));
   EXPECT_THAT(read(basics + "torus: {pod: [1, 2, 3, 4], host: [1, 1, 1, 1], link: 50 GB/s, hop_latency: 2 us, "

@@ -234,6 +234,11 @@ TEST(FabricCatalog, EveryNodeBuildsOnItsFabric) {
     const topologies::FabricSpec fabric = topologies::load_fabric(catalog, node.fabric, problems);
     ASSERT_THAT(texts(problems), testing::IsEmpty()) << name;
     EXPECT_FALSE(node.sources.empty()) << name;
+    EXPECT_EQ(node.name, name);
+    if (node.scale_up == topologies::NodeSpec::ScaleUp::pcie) {
+      EXPECT_EQ(node.scale_up_link, node.chip.pcie) << name;
+      continue;
+    }
     EXPECT_LE(node.chips, node.chip.scale_up_domain) << name;
     const int links = node.scale_up == topologies::NodeSpec::ScaleUp::network_switch ? 1 : node.chips - 1;
     EXPECT_DOUBLE_EQ(links * node.scale_up_link.value(), node.chip.scale_up->value()) << name;

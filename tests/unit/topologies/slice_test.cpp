@@ -43,6 +43,32 @@ TEST(Slice, AHypotheticalPodMayBeLarger) {
   EXPECT_THAT(why_not("tpu-v5e", {2, 2, 2, 2}, {8, 8, 8, 8}), HasSubstr("one to three"));
 }
 
+// v5p: jobs of up to 6,144 chips, multiples of 4x4x4 and three smaller ones, axes in any order. v5e lists its slices.
+// What the catalog does not know has no note, nor has a pod of one's own.
+TEST(Slice, WhatUsersCannotHaveIsSaid) {
+  const auto note = [](const std::string& chip, std::vector<int> shape, std::vector<int> pod = {}) {
+    return topologies::slice_note({test::catalog_chip(chip), std::move(shape), std::move(pod)});
+  };
+  EXPECT_EQ(note("tpu-v5p", {16, 20, 28}),
+            "a slice of 16x20x28 (8960 chips) cannot be scheduled: the largest job on tpu-v5p has 6144 chips");
+  EXPECT_EQ(note("tpu-v5p", {16, 16, 24}), "");
+  EXPECT_EQ(note("tpu-v5p", {24, 16, 16}), "");
+  EXPECT_EQ(note("tpu-v5p", {2, 2, 1}), "");
+  EXPECT_EQ(note("tpu-v5p", {2, 1, 2}), "");
+  EXPECT_EQ(
+      note("tpu-v5p", {4, 1, 1}),
+      "a slice of 4x1x1 (4 chips) is none that users of tpu-v5p are offered: blocks of 4x4x4 chips, and 2x2x1, 2x2x2, "
+      "2x4x4");
+  EXPECT_EQ(
+      note("tpu-v5p", {4, 4}),
+      "a slice of 4x4 (16 chips) is none that users of tpu-v5p are offered: blocks of 4x4x4 chips, and 2x2x1, 2x2x2, "
+      "2x4x4");
+  EXPECT_EQ(note("tpu-v5e", {16, 8}), "");
+  EXPECT_THAT(note("tpu-v5e", {3, 1}), HasSubstr("a slice of 3x1 (3 chips) is none that users"));
+  EXPECT_EQ(note("tpu-v5e", {32, 32}, {32, 32}), "");
+  EXPECT_EQ(note("tpu-v7x", {3, 1, 1}), "");
+}
+
 /// Up to a million chips; sizes whose product overflows are refused as well.
 TEST(Slice, HostileSizesAreRefusedUnbuilt) {
   const std::vector<int> huge{2'000'000'000, 2'000'000'000, 2'000'000'000};

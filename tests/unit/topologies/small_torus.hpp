@@ -25,7 +25,7 @@ inline topologies::Chip chip(topologies::WrapRule wrap) {
   chip.peak = {{topologies::Precision::bf16, FlopsPerSecond(1e14)}};
   chip.memory = Bytes(16'000'000'000);
   chip.memory_bandwidth = BytesPerSecond(1e12);
-  chip.torus = topologies::TorusFabric{{64, 64, 64}, {2, 2, 1}, BytesPerSecond(100e9), Seconds(1e-6), wrap};
+  chip.torus = topologies::TorusFabric{{64, 64, 64}, {2, 2, 1}, BytesPerSecond(100e9), Seconds(1e-6), wrap, {}};
   chip.pcie = BytesPerSecond(15e9);
   chip.dcn_per_host = BytesPerSecond(25e9);
   return chip;

@@ -6,6 +6,7 @@
 #include "tools/output/results/error_band_text.hpp"
 #include "tools/output/results/expected_bubble.hpp"
 #include "tools/output/results/link_load_text.hpp"
+#include "tools/output/results/scenario_notes.hpp"
 
 namespace lockstep::output {
 namespace {
@@ -200,6 +201,7 @@ std::string result_json(const scenario::Scenario& scenario, const Simulation& si
   result["scenario"] = scenario.name;
   result["model"] = scenario.model.name;
   result["cluster"] = simulation.preparation.machine.cluster->name();
+  result["notes"] = notes_of(scenario);
   result["step_time_s"] = metrics.step_time.value();
   result["step_time_band"] = band_json(validation::error_band(scenario, simulation), metrics.step_time);
   result["routing_draws"] = draws(simulation);

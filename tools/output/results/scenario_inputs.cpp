@@ -127,6 +127,14 @@ std::string model_text(const scenario::Scenario& scenario) {
 }
 
 std::string chips_text(const scenario::Scenario& scenario) {
+  const auto& groups = scenario.cluster.groups;
+  if (scenario.cluster.chips().count() > 1) {
+    std::string text;
+    for (const auto& group : groups)
+      text += (text.empty() ? "" : " and ") + with_separators(static_cast<double>(group.units) * group.node.chips) +
+              ' ' + group.node.chip.name;
+    return text;
+  }
   const auto chips = scenario.chips();
   const auto& name = scenario.cluster.chip().name;
   return with_separators(static_cast<double>(chips)) + ' ' +

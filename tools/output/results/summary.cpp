@@ -9,6 +9,7 @@
 #include "tools/output/results/error_band_text.hpp"
 #include "tools/output/results/expected_bubble.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
+#include "tools/output/results/scenario_notes.hpp"
 
 namespace lockstep::output {
 namespace {
@@ -171,7 +172,7 @@ std::string summary(const scenario::Scenario& scenario, const Simulation& simula
                      "on " + chips_text(scenario) + " (" + shape_text(cluster) + "), " +
                      with_separators(static_cast<double>(metrics.tokens)) + " tokens a step, " +
                      std::string(name(scenario.time_model)) + " rates\n";
-  text += mesh_text(*simulation.preparation.machine.mesh) + "\n";
+  text += note_lines(scenario) + mesh_text(*simulation.preparation.machine.mesh) + "\n";
   text += "step time " + format(metrics.step_time) + "   MFU " + (known ? percent(metrics.mfu()) : "-") + "   " +
           with_separators(metrics.tokens_per_second()) + " tokens/s   " +
           (known ? fixed(metrics.model_flops.value() / metrics.step_time.value() / chips / 1e12, 1) : "-") +

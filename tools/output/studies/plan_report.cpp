@@ -10,6 +10,7 @@
 #include "tools/output/elements/table.hpp"
 #include "tools/output/results/error_band_text.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
+#include "tools/output/results/scenario_notes.hpp"
 
 namespace lockstep::output {
 namespace {
@@ -98,7 +99,8 @@ std::string gap_text(const planning::SearchResult& result) {
 void PlanRows::add(const planning::PlanSpace& space, const planning::SearchResult& result, double days, double cost) {
   Json json{{"chips", space.base().chips()},
             {"days", days > 0 ? Json(days) : Json()},
-            {"cost", cost > 0 ? Json(cost) : Json()}};
+            {"cost", cost > 0 ? Json(cost) : Json()},
+            {"notes", notes_of(space.base())}};
   json["best"] = best_json(space, result.best.front(), result.best.front().figures);
   json["proof"] = proof_json(result);
   rows_.push_back(json.dump(2));
@@ -189,7 +191,7 @@ std::string plan_text(const planning::PlanSpace& space, const planning::SearchRe
   const auto& proof = result.proof;
   std::string text = base.name + ": " + model_text(base) + " on " + chips_text(base) + " (" + space.cluster().name() +
                      "), " + with_separators(static_cast<double>(base.batch.sequences * base.batch.sequence_length)) +
-                     " tokens a step, " + std::string(name(base.time_model)) + " rates\n\n";
+                     " tokens a step, " + std::string(name(base.time_model)) + " rates\n" + note_lines(base) + "\n";
   if (result.best.empty()) {
     text += (result.proof.open > 0 ? "no plan found so far fits " : "no plan fits ") + format(space.memory()) +
             " of memory\n\n";
@@ -240,7 +242,10 @@ std::string beside_the_files_own(const planning::PlanSpace& space, const plannin
 }
 
 std::string plan_json(const planning::PlanSpace& space, const planning::SearchResult& result, WallTimes times) {
-  Json json{{"scenario", space.base().name}, {"chips", space.base().chips()}, {"best", Json::array()}};
+  Json json{{"scenario", space.base().name},
+            {"chips", space.base().chips()},
+            {"notes", notes_of(space.base())},
+            {"best", Json::array()}};
   for (const auto& plan : result.best) json["best"].push_back(best_json(space, plan, result.best.front().figures));
   const auto& proof = result.proof;
   json["proof"] = proof_json(result);

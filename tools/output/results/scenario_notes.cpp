@@ -1,0 +1,25 @@
+#include "tools/output/results/scenario_notes.hpp"
+
+#include "topologies/torus/torus.hpp"
+
+namespace lockstep::output {
+
+std::vector<std::string> notes_of(const scenario::Scenario& scenario) {
+  std::vector<std::string> notes;
+  if (const auto* torus = scenario.cluster.torus()) {
+    if (auto note = slice_note(*torus); !note.empty()) notes.push_back(std::move(note));
+  }
+  if (scenario.cluster.chips().count() > 1)
+    notes.emplace_back(
+        "nodes of several kinds: utilisation is of the sum of their peaks, and the communication library "
+        "is as slow as on the slowest kind");
+  return notes;
+}
+
+std::string note_lines(const scenario::Scenario& scenario) {
+  std::string text;
+  for (const auto& note : notes_of(scenario)) text += "note: " + note + "\n";
+  return text;
+}
+
+}  // namespace lockstep::output
