@@ -1,6 +1,7 @@
 // Direct: every member sends to every other at once, V/N each where all get a shard, V/N^2 in an all-to-all. One flow
 // for all pairs of a unit and one for all pairs between units: with routes fixed, no order of the transfers beats the
-// most loaded link. Shift: every member sends V to the next one.
+// most loaded link. Where all units send to a NIC at once, it receives more slowly (FabricSpec::incast). Shift: every
+// member sends V to the next one.
 #include "sim/collectives/algorithms.hpp"
 
 namespace lockstep::collectives::network {
@@ -27,7 +28,8 @@ bool next_stands_for_all(const topologies::Cluster& cluster, const GroupStructur
 }
 
 Seconds one_step(const GroupStructure& groups, const topologies::Protocol& protocol) {
-  return groups.units == 1 ? local_step(groups, protocol) : groups.cross_hop + protocol.remote_step;
+  return groups.units == 1 ? local_step(groups, protocol)
+                           : groups.step_slowdown * (groups.cross_hop + protocol.remote_step);
 }
 
 /// Libraries that exchange directly in an all-to-all may have no other kind that does: NCCL gathers and scatters in
@@ -85,8 +87,9 @@ class Direct final : public CollectiveAlgorithm {
     if (kind == workloads::CollectiveKind::all_to_all) to_each /= groups.members;
     if (next_stands_for_all(cluster, groups)) to_each *= groups.members - 1;
     const auto step = one_step(groups, protocol);
-    std::vector<Phase> phases(kind == workloads::CollectiveKind::all_reduce ? 2 : 1,
-                              {step, std::vector<double>(slot_count, to_each)});
+    Phase exchange{step, std::vector<double>(slot_count, to_each)};
+    exchange.slot_bytes[between_units] *= groups.incast_slowdown;
+    std::vector<Phase> phases(kind == workloads::CollectiveKind::all_reduce ? 2 : 1, exchange);
     phases.front().latency += protocol.launch;
     return phases;
   }

@@ -5,6 +5,7 @@
 
 #include "sim/core/indexed.hpp"
 #include "sim/cost/layer_time.hpp"
+#include "workloads/sharded_layers/matrix_owners.hpp"
 #include "workloads/step/step_pipeline.hpp"
 
 namespace lockstep::timing {
@@ -125,7 +126,8 @@ void end_after_gradients(const workloads::ShardedLayer& block, const workloads::
       return std::equal(one.first.begin(), one.first.end(), chain.begin(), chain.end(),
                         [](const auto& a, const auto& b) { return a.kind == b.kind && a.axes == b.axes; });
     });
-    if (options.gradient_buckets.unit != workloads::Bucketing::Unit::layer || same == last.end())
+    const bool alone = std::any_of(chain.begin(), chain.end(), workloads::has_owner);
+    if (options.gradient_buckets.unit != workloads::Bucketing::Unit::layer || alone || same == last.end())
       same = last.insert(last.end(), {chain, workloads::BlockStep::outside});
     for (const int step : update.gradient_steps) same->second = std::max(same->second, step);
   }

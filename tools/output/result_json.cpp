@@ -6,6 +6,7 @@
 #include "tools/output/expected_bubble.hpp"
 #include "tools/output/json_lines.hpp"
 #include "tools/output/link_load_text.hpp"
+#include "tools/output/step_band.hpp"
 
 namespace lockstep::output {
 namespace {
@@ -176,12 +177,7 @@ Json twice_as_fast(std::span<const sensitivity::FasterPart> parts) {
 
 /// Null where no network hashes.
 Json draws(const Simulation& simulation) {
-  const auto& draws = simulation.routing_draws;
-  if (!draws) return {};
-  return {{"seeds", draws->count()},
-          {"best_step_time_s", draws->best().value()},
-          {"median_step_time_s", draws->median().value()},
-          {"worst_step_time_s", draws->worst().value()}};
+  return simulation.routing_draws ? draws_json(*simulation.routing_draws) : Json();
 }
 
 }  // namespace
@@ -204,6 +200,8 @@ std::string result_json(const scenario::Scenario& scenario, const Simulation& si
   const auto family = validation::expected_error(scenario);
   result["step_time_error_pct"] = family ? Json(100 * family->mean_abs) : Json();
   result["step_time_error_of"] = family ? Json(family->name) : Json();
+  const auto band = step_time_band(scenario, simulation);
+  result["step_time_band_s"] = band ? Json{band->first.value(), band->second.value()} : Json();
   result["routing_draws"] = draws(simulation);
   result["tokens_per_step"] = metrics.tokens;
   result["tokens_per_s"] = metrics.tokens_per_second();

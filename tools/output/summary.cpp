@@ -4,10 +4,10 @@
 #include <map>
 
 #include "sim/core/quantity_text.hpp"
-#include "sim/studies/validation/expected_error.hpp"
 #include "tools/output/critical_path_text.hpp"
 #include "tools/output/expected_bubble.hpp"
 #include "tools/output/scenario_inputs.hpp"
+#include "tools/output/step_band.hpp"
 #include "tools/output/table.hpp"
 
 namespace lockstep::output {
@@ -151,16 +151,6 @@ std::string bound_text(const metrics::Metrics& metrics) {
   return text;
 }
 
-namespace {
-
-/// " +- 4.3 % (as dgxc_benchmarking: ...)" under calibrated rates.
-std::string trust_text(const scenario::Scenario& scenario) {
-  const auto family = validation::expected_error(scenario);
-  return family ? " +- " + percent(family->mean_abs) + " (as " + family->name + ")" : "";
-}
-
-}  // namespace
-
 std::string routing_draws_line(const Simulation& simulation) {
   const auto& draws = simulation.routing_draws;
   if (!draws) return "";
@@ -182,7 +172,7 @@ std::string summary(const scenario::Scenario& scenario, const Simulation& simula
                      with_separators(static_cast<double>(metrics.tokens)) + " tokens a step, " +
                      std::string(name(scenario.time_model)) + " rates\n";
   text += mesh_text(*simulation.preparation.machine.mesh) + "\n";
-  text += "step time " + format(metrics.step_time) + trust_text(scenario) + "   MFU " +
+  text += "step time " + format(metrics.step_time) + trust_text(scenario, simulation) + "   MFU " +
           (known ? percent(metrics.mfu()) : "-") + "   " + with_separators(metrics.tokens_per_second()) +
           " tokens/s   " +
           (known ? fixed(metrics.model_flops.value() / metrics.step_time.value() / chips / 1e12, 1) : "-") +

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "workloads/sharded_layers/matrix_owners.hpp"
+
 namespace lockstep::workloads {
 namespace {
 
@@ -17,7 +19,8 @@ std::vector<const DerivedCollective*> collectives_of(const WeightUpdate& weight,
 }
 
 bool alike(const CollectiveChain& one, const CollectiveChain& other) {
-  return std::equal(one.collectives.begin(), one.collectives.end(), other.collectives.begin(), other.collectives.end(),
+  return !one.alone && !other.alone &&
+         std::equal(one.collectives.begin(), one.collectives.end(), other.collectives.begin(), other.collectives.end(),
                     [](const auto* a, const auto* b) { return a->kind == b->kind && a->axes == b->axes; });
 }
 
@@ -27,7 +30,9 @@ const CollectiveChain& CollectiveChains::of(const WeightUpdate& weight, Collecti
   const auto [known, is_new] = chains_.try_emplace({&weight, of});
   auto& made = known->second;
   if (!is_new) return made;
-  made = {&weight, of, collectives_of(weight, of), 0};
+  made = {&weight, of, collectives_of(weight, of)};
+  made.alone = std::any_of(made.collectives.begin(), made.collectives.end(),
+                           [](const auto* collective) { return has_owner(*collective); });
   const auto same = std::find_if(kinds_.begin(), kinds_.end(), [&](const auto* other) { return alike(*other, made); });
   made.kind = static_cast<std::int32_t>(same - kinds_.begin());
   if (same == kinds_.end()) kinds_.push_back(&made);
