@@ -41,6 +41,15 @@ std::string simulated(const scenario::Scenario& scenario) {
   }
 }
 
+/// What the reader of the cluster's graph assumed, joined or left out, a line each.
+std::string notes_on_the_network(const scenario::Scenario& scenario) {
+  const auto* given = std::get_if<topologies::GivenNetwork>(&scenario.cluster.fabric.kind);
+  std::string text;
+  if (given == nullptr) return text;
+  for (const auto& note : given->notes) text += "  note: " + note + "\n";
+  return text;
+}
+
 void check_scenarios(const std::vector<std::string>& files, const std::vector<std::string>& overrides) {
   Problems problems;
   for (const auto& file : files) {
@@ -48,7 +57,7 @@ void check_scenarios(const std::vector<std::string>& files, const std::vector<st
       const auto scenario = load_scenario(file, parse_overrides(overrides));
       const auto text =
           studies::in_child([&] { return simulated(scenario); });  // gives its memory back; one may run out of it
-      output::print(file + ": " + text + "\n");
+      output::print(file + ": " + text + "\n" + notes_on_the_network(scenario));
     } catch (const ConfigError& error) {
       for (const auto& problem : error.problems()) problems.add(problem);
     }
