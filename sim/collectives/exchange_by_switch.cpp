@@ -1,8 +1,7 @@
 #include "sim/collectives/exchange_by_switch.hpp"
 
 #include <algorithm>
-
-#include "topologies/cluster/cluster_spec.hpp"
+#include <optional>
 
 namespace lockstep::collectives {
 namespace {
@@ -51,14 +50,8 @@ std::optional<Route> middle(const topologies::Cluster& cluster, DeviceId from, D
   return Route(route.begin() + std::ssize(first.out), route.end() - std::ssize(last.in));
 }
 
-}  // namespace
-
-std::optional<std::map<LinkId, std::int64_t>> exchange_by_switch(const topologies::Cluster& cluster,
-                                                                 const std::vector<DeviceId>& members) {
-  const auto* fabric = cluster.fabric_spec();
-  if (fabric == nullptr || cluster.flows_of_connection() > 1 || members.size() < 2) return std::nullopt;
-  if (fabric->routing == topologies::FabricRouting::ecmp && !std::holds_alternative<topologies::Crossbar>(fabric->kind))
-    return std::nullopt;
+/// Nothing if routes depend on more than the members' switches, as round a missing link.
+std::optional<Crossings> by_switch(const topologies::Cluster& cluster, const std::vector<DeviceId>& members) {
   std::vector<Ends> ends(members.size());
   std::map<NodeId, std::vector<std::size_t>> below;
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -70,7 +63,7 @@ std::optional<std::map<LinkId, std::int64_t>> exchange_by_switch(const topologie
     ends[i].to_switch = cluster.link(ends[i].out.back()).to;
     ends[next].from_switch = cluster.link(ends[next].in.front()).from;
   }
-  std::map<LinkId, std::int64_t> crossings;
+  Crossings crossings;
   const auto others = static_cast<std::int64_t>(members.size()) - 1;
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (ends[i].to_switch != ends[i].from_switch) return std::nullopt;
@@ -101,6 +94,26 @@ std::optional<std::map<LinkId, std::int64_t>> exchange_by_switch(const topologie
     }
   }
   return crossings;
+}
+
+Crossings one_by_one(const topologies::Cluster& cluster, const std::vector<DeviceId>& members) {
+  Crossings crossings;
+  for (const auto from : members) {
+    for (const auto to : members) {
+      if (from == to) continue;
+      for (const auto link : cluster.routes(from, to)) ++crossings[link];
+    }
+  }
+  return crossings;
+}
+
+}  // namespace
+
+Crossings exchange_by_switch(const topologies::Cluster& cluster, const std::vector<DeviceId>& members) {
+  if (cluster.flows_of_connection() == 1 && members.size() > 1) {
+    if (auto counted = by_switch(cluster, members)) return *std::move(counted);
+  }
+  return one_by_one(cluster, members);
 }
 
 }  // namespace lockstep::collectives

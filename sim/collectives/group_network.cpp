@@ -6,7 +6,6 @@
 #include <set>
 
 #include "sim/collectives/algorithms.hpp"
-#include "sim/collectives/exchange_by_switch.hpp"
 #include "sim/collectives/slot_loads.hpp"
 #include "sim/core/errors.hpp"
 
@@ -81,25 +80,6 @@ void add_hops(const topologies::Cluster& cluster, const NetworkGroup& group, Gro
   structure.around = std::max(structure.around, around);
 }
 
-/// Ascending; of members with the same place in their units, one exchange for each place. Nothing if links differ too
-/// much.
-std::vector<std::int64_t> crossings_of_exchanges(const topologies::Cluster& cluster,
-                                                 const std::vector<NetworkGroup>& groups) {
-  constexpr std::size_t most_slots = 64;
-  std::set<std::int64_t> different;
-  for (const auto& group : groups) {
-    for (std::size_t place = 0; place < group.units.front().size(); ++place) {
-      std::vector<topologies::DeviceId> members;
-      for (const auto& unit : group.units) members.push_back(unit[place]);
-      const auto crossings = exchange_by_switch(cluster, members);
-      if (!crossings) return {};
-      for (const auto& [link, times] : *crossings) different.insert(times);
-      if (different.size() > most_slots) return {};
-    }
-  }
-  return {different.begin(), different.end()};
-}
-
 GroupStructure structure_of(const topologies::Cluster& cluster, const std::vector<NetworkGroup>& groups,
                             Dimensions torus) {
   GroupStructure structure;
@@ -120,8 +100,6 @@ GroupStructure structure_of(const topologies::Cluster& cluster, const std::vecto
     structure.step_slowdown = fabric->step_slowdown(structure.units);
   }
   if (structure.local == 0 || structure.units == 1) return structure;
-  if (std::int64_t{structure.units} * (structure.units - 1) > network::most_listed_pairs)
-    structure.exchange_crossings = crossings_of_exchanges(cluster, groups);
   structure.rails = structure.local;
   for (const auto& group : groups) structure.rails = std::min(structure.rails, rails_of(cluster, group));
   return structure;

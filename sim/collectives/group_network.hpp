@@ -48,9 +48,6 @@ struct GroupStructure {
   Dimensions torus;      ///< inside a unit, if units are tori
   double incast_slowdown = 1;  ///< of NICs to which all other units send at once (FabricSpec::incast)
   double step_slowdown = 1;    ///< of steps between units, by their number (FabricSpec::step_growth)
-  /// Where units are too many to list every pair of them: how often the transfers of a direct exchange of members with
-  /// the same place cross links, each different number once. Empty: pairs are listed, or routes do not allow it.
-  std::vector<std::int64_t> exchange_crossings{};
 };
 
 /// A way to run collectives. One file each: the torus' own, ring, tree, recursive halving and doubling, direct,

@@ -50,7 +50,7 @@ class GivenNetworkReader {
     }
   }
 
-  [[nodiscard]] std::shared_ptr<const topologies::NetworkGraph> graph() {
+  [[nodiscard]] std::shared_ptr<const topologies::NetworkGraph> graph() const {
     const auto view = cluster_["graph"];
     const std::string expected = "the file of a network, seen from the scenario's folder";
     if (!expect_value(view, expected)) return nullptr;
@@ -63,7 +63,6 @@ class GivenNetworkReader {
     const auto before = problems_.size();
     auto import = topologies::read_network(file, problems_);
     if (problems_.size() > before) return nullptr;
-    given_.notes = std::move(import.notes);
     return std::make_shared<const topologies::NetworkGraph>(std::move(import.graph));
   }
 

@@ -2,16 +2,19 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "sim/core/quantity_text.hpp"
+#include "sim/core/yaml_view.hpp"
 #include "sim/studies/isolated.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/kept_to_the_end.hpp"
 #include "tools/output/file.hpp"
 #include "tools/output/table.hpp"
+#include "topologies/graph/read_network.hpp"
 
 namespace lockstep::commands {
 namespace {
@@ -41,12 +44,17 @@ std::string simulated(const scenario::Scenario& scenario) {
   }
 }
 
-/// What the reader of the cluster's graph assumed, joined or left out, a line each.
-std::string notes_on_the_network(const scenario::Scenario& scenario) {
-  const auto* given = std::get_if<topologies::GivenNetwork>(&scenario.cluster.fabric.kind);
+/// What the reader of the cluster's graph assumed, joined or left out, a line each; the scenario is known to be good.
+std::string notes_on_the_network(const std::string& file, const std::vector<scenario::KeyOverride>& overrides) {
+  Problems problems;
+  auto root = YamlView::from_file(file, problems);
+  for (const auto& key : overrides) root = root.with_override(key.path, key.value);
+  const auto cluster = root["cluster"];
+  const auto graph = cluster.is_map() ? cluster["graph"] : YamlView();
+  if (!graph.exists()) return "";
   std::string text;
-  if (given == nullptr) return text;
-  for (const auto& note : given->notes) text += "  note: " + note + "\n";
+  const auto network = std::filesystem::path(file).parent_path() / graph.text();
+  for (const auto& note : topologies::read_network(network, problems).notes) text += "  note: " + note + "\n";
   return text;
 }
 
@@ -57,7 +65,7 @@ void check_scenarios(const std::vector<std::string>& files, const std::vector<st
       const auto scenario = load_scenario(file, parse_overrides(overrides));
       const auto text =
           studies::in_child([&] { return simulated(scenario); });  // gives its memory back; one may run out of it
-      output::print(file + ": " + text + "\n" + notes_on_the_network(scenario));
+      output::print(file + ": " + text + "\n" + notes_on_the_network(file, parse_overrides(overrides)));
     } catch (const ConfigError& error) {
       for (const auto& problem : error.problems()) problems.add(problem);
     }

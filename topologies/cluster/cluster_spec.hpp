@@ -97,9 +97,8 @@ struct Dragonfly {
 /// node is the host's adapter k.
 struct GivenNetwork {
   std::shared_ptr<const NetworkGraph> graph;
-  std::vector<HostId> hosts;         ///< empty: the first ones of the graph, in its order
-  std::string choice;                ///< how they were chosen, for people to read; empty: as listed
-  std::vector<std::string> notes{};  ///< sentences on what the file's reader assumed, joined or left out
+  std::vector<HostId> hosts;  ///< empty: the first ones of the graph, in its order
+  std::string choice;         ///< how they were chosen, for people to read; empty: as listed
   [[nodiscard]] static const FabricRow<GivenNetwork>& row();
   /// Of the same reading of a file.
   friend bool operator==(const GivenNetwork&, const GivenNetwork&) = default;
