@@ -35,7 +35,7 @@ topologies::ClusterSpec cluster_on(const topologies::FabricSpec& fabric) {
 
 TEST(ExchangeBySwitch, CountsThePairsThatThereAre) {
   const auto tree = cluster_on(test::fabric(topologies::FatTree{}, 8));
-  for (const auto& spec : {tree, test::as_given(tree), cluster_on(test::fabric(topologies::FatTree{}, 4)),
+  for (const auto& spec : {tree, test::as_given(tree), cluster_on(test::fabric(topologies::FatTree{}, 6)),
                            cluster_on(test::fabric(topologies::Crossbar{})),
                            cluster_on(test::fabric(topologies::RailOptimised{}, 8)), cluster_on(test::dragonfly())}) {
     const auto cluster = build_cluster(spec);
