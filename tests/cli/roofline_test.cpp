@@ -76,7 +76,8 @@ TEST_F(Roofline, PodsHaveTheThresholdOfTheDataCentreNetwork) {
     ASSERT_EQ(study["levels"].size(), 1u);
     const auto& level = study["levels"][0];
     EXPECT_NEAR(level["book"].get<double>() * level["chips_of_a_pod"].get<double>(), 73440, 1e-6);
-    EXPECT_GT(level["exact"], level["book"]);  // latencies of two passes
+    EXPECT_GT(level["exact"], level["book"].get<double>() / 2);  // two pods move V, not 2 V; and latencies
+    EXPECT_LT(level["exact"], level["book"]);
     EXPECT_NEAR(level["simulated"], level["exact"], 0.02 * level["exact"].get<double>());
   }
 }
