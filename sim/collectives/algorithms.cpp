@@ -50,7 +50,7 @@ Seconds local_step(const GroupStructure& groups, const topologies::Protocol& pro
   return groups.local_hop + protocol.local_step;
 }
 Seconds remote_step(const GroupStructure& groups, const topologies::Protocol& protocol) {
-  return groups.remote_hop + protocol.remote_step;
+  return groups.step_slowdown * (groups.remote_hop + protocol.remote_step);
 }
 
 double carried(Bytes full_size, const topologies::Protocol& protocol) {

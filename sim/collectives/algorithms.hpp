@@ -12,6 +12,9 @@ namespace lockstep::collectives::network {
 [[nodiscard]] const CollectiveAlgorithm& direct();
 [[nodiscard]] const CollectiveAlgorithm& in_network();
 
+/// About two million links on the routes of a direct exchange's pairs; beyond, they are counted by switch.
+inline constexpr std::int64_t most_listed_pairs = 350'000;
+
 /// Whether every route between members leads through switches or over a link of their own, as in nodes, or with one
 /// chip of each torus.
 [[nodiscard]] bool without_torus(const topologies::Cluster& cluster, const GroupStructure& groups);

@@ -1,33 +1,45 @@
 // Direct: every member sends to every other at once, V/N each where all get a shard, V/N^2 in an all-to-all. One flow
 // for all pairs of a unit and one for all pairs between units: with routes fixed, no order of the transfers beats the
-// most loaded link. Shift: every member sends V to the next one.
+// most loaded link. Where all units send to a NIC at once, it receives more slowly (FabricSpec::incast). Shift: every
+// member sends V to the next one.
+#include <cmath>
+
 #include "sim/collectives/algorithms.hpp"
+#include "sim/collectives/exchange_by_switch.hpp"
 
 namespace lockstep::collectives::network {
 namespace {
 
-/// About two million links on the pairs' routes; beyond, hierarchical algorithms serve.
-constexpr std::int64_t most_pairs = 350'000;
-
 enum Slot : std::int32_t { inside_units, between_units, slot_count };
 
 bool few_pairs(const GroupStructure& groups) {
-  return std::int64_t{groups.members} * (groups.members - 1) <= most_pairs;
+  return std::int64_t{groups.members} * (groups.members - 1) <= most_listed_pairs;
+}
+
+/// A number of transfers is the sum of the powers of two of which it has a slot each.
+constexpr SlotId power_slots = 40;
+
+/// Too many pairs to list, of members in units of their own on one sprayed network: exchange_by_switch counts them.
+bool by_switch(const topologies::Cluster& cluster, const GroupStructure& groups) {
+  const auto* fabric = cluster.fabric_spec();
+  return !few_pairs(groups) && groups.units > 1 && groups.local == 1 && fabric != nullptr &&
+         cluster.axes().front().name != "hall" &&
+         (fabric->routing == topologies::FabricRouting::spray ||
+          std::holds_alternative<topologies::Crossbar>(fabric->kind));
 }
 
 /// Members with a way of their own to and from one switch, and nothing else between them: N - 1 transfers cross either
 /// way, whoever they come from. Where pairs are too many, each member's transfer to the next one stands for all of its
 /// own.
 bool next_stands_for_all(const topologies::Cluster& cluster, const GroupStructure& groups) {
-  if (few_pairs(groups)) return false;
   const auto* node = cluster.node_spec();
-  const auto* fabric = cluster.fabric_spec();
-  if (groups.units == 1) return node != nullptr && node->scale_up == topologies::NodeSpec::ScaleUp::network_switch;
-  return groups.local == 1 && fabric != nullptr && std::holds_alternative<topologies::Crossbar>(fabric->kind);
+  return !few_pairs(groups) && groups.units == 1 && node != nullptr &&
+         node->scale_up == topologies::NodeSpec::ScaleUp::network_switch;
 }
 
 Seconds one_step(const GroupStructure& groups, const topologies::Protocol& protocol) {
-  return groups.units == 1 ? local_step(groups, protocol) : groups.cross_hop + protocol.remote_step;
+  return groups.units == 1 ? local_step(groups, protocol)
+                           : groups.step_slowdown * (groups.cross_hop + protocol.remote_step);
 }
 
 /// Libraries that exchange directly in an all-to-all may have no other kind that does: NCCL gathers and scatters in
@@ -44,7 +56,7 @@ class Direct final : public CollectiveAlgorithm {
     switch (kind) {
       case workloads::CollectiveKind::all_to_all:
         return few_pairs(groups) || groups.local == 0 ||  // nothing else serves irregular groups
-               next_stands_for_all(cluster, groups);
+               next_stands_for_all(cluster, groups) || by_switch(cluster, groups);
       case workloads::CollectiveKind::all_gather:
       case workloads::CollectiveKind::reduce_scatter:
       case workloads::CollectiveKind::all_reduce: return few_pairs(groups) && !only_all_to_all_;
@@ -55,12 +67,13 @@ class Direct final : public CollectiveAlgorithm {
     return false;
   }
 
-  std::int32_t slots(const topologies::Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override {
-    return slot_count;
+  std::int32_t slots(const topologies::Cluster& cluster, const GroupStructure& groups) const override {
+    return slot_count + (by_switch(cluster, groups) ? power_slots : 0);
   }
 
   std::vector<Flow> flows(const topologies::Cluster& cluster, const NetworkGroup& group,
                           const GroupStructure& groups) const override {
+    if (by_switch(cluster, groups)) return flows_by_switch(cluster, group);
     Flow inside{inside_units, {}}, between{between_units, {}};
     const auto add = [&](topologies::DeviceId from, topologies::DeviceId to) {
       append_route(cluster, from, to, cluster.unit_of(from) == cluster.unit_of(to) ? inside.links : between.links);
@@ -85,13 +98,29 @@ class Direct final : public CollectiveAlgorithm {
     if (kind == workloads::CollectiveKind::all_to_all) to_each /= groups.members;
     if (next_stands_for_all(cluster, groups)) to_each *= groups.members - 1;
     const auto step = one_step(groups, protocol);
-    std::vector<Phase> phases(kind == workloads::CollectiveKind::all_reduce ? 2 : 1,
-                              {step, std::vector<double>(slot_count, to_each)});
+    Phase exchange{step, Indexed<SlotId, double>(slots(cluster, groups), to_each)};
+    for (SlotId slot = between_units; slot < exchange.slot_bytes.count(); ++slot)
+      exchange.slot_bytes[slot] *= groups.incast_slowdown;
+    for (SlotId slot = slot_count; slot < exchange.slot_bytes.count(); ++slot)
+      exchange.slot_bytes[slot] = std::ldexp(exchange.slot_bytes[slot], slot - slot_count);
+    std::vector<Phase> phases(kind == workloads::CollectiveKind::all_reduce ? 2 : 1, exchange);
     phases.front().latency += protocol.launch;
     return phases;
   }
 
  private:
+  static std::vector<Flow> flows_by_switch(const topologies::Cluster& cluster, const NetworkGroup& group) {
+    std::vector<Flow> flows;
+    for (SlotId power = 0; power < power_slots; ++power) flows.push_back({slot_count + power, {}});
+    for (const auto& [link, times] : exchange_by_switch(cluster, group.members)) {
+      for (SlotId power = 0; power < power_slots; ++power) {
+        if ((times >> power & 1) != 0) flows[position_of(power)].links.push_back(link);
+      }
+    }
+    std::erase_if(flows, [](const Flow& flow) { return flow.links.empty(); });
+    return flows;
+  }
+
   bool only_all_to_all_;
 };
 

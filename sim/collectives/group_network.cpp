@@ -95,6 +95,10 @@ GroupStructure structure_of(const topologies::Cluster& cluster, const std::vecto
     }
     add_hops(cluster, group, structure);
   }
+  if (const auto* fabric = cluster.fabric_spec(); fabric != nullptr) {
+    structure.incast_slowdown = fabric->incast_slowdown(structure.units - 1);
+    structure.step_slowdown = fabric->step_slowdown(structure.units);
+  }
   if (structure.local == 0 || structure.units == 1) return structure;
   structure.rails = structure.local;
   for (const auto& group : groups) structure.rails = std::min(structure.rails, rails_of(cluster, group));

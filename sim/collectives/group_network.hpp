@@ -46,6 +46,8 @@ struct GroupStructure {
   Seconds cross_hop{0};  ///< the same for members with different places, which rails may not join directly
   Seconds around{0};     ///< links from each unit to the next, once around all of them
   Dimensions torus;      ///< inside a unit, if units are tori
+  double incast_slowdown = 1;  ///< of NICs to which all other units send at once (FabricSpec::incast)
+  double step_slowdown = 1;    ///< of steps between units, by their number (FabricSpec::step_growth)
 };
 
 /// A way to run collectives. One file each: the torus' own, ring, tree, recursive halving and doubling, direct,

@@ -1,7 +1,7 @@
 // Switches that add up and copy (NVLink SHARP in a node, SHARP in a fabric). The links of the routes from one member to
 // all others are a tree, which carries V down once for a broadcast; the links of the ways back carry V up once for a
-// reduction. Across units each local member has a tree for its 1/g of the data, and while that runs, members of a unit
-// exchange their parts. All is pipelined: one phase.
+// reduction. Across units each local member has a tree for its 1/g of the data, and while that runs, the unit's switch
+// adds up and copies, or members of the unit exchange their parts. All is pipelined: one phase.
 #include <algorithm>
 
 #include "sim/collectives/algorithms.hpp"
@@ -57,6 +57,15 @@ void add_ports(const topologies::Cluster& cluster, const std::vector<topologies:
     }
   }
   for (auto* flow : {&out, &in}) flows.push_back({flow->slot, union_of(std::move(flow->links))});
+}
+
+/// What a member's port carries each way, over V, while the fabric adds up: parts are scattered and gathered, or the
+/// unit's switch adds up and copies too, whichever is less. Then a member sends V and its 1/g of the fabric's sums, and
+/// receives as much.
+double through_ports(const topologies::NodeSpec& node, const GroupStructure& groups, bool reduces_and_copies) {
+  const double scattered = 2.0 * (groups.local - 1) / groups.local;
+  if (!node.in_network_reduction || !reduces_and_copies) return scattered;
+  return std::min(scattered, (1 + 1.0 / groups.local) / node.in_network_efficiency);
 }
 
 class InNetwork final : public CollectiveAlgorithm {
@@ -130,8 +139,7 @@ class InNetwork final : public CollectiveAlgorithm {
     if (reduces) bytes[to_root] = v / groups.local;
     if (groups.local > 1) {
       phase.latency += 2.0 * local_step(groups, protocol);
-      bytes[out_of_members] = bytes[into_members] =
-          2 * v * (groups.local - 1) / groups.local;  // scattered, then gathered
+      bytes[out_of_members] = bytes[into_members] = v * through_ports(*cluster.node_spec(), groups, reduces && copies);
     }
     return {phase};
   }

@@ -116,8 +116,8 @@ class Ring final : public CollectiveAlgorithm {
     const int steps = groups.members - 1;
     const int remote = groups.units == 1 ? 0 : std::min(groups.units, steps);
     return static_cast<double>(steps - remote) * local_step(groups, protocol) +
-           static_cast<double>(remote) * protocol.remote_step +
-           groups.around * (static_cast<double>(remote) / groups.units);
+           groups.step_slowdown * (static_cast<double>(remote) * protocol.remote_step +
+                                   groups.around * (static_cast<double>(remote) / groups.units));
   }
 };
 

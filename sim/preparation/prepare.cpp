@@ -2,6 +2,7 @@
 // file.
 #include <algorithm>
 
+#include "sim/preparation/background.hpp"
 #include "sim/preparation/known_machines.hpp"
 #include "sim/preparation/placement_cost.hpp"
 #include "sim/preparation/preparing_private.hpp"
@@ -93,6 +94,7 @@ void check_perturbations(const scenario::Scenario& scenario, const topologies::C
 topologies::Cluster cluster_of(const scenario::Scenario& scenario) {
   auto cluster = build_cluster(scenario.cluster);
   check_perturbations(scenario, cluster);
+  share_links(scenario, cluster);
   cluster.avoid(missing_in_networks(scenario.perturbations, cluster));
   return cluster;
 }

@@ -6,6 +6,7 @@
 #include "sim/preparation/preparing_private.hpp"
 #include "workloads/sharded_layers/derived_weights.hpp"
 #include "workloads/sharded_layers/low_precision.hpp"
+#include "workloads/sharded_layers/matrix_owners.hpp"
 #include "workloads/sharding/bounded_elements.hpp"
 
 namespace lockstep::preparation {
@@ -189,6 +190,7 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
         complete_updates(derived, block, model.plan, sizes);
         keep_unembedding_in_16_bits(derived, block);
         if (element_size(scenario.training.precision) == Bytes(1)) cast_operands_to_8_bits(derived, block);
+        if (scenario.training.matrix_owners) give_matrices_to_owners(derived);
         if (scenario.training.low_precision_gather) gather_weights_in_8_bits(derived, block);
         keep_weights_in_8_bits(derived, block, scenario.training.low_precision_copies);
         model.layers.push_back(std::move(derived));

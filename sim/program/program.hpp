@@ -39,10 +39,10 @@ struct ProgramOp {
   workloads::StageId stage = 0;  ///< compute: the stage whose ranks run it
   Seconds duration;              ///< compute: on a rank of speed 1, alone on its chip
   Seconds launched{0};  ///< compute: when the host has launched it; before that it occupies its stream but does not run
-  SharedList<OnChip> on_chips;  ///< compute, where chips are of several kinds: by kind, instead of the two above
-  CommunicatorId communicator = -1;       ///< collective
-  Predecessors predecessors;              ///< earlier positions in Program::ops; a rank waits for
-                                          ///< those of them that it takes part in
+  SharedList<OnChip> on_chips;       ///< compute, where chips are of several kinds: by kind, instead of the two above
+  CommunicatorId communicator = -1;  ///< collective
+  Predecessors predecessors;         ///< earlier positions in Program::ops; a rank waits for
+                                     ///< those of them that it takes part in
   SharedList<collectives::Phase> phases;  ///< collective
   Seconds closed_form;                    ///< collective: time without contention (reference engine)
 };

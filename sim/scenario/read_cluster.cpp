@@ -65,6 +65,8 @@ class ClusterReader {
       foreign({"groups", "nodes", "fabric", "halls", "between_halls", "order", "graph"},
               "is for clusters of nodes, and this one has no node");
     }
+    if (const auto background = view_["background"]; background.exists())
+      spec_.background = read_background(background);
     if (!view_["graph"].exists()) {
       for (const auto key : {"routing", "placement"}) {
         if (const auto view = view_[key]; view.exists())

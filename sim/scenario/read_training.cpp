@@ -181,7 +181,11 @@ void read_training(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   if (traffic.exists()) scenario.derive.elementwise_traffic = traffic.number(1, 100);
   keys.flag(view, "causal_attention", scenario.training.causal_attention);
   const auto shards = keys.optional(view, "zero_shards");
-  if (shards.exists()) scenario.training.flat_zero_shards = shards.choice({"flat", "dimension"}) == 0;
+  if (shards.exists()) {
+    const auto chosen = shards.choice({"flat", "dimension", "matrices"});
+    scenario.training.flat_zero_shards = chosen != 1;
+    scenario.training.matrix_owners = chosen == 2;
+  }
   view.refuse_unknown_keys();
   scenario.derive.causal = scenario.training.causal_attention;
 }

@@ -48,6 +48,9 @@ void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenari
 void read_given_network(const YamlView& cluster, const std::filesystem::path& folder, topologies::ClusterSpec& spec,
                         Problems& problems);
 
+/// The list `background` of a cluster.
+[[nodiscard]] std::vector<topologies::BackgroundLoad> read_background(const YamlView& list);
+
 [[nodiscard]] ReliabilitySpec read_reliability(const YamlView& view, KeyReader& keys);
 /// The map `search`, if it exists; `own` is what the scenario itself computes again.
 void read_search(const YamlView& view, KeyReader& keys, const workloads::Recompute& own, SearchSpec& search);

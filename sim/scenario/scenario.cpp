@@ -113,6 +113,9 @@ class Reader {
     });
     if (!view.is_map()) return;
     for (const auto& key : view.keys()) note(view[key]);  // after the unknown ones were refused
+    if (const auto background = view["background"]; background.is_list()) {
+      for (const auto& item : background.items()) note(item);
+    }
   }
 
   void mesh() {

@@ -38,6 +38,7 @@ struct TrainingSpec {
   bool causal_attention = true;
   std::optional<std::int64_t> recompute_layers;  ///< of each stage of the model, the first ones; none: all
   bool flat_zero_shards = true;  ///< the data and fsdp axes split weights as flat runs, not along a dimension
+  bool matrix_owners = false;    ///< gradients are reduced to the owner of their matrix, which broadcasts the update
 };
 
 /// The routing of tokens to experts.

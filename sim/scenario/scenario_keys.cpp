@@ -19,6 +19,7 @@ std::vector<std::string> scenario_keys() {
           "cluster.halls",
           "cluster.between_halls",
           "cluster.order",
+          "cluster.background",
           "cluster.graph",
           "cluster.routing",
           "cluster.placement",

@@ -9,6 +9,7 @@ namespace lockstep::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 class Check : public CommandLine {
@@ -21,6 +22,15 @@ TEST_F(Check, SaysOneLinePerFile) {
   EXPECT_THAT(text, StartsWith(small + ": ok; memory peak "));
   EXPECT_THAT(text, HasSubstr("\n" + two_matmul + ": ok; memory peak "));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+}
+
+// What the reader of a network's file assumed stands below the line of its scenario.
+TEST_F(Check, PrintsTheNotesOnAGraph) {
+  EXPECT_THAT(
+      good({"check", small, "--set", "cluster={graph: ../networks/slurm_block.conf, node: {like: dgx-h100, chips: 1}}",
+            "--set", "parallel={data: 8}", "--set", "mesh={data: rest}"}),
+      HasSubstr("\n  note: Blocks are scheduled in sizes of 4,8 nodes.\n"));
+  EXPECT_THAT(good({"check", small}), Not(HasSubstr("note:")));
 }
 
 // Plain data parallelism keeps 10 bytes of each of 70 billion parameters on every chip of 96 GB.

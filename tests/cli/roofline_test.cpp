@@ -49,6 +49,39 @@ TEST_F(Roofline, OutHoldsTheStudyAndItsPlots) {
   EXPECT_EQ(nlohmann::json::parse(content("out/roofline.json")), json({"roofline", layer}));
 }
 
+// Inside a node a chip's port of 450 GB/s brings the whole array: C / P = 989e12 / 450e9 tokens a chip. Over nodes all
+// eight NICs of 50 GB/s do: C / 400e9. The simulated thresholds are those of the real collectives.
+TEST_F(Roofline, NodesHaveAThresholdInsideAndOneOverAllOfThem) {
+  const auto study = json({"roofline", layer, "--set", "cluster={node: dgx-h100, nodes: 4}", "--set",
+                           "parallel={fsdp: 32}", "--set", "mesh={fsdp: rest}", "--set", "batch.sequences=32"});
+  ASSERT_EQ(study["levels"].size(), 2u);
+  EXPECT_DOUBLE_EQ(study["levels"][0]["book"], study["flops_per_s"].get<double>() / 450e9);
+  EXPECT_DOUBLE_EQ(study["levels"][1]["book"], study["flops_per_s"].get<double>() / 400e9);
+  for (const auto& level : study["levels"]) {
+    EXPECT_GT(level["exact"], level["book"]);
+    EXPECT_NEAR(level["simulated"], level["exact"], 0.01 * level["exact"].get<double>()) << level["group"];
+    for (const auto& point : level["points"])
+      EXPECT_NEAR(point["simulated_exposed_share"], point["line_exposed_share"], 0.02) << level["group"];
+  }
+}
+
+// The book's tokens of a slice over the data-centre network: C / W_dcn of one chip, 459e12 / (25e9 / 4) = 73,440,
+// however large the slice.
+TEST_F(Roofline, PodsHaveTheThresholdOfTheDataCentreNetwork) {
+  for (const auto* shape : {"[4, 4, 4]", "[4, 4, 8]"}) {
+    const auto study = json(
+        {"roofline", layer, "--set", "cluster={chip: tpu-v5p, shape: " + std::string(shape) + ", pods: 2}", "--set",
+         "parallel={data: 2, fsdp: " + std::string(shape == std::string("[4, 4, 4]") ? "64" : "128") + "}", "--set",
+         "mesh={data: [pod], fsdp: rest}", "--set", "batch.sequences=256"});
+    ASSERT_EQ(study["levels"].size(), 1u);
+    const auto& level = study["levels"][0];
+    EXPECT_NEAR(level["book"].get<double>() * level["chips_of_a_pod"].get<double>(), 73440, 1e-6);
+    EXPECT_GT(level["exact"], level["book"].get<double>() / 2);  // two pods move V, not 2 V; and latencies
+    EXPECT_LT(level["exact"], level["book"]);
+    EXPECT_NEAR(level["simulated"], level["exact"], 0.02 * level["exact"].get<double>());
+  }
+}
+
 TEST_F(Roofline, SetReplacesAKey) {
   EXPECT_EQ(json({"roofline", layer, "--set", "batch.sequences=32"})["tokens_per_chip"], 2048);
 }

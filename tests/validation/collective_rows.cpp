@@ -1,5 +1,6 @@
 #include "tests/validation/collective_rows.hpp"
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <map>
@@ -16,20 +17,30 @@
 namespace lockstep::test {
 namespace {
 
-/// Machine named in the chip column, node of the catalog, scale-up network. The first that fits.
-constexpr std::array<std::array<std::string_view, 3>, 13> machines{{{"p4de", "p4de-a100", "NVLink 3"},
-                                                                    {"p5en", "p5en-h200", "NVLink 4"},
-                                                                    {"EFA", "p5en-h200", "NVLink 4"},
-                                                                    {"p5", "p5-h100", "NVLink 4"},
-                                                                    {"A3 Mega", "a3-mega-h100", "NVLink 4"},
-                                                                    {"A3 High", "a3-high-h100", "NVLink 4"},
-                                                                    {"GCP A4", "a4-b200", "NVLink 5"},
-                                                                    {"B200", "dgx-b200", "NVLink 5"},
-                                                                    {"H100", "dgx-h100", "NVLink 4"},
-                                                                    {"H200", "dgx-h200", "NVLink 4"},
-                                                                    {"A100", "dgx-a100", "NVLink 3"},
-                                                                    {"MI300X", "mi300x", "xGMI"},
-                                                                    {"MI355X", "mi355x", "xGMI"}}};
+/// What the columns chip and inter_net contain, node of the catalog, scale-up network. The first that fits.
+struct NamedMachine {
+  std::string_view chip, inter_net, node, scale_up;
+};
+constexpr std::array<NamedMachine, 17> machines{{{"p4de", "", "p4de-a100", "NVLink 3"},
+                                                 {"p5en", "", "p5en-h200", "NVLink 4"},
+                                                 {"EFA", "", "p5en-h200", "NVLink 4"},
+                                                 {"p5", "", "p5-h100", "NVLink 4"},
+                                                 {"A3 Mega", "", "a3-mega-h100", "NVLink 4"},
+                                                 {"A3 High", "", "a3-high-h100", "NVLink 4"},
+                                                 {"GCP A4", "", "a4-b200", "NVLink 5"},
+                                                 {"GB200", "", "gb200-nvl72", "NVLink 5, rack"},
+                                                 {"GB300", "", "gb300-nvl72", "NVLink 5, rack"},
+                                                 {"B200", "EFA", "p6-b200", "NVLink 5"},
+                                                 {"B200", "", "dgx-b200", "NVLink 5"},
+                                                 {"H100", "", "dgx-h100", "NVLink 4"},
+                                                 {"H200", "p5en", "p5en-h200", "NVLink 4"},
+                                                 {"H200", "", "dgx-h200", "NVLink 4"},
+                                                 {"A100", "", "dgx-a100", "NVLink 3"},
+                                                 {"MI300X", "", "mi300x", "xGMI"},
+                                                 {"MI355X", "", "mi355x", "xGMI"}}};
+
+/// OCI's jobs take 64 GPUs of each rack of 72.
+constexpr int gpus_of_a_rack = 64;
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -39,6 +50,7 @@ std::optional<workloads::CollectiveKind> kind_of(std::string_view text) {
   if (text.starts_with("all_reduce")) return workloads::CollectiveKind::all_reduce;
   if (text.starts_with("all_gather")) return workloads::CollectiveKind::all_gather;
   if (text.starts_with("reduce_scatter")) return workloads::CollectiveKind::reduce_scatter;
+  if (text == "reduce") return workloads::CollectiveKind::reduce;
   if (text.starts_with("alltoall")) return workloads::CollectiveKind::all_to_all;
   return std::nullopt;
 }
@@ -56,28 +68,42 @@ struct Machine {
   }
 };
 
-Machine tpu(const std::filesystem::path& catalog, Problems& problems) {
+Machine tpu(const MeasuredCollective& row, const std::filesystem::path& catalog, Problems& problems) {
   Machine machine{"ICI", nullptr, nullptr, nullptr};
+  const bool cube = contains(row.chip, "v5p");
   machine.cluster = std::make_unique<topologies::Cluster>(
-      topologies::build_torus({topologies::load_chip(catalog, "tpu-v5e", problems), {8, 16}, {}}));
-  machine.group("ring", {{"rest", {{0, 8, 1}}}, {"ring", {{1, 16, 1}}}});
+      topologies::build_torus({topologies::load_chip(catalog, cube ? "tpu-v5p" : "tpu-v5e", problems),
+                               cube ? std::vector{4, 4, 4} : std::vector{8, 16},
+                               {}}));
+  if (cube)
+    machine.group("ring", {{"rest", {{0, 4, 1}, {1, 4, 1}}}, {"ring", {{2, 4, 1}}}});
+  else
+    machine.group("ring", {{"rest", {{0, 8, 1}}}, {"ring", {{1, 16, 1}}}});
   return machine;
 }
 
-Machine nodes(const MeasuredCollective& row, const std::filesystem::path& catalog, Problems& problems) {
-  for (const auto& [word, node_name, scale_up] : machines) {
-    if (!contains(row.chip, word)) continue;
-    topologies::NodeSpec node = topologies::load_node(catalog, node_name, problems);
-    if (const int used = row.ranks / row.nodes; used < node.chips) node.chips = node.nics = used;
+/// The network between units: the node's usual one, unless the row says that racks are joined by RoCE.
+std::string fabric_of(const MeasuredCollective& row, const topologies::NodeSpec& node) {
+  return node.chips > gpus_of_a_rack && contains(row.inter_net, "RoCE") ? "roce-400g" : node.fabric;
+}
+
+Machine nodes(const MeasuredCollective& row, const std::filesystem::path& catalog, Problems& problems,
+              const std::function<void(topologies::FabricSpec&)>& change) {
+  for (const auto& named : machines) {
+    if (!contains(row.chip, named.chip) || !contains(row.inter_net, named.inter_net)) continue;
+    topologies::NodeSpec node = topologies::load_node(catalog, named.node, problems);
+    const auto fabric = fabric_of(row, node);
+    topologies::ClusterSpec spec;
+    spec.units = node.chips > gpus_of_a_rack ? std::max(1, row.ranks / gpus_of_a_rack) : row.nodes;
+    if (const int used = row.ranks / spec.units; used < node.chips) node.chips = node.nics = used;
     const std::string text = row.chip + row.notes;
     if (contains(text, "NVLS off") || contains(text, "NVLS_ENABLE=0") || contains(text, "no SHARP"))
       node.in_network_reduction = false;
-    topologies::ClusterSpec spec;
-    spec.units = row.nodes;
-    if (row.nodes > 1) spec.fabric = topologies::load_fabric(catalog, node.fabric, problems);
-    Machine machine{row.nodes > 1 ? node.fabric : std::string(scale_up), nullptr, nullptr, nullptr};
-    spec.unit = std::move(node);
+    if (spec.units > 1) spec.fabric = topologies::load_fabric(catalog, fabric, problems);
     if (!problems.empty()) throw std::runtime_error(problems.list().front().what);
+    change(spec.fabric);
+    Machine machine{spec.units > 1 ? fabric : std::string(named.scale_up), nullptr, nullptr, nullptr};
+    spec.unit = std::move(node);
     machine.cluster = std::make_unique<topologies::Cluster>(build_cluster(spec));
     topologies::MeshAxis all{"all", {}};
     for (std::size_t i = 0; i < machine.cluster->axes().size(); ++i)
@@ -142,7 +168,9 @@ std::vector<MeasuredCollective> read_measured_collectives(const std::filesystem:
     row.size = number(cells[bytes]);
     row.seconds = number(cells[time]) * 1e-6;
     if (contains(row.chip, "TPU")) {
-      if (const double link = number(cells[busbw]); link > 0)
+      if (const double link = number(cells[busbw]); link > 0 && *kind == workloads::CollectiveKind::all_reduce)
+        row.seconds = row.size / (number(cells[algbw]) * 1e9);
+      else if (link > 0)
         row.seconds = row.size * (row.ranks - 1) / (2 * row.ranks * link * 1e9);
     } else if (row.seconds == 0 && number(cells[algbw]) > 0) {
       row.seconds = row.size / (number(cells[algbw]) * 1e9);
@@ -155,13 +183,15 @@ std::vector<MeasuredCollective> read_measured_collectives(const std::filesystem:
 }
 
 std::vector<PredictedCollective> predict(const std::vector<MeasuredCollective>& rows,
-                                         const std::filesystem::path& catalog) {
+                                         const std::filesystem::path& catalog,
+                                         const std::function<void(topologies::FabricSpec&)>& change) {
   std::map<std::tuple<std::string, std::string, int, int>, Machine> known;
   std::vector<PredictedCollective> predicted;
   for (const auto& row : rows) {
     auto& machine = known[{row.chip, row.notes, row.ranks, row.nodes}];
     Problems problems;
-    if (!machine.groups) machine = contains(row.chip, "TPU") ? tpu(catalog, problems) : nodes(row, catalog, problems);
+    if (!machine.groups)
+      machine = contains(row.chip, "TPU") ? tpu(row, catalog, problems) : nodes(row, catalog, problems, change);
     const auto choice = machine.groups->choose(row.kind, row.full_size());
     predicted.push_back({machine.network, choice.label, choice.cost.value()});
   }

@@ -48,8 +48,8 @@ TEST_P(ValidationPage, HasTheErrorsOfThisVersion) {
 }
 
 INSTANTIATE_TEST_SUITE_P(QuickTables, ValidationPage,
-                         testing::Values("korthikanti2022_layer_time", "torchtitan", "maxtext_gpu_a3",
-                                         "tpu_recipes_v5p_v6e", "gemm_achievable"));
+                         testing::Values("korthikanti2022_layer_time", "torchtitan", "internevo_a100_roce_scaling",
+                                         "maxtext_gpu_a3", "tpu_recipes_v5p_v6e", "gemm_achievable"));
 
 }  // namespace
 }  // namespace lockstep

@@ -2,10 +2,12 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "sim/core/quantity_text.hpp"
+#include "sim/core/yaml_view.hpp"
 #include "sim/studies/isolated.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
@@ -14,6 +16,7 @@
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/results/scenario_notes.hpp"
+#include "topologies/graph/read_network.hpp"
 
 namespace lockstep::commands {
 namespace {
@@ -42,6 +45,20 @@ std::string simulated(const scenario::Scenario& scenario, engine::EngineKind eng
   }
 }
 
+/// What the reader of the cluster's graph assumed, joined or left out, a line each; the scenario is known to be good.
+std::string notes_on_the_network(const std::string& file, const std::vector<scenario::KeyOverride>& overrides) {
+  Problems problems;
+  auto root = YamlView::from_file(file, problems);
+  for (const auto& key : overrides) root = root.with_override(key.path, key.value);
+  const auto cluster = root["cluster"];
+  const auto graph = cluster.is_map() ? cluster["graph"] : YamlView();
+  if (!graph.exists()) return "";
+  std::string text;
+  const auto network = std::filesystem::path(file).parent_path() / graph.text();
+  for (const auto& note : topologies::read_network(network, problems).notes) text += "  note: " + note + "\n";
+  return text;
+}
+
 struct CheckArguments {
   std::vector<std::string> scenarios, overrides;
   std::string engine = "max_min";  // shares links as SimGrid does, and needs no library that would have to be loaded
@@ -53,12 +70,13 @@ void check_scenarios(const CheckArguments& arguments) {
   Problems problems;
   for (const auto& file : arguments.scenarios) {
     try {
-      const auto scenario = load_scenario(file, parse_overrides(arguments.overrides));
+      const auto overrides = parse_overrides(arguments.overrides);
+      const auto scenario = load_scenario(file, overrides);
       const auto text = studies::in_child(
           [&] { return simulated(scenario, engine); });  // gives its memory back; one may run out of it
       std::string notes;
-      for (const auto& note : output::notes_of(scenario)) notes += "; note: " + note;
-      output::print(file + ": " + text + notes + "\n");
+      for (const auto& note : output::notes_of(scenario)) notes += "  note: " + note + "\n";
+      output::print(file + ": " + text + "\n" + notes + notes_on_the_network(file, overrides));
     } catch (const ConfigError& error) {
       for (const auto& problem : error.problems()) problems.add(problem);
     }

@@ -1,8 +1,10 @@
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "sim/core/quantity_text.hpp"
+#include "sim/studies/roofline/network_study.hpp"
 #include "sim/studies/roofline/study.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
@@ -106,12 +108,80 @@ nlohmann::ordered_json json_of(const scenario::Scenario& scenario, const rooflin
   return json;
 }
 
+std::string text_of(const scenario::Scenario& scenario, const roofline::NetworkRoofline& study) {
+  std::string text = scenario.name + ": roofline of a layer of " + output::model_text(scenario) + " on " +
+                     output::chips_text(scenario) + "\n\n  C = " + format(study.flops) + " a chip, " +
+                     output::fixed(study.tokens_per_chip, 0) + " tokens a chip in this batch\n\n";
+  text += "Communication hides behind compute above so many tokens a chip:\n";
+  output::Table table({"  of a layer", "bandwidth", "book", "exact", "simulated", "this batch"});
+  for (const auto& level : study.levels)
+    table.add({"  " + level.group, format(level.bandwidth), output::fixed(level.book, 1), output::fixed(level.exact, 1),
+               output::fixed(level.simulated, 1), output::fixed(study.tokens_per_chip, 0)});
+  text += table.to_string();
+  for (const auto& level : study.levels) {
+    const auto of_a_pod = [&](double tokens) {
+      return output::with_separators(std::round(tokens * static_cast<double>(level.unit)));
+    };
+    if (level.unit > 1)
+      text += "  In tokens of a pod: book " + of_a_pod(level.book) + ", exact " + of_a_pod(level.exact) +
+              ", simulated " + of_a_pod(level.simulated) + "\n";
+  }
+  text += "\nExposed communication of a layer over its compute, by the exact line and simulated:\n";
+  output::Table points({"  of a layer", "tokens a chip", "line", "simulated"});
+  for (const auto& level : study.levels) {
+    for (const auto& point : level.points)
+      points.add({"  " + level.group, output::fixed(point.tokens_per_chip, 1), output::percent(point.line),
+                  output::percent(point.simulated)});
+  }
+  return text + points.to_string();
+}
+
+nlohmann::ordered_json json_of(const scenario::Scenario& scenario, const roofline::NetworkRoofline& study) {
+  nlohmann::ordered_json json = {{"scenario", scenario.name},
+                                 {"flops_per_s", study.flops.value()},
+                                 {"chips", study.chips},
+                                 {"tokens_per_chip", study.tokens_per_chip},
+                                 {"levels", nlohmann::ordered_json::array()}};
+  for (const auto& level : study.levels) {
+    nlohmann::ordered_json points = nlohmann::ordered_json::array();
+    for (const auto& point : level.points)
+      points.push_back({{"tokens_per_chip", point.tokens_per_chip},
+                        {"line_exposed_share", point.line},
+                        {"simulated_exposed_share", point.simulated}});
+    json["levels"].push_back({{"group", level.group},
+                              {"bandwidth_Bps", level.bandwidth.value()},
+                              {"chips_of_a_pod", level.unit},
+                              {"book", level.book},
+                              {"exact", level.exact},
+                              {"simulated", level.simulated},
+                              {"points", points}});
+  }
+  return json;
+}
+
+/// Nodes, graphs and pods: text and JSON.
+void run_on_a_network(const RooflineArguments& arguments, const scenario::Scenario& scenario, spdlog::logger& log) {
+  const auto progress = progress_line();
+  const auto study = roofline::study_network(scenario, log, [&](std::string_view stage, double fraction) {
+    if (progress) progress(stage, fraction);
+  });
+  const auto json = output::json_lines(json_of(scenario, study));
+  if (!arguments.out.empty()) {
+    output::NewFiles files(arguments.out);
+    files.write(std::filesystem::path(arguments.out) / "roofline.json", json);
+    files.finish();
+  }
+  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
+  output::print(arguments.json == "-" ? json : text_of(scenario, study));
+}
+
 void run_roofline(const RooflineArguments& arguments, spdlog::logger& log) {
   output::check_folder_place(arguments.out);
   output::check_png_writer(arguments.png ? arguments.out : "");
   if (arguments.json != "-") output::check_file_place(arguments.json);
   const auto scenario = load_scenario(arguments.scenario, parse_overrides(arguments.overrides));
   (void)preparation::prepare_step(scenario);
+  if (roofline::is_network(scenario)) return run_on_a_network(arguments, scenario, log);
   auto progress = progress_line();
   const auto study = roofline::study_roofline(scenario, log, [&](std::string_view stage, double fraction) {
     if (progress) progress(stage, fraction);

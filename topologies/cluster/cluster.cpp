@@ -70,6 +70,14 @@ LinkId Cluster::neighbour_link(DeviceId device, AxisId axis, int direction) cons
   return graph_->neighbours(device, axis).towards(direction);
 }
 
+void Cluster::share_with(BackgroundShares others) {
+  background_ = std::move(others);
+  for (const LinkId link : background_.ids()) {
+    BytesPerSecond& rate = graph_->links[link].bandwidth;
+    rate = rate * (1 - background_[link]);
+  }
+}
+
 int Cluster::flows_of_connection() const {
   return node_ == nullptr || fabric_ == nullptr ? 1 : fabric_->flows_of_connection();
 }

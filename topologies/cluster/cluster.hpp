@@ -54,6 +54,8 @@ using PhysicalAxes = Indexed<AxisId, PhysicalAxis>;
 
 /// Whether each link is missing; empty: no link is missing.
 using MissingLinks = Indexed<LinkId, bool>;
+/// The share of each link's rate that the traffic of others takes; empty: there is none.
+using BackgroundShares = Indexed<LinkId, double>;
 
 /// Thrown if missing links leave no route between two devices.
 class NoRoute : public std::runtime_error {
@@ -143,6 +145,12 @@ class Cluster {
   /// From now on routes through networks avoid these links where the network has another path for two devices.
   void avoid(MissingLinks missing) { missing_ = std::move(missing); }
 
+  /// From now on others take these shares, each below 1, of the links' rates; `link` says what they leave.
+  void share_with(BackgroundShares others);
+  [[nodiscard]] bool is_shared() const { return !background_.empty(); }
+  /// The share of a link's rate that others take.
+  [[nodiscard]] double background(LinkId link) const { return background_.empty() ? 0 : background_[link]; }
+
   [[nodiscard]] std::string to_string() const;  ///< for --dump=cluster
 
  private:
@@ -158,6 +166,7 @@ class Cluster {
   std::unique_ptr<const NodeSpec> node_;
   std::unique_ptr<const FabricSpec> fabric_;
   MissingLinks missing_;
+  BackgroundShares background_;
 };
 
 }  // namespace lockstep::topologies

@@ -1,6 +1,7 @@
 #include "topologies/cluster/cluster_spec.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace lockstep::topologies {
 
@@ -42,6 +43,8 @@ NodeSpec part_of(NodeSpec node, int chips) {
   std::erase_if(node.uplinks, [&](const SharedUplink& uplink) { return uplink.chips >= chips; });
   return node;
 }
+double FabricSpec::incast_slowdown(int senders) const { return senders > 1 ? 1 + incast * std::log2(senders) : 1; }
+double FabricSpec::step_slowdown(int units) const { return units > 2 ? 1 + step_growth * std::log2(units / 2.0) : 1; }
 
 std::int64_t ClusterSpec::devices() const {
   std::int64_t count = std::int64_t{units} * halls;

@@ -143,8 +143,14 @@ struct FabricSpec {
   std::vector<double>
       oversubscription;               ///< leaf to spine, spine to core: bandwidth below over bandwidth above; none: 1
   bool in_network_reduction = false;  ///< switches add up (SHARP)
+  double incast = 0;       ///< how much longer a NIC takes to receive for each doubling of the units that send to it
+  double step_growth = 0;  ///< how much longer a step between units takes for each doubling of the units beyond two
   std::vector<std::string> sources;
 
+  /// How much longer a NIC takes for what so many other units send to it at once.
+  [[nodiscard]] double incast_slowdown(int senders) const;
+  /// How much longer a step between units takes in a group of so many.
+  [[nodiscard]] double step_slowdown(int units) const;
   /// Flows between two chips, each hashed by itself.
   [[nodiscard]] int flows_of_connection() const { return routing == FabricRouting::ecmp ? channels * queue_pairs : 1; }
   friend bool operator==(const FabricSpec&, const FabricSpec&) = default;
@@ -171,6 +177,13 @@ struct NodeGroup {
 /// for which the network between them is built; so is its usual one. They must not be empty.
 [[nodiscard]] NodeSpec common_node(const std::vector<NodeGroup>& groups);
 
+/// Traffic of others on links of a cluster.
+struct BackgroundLoad {
+  std::string links;  ///< names as "leaf(0)>spine(1)", or of nodes, whose links are all meant; * stands for any text
+  double load = 0;    ///< share of the links' rate that it takes, below 1
+  friend bool operator==(const BackgroundLoad&, const BackgroundLoad&) = default;
+};
+
 struct ClusterSpec {
   std::variant<TorusSpec, NodeSpec> unit;
   int units = 1;  ///< pods or nodes of one hall
@@ -181,6 +194,7 @@ struct ClusterSpec {
   int halls = 1;
   FabricSpec between_halls;
   RankOrder order;
+  std::vector<BackgroundLoad> background;
 
   [[nodiscard]] const Chip& chip() const;
   [[nodiscard]] Chip& chip();

@@ -5,6 +5,7 @@ namespace lockstep::topologies {
 namespace {
 
 constexpr double most_oversubscription = 1e6;
+constexpr double most_growth = 1e3;  // for each doubling of units
 
 std::vector<std::string> kind_words() {
   std::vector<std::string> words;
@@ -92,6 +93,8 @@ FabricSpec read_fabric(const YamlView& view, std::string_view name, const Fabric
   read_if(view["oversubscription"], fabric.oversubscription,
           [&](const YamlView& key) { return read_oversubscription(key, fabric.tiers); });
   read_if(view["in_network_reduction"], fabric.in_network_reduction, [](const YamlView& key) { return key.boolean(); });
+  read_if(view["incast"], fabric.incast, [](const YamlView& key) { return key.number(0, most_growth); });
+  read_if(view["step_growth"], fabric.step_growth, [](const YamlView& key) { return key.number(0, most_growth); });
   read_keys_of_kinds(view, fabric.kind);
   if (const YamlView sources = view["sources"]; sources.exists()) {
     fabric.sources.clear();

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "sim/core/units.hpp"
+#include "workloads/sharded_layers/matrix_owners.hpp"
 #include "workloads/sharded_layers/sharded_layer.hpp"
 
 namespace lockstep::workloads {
@@ -35,8 +36,9 @@ struct BucketKey {
     return one.kind == other.kind && one.axes == other.axes;
   }
 };
+/// A matrix with an owner among the ranks never shares a bucket, not even with itself.
 [[nodiscard]] inline bool share_a_bucket(const DerivedCollective& one, const DerivedCollective& other) {
-  return BucketKey{one.kind, one.axes} == BucketKey{other.kind, other.axes};
+  return BucketKey{one.kind, one.axes} == BucketKey{other.kind, other.axes} && !has_owner(one);
 }
 [[nodiscard]] inline bool share_a_bucket(const BlockStep& one, const BlockStep& other) {
   return BucketKey{one.collective, one.axes} == BucketKey{other.collective, other.axes};

@@ -29,7 +29,9 @@ const CollectiveChain& CollectiveChains::of(const WeightUpdate& weight, Collecti
   const auto [known, is_new] = chains_.try_emplace({&weight, of});
   auto& made = known->second;
   if (!is_new) return made;
-  made = {&weight, of, collectives_of(weight, of), 0};
+  made = {&weight, of, collectives_of(weight, of)};
+  made.alone = std::any_of(made.collectives.begin(), made.collectives.end(),
+                           [](const auto* collective) { return has_owner(*collective); });
   const auto same = std::find_if(kinds_.begin(), kinds_.end(), [&](const auto* other) { return alike(*other, made); });
   made.kind = static_cast<std::int32_t>(same - kinds_.begin());
   if (same == kinds_.end()) kinds_.push_back(&made);

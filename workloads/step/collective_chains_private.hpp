@@ -19,6 +19,7 @@ struct CollectiveChain {
   Of of = Of::each_microbatch;
   std::vector<const DerivedCollective*> collectives;
   std::int32_t kind = 0;  ///< equal for chains of the same collectives over the same axes, which may be merged
+  bool alone = false;     ///< never merged, not even with itself: each matrix has an owner of its own
 };
 
 /// Chains of one kind whose collectives run together.

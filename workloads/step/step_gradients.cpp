@@ -126,8 +126,9 @@ void StepGradients::send(const StepPlace& place, const Contribution& contributio
                                  last ? CollectiveChain::Of::last_microbatch : CollectiveChain::Of::each_microbatch);
   if (chain.collectives.empty()) return;
   auto& buckets = buckets_[place.stage];
-  auto bucket = std::find_if(buckets.begin(), buckets.end(),
-                             [&](const auto& other) { return other.chains.front()->kind == chain.kind; });
+  auto bucket = chain.alone ? buckets.end() : std::find_if(buckets.begin(), buckets.end(), [&](const auto& other) {
+    return other.chains.front()->kind == chain.kind;
+  });
   if (bucket == buckets.end()) bucket = buckets.emplace(buckets.end());
   bucket->chains.push_back(&chain);
   bucket->contributions.push_back(&contribution);
@@ -138,8 +139,18 @@ void StepGradients::send(const StepPlace& place, const Contribution& contributio
   buckets.erase(bucket);
 }
 
+/// Buckets of a size are sent when they are full, and the rest after the last gradient; a matrix with an owner of its
+/// own never fills one.
 void StepGradients::flush(std::int32_t stage) {
   auto& buckets = buckets_[stage];
+  if (writer_.options.gradient_buckets.unit == Bucketing::Unit::size) {
+    OpIds last;
+    for (const auto& bucket : buckets) merge(last, bucket.after);
+    std::sort(last.begin(), last.end());
+    for (auto& bucket : buckets) {
+      if (bucket.chains.front()->alone) bucket.after = last;
+    }
+  }
   for (auto& bucket : buckets) flush(stage, bucket);
   buckets.clear();
   in_flight_.issue(stage);
@@ -362,8 +373,9 @@ OpIds StepGradients::publish(const StepPlace& place, StepPass pass, const std::v
   for (const auto& owner : owners) {
     const auto& chain = chains_.of(writer_.update_of(owner), CollectiveChain::Of::update);
     if (chain.collectives.empty()) continue;
-    auto together = std::find_if(published.begin(), published.end(),
-                                 [&](const auto& others) { return others.front()->kind == chain.kind; });
+    auto together = chain.alone ? published.end()
+                                : std::find_if(published.begin(), published.end(),
+                                               [&](const auto& others) { return others.front()->kind == chain.kind; });
     if (together == published.end()) together = published.emplace(published.end());
     together->push_back(&chain);
   }

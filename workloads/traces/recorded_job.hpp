@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <boost/container/small_vector.hpp>
+#include "sim/core/small_list.hpp"
 
 #include "sim/core/indexed.hpp"
 #include "sim/core/units.hpp"
@@ -48,14 +48,14 @@ struct RecordedEvent {
   RecordedNameId name = 0;
   std::int64_t number = -1;  ///< that the trace gives it, by which its ranks may be in one order
   RecordedStreamId stream = 0;
-  boost::container::small_vector<RecordedStreamId, 1> more_streams;  ///< that it occupies besides
-  std::optional<Seconds> start;  ///< since the first stamp of its rank; nothing in a graph without dates
+  SmallList<RecordedStreamId> more_streams;  ///< that it occupies besides
+  std::optional<Seconds> start;              ///< since the first stamp of its rank; nothing in a graph without dates
   Seconds duration{0};
   std::optional<Seconds> launched;  ///< when the host began the call that launched it
   std::int32_t collective = -1;     ///< into RecordedRank::collectives
   std::int32_t priority = 0;        ///< lower goes first on a stream; equal where the trace does not tell
   /// Earlier events of the rank that the trace says it waited for, besides the order of its stream.
-  boost::container::small_vector<RecordedEventId, 2> after;
+  SmallList<RecordedEventId> after;
 };
 
 /// A call in which the host waited for its device.

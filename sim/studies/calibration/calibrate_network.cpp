@@ -56,7 +56,8 @@ struct Machine {
   std::unique_ptr<collectives::GroupNetwork> group;
 };
 
-constexpr int most_all_to_all = 512;  // ranks that can always exchange directly
+constexpr int most_all_to_all = 512;                   // ranks that can always exchange directly
+constexpr std::int64_t most_pairs_of_nodes = 350'000;  // a fit makes the machine hundreds of times
 
 topologies::ClusterSpec spec_for(const NodeNetwork& network, int ranks, int nodes) {
   topologies::ClusterSpec spec;
@@ -98,11 +99,12 @@ void check_sizes(const NodeNetwork& network, const std::vector<TimedCollective>&
   problems.throw_if_any();
   for (const auto& one : timed) {
     if (one.kind != workloads::CollectiveKind::all_to_all || one.ranks <= most_all_to_all) continue;
-    if (machine_for(network, one.ranks, one.nodes)
+    if (std::int64_t{one.nodes} * one.nodes > most_pairs_of_nodes ||
+        machine_for(network, one.ranks, one.nodes)
             .group->choices(one.kind, collectives::full_size_of(one.kind, one.size, one.ranks))
             .empty()) {
       problems.add({one.where, "",
-                    "an all_to_all of " + std::to_string(one.ranks) + " ranks has too many pairs to lay out",
+                    "an all_to_all of " + std::to_string(one.ranks) + " ranks has too many pairs for a fit",
                     "fewer ranks"});
     }
   }

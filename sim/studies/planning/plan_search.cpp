@@ -9,6 +9,8 @@
 #include <queue>
 #include <set>
 
+#include "sim/studies/planning/plan_draws.hpp"
+
 namespace lockstep::planning {
 namespace {
 
@@ -308,7 +310,9 @@ double SearchResult::gap() const {
 }
 
 SearchResult search_plans(const PlanSpace& space, const SearchOptions& options, PlanWorkers& workers) {
-  return Search(space, options, workers).run();
+  auto result = Search(space, options, workers).run();
+  draw_paths(space, result.best);
+  return result;
 }
 
 SearchResult search_plans(const PlanSpace& space, const SearchOptions& options, spdlog::logger& log) {

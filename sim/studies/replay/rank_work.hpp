@@ -21,9 +21,9 @@ struct WorkOperation {
   Seconds pause{0};                       ///< between what it waits for and its start
   Seconds duration{0};
   bool computes = false;  ///< a kernel, whose time depends on the chip's clock; not a copy
-  boost::container::small_vector<workloads::RecordedStreamId, 2> streams;
+  SmallList<workloads::RecordedStreamId> streams;
   std::int32_t priority = 0;
-  boost::container::small_vector<WorkId, 4> after;  ///< earlier operations
+  SmallList<WorkId> after;  ///< earlier operations
 };
 
 /// Why device streams stood still, summed over the kernels of a rank.

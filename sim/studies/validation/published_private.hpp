@@ -75,6 +75,7 @@ void skip(MeasuredRun& run, std::string why);  ///< the first reason stays
 [[nodiscard]] std::vector<PublishedTable> megatron_tables();
 [[nodiscard]] std::vector<PublishedTable> megatron_core_tables();
 [[nodiscard]] std::vector<PublishedTable> fsdp_tables();
+[[nodiscard]] std::vector<PublishedTable> internevo_tables();
 [[nodiscard]] std::vector<PublishedTable> maxtext_tables();
 [[nodiscard]] std::vector<PublishedTable> mlperf_tables();
 

@@ -10,7 +10,8 @@ namespace lockstep::validation {
 const std::vector<PublishedTable>& published_tables() {
   static const auto all = [] {
     std::vector<PublishedTable> tables;
-    for (auto group : {megatron_tables(), megatron_core_tables(), mlperf_tables(), fsdp_tables(), maxtext_tables()}) {
+    for (auto group : {megatron_tables(), megatron_core_tables(), mlperf_tables(), fsdp_tables(), internevo_tables(),
+                       maxtext_tables()}) {
       std::move(group.begin(), group.end(), std::back_inserter(tables));
     }
     return tables;

@@ -50,6 +50,34 @@ TEST(ShardedModel, SplitsWeightsFlatOrAlongADimension) {
   EXPECT_EQ(stored("dimension"), 2 * 2 * 5);
 }
 
+// Two matrices a layer. Shards: what is scattered over the ranks of ZeRO-1 and gathered again, both matrices of a layer
+// at a time. Owners: each matrix goes by itself, to its owner and back, with the bytes of a gather.
+TEST(ShardedModel, GivesMatricesToOwners) {
+  using Kind = workloads::CollectiveKind;
+  const auto prepared = [](const std::string& shards) {
+    return preparation::prepare(small_scenario({{"parallel", "{data: 4, zero: 1}"},
+                                                {"batch", "{sequences: 8, sequence_length: 16, microbatches: 2}"},
+                                                {"training", "{zero_shards: " + shards + "}"},
+                                                {"communication", "{gradient_buckets: 1 TB}"}}));
+  };
+  const auto count = [](const preparation::Preparation& whole, Kind kind, Bytes size) {
+    int found = 0;
+    for (workloads::OpId id = 0; id < whole.step.size(); ++id) {
+      const auto& op = whole.step.op(id);
+      found += op->kind == workloads::StepWork::Kind::collective && op->collective == kind && op->full_size == size;
+    }
+    return found;
+  };
+  const Bytes matrix(2 * 64 * 128);
+  const auto shards = prepared("flat"), owners = prepared("matrices");
+  EXPECT_EQ(count(shards, Kind::reduce_scatter, matrix * 12), 1);  // the whole model in one bucket
+  EXPECT_EQ(count(shards, Kind::all_gather, matrix * 2), 6);
+  EXPECT_EQ(count(owners, Kind::reduce_scatter, matrix * 12), 0);
+  EXPECT_EQ(count(owners, Kind::reduce, matrix), 12);
+  EXPECT_EQ(count(owners, Kind::broadcast, matrix), 12);
+  EXPECT_EQ(owners.model.layers[0].weights[0].stored, shards.model.layers[0].weights[0].stored);
+}
+
 TEST(ShardedModel, KnowsTheRanksThatShareOutExperts) {
   const auto ranks = [&](const std::string& parallel) {
     return preparation::sharded_model(small_scenario({{"model", small_mixture}, {"parallel", parallel}})).expert_ranks;

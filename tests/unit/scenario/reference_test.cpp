@@ -50,6 +50,7 @@ const std::map<std::string, std::string>& values() {
       {"cluster.halls", "2"},
       {"cluster.between_halls", "crossbar"},
       {"cluster.order", "round-robin"},
+      {"cluster.background", "[{links: 'chip(0,0)', load: 30 %}]"},
       {"cluster.graph", two_leaves},
       {"cluster.routing", "ecmp"},
       {"cluster.placement", "{hosts: 'gpu[4,1]'}"},

@@ -27,4 +27,11 @@ nlohmann::ordered_json band_json(const std::optional<validation::ErrorBand>& ban
           {"wider_because", band->widened}};
 }
 
+nlohmann::ordered_json draws_json(const RoutingDraws& draws) {
+  return {{"seeds", draws.count()},
+          {"best_step_time_s", draws.best().value()},
+          {"median_step_time_s", draws.median().value()},
+          {"worst_step_time_s", draws.worst().value()}};
+}
+
 }  // namespace lockstep::output

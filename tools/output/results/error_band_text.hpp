@@ -1,5 +1,6 @@
 #pragma once
-/// The interval in which similar measured steps lay, in text and JSON.
+/// How far a predicted step may be off, in text and JSON: the interval in which similar measured steps lay, and the
+/// times under other paths of a network that hashes.
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -12,5 +13,7 @@ namespace lockstep::output {
 [[nodiscard]] std::string band_text(const validation::ErrorBand& band, Seconds step);
 /// Null without a band.
 [[nodiscard]] nlohmann::ordered_json band_json(const std::optional<validation::ErrorBand>& band, Seconds step);
+
+[[nodiscard]] nlohmann::ordered_json draws_json(const RoutingDraws& draws);
 
 }  // namespace lockstep::output

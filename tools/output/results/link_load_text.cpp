@@ -33,6 +33,7 @@ std::string link_load_table(const topologies::Cluster& cluster, std::span<const 
                                       percent(load.busy),
                                       percent(load.used),
                                       percent(load.peak)};
+    if (cluster.is_shared()) cells.push_back(percent(cluster.background(load.link)));
     const auto known =
         std::find_if(different.begin(), different.end(), [&](const Row& row) { return row.cells == cells; });
     if (known != different.end()) {
@@ -41,7 +42,9 @@ std::string link_load_table(const topologies::Cluster& cluster, std::span<const 
       different.push_back({cluster.link_name(load.link), load.alike, std::move(cells)});
     }
   }
-  Table table({"link", "alike", "kind", "bandwidth", "carries", "busy", "used", "peak"});
+  std::vector<std::string> header = {"link", "alike", "kind", "bandwidth", "carries", "busy", "used", "peak"};
+  if (cluster.is_shared()) header.emplace_back("taken by others");
+  Table table(header);
   for (auto& row : different) {
     row.cells.insert(row.cells.begin(), {row.link, std::to_string(row.alike)});
     table.add(std::move(row.cells));
@@ -60,6 +63,7 @@ nlohmann::ordered_json link_load_json(const topologies::Cluster& cluster, std::s
                     {"busy_share", load.busy},
                     {"used_share", load.used},
                     {"peak_share", load.peak}});
+    if (cluster.is_shared()) list.back()["background_share"] = cluster.background(load.link);
   }
   return list;
 }

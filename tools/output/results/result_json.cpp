@@ -177,12 +177,7 @@ Json twice_as_fast(std::span<const sensitivity::FasterPart> parts) {
 
 /// Null where no network hashes.
 Json draws(const Simulation& simulation) {
-  const auto& draws = simulation.routing_draws;
-  if (!draws) return {};
-  return {{"seeds", draws->count()},
-          {"best_step_time_s", draws->best().value()},
-          {"median_step_time_s", draws->median().value()},
-          {"worst_step_time_s", draws->worst().value()}};
+  return simulation.routing_draws ? draws_json(*simulation.routing_draws) : Json();
 }
 
 }  // namespace

@@ -66,6 +66,7 @@ Json best_json(const planning::PlanSpace& space, const planning::RankedPlan& pla
                                                         : std::string("several axes");
     if (figures.exposed_s[axis] > 0) json["breakdown"]["exposed_comm_s"][name] = figures.exposed_s[axis];
   }
+  if (plan.draws) json["routing_draws"] = draws_json(*plan.draws);
   json["loses_by"] = why_it_loses(figures, best);
   return json;
 }
@@ -200,7 +201,10 @@ std::string plan_text(const planning::PlanSpace& space, const planning::SearchRe
     text += "best: " + plan_name(space, best.choice) + "\n      " + placement_name(space, best.choice) +
             "\n      step time " + format(Seconds(best.figures.step_s)) + ", MFU " + percent(best.figures.mfu) + ", " +
             format(Bytes(best.figures.peak_bytes)) + " of " + format(space.memory()) + " of memory\n\n";
-    Table table({"plan", "step time", "MFU", "compute", "exposed", "bubble", "memory"});
+    std::vector<std::string> header{"plan", "step time", "MFU", "compute", "exposed", "bubble", "memory"};
+    const bool drawn = best.draws.has_value();
+    if (drawn) header.emplace_back("best, median, worst seed");
+    Table table(header);
     table.fold(58, 0);  // 120 columns
     int rank = 0;
     std::string reasons;
@@ -209,9 +213,19 @@ std::string plan_text(const planning::PlanSpace& space, const planning::SearchRe
       double exposed = 0;
       for (const double each : figures.exposed_s) exposed += each;
       const auto number = std::to_string(++rank);
-      table.add({number + ". " + plan_name(space, plan.choice), format(Seconds(figures.step_s)), percent(figures.mfu),
-                 format(Seconds(figures.compute_s)), format(Seconds(exposed)), format(Seconds(figures.bubble_s)),
-                 format(Bytes(figures.peak_bytes))});
+      std::vector<std::string> row{number + ". " + plan_name(space, plan.choice),
+                                   format(Seconds(figures.step_s)),
+                                   percent(figures.mfu),
+                                   format(Seconds(figures.compute_s)),
+                                   format(Seconds(exposed)),
+                                   format(Seconds(figures.bubble_s)),
+                                   format(Bytes(figures.peak_bytes))};
+      if (drawn) {
+        row.push_back(plan.draws ? format(plan.draws->best()) + ", " + format(plan.draws->median()) + ", " +
+                                       format(plan.draws->worst())
+                                 : "-");
+      }
+      table.add(std::move(row));
       if (rank == 1) continue;
       const double loss = figures.step_s / best.figures.step_s - 1;
       const auto why = why_it_loses(figures, best.figures);
