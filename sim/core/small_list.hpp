@@ -72,6 +72,10 @@ class SmallList {
     data()[size_] = item;
     ++size_;
   }
+  void erase(const T* first, const T* last) {
+    std::copy(last, static_cast<const T*>(end()), begin() + (first - begin()));
+    size_ -= static_cast<std::uint32_t>(last - first) & most;
+  }
   template <class Iterator>
   requires(!std::is_integral_v<Iterator>) void assign(Iterator first, Iterator last) {
     size_ = 0;

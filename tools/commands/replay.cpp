@@ -66,7 +66,7 @@ void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
   });
   if (const auto groups = groups_of(arguments); !groups.empty()) workloads::read_trace_groups(groups, job);
   if (!arguments.against.empty()) {
-    const auto preparation = preparation::prepare(scenario::load_scenario(arguments.against));
+    const auto preparation = preparation::prepare_step(scenario::load_scenario(arguments.against));
     const auto& rank = job.ranks.front();
     const auto rows = replay::compared_collectives(job, rank, preparation);
     if (progress) progress("done", 1);

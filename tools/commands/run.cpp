@@ -164,7 +164,7 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   if (!arguments.chakra.empty()) {
     output::NewFiles files(arguments.chakra);
     left_out += trace::write_chakra_trace(files, arguments.chakra, std::filesystem::path(arguments.scenario).stem(),
-                                          scenario, preparation::prepare(scenario));
+                                          scenario, preparation::prepare_step(scenario));
     files.finish();
   }
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json());

@@ -74,7 +74,7 @@ void append_message(std::string& out, std::string_view message) {
 
 class Writing {
  public:
-  Writing(const scenario::Scenario& scenario, const preparation::Preparation& preparation)
+  Writing(const scenario::Scenario& scenario, const preparation::PreparedStep& preparation)
       : step_(preparation.step),
         program_(lower_with_perturbations(scenario, preparation)),
         position_of_rank_(program_.ranks()) {
@@ -208,7 +208,7 @@ class Writing {
 }  // namespace
 
 std::string write_chakra_trace(output::NewFiles& files, const std::filesystem::path& folder, const std::string& name,
-                               const scenario::Scenario& scenario, const preparation::Preparation& preparation) {
+                               const scenario::Scenario& scenario, const preparation::PreparedStep& preparation) {
   Writing writing(scenario, preparation);
   for (topologies::RankId rank = 0; rank < writing.ranks(); ++rank) {
     files.write(folder / (name + "." + std::to_string(writing.number_of(rank)) + ".et"), writing.graph_of(rank));

@@ -14,6 +14,6 @@ namespace lockstep::trace {
 /// steps that are too long for it, or that have what Chakra has no node for.
 [[nodiscard]] std::string write_chakra_trace(output::NewFiles& files, const std::filesystem::path& folder,
                                              const std::string& name, const scenario::Scenario& scenario,
-                                             const preparation::Preparation& preparation);
+                                             const preparation::PreparedStep& preparation);
 
 }  // namespace lockstep::trace

@@ -22,7 +22,7 @@ Key key_of(const workloads::RecordedJob& job, const workloads::RecordedCollectiv
 }
 
 /// The pipeline stage of the rank at a position of the cluster.
-workloads::StageId stage_of(const preparation::Preparation& preparation, std::int32_t position) {
+workloads::StageId stage_of(const preparation::PreparedStep& preparation, std::int32_t position) {
   const auto& mesh = *preparation.machine.mesh;
   if (!mesh.has_axis("pipeline")) return 0;
   const auto rank = mesh.rank_of(preparation.machine.cluster->device_at_position(position));
@@ -33,7 +33,7 @@ workloads::StageId stage_of(const preparation::Preparation& preparation, std::in
   return 0;
 }
 
-std::map<Key, double> derived(const preparation::Preparation& preparation, workloads::StageId stage) {
+std::map<Key, double> derived(const preparation::PreparedStep& preparation, workloads::StageId stage) {
   std::map<Key, double> counts;
   const auto& step = preparation.step;
   const auto& mesh = *preparation.machine.mesh;
@@ -60,7 +60,7 @@ std::map<Key, double> derived(const preparation::Preparation& preparation, workl
 
 std::vector<ComparedCollective> compared_collectives(const workloads::RecordedJob& job,
                                                      const workloads::RecordedRank& rank,
-                                                     const preparation::Preparation& preparation) {
+                                                     const preparation::PreparedStep& preparation) {
   const auto ranks = preparation.machine.mesh->ranks();
   if (rank.rank >= ranks) {
     throw ConfigError({{{rank.file, 0, 0},

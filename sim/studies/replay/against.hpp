@@ -22,6 +22,6 @@ struct ComparedCollective {
 /// before them those with most bytes first. Throws ConfigError for a rank that the scenario does not have.
 [[nodiscard]] std::vector<ComparedCollective> compared_collectives(const workloads::RecordedJob& job,
                                                                    const workloads::RecordedRank& rank,
-                                                                   const preparation::Preparation& preparation);
+                                                                   const preparation::PreparedStep& preparation);
 
 }  // namespace lockstep::replay

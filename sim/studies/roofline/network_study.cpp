@@ -43,10 +43,10 @@ struct Trial {
 void study(NetworkLevel& level, const Trial& trial, FlopsPerSecond of_the_chip, spdlog::logger& log) {
   const auto flops = of_the_chip * trial.faster;
   const auto exposed = [&](const scenario::Scenario& s) {
-    return estimate_one_rank(s, preparation::prepare(s), log).exposed_comm;
+    return estimate_one_rank(s, preparation::prepare_step(s), log).exposed_comm;
   };
   level.book = of_the_chip.value() / level.bandwidth.value() / static_cast<double>(level.unit);
-  const auto machine = preparation::prepare(trial.scenario).machine;
+  const auto machine = preparation::prepare_step(trial.scenario).machine;
   const double bytes = weights(trial.scenario);
   const auto cost = machine.collectives->cost(trial.kind, {trial.axis},
                                               Bytes(std::llround(bytes / static_cast<double>(trial.shards))));
