@@ -55,7 +55,7 @@ TEST(ShardedModel, SplitsWeightsFlatOrAlongADimension) {
 TEST(ShardedModel, GivesMatricesToOwners) {
   using Kind = workloads::CollectiveKind;
   const auto prepared = [](const std::string& shards) {
-    return preparation::prepare(small_scenario({{"parallel", "{data: 4, zero: 1}"},
+    return preparation::prepare_step(small_scenario({{"parallel", "{data: 4, zero: 1}"},
                                                 {"batch", "{sequences: 8, sequence_length: 16, microbatches: 2}"},
                                                 {"training", "{zero_shards: " + shards + "}"},
                                                 {"communication", "{gradient_buckets: 1 TB}"}}));
