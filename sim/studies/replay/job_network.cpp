@@ -36,8 +36,9 @@ std::optional<Part> part_of(const std::set<int>& values, int axis_size) {
 }
 
 /// A mesh with an axis `group` along which this group lies, where it is a block of the physical axes.
-std::optional<std::vector<topologies::AxisRequest>> block_of(const topologies::Cluster& cluster,
-                                                             const std::vector<int>& devices) {
+std::optional<std::vector<topologies::AxisRequest>> block_of(const topologies::Cluster& cluster, const Ranks& group) {
+  std::vector<topologies::DeviceId> devices;
+  for (const auto rank : group) devices.push_back(cluster.device_at_position(rank));
   const auto& axes = cluster.axes();
   std::vector<std::string> inner, of_group;
   std::size_t product = 1;
@@ -87,9 +88,11 @@ JobNetwork::~JobNetwork() = default;
 const JobNetwork::Shape& JobNetwork::shape(const std::vector<Ranks>& groups) {
   auto& same = shapes_[groups];
   if (same) return *same;
-  std::vector<topologies::DeviceId> devices;
-  for (const auto rank : groups.front()) devices.push_back(cluster_.device_at_position(rank));
-  const auto block = block_of(cluster_, devices);
+  auto block = block_of(cluster_, groups.front());
+  for (std::size_t i = 1; block && i < groups.size(); ++i) {  // all of one shape, or of none
+    const auto other = block_of(cluster_, groups[i]);
+    if (!other || text_of(*other) != text_of(*block)) block.reset();
+  }
   auto& known = block ? blocks_[text_of(*block)] : same;
   if (block && !known) {
     auto placed = place_as_requested(cluster_, *block);
@@ -121,6 +124,16 @@ NetworkCollective JobNetwork::collective(workloads::CollectiveKind kind, Bytes f
   for (const auto& members : groups) made.communicator.groups.push_back({members, {}});
   if (groups.front().size() < 2) return made;
   const auto& known = shape(groups);
+  const auto& algorithms = collectives::collective_algorithms();
+  if (std::none_of(algorithms.begin(), algorithms.end(), [&](const collectives::CollectiveAlgorithm* algorithm) {
+        return algorithm->serves(kind, cluster_, known.network->structure());
+      })) {
+    throw ConfigError({{{"--cluster", 0, 0},
+                        "",
+                        "no algorithm runs " + std::string(name(kind)) + " on groups of " +
+                            std::to_string(groups.front().size()) + " that lie so",
+                        "another cluster, or smaller groups"}});
+  }
   const auto choice =
       known.network->choose(kind, full_size, collectives::ruled(rules_, cluster_, *known.network, kind), copies);
   made.phases = choice.phases;

@@ -17,6 +17,8 @@ namespace {
 using program::ProgramOp;
 using workloads::CollectiveKind;
 
+constexpr std::size_t most_predecessors = 65'535;  // of an operation of a program
+
 class Writing {
  public:
   Writing(const workloads::RecordedJob& job, const std::vector<RankWork>& works,
@@ -133,6 +135,12 @@ class Writing {
     op.streams = std::move(streams);
     std::sort(op.predecessors.begin(), op.predecessors.end());
     op.predecessors.erase(std::unique(op.predecessors.begin(), op.predecessors.end()), op.predecessors.end());
+    if (op.predecessors.size() > most_predecessors) {
+      throw ConfigError({{{job_.ranks[position_of(roles_.representative[parts.front().role])].file, 0, 0},
+                          "",
+                          "an operation waits for " + std::to_string(op.predecessors.size()) + " others",
+                          "at most " + std::to_string(most_predecessors)}});
+    }
     if (matched < 0) {
       op.duration = first.pause + first.duration / (first.computes ? options_.clock : 1.0);
     } else {

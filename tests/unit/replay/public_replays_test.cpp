@@ -59,7 +59,8 @@ TEST(PublicReplays, AstraSimMicrobenchmarks) {
   replay::ReplayOptions options;
   options.cluster = &cluster;
   for (const std::string name : {"all_reduce", "all_gather", "all_to_all", "reduce_scatter"}) {
-    const auto replay = replay::replay_job(read({"examples/workload/microbenchmarks/" + name + "/8npus_1MB"}), options, log);
+    const auto replay =
+        replay::replay_job(read({"examples/workload/microbenchmarks/" + name + "/8npus_1MB"}), options, log);
     ASSERT_EQ(replay.collectives.size(), 1u);
     EXPECT_EQ(replay.collectives[0].kind, name);
     EXPECT_EQ(replay.collectives[0].bytes, Bytes((name == "all_gather" ? 8 : 1) << 20));

@@ -91,7 +91,9 @@ TEST(PublicTraces, KinetoWithArguments) {
   EXPECT_EQ(kinds(rank), (Kinds{{CollectiveKind::all_reduce, 15}, {CollectiveKind::broadcast, 6}}));
   EXPECT_EQ(rank.steps.size(), 3u);
   for (const auto& event : rank.events) {
-    if (event.kind == RecordedEvent::Kind::collective) EXPECT_TRUE(rank.collectives[event.collective].buffer);
+    if (event.kind == RecordedEvent::Kind::collective) {
+      EXPECT_TRUE(rank.collectives[event.collective].buffer);
+    }
   }
 }
 
