@@ -75,8 +75,8 @@ void check_scenarios(const CheckArguments& arguments) {
       const auto text = studies::in_child(
           [&] { return simulated(scenario, engine); });  // gives its memory back; one may run out of it
       std::string notes;
-      for (const auto& note : output::notes_of(scenario)) notes += "  note: " + note + "\n";
-      output::print(file + ": " + text + "\n" + notes + notes_on_the_network(file, overrides));
+      for (const auto& note : output::notes_of(scenario)) notes += "; note: " + note;
+      output::print(file + ": " + text + notes + "\n" + notes_on_the_network(file, overrides));
     } catch (const ConfigError& error) {
       for (const auto& problem : error.problems()) problems.add(problem);
     }

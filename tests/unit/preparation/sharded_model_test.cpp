@@ -56,11 +56,11 @@ TEST(ShardedModel, GivesMatricesToOwners) {
   using Kind = workloads::CollectiveKind;
   const auto prepared = [](const std::string& shards) {
     return preparation::prepare_step(small_scenario({{"parallel", "{data: 4, zero: 1}"},
-                                                {"batch", "{sequences: 8, sequence_length: 16, microbatches: 2}"},
-                                                {"training", "{zero_shards: " + shards + "}"},
-                                                {"communication", "{gradient_buckets: 1 TB}"}}));
+                                                     {"batch", "{sequences: 8, sequence_length: 16, microbatches: 2}"},
+                                                     {"training", "{zero_shards: " + shards + "}"},
+                                                     {"communication", "{gradient_buckets: 1 TB}"}}));
   };
-  const auto count = [](const preparation::Preparation& whole, Kind kind, Bytes size) {
+  const auto count = [](const preparation::PreparedStep& whole, Kind kind, Bytes size) {
     int found = 0;
     for (workloads::OpId id = 0; id < whole.step.size(); ++id) {
       const auto& op = whole.step.op(id);
