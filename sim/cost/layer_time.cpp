@@ -54,7 +54,7 @@ Seconds pass_overlapped(const workloads::BlockSteps& steps, Seconds hidden, coll
 void LayerBuckets::add(workloads::CollectiveKind kind, const workloads::AxisNames& axes, Bytes full_size) {
   const workloads::BucketKey key{kind, axes};
   const auto same = std::find_if(all_.begin(), all_.end(), [&](const Bucket& other) {
-    return workloads::BucketKey{other.kind, other.axes} == key;
+    return share_a_bucket(workloads::BucketKey{other.kind, other.axes}, key);
   });
   if (!merges_ || same == all_.end()) {
     all_.push_back({kind, axes, full_size});

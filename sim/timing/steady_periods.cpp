@@ -159,8 +159,8 @@ class Search {
   [[nodiscard]] double host_held_until() const {
     double last = 0;
     for (workloads::OpId id = 0; id < step_.size(); ++id) {
-      const auto launched_s = program_.ops[id].launched.value();
       for (const auto lane : timeline_.ranks_of(id)) {
+        const auto launched_s = program_.on_chip_of(lane, program_.ops[id]).launched.value();
         if (launched_s <= last) break;
         if (timeline_.simulated(id, lane).start.value() < launched_s - tolerance_s_) last = launched_s;
       }

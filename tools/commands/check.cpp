@@ -23,6 +23,12 @@ namespace {
 
 constexpr std::int64_t most_operations = 2'000'000;  // of all classes of ranks: some ten seconds of simulation
 
+Bytes least_memory(const topologies::ClusterSpec& cluster) {
+  auto least = cluster.chip().memory;
+  for (const auto& chip : cluster.chips()) least = std::min(least, chip.memory);
+  return least;
+}
+
 /// All that `run` does but its files: what is refused there is refused here, and the figures are the same. Without a
 /// timeline, if most ranks differ and simulating them would take minutes.
 std::string simulated(const scenario::Scenario& scenario, engine::EngineKind engine) {
@@ -39,7 +45,7 @@ std::string simulated(const scenario::Scenario& scenario, engine::EngineKind eng
            (memory.fits ? ", fits" : ", does NOT fit") + " (weights + optimizer " +
            format(memory.weights + memory.optimizer) + "); step " + format(metrics.step_time);
   } catch (const timing::TooManyOperations& too_many) {
-    return "ok; weights + optimizer " + format(too_many.held) + " of " + format(scenario.cluster.chip().memory) + "; " +
+    return "ok; weights + optimizer " + format(too_many.held) + " of " + format(least_memory(scenario.cluster)) + "; " +
            output::with_separators(too_many.classes) +
            " classes of ranks are too many to simulate here; lockstep run gives the rest";
   }

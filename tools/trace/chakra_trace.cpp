@@ -142,8 +142,9 @@ class Writing {
     }
     const bool timed = op.kind == ProgramOp::Kind::compute || vertex->given_time;
     if (timed) {
-      const Seconds time =
-          op.kind == ProgramOp::Kind::compute ? op.duration * program_.slowdown_of_rank[rank] : *vertex->given_time;
+      const Seconds time = op.kind == ProgramOp::Kind::compute
+                               ? program_.on_chip_of(rank, op).duration * program_.slowdown_of_rank[rank]
+                               : *vertex->given_time;
       proto::append_number(node, 7, static_cast<std::uint64_t>(std::llround(time.value() * 1e6)));
       append_real(node, "lockstep_seconds", time.value());
     }

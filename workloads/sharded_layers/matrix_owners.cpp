@@ -23,8 +23,7 @@ void give_matrices_to_owners(ShardedLayer& derived) {
   }
 }
 
-bool has_owner(const DerivedCollective& collective) {
-  return collective.kind == CollectiveKind::reduce || collective.kind == CollectiveKind::broadcast;
-}
+bool has_owner(const DerivedCollective& collective) { return has_owner(collective.kind); }
+bool has_owner(CollectiveKind kind) { return kind == CollectiveKind::reduce || kind == CollectiveKind::broadcast; }
 
 }  // namespace lockstep::workloads

@@ -12,5 +12,6 @@ void give_matrices_to_owners(ShardedLayer& derived);
 
 /// Whether a collective starts or ends at an owner: it cannot be merged with that of another matrix.
 [[nodiscard]] bool has_owner(const DerivedCollective& collective);
+[[nodiscard]] bool has_owner(CollectiveKind kind);
 
 }  // namespace lockstep::workloads

@@ -32,16 +32,16 @@ struct Bucketing {
 struct BucketKey {
   CollectiveKind kind;
   const AxisNames& axes;
-  friend bool operator==(const BucketKey& one, const BucketKey& other) {
-    return one.kind == other.kind && one.axes == other.axes;
-  }
 };
-/// A matrix with an owner among the ranks never shares a bucket, not even with itself.
+/// A matrix with an owner among the ranks never shares a bucket, not even with its own of another microbatch.
+[[nodiscard]] inline bool share_a_bucket(const BucketKey& one, const BucketKey& other) {
+  return one.kind == other.kind && one.axes == other.axes && !has_owner(one.kind);
+}
 [[nodiscard]] inline bool share_a_bucket(const DerivedCollective& one, const DerivedCollective& other) {
-  return BucketKey{one.kind, one.axes} == BucketKey{other.kind, other.axes} && !has_owner(one);
+  return share_a_bucket(BucketKey{one.kind, one.axes}, BucketKey{other.kind, other.axes});
 }
 [[nodiscard]] inline bool share_a_bucket(const BlockStep& one, const BlockStep& other) {
-  return BucketKey{one.collective, one.axes} == BucketKey{other.collective, other.axes};
+  return share_a_bucket(BucketKey{one.collective, one.axes}, BucketKey{other.collective, other.axes});
 }
 /// Chains of collectives, one after the other, share buckets if each of their collectives does.
 template <class Chain, class Projection = std::identity>

@@ -139,8 +139,8 @@ void StepGradients::send(const StepPlace& place, const Contribution& contributio
   buckets.erase(bucket);
 }
 
-/// Buckets of a size are sent when they are full, and the rest after the last gradient; a matrix with an owner of its
-/// own never fills one.
+/// Buckets of a size are sent when they are full, a matrix with an owner of its own when it alone is as large; the rest
+/// goes after the last gradient.
 void StepGradients::flush(std::int32_t stage) {
   auto& buckets = buckets_[stage];
   if (writer_.options.gradient_buckets.unit == Bucketing::Unit::size) {

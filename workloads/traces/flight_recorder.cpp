@@ -41,6 +41,7 @@ class Reading {
       group.ranks = told->second;
       group.size = static_cast<std::int32_t>(group.ranks.size());
     }
+    for (auto& collective : writer_.rank.collectives) to_rank_of_the_job(collective, groups[collective.group].ranks);
   }
 
  private:
@@ -93,10 +94,18 @@ class Reading {
     const auto ends = arrow == std::string_view::npos ? std::vector<std::int64_t>() : integers_in(name);
     made.kind.reset();
     if (ends.size() != 2) return;
-    const auto peer = made.role == RecordedCollective::Role::sends ? std::abs(ends[1]) : std::abs(ends[0]);
-    if (peer >= most_recorded_ranks || peer == writer_.rank.rank) return;
+    const auto end = made.role == RecordedCollective::Role::sends ? ends[1] : ends[0];
+    if (end <= -most_recorded_ranks || end >= most_recorded_ranks) return;
+    const auto peer = std::abs(end);  // the arrow's dash is read as a sign
     made.kind = CollectiveKind::point_to_point;
     made.peer = static_cast<std::int32_t>(peer);
+  }
+
+  /// A peer is told by its place in the group.
+  void to_rank_of_the_job(RecordedCollective& collective, const std::vector<std::int32_t>& ranks) const {
+    if (collective.kind != CollectiveKind::point_to_point || collective.peer < 0) return;
+    if (!ranks.empty() && collective.peer < std::ssize(ranks)) collective.peer = ranks[position_of(collective.peer)];
+    if (collective.peer == writer_.rank.rank) collective.kind.reset();
   }
 
   void take_groups(const JsonFields& rest) {

@@ -8,7 +8,7 @@
 namespace lockstep::workloads {
 namespace {
 
-constexpr std::size_t most_depth = 64, most_fields = 4096, most_letters = 64u << 20;
+constexpr std::size_t most_depth = 64, most_fields = 4096, most_letters = 64u << 20, most_letters_of_a_key = 4096;
 
 using Kind = JsonFields::Kind;
 
@@ -45,6 +45,7 @@ class Flattening {
     }
     prefixes_.push_back(prefix_.size());
     if (!key_.empty()) prefix_ += key_ + ".";
+    if (prefix_.size() > most_letters_of_a_key) text_.refuse("names of nested objects are too long", "at most 4 KiB");
     return true;
   }
 

@@ -55,7 +55,7 @@ std::optional<std::int32_t> rank_in(const std::filesystem::path& file) {
   const auto stem = std::filesystem::path(name).stem().extension().string();  // ".3" of "job.3.et"
   std::int32_t rank = 0;
   if (stem.size() > 1 && stem.size() < 8 &&
-      std::from_chars(stem.data() + 1, stem.data() + stem.size(), rank).ptr == stem.data() + stem.size())
+      std::from_chars(stem.data() + 1, stem.data() + stem.size(), rank).ptr == stem.data() + stem.size() && rank >= 0)
     return rank;
   return std::nullopt;
 }

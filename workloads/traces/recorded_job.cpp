@@ -1,5 +1,9 @@
 #include "workloads/traces/recorded_job.hpp"
 
+#include <algorithm>
+
+#include <limits>
+
 #include <numeric>
 
 namespace lockstep::workloads {
@@ -18,7 +22,9 @@ RecordedCounts counts(const RecordedRank& rank) {
       case RecordedEvent::Kind::collective:
         ++counts.collectives;
         counts.collective_time += event.duration;
-        if (const auto& buffer = rank.collectives[event.collective].buffer) counts.communicated += *buffer;
+        if (const auto& buffer = rank.collectives[event.collective].buffer)
+          counts.communicated +=
+              std::min(*buffer, Bytes(std::numeric_limits<std::int64_t>::max()) - counts.communicated);
         break;
     }
   }

@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/core/small_list.hpp"
-
 #include "sim/core/indexed.hpp"
+#include "sim/core/small_list.hpp"
 #include "sim/core/units.hpp"
 #include "workloads/sharding/collective_kind.hpp"
 

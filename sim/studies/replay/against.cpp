@@ -1,6 +1,7 @@
 #include "sim/studies/replay/against.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -17,7 +18,8 @@ Key key_of(const workloads::RecordedJob& job, const workloads::RecordedCollectiv
   auto members = job.groups[what.group].size;
   if (what.kind == CollectiveKind::point_to_point) members = 2;
   auto bytes = what.buffer.value_or(Bytes(-1)).value();
-  if (what.buffer_is_shard && bytes >= 0 && members > 0) bytes *= members;
+  if (what.buffer_is_shard && bytes >= 0 && members > 0 && bytes <= std::numeric_limits<std::int64_t>::max() / members)
+    bytes *= members;
   return {kind_text(what), members, bytes};
 }
 

@@ -65,7 +65,10 @@ class Matching {
                              kind_text(matched.what));
       return;
     }
-    if (!matched.what.buffer) matched.what.buffer = collective.buffer;
+    if (!matched.what.buffer) {
+      matched.what.buffer = collective.buffer;
+      matched.what.buffer_is_shard = collective.buffer_is_shard;
+    }
     matched.recorded = std::min(matched.recorded, duration);
     matched.parts.push_back(part);
   }

@@ -198,20 +198,22 @@ class Writing {
     if (what.kind == CollectiveKind::point_to_point) return sent(matched, groups, told);
     if (told.members < 2) return std::nullopt;
     if (what.exchange && told.members == 2 && what.full_size)
-      return network_->transfer(*what.full_size, pairs_of(groups, false), true);
-    const auto full_size = what.full_size ? *what.full_size : bounded(*what.kind, *told.buffer, told.members, matched);
+      return network_->transfer(bounded(*what.full_size, 1, matched), pairs_of(groups, false), true);
+    const auto full_size = what.full_size ? bounded(*what.full_size, 1, matched)
+                                          : collectives::full_size_of(
+                                                *what.kind, bounded(*told.buffer, told.members, matched), told.members);
     return network_->collective(*what.kind, full_size, groups, what.copies);
   }
 
-  [[nodiscard]] Bytes bounded(CollectiveKind kind, Bytes buffer, std::int32_t members,
-                              const MatchedCollective& matched) const {
-    if (buffer.value() > collectives::most_full_size.value() / members) {
+  /// The bytes, refused if as many for each of the members are more than a collective may have.
+  [[nodiscard]] Bytes bounded(Bytes bytes, std::int32_t members, const MatchedCollective& matched) const {
+    if (bytes.value() > collectives::most_full_size.value() / members) {
       throw ConfigError({{{job_.ranks[position_of(matched.parts.front().rank)].file, 0, 0},
                           "",
-                          "a collective of " + std::to_string(buffer.value()) + " bytes",
+                          "a collective of " + std::to_string(bytes.value()) + " bytes",
                           "at most 1e18 over all ranks"}});
     }
-    return collectives::full_size_of(kind, buffer, members);
+    return bytes;
   }
 
   std::optional<NetworkCollective> sent(const MatchedCollective& matched, const std::vector<Ranks>& groups,
@@ -223,7 +225,8 @@ class Writing {
     }
     // Members are ascending, as the parts are; the sender may be either.
     const bool upward = matched.what.role == workloads::RecordedCollective::Role::sends;
-    return network_->transfer(*told.buffer, pairs_of(groups, !upward), false);
+    const auto size = matched.what.full_size ? *matched.what.full_size : *told.buffer;
+    return network_->transfer(bounded(size, 1, matched), pairs_of(groups, !upward), false);
   }
 
   static RankPairs pairs_of(const std::vector<Ranks>& groups, bool turned) {

@@ -135,6 +135,10 @@ NetworkRoofline study_network(const scenario::Scenario& scenario, spdlog::logger
         {{scenario.where("model.replay"), "model.replay",
           "replayed operations have no FLOPs and no bytes to draw a roofline of", "a model by its shape"}});
   }
+  if (!scenario.cluster.groups.empty()) {
+    throw ConfigError({{scenario.where("cluster.groups"), "cluster.groups",
+                        "the closed forms of the roofline are those of one kind of chip", "node and nodes"}});
+  }
   NetworkRoofline made;
   made.flops = balance_of(scenario.cluster.chip(), scenario.training.precision).flops;
   made.chips = scenario.chips();

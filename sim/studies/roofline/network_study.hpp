@@ -19,13 +19,13 @@ struct ExposedPoint {
 
 /// One level of the network that a layer's weights or gradients cross.
 struct NetworkLevel {
-  std::string group;                 ///< "FSDP over 8 chips of a node"
-  BytesPerSecond bandwidth;          ///< at which the book's form moves the array past a chip
-  double book = 0;                   ///< tokens per chip above which it hides: C over that
-  double exact = 0;                  ///< the same with what the collective costs on this network
-  double simulated = 0;              ///< by bisection on a deep two-matmul model
-  std::int64_t unit = 1;             ///< chips of a pod, where tokens of a pod are the usual measure; else 1
-  std::vector<ExposedPoint> points;  ///< around the exact threshold
+  std::string group;                   ///< "FSDP over 8 chips of a node"
+  BytesPerSecond bandwidth;            ///< at which the book's form moves the array past a chip
+  double book = 0;                     ///< tokens per chip above which it hides: C over that
+  double exact = 0;                    ///< the same with what the collective costs on this network
+  double simulated = 0;                ///< by bisection on a deep two-matmul model
+  std::int64_t unit = 1;               ///< chips of a pod, where tokens of a pod are the usual measure; else 1
+  std::vector<ExposedPoint> points{};  ///< around the exact threshold
 };
 
 struct NetworkRoofline {

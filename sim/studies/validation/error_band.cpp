@@ -13,6 +13,7 @@ constexpr double tail = (1 - band_share) / 2;
 /// Time that a step may lose for each doubling of chips beyond what was measured. MaxText's runs on 1 to 32 slices of
 /// TPU v5e lose 2 to 4 % for each doubling of slices, none of which the simulation shows.
 constexpr double loss_of_a_doubling = 0.04;
+constexpr double most_widening = 1.5;  ///< for the sake of a pool's own sources, which may be two
 
 int bits_of(topologies::Precision precision) {
   return precision == topologies::Precision::fp4 ? 4 : static_cast<int>(8 * element_size(precision).value());
@@ -66,6 +67,37 @@ Interval interval_of(const Pool& pool) {
     return weighted.back().first;
   };
   return {percentile(tail), percentile(0.5), percentile(1 - tail)};
+}
+
+/// The least factor, from `least` on in steps of a tenth, with which the rows of a pool's sources lie in intervals that
+/// were made of its other sources: nearly `band_share` of them.
+double own_widening(const Pool& pool, double least) {
+  std::set<std::string_view> sources;
+  for (const auto* family : pool) sources.insert(family->table);
+  std::vector<std::pair<const ValidatedFamily*, Interval>> left_out;
+  for (const auto source : sources) {
+    Pool others;
+    for (const auto* family : pool) {
+      if (family->table != source) others.push_back(family);
+    }
+    if (rows_of(others) < least_rows) continue;
+    const auto interval = interval_of(others);
+    for (const auto* family : pool) {
+      if (family->table == source) left_out.emplace_back(family, interval);
+    }
+  }
+  constexpr double enough = band_share - 0.05;
+  for (double widening = least; widening < most_widening; widening += 0.1) {
+    double held = 0, rows = 0;
+    for (const auto& [family, interval] : left_out) {
+      const auto wide = interval.widened(widening, widening);
+      const double each = static_cast<double>(family->rows) / static_cast<double>(family->residuals.size());
+      for (const double residual : family->residuals) held += wide.holds(std::log(residual)) ? each : 0;
+      rows += static_cast<double>(family->rows);
+    }
+    if (rows == 0 || held >= enough * rows) return widening;
+  }
+  return most_widening;
 }
 
 /// The factor by which `band_share` of the pairs of one family are off, one against the other.
@@ -195,7 +227,8 @@ std::optional<ErrorBand> ErrorBands::of(const StepTraits& traits, std::string_vi
     most_network = std::max(most_network, family->traits.network);
   }
   band.sources = sources.size();
-  auto interval = interval_of(pool).widened(widening(kind), widening(kind));
+  const double factor = own_widening(pool, widening(kind));
+  auto interval = interval_of(pool).widened(factor, factor);
   if (traits.chips > 2 * most_chips) {
     interval.high +=
         std::log1p(loss_of_a_doubling) * std::log2(static_cast<double>(traits.chips) / static_cast<double>(most_chips));

@@ -11,9 +11,10 @@
 /// 10th to the 90th percentile of a pool, on both sides of the median widened by a factor: the least with which the
 /// pools of that kind, each made without a whole source, hold 80 % of that source's rows, on the mean over the sources.
 /// Pools of `method` are made without the source's generation too, and pools of all without its method, since they
-/// answer for chips and methods that were never measured. This is split conformal prediction with sources as the unit
-/// that is left out (Barber et al., "Predictive inference with the jackknife+", 2021; Dunn et al., "Distribution-free
-/// prediction sets for two-layer hierarchical models", 2022).
+/// answer for chips and methods that were never measured. A pool whose own sources differ by more is widened further,
+/// until it holds the rows of each in intervals made of the others. This is split conformal prediction with sources as
+/// the unit that is left out (Barber et al., "Predictive inference with the jackknife+", 2021; Dunn et al.,
+/// "Distribution-free prediction sets for two-layer hierarchical models", 2022).
 #include <array>
 #include <filesystem>
 #include <optional>

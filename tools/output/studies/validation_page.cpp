@@ -155,7 +155,7 @@ std::string band_part(const std::vector<validation::ValidatedRun>& runs) {
             with_sign(band.low - 1) + " | " + with_sign(band.high - 1) + " | " + fixed(100 * pool.inside, 0) + " | " +
             fixed(100 * pool.left_out, 0) + " |\n";
   }
-  text += "\nIntervals are widened on both sides of their median by ";
+  text += "\nIntervals are widened on both sides of their median at least by ";
   for (const auto kind : validation::all_pool_kinds)
     text += (kind == validation::PoolKind::width ? ""
              : kind == validation::PoolKind::all ? " and "
