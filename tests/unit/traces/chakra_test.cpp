@@ -237,6 +237,18 @@ TEST(Chakra, PackedAndUnpackedDependences) {
   EXPECT_THAT(twice.ranks[0].events[2].after, ElementsAre(0)) << "each once";
 }
 
+// A million dependences of either kind are read and one more refused, before it takes memory.
+TEST(Chakra, TooManyDependences) {
+  for (const std::uint64_t field : {4u, 5u}) {
+    const auto of = [&](std::size_t count) {
+      return refusal(proto::metadata() + node(1, compute) +
+                     node(2, compute, proto::text(field, std::string(count, 1))));
+    };
+    EXPECT_EQ(of(1'000'000), "");
+    EXPECT_THAT(of(1'000'001), testing::EndsWith(": a node waits for too many; expected at most a million"));
+  }
+}
+
 // A dependence on a node that is not there is left out and said.
 TEST(Chakra, DependencesOnNothing) {
   const auto job = read(node(1, compute, proto::number(5, 99)));
