@@ -20,6 +20,9 @@ inline std::string refusal(std::string_view bytes) {
   return "";
 }
 
+/// The first collective of the first rank.
+inline workloads::RecordedCollective first(const workloads::RecordedJob& job) { return job.ranks[0].collectives[0]; }
+
 /// One member of gzip.
 inline std::string packed(const std::string& text) {
   z_stream stream{};
