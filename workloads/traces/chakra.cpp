@@ -28,6 +28,7 @@ class Message {
     field = key >> 3;
     wire = key & 7;
     content = {};
+    number = 0;
     switch (wire) {
       case 0: number = varint(); return true;
       case 1: number = fixed(8); return true;
@@ -58,6 +59,7 @@ class Message {
     for (int shift = 0; shift < 64; shift += 7) {
       if (at_ == bytes_.size()) refuse("the message ends in the middle of a number", "");
       const auto byte = static_cast<unsigned char>(bytes_[at_++]);
+      if (shift == 63 && byte > 1) break;
       value |= std::uint64_t{byte & 0x7Fu} << shift;
       if (byte < 0x80) return value;
     }
@@ -153,28 +155,48 @@ class Reading {
   static bool is_metadata(Message message) {
     while (message.next()) {
       if (message.wire != 2 || message.field > 2) return false;
-      if (message.field == 2) {
-        auto inner = message.inside();  // a node's name would hardly be a message that begins with its name
-        return inner.next() && inner.field == 1 && inner.wire == 2;
-      }
+      if (message.field == 2) return message.content.starts_with('\x0A');  // a message whose field 1 is a string
     }
     return true;
+  }
+
+  /// Numbers are numbers, dependences may be packed, all else is a string or a message.
+  static bool as_declared(const Message& message) {
+    switch (message.field) {
+      case 1:
+      case 3:
+      case 6:
+      case 7: return message.wire == 0;
+      case 4:
+      case 5: return message.wire == 0 || message.wire == 2;
+      case 2:
+      case 8:
+      case 9:
+      case 10: return message.wire == 2;
+      default: return false;
+    }
+  }
+
+  static void depend(Message& message, std::vector<std::int64_t>& on) {
+    message.numbers([&](std::uint64_t id) {
+      if (on.size() == most_dependences) message.refuse("a node waits for too many", "at most a million");
+      on.push_back(static_cast<std::int64_t>(id));
+    });
   }
 
   ChakraNode node(Message message) {
     ChakraNode made;
     while (message.next()) {
+      if (!as_declared(message)) {
+        ++unknown_fields_;
+        continue;
+      }
       switch (message.field) {
         case 1: made.id = message.as_signed(); break;
         case 2: made.name = message.content; break;
         case 3: made.type = message.number; break;
-        case 4:
-          message.numbers([&](std::uint64_t id) { made.after_control.push_back(static_cast<std::int64_t>(id)); });
-          break;
-        case 5:
-          message.numbers([&](std::uint64_t id) { made.after.push_back(static_cast<std::int64_t>(id)); });
-          if (made.after.size() > most_dependences) message.refuse("a node waits for too many", "at most a million");
-          break;
+        case 4: depend(message, made.after_control); break;
+        case 5: depend(message, made.after); break;
         case 6: break;  // start_time_micros: graphs are ordered by what nodes wait for
         case 7:
           if (message.number > 9'000'000'000'000'000ull)
@@ -184,7 +206,6 @@ class Reading {
         case 8:
         case 9: break;  // inputs and outputs
         case 10: attribute(message.inside(), made); break;
-        default: ++unknown_fields_;
       }
     }
     if (made.type >= ChakraNode::count) message.refuse("a node of unknown type " + std::to_string(made.type), "0 to 7");
@@ -205,9 +226,9 @@ class Reading {
         case 13:
         case 19:
         case 21:
-        case 23:
         case 25:
         case 27: number = message.as_signed(); break;
+        case 23: number = static_cast<std::int32_t>(message.number); break;  // of four bytes, the highest bit its sign
         case 15:
         case 17:  // zigzag
           number = static_cast<std::int64_t>((message.number >> 1) ^ (~(message.number & 1) + 1));

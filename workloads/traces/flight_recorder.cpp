@@ -1,5 +1,7 @@
 // PyTorch's flight recorder: {"pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1]"}}, "entries":
 // [{"profiling_name": "nccl:all_reduce", "process_group": ["0", "default_pg"], "input_sizes": [[4, 8]], ...}]}.
+#include <algorithm>
+
 #include "workloads/traces/collective_log_private.hpp"
 #include "workloads/traces/json_lists_private.hpp"
 
@@ -41,7 +43,7 @@ class Reading {
       group.ranks = told->second;
       group.size = static_cast<std::int32_t>(group.ranks.size());
     }
-    for (auto& collective : writer_.rank.collectives) to_rank_of_the_job(collective, groups[collective.group].ranks);
+    for (auto& collective : writer_.rank.collectives) find_rank(collective);
   }
 
  private:
@@ -88,24 +90,27 @@ class Reading {
     log_.add(name, made, Seconds(milliseconds.value_or(0) * 1e-3));
   }
 
-  /// "nccl:send 0->1": places in the group.
-  void find_peer(std::string_view name, RecordedCollective& made) {
-    const auto arrow = name.find("->");
-    const auto ends = arrow == std::string_view::npos ? std::vector<std::int64_t>() : integers_in(name);
+  /// "nccl:send 0->1" and "nccl:recv 0<-1" on rank 0: its own place in the group, then that of the other.
+  static void find_peer(std::string_view name, RecordedCollective& made) {
+    const auto arrow = std::min(name.find("->"), name.find("<-"));
+    const auto other =
+        arrow == std::string_view::npos ? std::vector<std::int64_t>() : integers_in(name.substr(arrow + 2));
     made.kind.reset();
-    if (ends.size() != 2) return;
-    const auto end = made.role == RecordedCollective::Role::sends ? ends[1] : ends[0];
-    if (end <= -most_recorded_ranks || end >= most_recorded_ranks) return;
-    const auto peer = std::abs(end);  // the arrow's dash is read as a sign
+    if (other.size() != 1 || other.front() < 0 || other.front() >= most_recorded_ranks) return;
     made.kind = CollectiveKind::point_to_point;
-    made.peer = static_cast<std::int32_t>(peer);
+    made.peer = static_cast<std::int32_t>(other.front());
   }
 
-  /// A peer is told by its place in the group.
-  void to_rank_of_the_job(RecordedCollective& collective, const std::vector<std::int32_t>& ranks) const {
-    if (collective.kind != CollectiveKind::point_to_point || collective.peer < 0) return;
-    if (!ranks.empty() && collective.peer < std::ssize(ranks)) collective.peer = ranks[position_of(collective.peer)];
-    if (collective.peer == writer_.rank.rank) collective.kind.reset();
+  /// From the other's place in the group to its rank, once the groups are known; without them they are the same.
+  void find_rank(RecordedCollective& made) const {
+    if (made.kind != CollectiveKind::point_to_point) return;
+    const auto& ranks = writer_.job().groups[made.group].ranks;
+    const bool placed = ranks.empty() || made.peer < std::ssize(ranks);
+    if (placed && !ranks.empty()) made.peer = ranks[position_of(made.peer)];
+    if (placed && made.peer != writer_.rank.rank) return;
+    made.kind.reset();
+    made.peer = -1;
+    writer_.missing("Of some sends and receives the trace does not tell the other rank; they keep their times.");
   }
 
   void take_groups(const JsonFields& rest) {

@@ -36,13 +36,22 @@ RecordedGroupId JobWriter::group(RecordedGroup group) {
     if (group.size == 0) group.size = told->second.size;
   }
   if (!group.ranks.empty()) group.size = static_cast<std::int32_t>(group.ranks.size());
-  const auto [known, is_new] = groups_.try_emplace({group.name, group.ranks}, job_.groups.next_id());
-  if (is_new) {
-    job_.groups.push_back(std::move(group));
-  } else if (auto& same = job_.groups[known->second]; same.size == 0) {
-    same.size = group.size;
+  if (const auto same = groups_.find({group.name, group.ranks, group.size}); same != groups_.end()) return same->second;
+  const auto first = groups_.lower_bound({group.name, group.ranks, 0});  // of any size; 0 where none is told
+  if (first != groups_.end() && std::get<0>(first->first) == group.name && std::get<1>(first->first) == group.ranks) {
+    const auto id = first->second;
+    if (group.size == 0) return id;
+    if (std::get<2>(first->first) == 0) {
+      groups_.erase(first);
+      groups_.try_emplace({group.name, group.ranks, group.size}, id);
+      job_.groups[id].size = group.size;
+      return id;
+    }
   }
-  return known->second;
+  const auto id = job_.groups.next_id();
+  groups_.try_emplace({group.name, group.ranks, group.size}, id);
+  job_.groups.push_back(std::move(group));
+  return id;
 }
 
 void JobWriter::describe(RecordedGroup group) { described_.insert_or_assign(group.name, std::move(group)); }

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 
 #include "workloads/traces/recorded_job.hpp"
@@ -33,7 +34,8 @@ class JobWriter {
  private:
   RecordedJob& job_;
   std::unordered_map<std::string, RecordedNameId> names_;
-  std::map<std::pair<std::string, std::vector<std::int32_t>>, RecordedGroupId> groups_;
+  std::map<std::tuple<std::string, std::vector<std::int32_t>, std::int32_t>, RecordedGroupId>
+      groups_;  // name, ranks, size
   std::map<std::string, RecordedGroup> described_;
 };
 

@@ -21,7 +21,8 @@ class Flattening {
   using string_t = std::string;
   using binary_t = nlohmann::json::binary_t;
 
-  Flattening(TraceText& text, const JsonLists& lists) : text_(text), lists_(lists) {}
+  Flattening(TraceText& text, const std::istream& stream, const JsonLists& lists)
+      : text_(text), stream_(stream), lists_(lists) {}
 
   bool null() { return value(Kind::null, "null"); }
   bool boolean(bool yes) { return value(Kind::boolean, yes ? "true" : "false"); }
@@ -111,7 +112,7 @@ class Flattening {
 
   bool parse_error(std::size_t /*position*/, const std::string& /*token*/, const nlohmann::json::exception& error) {
     const std::string_view message = error.what();
-    if (message.find("unexpected end of input") != std::string_view::npos)
+    if (stream_.eof())  // the parser looked for more, be it in a text, a number or an object
       text_.refuse("the JSON ends in the middle", "a file that was written and copied whole");
     const auto mark = message.find(": ");
     text_.refuse("malformed JSON: " + std::string(mark == std::string_view::npos ? message : message.substr(mark + 2)),
@@ -189,6 +190,7 @@ class Flattening {
   }
 
   TraceText& text_;
+  const std::istream& stream_;
   const JsonLists& lists_;
   JsonFields item_, rest_;
   Location where_;
@@ -273,7 +275,7 @@ std::vector<std::int64_t> integers_in(std::string_view text) {
 void read_json_lists(TraceText& text, const JsonLists& lists, bool sequence) {
   std::istream stream(&text);
   do {
-    Flattening reader(text, lists);
+    Flattening reader(text, stream, lists);
     nlohmann::json::sax_parse(stream, &reader, nlohmann::json::input_format_t::json, !sequence);
   } while (sequence && !only_space_left(text));
 }

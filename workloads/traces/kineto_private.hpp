@@ -56,7 +56,7 @@ struct KinetoEvents {
   std::vector<std::int64_t> unnamed_stream_waits;  ///< when they were called
 };
 
-/// Microseconds as JSON writes them, to nanoseconds; nothing for what is no time between the years 1684 and 2255.
+/// Microseconds as JSON writes them, to nanoseconds; nothing for what is no time between the years 1875 and 2065.
 [[nodiscard]] std::optional<std::int64_t> nanoseconds_of(const JsonFields& event, std::string_view key);
 /// What the arguments of an event say about its collective.
 [[nodiscard]] KinetoCollective kineto_collective(const JsonFields& event, std::string_view name);

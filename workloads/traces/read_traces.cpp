@@ -38,10 +38,10 @@ const TraceFormat& format_of(TraceText& text) {
   throw ConfigError({{{text.name(), 0, 0}, "", "is no trace of a known format", "one of " + names}});
 }
 
-/// The last number in a file's name before its endings: 3 of "job.3.et", "rank-3.json.gz" and
-/// "worker3_step_12.pt.json".
+/// The number behind "rank" or "worker" in a file's name, or before its endings: 3 of "rank-3.json.gz",
+/// "worker3_step_12.pt.json", "job.3.et" and "job.3.et.gz".
 std::optional<std::int32_t> rank_in(const std::filesystem::path& file) {
-  const auto name = file.filename().string();
+  const auto name = (file.extension() == ".gz" ? file.stem() : file.filename()).string();
   for (const std::string_view word : {"rank", "worker"}) {
     auto at = name.find(word);
     if (at == std::string::npos) continue;

@@ -1,37 +1,13 @@
 // Broken traces are refused in one line with the place; nothing half read comes back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
-#include "tests/unit/traces/trace_files.hpp"
+#include "tests/unit/traces/small_traces.hpp"
 
 namespace lockstep::test {
 namespace {
 
 using testing::HasSubstr;
-
-std::string refusal(std::string_view bytes) {
-  try {
-    (void)workloads::read_trace_bytes(bytes, "t");
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
-}
-
-std::string packed(const std::string& text) {
-  z_stream stream{};
-  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  std::string out(text.size() + 1000, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
 
 // One or several members of gzip are the text itself; a part of one is refused, wherever it is cut.
 TEST(Refusals, TruncatedGzip) {

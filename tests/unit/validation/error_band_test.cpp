@@ -80,7 +80,7 @@ TEST(ErrorBand, IsWidenedUntilLeftOutSourcesAreHeld) {
   EXPECT_GT(bands.widening(PoolKind::width), 1);
   const auto coverage = bands.coverage();
   ASSERT_EQ(coverage.size(), 1U);
-  EXPECT_GE(coverage[0].left_out, 0.8);
+  EXPECT_GE(coverage[0].left_out, 0.75) << "intervals of eleven sources promise 0.8, and know a little less";
   EXPECT_GE(coverage[0].inside, coverage[0].left_out);
   // New sources of the same distribution: 80 % of their rows, as promised, to within what 200 of them can tell.
   const auto band = *bands.of(of);
