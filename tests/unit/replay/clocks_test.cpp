@@ -43,7 +43,7 @@ TEST(Clocks, TheMedianCounts) {
   made.kernel_at(0, 0, 1);
   made.kernel_at(1, 510, 1);
   for (const auto& pair : ends) {
-    for (const std::size_t rank : {0U, 1U}) made.collective_at(rank, pair[rank] - 20U, 20);
+    for (const std::size_t rank : {0U, 1U}) made.collective_at(rank, pair[rank] - 20, 20);
   }
   EXPECT_THAT(later(made), testing::ElementsAre(0, 7));
 }
