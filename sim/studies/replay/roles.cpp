@@ -15,6 +15,7 @@ void append(std::string& key, Seconds time) { append(key, std::bit_cast<std::int
 
 void append(std::string& key, const workloads::RecordedCollective& what) {
   append(key, what.kind ? static_cast<std::int64_t>(*what.kind) : -1);
+  append(key, static_cast<std::int64_t>(what.role));  // of its first member: which way a transfer goes
   append(key, what.buffer.value_or(Bytes(-1)).value());
   append(key, what.full_size.value_or(Bytes(-1)).value());
   append(key, (what.exchange ? 1 : 0) + (what.buffer_is_shard ? 2 : 0));

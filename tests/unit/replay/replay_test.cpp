@@ -1,66 +1,18 @@
-// Recorded jobs made by hand, whose replays can be told in advance.
-#include <gmock/gmock.h>
+// Recorded jobs made by hand, replayed.
 #include <gtest/gtest.h>
-#include <spdlog/logger.h>
 
-#include "sim/core/errors.hpp"
-#include "sim/studies/replay/replay.hpp"
+#include "tests/unit/replay/hand_job.hpp"
 
 namespace lockstep::test {
 namespace {
 
 using workloads::CollectiveKind;
-using workloads::RecordedEvent;
-
-spdlog::logger log("test");
-
-/// A job of ranks with one stream for kernels and one for collectives; events are graphs unless they get dates.
-struct Job {
-  explicit Job(std::int32_t ranks) {
-    job.dated = false;
-    job.world = ranks;
-    job.names = {"event"};
-    job.groups = {{"all", "dp", {}, ranks}};
-    for (std::int32_t rank = 0; rank < ranks; ++rank) {
-      auto& made = job.ranks.emplace_back();
-      made.rank = rank;
-      made.file = "rank" + std::to_string(rank);
-      made.streams = {"compute", "communication"};
-      job.groups[0].ranks.push_back(rank);
-    }
-  }
-
-  RecordedEvent& kernel(std::size_t rank, double seconds) {
-    auto& event = job.ranks[rank].events.emplace_back();
-    event.duration = Seconds(seconds);
-    return event;
-  }
-
-  RecordedEvent& collective(std::size_t rank, double seconds, CollectiveKind kind = CollectiveKind::all_reduce) {
-    auto& recorded = job.ranks[rank];
-    workloads::RecordedCollective made;
-    made.kind = kind;
-    made.buffer = Bytes(1000);
-    auto& event = kernel(rank, seconds);
-    event.kind = RecordedEvent::Kind::collective;
-    event.stream = 1;
-    event.collective = recorded.collectives.count();
-    recorded.collectives.push_back(made);
-    return event;
-  }
-
-  [[nodiscard]] replay::Replay run(const replay::ReplayOptions& options = {}) const {
-    return replay::replay_job(job, options, log);
-  }
-
-  workloads::RecordedJob job;
-};
 
 // Rank 0 is ready after 1 s, rank 1 after 3 s. Their all-reduce took 2.5 s on rank 0, which waited, and 0.5 s on
 // rank 1. It ends at 3.5 s on both; with kernels twice as fast at 2 s.
 TEST(Replay, WaitingIsThrownAway) {
   Job made(2);
-  for (const std::size_t rank : {0, 1}) {
+  for (const std::size_t rank : {0U, 1U}) {
     made.kernel(rank, rank == 0 ? 1 : 3);
     made.collective(rank, rank == 0 ? 2.5 : 0.5).after = {0};
   }
@@ -88,29 +40,6 @@ TEST(Replay, EqualRanksAreOneRole) {
   ASSERT_EQ(replay.ranks.size(), 4u);
   for (const auto& rank : replay.ranks) EXPECT_NEAR(rank.simulated.value(), 3.5, 1e-12);
   EXPECT_EQ(replay.collectives[0].count, 1) << "one collective of four ranks";
-}
-
-std::string refusal(const Job& job) {
-  try {
-    (void)job.run();
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
-}
-
-TEST(Replay, RanksThatDisagree) {
-  Job fewer(2);
-  fewer.collective(0, 1);
-  fewer.collective(0, 1);
-  fewer.collective(1, 1);
-  EXPECT_EQ(refusal(fewer),
-            "rank1: has 1 collectives of group 'all dp', other ranks have 2; expected ranks of one job");
-  Job other(2);
-  other.collective(0, 1);
-  other.collective(1, 1, CollectiveKind::all_gather);
-  EXPECT_THAT(refusal(other),
-              testing::HasSubstr("rank1: collective 0 of group 'all dp' is all_gather, on rank 0 it is"));
 }
 
 // Rank 0 sends to rank 1 what takes 1 s; the receiver, ready 2 s earlier, recorded 3 s.

@@ -43,18 +43,28 @@ workloads::RecordedCounts total(const replay::Replay& replay) {
   return sum;
 }
 
+std::string more_ranks(const replay::Replay& replay) {
+  return replay.ranks.size() > most_rows ? "and " + std::to_string(replay.ranks.size() - most_rows) + " more\n" : "";
+}
+
 std::string ranks_table(const replay::Replay& replay) {
-  Table table({"rank", "began later", "recorded", "replayed", "error", "waited for others", "waits for launches",
-               "for streams", "unexplained", "guessed"});
+  Table table({"rank", "began later", "recorded", "replayed", "error", "waited for others"});
   for (std::size_t i = 0; i < std::min(replay.ranks.size(), most_rows); ++i) {
     const auto& rank = replay.ranks[i];
     table.add({std::to_string(rank.rank), format(rank.later), time_text(rank.recorded), format(rank.simulated),
-               error_text(rank.simulated, rank.recorded), format(rank.waited), format(rank.gaps.launch),
-               format(rank.gaps.streams), format(rank.gaps.unexplained), std::to_string(rank.gaps.guessed)});
+               error_text(rank.simulated, rank.recorded), format(rank.waited)});
   }
-  auto text = table.to_string();
-  if (replay.ranks.size() > most_rows) text += "and " + std::to_string(replay.ranks.size() - most_rows) + " more\n";
-  return text;
+  return table.to_string() + more_ranks(replay);
+}
+
+std::string gaps_table(const replay::Replay& replay) {
+  Table table({"rank", "waits for launches", "for streams", "unexplained", "guessed"});
+  for (std::size_t i = 0; i < std::min(replay.ranks.size(), most_rows); ++i) {
+    const auto& rank = replay.ranks[i];
+    table.add({std::to_string(rank.rank), format(rank.gaps.launch), format(rank.gaps.streams),
+               format(rank.gaps.unexplained), std::to_string(rank.gaps.guessed)});
+  }
+  return table.to_string() + more_ranks(replay);
 }
 
 std::string streams_table(const replay::ReplayedRank& rank) {
@@ -138,7 +148,7 @@ std::string replay_text(const workloads::RecordedJob& job, const replay::Replay&
   if (replay.recorded_step) {
     text += ", recorded " + format(*replay.recorded_step) + " (" + error_text(replay.step, replay.recorded_step) + ")";
   }
-  text += "\n\n" + ranks_table(replay);
+  text += "\n\n" + ranks_table(replay) + "\n" + gaps_table(replay);
   if (!replay.ranks.empty()) text += "\n" + streams_table(replay.ranks.front());
   if (!replay.collectives.empty()) text += "\n" + collectives_table(replay);
   const auto notes = list("taken for granted:", replay.notes) + list("guessed:", job.guessed) +
