@@ -20,10 +20,10 @@ using Shape = std::vector<int>;
 using topologies::DeviceId;
 
 /// k x k x 2k and k x 2k x 2k of at most 128 chips, in every order of the axes: 2k^3 <= 128 for k up to 4, 4k^3 <= 128
-/// for k up to 3.
+/// for k up to 3. Axes of 2 do not close, so k is 3 or more.
 std::vector<Shape> small_shapes() {
   std::vector<Shape> shapes;
-  for (const int k : {2, 3, 4}) {
+  for (const int k : {3, 4}) {
     for (Shape shape : {Shape{k, k, 2 * k}, Shape{k, 2 * k, 2 * k}}) {
       if (shape[0] * shape[1] * shape[2] > 128) continue;
       do {
@@ -77,9 +77,9 @@ std::vector<int> distances(const Neighbours& next, DeviceId from) {
 
 std::string text(const Shape& shape) { return topologies::slice_text({chip(always), shape, {}, true}); }
 
-// 3 orders each of 2x2x4, 2x4x4, 3x3x6, 3x6x6 and 4x4x8. The links are those of the definition.
+// 3 orders each of 3x3x6, 3x6x6 and 4x4x8. The links are those of the definition.
 TEST(TwistedDistances, LinksAreThoseOfTheDefinition) {
-  ASSERT_EQ(small_shapes().size(), 15U);
+  ASSERT_EQ(small_shapes().size(), 9U);
   for (const auto& shape : small_shapes()) {
     const auto cluster = twisted(shape);
     for (DeviceId from = 0; from < cluster.devices(); ++from) {
@@ -120,7 +120,7 @@ TEST(TwistedDistances, RoutesAreAsLongAsTheSearchSays) {
       }
     }
   }
-  EXPECT_EQ(pairs, 3 * (16 * 16 + 32 * 32 + 54 * 54 + 108 * 108 + 128 * 128));
+  EXPECT_EQ(pairs, 3 * (54 * 54 + 108 * 108 + 128 * 128));
 }
 
 // Vertex-transitive: going from chip 0 to chip t by f hops along each axis is an automorphism, since the neighbours are
