@@ -9,6 +9,7 @@
 namespace lockstep::test {
 namespace {
 
+using topologies::common_node;
 using topologies::NodeGroup;
 using topologies::NodeSpec;
 using topologies::Protocol;
