@@ -30,7 +30,7 @@ Keys nodes_of(int chips, int nodes) {
 
 roofline::NetworkRoofline study(const Keys& keys) {
   spdlog::logger log("test");
-  return study_network(small_scenario(keys), log, [](std::string_view, double) {});
+  return roofline::study_network(small_scenario(keys), log, [](std::string_view, double) {});
 }
 
 void expect_threshold(const roofline::NetworkLevel& level, double book, double exact) {
