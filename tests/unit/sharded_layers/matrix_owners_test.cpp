@@ -104,7 +104,8 @@ std::int64_t ranks_along(const workloads::AxisNames& axes, const workloads::Para
 }
 
 // What owners get is what the n ranks would have got in shards: full size = n x shard x 2 B, a shard being the
-// optimizer's elements of one rank (of chains with this one collective; shapes that divide have no padding).
+// optimizer's elements of one rank (of chains with this one collective). That is the rank's gradient; only the latent
+// model's 10 rows, 5 on each of two ranks, are padded to 2 x 3, which is 6/5 of it.
 TEST(MatrixOwners, GetAllShardsOfTheMatrix) {
   int checked = 0;
   each_weight([&](const WeightUpdate& before, const WeightUpdate& after, const workloads::Parallel& parallel) {
@@ -112,8 +113,10 @@ TEST(MatrixOwners, GetAllShardsOfTheMatrix) {
     const auto& reduce = after.last_microbatch[0];
     EXPECT_EQ(reduce.full_size.value(), ranks_along(reduce.axes, parallel) * before.optimizer_elements * 2)
         << before.weight;
-    EXPECT_EQ(reduce.full_size.value(), before.gradient_elements * 2) << before.weight;
-    ++checked;
+    const auto gradient = before.gradient_elements * 2;
+    EXPECT_GE(reduce.full_size.value(), gradient) << before.weight;
+    EXPECT_LE(5 * reduce.full_size.value(), 6 * gradient) << before.weight;
+    checked += reduce.full_size.value() == gradient ? 1 : 0;
   });
   EXPECT_GT(checked, 50);
 }
