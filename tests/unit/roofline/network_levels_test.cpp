@@ -78,9 +78,9 @@ TEST(NetworkLevels, AreInsideFirstAndThenOverAll) {
   EXPECT_NEAR(made.levels[1].simulated, made.levels[1].exact, 0.01 * made.levels[1].exact);
 }
 
-// Around the threshold t, at x tokens, a gather that takes t/x of the forward's compute exposes t/x - 1 of it; forward
-// and backward gather, and compute three times the forward: 3 on average behind the same lines. Beyond t nothing is
-// exposed, and more tokens never expose more.
+// At x tokens a chip, below the threshold t, a gather takes t/x of the forward's compute f and exposes (t/x - 1) f. The
+// backward takes 2 f, with a gather and a scatter, and exposes 2 (t/x - 1) f: together t/x - 1 of the layer's 3 f.
+// Beyond t nothing is exposed, and more tokens never expose more.
 TEST(NetworkLevels, PointsFallToNothing) {
   const auto level = study(nodes_of(4, 1)).levels.at(0);
   ASSERT_EQ(level.points.size(), 4U);
@@ -97,8 +97,8 @@ TEST(NetworkLevels, PointsFallToNothing) {
 }
 
 // p pods of 64 chips of a TPU v5p, 25 GB/s for each host of 4 chips: the book's C / W of a chip, 459e12 / 6.25e9, over
-// 64 chips. The all-reduce of V/64 a chip moves 2 V/64 (p-1)/p, twice the book's gather in two products of the
-// backward: (p-1)/p of the book's, and the latencies of a few hops of 10 us, below 5 % of these 2.7 ms.
+// 64 chips. The all-reduce of B/64 a chip moves 2 B/64 (p-1)/p and must hide behind the two products of the backward:
+// (p-1)/p of the book's, and the latencies of a few hops of 10 us, below 5 % of the 2.7 ms that B/64 takes.
 TEST(NetworkLevels, PodsOverTheDataCentreNetwork) {
   for (const int p : {2, 4}) {
     const auto pods = std::to_string(p);

@@ -188,9 +188,9 @@ TEST(TwistedDistances, CutsAreThoseByHand) {
   }
 }
 
-// A twisted ring's exchange is the mean load: sum of hops from one chip over the 6 links that each has; its diameter
-// the farthest. The order of the axes changes neither. With equal axes along z, a plain k x k x 2k has a diameter of
-// 2 (k / 2) + k; the twist makes it no longer.
+// A twisted ring's exchange is the mean load: the sum of hops from one chip over the 6 N links; its diameter is the
+// hops to the farthest chip. The order of the axes changes neither. The diameter of the plain torus is half of each
+// axis, added up; the twist makes it no longer.
 TEST(TwistedDistances, ExchangeIsTheMeanOverTheLinks) {
   for (const auto& shape : small_shapes()) {
     const auto cluster = twisted(shape);
