@@ -102,17 +102,14 @@ TEST(ExchangeOnRandomFabrics, IsAllPairs) {
   EXPECT_GT(built, 75) << "most draws must be clusters";
 }
 
-// The same with up to four cables missing, where all members still reach each other.
+// The same with up to four links missing, those of NICs among them, where all members still reach each other.
 TEST(ExchangeOnRandomFabrics, IsAllPairsRoundMissingLinks) {
   int parted = 0;
-  const int built = each_cluster(1000, 150, [&](Cluster& cluster, std::mt19937& random, const std::string& name) {
+  const int built = each_cluster(1000, 300, [&](Cluster& cluster, std::mt19937& random, const std::string& name) {
     const auto members = random_members(cluster, random, true);
     std::vector<topologies::LinkId> cables;
     for (topologies::LinkId id = 0; id < cluster.links(); ++id) {
-      const auto& link = cluster.link(id);
-      const bool between_switches = cluster.node(link.from).kind == topologies::NodeKind::network_switch &&
-                                    cluster.node(link.to).kind == topologies::NodeKind::network_switch;
-      if (link.kind == topologies::LinkKind::network && between_switches) cables.push_back(id);
+      if (cluster.link(id).kind == topologies::LinkKind::network) cables.push_back(id);
     }
     if (cables.empty()) return;
     topologies::MissingLinks missing(cluster.links(), false);
@@ -124,7 +121,7 @@ TEST(ExchangeOnRandomFabrics, IsAllPairsRoundMissingLinks) {
       ++parted;
     }
   });
-  EXPECT_GT(built - parted, 50) << "most clusters must stay whole";
+  EXPECT_GT(built - parted, 50) << "many clusters must stay whole";
 }
 
 // Every member sends to n - 1 others and receives from them over links of its own: with one chip and one NIC a node,
