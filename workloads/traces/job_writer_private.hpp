@@ -59,7 +59,6 @@ struct CollectiveWord {
 /// The product, unless it does not fit into 62 bits or a factor is negative.
 [[nodiscard]] std::optional<std::int64_t> bounded_product(std::int64_t a, std::int64_t b);
 /// Ranks that are written as numbers from 0 to most_recorded_ranks; nothing otherwise.
-inline constexpr std::int64_t most_recorded_ranks = 1 << 20;
 [[nodiscard]] std::optional<std::vector<std::int32_t>> as_ranks(const std::vector<std::int64_t>& numbers);
 
 }  // namespace lockstep::workloads

@@ -13,6 +13,8 @@
 
 namespace lockstep::workloads {
 
+inline constexpr std::int64_t most_recorded_ranks = 1 << 20;  ///< of a job
+
 using RecordedNameId = std::int32_t;    ///< into RecordedJob::names
 using RecordedGroupId = std::int32_t;   ///< into RecordedJob::groups
 using RecordedStreamId = std::int32_t;  ///< of one rank

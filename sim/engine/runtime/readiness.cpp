@@ -110,7 +110,7 @@ void Readiness::for_each_dependence(const program::Program& program, const Chain
 
 void Readiness::list_dependences(const program::Program& program, const Chains& chains) {
   for_each_dependence(program, chains, [&](ChainId chain, ChainId before) {
-    ++nodes_[before].successors;  // how many, for now
+    ++nodes_[before].successors;  // a count, which the sums below turn into a place
     const Node& node = nodes_[chain];
     const bool same_ranks = nodes_[before].set == node.set;
     std::int32_t place = 0;

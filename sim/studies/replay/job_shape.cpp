@@ -8,8 +8,6 @@
 namespace lockstep::replay {
 namespace {
 
-constexpr std::int64_t most_ranks = 1 << 20;
-
 [[noreturn]] void refuse(const std::string& option, std::string what, std::string expected) {
   throw ConfigError({{{option, 0, 0}, "", std::move(what), std::move(expected)}});
 }
@@ -101,7 +99,7 @@ void JobShape::resize(const ReplayOptions& options) {
   const auto data = data_group();
   const auto old = spreads_[data];
   const auto fewer = world_ / old.size;
-  if (options.data > most_ranks / fewer)
+  if (options.data > workloads::most_recorded_ranks / fewer)
     refuse("--data", std::to_string(options.data) + " is too many", "at most a million ranks in all");
   const auto size = static_cast<std::int32_t>(options.data);
   for (auto& spread : spreads_) {

@@ -15,16 +15,8 @@ double weights(const scenario::Scenario& scenario) {
 }
 
 scenario::Scenario two_matmul(const scenario::Scenario& scenario) {
-  scenario::Scenario trial;
-  trial.name = scenario.name;
-  trial.model.name = "two-matmul";
-  trial.model.attention = false;
-  trial.model.gated = false;
-  trial.model.layers = 4;
-  trial.model.d_model = scenario.model.d_model;
-  trial.model.d_ff = scenario.model.d_ff;
+  auto trial = layers_of_the_book(scenario);
   trial.cluster = scenario.cluster;
-  trial.training = scenario.training;
   trial.collectives = scenario.collectives;
   return trial;
 }

@@ -15,21 +15,13 @@ namespace {
 /// The book's layer at the scenario's sizes on a cluster of its own.
 scenario::Scenario two_matmul(const scenario::Scenario& scenario, std::vector<int> shape,
                               const workloads::Parallel& parallel) {
-  scenario::Scenario result;
-  result.name = scenario.name;
-  result.model.name = "two-matmul";
-  result.model.attention = false;
-  result.model.gated = false;
-  result.model.layers = 4;
-  result.model.d_model = scenario.model.d_model;
-  result.model.d_ff = scenario.model.d_ff;
+  auto result = layers_of_the_book(scenario);
   auto& torus = result.cluster.unit.emplace<topologies::TorusSpec>(*scenario.cluster.torus());
   torus.shape = std::move(shape);
   result.parallel = parallel;
   if (parallel.tensor > 1) result.mesh.push_back({"tensor", static_cast<int>(parallel.tensor), std::nullopt});
   if (parallel.fsdp > 1) result.mesh.push_back({"fsdp", static_cast<int>(parallel.fsdp), std::nullopt});
   result.batch = {parallel.fsdp, 1, 1};
-  result.training = scenario.training;
   return result;
 }
 
@@ -131,6 +123,19 @@ Split try_split(const scenario::Scenario& scenario, const RooflineStudy& study, 
 }
 
 }  // namespace
+
+scenario::Scenario layers_of_the_book(const scenario::Scenario& scenario) {
+  scenario::Scenario layers;
+  layers.name = scenario.name;
+  layers.model.name = "two-matmul";
+  layers.model.attention = false;
+  layers.model.gated = false;
+  layers.model.layers = 4;
+  layers.model.d_model = scenario.model.d_model;
+  layers.model.d_ff = scenario.model.d_ff;
+  layers.training = scenario.training;
+  return layers;
+}
 
 Estimate estimate_one_rank(const scenario::Scenario& scenario, const preparation::PreparedStep& preparation,
                            spdlog::logger& log) {

@@ -54,6 +54,9 @@ struct RooflineStudy {
 [[nodiscard]] RooflineStudy study_roofline(const scenario::Scenario& scenario, spdlog::logger& log,
                                            const std::function<void(std::string_view, double)>& progress);
 
+/// Four of the book's layers of two products, with the scenario's sizes and training and without a cluster.
+[[nodiscard]] scenario::Scenario layers_of_the_book(const scenario::Scenario& scenario);
+
 /// Step time of one rank without contention (closed-form collectives), and its memory.
 struct Estimate {
   Seconds step_time;

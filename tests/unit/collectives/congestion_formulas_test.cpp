@@ -14,13 +14,6 @@ using Kind = workloads::CollectiveKind;
 constexpr double v = 1.2e9, step = 4 * us;
 const Bytes size(1'200'000'000);
 
-topologies::FabricSpec congested(double incast, double step_growth) {
-  auto fabric = crossbar();
-  fabric.incast = incast;
-  fabric.step_growth = step_growth;
-  return fabric;
-}
-
 // One sender and two units are the case that the fabric's own rates describe; every doubling adds the key once.
 TEST(CongestionFormulas, DoublingsAddTheKey) {
   for (const double key : {0.0, 0.05, 0.14, 1.0}) {

@@ -12,13 +12,6 @@ namespace {
 using Kind = workloads::CollectiveKind;
 const Bytes size(1'600'000'000);
 
-topologies::FabricSpec congested(double incast, double step_growth) {
-  auto fabric = crossbar();
-  fabric.incast = incast;
-  fabric.step_growth = step_growth;
-  return fabric;
-}
-
 // In an all-to-all of n each NIC receives V/n^2 from n - 1 others at once. Every doubling of these costs 20 %:
 // T = (n-1) V/n^2 / 50e9 (1 + 0.2 log2(n-1)) + 4 us. Two nodes have one sender each, and no incast.
 TEST(Incast, SlowsReceiversByTheNumberOfSenders) {

@@ -38,6 +38,13 @@ topologies::FabricSpec crossbar() {
   return fabric;
 }
 
+topologies::FabricSpec congested(double incast, double step_growth) {
+  auto fabric = crossbar();
+  fabric.incast = incast;
+  fabric.step_growth = step_growth;
+  return fabric;
+}
+
 topologies::FabricSpec fat_tree(int nics_down, double oversubscription, topologies::FabricRouting routing,
                                 std::uint64_t seed) {
   auto fabric = crossbar();

@@ -19,6 +19,8 @@ topologies::NodeSpec node(int chips = 8);
 topologies::NodeSpec mesh_node(int chips = 8);
 /// One switch; 4 us from chip to chip.
 topologies::FabricSpec crossbar();
+/// A crossbar with the two keys of congestion.
+topologies::FabricSpec congested(double incast, double step_growth);
 /// Leaves of `nics_down` NICs, and 0.5 us for each further switch.
 topologies::FabricSpec fat_tree(int nics_down, double oversubscription,
                                 topologies::FabricRouting routing = topologies::FabricRouting::spray,
