@@ -61,7 +61,7 @@ struct Replay {
   std::vector<ReplayedRank> ranks;
   std::vector<ReplayedCollective> collectives;
   std::int64_t free_collectives = 0;  ///< that take no time: the trace has none for them, and there is no network
-  std::vector<std::string> notes;  ///< sentences: what was taken for granted in this replay
+  std::vector<std::string> notes;     ///< sentences: what was taken for granted in this replay
 };
 
 /// Throws ConfigError where the job cannot be replayed so, with the reason.
