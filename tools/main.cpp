@@ -72,6 +72,8 @@ int main(int argc, char** argv) {
   lockstep::commands::add_merge(line);
   lockstep::commands::add_validate(line, log);
   lockstep::commands::add_calibrate(line, log);
+  lockstep::commands::add_completion(line);
+  lockstep::commands::add_manual(line, LOCKSTEP_VERSION);
   try {
     return line.run(argc, argv).value_or(0);
   } catch (...) {
