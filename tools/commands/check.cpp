@@ -38,6 +38,7 @@ std::string simulated(const scenario::Scenario& scenario, engine::EngineKind eng
   SimulateOptions options;
   options.engine = engine;
   options.most_operations = most_operations;
+  options.explained = false;
   try {
     const auto& metrics = kept_to_the_end(simulate(scenario, options, silent)).metrics;
     const auto& memory = metrics.memory;
