@@ -189,7 +189,8 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
                            : derive_layer(block, model.plan, sizes, arriving(blocks, model.plan, kind), policy);
         complete_updates(derived, block, model.plan, sizes);
         keep_unembedding_in_16_bits(derived, block);
-        if (element_size(scenario.training.precision) == Bytes(1)) cast_operands_to_8_bits(derived, block);
+        if (is_narrow(scenario.training.precision))
+          cast_operands(derived, block, topologies::operand_bytes(scenario.training.precision));
         if (scenario.training.matrix_owners) give_matrices_to_owners(derived);
         if (scenario.training.low_precision_gather) gather_weights_in_8_bits(derived, block);
         keep_weights_in_8_bits(derived, block, scenario.training.low_precision_copies);
