@@ -7,7 +7,7 @@
 namespace lockstep::cost {
 
 topologies::Precision in_16_bits(topologies::Precision training) {
-  return element_size(training) == Bytes(1) ? topologies::Precision::bf16 : training;
+  return is_narrow(training) ? topologies::Precision::bf16 : training;
 }
 
 std::optional<topologies::Precision> unmeasured_precision(const topologies::Chip& chip,

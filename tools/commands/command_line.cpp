@@ -150,6 +150,39 @@ void CommandLine::flag(const std::string& name, std::function<void()> given, con
 }
 void CommandLine::version(const std::string& text) { app_->set_version_flag("--version", text); }
 
+namespace {
+
+OptionHelp help_of(const CLI::Option& option) {
+  OptionHelp help;
+  help.positional = option.get_positional();
+  if (help.positional) {
+    help.names = {option.get_name()};
+  } else {
+    for (const auto& name : option.get_snames()) help.names.push_back("-" + name);
+    for (const auto& name : option.get_lnames()) help.names.push_back("--" + name);
+  }
+  help.text = option.get_description();
+  if (option.get_expected_max() == 0) return help;
+  const auto type = option.get_type_name();  // "TEXT:{a,b}", "INT:from 1 to 8"
+  const auto colon = type.find(':');
+  help.value = type.substr(0, colon);
+  if (const auto open = type.find('{'), close = type.find('}'); open != std::string::npos && close != std::string::npos)
+    help.words = CLI::detail::split(type.substr(open + 1, close - open - 1), ',');
+  return help;
+}
+
+CommandHelp help_of(const CLI::App& app) {
+  CommandHelp help{app.get_name(), app.get_description(), app.get_footer(), {}, {}};
+  for (const auto* option : app.get_options()) help.options.push_back(help_of(*option));
+  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    help.commands.push_back(help_of(*command));
+  return help;
+}
+
+}  // namespace
+
+CommandHelp CommandLine::help() const { return help_of(*app_); }
+
 /// CLI11 calls a mistyped command a missing one.
 void CommandLine::refuse_unknown_command(const std::string& word) const {
   if (word.starts_with('-')) return;

@@ -41,6 +41,14 @@ Bytes element_size(Precision precision) {
   throw InternalError("fp4 elements are half a byte and are not stored one by one");
 }
 
+double operand_bytes(Precision precision) {
+  return precision == Precision::fp4 ? 0.5 : static_cast<double>(element_size(precision).value());
+}
+
+bool is_narrow(Precision precision) { return precision == Precision::fp4 || has_8_bits(precision); }
+
+bool has_8_bits(Precision precision) { return precision == Precision::fp8 || precision == Precision::int8; }
+
 bool WrapRule::wraps(int size) const {
   if (size < 3) return false;  // the wrap would double the link that is there already
   return (multiple_of > 0 && size % multiple_of == 0) || (exactly > 0 && size == exactly);

@@ -1,6 +1,7 @@
 #include "workloads/sharded_layers/low_precision.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace lockstep::workloads {
@@ -55,13 +56,13 @@ void keep_unembedding_in_16_bits(ShardedLayer& derived, const Block& block) {
   }
 }
 
-void cast_operands_to_8_bits(ShardedLayer& derived, const Block& block) {
-  constexpr std::int64_t moved = 2 + 1 + 1;
+void cast_operands(ShardedLayer& derived, const Block& block, double operand_bytes) {
+  const double moved = 2 + 2 * operand_bytes;
   const auto cast_for = [&](const std::string& product) {
     for (auto* pass : {&derived.forward, &derived.backward}) {
       for (auto& step : *pass) {
         if (step.name == product && step.work == ComputeWork::product)
-          step.casts = Bytes(moved * step.shape.batch * step.shape.m * step.shape.k);
+          step.casts = Bytes(std::llround(moved * static_cast<double>(step.shape.batch * step.shape.m * step.shape.k)));
       }
     }
   };

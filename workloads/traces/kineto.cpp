@@ -36,6 +36,17 @@ bool communicates(std::string_view name) {
   return name.starts_with("nccl") || name.starts_with("rccl") || name.starts_with("mscclKernel");
 }
 
+/// Operators whose kernels are products or attention.
+bool has_wanted_shapes(std::string_view name) {
+  if (is_one_of(name, {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::linear", "aten::_scaled_mm"}))
+    return true;
+  return name.size() < 100 &&
+         (name.find("attention_forward") != std::string_view::npos ||
+          name.find("attention_backward") != std::string_view::npos ||
+          name.find("_scaled_dot_product_") != std::string_view::npos ||
+          name.find("flash_attn_") != std::string_view::npos || name.find("FlashAttn") != std::string_view::npos);
+}
+
 class Reading {
  public:
   Reading(TraceText& text, JobWriter& writer) : text_(text), writer_(writer) {}
@@ -134,6 +145,7 @@ class Reading {
     const bool host = is_one_of(category, {"cpu_op", "user_annotation", "Operator"});
     if (!kernel && !copy && !call && category != "cuda_sync") {
       if (!host) return;
+      if (has_wanted_shapes(name)) return operation(event, name);
       const bool wanted = name.starts_with("ProfilerStep#") || name.starts_with("nccl:") ||
                           name == "record_param_comms" || event.find("args.Collective name") != nullptr;
       if (!wanted) return;
@@ -163,6 +175,7 @@ class Reading {
     made.correlation = event.integer("args.correlation").value_or(-1);
     const auto stream = event.integer("args.stream");
     made.stream = stream ? *stream : event.integer("tid").value_or(-1);
+    made.call = event.integer("args.External id").value_or(-1);
     made.device = event.integer("args.device").value_or(event.integer("pid").value_or(0));
     if (made.stream < 0) return refuse(where, "args.stream", "the kernel has no stream", "a number from 0 up");
     if (kernel && (communicates(name) || event.find("args.Collective name") != nullptr)) {
@@ -188,6 +201,21 @@ class Reading {
     if (other < 0 || recorded < 0) return;
     events_.stream_waits.push_back(
         {event.integer("args.stream").value_or(-1), event.integer("args.correlation").value_or(-1), other, recorded});
+  }
+
+  void operation(const JsonFields& event, std::string_view name) {
+    constexpr std::size_t longest = 1000;
+    const auto call = event.integer("args.External id");
+    const auto* dims = event.find("args.Input Dims");
+    if (dims == nullptr) dims = event.find("args.Input dims");
+    if (!call || dims == nullptr || dims->text.size() > longest) return;
+    std::string type;
+    if (const auto* types = event.find("args.Input type"); types != nullptr) {
+      const auto begin = types->text.find('"');
+      const auto end = types->text.find('"', begin + 1);
+      if (begin != std::string::npos && end != std::string::npos) type = types->text.substr(begin + 1, end - begin - 1);
+    }
+    events_.operators[*call] = writer_.called({std::string(name), dims->text, std::move(type)});
   }
 
   void annotation(const JsonFields& event, const Location& where, std::string_view name, std::int64_t start,

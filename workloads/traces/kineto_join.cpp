@@ -94,6 +94,10 @@ class Joining {
     } else {
       ++unlaunched_;
     }
+    if (const auto call = events_.operators.find(device.call); call != events_.operators.end()) {
+      event.called_by = call->second;
+      event.call = device.call;
+    }
     if (device.collective >= 0) {
       auto told = events_.collectives[position_of(device.collective)];
       if (launch != events_.launches.end()) ask_annotations(launch->second, told);

@@ -202,7 +202,7 @@ TEST(LowPrecision, OperandsAreCastOnce) {
   const auto model = transformer();
   const auto blocks = blocks_of(model);
   auto layer = derived(model, workloads::Parallel{.data = 4}).kinds[1];
-  cast_operands_to_8_bits(layer, blocks.kinds[1]);
+  cast_operands(layer, blocks.kinds[1], 1);
   constexpr std::int64_t tokens = 128 / 4;
   std::map<std::string, std::int64_t> casts;
   for (const auto* pass : {&layer.forward, &layer.backward}) {
