@@ -155,7 +155,8 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
     if (simulation.metrics.stages.size() > 1)
       write_picture(files, folder / "pipeline", output::pipeline_picture(scenario, simulation), arguments.png);
     left_out = report::write_report(
-        files, folder, report::run_report(scenario, simulation, {command_of(arguments), text_of(arguments.scenario)}));
+        files, folder,
+        report::run_report(scenario, simulation, {command_of(arguments), text_of(arguments.scenario)}, faster));
     trace::write_perfetto_trace(files, folder / "trace.pftrace.gz", scenario, simulation, {16, arguments.trace_flows});
     if (arguments.trace_json)
       trace::write_chrome_trace(files, folder / "trace.json.gz", scenario, simulation, {16, arguments.trace_flows});
