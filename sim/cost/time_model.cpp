@@ -6,6 +6,18 @@
 
 namespace lockstep::cost {
 
+topologies::Precision in_16_bits(topologies::Precision training) {
+  return element_size(training) == Bytes(1) ? topologies::Precision::bf16 : training;
+}
+
+std::optional<topologies::Precision> unmeasured_precision(const topologies::Chip& chip,
+                                                          topologies::Precision training) {
+  for (const auto needed : {training, in_16_bits(training)}) {
+    if (!chip.kernels || !chip.kernels->matrix.contains(needed)) return needed;
+  }
+  return std::nullopt;
+}
+
 std::string_view name(TimeModel model) {
   switch (model) {
     case TimeModel::ideal: return "ideal";

@@ -18,14 +18,10 @@ const topologies::ChipKernels& kernels_of(const scenario::Scenario& scenario, co
   if (!chip.kernels)
     refuse(scenario, "model_of_time", "chip " + chip.name + " has no kernel times",
            "one of " + calibrated_chips() + ", or kernels in the chip's block");
-  const auto& reached = chip.kernels->matrix;
-  const auto precision = scenario.training.precision;
-  const auto needed = {precision, element_size(precision) == Bytes(1) ? topologies::Precision::bf16 : precision};
-  for (const auto each : needed) {
-    if (!reached.contains(each)) {
-      refuse(scenario, "model_of_time", "kernels of chip " + chip.name + " are not known in " + std::string(name(each)),
-             "a precision of its kernels.matrix");
-    }
+  if (const auto missing = cost::unmeasured_precision(chip, scenario.training.precision)) {
+    refuse(scenario, "model_of_time",
+           "kernels of chip " + chip.name + " are not known in " + std::string(name(*missing)),
+           "a precision of its kernels.matrix");
   }
   return *chip.kernels;
 }
@@ -39,7 +35,7 @@ cost::ComputeRates rates_on(const scenario::Scenario& scenario, const topologies
            "chip " + chip.name + " has no " + std::string(name(precision)) + " rate" + for_what, "one of " + known);
   };
   const auto precision = scenario.training.precision;
-  const auto wide = element_size(precision) == Bytes(1) ? topologies::Precision::bf16 : precision;
+  const auto wide = cost::in_16_bits(precision);
   cost::ComputeRates rates{scenario.time_model,
                            peak_at(precision, ""),
                            peak_at(wide, ", at which attention and the unembedding run"),

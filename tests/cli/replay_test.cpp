@@ -127,6 +127,12 @@ TEST_F(Replay, Refusals) {
               testing::HasSubstr("--data: the traces are those of 2"));
   EXPECT_THAT(refused({"replay", rank0, "--cluster", "dgx-h100:1", "--data", "64"}),
               testing::HasSubstr("--cluster: the cluster has 8 chips, the job 64 ranks"));
+  EXPECT_EQ(refused({"replay", rank0, "--data", "0"}), "--data: 0 is out of range; expected 1 to 1048576\n");
+  EXPECT_EQ(refused({"replay", rank0, "--data", "-1"}), "--data: -1 is out of range; expected 1 to 1048576\n");
+  EXPECT_EQ(refused({"replay", rank0, "--data", "1e18"}),
+            "--data: '1e18' is not a whole number; expected digits, such as 16\n");
+  EXPECT_EQ(refused({"schedule", "1f1b", "--stages", "1e18"}),
+            "--stages: '1e18' is not a whole number; expected digits, such as 16\n");
   EXPECT_THAT(refused({"replay", "nowhere.json"}), testing::HasSubstr("nowhere.json: no such file"));
   EXPECT_THAT(refused({"replay", small}), testing::HasSubstr("no trace of a known format"));
   EXPECT_THAT(refused({"replay", rank0, traces + "chakra.1.et"}), testing::HasSubstr("one kind"));
@@ -140,6 +146,27 @@ TEST_F(Replay, StepsGoOutAsChakraAndComeBack) {
     const auto result = json({"replay", name, "--cluster", scenario});
     EXPECT_NEAR(result["step_time_s"].get<double>() / step, 1, 1e-9) << name;
   }
+}
+
+// Chakra has no times for collectives. Without a network they take none, and the replay says so.
+TEST_F(Replay, CollectivesWithoutTimes) {
+  (void)json({"run", small, "--chakra", "own"});
+  const auto result = json({"replay", "own"});
+  int collectives = 0;
+  for (const auto& row : result["collectives"]) collectives += row["count"].get<int>();
+  EXPECT_EQ(result["collectives_without_time"], collectives);
+  EXPECT_THAT(result["notes"].dump(), testing::HasSubstr("take no time here"));
+  EXPECT_THAT(good({"replay", "own"}), testing::HasSubstr("; without the time of "));
+  EXPECT_EQ(json({"replay", "own", "--cluster", small})["collectives_without_time"], 0);
+}
+
+// Graphs of a step with fewer ranks would be mixed with those of more.
+TEST_F(Replay, GraphsOfOneStepInAFolder) {
+  (void)json({"run", small, "--chakra", "own"});
+  (void)json({"run", small, "--chakra", "own"});
+  const auto refused = run({"run", LOCKSTEP_SCENARIOS "/pipeline_alike.yaml", "--chakra", "own"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.errors, testing::HasSubstr("--chakra: the folder has a graph of another step, small."));
 }
 
 }  // namespace

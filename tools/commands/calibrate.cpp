@@ -179,7 +179,7 @@ output::CalibrationReport of_collectives(const CalibrateArguments& arguments,
 output::CalibrationReport of_steps(const CalibrateArguments& arguments, const std::vector<validation::RunTable>& tables,
                                    spdlog::logger& log) {
   const auto chip = chip_named(arguments.chip);
-  validation::ValidateOptions options{"calibrated", arguments.jobs, engine::EngineKind::simgrid, progress_line()};
+  validation::ValidateOptions options{"calibrated", arguments.jobs, engine::EngineKind::automatic, progress_line()};
   const auto made = calibration::calibrate_steps(chip, tables, options, log);
   if (options.progress) options.progress("done", 1);
   output::CalibrationReport report{"steps on " + chip.name, made.fit, {}, {}};

@@ -1,6 +1,7 @@
 #pragma once
 /// One function per subcommand adds it to the program; its callback does the work.
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +31,8 @@ void add_sweep(CommandLine& line, spdlog::logger& log);
 void add_merge(CommandLine& line);
 void add_validate(CommandLine& line, spdlog::logger& log);
 void add_calibrate(CommandLine& line, spdlog::logger& log);
+void add_completion(CommandLine& line);
+void add_manual(CommandLine& line, const std::string& version);
 
 /// "a.b=c" from --set, refused with a ConfigError if it has no '='.
 [[nodiscard]] std::vector<scenario::KeyOverride> parse_overrides(const std::vector<std::string>& texts);

@@ -17,7 +17,7 @@ namespace {
 struct ReplayArguments {
   std::vector<std::string> traces;
   std::string cluster, groups, json, out, against;
-  std::int64_t data = 0;
+  std::optional<std::int32_t> data;
   double clock = 1;
 };
 
@@ -74,7 +74,7 @@ void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
                 output::against_json(rows, rank.rank, arguments.against));
   }
   replay::ReplayOptions options;
-  options.data = arguments.data;
+  options.data = arguments.data.value_or(0);
   options.clock = arguments.clock;
   std::optional<CollectiveMachine> machine;
   if (!arguments.cluster.empty()) {
@@ -104,7 +104,7 @@ void add_replay(CommandLine& line, spdlog::logger& log) {
                  "the network for its collectives: NODE:NODES such as dgx-h100:4, or a scenario file; without it they "
                  "take what was recorded");
   command.option("--data", arguments->data, "another number of data-parallel ranks (of a trace of one rank)")
-      .not_negative();
+      .between(1, workloads::most_recorded_ranks);
   command.option("--clock", arguments->clock, "kernels run so many times as fast").between(0.01, 100.0);
   command.option("--groups", arguments->groups,
                  "JSON file with the ranks of groups that the traces only name: {\"0\": [0, 1]}; of a folder its "

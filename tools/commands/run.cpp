@@ -22,6 +22,7 @@
 #include "tools/report/run_report.hpp"
 #include "tools/trace/chakra_trace.hpp"
 #include "tools/trace/chrome_trace.hpp"
+#include "tools/trace/goal_text.hpp"
 #include "tools/trace/perfetto_trace.hpp"
 
 namespace lockstep::commands {
@@ -30,7 +31,7 @@ namespace {
 struct RunArguments {
   std::string scenario;
   std::string out;
-  std::string chakra;
+  std::string chakra, goal;
   std::string json;
   std::string dump;
   std::string engine = "automatic";
@@ -128,6 +129,7 @@ std::string text_of(const std::string& file) {
 void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   output::check_folder_place(arguments.out);
   output::check_folder_place(arguments.chakra);
+  output::check_file_place(arguments.goal);
   output::check_png_writer(arguments.png ? arguments.out : "");
   if (arguments.json != "-") output::check_file_place(arguments.json);
   const auto scenario = load_scenario(arguments.scenario, parse_overrides(arguments.overrides));
@@ -168,6 +170,11 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
                                           scenario, preparation::prepare_step(scenario));
     files.finish();
   }
+  if (!arguments.goal.empty()) {
+    output::NewFiles files;
+    left_out += trace::write_goal(files, arguments.goal, scenario, preparation::prepare_step(scenario), log);
+    files.finish();
+  }
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json());
   output::print(arguments.json == "-"
                     ? result_json(scenario, simulation, output::WallTimes::shown, faster)
@@ -188,6 +195,9 @@ void add_run(CommandLine& line, spdlog::logger& log) {
       .needs("--out");
   command.option("--chakra", arguments->chakra,
                  "folder for the step as Chakra's execution traces, one for each rank, with their groups.json");
+  command.option("--goal", arguments->goal,
+                 "file for the step as GOAL, which packet simulators read (LogGOPSim, ATLAHS): computations, sends and "
+                 "receives of all ranks");
   command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
   command.option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)").repeatable();
   command.option("--dump", arguments->dump, "print one intermediate value instead of simulating")

@@ -72,6 +72,7 @@ struct RecordedStep {
 
 struct RecordedRank {
   std::int32_t rank = 0;
+  bool is_numbered = true;  ///< the trace or its file's name tells the number; otherwise it is the place in the list
   std::string file;
   Indexed<RecordedStreamId, std::string> streams;
   bool streams_in_order = true;  ///< what one stream does comes one after the other, in the order of events
@@ -93,6 +94,9 @@ struct RecordedJob {
   std::vector<std::string> guessed;  ///< sentences, each once
   std::vector<std::string> missing;
 };
+
+/// Throws ConfigError where a rank communicates in a group that lists its ranks without it.
+void check_members(const RecordedJob& job);
 
 /// How much a job recorded, over all its ranks.
 struct RecordedCounts {

@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "sim/core/quantity_text.hpp"
 #include "sim/program/fold.hpp"
 #include "sim/studies/replay/clocks.hpp"
 #include "sim/studies/replay/replay_program.hpp"
@@ -68,6 +69,29 @@ std::vector<ReplayedCollective> table_of(const workloads::RecordedJob& job,
   return list;
 }
 
+/// Collectives that the network did not time: those that keep their times, and those that have none.
+void tell_untimed(const std::vector<MatchedCollective>& matched, const std::vector<SimulatedCollective>& simulated,
+                  bool has_network, Replay& replay) {
+  std::int64_t kept = 0;
+  Seconds time(0);
+  for (std::size_t i = 0; i < matched.size(); ++i) {
+    if (simulated[i].algorithm != "as recorded" || simulated[i].members == 1) continue;
+    if (!has_network && !(matched[i].recorded > Seconds(0))) ++replay.free_collectives;
+    if (!has_network) continue;
+    ++kept;
+    time += matched[i].recorded;
+  }
+  const auto of_all = " of " + std::to_string(matched.size()) + " collectives ";
+  if (replay.free_collectives > 0) {
+    replay.notes.push_back(std::to_string(replay.free_collectives) + of_all +
+                           "take no time here: the trace has no times for them; --cluster names a network that does.");
+  }
+  if (kept > 0) {
+    replay.notes.push_back(std::to_string(kept) + of_all + "keep the times that were recorded, " + format(time) +
+                           " in all: the trace does not tell their kind, size or members.");
+  }
+}
+
 }  // namespace
 
 Replay replay_job(const workloads::RecordedJob& job, const ReplayOptions& options, spdlog::logger& log) {
@@ -110,6 +134,7 @@ Replay replay_job(const workloads::RecordedJob& job, const ReplayOptions& option
   }
   replay.step = result.timeline.makespan() / steps;
   replay.collectives = table_of(job, matched, written.collectives);
+  tell_untimed(matched, written.collectives, options.cluster != nullptr, replay);
   return replay;
 }
 

@@ -60,7 +60,8 @@ struct Replay {
   std::int32_t world = 0;
   std::vector<ReplayedRank> ranks;
   std::vector<ReplayedCollective> collectives;
-  std::vector<std::string> notes;  ///< sentences: what was taken for granted in this replay
+  std::int64_t free_collectives = 0;  ///< that take no time: the trace has none for them, and there is no network
+  std::vector<std::string> notes;     ///< sentences: what was taken for granted in this replay
 };
 
 /// Throws ConfigError where the job cannot be replayed so, with the reason.

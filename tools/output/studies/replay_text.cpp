@@ -148,6 +148,8 @@ std::string replay_text(const workloads::RecordedJob& job, const replay::Replay&
   if (replay.recorded_step) {
     text += ", recorded " + format(*replay.recorded_step) + " (" + error_text(replay.step, replay.recorded_step) + ")";
   }
+  if (replay.free_collectives > 0)
+    text += "; without the time of " + std::to_string(replay.free_collectives) + " collectives (see below)";
   text += "\n\n" + ranks_table(replay) + "\n" + gaps_table(replay);
   if (!replay.ranks.empty()) text += "\n" + streams_table(replay.ranks.front());
   if (!replay.collectives.empty()) text += "\n" + collectives_table(replay);
@@ -202,6 +204,7 @@ std::string replay_json(const workloads::RecordedJob& job, const replay::Replay&
                {"collective_operations", sum.collectives},
                {"communicated_bytes", sum.communicated.value()},
                {"kernel_time_s", sum.kernel_time.value()},
+               {"collectives_without_time", replay.free_collectives},
                {"collectives", Json::array()},
                {"ranks", Json::array()},
                {"notes", replay.notes},
