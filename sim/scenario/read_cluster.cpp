@@ -99,7 +99,8 @@ class ClusterReader {
     if (!view.exists()) return;
     std::vector<std::string> names;
     for (const auto* algorithm : collectives::collective_algorithms()) {
-      if (algorithm != &collectives::network::torus()) names.emplace_back(algorithm->name());
+      if (algorithm != &collectives::network::torus() && algorithm != &collectives::network::torus_all_to_all())
+        names.emplace_back(algorithm->name());
     }
     for (const auto& item : view.items()) (void)item.choice(names);
   }
