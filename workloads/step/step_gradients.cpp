@@ -363,6 +363,7 @@ void StepGradients::update_block(std::int32_t stage, int block, const std::vecto
   if (!writer_.options.optimizer_barrier) {
     for (const auto& owner : owners) merge(after, states_.at({stage, owner}).gradient.ready);
   }
+  if (writer_.options.optimizer.kind == OptimizerKind::muon) after = orthogonalize(place, owners, after);
   const auto id = update_op(place, owners, after);
   for (const auto& owner : owners) {
     const auto& buffer = states_.at({stage, owner}).gradient.accumulated;
