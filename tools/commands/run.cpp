@@ -152,7 +152,7 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
     if (simulation.metrics.stages.size() > 1)
       write_picture(files, folder / "pipeline", output::pipeline_picture(scenario, simulation), arguments.png);
     left_out = report::write_report(
-        files, folder, report::run_report(scenario, simulation, {command_of(arguments, given), given.text()}));
+        files, folder, report::run_report(scenario, simulation, {command_of(arguments, given), given.text()}, faster));
     trace::write_perfetto_trace(files, folder / "trace.pftrace.gz", scenario, simulation, {16, arguments.trace_flows});
     if (arguments.trace_json)
       trace::write_chrome_trace(files, folder / "trace.json.gz", scenario, simulation, {16, arguments.trace_flows});

@@ -61,11 +61,13 @@ class LaneWriting {
     for (const auto stream : streams.ids()) {
       if (streams[stream].empty()) continue;
       const bool computes = streams[stream].front()->collective < 0;
-      if (rank.recorded)
-        lanes.push_back(lane(recorded.streams[stream] + ", recorded", computes, true, streams[stream], numbers));
-      lanes.push_back(lane(recorded.streams[stream] + ", replayed", computes, false, streams[stream], numbers));
+      const auto& name = recorded.streams[stream];  // of which a page shows the first letters
+      if (rank.recorded) lanes.push_back(lane(name, computes, true, streams[stream], numbers));
+      lanes.push_back(lane(rank.recorded ? "replayed" : name, computes, false, streams[stream], numbers));
     }
-    return {{"name", "rank " + std::to_string(rank.rank)}, {"note", ""}, {"lanes", std::move(lanes)}};
+    return {{"name", "rank " + std::to_string(rank.rank)},
+            {"note", rank.recorded ? "recorded above replayed" : ""},
+            {"lanes", std::move(lanes)}};
   }
 
   void add(const workloads::RecordedRank& recorded, const replay::ReplayedSpan& span,

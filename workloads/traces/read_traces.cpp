@@ -147,7 +147,10 @@ RecordedJob read_traces(const std::vector<std::filesystem::path>& files, const T
   std::int32_t place = 0;
   for (const auto& file : files) {
     try {
-      const auto text = TraceText::of_file(file);
+      const auto share = [&](double of_file) {
+        if (progress) progress((place + std::min(of_file, 1.0)) / static_cast<double>(files.size()));
+      };
+      const auto text = TraceText::of_file(file, share);
       read_one(*text, format_of(*text), writer, rank_in(file), place);
       take_rank(writer);
     } catch (const ConfigError& error) {

@@ -46,6 +46,10 @@ class Writing {
       for (topologies::LinkId link = 0; link < options_.cluster->links(); ++link)
         program.links.push_back(options_.cluster->link(link).bandwidth);
     }
+    streams_apart_ = std::any_of(collectives_.begin(), collectives_.end(), [&](const MatchedCollective& collective) {
+      return collective.what.kind == CollectiveKind::point_to_point && collective.parts.size() == 2 &&
+             stream_names(collective.parts.front()) != stream_names(collective.parts.back());
+    });
     made_.collectives.resize(collectives_.size());
     sent_.assign(roles_.collectives.size(), -1);
     for (const auto role : roles_.representative.ids()) {
@@ -62,6 +66,13 @@ class Writing {
   }
 
  private:
+  [[nodiscard]] std::vector<std::string> stream_names(const MatchedPart& part) const {
+    const auto& work = works_[position_of(part.rank)];
+    std::vector<std::string> names;
+    for (const auto number : work.operations[part.operation].streams) names.push_back(work.streams[number]);
+    return names;
+  }
+
   [[nodiscard]] const RankWork& work_of_role(RoleId role) const {
     return works_[position_of(roles_.representative[role])];
   }
@@ -164,7 +175,9 @@ class Writing {
     for (const auto& part : parts) {
       const auto& operation = operation_of(part);
       for (const auto number : operation.streams) {
-        const auto on = stream(work_of_role(part.role).streams[number]);
+        // A transfer holds the sender's stream and the receiver's, each on its own rank only.
+        const auto& name = work_of_role(part.role).streams[number];
+        const auto on = stream(streams_apart_ ? name + " of role " + std::to_string(part.role) : name);
         if (std::find(streams.begin(), streams.end(), on) == streams.end()) streams.push_back(on);
       }
       for (const auto before : operation.after) op.predecessors.push_back(operations_[part.role][before]);
@@ -303,6 +316,7 @@ class Writing {
   const ReplayOptions& options_;
   JobShape shape_;
   bool eager_;
+  bool streams_apart_ = false;              // streams of one name on two ranks are not one
   std::vector<program::ProgramOpId> sent_;  // of eager transfers, by position in roles_.collectives; -1: not yet
   std::optional<JobNetwork> network_;
   ReplayProgram made_;

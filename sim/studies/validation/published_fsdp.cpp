@@ -66,6 +66,7 @@ void mosaicml(const CsvRow& row, MeasuredRun& run) {
   if (row.text("precision").starts_with("amp"))
     run.set("training.gradient_reduce", "fp32");   // Composer's mixed precision DEFAULT; else PURE
   run.set("training.elementwise_traffic", "2.3");  // eager PyTorch, docs/models/kernels.md
+  run.set("training.cross_entropy", "in place");   // fused_crossentropy, MPTConfig's default
   if (row.text("recompute") == "full") set_needed_recompute(run);
   if (const auto rate = row.number("tokens_per_s_per_gpu"))
     run.time = Measurement{*rate, Measurement::Unit::tokens_per_second_per_chip};
@@ -159,7 +160,10 @@ std::vector<PublishedTable> fsdp_tables() {
         "each.",
         "Recomputation ends before a layer's last product (`activation_checkpointing_reentrant: false`, which stops "
         "early).",
-        "Eager PyTorch: elementwise operations of layers move 2.3 times the bytes of fused kernels."},
+        "Eager PyTorch: elementwise operations of layers move 2.3 times the bytes of fused kernels; but the loss is "
+        "one "
+        "kernel (`fused_crossentropy`) that writes no copy of the logits.",
+        "SHARD_GRAD_OP keeps gathered weights for the backward."},
        {"model", "layers", "d_model", "d_ff", "heads", "vocab", "seq", "gbs", "mbs", "precision", "chip", "n_chips",
         "fsdp", "recompute", "act_cpu_offload", "tokens_per_s_per_gpu"},
        mosaicml},

@@ -9,10 +9,13 @@ namespace {
 
 constexpr std::int64_t most = 1'000'000'000'000'000;  // of anything counted; products stop there
 
-/// Factors of at least 1.
+/// A factor below 1 counts as 1.
 std::int64_t product(std::initializer_list<std::int64_t> factors) {
   std::int64_t made = 1;
-  for (const auto factor : factors) made = made > most / factor ? most : made * factor;
+  for (const auto each : factors) {
+    const auto factor = std::max<std::int64_t>(each, 1);
+    made = made > most / factor ? most : made * factor;
+  }
   return made;
 }
 
