@@ -16,24 +16,35 @@ SharedChips::SharedChips(const program::Program& program)
   is_touched_.assign(ranks, false);
 }
 
-void SharedChips::Chain::take_next() {
-  const double end_s = since_s + left_s * pace;
-  inner_ends.emplace_back(end_s);
+double SharedChips::Chain::end_of_running_s() const {
+  return dated_s + std::max(since_s - dated_s + left_s * pace, one_instant_s);
+}
+
+double SharedChips::Chain::end_of_last_s() const {
+  double end_s = end_of_running_s();
+  for (std::size_t i = running + 1; i < kernels.size(); ++i)
+    end_s += std::max(std::max(kernels[i].from_s, end_s) - end_s + kernels[i].alone_s * pace, one_instant_s);
+  return end_s;
+}
+
+void SharedChips::Chain::take_next(double end_s) {
+  dated_s = end_s;
+  inner_ends.emplace_back(dated_s);
   ++running;
   left_s = kernels[running].alone_s;
-  since_s = std::max(end_s, kernels[running].from_s);
+  since_s = std::max(kernels[running].from_s, dated_s);
 }
 
-void SharedChips::Chain::take_in_time_until(double now_s) {
-  while (!is_in_last() && since_s + left_s * pace <= now_s) take_next();
-  left_s -= std::max(now_s - since_s, 0.0) / pace;
-}
-
-double SharedChips::Chain::left_from_s(double now_s) const {
-  double all_s = since_s - now_s + left_s * pace;
-  for (std::size_t i = running + 1; i < kernels.size(); ++i)
-    all_s = std::max(all_s, kernels[i].from_s - now_s) + kernels[i].alone_s * pace;
-  return all_s;
+void SharedChips::Chain::change_pace(double new_pace, double now_s) {
+  if (pace > 0) {
+    // What ends within the instant ends now.
+    while (!is_in_last() && end_of_running_s() <= now_s + one_instant_s) take_next(std::min(end_of_running_s(), now_s));
+    left_s -= std::max(now_s - since_s, 0.0) / pace;
+  }
+  since_s = std::max(since_s, now_s);
+  dated_s = now_s;
+  pace = new_pace;
+  ends_s = end_of_last_s();
 }
 
 void SharedChips::kernel_starts(std::int32_t rank, std::int32_t stream, Work work, Seconds alone, Seconds from) {
@@ -55,7 +66,7 @@ void SharedChips::kernel_follows(std::int32_t rank, std::int32_t stream, Seconds
 bool SharedChips::ends(std::int32_t rank, std::int32_t stream, Work work, Seconds now) {
   auto& ending = chain(rank, stream);
   if (ending.work != work || ending.ends_s > now.value() + one_instant_s) return false;
-  while (!ending.is_in_last()) ending.take_next();
+  while (!ending.is_in_last()) ending.take_next(ending.end_of_running_s());
   ending.work.turn = none;
   return true;
 }
@@ -78,10 +89,7 @@ void SharedChips::redate(Network& network) {
     for (std::int32_t stream = 0; stream < streams_; ++stream) {
       auto& running = chain(rank, stream);
       if (running.work.turn == none || (running.pace <= pace && pace <= running.pace)) continue;
-      if (running.pace > 0) running.take_in_time_until(now_s);
-      running.since_s = std::max(running.since_s, now_s);
-      running.pace = pace;
-      running.ends_s = now_s + std::max(running.left_from_s(now_s), one_instant_s);
+      running.change_pace(pace, now_s);
       network.start_compute(running.work, Seconds(running.ends_s));
     }
   }

@@ -39,21 +39,24 @@ class SharedChips {
   struct Kernel {
     double alone_s, from_s;
   };
+  /// Dates of inner kernels are computed, to the last bit, as if each kernel were a chain of its own: stages whose
+  /// kernels and sends slow each other down make much of a rounding.
   struct Chain {
     Work work{none, 0};
     std::vector<Kernel> kernels;
     std::size_t running = 0;  // among them
     double left_s = 0;        // of what that one takes alone, at `since_s`
     double since_s = 0;
-    double pace = 0;  // seconds for one of them; 0: it has no date yet
-    double ends_s = 0;
+    double dated_s = 0;  // when it started or its pace changed; it may still wait for its launch then
+    double pace = 0;     // seconds for one of them; 0: it has no date yet
+    double ends_s = 0;   // the last of them
     std::vector<Seconds> inner_ends;
 
     [[nodiscard]] bool is_in_last() const { return running + 1 == kernels.size(); }
-    /// The running kernel ends at its pace, and the next one runs.
-    void take_next();
-    void take_in_time_until(double now_s);
-    [[nodiscard]] double left_from_s(double now_s) const;  // until the end of the last, at the present pace
+    [[nodiscard]] double end_of_running_s() const;
+    [[nodiscard]] double end_of_last_s() const;
+    void take_next(double end_s);  ///< the running kernel ends, and the next one runs
+    void change_pace(double new_pace, double now_s);
   };
   static constexpr std::int32_t none = -1;
 
