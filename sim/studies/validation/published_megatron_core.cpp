@@ -49,6 +49,7 @@ void dgxc(const CsvRow& row, MeasuredRun& run) {
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
   set_megatron_core(run, precision_called(run, row.text("precision")));
+  set_eager_experts(run);
 }
 
 /// Settings of a recipe that the row does not have: scripts/performance/configs of NVIDIA-NeMo/Megatron-Bridge, for
@@ -154,6 +155,7 @@ void megatron_bridge(const CsvRow& row, MeasuredRun& run) {
   set_megatron_core(run, precision_called(run, row.text("precision")));
   set_layout(run, degrees);
   if (recipe != nullptr && recipe->overlap && degrees.chunks > 1) run.set("pipeline.schedule", "overlap-1f1b");
+  if (row.text("release").starts_with("25")) set_eager_experts(run);
   // Megatron Core adds experts' biases and applies clamped activations in eager steps of 32 bits, with copies.
   if (run.value_of("model") == "gpt-oss-120b") run.set("training.elementwise_traffic", "4.3");
   set_layers_on_host(run, row, fsdp);

@@ -1,5 +1,6 @@
 // Degrees, batches and settings of published runs.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "sim/studies/validation/published_private.hpp"
@@ -17,6 +18,13 @@ std::int64_t product(std::initializer_list<std::int64_t> factors) {
     made = made > most / factor ? most : made * factor;
   }
   return made;
+}
+
+/// Whether a scenario's `model` is a mixture of experts.
+bool has_experts(const std::string& model) {
+  constexpr std::string_view words[] = {"moe:", "mixtral", "deepseek-v3", "llama-4", "gpt-oss", "-a22b", "-a3b"};
+  return std::any_of(std::begin(words), std::end(words),
+                     [&](auto word) { return model.find(word) != std::string::npos; });
 }
 
 struct NamedPrecision {
@@ -82,13 +90,16 @@ void set_degrees(MeasuredRun& run, const RunDegrees& degrees) {
   }
 }
 
+void set_eager_experts(MeasuredRun& run) {
+  if (has_experts(run.value_of("model"))) run.set("training.elementwise_traffic", "2.2");
+}
+
 void set_needed_recompute(MeasuredRun& run, const std::string& kept) {
   const auto model = run.value_of("model");
   const auto has = [&](std::string_view word) { return model.find(word) != std::string::npos; };
   if (has("gemma") || has("norms_per_layer"))
     return run.set("training.recompute", "full");  // a norm reads the last product
-  const bool experts = has("moe:") || has("mixtral") || has("deepseek-v3") || has("llama-4") || has("gpt-oss") ||
-                       has("-a22b") || has("-a3b");
+  const bool experts = has_experts(model);
   run.set("training.recompute.mode", "selective");
   run.set("training.recompute.kept", std::string(experts ? "[expert down projection" : "[down projection") +
                                          (kept.empty() ? "" : ", ") + kept + "]");
