@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   line.flag(
       "-v,--verbose", [&] { log.set_level(spdlog::level::debug); }, "log the stages of the work to stderr");
   lockstep::commands::add_run(line, log);
-  lockstep::commands::add_check(line);
+  lockstep::commands::add_check(line, log);
   lockstep::commands::add_collective(line, log);
   lockstep::commands::add_compare(line, log);
   lockstep::commands::add_faults(line, log);
@@ -72,6 +72,8 @@ int main(int argc, char** argv) {
   lockstep::commands::add_merge(line);
   lockstep::commands::add_validate(line, log);
   lockstep::commands::add_calibrate(line, log);
+  lockstep::commands::add_init(line, log);
+  lockstep::commands::add_list(line);
   lockstep::commands::add_completion(line);
   lockstep::commands::add_manual(line, LOCKSTEP_VERSION);
   try {

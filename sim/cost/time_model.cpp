@@ -7,13 +7,19 @@
 namespace lockstep::cost {
 
 topologies::Precision in_16_bits(topologies::Precision training) {
-  return element_size(training) == Bytes(1) ? topologies::Precision::bf16 : training;
+  return is_below_16_bits(training) ? topologies::Precision::bf16 : training;
+}
+
+topologies::Precision measured_as(topologies::Precision training, const topologies::ChipKernels& kernels) {
+  const bool scaled = training == topologies::Precision::mxfp8 || training == topologies::Precision::nvfp4;
+  return scaled && !kernels.matrix.contains(training) ? topologies::Precision::fp8 : training;
 }
 
 std::optional<topologies::Precision> unmeasured_precision(const topologies::Chip& chip,
                                                           topologies::Precision training) {
-  for (const auto needed : {training, in_16_bits(training)}) {
-    if (!chip.kernels || !chip.kernels->matrix.contains(needed)) return needed;
+  if (!chip.kernels) return training;
+  for (const auto needed : {measured_as(training, *chip.kernels), in_16_bits(training)}) {
+    if (!chip.kernels->matrix.contains(needed)) return needed;
   }
   return std::nullopt;
 }

@@ -44,8 +44,8 @@ cost::ComputeRates rates_on(const scenario::Scenario& scenario, const topologies
   if (rates.model == cost::TimeModel::calibrated) {
     const auto& kernels = kernels_of(scenario, chip);
     const auto reached = [&](topologies::Precision at) { return kernels.matrix.at(at) * kernels.sustained; };
-    rates.kernels = {rates.flops * reached(precision), rates.in_16_bits * reached(wide), rates.memory * kernels.memory,
-                     kernels};
+    rates.kernels = {rates.flops * reached(cost::measured_as(precision, kernels)), rates.in_16_bits * reached(wide),
+                     rates.memory * kernels.memory, kernels};
   }
   return rates;
 }

@@ -7,6 +7,7 @@
 #include "workloads/sharded_layers/derived_weights.hpp"
 #include "workloads/sharded_layers/low_precision.hpp"
 #include "workloads/sharded_layers/matrix_owners.hpp"
+#include "workloads/sharded_layers/optimizer.hpp"
 #include "workloads/sharding/bounded_elements.hpp"
 
 namespace lockstep::preparation {
@@ -93,6 +94,11 @@ void check_parallel(const scenario::Scenario& scenario, const workloads::Paralle
   if (parallel.context > 1 && !model.attention) {
     refuse(scenario, "parallel.context", "the model has no sequence", "1, or a model with attention");
   }
+  if (parallel.context > 1 && model.indexer &&
+      scenario.derive.context_attention != workloads::ContextAttention::all_gather) {
+    refuse(scenario, "parallel.context_attention", "tokens that an indexer chooses may lie on any rank",
+           "all_gather, which brings all latents to every rank");
+  }
   const bool pieces = scenario.derive.causal && scenario.derive.balanced_context &&
                       scenario.derive.context_attention != workloads::ContextAttention::all_to_all;
   if (parallel.context > 1 && pieces && scenario.batch.sequence_length % (2 * parallel.context) != 0) {
@@ -117,6 +123,13 @@ void check_kept_operations(const scenario::Scenario& scenario, const workloads::
     refuse(scenario, "training.recompute.kept", "no layer of the model has an operation '" + name + "'",
            "some of " + all);
   }
+}
+
+/// Bytes that a kernel moves to make an operand of fewer than 16 bits, for each of its values: 2 read, and what is
+/// written as it is and transposed. With a scale for the whole of an array of 4 bits, its largest value is found first.
+double bytes_of_a_cast(topologies::Precision precision) {
+  const double read = precision == topologies::Precision::nvfp4 ? 4 : 2;
+  return read + 2 * quantised_size(precision);
 }
 
 std::int64_t ranks_of_experts(const workloads::Parallel& parallel) {
@@ -210,11 +223,19 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
                            ? derive_weights(block, model.plan, sizes, policy)
                            : derive_layer(block, model.plan, sizes, arriving(blocks, model.plan, kind), policy);
         complete_updates(derived, block, model.plan, sizes);
+        if (const auto& optimizer = scenario.step.optimizer; optimizer.kind == workloads::OptimizerKind::muon) {
+          const auto problem = share_matrices(derived, optimizer.muon);
+          if (!problem.what.empty())
+            refuse(scenario, "training.muon.sharing", std::string(problem.what), std::string(problem.expected));
+        }
         keep_unembedding_in_16_bits(derived, block);
-        if (element_size(scenario.training.precision) == Bytes(1)) cast_operands_to_8_bits(derived, block);
+        const auto precision = scenario.training.precision;
+        const bool low = is_below_16_bits(precision);
+        if (low) cast_operands(derived, block, bytes_of_a_cast(precision));
         if (scenario.training.matrix_owners) give_matrices_to_owners(derived);
-        if (scenario.training.low_precision_gather) gather_weights_in_8_bits(derived, block);
-        keep_weights_in_8_bits(derived, block, scenario.training.low_precision_copies);
+        const double stored = low ? quantised_size(precision) : 0;
+        if (scenario.training.low_precision_gather) gather_quantised_weights(derived, block, stored);
+        keep_quantised_weights(derived, block, scenario.training.low_precision_copies, stored);
         model.layers.push_back(std::move(derived));
       }
     };

@@ -139,7 +139,8 @@ class Reader {
 
   /// Sizes of the standard axes; joined with what `mesh` places. Innermost (most bandwidth) first.
   void parallel() {
-    scenario_.derive.context_attention = workloads::ContextAttention::ring;
+    scenario_.derive.context_attention =
+        scenario_.model.indexer ? workloads::ContextAttention::all_gather : workloads::ContextAttention::ring;
     const auto view = optional(root_, "parallel");
     if (!view.exists() || !view.expect_map("sizes of the standard axes, such as {tensor: 4, fsdp: 2240}")) return;
     for (const auto* name : {"tensor", "context", "expert", "fsdp", "data", "pipeline"}) {
@@ -155,7 +156,19 @@ class Reader {
       }
     }
     const auto zero = optional(view, "zero");
-    if (zero.exists()) scenario_.parallel.zero = static_cast<int>(zero.integer(0, 3));
+    if (zero.is_map()) {
+      for (const auto* axis : {"data", "fsdp", "context", "expert"}) {
+        const auto stage = optional(zero, axis);
+        if (!stage.exists()) continue;
+        scenario_.parallel.zero_of[axis] = static_cast<int>(stage.integer(0, 3));
+        const bool there = std::any_of(scenario_.mesh.begin(), scenario_.mesh.end(),
+                                       [&](const auto& request) { return request.name == axis; });
+        if (!there) stage.problem("there is no axis " + std::string(axis), "an axis with a size in parallel");
+      }
+      zero.refuse_unknown_keys();
+    } else if (zero.exists()) {
+      scenario_.parallel.zero = static_cast<int>(zero.integer(0, 3));
+    }
     flag(view, "sequence_parallel", scenario_.parallel.sequence_parallel);
     const auto over = optional(view, "experts_over");
     if (over.exists()) {

@@ -9,9 +9,10 @@ namespace lockstep::topologies {
 namespace {
 
 constexpr std::array precision_names{
-    std::pair{Precision::fp32, std::string_view("fp32")}, std::pair{Precision::bf16, std::string_view("bf16")},
-    std::pair{Precision::fp16, std::string_view("fp16")}, std::pair{Precision::fp8, std::string_view("fp8")},
-    std::pair{Precision::int8, std::string_view("int8")}, std::pair{Precision::fp4, std::string_view("fp4")}};
+    std::pair{Precision::fp32, std::string_view("fp32")},   std::pair{Precision::bf16, std::string_view("bf16")},
+    std::pair{Precision::fp16, std::string_view("fp16")},   std::pair{Precision::fp8, std::string_view("fp8")},
+    std::pair{Precision::int8, std::string_view("int8")},   std::pair{Precision::fp4, std::string_view("fp4")},
+    std::pair{Precision::mxfp8, std::string_view("mxfp8")}, std::pair{Precision::nvfp4, std::string_view("nvfp4")}};
 
 }  // namespace
 
@@ -36,9 +37,31 @@ Bytes element_size(Precision precision) {
     case Precision::fp16: return Bytes(2);
     case Precision::fp8: return Bytes(1);
     case Precision::int8: return Bytes(1);
-    case Precision::fp4: break;
+    case Precision::mxfp8: return Bytes(1);
+    case Precision::fp4:
+    case Precision::nvfp4: break;
   }
   throw InternalError("fp4 elements are half a byte and are not stored one by one");
+}
+
+bool is_below_16_bits(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+    case Precision::bf16:
+    case Precision::fp16: return false;
+    case Precision::fp8:
+    case Precision::int8:
+    case Precision::fp4:
+    case Precision::mxfp8:
+    case Precision::nvfp4: return true;
+  }
+  return false;
+}
+
+double quantised_size(Precision precision) {
+  if (precision == Precision::mxfp8) return 1 + 1.0 / 32;
+  if (precision == Precision::nvfp4) return 0.5 + 1.0 / 16;
+  return precision == Precision::fp4 ? 0.5 : static_cast<double>(element_size(precision).value());
 }
 
 bool WrapRule::wraps(int size) const {

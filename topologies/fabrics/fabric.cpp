@@ -102,8 +102,6 @@ class ClusterCheck {
     }
     if (units != spec_.units) add("groups", "their nodes do not add up", "as many as the cluster has");
     if (spec_.halls > 1) add("halls", "nodes of several kinds have no halls", "one hall");
-    if (std::holds_alternative<GivenNetwork>(spec_.fabric.kind))
-      add("graph", "hosts of a graph have one kind of node", "a fabric");
   }
 
   void check(const NodeSpec& node, const std::string& prefix = "") {
@@ -146,6 +144,7 @@ class ClusterCheck {
     efficiency(name + ".efficiency", fabric.efficiency);
     latency(name + ".nic_latency", fabric.nic_latency);
     latency(name + ".switch_latency", fabric.switch_latency);
+    latency(name + ".barrier", fabric.barrier);
     if (!(fabric.link.value() >= 0) || !std::isfinite(fabric.link.value()))
       rate(name + ".link", fabric.link, "a link between switches");
     count(name + ".channels", fabric.channels, "channels", most_flows);
