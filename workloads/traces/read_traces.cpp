@@ -5,8 +5,10 @@
 #include <cctype>
 #include <charconv>
 #include <map>
+#include <set>
 #include <system_error>
 
+#include "workloads/traces/host_traces_private.hpp"
 #include "workloads/traces/job_writer_private.hpp"
 #include "workloads/traces/json_lists_private.hpp"
 
@@ -138,28 +140,50 @@ void finish(RecordedJob& job) {
   check_members(job);
 }
 
+/// Those of the files that are execution traces, where others are not.
+std::set<std::filesystem::path> execution_traces_beside(const std::vector<std::filesystem::path>& files) {
+  std::set<std::filesystem::path> found;
+  bool any_other = false;
+  for (std::size_t i = 0; files.size() > 1 && i < files.size(); ++i) {
+    try {
+      const auto text = TraceText::of_file(files[i]);
+      if (&format_of(*text) == &execution_trace_format)
+        found.insert(files[i]);
+      else
+        any_other = any_other || &format_of(*text) == &kineto_format;
+    } catch (const ConfigError&) {  // told when it is read
+    }
+  }
+  return any_other ? found : std::set<std::filesystem::path>();
+}
+
 }  // namespace
 
 RecordedJob read_traces(const std::vector<std::filesystem::path>& files, const TraceProgress& progress) {
-  RecordedJob job;
-  JobWriter writer(job);
+  const auto beside = execution_traces_beside(files);
+  RecordedJob job, host;
+  JobWriter of_device(job), of_host(host);
   Problems problems;
-  std::int32_t place = 0;
+  std::int32_t done = 0;
+  std::array<std::int32_t, 2> places{};  // among the traces of the device and those of the host
   for (const auto& file : files) {
+    const bool is_beside = beside.contains(file);
+    auto& writer = is_beside ? of_host : of_device;
     try {
       const auto share = [&](double of_file) {
-        if (progress) progress((place + std::min(of_file, 1.0)) / static_cast<double>(files.size()));
+        if (progress) progress((done + std::min(of_file, 1.0)) / static_cast<double>(files.size()));
       };
       const auto text = TraceText::of_file(file, share);
-      read_one(*text, format_of(*text), writer, rank_in(file), place);
+      read_one(*text, format_of(*text), writer, rank_in(file), places[is_beside ? 1 : 0]++);
       take_rank(writer);
     } catch (const ConfigError& error) {
       for (const auto& problem : error.problems()) problems.add(problem);
     }
-    ++place;
-    if (progress) progress(static_cast<double>(place) / static_cast<double>(files.size()));
+    ++done;
+    if (progress) progress(static_cast<double>(done) / static_cast<double>(files.size()));
   }
   problems.throw_if_any();
+  if (!beside.empty()) complete_collectives(job, host);
   finish(job);
   return job;
 }

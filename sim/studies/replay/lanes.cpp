@@ -96,12 +96,13 @@ class Lanes {
     auto& shares = streams_[stream].simulated;
     const Seconds reason = std::max(host, others);
     if (reason > free) (host >= others ? shares.launches : shares.streams) += reason - free;
-    // A kernel's span begins with its pause, a collective's when its last member is ready.
-    shares.ranks += std::max(Seconds(0), own.start - std::max(free, reason));
-    const Seconds pause = std::min(operation.pause, own.end - own.start);
-    shares.unexplained += pause;
-    (is_collective(id) ? shares.collectives : shares.kernels) +=
-        std::max(Seconds(0), own.end - std::max(own.start, free) - pause);
+    // A kernel's span begins with its pause, a collective's when its last member is ready. The pause of a rank's first
+    // operation holds how much later the rank began.
+    const Seconds ready = std::max(free, reason);
+    shares.ranks += std::max(Seconds(0), own.start - ready);
+    const Seconds began = own.start + std::min(operation.pause, own.end - own.start);
+    shares.unexplained += std::max(Seconds(0), began - std::max(own.start, ready));
+    (is_collective(id) ? shares.collectives : shares.kernels) += std::max(Seconds(0), own.end - std::max(began, free));
     return gate;
   }
 

@@ -53,6 +53,46 @@ TEST(PublicReplays, Dlrm) {
   }
 }
 
+// The same traces beside what their hosts called: collectives agree one by one.
+TEST(PublicReplays, DlrmWithExecutionTraces) {
+  const auto alone = read({"param/dlrm_kineto"});
+  const auto both = read({"param/dlrm_kineto", "param/dlrm_pytorch_et"});
+  ASSERT_EQ(both.ranks.size(), 8u);
+  for (std::size_t rank = 0; rank < 8; ++rank) {
+    for (const auto id : both.ranks[rank].collectives.ids()) {
+      EXPECT_EQ(both.ranks[rank].collectives[id].kind, alone.ranks[rank].collectives[id].kind);
+      EXPECT_EQ(both.ranks[rank].collectives[id].buffer, alone.ranks[rank].collectives[id].buffer);
+    }
+  }
+}
+
+// On another network every stream's time is accounted for, recorded and replayed: kernels, collectives and the reasons
+// for standing still add up to its end. So they explain the difference between the two.
+TEST(PublicReplays, DlrmOnAnotherNetworkIsExplained) {
+  Problems problems;
+  const auto cluster = build_cluster(scenario::parse_cluster("dgx-a100:1", {"test", 0, 0}, "", problems));
+  replay::ReplayOptions options;
+  options.cluster = &cluster;
+  const auto replay = replay::replay_job(read({"param/dlrm_kineto"}), options, log);
+  const auto sum = [](const replay::StreamShares& shares) {
+    return shares.kernels + shares.collectives + shares.launches + shares.streams + shares.ranks + shares.unexplained;
+  };
+  Seconds recorded(0), simulated(0);
+  for (const auto& row : replay.collectives) {
+    if (row.kind != "all_to_all") continue;
+    recorded += row.recorded;
+    simulated += row.simulated;
+  }
+  EXPECT_GT(std::abs(simulated / recorded - 1), 0.1) << "another network";
+  for (const auto& rank : replay.ranks) {
+    for (const auto& stream : rank.streams) {
+      if (stream.name == "host") continue;
+      EXPECT_NEAR(sum(stream.recorded).value(), (stream.recorded_end - rank.later).value(), 2e-6) << stream.name;
+      EXPECT_NEAR(sum(stream.simulated).value(), (stream.simulated_end - rank.later).value(), 2e-6) << stream.name;
+    }
+  }
+}
+
 // ASTRA-sim's microbenchmarks take what the cheapest algorithm takes alone; an all-gather of 1 MiB from each of n ranks
 // fills n MiB.
 TEST(PublicReplays, AstraSimMicrobenchmarks) {
