@@ -55,6 +55,10 @@ CollectiveModel::Lowered CollectiveModel::lower(workloads::CollectiveKind kind, 
           choice.cost};
 }
 
+Seconds CollectiveModel::barrier(const std::vector<std::string>& axes) {
+  return groups(in_mesh_order(axes)).structure().barrier;
+}
+
 std::vector<std::string> CollectiveModel::algorithms(workloads::CollectiveKind kind,
                                                      const std::vector<std::string>& axes) {
   const auto& known = groups(in_mesh_order(axes));

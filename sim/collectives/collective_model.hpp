@@ -45,6 +45,8 @@ class CollectiveModel {
   /// `wanted`: one of algorithms(), or empty for the model's own choice.
   [[nodiscard]] Lowered lower(workloads::CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size,
                               std::string_view wanted = "", workloads::TokenCopies copies = {});
+  /// Time for which the hosts of several tori hold up the chips of such groups, beside the collective's own.
+  [[nodiscard]] Seconds barrier(const std::vector<std::string>& axes);
   /// Names of all algorithms that can serve such groups.
   [[nodiscard]] std::vector<std::string> algorithms(workloads::CollectiveKind kind,
                                                     const std::vector<std::string>& axes);

@@ -98,6 +98,7 @@ GroupStructure structure_of(const topologies::Cluster& cluster, const std::vecto
   if (const auto* fabric = cluster.fabric_spec(); fabric != nullptr) {
     structure.incast_slowdown = fabric->incast_slowdown(structure.units - 1);
     structure.step_slowdown = fabric->step_slowdown(structure.units);
+    if (cluster.unit_is_torus()) structure.barrier = fabric->barrier_of(structure.units);
   }
   if (structure.local == 0 || structure.units == 1) return structure;
   structure.rails = structure.local;

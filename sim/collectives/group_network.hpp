@@ -48,6 +48,7 @@ struct GroupStructure {
   Dimensions torus;      ///< inside a unit, if units are tori
   double incast_slowdown = 1;  ///< of NICs to which all other units send at once (FabricSpec::incast)
   double step_slowdown = 1;    ///< of steps between units, by their number (FabricSpec::step_growth)
+  Seconds barrier{0};          ///< of hosts that move data between tori (FabricSpec::barrier)
 };
 
 /// A way to run collectives. One file each: the torus' own, ring, tree, recursive halving and doubling, direct,

@@ -1,5 +1,6 @@
 #include "sim/core/csv_table.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -108,17 +109,26 @@ void CsvTable::read(std::string_view text, std::string_view name) {
   auto lines = CellReader(text, name, problems_).read();
   if (lines.empty()) return problems_.add({{name_, 0, 0}, "", "is empty", "a header with the names of the columns"});
   header_ = std::move(lines.front());
-  for (std::size_t i = 0; i < header_.size(); ++i) {
-    if (!columns_.emplace(header_[i].text, i).second)
-      problems_.add({header_[i].where, header_[i].text, "the column appears twice", "each column once"});
-  }
+  for (std::size_t i = 0; i < header_.size(); ++i) columns_.emplace(header_[i].text, i);  // of twins the first
   for (std::size_t i = 1; i < lines.size(); ++i) {
     if (lines[i].size() == header_.size()) {
-      rows_.push_back(CsvRow(*this, std::move(lines[i])));
+      rows_.push_back(CsvRow(*this, problems_, std::move(lines[i])));
     } else {
       problems_.add({lines[i].front().where, "", "has " + std::to_string(lines[i].size()) + " cells",
                      std::to_string(header_.size()) + ", as the header"});
     }
+  }
+  refuse_unequal_twins();
+}
+
+void CsvTable::refuse_unequal_twins() {
+  for (std::size_t i = 0; i < header_.size(); ++i) {
+    const auto first = columns_.find(header_[i].text)->second;
+    const bool equal = std::all_of(rows_.begin(), rows_.end(),
+                                   [&](const CsvRow& row) { return row.cells_[i].text == row.cells_[first].text; });
+    if (!equal)
+      problems_.add(
+          {header_[i].where, header_[i].text, "the column appears twice, with other cells", "each column once"});
   }
 }
 
@@ -171,7 +181,13 @@ std::optional<double> CsvRow::number(std::string_view column) const {
 }
 
 void CsvRow::problem(std::string_view column, std::string what, std::string expected) const {
-  table_->problems_.add({where(column), std::string(column), std::move(what), std::move(expected)});
+  sink_->add({where(column), std::string(column), std::move(what), std::move(expected)});
+}
+
+CsvRow CsvRow::reporting_to(Problems& sink) const {
+  auto row = *this;
+  row.sink_ = &sink;
+  return row;
 }
 
 }  // namespace lockstep

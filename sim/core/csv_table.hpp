@@ -34,17 +34,22 @@ class CsvRow {
   /// A finite number above 0; none for an empty cell.
   [[nodiscard]] std::optional<double> number(std::string_view column) const;
   void problem(std::string_view column, std::string what, std::string expected) const;
+  /// The same row, whose problems go to another sink than the table's.
+  [[nodiscard]] CsvRow reporting_to(Problems& sink) const;
 
  private:
   friend class CsvTable;
-  CsvRow(const CsvTable& table, std::vector<CsvCell> cells) : table_(&table), cells_(std::move(cells)) {}
+  CsvRow(const CsvTable& table, Problems& sink, std::vector<CsvCell> cells)
+      : table_(&table), sink_(&sink), cells_(std::move(cells)) {}
   const CsvTable* table_;
+  Problems* sink_;
   std::vector<CsvCell> cells_;
 };
 
 class CsvTable {
  public:
-  /// Reads a file. A missing or empty file, unequal rows and open quotes are problems.
+  /// Reads a file. A missing or empty file, unequal rows, open quotes, and columns of one name whose cells differ are
+  /// problems.
   CsvTable(const std::filesystem::path& file, Problems& problems);
   CsvTable(std::string_view text, std::string_view name, Problems& problems);
   CsvTable(const CsvTable&) = delete;
@@ -60,6 +65,7 @@ class CsvTable {
  private:
   friend class CsvRow;
   void read(std::string_view text, std::string_view name);
+  void refuse_unequal_twins();
 
   Problems& problems_;
   std::string name_;

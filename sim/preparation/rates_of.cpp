@@ -14,25 +14,14 @@ std::string calibrated_chips() {
   return names;
 }
 
-/// Products with scales of blocks reach the share of their peak that those with one scale do, where no other is known.
-topologies::Precision measured_as(topologies::Precision precision,
-                                  const std::map<topologies::Precision, double>& reached) {
-  const bool scaled = precision == topologies::Precision::mxfp8 || precision == topologies::Precision::nvfp4;
-  return scaled && !reached.contains(precision) ? topologies::Precision::fp8 : precision;
-}
-
 const topologies::ChipKernels& kernels_of(const scenario::Scenario& scenario, const topologies::Chip& chip) {
   if (!chip.kernels)
     refuse(scenario, "model_of_time", "chip " + chip.name + " has no kernel times",
            "one of " + calibrated_chips() + ", or kernels in the chip's block");
-  const auto& reached = chip.kernels->matrix;
-  const auto precision = measured_as(scenario.training.precision, reached);
-  const auto needed = {precision, is_below_16_bits(precision) ? topologies::Precision::bf16 : precision};
-  for (const auto each : needed) {
-    if (!reached.contains(each)) {
-      refuse(scenario, "model_of_time", "kernels of chip " + chip.name + " are not known in " + std::string(name(each)),
-             "a precision of its kernels.matrix");
-    }
+  if (const auto missing = cost::unmeasured_precision(chip, scenario.training.precision)) {
+    refuse(scenario, "model_of_time",
+           "kernels of chip " + chip.name + " are not known in " + std::string(name(*missing)),
+           "a precision of its kernels.matrix");
   }
   return *chip.kernels;
 }
@@ -46,7 +35,7 @@ cost::ComputeRates rates_on(const scenario::Scenario& scenario, const topologies
            "chip " + chip.name + " has no " + std::string(name(precision)) + " rate" + for_what, "one of " + known);
   };
   const auto precision = scenario.training.precision;
-  const auto wide = is_below_16_bits(precision) ? topologies::Precision::bf16 : precision;
+  const auto wide = cost::in_16_bits(precision);
   cost::ComputeRates rates{scenario.time_model,
                            peak_at(precision, ""),
                            peak_at(wide, ", at which attention and the unembedding run"),
@@ -55,7 +44,7 @@ cost::ComputeRates rates_on(const scenario::Scenario& scenario, const topologies
   if (rates.model == cost::TimeModel::calibrated) {
     const auto& kernels = kernels_of(scenario, chip);
     const auto reached = [&](topologies::Precision at) { return kernels.matrix.at(at) * kernels.sustained; };
-    rates.kernels = {rates.flops * reached(measured_as(precision, kernels.matrix)), rates.in_16_bits * reached(wide),
+    rates.kernels = {rates.flops * reached(cost::measured_as(precision, kernels)), rates.in_16_bits * reached(wide),
                      rates.memory * kernels.memory, kernels};
   }
   return rates;

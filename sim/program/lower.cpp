@@ -79,7 +79,27 @@ class Lowering {
     if (vertex->kind == workloads::StepOp::Kind::compute && op.streams.front() == 0)
       follow(order_[vertex.stage], vertex.half, id, op);
     if (between_stages(vertex) && options_.sends_in_order && !both_ways(vertex)) queue(vertex, id, op);
+    if (rates_.kernels) wait_for_hosts(vertex, op);
     return op;
+  }
+
+  /// Hosts that move a collective's data between tori stop their chips: after the compute that the collective waits
+  /// for. Short ones go together with a longer one, as XLA combines them.
+  void wait_for_hosts(const workloads::StepOp& vertex, const ProgramOp& op) {
+    constexpr Bytes combined(1 << 20);
+    const bool alone =
+        vertex->kind == workloads::StepOp::Kind::compute || vertex->given_time || vertex.other_stage >= 0;
+    if (alone || vertex->full_size < combined) return;
+    const Seconds barrier = collectives_.barrier(vertex->axes);
+    if (!(barrier > Seconds(0))) return;
+    for (const auto* before = &op; !before->predecessors.empty();) {
+      auto& last = program_.ops[*std::max_element(before->predecessors.begin(), before->predecessors.end())];
+      if (last.kind == ProgramOp::Kind::compute) {
+        last.duration += barrier;
+        return;
+      }
+      before = &last;
+    }
   }
 
   static bool between_stages(const workloads::StepOp& vertex) {

@@ -13,17 +13,18 @@ Bytes element(const YamlView& view, Bytes otherwise) {
 
 void read_precision(const YamlView& view, KeyReader& keys, TrainingSpec& training, bool master_weights) {
   const auto precision = keys.optional(view, "precision");
-  constexpr std::array precisions{topologies::Precision::bf16,  topologies::Precision::fp16,
-                                  topologies::Precision::fp8,   topologies::Precision::int8,
-                                  topologies::Precision::mxfp8, topologies::Precision::nvfp4};
+  constexpr std::array precisions{topologies::Precision::bf16, topologies::Precision::fp16,
+                                  topologies::Precision::fp8,  topologies::Precision::int8,
+                                  topologies::Precision::fp4,  topologies::Precision::mxfp8,
+                                  topologies::Precision::nvfp4};
   if (precision.exists())
-    training.precision = precisions[precision.choice({"bf16", "fp16", "fp8", "int8", "mxfp8", "nvfp4"})];
+    training.precision = precisions[precision.choice({"bf16", "fp16", "fp8", "int8", "fp4", "mxfp8", "nvfp4"})];
   // Small updates vanish in fp16's range, so the frameworks that train in it always keep the weights in fp32 too.
   if (training.precision == topologies::Precision::fp16 && !master_weights) {
     precision.problem("fp16 needs fp32 master weights", "master_weights: true, or bf16");
   }
   const auto need_8_bits = [&](const YamlView& of, const std::string& for_what) {
-    if (is_below_16_bits(training.precision)) return;
+    if (is_narrow(training.precision) && training.precision != topologies::Precision::fp4) return;
     of.problem("weights in " + std::string(name(training.precision)) + " have no 8 bits to be " + for_what + " in",
                "precision: fp8, int8, mxfp8 or nvfp4");
   };
@@ -197,9 +198,10 @@ void read_training(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   const auto attention = keys.optional(view, "attention");
   if (attention.exists()) scenario.blocks.fused_attention = attention.choice({"fused", "unfused"}) == 0;
   const auto loss = keys.optional(view, "cross_entropy");
-  // Fused: exponentials in place of the logits' fp32 copy. Else that copy, its logarithms and their gradient, all in
-  // fp32.
-  if (loss.exists() && loss.choice({"fused", "unfused"}) == 1) scenario.derive.loss_element = Bytes(12);
+  // Fused: exponentials in place of the logits' fp32 copy. Unfused: that copy, its logarithms and their gradient, all
+  // in fp32. In place: nothing of it is written.
+  constexpr std::array workspaces{Bytes(4), Bytes(12), Bytes(0)};
+  if (loss.exists()) scenario.derive.loss_element = workspaces[loss.choice({"fused", "unfused", "in place"})];
   keys.flag(view, "dropout", scenario.blocks.dropout);
   read_kept_activations(keys.optional(view, "kept_activations"), keys, scenario.derive);
   const auto traffic = keys.optional(view, "elementwise_traffic");

@@ -33,10 +33,7 @@ class Reader {
     training();
     read_communication(optional(root_, "communication"), keys_, scenario_);
     read_search(optional(root_, "search"), keys_, scenario_.derive.recompute, scenario_.search);
-    const auto model_of_time = optional(root_, "model_of_time");
-    constexpr std::array models{cost::TimeModel::ideal, cost::TimeModel::roofline, cost::TimeModel::calibrated};
-    if (model_of_time.exists())
-      scenario_.time_model = models[model_of_time.choice({"ideal", "roofline", "calibrated"})];
+    model_of_time();
     const auto perturbations = optional(root_, "perturbations");
     if (perturbations.exists()) {
       scenario_.perturbations = read_perturbations(perturbations);
@@ -300,6 +297,21 @@ class Reader {
     const auto view = optional(root_, "training");
     if (view.exists() && view.expect_map("{precision: bf16, optimizer: adam, ...}"))
       read_training(view, keys_, scenario_);
+  }
+
+  void model_of_time() {
+    const auto view = optional(root_, "model_of_time");
+    constexpr std::array models{cost::TimeModel::ideal, cost::TimeModel::roofline, cost::TimeModel::calibrated};
+    scenario_.time_model_chosen = view.exists();
+    if (view.exists()) {
+      scenario_.time_model = models[view.choice({"ideal", "roofline", "calibrated"})];
+    } else if (!scenario_.replay) {
+      const auto chips = scenario_.cluster.chips();
+      const bool measured = std::none_of(chips.begin(), chips.end(), [&](const topologies::Chip& chip) {
+        return cost::unmeasured_precision(chip, scenario_.training.precision).has_value();
+      });
+      scenario_.time_model = measured ? cost::TimeModel::calibrated : cost::TimeModel::ideal;
+    }
   }
 
   const YamlView& root_;

@@ -90,7 +90,7 @@ TEST_F(Validate, ScenariosAndPictures) {
   EXPECT_EQ(good({"validate", "own.csv", "--scenarios", "scenarios"}), "");
   EXPECT_EQ(files_in("scenarios/own"), (std::vector<std::string>{"1.yaml", "2.yaml", "3.yaml"}));
   const auto alone = json({"run", "scenarios/own/2.yaml"});
-  const auto made = json({"validate", "own.csv", "--plot", "errors.svg", "--model-of-time", "ideal"});
+  const auto made = json({"validate", "own.csv", "--plot", "errors.svg"});
   EXPECT_EQ(alone["step_time_s"], made["rows"][1]["predicted_s"]);
   EXPECT_THAT(content("errors.svg"), HasSubstr("own line 2, mine"));
 }
@@ -124,7 +124,7 @@ TEST_F(Validate, SingleProducts) {
 
 TEST_F(Validate, LeavingOutNeedsAFit) {
   write("own.csv", own);
-  const auto made = run({"validate", "own.csv", "--leave-one-out"});
+  const auto made = run({"validate", "own.csv", "--leave-one-out", "--model-of-time", "ideal"});
   EXPECT_EQ(made.exit_code, 2);
   EXPECT_THAT(made.errors, HasSubstr("--model-of-time calibrated"));
 }

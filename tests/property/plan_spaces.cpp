@@ -33,7 +33,8 @@ std::string batch(int sequences) {
 }  // namespace
 
 scenario::Scenario SpaceCase::load() const {
-  return scenario::scenario_of_text("format: 1\n" + text, name, source_dir);
+  const std::string rates = text.find("model_of_time") == std::string::npos ? "model_of_time: ideal\n" : "";
+  return scenario::scenario_of_text("format: 1\n" + rates + text, name, source_dir);
 }
 
 std::vector<SpaceCase> small_spaces() {

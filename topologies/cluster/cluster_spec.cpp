@@ -45,6 +45,7 @@ NodeSpec part_of(NodeSpec node, int chips) {
 }
 double FabricSpec::incast_slowdown(int senders) const { return senders > 1 ? 1 + incast * std::log2(senders) : 1; }
 double FabricSpec::step_slowdown(int units) const { return units > 2 ? 1 + step_growth * std::log2(units / 2.0) : 1; }
+Seconds FabricSpec::barrier_of(int tori) const { return tori > 1 ? barrier * std::log2(tori) : Seconds(0); }
 
 std::int64_t ClusterSpec::devices() const {
   std::int64_t count = std::int64_t{units} * halls;

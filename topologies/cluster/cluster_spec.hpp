@@ -145,12 +145,16 @@ struct FabricSpec {
   bool in_network_reduction = false;  ///< switches add up (SHARP)
   double incast = 0;       ///< how much longer a NIC takes to receive for each doubling of the units that send to it
   double step_growth = 0;  ///< how much longer a step between units takes for each doubling of the units beyond two
+  Seconds barrier{0};  ///< for each doubling of the tori that a collective joins: their hosts move its data, and the
+                       ///< chips wait (kernels' time only)
   std::vector<std::string> sources;
 
   /// How much longer a NIC takes for what so many other units send to it at once.
   [[nodiscard]] double incast_slowdown(int senders) const;
   /// How much longer a step between units takes in a group of so many.
   [[nodiscard]] double step_slowdown(int units) const;
+  /// What hosts add to a collective that joins so many tori.
+  [[nodiscard]] Seconds barrier_of(int tori) const;
   /// Flows between two chips, each hashed by itself.
   [[nodiscard]] int flows_of_connection() const { return routing == FabricRouting::ecmp ? channels * queue_pairs : 1; }
   friend bool operator==(const FabricSpec&, const FabricSpec&) = default;

@@ -146,6 +146,7 @@ class ClusterCheck {
     efficiency(name + ".efficiency", fabric.efficiency);
     latency(name + ".nic_latency", fabric.nic_latency);
     latency(name + ".switch_latency", fabric.switch_latency);
+    latency(name + ".barrier", fabric.barrier);
     if (!(fabric.link.value() >= 0) || !std::isfinite(fabric.link.value()))
       rate(name + ".link", fabric.link, "a link between switches");
     count(name + ".channels", fabric.channels, "channels", most_flows);

@@ -95,6 +95,7 @@ FabricSpec read_fabric(const YamlView& view, std::string_view name, const Fabric
   read_if(view["in_network_reduction"], fabric.in_network_reduction, [](const YamlView& key) { return key.boolean(); });
   read_if(view["incast"], fabric.incast, [](const YamlView& key) { return key.number(0, most_growth); });
   read_if(view["step_growth"], fabric.step_growth, [](const YamlView& key) { return key.number(0, most_growth); });
+  read_if(view["barrier"], fabric.barrier, latency);
   read_keys_of_kinds(view, fabric.kind);
   if (const YamlView sources = view["sources"]; sources.exists()) {
     fabric.sources.clear();

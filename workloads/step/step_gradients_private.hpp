@@ -36,6 +36,12 @@ class StepGradients {
     std::map<std::int32_t, int> taken;  ///< contributions so far, by microbatch that is not complete
   };
 
+  /// Calls `visit(owner, update)` for each weight of a block.
+  template <class Visit>
+  void for_each_weight(BlockId block, Visit visit) const {
+    std::int32_t weight = 0;
+    for (const auto& update : writer_.kind(block).weights) visit(Owner{block, weight++}, update);
+  }
   void hold_weights();
   void hold_copy(std::int32_t stage, const Owner& owner, int block);
   void count_microbatches();

@@ -28,8 +28,26 @@ const std::array<const TraceFormat*, 6>& formats() {
   return all;
 }
 
+/// Files that hold a trace, in a form that is not read.
+void refuse_other_forms(const TraceText& text, std::string_view head) {
+  const auto refuse = [&](std::string what, std::string expected) {
+    throw ConfigError({{{text.name(), 0, 0}, "", std::move(what), std::move(expected)}});
+  };
+  const auto byte = [&](std::size_t at) { return at < head.size() ? static_cast<unsigned char>(head[at]) : 0U; };
+  // A protocol number, and then no field of Chakra's messages.
+  if (byte(0) == 0x80 && byte(1) >= 2 && byte(1) <= 5 && byte(2) != 0x0A && byte(2) != 0x08 && byte(2) != 0x12)
+    refuse(
+        "is a pickle, such as PyTorch's flight recorder writes",
+        "JSON: python3 -c 'import json, pickle, sys; json.dump(pickle.load(open(sys.argv[1], \"rb\")), sys.stdout)' " +
+            text.name() + " > trace.json");
+  if (head.starts_with("SQLite format 3"))
+    refuse("is a database, such as nsys exports, which does not hold the sizes of collectives",
+           "the trace of torch.profiler");
+}
+
 const TraceFormat& format_of(TraceText& text) {
   const auto head = text.head();
+  refuse_other_forms(text, head);
   for (const auto* format : formats()) {
     if (format->recognises(head)) return *format;
   }
@@ -60,9 +78,9 @@ std::optional<std::int32_t> rank_in(const std::filesystem::path& file) {
   return std::nullopt;
 }
 
-/// Reads one trace into the job; its rank may say another number than the likely one.
-void read_one(TraceText& text, JobWriter& writer, std::int32_t likely_rank) {
-  const auto& format = format_of(text);
+/// Reads one trace into the job; its rank may say another number than its file's name or its place in the list.
+void read_one(TraceText& text, const TraceFormat& format, JobWriter& writer, std::optional<std::int32_t> named,
+              std::int32_t place) {
   auto& job = writer.job();
   if (!job.ranks.empty() && job.format != format.name) {
     throw ConfigError({{{text.name(), 0, 0},
@@ -72,7 +90,8 @@ void read_one(TraceText& text, JobWriter& writer, std::int32_t likely_rank) {
   }
   job.format = format.name;
   writer.rank = {};
-  writer.rank.rank = likely_rank;
+  writer.rank.rank = named.value_or(place);
+  writer.rank.is_numbered = named.has_value();
   writer.rank.file = text.name();
   format.read(text, writer);
   job.dated = job.dated && writer.dated;
@@ -116,6 +135,7 @@ void finish(RecordedJob& job) {
          "traces of one job"});
   }
   problems.throw_if_any();
+  check_members(job);
 }
 
 }  // namespace
@@ -128,7 +148,7 @@ RecordedJob read_traces(const std::vector<std::filesystem::path>& files, const T
   for (const auto& file : files) {
     try {
       const auto text = TraceText::of_file(file);
-      read_one(*text, writer, rank_in(file).value_or(place));
+      read_one(*text, format_of(*text), writer, rank_in(file), place);
       take_rank(writer);
     } catch (const ConfigError& error) {
       for (const auto& problem : error.problems()) problems.add(problem);
@@ -141,11 +161,13 @@ RecordedJob read_traces(const std::vector<std::filesystem::path>& files, const T
   return job;
 }
 
-RecordedJob read_trace_bytes(std::string_view bytes, const std::string& name) {
+RecordedJob read_trace_bytes(std::string_view bytes, const std::string& name, std::string_view format) {
   RecordedJob job;
   JobWriter writer(job);
   const auto text = TraceText::of_bytes(bytes, name);
-  read_one(*text, writer, 0);
+  const auto given =
+      std::find_if(formats().begin(), formats().end(), [&](const TraceFormat* one) { return one->name == format; });
+  read_one(*text, given == formats().end() ? format_of(*text) : **given, writer, std::nullopt, 0);
   take_rank(writer);
   finish(job);
   return job;
@@ -174,6 +196,7 @@ void read_trace_groups(const std::filesystem::path& file, RecordedJob& job) {
   };
   read_json_lists(*text, {{}, [](std::string_view, const JsonFields&, const Location&) {}, take});
   problems.throw_if_any();
+  check_members(job);
 }
 
 }  // namespace lockstep::workloads

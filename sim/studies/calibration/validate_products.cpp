@@ -1,5 +1,7 @@
 #include "sim/studies/calibration/validate_products.hpp"
 
+#include <cmath>
+
 #include "sim/studies/calibration/calibrate_chip.hpp"
 
 namespace lockstep::calibration {
@@ -18,11 +20,12 @@ MeasuredKernel product_of(const CsvRow& row, topologies::Precision precision) {
   MeasuredKernel measured;
   measured.precision = precision;
   measured.where = row.where();
-  measured.kernel = {workloads::ComputeWork::product,
-                     Flops(2 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k)),
-                     element_size(precision) * (m * k + k * n) + Bytes(2) * (m * n),
-                     {1, m, n, k},
-                     Bytes(0)};
+  measured.kernel = {
+      workloads::ComputeWork::product,
+      Flops(2 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k)),
+      Bytes(std::llround(operand_bytes(precision) * static_cast<double>(m * k + k * n))) + Bytes(2) * (m * n),
+      {1, m, n, k},
+      Bytes(0)};
   measured.time = Seconds(measured.kernel.flops.value() / (row.number("tflops").value_or(1) * 1e12));
   return measured;
 }

@@ -186,7 +186,7 @@ class DatedRank {
         ++work_.gaps.guessed;
       }
     }
-    account(stream_free, launched, others, began);
+    account(stream_free, launched, others, began, made);
     made.pause = std::max(Seconds(0), began - std::max({stream_free, launched, others}));
     made.duration = std::max(Seconds(0), end(id) - began);
     last_of_stream_[event.stream] = id;
@@ -194,11 +194,14 @@ class DatedRank {
     work_of_event_[id] = add(std::move(made));
   }
 
-  void account(Seconds stream_free, Seconds launched, Seconds others, Seconds began) {
+  void account(Seconds stream_free, Seconds launched, Seconds others, Seconds began, WorkOperation& made) {
     if (began <= stream_free) return;
     auto& gaps = work_.gaps;
     const Seconds reason = std::max(launched, others);
-    if (reason > stream_free) (launched >= others ? gaps.launch : gaps.streams) += reason - stream_free;
+    if (reason > stream_free) {
+      (launched >= others ? made.waited_for_launch : made.waited_for_streams) = reason - stream_free;
+      (launched >= others ? gaps.launch : gaps.streams) += reason - stream_free;
+    }
     gaps.unexplained += began - std::max(reason, stream_free);
   }
 

@@ -22,10 +22,12 @@ std::vector<double> ranks_of(const std::vector<double>& values) {
 }
 
 Family family_of(const std::string& table, const std::string& name, const std::vector<const ValidatedRun*>& runs) {
-  Family family{table, name, 0, {}, {}, {}};
+  Family family{table, name, 0, 0, 0, {}, {}, {}};
   std::vector<double> errors, memory, measured, predicted;
   for (const auto* run : runs) {
     if (!run->run.skipped_because.empty()) ++family.skipped;
+    if (run->capacity_bytes > 0) ++family.ran;
+    if (run->refused()) ++family.refused;
     if (run->memory_counts()) memory.push_back(run->memory_error());
     if (!run->counts()) continue;
     errors.push_back(run->error());

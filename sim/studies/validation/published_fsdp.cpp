@@ -22,6 +22,18 @@ constexpr GpuNode h100_500w{"dgx-h100", 8,
                             ", chip: {like: h100, memory: 96 GB, memory_bandwidth: 2400 GB/s, kernels: {sustained: "
                             "0.608, attention: {forward: 0.54, backward: 0.5}}}"};
 
+// Products scaled row by row run in CUTLASS's kernels, those scaled as a whole in cuBLAS' (torchao's float8 recipes):
+// the two tables of asynchronous tensor parallelism, 8B and 70B, have the same steps with both.
+constexpr GpuNode h100_500w_scaled_by_rows{
+    "dgx-h100", 8,
+    ", chip: {like: h100, memory: 96 GB, memory_bandwidth: 2400 GB/s, kernels: {sustained: 0.608, matrix: {fp8: 0.5}, "
+    "attention: {forward: 0.54, backward: 0.5}}}"};
+// The same attention at the clock of 700 W.
+constexpr GpuNode h200_with_flash_attention_2{
+    "dgx-h200", 8, ", chip: {like: h200, kernels: {attention: {forward: 0.4, backward: 0.37}}}"};
+
+constexpr std::int64_t most_sequences = 1'000'000;  // of a local batch; what is larger is a mistake in the table
+
 void mosaicml(const CsvRow& row, MeasuredRun& run) {
   // The table's 64 layers make 52.0e9 parameters of a 70B model; 80 make the number that it prints.
   constexpr std::int64_t layers_of_70b = 80;
@@ -31,14 +43,25 @@ void mosaicml(const CsvRow& row, MeasuredRun& run) {
                                    row.integer("vocab"), row.integer("seq")));
   const auto chips = row.integer("n_chips");
   const auto chip = row.text("chip");
-  set_cluster(run, chip == "a100_40gb" ? a100_40gb : chip == "a100_80gb" ? a100_80gb : h100_with_a100_attention, chips);
-  if (row.text("fsdp") != "FULL_SHARD") skip(run, "another FSDP mode: " + row.text("fsdp"));
+  if (chip.starts_with("a100") || chip.starts_with("h100")) {
+    set_cluster(run, chip == "a100_40gb" ? a100_40gb : chip[0] == 'a' ? a100_80gb : h100_with_a100_attention, chips);
+  } else {
+    skip(run, "no machine with '" + chip + "' in the catalog");
+  }
+  // SHARD_GRAD_OP: weights that the forward gathered are kept for the backward.
+  const auto mode = row.text("fsdp");
+  if (mode == "SHARD_GRAD_OP") {
+    run.set("communication.regather_weights", "false");
+  } else if (mode != "FULL_SHARD") {
+    skip(run, "another FSDP mode: " + mode);
+  }
   if (row.text("act_cpu_offload") == "True") skip(run, "activations kept by the host");
   RunDegrees degrees;
   degrees.fsdp = chips;
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs"), degrees);
-  run.set("training.precision", precision_called(row.text("precision")));
+  const auto precision = precision_called(run, row.text("precision"));
+  run.set("training.precision", precision);
   run.set("training.master_weights", "true");
   if (row.text("precision").starts_with("amp"))
     run.set("training.gradient_reduce", "fp32");   // Composer's mixed precision DEFAULT; else PURE
@@ -46,22 +69,41 @@ void mosaicml(const CsvRow& row, MeasuredRun& run) {
   if (row.text("recompute") == "full") set_needed_recompute(run);
   if (const auto rate = row.number("tokens_per_s_per_gpu"))
     run.time = Measurement{*rate, Measurement::Unit::tokens_per_second_per_chip};
-  set_family(run, row.text("model"), chip, precision_called(row.text("precision")));
+  set_family(run, row.text("model"), chip, precision);
+}
+
+/// In a pipeline FSDP2 gathers a stage's weights once a step and keeps them, and reduces gradients in the last
+/// microbatch; until then they are whole, in fp32 (torchtitan's parallelize_llama.py: no reshard_after_forward with a
+/// pipeline). That is what the data axis does with its optimizer state split.
+void set_weights_gathered_once(MeasuredRun& run) {
+  run.set("parallel.zero", 1);
+  run.set("training.gradient_precision", "fp32");
+  run.set("communication.updated_weights", "ahead");
 }
 
 void torchtitan(const CsvRow& row, MeasuredRun& run) {
-  run.set("model", model_called(row.text("model")));
-  if (run.value_of("model").empty()) skip(run, "no shape of '" + row.text("model") + "'");
+  set_model(run, row.text("model"), leading_integer(row.text("layers"), 0));
   const auto chips = row.integer("n_chips");
-  set_cluster(run, h100_500w, chips);
+  const auto chip = row.text("chip");
+  // All but the tables on other chips ran on one cluster, whose H100 have 96 GB.
+  const auto is = [&](std::string_view word) { return lower_case(chip).find(word) != std::string::npos; };
+  if (chip.empty() || is("h100")) {
+    const bool by_rows = row.text("precision").find("rowwise") != std::string::npos;
+    set_cluster(run, by_rows ? h100_500w_scaled_by_rows : h100_500w, chips);
+  } else if (is("h200")) {
+    set_cluster(run, h200_with_flash_attention_2, chips);
+  } else {
+    set_cluster(run, chip, chips);
+  }
+  const auto technique = letters_and_digits(row.text("technique"));
   RunDegrees degrees;
   degrees.fsdp = row.integer("fsdp", 1);
   degrees.tensor = row.integer("tp", 1);
   degrees.pipeline = row.integer("pp", 1);
   degrees.context = row.integer("cp", 1);
-  if (row.text("technique").find("Interleaved") != std::string::npos) degrees.chunks = 2;
-  if (degrees.fsdp * degrees.tensor * degrees.pipeline * degrees.context != chips)
-    skip(run, "the degrees do not make up the chips");
+  if (technique.find("interleaved") != std::string::npos) degrees.chunks = 2;
+  if (degrees.ranks() != chips) skip(run, "the degrees do not make up the chips");
+  if (degrees.pipeline > 1) std::swap(degrees.fsdp, degrees.data);
   set_degrees(run, degrees);
   // A pipeline splits the local batch into as many microbatches as it has ranks, where nothing else is said (torchtitan
   // at 9dec370, parallelisms/pipelining_utils.py: n_microbatches = pipeline_parallel_degree); the tables say nothing.
@@ -70,30 +112,38 @@ void torchtitan(const CsvRow& row, MeasuredRun& run) {
   if (local % degrees.pipeline != 0)
     skip(run,
          std::to_string(degrees.pipeline) + " microbatches do not divide the local batch of " + std::to_string(local));
-  set_batch(run, row.integer("gbs", local * degrees.fsdp), row.integer("seq"),
+  if (local > most_sequences) return skip(run, "a local batch of " + std::to_string(local));
+  set_batch(run, row.integer("gbs", local * degrees.replicas()), row.integer("seq"),
             std::max<std::int64_t>(1, local / degrees.pipeline), degrees);
-  if (degrees.context > 1) {
+  if (degrees.context > 1) run.set("parallel.context_attention", "all_gather");
+  if (degrees.pipeline > 1) {
+    set_weights_gathered_once(run);
+  } else if (degrees.context > 1) {
     run.set("parallel.zero", 3);  // weights are split over the context ranks too
-    run.set("parallel.context_attention", "all_gather");
   }
-  run.set("training.precision", precision_called(row.text("precision")));
+  const auto precision = precision_called(run, row.text("precision"));
+  run.set("training.precision", precision);
   run.set("training.master_weights", "true");
-  const auto recompute = row.text("recompute");
-  if (recompute == "selective") {  // every other product in the order in which they run, and attention
+  // `selective`, per operation, is the default of its configurations (train_configs/llama3_8b.toml).
+  const auto recompute = lower_case(row.text("recompute"));
+  if (recompute.find("selective") != std::string::npos || recompute.find("default") != std::string::npos) {
+    // every other product in the order in which they run, and attention
     run.set("training.recompute.mode", "selective");
     run.set("training.recompute.kept",
             "[query projection, value projection, attention, gate projection, down projection]");
+  } else if (recompute == "full" || recompute == "none" || recompute.empty()) {
+    run.set("training.recompute", recompute.empty() ? "none" : recompute);
   } else {
-    run.set("training.recompute", recompute);
+    skip(run, "recomputation '" + recompute + "' is not known");
   }
-  run.set("training.cross_entropy", "unfused");
+  // The loss is compiled since 2025 (components/loss.py).
+  run.set("training.cross_entropy", row.text("source").find("_2025") == std::string::npos ? "unfused" : "fused");
   if (const auto gib = row.number("mem_gib")) run.peak_bytes = *gib * (1 << 30);
-  if (row.text("technique") == "FSDP")
-    run.set("training.elementwise_traffic", "3");  // eager PyTorch, docs/models/kernels.md
-  if (row.text("technique").find("AsyncTP") != std::string::npos) run.set("communication.collective_matmul", "true");
+  if (technique == "fsdp") run.set("training.elementwise_traffic", "3");  // eager PyTorch, docs/models/kernels.md
+  if (technique.find("asynctp") != std::string::npos) run.set("communication.collective_matmul", "true");
   if (const auto rate = row.number("tokens_per_s_per_gpu"))
     run.time = Measurement{*rate, Measurement::Unit::tokens_per_second_per_chip};
-  set_family(run, row.text("model"), "H100", precision_called(row.text("precision")));
+  set_family(run, row.text("model"), chip.substr(0, 4), precision);
 }
 
 }  // namespace
@@ -122,7 +172,9 @@ std::vector<PublishedTable> fsdp_tables() {
         "Rows without torch.compile: elementwise operations move 3 times the bytes of fused kernels.",
         "Context parallelism gathers keys and values; weights are split over context ranks too. AsyncTP is collective "
         "matmul.",
-        "A pipeline runs as many microbatches as it has ranks, torchtitan's default."},
+        "A pipeline runs as many microbatches as it has ranks, torchtitan's default; its weights are gathered once a "
+        "step and its gradients kept whole, in fp32, until the last microbatch.",
+        "Tables of 2025 have a compiled loss. Products in fp8 that are scaled row by row run in slower kernels."},
        {"model", "seq", "local_batch", "gbs", "precision", "n_chips", "fsdp", "tp", "pp", "cp", "technique",
         "recompute", "tokens_per_s_per_gpu", "mem_gib"},
        torchtitan},

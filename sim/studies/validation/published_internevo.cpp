@@ -27,13 +27,13 @@ void internevo(const CsvRow& row, MeasuredRun& run) {
   set_batch(run, row.integer("mbs") * row.integer("ga") * degrees.data, row.integer("seq"), row.integer("mbs"),
             degrees);
   run.set("parallel.zero", 1);
-  run.set("training.precision", precision_called(row.text("precision")));
+  run.set("training.precision", precision_called(run, row.text("precision")));
   run.set("training.master_weights", "true");
   run.set("training.zero_shards", "matrices");
   if (chips > ranks_that_fill_a_bucket) run.set("communication.gradient_buckets", "1 TB");
   if (const auto rate = row.number("tokens_per_s_per_gpu"))
     run.time = Measurement{*rate, Measurement::Unit::tokens_per_second_per_chip};
-  set_family(run, "InternLM-7B", "A100 on RoCE", precision_called(row.text("precision")));
+  set_family(run, "InternLM-7B", "A100 on RoCE", run.value_of("training.precision"));
 }
 
 }  // namespace

@@ -1,15 +1,26 @@
 // MaxText on TPUs and on A3 virtual machines, and Google's TPU recipes.
+#include <algorithm>
+
 #include "sim/studies/validation/published_private.hpp"
 
 namespace lockstep::validation {
 namespace {
 
+constexpr std::int64_t most_sequences = 1'000'000;                // on a chip; what is larger is a mistake in the table
 constexpr std::string_view cheap_parts = "[norms, activations]";  // every product is kept
 constexpr std::string_view all_but_projections =
-    "[core_attention, norms, activations, mlp]";  // projections of attention are kept
+    "[core_attention, norms, activations, mlp, experts]";  // projections of attention are kept
 
-/// Sets what a `remat_policy` computes again.
+/// What a layer keeps for its backward waits on the host.
+void set_offload(MeasuredRun& run) {
+  constexpr std::int64_t all_layers = 1000;  // of any model here
+  run.set("training.offload.activation_layers", all_layers);
+}
+
+/// Sets what a `remat_policy` computes again, and whether what it keeps waits on the host.
 void set_remat(MeasuredRun& run, std::string_view policy, std::string_view kept) {
+  if (policy.find("offload") != std::string_view::npos || kept.find("decoder_layer_input") != std::string_view::npos)
+    set_offload(run);
   const auto selective = [&](std::string_view parts) {
     run.set("training.recompute.mode", "selective");
     run.set("training.recompute.parts", std::string(parts));
@@ -27,43 +38,46 @@ void set_remat(MeasuredRun& run, std::string_view policy, std::string_view kept)
 void set_maxtext(MeasuredRun& run, const std::string& precision) {
   run.set("training.precision", precision);
   run.set("training.master_weights", "true");
-  run.set("parallel.sequence_parallel", "false");
+  run.set("training.cross_entropy", "in place");
 }
-
-std::string tpu_named(const std::string& chip) { return chip == "trillium" ? "tpu-v6e" : "tpu-" + chip; }
 
 void maxtext_tpu(const CsvRow& row, MeasuredRun& run) {
   run.set("model", "{layers: " + row.text("layers") + ", d_model: " + row.text("d_model") + ", d_ff: " +
                        row.text("d_ff") + ", heads: " + row.text("heads") + ", kv_heads: " + row.text("kv_heads") +
                        ", head_size: " + row.text("head_dim") + ", vocabulary: " + row.text("vocab") +
                        ", mlp: " + (row.text("mlp").starts_with("non-gated") ? "plain" : "gated") + "}");
-  const auto slices = row.integer("slices");
+  const auto slices = row.integer("slices", 1);
   const auto chips = row.integer("chips_per_slice");
-  set_tpus(run, tpu_named(row.text("chip")), chips, slices);
+  set_tpus(run, row.text("chip"), chips, slices);
   RunDegrees degrees;
   degrees.tensor = leading_integer(row.text("ici_tp"), 1);
+  if (chips % degrees.tensor != 0) return skip(run, "tensor ranks do not divide the chips of a slice");
   degrees.fsdp = chips / degrees.tensor;
   degrees.data = slices;
   set_degrees(run, degrees);
+  if (slices > 1) run.set("mesh.data", "[pod]");
   const auto sequences = row.integer("gbs");
   set_batch(run, sequences, row.integer("seq"), sequences / degrees.replicas(), degrees);
   set_remat(run, row.text("remat"), "");
-  set_maxtext(run, precision_called(row.text("precision")));
+  const auto precision = precision_called(run, row.text("precision"));
+  set_maxtext(run, precision);
   if (const auto seconds = row.number("step_time_s_derived")) run.time = Measurement{*seconds};
-  set_family(run, row.text("model"), row.text("chip"), precision_called(row.text("precision")));
+  set_family(run, row.text("model"), row.text("chip"), precision);
 }
 
 void maxtext_gpu(const CsvRow& row, MeasuredRun& run) {
-  run.set("model", model_called(row.text("model")));
-  if (run.value_of("model").empty()) skip(run, "no shape of '" + row.text("model") + "'");
+  set_model(run, row.text("model"));
   const auto chips = row.integer("n_chips");
   set_cluster(run, GpuNode{"a3-high-h100"}, chips);
   RunDegrees degrees;
-  degrees.fsdp = row.integer("ici_fsdp", 1) * row.integer("dcn_fsdp", 1);
+  const auto inside = row.integer("ici_fsdp", 1), outside = row.integer("dcn_fsdp", 1);
+  if (inside > chips || outside > chips) return skip(run, "the degrees do not make up the chips");
+  degrees.fsdp = inside * outside;
   degrees.data = row.integer("dcn_data", 1);
   if (degrees.replicas() != chips) skip(run, "the degrees do not make up the chips");
   set_degrees(run, degrees);
   const auto local = row.integer("per_device_batch");
+  if (local > most_sequences) return skip(run, std::to_string(local) + " sequences on a chip");
   set_batch(run, local * chips, row.integer("seq"), local, degrees);
   set_remat(run, row.text("remat"), "");
   set_maxtext(run, "bf16");
@@ -80,23 +94,26 @@ void set_dropped(MeasuredRun& run) {
   run.set("routing.slots", "by mask");
   run.set("training.recompute.mode", "selective");
   run.set("training.recompute.parts", std::string(all_but_projections));
+  set_offload(run);
 }
 
 void tpu_recipes(const CsvRow& row, MeasuredRun& run) {
   const auto name = row.text("model");
-  run.set("model", model_called(name));
-  if (run.value_of("model").empty()) skip(run, "no shape of '" + name + "'");
+  set_model(run, name);
   const auto slices = row.integer("slices", 1);
   const auto chips = row.integer("n_chips");
   if (chips % slices != 0) return skip(run, "the chips do not fill the slices");
-  set_tpus(run, tpu_named(row.text("chip")), chips / slices, slices);
+  set_tpus(run, row.text("chip"), chips / slices, slices);
   RunDegrees degrees;
   degrees.tensor = leading_integer(row.text("ici_tp"), 1);
+  if (chips / slices % degrees.tensor != 0) return skip(run, "tensor ranks do not divide the chips of a slice");
   const auto left = chips / slices / degrees.tensor;
   degrees.fsdp = name.starts_with("Mixtral") ? leading_integer(row.text("ici_fsdp"), left) : left;
   degrees.expert = left / degrees.fsdp;
-  (leading_integer(row.text("dcn_fsdp"), 1) > 1 ? degrees.fsdp : degrees.data) *= slices;
-  if (degrees.tensor * degrees.replicas() != chips) return skip(run, "the degrees do not make up the chips");
+  const bool across = leading_integer(row.text("dcn_fsdp"), 1) > 1;  // FSDP over slices too
+  (across ? degrees.fsdp : degrees.data) *= slices;
+  if (slices > 1 && !across) run.set("mesh.data", "[pod]");
+  if (degrees.ranks() != chips) return skip(run, "the degrees do not make up the chips");
   set_degrees(run, degrees);
   const auto sequences = row.integer("gbs");
   set_batch(run, sequences, row.integer("seq"), sequences / degrees.replicas(), degrees);
@@ -106,7 +123,7 @@ void tpu_recipes(const CsvRow& row, MeasuredRun& run) {
     set_remat(run, row.text("remat"), row.text("offload"));
   }
   const auto quantization = row.text("quantization");
-  set_maxtext(run, quantization.find("int8") != std::string::npos ? "int8" : precision_called(quantization));
+  set_maxtext(run, quantization.find("int8") != std::string::npos ? "int8" : precision_called(run, quantization));
   if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
   set_family(run, name, row.text("chip"), run.value_of("training.precision"));
 }
@@ -122,22 +139,25 @@ void set_kept(MeasuredRun& run, const std::string& kept) {
     if (kept.find(tensor) != std::string::npos) names += (names.empty() ? "" : ", ") + std::string(operation);
   }
   set_needed_recompute(run, names);
+  // Recipes that keep attention's results keep them on the chip.
+  if (kept.find("context") == std::string::npos) set_offload(run);
 }
 
 /// A chip is two devices to JAX and one here, so that axes of devices shrink by half, the innermost that can.
 void tpu_ironwood(const CsvRow& row, MeasuredRun& run) {
-  const auto name = row.text("model"), precision = precision_called(row.text("precision"));
+  const auto name = row.text("model"), precision = precision_called(run, row.text("precision"));
   set_family(run, name, "v7x", precision);
-  run.set("model", model_called(name));
-  if (run.value_of("model").empty()) return skip(run, "no shape of '" + name + "'");
+  set_model(run, name);
+  if (run.value_of("model").empty()) return;
   const auto chips = row.integer("n_chips");
   set_tpus(run, "tpu-v7x", chips, 1);
   RunDegrees degrees;
   degrees.context = row.integer("ici_context_devices");
   degrees.data = row.integer("ici_data_devices");
   degrees.fsdp = row.integer("ici_fsdp_devices");
-  (degrees.context > 1 ? degrees.context : degrees.fsdp) /= 2;
-  if (degrees.context * degrees.replicas() != chips) return skip(run, "the degrees do not make up the chips");
+  auto& halved = degrees.context > 1 ? degrees.context : degrees.fsdp;
+  halved = std::max<std::int64_t>(halved / 2, 1);
+  if (degrees.ranks() != chips) return skip(run, "the degrees do not make up the chips");
   set_degrees(run, degrees);
   if (degrees.context > 1) run.set("parallel.context_attention", "all_gather");
   const auto sequences = row.integer("gbs");
@@ -153,7 +173,9 @@ constexpr std::string_view slice_rule =
 constexpr std::string_view remat_rule =
     "`minimal` and `save_dot` policies keep every product; `qkv_proj_offloaded` and recipes that keep the query "
     "projection compute MLPs and attention's core "
-    "again; every other policy is full recomputation. What they offload costs no time.";
+    "again, experts too; every other policy is full recomputation. What they offload waits on the host. Between "
+    "products the activations of tensor-parallel ranks are split (`activation_embed` over `tensor`), here along the "
+    "sequence. XLA writes neither the exponentials of the loss nor an fp32 copy of its logits.";
 
 }  // namespace
 
@@ -184,7 +206,9 @@ std::vector<PublishedTable> maxtext_tables() {
       {"tpu_recipes_ironwood",
        "Google's training recipes on TPU7x (AI-Hypercomputer/tpu-recipes)",
        {slice_rule, "A chip is one rank, though JAX sees two devices.",
-        "What a recipe's policy keeps on the chip or its host is kept, at no cost of time; all else is computed again.",
+        "What a recipe's policy keeps waits on the host, with the layers' inputs, unless it keeps attention's results; "
+        "all "
+        "else is computed again.",
         "Experts: dropless, even loads, split like other weights."},
        {"model", "n_chips", "seq", "gbs", "precision", "step_time_s", "kept", "ici_fsdp_devices", "ici_context_devices",
         "ici_data_devices"},

@@ -7,12 +7,6 @@
 namespace lockstep::validation {
 namespace {
 
-void set_model(MeasuredRun& run, const std::string& name) {
-  const auto model = model_called(name);
-  if (model.empty()) return skip(run, "no shape of '" + name + "'");
-  run.set("model", model);
-}
-
 /// MaxText's rows of DGX Cloud: FSDP over `fsdp` chips, replicas of that beside each other.
 void maxtext_step(const CsvRow& row, std::int64_t chips, MeasuredRun& run) {
   RunDegrees degrees;
@@ -21,7 +15,7 @@ void maxtext_step(const CsvRow& row, std::int64_t chips, MeasuredRun& run) {
   degrees.data = chips / degrees.fsdp;
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
-  run.set("training.precision", precision_called(row.text("precision")));
+  run.set("training.precision", precision_called(run, row.text("precision")));
   run.set("training.master_weights", "true");
   set_needed_recompute(run);
 }
@@ -32,32 +26,40 @@ void dgxc(const CsvRow& row, MeasuredRun& run) {
   if (row.text("usable") != "yes") skip(run, "the table marks the row as not usable");
   if (label.find("LORA") != std::string::npos || label.find("LoRA") != std::string::npos)
     skip(run, "low-rank adapters: most weights have no gradient");
-  set_model(run, label);
+  // A number of layers that the pipeline's chunks do not divide is not that of the run.
+  const auto layers = leading_integer(row.text("layers"), 0);
+  const auto chunks = std::clamp<std::int64_t>(leading_integer(row.text("pp"), 1), 1, 10'000) *
+                      std::clamp<std::int64_t>(leading_integer(row.text("vp"), 1), 1, 10'000);
+  set_model(run, label, layers % chunks == 0 ? layers : 0);
   const auto chips = row.integer("n_gpus");
   set_cluster(run, row.text("chip"), chips);
-  set_family(run, run.value_of("model").starts_with("{") ? label.substr(0, label.find(" (")) : run.value_of("model"),
-             row.text("chip"), lower_case(row.text("precision")));
+  const auto model = model_called(label);
+  set_family(run, model.empty() || model.starts_with("{") ? label.substr(0, label.find(" (")) : model, row.text("chip"),
+             lower_case(row.text("precision")));
   if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
   if (label.starts_with("Maxtext")) return maxtext_step(row, chips, run);
-  auto degrees = megatron_degrees(run, chips, leading_integer(row.text("tp"), 1), leading_integer(row.text("pp"), 1),
-                                  leading_integer(row.text("cp"), 1), leading_integer(row.text("ep"), 1));
+  // Megatron Core splits each expert over the tensor ranks unless it is told otherwise.
+  const auto tensor = leading_integer(row.text("tp"), 1);
+  auto degrees =
+      megatron_degrees(run, chips, tensor, leading_integer(row.text("pp"), 1), leading_integer(row.text("cp"), 1),
+                       leading_integer(row.text("ep"), 1), leading_integer(row.text("etp"), tensor));
   // Release 25.04 prints no chunks for 340B; 25.05 prints 12 for the same run.
   const bool unsaid = label.find("340b") != std::string::npos && row.text("vp") == "NA";
   degrees.chunks = unsaid ? 12 : leading_integer(row.text("vp"), 1);
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
-  set_megatron_core(run, precision_called(row.text("precision")));
+  set_megatron_core(run, precision_called(run, row.text("precision")));
 }
 
 /// Settings of a recipe that the row does not have: scripts/performance/configs of NVIDIA-NeMo/Megatron-Bridge, for
-/// 25.09 at 4054233, 27dfb3d and 0813a3f, for 25.11 at d19cb73, 6b296ac and 767255d. The first recipe that fits is
-/// used.
+/// 25.09 at 4054233, 27dfb3d and 0813a3f, for 25.11 at d19cb73, 6b296ac and 767255d, for 26.02 at v0.3.0, for 26.04 at
+/// v0.4.0. The first recipe that fits is used.
 struct Recipe {
   std::string_view release, model, chip;  ///< what the row's texts contain
   bool graph;                             ///< the whole iteration is one CUDA graph
   std::string_view again;                 ///< recompute_modules, as training.recompute.parts
   bool overlap = false;  ///< moe_a2a_overlap: all-to-alls of a forward beside a backward's compute, and the reverse
-  bool deep_ep = false;  ///< enable_deepep; else tokens go to their experts by NCCL's all-to-all
+  bool deep_ep = false;  ///< enable_deepep, or hybridep: tokens cross to a node once; else NCCL's all-to-all
 };
 constexpr Recipe recipes[] = {
     {"25.09", "LLAMA3_8B", "B200", true, ""},
@@ -73,6 +75,23 @@ constexpr Recipe recipes[] = {
     {"25.11", "Qwen3_30B", "H100", false, "", true},
     {"25.11", "GPT OSS", "B200", false, "[norms, activations]"},
     {"25.11", "GPT OSS", "H100", false, "[norms, activations]"},
+    {"26.0", "DeepSeek", "H100", false, "[latent_projections, mlp]", false, true},
+    {"26.04", "DeepSeek", "GB200", false, "[mlp]", false, true},
+    {"26.0", "DeepSeek", "", false, "[latent_projections]", false, true},
+    {"26.0", "Kimi", "H100", false, "[latent_projections, mlp]"},
+    {"26.0", "Kimi", "DGX-B200", false, "[latent_projections]"},
+    {"26.0", "Kimi", "", false, "[latent_projections]", false, true},
+    {"26.0", "Qwen3_235B", "H100", false, "", true},
+    {"26.02", "Qwen3_235B", "B300", false, "", true},
+    {"26.0", "Qwen3_235B", "GB", false, "", false, true},
+    {"26.02", "Qwen3_30B", "H100", false, "", true, true},
+    {"26.02", "Qwen3_30B", "DGX-B200", false, ""},
+    {"26.0", "Qwen3_30B", "", false, "", false, true},
+    {"26.04", "GPT OSS", "DGX-B200", false, "[norms, activations]", false, true},
+    {"26.04", "GPT OSS", "DGX-B300", false, "", false, true},
+    {"26.04", "GPT OSS", "GB200", false, "[norms, activations]", false, true},
+    {"26.0", "GPT OSS", "B200", false, "[norms, activations]"},
+    {"26.0", "GPT OSS", "H100", false, "[norms, activations]"},
 };
 
 const Recipe* recipe_of(const CsvRow& row) {
@@ -83,6 +102,37 @@ const Recipe* recipe_of(const CsvRow& row) {
     return has("release", each.release) && has("model", each.model) && has("chip", each.chip);
   });
   return found == std::end(recipes) ? nullptr : found;
+}
+
+/// Layers of the chunks of DeepSeek-V3 and Kimi K2 (map_pp_vp_to_layout of Megatron Bridge's recipes): each chunk the
+/// same number, rounded up, and the last chunk, which has the loss, what is left.
+void set_layout(MeasuredRun& run, const RunDegrees& degrees) {
+  constexpr std::int64_t layers = 61;
+  const auto chunks = degrees.pipeline * std::max<std::int64_t>(degrees.chunks, 1);
+  const bool laid_out =
+      run.value_of("model") == "deepseek-v3" || run.value_of("model").find("layers: 61,") != std::string::npos;
+  if (!laid_out || chunks < 2 || chunks > layers) return;
+  const auto each = (layers + chunks - 1) / chunks, left = layers - each * (chunks - 1);
+  if (left < 1) return;
+  std::string list = "[";
+  for (std::int64_t chunk = 1; chunk < chunks; ++chunk) list += std::to_string(each) + ", ";
+  run.set("pipeline.layers", list + std::to_string(left) + "]");
+}
+
+/// Layers whose activations wait on the host where FSDP is on (cpu_offloading_num_layers of the recipes in 8 bits).
+void set_layers_on_host(MeasuredRun& run, const CsvRow& row, bool fsdp) {
+  struct Offloaded {
+    std::string_view model, chip;
+    std::int64_t layers;
+  };
+  constexpr Offloaded recipes_with_fsdp[] = {
+      {"70B", "GB300", 20}, {"70B", "GB200", 40}, {"70B", "B200", 5}, {"405B", "GB300", 10}, {"405B", "GB200", 92}};
+  if (!fsdp) return;
+  for (const auto& [model, chip, layers] : recipes_with_fsdp) {
+    const auto has = [&](std::string_view column, std::string_view word) { return row.text(column).ends_with(word); };
+    if (has("model", model) && row.text("chip").find(chip) != std::string::npos)
+      return run.set("training.offload.activation_layers", layers);
+  }
 }
 
 void megatron_bridge(const CsvRow& row, MeasuredRun& run) {
@@ -100,9 +150,13 @@ void megatron_bridge(const CsvRow& row, MeasuredRun& run) {
   const bool fsdp = leading_integer(row.text("fsdp"), 0) > 0;
   if (fsdp) std::swap(degrees.fsdp, degrees.data);
   set_degrees(run, degrees);
-  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs"), degrees);
-  set_megatron_core(run, precision_called(row.text("precision")));
+  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
+  set_megatron_core(run, precision_called(run, row.text("precision")));
+  set_layout(run, degrees);
   if (recipe != nullptr && recipe->overlap && degrees.chunks > 1) run.set("pipeline.schedule", "overlap-1f1b");
+  // Megatron Core adds experts' biases and applies clamped activations in eager steps of 32 bits, with copies.
+  if (run.value_of("model") == "gpt-oss-120b") run.set("training.elementwise_traffic", "4.3");
+  set_layers_on_host(run, row, fsdp);
   if (recipe != nullptr && !recipe->again.empty()) {
     run.set("training.recompute.mode", "selective");
     run.set("training.recompute.parts", std::string(recipe->again));
@@ -116,11 +170,11 @@ void megatron_llama3(const CsvRow& row, MeasuredRun& run) {
   set_model(run, row.text("model"));
   const auto chips = row.integer("n_chips");
   set_cluster(run, row.text("chip"), chips);
-  auto degrees = megatron_degrees(run, chips, row.integer("tp"), row.integer("pp"), row.integer("cp"), 1);
+  auto degrees = megatron_degrees(run, chips, row.integer("tp", 1), row.integer("pp", 1), row.integer("cp", 1), 1);
   degrees.chunks = leading_integer(row.text("vp"), 1);
   set_degrees(run, degrees);
-  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs"), degrees);
-  set_megatron_core(run, precision_called(row.text("precision")));
+  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
+  set_megatron_core(run, precision_called(run, row.text("precision")));
   if (const auto rate = row.number("tokens_per_s_per_gpu"))
     run.time = Measurement{*rate, Measurement::Unit::tokens_per_second_per_chip};
   set_family(run, row.text("model"), "H100", "fp8");
@@ -146,7 +200,9 @@ std::vector<PublishedTable> megatron_core_tables() {
        "NVIDIA's DGX Cloud recipes in releases 24.11 to 25.05 (NVIDIA/dgxc-benchmarking)",
        {core, "DGX nodes with NDR InfiniBand.",
         "Rows named Maxtext: FSDP, full recomputation, since the activations of that batch do not fit without.",
-        "A microbatch that is not printed has one sequence.",
+        "A microbatch that is not printed has one sequence. Experts are split over the tensor ranks unless the row "
+        "says "
+        "otherwise, as Megatron Core does by default.",
         "340B rows of 25.04 print no chunks: 12, as 25.05 does for the same run.",
         "Rows of 8B finetuning in 25.02 print 41 pipeline stages on 8 chips; the same runs stand in 25.04 with one."},
        {"label", "chip", "n_gpus", "precision", "seq", "tp", "pp", "cp", "ep", "fsdp", "vp", "mbs", "gbs",

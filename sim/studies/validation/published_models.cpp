@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <fstream>
+#include <sstream>
 
 #include "sim/studies/validation/published_private.hpp"
 
@@ -31,10 +33,10 @@ constexpr NamedModel models[] = {
     {{"llama3", "70b", ""}, "llama-3-70b"},
     {{"llama3", "8b", ""}, "llama-3-8b"},
     // Nemotron-4: arXiv 2402.16819 table 1, arXiv 2406.11704 table 1; squared ReLU, no biases
-    {{"nemotron4", "15b", ""},
+    {{"nemotron", "15b", ""},
      "{layers: 32, d_model: 6144, d_ff: 24576, heads: 48, kv_heads: 8, vocabulary: 256000, mlp: plain, norm: "
      "layer_norm}"},
-    {{"nemotron4", "340b", ""},
+    {{"nemotron", "340b", ""},
      "{layers: 96, d_model: 18432, d_ff: 73728, heads: 96, kv_heads: 8, vocabulary: 256000, mlp: plain, norm: "
      "layer_norm}"},
     {{"gpt3", "", ""}, "gpt3-175b"},
@@ -51,6 +53,15 @@ constexpr NamedModel models[] = {
      "{layers: 56, d_model: 6144, heads: 48, kv_heads: 8, vocabulary: 32768, moe: {experts: 8, experts_per_token: 2, "
      "d_ff: 16384}}"},
     {{"mixtral", "8x7b", ""}, "mixtral-8x7b"},
+    // xai-org/grok-1, run.py: four norms a layer, gated experts of 32768
+    {{"grok1", "", ""},
+     "{layers: 64, d_model: 6144, heads: 48, kv_heads: 8, vocabulary: 131072, norms_per_layer: 4, moe: {experts: 8, "
+     "experts_per_token: 2, d_ff: 32768}}"},
+    // moonshotai/Kimi-K2-Base, config.json
+    {{"kimi", "k2", ""},
+     "{layers: 61, d_model: 7168, d_ff: 18432, heads: 64, vocabulary: 163840, latent_attention: {q_rank: 1536, "
+     "kv_rank: 512, nope_head_size: 128, rope_head_size: 64, value_head_size: 128}, moe: {experts: 384, "
+     "experts_per_token: 8, d_ff: 2048, shared_experts: 1, dense_first: 1, score_bias: true}}"},
     {{"mistral", "7b", ""}, "mistral-7b"},
     // google/gemma-3-12b-pt, as MaxText's gemma3-12b.yml
     {{"gemma3", "12b", ""},
@@ -61,20 +72,49 @@ constexpr NamedModel models[] = {
     {{"gemma2", "2b", ""}, "gemma-2-2b"},
 };
 
-/// Letters and digits alone, in lower case; "3.1" and "3.3" as 3, since LLaMA 3.1 has the shape of 3.
+/// As letters_and_digits; "3.1" and "3.3" as 3, since LLaMA 3.1 has the shape of 3.
 std::string plain(std::string_view name) {
   std::string text;
   for (std::size_t i = 0; i < name.size(); ++i) {
     if (name[i] == '.' && i > 0 && name[i - 1] == '3') {
       ++i;
-    } else if (std::isalnum(static_cast<unsigned char>(name[i])) != 0) {
-      text += static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
+    } else {
+      text += name[i];
     }
   }
-  return text;
+  return letters_and_digits(text);
+}
+
+/// The model's block, of a name in the catalog its file.
+std::string block_of(const std::string& model) {
+  if (model.starts_with("{")) return model;
+  std::ifstream file(scenario::data_root() / "workloads" / "catalog" / (model + ".yaml"));
+  std::string block;
+  for (std::string line; std::getline(file, line);) block += "\n  " + line;
+  return block;
+}
+
+/// The block with another number in "layers: 80"; as it is where it has that number.
+std::string with_layers(const std::string& model, std::int64_t layers) {
+  constexpr std::string_view key = "layers: ";
+  auto block = block_of(model);
+  const auto at = block.find(key);
+  if (at == std::string::npos) return model;
+  const auto begin = at + key.size(), end = block.find_first_not_of("0123456789", begin);
+  if (block.substr(begin, end - begin) == std::to_string(layers)) return model;
+  return block.replace(begin, end - begin, std::to_string(layers));
 }
 
 }  // namespace
+
+std::string letters_and_digits(std::string_view text) {
+  std::string plain;
+  for (const char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return plain;
+}
 
 std::string lower_case(std::string_view text) {
   std::string lower(text);
@@ -85,7 +125,8 @@ std::string lower_case(std::string_view text) {
 
 std::int64_t leading_integer(const std::string& text, std::int64_t fallback) {
   const auto end = std::min(text.find_first_not_of("0123456789"), text.size());
-  return end == 0 || end > 12 ? fallback : std::stoll(text.substr(0, end));
+  const auto value = end == 0 || end > 12 ? 0 : std::stoll(text.substr(0, end));
+  return value < 1 ? fallback : value;
 }
 
 std::string model_called(std::string_view name) {
@@ -96,6 +137,16 @@ std::string model_called(std::string_view name) {
     if (fits) return std::string(model.model);
   }
   return "";
+}
+
+void set_model(MeasuredRun& run, std::string_view name, std::int64_t layers) {
+  const auto text = plain(name);
+  const auto model = model_called(name);
+  const bool state_spaces = text.find("nemotronh") != std::string::npos || text.find("nemotron3") != std::string::npos;
+  if (model.empty() && state_spaces)
+    return skip(run, "state-space layers of '" + std::string(name) + "' are not expressed");
+  if (model.empty()) return skip(run, "no shape of '" + std::string(name) + "'");
+  run.set("model", layers > 0 ? with_layers(model, layers) : model);
 }
 
 std::string gpt_shape(std::int64_t layers, std::int64_t d_model, std::int64_t d_ff, std::int64_t heads,

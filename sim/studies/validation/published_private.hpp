@@ -9,12 +9,16 @@
 namespace lockstep::validation {
 
 [[nodiscard]] std::string lower_case(std::string_view text);
-/// The integer at the start of a cell such as "12 (default)"; `fallback` where there is none ("n/a", "").
+[[nodiscard]] std::string letters_and_digits(std::string_view text);  ///< without anything else, in lower case
+/// The integer at the start of a cell such as "12 (default)"; `fallback` where there is none or 0 ("n/a", "").
 [[nodiscard]] std::int64_t leading_integer(const std::string& text, std::int64_t fallback);
 
 /// The `model` of a scenario by the name that people write ("Llama 3.1 70b", "LLAMA3_70B"): a catalog name or a block;
 /// "" if it is not known.
 [[nodiscard]] std::string model_called(std::string_view name);
+/// Sets the model of that name, cut or stretched to so many layers (0: as many as it has); skips the run if it is not
+/// known.
+void set_model(MeasuredRun& run, std::string_view name, std::int64_t layers = 0);
 /// The shape of GPT-2's kind (plain MLP, layer norms, biases, tied embeddings, learned positions) from the columns
 /// layers, d_model, d_ff, heads, vocab and seq.
 [[nodiscard]] std::string gpt_shape(const CsvRow& row);
@@ -40,16 +44,20 @@ struct NodeUse {
 /// The usual machine of a chip that is called "DGX-H100" or "NVIDIA A100-SXM4-80GB"; skips the run if it is not known.
 /// 72-chip racks are used 64 chips at a time, since jobs are sized in powers of two.
 void set_cluster(MeasuredRun& run, std::string_view chip, std::int64_t chips, const NodeUse& use = {});
-/// Slices of TPUs, as near to a cube (a square) as their number allows, with axes that wrap if possible.
+/// Slices of TPUs ("v5p", "TPU-trillium"), as near to a cube (a square) as their number allows, with axes that wrap if
+/// possible; skips the run if the chip is not known.
 void set_tpus(MeasuredRun& run, std::string_view chip, std::int64_t chips_of_a_slice, std::int64_t slices);
 
 struct RunDegrees {
   std::int64_t tensor = 1, context = 1, expert = 1, fsdp = 1, data = 1, pipeline = 1, chunks = 1;
-  [[nodiscard]] std::int64_t replicas() const { return expert * fsdp * data; }
+  [[nodiscard]] std::int64_t replicas() const;
+  [[nodiscard]] std::int64_t ranks() const;  ///< chips that they make up
 };
-/// Megatron's degrees: what is left of the chips replicates; experts are shared out over expert and tensor ranks.
+/// Megatron's degrees: what is left of the chips replicates. Experts are shared out over data and tensor ranks
+/// (`expert_tensor` 1), or each of them is split over the tensor ranks (`expert_tensor` as `tensor`).
 [[nodiscard]] RunDegrees megatron_degrees(MeasuredRun& run, std::int64_t chips, std::int64_t tensor,
-                                          std::int64_t pipeline, std::int64_t context, std::int64_t experts);
+                                          std::int64_t pipeline, std::int64_t context, std::int64_t experts,
+                                          std::int64_t expert_tensor = 1);
 void set_degrees(MeasuredRun& run, const RunDegrees& degrees);
 /// Full recomputation that ends where the backward has what it needs, before a layer's last product: what JAX drops as
 /// dead code and PyTorch's checkpoints without re-entrance stop early at. `kept`: more operations whose results are
@@ -61,12 +69,16 @@ void set_batch(MeasuredRun& run, std::int64_t sequences, std::int64_t length, st
 /// Megatron-LM of 2021: attention in single steps that computes all pairs, dropout, fp16 with fp32 copies of the
 /// weights, gradients reduced after the last backward.
 void set_megatron_2021(MeasuredRun& run);
+/// DeepSpeed's ZeRO-3 of 2021, after set_megatron_2021: each matrix is gathered by itself, gradients are reduced in
+/// every microbatch.
+void set_deepspeed_2021(MeasuredRun& run);
 /// Megatron Core as NVIDIA runs it: fused causal attention, sequence parallelism, optimizer state split over the
 /// replicas; tensor-parallel collectives beside their products, gathers of what fp8 products read in 8 bits. After the
 /// degrees.
 void set_megatron_core(MeasuredRun& run, const std::string& precision);
-/// "BF16", "FP8-CS", "amp_fp8", "int8" as a scenario's precision.
-[[nodiscard]] std::string precision_called(std::string_view text);
+/// "BF16", "FP8-CS", "amp_fp8", "int8" as a scenario's precision; bf16 where the cell is empty. Skips the run if it is
+/// not known.
+[[nodiscard]] std::string precision_called(MeasuredRun& run, std::string_view text);
 /// Sets the run's family, `model, chip, precision`, by which the rows of a table are grouped.
 void set_family(MeasuredRun& run, std::string_view model, std::string_view chip, std::string_view precision);
 
@@ -74,6 +86,9 @@ void skip(MeasuredRun& run, std::string why);  ///< the first reason stays
 
 [[nodiscard]] std::vector<PublishedTable> megatron_tables();
 [[nodiscard]] std::vector<PublishedTable> megatron_core_tables();
+[[nodiscard]] std::vector<PublishedTable> megatron_scaling_tables();
+[[nodiscard]] std::vector<PublishedTable> simumax_tables();
+[[nodiscard]] std::vector<PublishedTable> zero3_tables();
 [[nodiscard]] std::vector<PublishedTable> fsdp_tables();
 [[nodiscard]] std::vector<PublishedTable> internevo_tables();
 [[nodiscard]] std::vector<PublishedTable> maxtext_tables();

@@ -6,12 +6,21 @@
 #include "sim/studies/validation/published_private.hpp"
 
 namespace lockstep::validation {
+namespace {
+
+/// "line 12, column 3: gbs: is empty; expected an integer of at least 1".
+std::string at_its_cell(const Problem& problem) {
+  return "line " + std::to_string(problem.where.line) + ", column " + std::to_string(problem.where.column) + ": " +
+         problem.key + ": " + problem.what + "; expected " + problem.expected;
+}
+
+}  // namespace
 
 const std::vector<PublishedTable>& published_tables() {
   static const auto all = [] {
     std::vector<PublishedTable> tables;
-    for (auto group : {megatron_tables(), megatron_core_tables(), mlperf_tables(), fsdp_tables(), internevo_tables(),
-                       maxtext_tables()}) {
+    for (auto group : {megatron_tables(), zero3_tables(), megatron_core_tables(), megatron_scaling_tables(),
+                       simumax_tables(), mlperf_tables(), fsdp_tables(), internevo_tables(), maxtext_tables()}) {
       std::move(group.begin(), group.end(), std::back_inserter(tables));
     }
     return tables;
@@ -36,7 +45,9 @@ std::vector<MeasuredRun> read_published_runs(const PublishedTable& published, co
     run.where = row.where();
     run.source = row.text("source");
     run.note = row.text("notes");
-    published.convert(row, run);
+    Problems of_row;
+    published.convert(row.reporting_to(of_row), run);
+    if (!of_row.empty()) run.skipped_because = at_its_cell(of_row.list().front());
     runs.push_back(std::move(run));
   }
   return runs;

@@ -16,7 +16,7 @@ constexpr double slower = 0.95;
 
 struct Prediction {
   double step_s[variants] = {};
-  double peak_bytes = 0;
+  double peak_bytes = 0, capacity_bytes = 0;
   double exposed_share = 0;
 };
 
@@ -41,7 +41,7 @@ struct Job {
 };
 
 struct Simulated {
-  double step_s = 0, peak_bytes = 0, exposed_share = 0;
+  double step_s = 0, peak_bytes = 0, capacity_bytes = 0, exposed_share = 0;
 };
 
 Simulated simulated(const MeasuredRun& run, const RunTable& table, Variant variant, const ValidateOptions& options,
@@ -54,7 +54,7 @@ Simulated simulated(const MeasuredRun& run, const RunTable& table, Variant varia
   }
   const auto metrics = simulate(scenario, {options.engine, true, {}}, log).metrics;
   return {metrics.step_time.value(), static_cast<double>(metrics.memory.peak.value()),
-          metrics.breakdown.exposed_comm / metrics.step_time};
+          static_cast<double>(metrics.memory.capacity.value()), metrics.breakdown.exposed_comm / metrics.step_time};
 }
 
 std::string answer_of(const Simulated& prediction) {
@@ -99,6 +99,7 @@ void simulate_all(std::vector<Job>& jobs, const ValidateOptions& options, spdlog
       job->prediction.step_s[variant] += fewer ? -made.step_s : made.step_s;
       if (!fewer) {
         job->prediction.peak_bytes = made.peak_bytes;
+        job->prediction.capacity_bytes = made.capacity_bytes;
         job->prediction.exposed_share = made.exposed_share;
       }
     } catch (const ConfigError& error) {
@@ -213,7 +214,10 @@ std::vector<ValidatedRun> validate(const std::vector<RunTable>& tables, const Va
       entry.traits.network = job.prediction.exposed_share;
       entry.predicted_s = entry.run.time ? job.prediction.step_s[as_is] : 0;
       if (options.responses) entry.response = response_of(job.prediction);
-      if (entry.run.peak_bytes) entry.predicted_peak_bytes = job.prediction.peak_bytes;
+      // A microbatch more is a difference of two steps, and a layer alone no whole step: neither says what fits.
+      if (entry.run.time_of == MeasuredRun::TimeOf::microbatch) continue;
+      entry.predicted_peak_bytes = job.prediction.peak_bytes;
+      entry.capacity_bytes = job.prediction.capacity_bytes;
     }
   }
   mistakes.throw_if_any();

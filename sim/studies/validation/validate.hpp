@@ -57,10 +57,13 @@ struct ValidatedRun {
   StepTraits traits{};
   Response response{};
   double measured_s = 0, predicted_s = 0;  ///< 0: not measured, or skipped
-  double predicted_peak_bytes = 0;         ///< 0: not measured, or skipped
+  double predicted_peak_bytes = 0;         ///< of the chip that holds most; 0: skipped
+  double capacity_bytes = 0;               ///< of that chip; 0: skipped
   [[nodiscard]] bool counts() const { return measured_s > 0 && predicted_s > 0; }
   [[nodiscard]] double error() const { return predicted_s / measured_s - 1; }
-  [[nodiscard]] bool memory_counts() const { return predicted_peak_bytes > 0; }
+  [[nodiscard]] bool memory_counts() const { return run.peak_bytes.has_value() && predicted_peak_bytes > 0; }
+  /// Whether the simulation says that a step which was measured does not fit.
+  [[nodiscard]] bool refused() const { return predicted_peak_bytes > capacity_bytes && capacity_bytes > 0; }
   [[nodiscard]] double memory_error() const { return predicted_peak_bytes / *run.peak_bytes - 1; }
 };
 
@@ -81,6 +84,7 @@ struct Family {
   std::string table;
   std::string name;  ///< "" for the whole table
   std::size_t skipped = 0;
+  std::size_t ran = 0, refused = 0;  ///< steps that were measured; of these, that are said not to fit
   ErrorStatistics time, memory;
   std::optional<double>
       spearman;  ///< within the family; of a whole table the mean over its families, weighted by their rows

@@ -39,12 +39,29 @@ TEST(CsvTable, EveryProblemHasItsPlace) {
   (void)table.rows()[1].number("b");
   (void)table.rows()[1].number("a");
   EXPECT_THAT(texts(problems),
-              ElementsAre("t.csv:1:5: a: the column appears twice; expected each column once",
-                          "t.csv:3:1: has 2 cells; expected 3, as the header",
+              ElementsAre("t.csv:3:1: has 2 cells; expected 3, as the header",
+                          "t.csv:1:5: a: the column appears twice, with other cells; expected each column once",
                           "t.csv:1:1: d: the column is missing; expected a column of this name",
                           "t.csv:4:4: b: '1e3x' is not a count; expected an integer of at least 1",
                           "t.csv:4:4: b: '1e3x' is not a number above 0; expected a plain number without a unit",
                           "t.csv:4:1: a: '-1' is not a number above 0; expected a plain number without a unit"));
+}
+
+// A column that stands there twice says the same thing twice as long as its cells are equal.
+TEST(CsvTable, EqualTwinsAreOneColumn) {
+  Problems problems;
+  const CsvTable table("a,source,source\n1,x,x\n2,y,y\n", "t.csv", problems);
+  EXPECT_THAT(texts(problems), IsEmpty());
+  EXPECT_EQ(table.rows()[1].text("source"), "y");
+}
+
+// A row that reports to another sink leaves that of the table alone.
+TEST(CsvTable, ARowMayReportElsewhere) {
+  Problems problems, of_row;
+  const CsvTable table("a\nx\n", "t.csv", problems);
+  (void)table.rows()[0].reporting_to(of_row).integer("a");
+  EXPECT_THAT(texts(problems), IsEmpty());
+  EXPECT_THAT(texts(of_row), ElementsAre("t.csv:2:1: a: 'x' is not a count; expected an integer of at least 1"));
 }
 
 TEST(CsvTable, NothingAndOpenQuotes) {

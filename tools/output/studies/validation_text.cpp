@@ -47,7 +47,7 @@ std::vector<std::pair<std::string, std::size_t>> reasons_of(const std::vector<va
 
 std::string validation_text(const std::vector<validation::ValidatedRun>& runs, bool with_families) {
   Table table({"", "rows", "skipped", "mean", "median", "bias", "max", "Spearman"});
-  Table memory({"memory", "rows", "mean", "median", "bias", "max"});
+  Table memory({"memory", "ran", "said not to fit", "measured", "mean", "median", "bias", "max"});
   bool remembered = false;
   for (const auto& family : families_of(runs)) {
     if (!family.name.empty() && !with_families) continue;
@@ -58,10 +58,12 @@ std::string validation_text(const std::vector<validation::ValidatedRun>& runs, b
                of(percent(time.median_abs)), of(signed_percent(time.bias)), of(percent(time.max_abs)),
                family.spearman ? fixed(*family.spearman, 2) : "-"});
     const auto& held = family.memory;
-    if (held.rows > 0)
-      memory.add({name, std::to_string(held.rows), percent(held.mean_abs), percent(held.median_abs),
-                  signed_percent(held.bias), percent(held.max_abs)});
-    remembered = remembered || held.rows > 0;
+    if (held.rows + family.ran == 0) continue;
+    const auto in = [&](std::string text) { return held.rows > 0 ? text : "-"; };
+    memory.add({name, std::to_string(family.ran), std::to_string(family.refused), std::to_string(held.rows),
+                in(percent(held.mean_abs)), in(percent(held.median_abs)), in(signed_percent(held.bias)),
+                in(percent(held.max_abs))});
+    remembered = true;
   }
   std::string text = "error = predicted / measured - 1, of step times; Spearman within a model\n\n" + table.to_string();
   if (remembered) text += "\n" + memory.to_string();
@@ -106,6 +108,8 @@ std::string validation_json(const std::vector<validation::ValidatedRun>& runs, c
                         {"max_abs_pct", or_null(timed, 100 * time.max_abs)},
                         {"bias_pct", or_null(timed, 100 * time.bias)},
                         {"spearman", or_null(family.spearman.has_value(), family.spearman.value_or(0))},
+                        {"ran", family.ran},
+                        {"said_not_to_fit", family.refused},
                         {"memory_rows", memory.rows},
                         {"memory_mean_abs_pct", or_null(held, 100 * memory.mean_abs)},
                         {"memory_bias_pct", or_null(held, 100 * memory.bias)}});
@@ -127,7 +131,8 @@ std::string validation_json(const std::vector<validation::ValidatedRun>& runs, c
                     {"predicted_s", or_null(run.counts(), run.predicted_s)},
                     {"error_pct", or_null(run.counts(), run.counts() ? 100 * run.error() : 0)},
                     {"measured_peak_bytes", or_null(run.run.peak_bytes.has_value(), run.run.peak_bytes.value_or(0))},
-                    {"predicted_peak_bytes", or_null(run.memory_counts(), run.predicted_peak_bytes)},
+                    {"predicted_peak_bytes", or_null(run.predicted_peak_bytes > 0, run.predicted_peak_bytes)},
+                    {"capacity_bytes", or_null(run.capacity_bytes > 0, run.capacity_bytes)},
                     {"skipped_because", why.empty() ? Json() : Json(why)}});
   }
   return json_lines(Json{{"model_of_time", model_of_time}, {"families", families}, {"rows", rows}});

@@ -68,9 +68,23 @@ TEST(ValidationText, MemoryWhereItWasMeasured) {
   auto measured = run("t", "f", "a", 0.1);
   measured.run.peak_bytes = 10e9;
   measured.predicted_peak_bytes = 12e9;
-  EXPECT_THAT(
-      output::validation_text({measured}, false),
-      HasSubstr("\nmemory  rows    mean  median     bias     max\nt          1  20.0 %  20.0 %  +20.0 %  20.0 %\n"));
+  EXPECT_THAT(output::validation_text({measured}, false),
+              HasSubstr("\nmemory  ran  said not to fit  measured    mean  median     bias     max\n"
+                        "t         0                0         1  20.0 %  20.0 %  +20.0 %  20.0 %\n"));
+}
+
+// 12 GB of 10 are too many for the first step, and fit the second.
+TEST(ValidationText, CountsStepsThatAreSaidNotToFit) {
+  auto refused = run("t", "f", "a", 0.1), fits = run("t", "f", "b", 0.1);
+  refused.predicted_peak_bytes = fits.predicted_peak_bytes = 12e9;
+  refused.capacity_bytes = 10e9;
+  fits.capacity_bytes = 16e9;
+  const auto text = output::validation_text({refused, fits}, false);
+  EXPECT_THAT(cells_of_line(line_with(text.substr(text.find("\nmemory")), "t ")),
+              ElementsAre("t", "2", "1", "0", "-", "-", "-", "-"));
+  const auto family = validation::families_of({refused, fits}).front();
+  EXPECT_EQ(family.ran, 2U);
+  EXPECT_EQ(family.refused, 1U);
 }
 
 TEST(ValidationJson, TellsUnknownFromZero) {

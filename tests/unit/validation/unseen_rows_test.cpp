@@ -1,0 +1,129 @@
+// Rules from published rows to scenarios meet rows that they have not seen: an odd cell costs its own row and says
+// where it is; every other row stays as it was; and nothing but a user's mistake is ever thrown.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/studies/validation/published_tables.hpp"
+#include "tests/source_dir.hpp"
+
+namespace lockstep {
+namespace {
+
+using testing::HasSubstr;
+
+using Cells = std::vector<std::string>;
+
+std::string line_of(const Cells& cells) {
+  std::string line;
+  for (const auto& cell : cells) {
+    line += line.empty() ? "\"" : ",\"";
+    for (const char c : cell) line += c == '"' ? "\"\"" : std::string(1, c);
+    line += '"';
+  }
+  return line + "\n";
+}
+
+struct Table {
+  const validation::PublishedTable* rule;
+  Cells header;
+  std::vector<Cells> rows;
+};
+
+Table shipped(const validation::PublishedTable& rule) {
+  Problems problems;
+  const CsvTable csv(std::filesystem::path(source_dir) / "tests/validation/data" / (std::string(rule.name) + ".csv"),
+                     problems);
+  problems.throw_if_any();
+  Table table{&rule, {}, {}};
+  for (const auto& cell : csv.header()) table.header.push_back(cell.text);
+  for (const auto& row : csv.rows()) {
+    table.rows.emplace_back();
+    for (const auto& column : table.header) table.rows.back().push_back(row.text(column));
+  }
+  return table;
+}
+
+std::vector<validation::MeasuredRun> runs_of(const Table& table, const std::vector<Cells>& rows) {
+  std::string text = line_of(table.header);
+  for (const auto& row : rows) text += line_of(row);
+  Problems problems;
+  const CsvTable csv(text, "t.csv", problems);
+  auto runs = read_published_runs(*table.rule, csv);
+  EXPECT_TRUE(problems.empty()) << problems.list().front().to_string();
+  return runs;
+}
+
+/// What a scenario says is wrong is one of the answers.
+void make_scenario(const validation::MeasuredRun& run) {
+  if (!run.skipped_because.empty()) return;
+  try {
+    (void)scenario_of(run, ".");
+  } catch (const ConfigError& error) {
+    EXPECT_FALSE(error.problems().empty());
+  }
+}
+
+class UnseenRows : public testing::TestWithParam<validation::PublishedTable> {};
+
+TEST_P(UnseenRows, AnOddCellCostsItsOwnRow) {
+  const Cells odd{"", "n/a", "0", "-1", "999999999999999", "1e30", "TPU-trillium", "async TP", "{", "fp64"};
+  const auto table = shipped(GetParam());
+  const auto untouched = scenario_text(runs_of(table, {table.rows.front()}).front());
+  for (const auto& row : {table.rows.front(), table.rows.back()}) {
+    for (std::size_t column = 0; column < row.size(); ++column) {
+      for (const auto& cell : odd) {
+        auto changed = row;
+        changed[column] = cell;
+        const auto runs = runs_of(table, {changed, table.rows.front()});
+        ASSERT_EQ(runs.size(), 2U) << table.header[column] << " " << cell;
+        ASSERT_NO_THROW(make_scenario(runs[0])) << table.header[column] << " " << cell;
+        EXPECT_EQ(scenario_text(runs[1]), untouched);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tables, UnseenRows, testing::ValuesIn(validation::published_tables()),
+                         [](const auto& table) { return std::string(table.param.name); });
+
+/// The first row with one cell changed.
+validation::MeasuredRun changed(const std::string& name, const std::string& column, const std::string& cell) {
+  const auto table = shipped(*validation::find_published_table(name));
+  auto row = table.rows.front();
+  const auto at = std::find(table.header.begin(), table.header.end(), column);
+  row.at(static_cast<std::size_t>(at - table.header.begin())) = cell;
+  return runs_of(table, {row}).front();
+}
+
+TEST(UnseenRow, SaysWhereItsCellIs) {
+  EXPECT_EQ(changed("torchtitan", "seq", "long").skipped_because,
+            "line 2, column 156: seq: 'long' is not a count; expected an integer of at least 1");
+  EXPECT_THAT(changed("mlperf_llm", "accelerator", "H90").skipped_because, HasSubstr("no machine with 'H90'"));
+}
+
+// Spellings that other releases have.
+TEST(UnseenRow, IsReadInOtherSpellings) {
+  EXPECT_EQ(changed("torchtitan", "technique", "FSDP + async TP").value_of("communication.collective_matmul"), "true");
+  EXPECT_EQ(changed("torchtitan", "recompute", "per-op Selective").value_of("training.recompute.mode"), "selective");
+  EXPECT_EQ(changed("tpu_recipes_v5p_v6e", "chip", "TPU v5 Lite").value_of("cluster").substr(0, 14), "{chip: tpu-v5e");
+  EXPECT_EQ(changed("dgxc_benchmarking", "precision", "").value_of("training.precision"), "bf16");
+  EXPECT_EQ(changed("dgxc_benchmarking", "precision", "fp64").skipped_because, "precision 'fp64' is not known");
+}
+
+// A row of four layers of Grok-1, whose experts are each split over the tensor ranks: 8 replicas of four ranks hold 8
+// experts.
+TEST(UnseenRow, LayersAndSplitExpertsCount) {
+  const auto table = shipped(*validation::find_published_table("dgxc_benchmarking"));
+  for (const auto& run : runs_of(table, table.rows)) {
+    if (run.value_of("model").find("layers: 4,") == std::string::npos) continue;
+    EXPECT_EQ(run.value_of("parallel.tensor"), "4");
+    EXPECT_EQ(run.value_of("parallel.expert"), "8");
+    EXPECT_EQ(run.value_of("parallel.experts_over"), "");
+    EXPECT_EQ(scenario_of(run, ".").model.layers, 4);
+    return;
+  }
+  FAIL();
+}
+
+}  // namespace
+}  // namespace lockstep
