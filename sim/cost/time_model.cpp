@@ -7,12 +7,21 @@
 namespace lockstep::cost {
 
 topologies::Precision in_16_bits(topologies::Precision training) {
-  return is_below_16_bits(training) ? topologies::Precision::bf16 : training;
+  return is_narrow(training) ? topologies::Precision::bf16 : training;
 }
 
 topologies::Precision measured_as(topologies::Precision training, const topologies::ChipKernels& kernels) {
   const bool scaled = training == topologies::Precision::mxfp8 || training == topologies::Precision::nvfp4;
   return scaled && !kernels.matrix.contains(training) ? topologies::Precision::fp8 : training;
+}
+
+topologies::Precision measured_as(topologies::Precision training, const topologies::ChipKernels& kernels) {
+  const auto& known = kernels.matrix;
+  if (known.contains(training)) return training;
+  if (training == topologies::Precision::nvfp4 && known.contains(topologies::Precision::fp4))
+    return topologies::Precision::fp4;
+  const bool scaled = training == topologies::Precision::mxfp8 || training == topologies::Precision::nvfp4;
+  return scaled ? topologies::Precision::fp8 : training;
 }
 
 std::optional<topologies::Precision> unmeasured_precision(const topologies::Chip& chip,

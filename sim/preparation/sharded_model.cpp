@@ -129,7 +129,7 @@ void check_kept_operations(const scenario::Scenario& scenario, const workloads::
 /// written as it is and transposed. With a scale for the whole of an array of 4 bits, its largest value is found first.
 double bytes_of_a_cast(topologies::Precision precision) {
   const double read = precision == topologies::Precision::nvfp4 ? 4 : 2;
-  return read + 2 * quantised_size(precision);
+  return read + 2 * operand_bytes(precision);
 }
 
 std::int64_t ranks_of_experts(const workloads::Parallel& parallel) {
@@ -230,10 +230,10 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
         }
         keep_unembedding_in_16_bits(derived, block);
         const auto precision = scenario.training.precision;
-        const bool low = is_below_16_bits(precision);
+        const bool low = is_narrow(precision);
         if (low) cast_operands(derived, block, bytes_of_a_cast(precision));
         if (scenario.training.matrix_owners) give_matrices_to_owners(derived);
-        const double stored = low ? quantised_size(precision) : 0;
+        const double stored = low ? operand_bytes(precision) : 0;
         if (scenario.training.low_precision_gather) gather_quantised_weights(derived, block, stored);
         keep_quantised_weights(derived, block, scenario.training.low_precision_copies, stored);
         model.layers.push_back(std::move(derived));

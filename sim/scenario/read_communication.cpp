@@ -41,7 +41,7 @@ void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenari
   if (gathers.exists() && gathers.choice({"16-bit", "8-bit"}) == 1) {
     derive.operand_element = Bytes(1);
     const auto precision = scenario.training.precision;
-    if (!is_below_16_bits(precision))
+    if (!has_8_bits(precision))
       gathers.problem("products in " + std::string(name(precision)) + " do not read 8 bits",
                       "training.precision: fp8 or int8");
   }

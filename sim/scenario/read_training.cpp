@@ -13,17 +13,18 @@ Bytes element(const YamlView& view, Bytes otherwise) {
 
 void read_precision(const YamlView& view, KeyReader& keys, TrainingSpec& training, bool master_weights) {
   const auto precision = keys.optional(view, "precision");
-  constexpr std::array precisions{topologies::Precision::bf16,  topologies::Precision::fp16,
-                                  topologies::Precision::fp8,   topologies::Precision::int8,
-                                  topologies::Precision::mxfp8, topologies::Precision::nvfp4};
+  constexpr std::array precisions{topologies::Precision::bf16, topologies::Precision::fp16,
+                                  topologies::Precision::fp8,  topologies::Precision::int8,
+                                  topologies::Precision::fp4,  topologies::Precision::mxfp8,
+                                  topologies::Precision::nvfp4};
   if (precision.exists())
-    training.precision = precisions[precision.choice({"bf16", "fp16", "fp8", "int8", "mxfp8", "nvfp4"})];
+    training.precision = precisions[precision.choice({"bf16", "fp16", "fp8", "int8", "fp4", "mxfp8", "nvfp4"})];
   // Small updates vanish in fp16's range, so the frameworks that train in it always keep the weights in fp32 too.
   if (training.precision == topologies::Precision::fp16 && !master_weights) {
     precision.problem("fp16 needs fp32 master weights", "master_weights: true, or bf16");
   }
   const auto need_8_bits = [&](const YamlView& of, const std::string& for_what) {
-    if (is_below_16_bits(training.precision)) return;
+    if (is_narrow(training.precision) && training.precision != topologies::Precision::fp4) return;
     of.problem("weights in " + std::string(name(training.precision)) + " have no 8 bits to be " + for_what + " in",
                "precision: fp8, int8, mxfp8 or nvfp4");
   };

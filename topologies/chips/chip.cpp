@@ -44,24 +44,26 @@ Bytes element_size(Precision precision) {
   throw InternalError("fp4 elements are half a byte and are not stored one by one");
 }
 
-bool is_below_16_bits(Precision precision) {
+double operand_bytes(Precision precision) {
   switch (precision) {
+    case Precision::mxfp8: return 1 + 1.0 / 32;
+    case Precision::nvfp4: return 0.5 + 1.0 / 16;
+    case Precision::fp4: return 0.5;
     case Precision::fp32:
     case Precision::bf16:
-    case Precision::fp16: return false;
+    case Precision::fp16:
     case Precision::fp8:
-    case Precision::int8:
-    case Precision::fp4:
-    case Precision::mxfp8:
-    case Precision::nvfp4: return true;
+    case Precision::int8: break;
   }
-  return false;
+  return static_cast<double>(element_size(precision).value());
 }
 
-double quantised_size(Precision precision) {
-  if (precision == Precision::mxfp8) return 1 + 1.0 / 32;
-  if (precision == Precision::nvfp4) return 0.5 + 1.0 / 16;
-  return precision == Precision::fp4 ? 0.5 : static_cast<double>(element_size(precision).value());
+bool is_narrow(Precision precision) {
+  return precision == Precision::fp4 || precision == Precision::nvfp4 || has_8_bits(precision);
+}
+
+bool has_8_bits(Precision precision) {
+  return precision == Precision::fp8 || precision == Precision::int8 || precision == Precision::mxfp8;
 }
 
 bool WrapRule::wraps(int size) const {

@@ -15,8 +15,11 @@ enum class Precision { fp32, bf16, fp16, fp8, int8, fp4, mxfp8, nvfp4 };
 [[nodiscard]] std::optional<Precision> precision_named(std::string_view word);
 /// Bytes of one element (4 bits count as packed pairs, so they are not offered for storage here).
 [[nodiscard]] Bytes element_size(Precision precision);
-[[nodiscard]] bool is_below_16_bits(Precision precision);
-/// Bytes of a value of an array in fewer than 16 bits, with its part of the scales.
-[[nodiscard]] double quantised_size(Precision precision);
+/// Bytes of one element as a product reads it, with its part of the scales: 0.5 in fp4, of which no scales are said.
+[[nodiscard]] double operand_bytes(Precision precision);
+/// Whether products read operands of 8 bits or fewer, which are made from arrays of 16.
+[[nodiscard]] bool is_narrow(Precision precision);
+/// Whether it has 8 bits.
+[[nodiscard]] bool has_8_bits(Precision precision);
 
 }  // namespace lockstep::topologies

@@ -1,6 +1,6 @@
 #pragma once
-/// Changes of a sharded layer for training in fewer than 16 bits. Only the layers' products run in these; arrays are
-/// stored and, unless a function below changes that, moved in 16.
+/// Changes of a sharded layer for training in 8 bits or 4. Only the layers' products run in them; arrays are stored
+/// and, unless a function below changes that, moved in 16.
 #include "workloads/sharded_layers/sharded_layer.hpp"
 
 namespace lockstep::workloads {

@@ -46,7 +46,7 @@ void read_product(const CsvRow& row, MeasuredKernel& measured) {
   measured.kernel.work = workloads::ComputeWork::product;
   read_shape(row, shape);
   measured.kernel.flops = Flops(2 * real(shape.batch) * real(shape.m) * real(shape.n) * real(shape.k));
-  const auto element = quantised_size(measured.precision);
+  const auto element = operand_bytes(measured.precision);
   const auto result = std::max(element, 2.0);
   measured.kernel.traffic =
       bytes(real(shape.batch) * (element * (real(shape.m) * real(shape.k) + real(shape.k) * real(shape.n)) +
@@ -63,7 +63,7 @@ void read_attention(const CsvRow& row, MeasuredKernel& measured) {
   const double passes = shape.backward ? 2 : 1;
   measured.kernel.flops =
       Flops(passes * (shape.causal ? 2 : 4) * real(shape.batch) * real(shape.m) * real(shape.n) * real(shape.k));
-  const auto element = quantised_size(measured.precision);
+  const auto element = operand_bytes(measured.precision);
   measured.kernel.traffic =
       bytes(passes * element * real(shape.batch) * real(shape.n) * 2 * (real(shape.m) + real(shape.k)));
 }

@@ -23,7 +23,7 @@ MeasuredKernel product_of(const CsvRow& row, topologies::Precision precision) {
   measured.kernel = {
       workloads::ComputeWork::product,
       Flops(2 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k)),
-      Bytes(std::llround(quantised_size(precision) * static_cast<double>(m * k + k * n))) + Bytes(2) * (m * n),
+      Bytes(std::llround(operand_bytes(precision) * static_cast<double>(m * k + k * n))) + Bytes(2) * (m * n),
       {1, m, n, k},
       Bytes(0)};
   measured.time = Seconds(measured.kernel.flops.value() / (row.number("tflops").value_or(1) * 1e12));
