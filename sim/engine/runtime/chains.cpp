@@ -119,11 +119,12 @@ class Search {
     return waits;
   }
 
-  /// Operations that collectives slow down are dated anew when one starts or ends, others never. What takes no time
-  /// stays alone: who waits for it goes after others that become ready at the same instant.
+  /// Operations that collectives slow down are dated anew when one starts or ends, others never; what takes no time is
+  /// not dated at all.
   [[nodiscard]] bool may_be_joined(ProgramOpId before, ProgramOpId after) const {
-    return !place_[before].is_awaited && program_.ops[before].shares_chip == program_.ops[after].shares_chip &&
-           takes_time(program_.ops[before]) && takes_time(program_.ops[after]);
+    const ProgramOp &one = program_.ops[before], &other = program_.ops[after];
+    if (place_[before].is_awaited || one.shares_chip != other.shares_chip) return false;
+    return !one.shares_chip || (takes_time(one) && takes_time(other));
   }
   static bool takes_time(const ProgramOp& op) {
     const auto some = [](const program::OnChip& on) { return on.duration > Seconds(0); };

@@ -7,7 +7,7 @@
 ///      others of them come before the first or after the second by dependencies among operations of the stream;
 ///   2. the second waits for nothing but operations that its stream has waited for already;
 ///   3. no operation of another stream waits for the first, unless it also waits for the second or a later one; and
-///   4. both slow down beside collectives, or neither does; and both take time.
+///   4. both slow down beside collectives and take time, or neither slows down.
 /// So the second starts at the instant at which the first ends, whatever the other ranks do.
 #include <cstdint>
 #include <span>
