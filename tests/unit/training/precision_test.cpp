@@ -214,9 +214,9 @@ TEST(PrecisionTest, CastsOfBlocksWithScales) {
       sum += static_cast<double>(rank.step().op(id)->casts.value());
     return sum;
   };
-  const double fp8 = casts("fp8");
-  EXPECT_NEAR(casts("mxfp8") / fp8, (2 + 2 * 33.0 / 32) / 4, 1e-9);
-  EXPECT_NEAR(casts("nvfp4") / fp8, (4 + 2 * 9.0 / 16) / 4, 1e-9);
+  const double in_fp8 = casts("fp8");
+  EXPECT_NEAR(casts("mxfp8") / in_fp8, (2 + 2 * 33.0 / 32) / 4, 1e-9);
+  EXPECT_NEAR(casts("nvfp4") / in_fp8, (4 + 2 * 9.0 / 16) / 4, 1e-9);
 }
 
 }  // namespace
