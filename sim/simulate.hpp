@@ -39,7 +39,8 @@ struct SimulateOptions {
   bool record_phases = false;                                             ///< for link loads
   std::int64_t most_operations = 0;                                       ///< as timing::TimingOptions
   int routing_draws = 1;  ///< seeds of hashed networks to time the step under; 1: the scenario's alone
-  bool explained = true;  ///< false: without critical path and communication by axis, for who asks how long and how much
+  bool explained =
+      true;  ///< false: without critical path and communication by axis, for who asks how long and how much
 };
 
 /// What commands that show one step draw: enough to see the spread, and cheap beside the page that shows it.

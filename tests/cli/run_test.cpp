@@ -135,14 +135,16 @@ TEST_F(Run, SimGridIsLoadedWhereItIsUsed) {
   ::setenv("LD_LIBRARY_PATH", (scratch / "work").c_str(), 1);
   (void)good({"--version"});
   (void)good({"check", small});
-  (void)good({"run", small, "--engine", "max_min"});
-  const auto broken = run({"run", small});
+  const auto by_max_min = good({"run", small, "--engine", "max_min"});
+  EXPECT_EQ(good({"run", small}), by_max_min) << "automatic takes max_min where there is no SimGrid";
+  const auto broken = run({"run", small, "--engine", "simgrid"});
   ::unsetenv("LD_LIBRARY_PATH");
   EXPECT_EQ(broken.exit_code, 2);
   EXPECT_THAT(broken.errors, StartsWith("simgrid: the engine cannot be loaded: "));
   EXPECT_THAT(broken.errors, HasSubstr("; expected liblockstep_simgrid.so "));
   EXPECT_EQ(std::count(broken.errors.begin(), broken.errors.end(), '\n'), 1);
-  EXPECT_NE(good({"run", small}), "");
+  EXPECT_THAT(by_max_min, testing::EndsWith("by max_min\n"));
+  EXPECT_THAT(good({"run", small}), testing::EndsWith("by simgrid\n"));
 }
 
 TEST_F(Run, PicturesAsPng) {

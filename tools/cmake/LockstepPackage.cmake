@@ -7,13 +7,9 @@ if(TARGET lockstep-mpi)
   set(mpi_programs lockstep-mpi)
   set(CPACK_LOCKSTEP_MPI mpi)
 endif()
-# DT_RPATH also serves the libraries that a library needs, which the relocatable archive carries along.
 file(RELATIVE_PATH modules "/${CMAKE_INSTALL_BINDIR}" "/${lockstep_module_folder}")
 set_target_properties(${programs} ${mpi_programs} PROPERTIES INSTALL_RPATH "$ORIGIN/${modules}")
 set_target_properties(lockstep_simgrid PROPERTIES INSTALL_RPATH "$ORIGIN")
-foreach(linked ${programs} ${mpi_programs} lockstep_simgrid)
-  target_link_options(${linked} PRIVATE LINKER:--disable-new-dtags)
-endforeach()
 
 set(shell_files ${PROJECT_BINARY_DIR}/shell_files)
 file(MAKE_DIRECTORY ${shell_files})
