@@ -15,15 +15,6 @@ topologies::Precision measured_as(topologies::Precision training, const topologi
   return scaled && !kernels.matrix.contains(training) ? topologies::Precision::fp8 : training;
 }
 
-topologies::Precision measured_as(topologies::Precision training, const topologies::ChipKernels& kernels) {
-  const auto& known = kernels.matrix;
-  if (known.contains(training)) return training;
-  if (training == topologies::Precision::nvfp4 && known.contains(topologies::Precision::fp4))
-    return topologies::Precision::fp4;
-  const bool scaled = training == topologies::Precision::mxfp8 || training == topologies::Precision::nvfp4;
-  return scaled ? topologies::Precision::fp8 : training;
-}
-
 std::optional<topologies::Precision> unmeasured_precision(const topologies::Chip& chip,
                                                           topologies::Precision training) {
   if (!chip.kernels) return training;

@@ -26,9 +26,6 @@ struct ComputeRates {
 
 /// The precision at which attention and the unembedding run: products of 8 bits and fewer leave them at bf16.
 [[nodiscard]] topologies::Precision in_16_bits(topologies::Precision training);
-/// The precision whose measured share of the peak products of the layers reach: their own, or where blocks have scales
-/// and no share of their own is known, that of fp8 or fp4.
-[[nodiscard]] topologies::Precision measured_as(topologies::Precision training, const topologies::ChipKernels& kernels);
 
 /// The precision whose kernels stand for those in `training`: products with scales for blocks reach the share of their
 /// peak that those with one scale do, where no other is known.

@@ -16,8 +16,8 @@ inline auto fields(const workloads::BlockOptions& of) {
   return std::tie(dropout, fused_attention, activation_bytes);
 }
 inline auto fields(const workloads::Parallel& of) {
-  const auto& [data, fsdp, tensor, context, expert, zero, sequence_parallel, experts_over] = of;
-  return std::tie(data, fsdp, tensor, context, expert, zero, sequence_parallel, experts_over);
+  const auto& [data, fsdp, tensor, context, expert, zero, zero_of, sequence_parallel, experts_over] = of;
+  return std::tie(data, fsdp, tensor, context, expert, zero, zero_of, sequence_parallel, experts_over);
 }
 inline auto fields(const workloads::PlanOverrides& of) {
   const auto& [activations, weights, gradients, optimizer] = of;
@@ -46,6 +46,15 @@ inline auto fields(const workloads::DerivePolicy& of) {
                   operand_element, accumulates, elementwise_traffic);
 }
 
+inline auto fields(const workloads::MuonSpec& of) {
+  const auto& [sharing, tensor, steps] = of;
+  return std::tie(sharing, tensor, steps);
+}
+inline auto fields(const workloads::OptimizerSpec& of) {
+  const auto& [kind, moment, momentum, master_weights, muon] = of;
+  return std::tuple_cat(std::tie(kind, moment, momentum, master_weights), fields(muon));
+}
+
 struct ModelInputs {
   using Axis = std::pair<std::string, int>;  ///< name and size
 
@@ -57,7 +66,8 @@ struct ModelInputs {
         batch(scenario.batch),
         training(scenario.training),
         routing(scenario.routing),
-        derive(scenario.derive) {
+        derive(scenario.derive),
+        optimizer(scenario.step.optimizer) {
     for (const auto& request : requests) axes.emplace_back(request.name, request.size);
   }
 
@@ -69,13 +79,14 @@ struct ModelInputs {
   scenario::TrainingSpec training;
   scenario::RoutingSpec routing;
   workloads::DerivePolicy derive;
+  workloads::OptimizerSpec optimizer;
   std::vector<Axis> axes;
 
   friend bool operator==(const ModelInputs& a, const ModelInputs& b) {
     const auto equal = [](const auto& one, const auto& other) { return fields(one) == fields(other); };
     return a.model == b.model && equal(a.blocks, b.blocks) && equal(a.parallel, b.parallel) && equal(a.plan, b.plan) &&
            equal(a.batch, b.batch) && equal(a.training, b.training) && equal(a.routing, b.routing) &&
-           equal(a.derive, b.derive) && a.axes == b.axes;
+           equal(a.derive, b.derive) && equal(a.optimizer, b.optimizer) && a.axes == b.axes;
   }
 };
 
